@@ -1,0 +1,39 @@
+# Needs python3 (3.11 or newer) with venv, make and git; everything else is installed into .venv from the lock file.
+SHELL := /bin/bash
+BIN := .venv/bin
+BAIS_SHARED ?= ../shared
+ARCHIVE ?= $(wildcard $(BAIS_SHARED)/data/bais_recorded)
+export BAIS_SHARED
+
+.PHONY: run test check bench lock clean
+
+run: .venv/installed  ## load what is at hand, build and test every table, say what came out
+	$(BIN)/python ingest/run.py
+	$(if $(ARCHIVE),$(BIN)/python ingest/run.py --archive $(ARCHIVE))
+	$(BIN)/bais build
+	$(BIN)/bais headlines
+
+test: .venv/installed  ## the whole suite, offline: pytest builds its own warehouses with dbt
+	$(BIN)/python -m pytest
+
+check: .venv/installed  ## style: Python and SQL
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/sqlfluff lint --processes 2 models tests/models
+
+bench: .venv/installed  ## speed, as ratios against named peers in the same run
+	$(BIN)/python tests/bench.py
+
+.venv/installed: requirements.lock pyproject.toml
+	@python3 -c 'import sys; sys.exit("bais needs Python 3.11 or newer; python3 here is " + sys.version.split()[0]) if sys.version_info < (3, 11) else None'
+	@python3 -m venv --clear .venv || { echo "python3 cannot make a virtual environment here: install its venv package (python3-venv) and run make again"; exit 1; }
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $@
+
+lock:  ## write requirements.lock anew (needs uv and a package registry)
+	uv pip compile pyproject.toml --extra dev --universal --python-version 3.11 --generate-hashes --upgrade \
+	  --no-emit-index-url --no-strip-extras --no-header --no-annotate --quiet -o requirements.lock
+
+clean:
+	rm -rf .venv target logs data/*

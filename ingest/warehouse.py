@@ -1,0 +1,90 @@
+"""Where the warehouse is, how to open it, and what to say when that fails."""
+
+import os
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+LOCK_HOLDER = re.compile(r"lock is held in (?P<program>.*?) \(PID (?P<pid>\d+)\)")
+
+
+class UserError(Exception):
+    """One clear sentence for the person at the terminal, and the exit code that goes with it."""
+
+    def __init__(self, message, exit_code=2):
+        super().__init__(message)
+        self.exit_code = exit_code
+
+
+def warehouse_path():
+    """Return the DuckDB file: `BAIS_WAREHOUSE`, else `data/bais.duckdb` of this checkout.
+
+    A relative `BAIS_WAREHOUSE` is resolved as dbt resolves it, from the working directory.
+    """
+    return Path(os.environ.get("BAIS_WAREHOUSE") or ROOT / "data" / "bais.duckdb").absolute()
+
+
+def connect(path=None, *, read_only=True):
+    """Open the warehouse.
+
+    Parameters
+    ----------
+    path : Path, optional
+        The DuckDB file; `warehouse_path()` if not given.
+    read_only : bool
+
+    Returns
+    -------
+    duckdb.DuckDBPyConnection
+        In UTC, and without downloads of extensions.
+
+    Raises
+    ------
+    UserError
+        If there is no warehouse yet, another process writes to it, or the file is no DuckDB database.
+    """
+    import duckdb
+
+    path = path or warehouse_path()
+    if read_only and not path.exists():
+        raise UserError(f"there is no warehouse at {path} yet: run `make run`, or `python ingest/run.py` and `dbt build`")
+    try:
+        connection = duckdb.connect(str(path), read_only=read_only)
+    except duckdb.Error as error:
+        raise UserError(explain(error, path)) from None
+    connection.execute(
+        "set TimeZone = 'UTC'; set autoinstall_known_extensions = false; set autoload_known_extensions = false"
+    )
+    return connection
+
+
+def explain(error, path):
+    """Say in one sentence what keeps the warehouse from being opened, and what to do.
+
+    Parameters
+    ----------
+    error : Exception
+        Whatever DuckDB, dlt or dbt raised.
+    path : Path
+        The warehouse.
+
+    Returns
+    -------
+    str
+    """
+    text = str(error)
+    if "Could not set lock" in text:
+        holder = LOCK_HOLDER.search(text)
+        who = f"process {holder['pid']} ({_command_of(holder['pid']) or holder['program']})" if holder else "a process"
+        return f"the warehouse {path} is in use by {who}: wait until it has finished, or stop it, and try again"
+    if "not a valid DuckDB database" in text:
+        return f"{path} is not a DuckDB database: move it away, or point BAIS_WAREHOUSE at another file"
+    return f"the warehouse {path} cannot be opened: {text.splitlines()[0]}"
+
+
+def _command_of(pid):
+    try:
+        words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+    except OSError:
+        return ""
+    return " ".join(Path(word).name if i == 0 else word for i, word in enumerate(w.decode() for w in words if w))

@@ -1,0 +1,50 @@
+{# The label of one temperature as a scope: 0, 0.7, 1. #}
+{% macro temperature_scope(temperature) -%}
+    regexp_replace({{ temperature }}::varchar, '\.0$', '')
+{%- endmacro %}
+
+
+{# Percent of baseline of one response; null without a baseline other than 0. #}
+{% macro percent_of_baseline(response, baseline) -%}
+    100 * {{ response }} / nullif({{ baseline }}, 0)
+{%- endmacro %}
+
+
+{# The reasons that apply, in one text beside the nulls they explain; null where nothing is null. #}
+{% macro reasons(cases) -%}
+    nullif(concat_ws('; '
+        {%- for condition, reason in cases -%}
+            , case when {{ condition }} then '{{ reason }}' end
+        {%- endfor -%}
+    ), '')
+{%- endmacro %}
+
+
+{# Median of values that stand for many equal ones, from the running total of their numbers in order of value. #}
+{% macro weighted_median(value, n_up_to, n_all) -%}
+    (
+        min({{ value }}) filter (where 2 * {{ n_up_to }} >= {{ n_all }})
+        + min({{ value }}) filter (where 2 * {{ n_up_to }} >= {{ n_all }} + 1)
+    ) / 2
+{%- endmacro %}
+
+
+{# Change of a spread against that of no technique; null where there is (almost) no spread to change. #}
+{% macro spread_change_percent(spread_pp, spread_pp_no_technique) -%}
+    case
+        when abs({{ spread_pp_no_technique }}) >= 1
+            then 100 * ({{ spread_pp }} - {{ spread_pp_no_technique }}) / abs({{ spread_pp_no_technique }})
+    end
+{%- endmacro %}
+
+
+{# Rank on the absolute value within study, domain and llm, 1 is smallest; ties (to 1e-9) share a rank. #}
+{% macro rank_among(value, condition) -%}
+    case
+        when {{ condition }} and {{ value }} is not null
+            then rank() over (
+                partition by study, domain, llm, {{ condition }} and {{ value }} is not null
+                order by round(abs({{ value }}), 9)
+            )
+    end
+{%- endmacro %}

@@ -1,0 +1,47 @@
+-- One row per trial, with the direction of its anchor: as recorded, else against the LLM's own baseline, else (an LLM
+-- without a baseline) against its other anchors, else unknown.
+with trials as (
+    select * from {{ ref('int_trials_identified') }}
+),
+
+baselines as (
+    select
+        study,
+        vignette,
+        llm,
+        avg(response_recorded) as baseline
+    from trials
+    where technique = 'no_technique' and anchor_value is null
+    group by all
+),
+
+anchors as (
+    select
+        study,
+        vignette,
+        llm,
+        min(anchor_value) as lowest,
+        max(anchor_value) as highest
+    from trials
+    group by all
+),
+
+directed as (
+    select
+        trials.*,
+        case
+            when trials.anchor_direction_recorded is not null then trials.anchor_direction_recorded
+            when trials.anchor_value is null then 'none'
+            when trials.anchor_value < baselines.baseline then 'low'
+            when trials.anchor_value > baselines.baseline then 'high'
+            when anchors.lowest = anchors.highest then 'unknown'
+            when trials.anchor_value = anchors.lowest then 'low'
+            when trials.anchor_value = anchors.highest then 'high'
+            else 'unknown'
+        end as anchor_direction
+    from trials
+    left join baselines using (study, vignette, llm)
+    left join anchors using (study, vignette, llm)
+)
+
+select * from directed

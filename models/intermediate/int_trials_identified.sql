@@ -1,0 +1,47 @@
+-- One row per trial, with its canonical LLM, its domain, and what became of it.
+with trials as (
+    select * from {{ ref('stg_trials') }}
+),
+
+aliases as (
+    select alias, llm from {{ ref('llm_aliases') }}
+),
+
+vignettes as (
+    select study, vignette, domain, response_unit, valid_min, valid_max from {{ ref('vignettes') }}
+),
+
+identified as (
+    select
+        trials.*,
+        coalesce(aliases.llm, trials.llm_recorded) as llm,
+        coalesce(vignettes.domain, 'unknown') as domain,
+        coalesce(vignettes.response_unit, 'unknown') as response_unit,
+        case
+            when trials.status_recorded is not null then trials.status_recorded
+            when trials.response_recorded is null then 'unparsed'
+            when trials.response_recorded < vignettes.valid_min then 'out_of_range'
+            when trials.response_recorded > vignettes.valid_max then 'out_of_range'
+            else 'answered'
+        end as status,
+        trials.first_response not between
+        coalesce(vignettes.valid_min, '-inf') and coalesce(vignettes.valid_max, 'inf') as is_first_out_of_range
+    from trials
+    left join aliases on trials.llm_recorded = aliases.alias
+    left join vignettes on trials.study = vignettes.study and trials.vignette = vignettes.vignette
+),
+
+explained as (
+    select
+        *,
+        case when status = 'answered' then response_recorded end as response,
+        case
+            when status = 'answered' then null
+            when status = 'unparsed' and response_text is null then 'no_text'
+            when status = 'unparsed' then 'no_number'
+            else status
+        end as reason
+    from identified
+)
+
+select * from explained
