@@ -17,7 +17,7 @@ TRIALS_PER_CELL = 30
 STARTED = datetime(2026, 1, 1, tzinfo=UTC)
 
 # vignette: (baseline, noise), in the response unit of seeds/vignettes.csv
-VIGNETTES = {"burglary": (30.0, 4.0), "bakery": (150.0, 15.0), "fever": (72.0, 3.0), "analyst": (110.0, 8.0)}
+VIGNETTES = {"burglary": (30.0, 4.0), "bakery": (150.0, 15.0), "fever": (40.0, 3.0), "analyst": (110.0, 8.0)}
 
 # llm: (factor on the baseline, pull of the anchor, noise factor, share refused, is asked for a baseline)
 LLMS = {

@@ -1,0 +1,30 @@
+{# What tells one estimate from another: its keys and the specification under which it was computed. #}
+{% macro estimate_keys() %}
+    {{ return([
+        'quantity', 'study', 'domain', 'technique', 'llm', 'excluded_llm', 'anchor_direction', 'temperature_scope',
+        'row_set', 'baseline_scope', 'weighting', 'direction_weighting', 'baseline_pooling', 'estimator', 'non_null',
+    ]) }}
+{% endmacro %}
+
+
+{# The specification that we recommend (docs/methodology.md says why). #}
+{% macro recommended_specification() %}
+    {{ return({
+        'row_set': 'accepted', 'baseline_scope': 'pooled', 'weighting': 'llm', 'direction_weighting': 'trial',
+        'baseline_pooling': 'llm', 'estimator': 'mean_of_ratios', 'non_null': 'final',
+    }) }}
+{% endmacro %}
+
+
+{# What a derived claim does with its inputs, a list in the order in which the claim names them. #}
+{% macro derive(derivation, inputs) -%}
+    case {{ derivation }}
+        when 'sum' then list_sum({{ inputs }})
+        when 'mean' then list_avg({{ inputs }})
+        when 'difference' then {{ inputs }}[1] - {{ inputs }}[2]
+        when 'percent_change' then 100 * ({{ inputs }}[1] - {{ inputs }}[2]) / abs({{ inputs }}[2])
+        when 'range' then list_max({{ inputs }}) - list_min({{ inputs }})
+        when 'mean_distance_from_100' then list_avg(list_transform({{ inputs }}, lambda x: abs(x - 100)))
+        when 'rank' then 1 + len(list_filter({{ inputs }}, lambda x: x < {{ inputs }}[1] - 1e-9))
+    end
+{%- endmacro %}

@@ -1,0 +1,179 @@
+-- One row per published claim: the printed number, ours under the paper's specification and under the recommended one.
+{% set keys = estimate_keys() %}
+with claims as (
+    select * from {{ ref('published_claims') }}
+),
+
+looked_up as (
+    select
+        asked.claim_id,
+        any_value(estimates.value) filter (where asked.purpose = 'published') as published_specification_value,
+        any_value(estimates.value) filter (where asked.purpose = 'recommended') as recommended_value,
+        any_value(estimates.n_trials) filter (where asked.purpose = 'published') as n_trials
+    from {{ ref('int_claim_specifications') }} as asked
+    inner join {{ ref('estimates') }} as estimates
+        on
+            {% for key in keys -%}
+                asked.{{ key }} is not distinct from estimates.{{ key }}{{ ' and ' if not loop.last }}
+            {%- endfor %}
+    group by all
+),
+
+-- claims that are derived from other claims, in rounds: each round derives what the rounds before have the inputs of
+values_0 as (
+    select claims.claim_id, looked_up.published_specification_value as value, looked_up.recommended_value
+    from claims
+    inner join looked_up using (claim_id)
+),
+
+inputs as (
+    select
+        claim_id,
+        derivation,
+        input_decimals,
+        recommended_quantity,
+        unnest(string_split(inputs, ' ')) as input_id,
+        generate_subscripts(string_split(inputs, ' '), 1) as position,
+        len(string_split(inputs, ' ')) as n_inputs
+    from claims
+    where derivation is not null
+),
+
+{% for round in range(1, 4) %}
+derived_{{ round }} as (
+    select
+        inputs.claim_id,
+        inputs.derivation,
+        inputs.recommended_quantity,
+        inputs.n_inputs,
+        list(
+            case
+                when inputs.input_decimals is null then known.value
+                else round(known.value, inputs.input_decimals::integer)
+            end order by inputs.position
+        ) as published_inputs,
+        list(known.recommended_value order by inputs.position) as recommended_inputs
+    from inputs
+    inner join values_{{ round - 1 }} as known on inputs.input_id = known.claim_id
+    where
+        known.value is not null
+        and inputs.claim_id not in (select claim_id from values_{{ round - 1 }} where value is not null)
+    group by all
+    having count(*) = inputs.n_inputs
+),
+
+values_{{ round }} as (
+    select
+        coalesce(known.claim_id, derived.claim_id) as claim_id,
+        coalesce(known.value, {{ derive('derived.derivation', 'derived.published_inputs') }}) as value,
+        coalesce(
+            known.recommended_value,
+            case
+                when derived.recommended_quantity is null and not list_contains(derived.recommended_inputs, null)
+                    then {{ derive('derived.derivation', 'derived.recommended_inputs') }}
+            end
+        ) as recommended_value
+    from values_{{ round - 1 }} as known
+    full join derived_{{ round }} as derived using (claim_id)
+),
+{% endfor %}
+
+studies as (
+    select distinct study from {{ ref('int_responses_counted') }}
+),
+
+compared as (
+    select
+        claims.*,
+        studies.study is not null as is_loaded,
+        case when claims.not_derivable is null then known.value end as recomputed_value,
+        known.recommended_value,
+        looked_up.n_trials,
+        0.5 * 10.0 ** (-claims.decimals) + 1e-9 as half_a_digit
+    from claims
+    left join studies using (study)
+    left join values_3 as known using (claim_id)
+    left join looked_up using (claim_id)
+),
+
+judged as (
+    select
+        *,
+        case comparison
+            when '=' then abs(recomputed_value - published_value) <= half_a_digit
+            when '<' then recomputed_value < published_value
+            when '>' then recomputed_value > published_value
+        end as holds,
+        case comparison
+            when '=' then abs(recommended_value - published_value) <= half_a_digit
+            when '<' then recommended_value < published_value
+            when '>' then recommended_value > published_value
+        end as holds_as_recommended
+    from compared
+),
+
+worded as (
+    select
+        *,
+        case
+            when not_derivable is not null then 'not_derivable'
+            when not is_loaded or recomputed_value is null then 'not_checked'
+            when kind = 'sentence' then case when holds then 'stands' else 'contradicted' end
+            when holds then 'reproduces'
+            else 'differs'
+        end as status,
+        format('{:.' || greatest(decimals, 0) || 'f}', published_value) as shown_published,
+        format('{:.' || (greatest(decimals, 0) + 1) || 'f}', recomputed_value) as shown_recomputed,
+        format('{:.' || (greatest(decimals, 0) + 1) || 'f}', recommended_value) as shown_recommended,
+        concat_ws(
+            ', ',
+            case when baseline_scope != 'pooled' then 'over the ' || baseline_scope || ' baseline' end,
+            case when weighting != 'llm' and llm is null then 'weighing trials rather than LLMs' end,
+            case when direction_weighting = 'balanced' then 'weighing both directions the same' end,
+            case when baseline_pooling = 'domain' then 'over one baseline for all LLMs' end,
+            case when estimator != 'mean_of_ratios' then 'as a ' || replace(estimator, '_', ' ') end,
+            case when non_null = 'both' then 'of trials with a first and a last answer' end,
+            case when derivation is not null then 'as the ' || replace(derivation, '_', ' ') || ' of other printed numbers' end,
+            case when recommended_quantity is not null then 'where we recommend ' || recommended_quantity end
+        ) as specification
+    from judged
+)
+
+select
+    claim_id,
+    document,
+    location,
+    statement,
+    coalesce(quantity, derivation) as quantity,
+    unit,
+    kind,
+    comparison,
+    published_value,
+    recomputed_value,
+    status,
+    case
+        when status = 'not_derivable' then not_derivable
+        when not is_loaded then 'The study ' || study || ' is not in this warehouse: import its archive.'
+        when status = 'not_checked' then 'The warehouse holds no trials for this quantity.'
+        when status in ('differs', 'contradicted')
+            then
+                concat_ws(
+                    ' ',
+                    note,
+                    'The trials give ' || shown_recomputed || ', not '
+                    || case comparison when '=' then '' else comparison || ' ' end || shown_published || '.'
+                )
+        when not holds_as_recommended
+            then
+                concat_ws(
+                    ' ',
+                    note,
+                    'It holds only ' || specification || '; as recommended it is ' || shown_recommended || '.'
+                )
+        else note
+    end as reason,
+    recommended_value,
+    null::double as recommended_low,
+    null::double as recommended_high,
+    n_trials
+from worded

@@ -1,0 +1,259 @@
+-- One row per quantity, its keys and its specification: every number that a claim can be compared with, in one column.
+{% set keys = estimate_keys() %}
+{% set effect_quantities = [
+    'percent_of_baseline', 'deviation_pp', 'absolute_deviation_pp', 'deviation', 'mean_response', 'spread', 'spread_pp',
+    'spread_change_percent', 'rank_by_deviation', 'rank_by_deviation_in_units', 'rank_by_susceptibility',
+    'rank_by_deviation_with_no_technique',
+] %}
+{% set distribution_quantities = [
+    'median_percent_of_baseline', 'sd_percent_of_baseline', 'skewness', 'madb_percent', 'percent_within_10_percent',
+    'percent_below_baseline', 'rank_by_share_within_10_percent',
+] %}
+
+with effects as (
+    select *, abs(deviation_pp) as absolute_deviation_pp from {{ ref('int_claim_effects_ranked') }}
+),
+
+effects_long as (
+    unpivot (
+        select * replace (
+            {% for quantity in effect_quantities -%}
+                {{ quantity }}::double as {{ quantity }}{{ ', ' if not loop.last }}
+            {%- endfor %}
+        ) from effects
+    )
+    on {{ effect_quantities | join(', ') }}
+    into name quantity value value
+),
+
+distributions as (
+    select
+        effects.*,
+        100 * share_within_10_percent as percent_within_10_percent,
+        100 * share_below_baseline as percent_below_baseline,
+        case when techniques.is_ranked then
+            rank() over (
+                partition by
+                    study, vignette, llm, anchor_direction, temperature_scope, row_set, baseline_scope, weighting,
+                    techniques.is_ranked
+                order by share_within_10_percent desc
+            )
+        end::double as rank_by_share_within_10_percent,
+        'trial' as direction_weighting,
+        'llm' as baseline_pooling,
+        'mean_of_ratios' as estimator,
+        'final' as non_null,
+        null as excluded_llm
+    from {{ ref('technique_effects') }} as effects
+    inner join {{ ref('techniques') }} as techniques using (technique)
+    semi join {{ ref('int_claim_specifications') }} as asked
+        on
+            effects.study = asked.study
+            and effects.domain = asked.domain
+            and effects.temperature_scope = asked.temperature_scope
+            and effects.row_set = asked.row_set
+            and effects.baseline_scope = asked.baseline_scope
+            and effects.weighting = asked.weighting
+),
+
+distributions_long as (
+    unpivot distributions
+    on {{ distribution_quantities | join(', ') }}
+    into name quantity value value
+),
+
+baselines as (
+    select
+        counted.study,
+        counted.domain,
+        counted.llm,
+        counted.row_set,
+        unnest(['pooled', {{ temperature_scope('counted.temperature') }}]) as temperature_scope,
+        counted.response,
+        counted.n_trials
+    from {{ ref('int_responses_counted') }} as counted
+    where counted.technique = 'no_technique' and counted.anchor_direction = 'none'
+),
+
+centred as (
+    select
+        *,
+        sum(n_trials * response) over cell / sum(n_trials) over cell as mean
+    from baselines
+    window cell as (partition by study, domain, llm, row_set, temperature_scope)
+),
+
+llm_baselines as (
+    select
+        study,
+        domain,
+        llm,
+        row_set,
+        temperature_scope,
+        sum(n_trials)::double as n_baseline_trials,
+        any_value(mean) as baseline,
+        sqrt(sum(n_trials * (response - mean) ** 2) / sum(n_trials)) as sd_population,
+        sqrt(sum(n_trials * (response - mean) ** 2) / nullif(sum(n_trials) - 1, 0)) as sd_response
+    from centred
+    group by all
+),
+
+llm_baselines_long as (
+    unpivot llm_baselines
+    on baseline, sd_population, sd_response
+    into name quantity value value
+),
+
+domain_baselines_long as (
+    unpivot (
+        select
+            study,
+            domain,
+            row_set,
+            temperature_scope,
+            sum(n_baseline_trials)::bigint as n_trials,
+            avg(baseline) as baseline_mean,
+            min(baseline) as baseline_lowest,
+            max(baseline) as baseline_highest
+        from llm_baselines
+        group by all
+    )
+    on baseline_mean, baseline_lowest, baseline_highest
+    into name quantity value value
+),
+
+counted as (
+    select
+        study,
+        domain,
+        row_set,
+        unnest(case when has_all_answers then ['final', 'both'] else ['final'] end) as non_null,
+        llm,
+        technique,
+        anchor_direction as of_direction,
+        temperature,
+        n_trials
+    from {{ ref('int_responses_counted') }}
+    where technique != 'sacd_initial'
+),
+
+by_technique as (
+    select * exclude (technique), unnest([technique, 'all']) as technique from counted
+),
+
+by_direction as (
+    select
+        *,
+        unnest(
+            case when of_direction in ('low', 'high') then [of_direction, 'both', 'all'] else [of_direction, 'all'] end
+        ) as anchor_direction
+    from by_technique
+),
+
+counts_long as (
+    select
+        study,
+        domain,
+        row_set,
+        non_null,
+        technique,
+        anchor_direction,
+        'n_trials' as quantity,
+        sum(n_trials)::double as value
+    from by_direction
+    group by all
+),
+
+domain_counts_long as (
+    unpivot (
+        select
+            study,
+            domain,
+            row_set,
+            non_null,
+            count(distinct llm)::double as n_llms,
+            count(distinct llm) filter (where of_direction = 'none')::double as n_llms_with_baseline,
+            count(distinct provider) filter (where of_direction = 'none')::double as n_providers_with_baseline
+        from counted
+        left join {{ ref('llms') }} using (llm)
+        group by all
+    )
+    on n_llms, n_llms_with_baseline, n_providers_with_baseline
+    into name quantity value value
+),
+
+study_counts_long as (
+    select study, row_set, non_null, 'n_domains' as quantity, count(distinct domain)::double as value from counted
+    group by all
+),
+
+cells_long as (
+    unpivot (
+        select
+            study,
+            domain,
+            row_set,
+            non_null,
+            min(n_cell)::double as n_trials_smallest_cell,
+            max(n_cell)::double as n_trials_largest_cell
+        from (
+            select
+                study, domain, row_set, non_null, technique, llm, of_direction, temperature, sum(n_trials) as n_cell
+            from counted
+            where technique != 'no_technique'
+            group by all
+        ) as cells
+        group by all
+    )
+    on n_trials_smallest_cell, n_trials_largest_cell
+    into name quantity value value
+),
+
+iterations_long as (
+    unpivot (
+        select
+            study,
+            domain,
+            technique,
+            row_set,
+            'final' as non_null,
+            count(*) as n_trials,
+            avg(iterations) as iterations_mean,
+            median(iterations)::double as iterations_median,
+            max(iterations)::double as iterations_most,
+            -- the first answer, and two calls for each iteration (document A, appendix A.4)
+            1 + 2 * avg(iterations) as calls_mean
+        from {{ ref('int_trials_directed') }}
+        cross join (values ('as_recorded'), ('accepted')) as row_sets (row_set)
+        where iterations is not null
+        group by all
+    )
+    on iterations_mean, iterations_median, iterations_most, calls_mean
+    into name quantity value value
+),
+
+together as (
+    select * from effects_long
+    union all by name
+    select * from distributions_long
+    union all by name
+    select * from llm_baselines_long
+    union all by name
+    select * from domain_baselines_long
+    union all by name
+    select *, value::bigint as n_trials from counts_long
+    union all by name
+    select * from domain_counts_long
+    union all by name
+    select * from study_counts_long
+    union all by name
+    select * from cells_long
+    union all by name
+    select * from iterations_long
+)
+
+select
+    {{ keys | join(',\n    ') }},
+    value,
+    n_trials
+from together
