@@ -69,7 +69,7 @@ values_{{ round }} as (
         coalesce(
             known.recommended_value,
             case
-                when derived.recommended_quantity is null and not list_contains(derived.recommended_inputs, null)
+                when derived.recommended_quantity is null and list_count(derived.recommended_inputs) = len(derived.recommended_inputs)
                     then {{ derive('derived.derivation', 'derived.recommended_inputs') }}
             end
         ) as recommended_value
