@@ -1,35 +1,7 @@
 -- One row per study, vignette, technique, llm (null = all), anchor direction, temperature scope, row set, baseline scope
 -- and weighting: the table of specifications.
-with responses as (
-    select * from {{ ref('int_responses_counted') }}
-    where anchor_direction in ('low', 'high')
-),
-
-baselines as (
-    select study, vignette, llm, row_set, baseline_scope, at_temperature, baseline
-    from {{ ref('int_baselines_scoped') }}
-),
-
-baseline_scopes as (
-    select distinct study, vignette, row_set, baseline_scope from baselines
-),
-
-compared as (
-    select
-        responses.*,
-        baseline_scopes.baseline_scope,
-        baselines.baseline,
-        {{ percent_of_baseline('responses.response', 'baselines.baseline') }} as percent
-    from responses
-    inner join baseline_scopes using (study, vignette, row_set)
-    left join baselines
-        on
-            responses.study = baselines.study
-            and responses.vignette = baselines.vignette
-            and responses.llm = baselines.llm
-            and responses.row_set = baselines.row_set
-            and baseline_scopes.baseline_scope = baselines.baseline_scope
-            and (baselines.at_temperature is null or responses.temperature = baselines.at_temperature)
+with compared as (
+    select * from {{ ref('int_responses_compared') }}
 ),
 
 -- each count enters the effect of its LLM and of all, of its direction and of both, of its temperature and of all
@@ -47,7 +19,7 @@ spread_out as (
         temperature as of_temperature,
         response,
         baseline,
-        percent,
+        percent_of_baseline as percent,
         n_trials
     from compared
 ),

@@ -1,0 +1,31 @@
+-- One LLM's percent of baseline under one anchor is the same number in anchored_conditions, in technique_effects, and as
+-- the average over marts.trials.
+with conditions as (
+    select study, llm, vignette, technique, anchor_direction, percent_of_baseline as of_conditions
+    from {{ ref('anchored_conditions') }}
+    where temperature_scope = 'pooled'
+),
+
+effects as (
+    select study, llm, vignette, technique, anchor_direction, percent_of_baseline as of_effects
+    from {{ ref('technique_effects') }}
+    where
+        llm is not null and row_set = 'accepted' and baseline_scope = 'pooled' and temperature_scope = 'pooled'
+        and weighting = 'trial' and anchor_direction != 'both'
+),
+
+trials as (
+    select study, llm, vignette, technique, anchor_direction, avg(percent_of_baseline) as of_trials
+    from {{ ref('trials') }}
+    group by all
+)
+
+select *
+from conditions
+inner join effects using (study, llm, vignette, technique, anchor_direction)
+left join trials using (study, llm, vignette, technique, anchor_direction)
+where
+    (of_conditions is null) != (of_effects is null)
+    or abs(of_conditions - of_effects) > 1e-9
+    or (technique != 'sacd_initial' and (of_trials is null) != (of_effects is null))
+    or abs(of_trials - of_effects) > 1e-9
