@@ -1,98 +1,132 @@
 -- One row per study, vignette, technique, llm (null = all), anchor direction, temperature scope, row set, baseline scope
 -- and weighting: the table of specifications.
+{% set keys = [
+    'study', 'domain', 'vignette', 'technique', 'row_set', 'baseline_scope', 'llm', 'anchor_direction',
+    'temperature_scope',
+] %}
 with compared as (
-    select * from {{ ref('int_responses_compared') }}
+    select
+        * exclude (percent_of_baseline),
+        percent_of_baseline as percent,
+        percent_of_baseline - 100 as deviation_pp,
+        dense_rank() over (
+            order by study, vignette, technique, row_set, baseline_scope, llm, anchor_direction, temperature
+        ) as condition
+    from {{ ref('int_responses_compared') }}
 ),
 
--- each count enters the effect of its LLM and of all, of its direction and of both, of its temperature and of all
-spread_out as (
+-- sums by condition, so that only these few rows need be added up in many ways
+conditions as (
     select
+        condition,
         study,
         domain,
         vignette,
         technique,
         row_set,
         baseline_scope,
-        unnest([llm, null]) as llm,
         llm as of_llm,
         anchor_direction as of_direction,
         temperature as of_temperature,
-        response,
-        baseline,
-        percent_of_baseline as percent,
-        n_trials
+        coalesce(sum(n_trials) filter (where percent is not null), 0) as n_trials,
+        sum(n_trials * deviation_pp) as sum_of_deviations_pp,
+        sum(n_trials * (response - baseline)) as sum_of_deviations,
+        sum(n_trials * abs(deviation_pp)) as sum_of_absolutes,
+        sum(n_trials * deviation_pp ** 2) as sum_of_squares,
+        sum(n_trials * deviation_pp ** 3) as sum_of_cubes,
+        coalesce(sum(n_trials) filter (where abs(deviation_pp) <= 10 + 1e-9), 0) as n_within,
+        coalesce(sum(n_trials) filter (where deviation_pp < -1e-9), 0) as n_below,
+        min(percent) as min_percent,
+        max(percent) as max_percent
     from compared
+    group by all
+),
+
+-- each condition enters the effect of its LLM and of all, of its direction and of both, of its temperature and of all
+by_llm as (
+    select *, unnest([of_llm, null]) as llm from conditions
 ),
 
 by_direction as (
-    select * exclude (of_direction), unnest([of_direction, 'both']) as anchor_direction from spread_out
+    select *, unnest([of_direction, 'both']) as anchor_direction from by_llm
 ),
 
 by_temperature as (
     select
-        * exclude (of_temperature),
+        *,
         unnest(list_distinct([{{ temperature_scope('of_temperature') }}, 'pooled'])) as temperature_scope
     from by_direction
 ),
 
-cells as (
-    select
-        *,
-        sum(n_trials) filter (where percent is not null) over cell as n_cell,
-        sum(n_trials) filter (where percent is not null) over (
-            cell order by percent, of_llm, response, baseline
-        ) as n_up_to,
-        sum(n_trials * percent) over cell
-        / sum(n_trials) filter (where percent is not null) over cell as mean_percent
-    from (
-        select * exclude (n_trials), sum(n_trials) as n_trials from by_temperature
-        group by all
-    ) as by_temperature
-    window cell as (
-        partition by
-            study, vignette, technique, row_set, baseline_scope, llm, anchor_direction, temperature_scope
-    )
+entered as (
+    select *, dense_rank() over (order by {{ keys | join(', ') }}) as cell from by_temperature
 ),
 
 moments as (
     select
-        study,
-        domain,
-        vignette,
-        technique,
-        llm,
-        anchor_direction,
-        temperature_scope,
-        row_set,
-        baseline_scope,
-        coalesce(any_value(n_cell), 0)::bigint as n_trials,
-        count(distinct of_llm) filter (where percent is not null) as n_llms,
-        any_value(mean_percent) as percent_of_baseline,
-        sum(n_trials * (response - baseline)) / any_value(n_cell) as deviation,
-        sum(n_trials * abs(percent - 100)) / any_value(n_cell) as madb_percent,
-        {{ weighted_median('percent', 'n_up_to', 'n_cell') }} as median_percent_of_baseline,
-        sum(n_trials * (percent - mean_percent) ** 2) as sum_of_squares,
-        sum(n_trials * (percent - mean_percent) ** 3) as sum_of_cubes,
-        sum(n_trials) filter (where abs(percent - 100) <= 10 + 1e-9) / any_value(n_cell) as share_within,
-        sum(n_trials) filter (where percent < 100 - 1e-9) / any_value(n_cell) as share_below
-    from cells
+        cell,
+        {{ keys | join(',\n        ') }},
+        sum(n_trials)::bigint as n_trials,
+        count(distinct of_llm) filter (where n_trials > 0) as n_llms,
+        sum(sum_of_deviations_pp) / nullif(sum(n_trials), 0) as mean_deviation_pp,
+        sum(sum_of_deviations) / nullif(sum(n_trials), 0) as deviation,
+        sum(sum_of_absolutes) / nullif(sum(n_trials), 0) as madb_percent,
+        sum(sum_of_squares) as sum_of_squares,
+        sum(sum_of_cubes) as sum_of_cubes,
+        sum(n_within) / nullif(sum(n_trials), 0) as share_within_10_percent,
+        sum(n_below) / nullif(sum(n_trials), 0) as share_below_baseline,
+        min(min_percent) = max(max_percent) as is_constant
+    from entered
     group by all
+),
+
+percentages as (
+    select entered.cell, compared.percent, sum(compared.n_trials) as n
+    from entered
+    inner join compared using (condition)
+    where compared.percent is not null
+    group by all
+),
+
+running as (
+    select
+        *,
+        sum(n) over (partition by cell order by percent) as n_up_to,
+        sum(n) over (partition by cell) as n_cell
+    from percentages
+),
+
+medians as (
+    select cell, {{ weighted_median('percent', 'n_up_to', 'n_cell') }} as median_percent_of_baseline
+    from running
+    group by cell
+),
+
+central_moments as (
+    select
+        *,
+        greatest(sum_of_squares / n_trials - mean_deviation_pp ** 2, 0) as variance,
+        sum_of_cubes / n_trials
+        - 3 * mean_deviation_pp * sum_of_squares / n_trials
+        + 2 * mean_deviation_pp ** 3 as third_moment
+    from moments
+    left join medians using (cell)
 ),
 
 statistics_ as (
     select
-        * exclude (sum_of_squares, sum_of_cubes, share_within, share_below),
-        sqrt(sum_of_squares / nullif(n_trials - 1, 0)) as sd_percent_of_baseline,
+        * exclude (cell, mean_deviation_pp, is_constant, sum_of_squares, sum_of_cubes, variance, third_moment),
+        100 + mean_deviation_pp as percent_of_baseline,
+        case
+            when n_trials > 1 and is_constant then 0
+            when n_trials > 1 then sqrt(variance * n_trials / (n_trials - 1))
+        end as sd_percent_of_baseline,
         -- adjusted Fisher-Pearson coefficient
         case
-            when n_trials > 2 and sum_of_squares > 1e-9 * n_trials
-                then
-                    sqrt(n_trials * (n_trials - 1.0)) / (n_trials - 2)
-                    * (sum_of_cubes / n_trials) / (sum_of_squares / n_trials) ** 1.5
-        end as skewness,
-        case when n_trials > 0 then coalesce(share_within, 0) end as share_within_10_percent,
-        case when n_trials > 0 then coalesce(share_below, 0) end as share_below_baseline
-    from moments
+            when n_trials > 2 and not is_constant and variance > 0
+                then sqrt(n_trials * (n_trials - 1.0)) / (n_trials - 2) * third_moment / variance ** 1.5
+        end as skewness
+    from central_moments
 ),
 
 weighted as (

@@ -1,0 +1,78 @@
+"""Warehouses for the tests, each in a folder of its own; the checkout's own warehouse is never touched."""
+
+import os
+import subprocess
+import sys
+from contextlib import closing
+from pathlib import Path
+
+import duckdb
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+SHARED = Path(os.environ.get("BAIS_SHARED") or ROOT.parent / "shared").resolve()
+RECORDED = SHARED / "data" / "bais_recorded"
+
+
+class Warehouse:
+    """A warehouse file and the commands of the project, run on it as a user runs them."""
+
+    def __init__(self, folder):
+        self.path = folder / "warehouse.duckdb"
+        self.environment = {
+            **os.environ,
+            "BAIS_WAREHOUSE": str(self.path),
+            "DBT_TARGET_PATH": str(folder / "target"),
+            "DBT_LOG_PATH": str(folder / "logs"),
+        }
+
+    def run(self, *command, expect=0):
+        """Run a command of this Python's environment in the checkout and return what it printed."""
+        program = Path(sys.executable).parent / command[0]
+        done = subprocess.run(
+            [str(program), *map(str, command[1:])], cwd=ROOT, env=self.environment, capture_output=True, text=True
+        )
+        assert done.returncode == expect, done.stdout + done.stderr
+        return done.stdout
+
+    def query(self, sql):
+        """Return the rows of a query as tuples."""
+        with closing(duckdb.connect(str(self.path), read_only=True)) as connection:
+            return connection.sql(sql).fetchall()
+
+    def frame(self, sql):
+        """Return the rows of a query as a pandas frame."""
+        with closing(duckdb.connect(str(self.path), read_only=True)) as connection:
+            return connection.sql(sql).df()
+
+
+@pytest.fixture(scope="session")
+def synthetic(tmp_path_factory):
+    """What a fresh machine without any archive has after its first build."""
+    warehouse = Warehouse(tmp_path_factory.mktemp("synthetic"))
+    warehouse.run("python", "ingest/run.py")
+    warehouse.run("dbt", "--quiet", "build")
+    return warehouse
+
+
+@pytest.fixture(scope="session")
+def recorded_archive():
+    """The folder of the recorded archive; tests that need it are skipped where it is not."""
+    if not RECORDED.is_dir():
+        pytest.skip(f"no recorded archive at {RECORDED}; point BAIS_SHARED at a folder that has one")
+    return RECORDED
+
+
+@pytest.fixture(scope="session")
+def recorded(recorded_archive, tmp_path_factory):
+    """The recorded archive of document A, imported and built."""
+    warehouse = Warehouse(tmp_path_factory.mktemp("recorded"))
+    warehouse.run("python", "ingest/run.py", "--archive", recorded_archive)
+    warehouse.run("dbt", "--quiet", "build")
+    return warehouse
+
+
+@pytest.fixture
+def new_warehouse(tmp_path):
+    """A warehouse that does not exist yet."""
+    return Warehouse(tmp_path)

@@ -1,0 +1,153 @@
+"""Document A's own tables, from the recorded trials. Published numbers are cited; nothing here was typed from our output."""
+
+import json
+import shutil
+
+import pytest
+
+RANKED = "('devils_advocate', 'premortem', 'random_control', 'sacd')"
+
+
+def test_baselines_print_table_3(recorded):
+    # document A, Table 3
+    published = {
+        "openai/o4-mini": (35.7, 4.7),
+        "openai/o3": (33.7, 5.6),
+        "z-ai/glm-5": (31.9, 5.7),
+        "openai/gpt-5.2": (31.8, 5.7),
+        "moonshotai/kimi-k2.5": (30.6, 7.4),
+        "deepseek/deepseek-v3.2": (29.6, 8.0),
+        "anthropic/claude-haiku-4.5": (29.1, 11.2),
+        "openai/gpt-4.1": (25.1, 3.4),
+        "anthropic/claude-sonnet-4.6": (24.1, 1.3),
+        "anthropic/claude-opus-4.6": (18.0, 0.0),
+    }
+    rows = recorded.query(
+        "select llm, baseline, sd_population from marts.baselines "
+        "where study = 'voder-bais' and domain = 'judicial' and temperature_scope = 'pooled'"
+    )
+    assert {llm: (round(mean, 1), round(sd, 1)) for llm, mean, sd in rows} == published
+
+
+def test_technique_effects_print_tables_1_4_and_6(recorded):
+    # document A, Tables 1 and 4 (both), Table 6 (low, high)
+    published = {
+        ("devils_advocate", "both"): 63.6,
+        ("devils_advocate", "low"): 51.8,
+        ("devils_advocate", "high"): 75.5,
+        ("random_control", "both"): 78.3,
+        ("random_control", "low"): 63.4,
+        ("random_control", "high"): 93.5,
+        ("premortem", "both"): 91.6,
+        ("premortem", "low"): 69.0,
+        ("premortem", "high"): 114.2,
+        ("sacd", "both"): 93.7,
+        ("sacd", "low"): 75.7,
+        ("sacd", "high"): 112.0,
+    }
+    rows = recorded.query(
+        "select technique, anchor_direction, percent_of_baseline from marts.technique_effects "
+        "where study = 'voder-bais' and row_set = 'as_recorded' and baseline_scope = 't=1' and weighting = 'trial' "
+        f"and llm is null and temperature_scope = 'pooled' and technique in {RANKED}"
+    )
+    assert {(technique, direction): round(percent, 1) for technique, direction, percent in rows} == published
+
+
+def test_the_metrics_disagree_on_devils_advocate(recorded):
+    rows = recorded.query(
+        "select technique, rank_by_susceptibility, rank_by_deviation, metrics_disagree from marts.technique_rankings "
+        f"where study = 'voder-bais' and domain = 'judicial' and llm is null and technique in {RANKED}"
+    )
+    ranks = {technique: (susceptibility, deviation) for technique, susceptibility, deviation, _ in rows}
+    assert ranks["devils_advocate"] == (1, 4)
+    assert {disagree for *_, disagree in rows} == {True}
+
+
+def test_rankings_exist_for_each_llm_with_a_baseline(recorded):
+    rows = recorded.query(
+        "select count(distinct llm) from marts.technique_rankings "
+        "where study = 'voder-bais' and domain = 'judicial' and rank_by_deviation = 1"
+    )
+    assert rows == [(10,)]
+
+
+def test_an_llm_without_a_baseline_has_null_percentages_with_the_reason(recorded):
+    rows = recorded.query(
+        "select distinct percent_of_baseline, reason from marts.technique_effects "
+        "where llm = 'minimax/minimax-m2.5' and n_trials = 0"
+    )
+    assert rows == [(None, "no_baseline")]
+
+
+def test_until_there_is_a_gate_what_is_accepted_is_what_was_recorded(recorded):
+    different = recorded.query(
+        "select * exclude (row_set) from marts.response_counts where row_set = 'accepted' except all "
+        "select * exclude (row_set) from marts.response_counts where row_set = 'as_recorded'"
+    )
+    sizes = recorded.query("select row_set, sum(n_trials) from marts.response_counts group by all order by 1")
+    assert different == []
+    assert sizes[0][1] == sizes[1][1]
+
+
+def test_every_descriptive_number_of_document_a_is_accounted_for(recorded):
+    status = dict(recorded.query("select claim_id, status from marts.claim_checks"))
+    assert len(status) >= 170
+    assert set(status.values()) <= {"reproduces", "differs", "not_derivable", "stands", "contradicted"}
+    # only what the notes on the archive name: the SACD row by temperature, and section 6.3
+    assert {claim for claim, s in status.items() if s == "not_derivable"} == {
+        "A-S3.2.4-sacd-t0",
+        "A-S3.2.4-sacd-t0.7",
+        "A-S3.2.4-sacd-t1",
+        "A-S6.3-devils_advocate-sd",
+        "A-S6.3-devils_advocate-median",
+        "A-S6.3-devils_advocate-within",
+        "A-S6.3-premortem-within",
+    }
+
+
+@pytest.mark.parametrize("table", ["Table 1", "Table 2", "Table 3", "Table 4", "Table 5", "Table 6", "Table 7"])
+def test_every_number_of_a_judicial_table_reproduces(recorded, table):
+    rows = recorded.query(f"select claim_id, status from marts.claim_checks where location = '{table}'")
+    assert rows
+    assert {status for _, status in rows} == {"reproduces"}
+
+
+def test_every_number_of_table_8_reproduces(recorded):
+    rows = recorded.query("select claim_id, status from marts.claim_checks where location = 'Table 8'")
+    assert len(rows) == 72
+    assert {status for _, status in rows} == {"reproduces"}
+
+
+def test_a_number_that_does_not_hold_says_why(recorded):
+    rows = recorded.query(
+        "select claim_id, reason from marts.claim_checks where status not in ('reproduces', 'stands')"
+    )
+    assert rows
+    assert all(reason and reason.endswith(".") for _, reason in rows)
+
+
+def test_a_number_that_holds_only_as_the_paper_computed_it_says_so(recorded):
+    silent = recorded.query(
+        "select claim_id from marts.claim_checks where status = 'reproduces' and reason is null "
+        "and abs(recomputed_value - recommended_value) > 1"
+    )
+    assert silent == []
+
+
+def test_changing_one_trial_flips_the_claims_that_rest_on_it(recorded, recorded_archive, new_warehouse, tmp_path):
+    archive = tmp_path / "archive"
+    shutil.copytree(recorded_archive, archive)
+    file = archive / "baseline-claude-opus-4-6-t1.jsonl"
+    first, *others = file.read_text().splitlines()
+    trial = json.loads(first)
+    trial["sentenceMonths"] += 30
+    file.write_text("\n".join([json.dumps(trial), *others, ""]))
+
+    new_warehouse.run("python", "ingest/run.py", "--archive", archive)
+    new_warehouse.run("dbt", "--quiet", "build", "--resource-type", "seed", "model")
+
+    sql = "select claim_id, status from marts.claim_checks"
+    before, after = dict(recorded.query(sql)), dict(new_warehouse.query(sql))
+    flipped = {claim for claim in before if before[claim] != after[claim]}
+    assert {"A-T3-claude-opus-4.6-mean", "A-T3-claude-opus-4.6-sd", "A-T5-claude-opus-4.6-percent"} <= flipped
+    assert "A-T3-o3-mean" not in flipped
