@@ -1,4 +1,4 @@
-"""Document A's own tables, from the recorded trials. Published numbers are cited; nothing here was typed from our output."""
+"""Document A's own tables, from the recorded trials. Every number below is cited from the document."""
 
 import json
 import shutil

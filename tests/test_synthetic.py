@@ -1,13 +1,20 @@
-"""What a stranger has on a machine with nothing but the project: a synthetic study, and an empty warehouse before it."""
+"""What a stranger has on a machine with nothing but the project: an empty warehouse, then a synthetic study."""
 
 import numpy as np
 import pandas as pd
 import pytest
 import scipy.stats
 
-MARTS = (
-    "trials baselines anchored_conditions spreads technique_effects technique_rankings response_counts attrition"
-).split()
+MARTS = [
+    "trials",
+    "baselines",
+    "anchored_conditions",
+    "spreads",
+    "technique_effects",
+    "technique_rankings",
+    "response_counts",
+    "attrition",
+]
 
 
 def test_an_empty_warehouse_builds_and_passes_its_tests(new_warehouse):
@@ -50,7 +57,9 @@ def test_refusals_are_counted_and_not_answers(synthetic):
     )
     assert refused > 0
     assert refused + answered == asked
-    assert synthetic.query("select count(*) from marts.trials where status = 'refused' and response is not null") == [(0,)]
+    assert synthetic.query("select count(*) from marts.trials where status = 'refused' and response is not null") == [
+        (0,)
+    ]
 
 
 def test_technique_effects_agree_with_pandas_and_scipy_on_the_trials(synthetic):
@@ -85,7 +94,9 @@ def test_technique_effects_agree_with_pandas_and_scipy_on_the_trials(synthetic):
             }
             by_llm = effects.loc[(vignette, technique, "all", direction, "llm")]
             assert by_llm.percent_of_baseline == pytest.approx(cell.groupby("llm").percent.mean().mean(), rel=1e-9)
-            assert by_llm.median_percent_of_baseline == pytest.approx(cell.groupby("llm").percent.median().mean(), rel=1e-9)
+            assert by_llm.median_percent_of_baseline == pytest.approx(
+                cell.groupby("llm").percent.median().mean(), rel=1e-9
+            )
             for column, value in expected.items():
                 assert row[column] == pytest.approx(value, rel=1e-7, abs=1e-9), (vignette, technique, direction, column)
                 n_compared += 1

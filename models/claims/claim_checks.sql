@@ -1,3 +1,4 @@
+-- noqa: disable=LT02
 -- One row per published claim: the printed number, ours under the paper's specification and under the recommended one.
 {% set keys = estimate_keys() %}
 with claims as (
@@ -57,7 +58,10 @@ derived_{{ round }} as (
     inner join values_{{ round - 1 }} as known on inputs.input_id = known.claim_id
     where
         known.value is not null
-        and inputs.claim_id not in (select claim_id from values_{{ round - 1 }} where value is not null)
+        and inputs.claim_id not in (
+            select values_{{ round - 1 }}.claim_id from values_{{ round - 1 }}
+            where values_{{ round - 1 }}.value is not null
+        )
     group by all
     having count(*) = inputs.n_inputs
 ),
@@ -69,7 +73,9 @@ values_{{ round }} as (
         coalesce(
             known.recommended_value,
             case
-                when derived.recommended_quantity is null and list_count(derived.recommended_inputs) = len(derived.recommended_inputs)
+                when
+                    derived.recommended_quantity is null
+                    and list_count(derived.recommended_inputs) = len(derived.recommended_inputs)
                     then {{ derive('derived.derivation', 'derived.recommended_inputs') }}
             end
         ) as recommended_value
@@ -133,7 +139,10 @@ worded as (
             case when baseline_pooling = 'domain' then 'over one baseline for all LLMs' end,
             case when estimator != 'mean_of_ratios' then 'as a ' || replace(estimator, '_', ' ') end,
             case when non_null = 'both' then 'of trials with a first and a last answer' end,
-            case when derivation is not null then 'as the ' || replace(derivation, '_', ' ') || ' of other printed numbers' end,
+            case
+                when derivation is not null
+                    then 'as the ' || replace(derivation, '_', ' ') || ' of other printed numbers'
+            end,
             case when recommended_quantity is not null then 'where we recommend ' || recommended_quantity end
         ) as specification
     from judged

@@ -1,3 +1,4 @@
+-- noqa: disable=LT02
 -- One row per quantity, its keys and its specification: every number that a claim can be compared with, in one column.
 {% set keys = estimate_keys() %}
 {% set effect_quantities = [

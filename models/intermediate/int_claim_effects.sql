@@ -1,3 +1,4 @@
+-- noqa: disable=LT02
 -- One row per specification that a claim asks for, technique, llm (null = all) and anchor direction.
 with specifications as (
     select distinct
@@ -162,7 +163,9 @@ specified as (
             when numbered.weighting = 'llm' then pooled.llm_mean_response
             else pooled.trial_mean_response
         end as mean_response,
-        case when numbered.weighting = 'llm' then pooled.llm_deviation else pooled.trial_deviation end as mean_deviation,
+        case
+            when numbered.weighting = 'llm' then pooled.llm_deviation else pooled.trial_deviation
+        end as mean_deviation,
         case when numbered.weighting = 'llm' then pooled.llm_percent else pooled.trial_percent end as mean_percent,
         means.mean_baseline
     from pooled

@@ -1,3 +1,4 @@
+-- noqa: disable=LT02
 -- One row as in int_claim_effects, with the ranks of techniques that share a specification, llm and direction.
 with effects as (
     select * from {{ ref('int_claim_effects') }}

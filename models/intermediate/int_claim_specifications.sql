@@ -1,3 +1,4 @@
+-- noqa: disable=LT02
 -- One row per claim that is looked up and purpose (published, recommended): the estimate it is compared with.
 with claims as (
     select * from {{ ref('published_claims') }}

@@ -1,5 +1,5 @@
--- One row per study, vignette, technique, llm (null = all), anchor direction, temperature scope, row set, baseline scope
--- and weighting: the table of specifications.
+-- One row per study, vignette, technique, llm (null = all), anchor direction, temperature scope, row set, baseline
+-- scope and weighting: the table of specifications.
 {% set keys = [
     'study', 'domain', 'vignette', 'technique', 'row_set', 'baseline_scope', 'llm', 'anchor_direction',
     'temperature_scope',

@@ -1,5 +1,5 @@
--- One LLM's percent of baseline under one anchor is the same number in anchored_conditions, in technique_effects, and as
--- the average over marts.trials.
+-- One LLM's percent of baseline under one anchor is the same number in anchored_conditions, in technique_effects and
+-- as the average over marts.trials.
 with conditions as (
     select study, llm, vignette, technique, anchor_direction, percent_of_baseline as of_conditions
     from {{ ref('anchored_conditions') }}
