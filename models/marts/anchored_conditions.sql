@@ -1,4 +1,4 @@
--- One row per study, llm, vignette, technique, anchor direction and temperature scope: accepted trials, pooled baseline.
+-- One row per study, llm, vignette, technique, anchor direction and temperature scope; accepted trials, pooled scope.
 with responses as (
     select * from {{ ref('int_responses_counted') }}
     where anchor_direction in ('low', 'high') and row_set = 'accepted'
