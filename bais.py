@@ -1,0 +1,1027 @@
+"""The `bais` command: land trials, build the warehouse, and ask it."""
+
+import argparse
+import contextlib
+import os
+import re
+import sys
+
+from ingest.warehouse import ROOT, UserError, connect, explain, warehouse_path
+
+PUBLIC_SCHEMAS = ("marts", "inference")
+NOT_TEXT = "the query is not UTF-8 text"
+FORMATS = ("table", "csv", "json")
+FAILING = ("differs", "contradicted", "not_established", "not_derivable")
+STATUSES = ("reproduces", "stands", *FAILING, "not_checked")
+
+# On a terminal a table is for reading; the other formats give everything.
+MOST_ROWS = 500
+MOST_CHARACTERS = 300
+NARROWEST_TEXT = 14
+WIDEST_WORD = 36
+WIDEST_PARAGRAPH = 100
+
+EXPLAIN = re.compile(
+    r"^(\s|--[^\n]*\n|/\*.*?\*/)*explain\b(\s+analyze\b|\s*\([^)]*\))*", flags=re.IGNORECASE | re.DOTALL
+)
+
+IMPORT_FIRST = (
+    "import its archive with `bais import DIR`, or fetch it with `bais import --download`, then run `bais build`"
+)
+
+EXIT_CODES = """
+exit codes: 0 done, 1 dbt found a failure, 2 bad usage or nothing usable, 3 imported with lines quarantined,
+130 interrupted. The warehouse is data/bais.duckdb of the checkout, or what BAIS_WAREHOUSE names.
+"""
+
+
+def main(arguments=None):
+    """Run one `bais` command.
+
+    Parameters
+    ----------
+    arguments : list of str, optional
+        Those of the command line if not given.
+
+    Returns
+    -------
+    int
+        The exit code. Whatever is wrong has been said in one sentence on stderr.
+    """
+    parser = _parser()
+    options, of_dbt = parser.parse_known_args(arguments)
+    if of_dbt and options.command != "build":
+        parser.error(f"unrecognized arguments: {' '.join(of_dbt)}")
+    if options.version:
+        return _print_version()
+    if not options.command:
+        parser.print_help()
+        return 2
+    options.of_dbt = of_dbt
+    for stream in (sys.stdout, sys.stderr):
+        if stream.isatty():
+            stream.reconfigure(errors="backslashreplace")
+        elif hasattr(stream, "reconfigure"):
+            stream.reconfigure(encoding="utf-8", newline="")
+    try:
+        code = _run(options)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        _drop_output()
+        return 0
+    except OSError as error:
+        _drop_output()
+        print(f"bais: {error.filename or 'the output'} cannot be written: {error.strerror}", file=sys.stderr)
+        return 2
+    return code
+
+
+def _run(options):
+    try:
+        return options.run(options)
+    except UserError as error:
+        print(f"bais: {error}", file=sys.stderr)
+        return error.exit_code
+    except KeyboardInterrupt:
+        print("bais: interrupted", file=sys.stderr)
+        return 130
+
+
+def _parser():
+    parser = argparse.ArgumentParser(prog="bais", description=__doc__, epilog=EXIT_CODES, allow_abbrev=False)
+    parser.add_argument("--version", action="store_true", help="print the version and leave")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND")
+
+    def command(name, run, summary, **formats):
+        made = commands.add_parser(name, help=summary, description=f"{summary}.", allow_abbrev=False)
+        made.set_defaults(run=run)
+        if formats:
+            made.add_argument("--format", default="table", **formats)
+        return made
+
+    from ingest.run import add_arguments
+
+    add_arguments(command("import", import_, "land a folder of recorded trials in the warehouse"), folder_first=True)
+    command("build", build, "derive and test every table with dbt; takes the arguments of `dbt build`")
+    asked = command(
+        "sql", sql, "ask the warehouse in SQL, read-only; without a query a prompt, or the query on stdin",
+        choices=(*FORMATS, "parquet"),
+        help=f"on a terminal a table stops at {MOST_ROWS} rows and {MOST_CHARACTERS} characters a cell; "
+        "elsewhere, and in the other formats, nothing is left out",
+    )  # fmt: skip
+    asked.add_argument("query", nargs="?", metavar="QUERY")
+    listed = command("tables", tables, "list the public tables, or the columns of one", choices=FORMATS)
+    listed.add_argument("name", nargs="?", metavar="NAME", help="such as baselines or marts.baselines")
+    checked = command("claims", claims, "say which published numbers the trials give again", choices=FORMATS)
+    checked.add_argument("claim_id", nargs="?", metavar="CLAIM_ID", help="everything about one claim")
+    checked.add_argument("--differs", action="store_true", help="list each claim that does not hold, and why")
+    checked.add_argument("--status", choices=STATUSES, help="list the claims of one status")
+    checked.add_argument("--document", help="only the claims of one document, such as A")
+    first = command("headlines", headlines, "say which technique comes first in each domain, by either metric")
+    first.add_argument("--study", help="only this study")
+    return parser
+
+
+def _print_version():
+    from importlib.metadata import version
+
+    print(f"bais {version('bais')}")
+    return 0
+
+
+def _drop_output():
+    """Let the interpreter leave in silence when nobody reads, or the disk holds, what is still buffered."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def import_(options):
+    """Land recorded trials in `raw`, as `python ingest/run.py` does."""
+    from ingest.run import run
+
+    return run(options)
+
+
+def build(options):
+    """Run `dbt build` on the whole project, unless another process is using the warehouse."""
+    import subprocess
+
+    path = warehouse_path()
+    if path.exists():
+        connect(path, read_only=False).close()
+    else:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    environment = {"DBT_PROFILES_DIR": str(ROOT / "profiles"), **os.environ, "BAIS_WAREHOUSE": str(path)}
+    dbt = subprocess.Popen(
+        [sys.executable, "-m", "dbt.cli.main", "--quiet", "build", *options.of_dbt], cwd=ROOT, env=environment
+    )
+    try:
+        code = dbt.wait()
+    except KeyboardInterrupt:
+        dbt.wait()  # dbt got the interrupt too, and cancels what it runs
+        raise
+    return code if code >= 0 else 128 - code
+
+
+def sql(options):
+    """Answer a query, those on stdin, or those typed at a prompt."""
+    if options.query is None and sys.stdin.isatty() and sys.stdout.isatty():
+        return _prompt(options.format)
+    try:
+        query = sys.stdin.read() if options.query is None else options.query
+    except UnicodeError:
+        raise UserError(NOT_TEXT) from None
+    if not query.strip():
+        raise UserError('there is no query: give one, as in bais sql "from marts.baselines"')
+    answer(query, options.format)
+    return 0
+
+
+def answer(query, form):
+    """Run SQL that reads and write what it gives to stdout.
+
+    Parameters
+    ----------
+    query : str
+        One statement, or several if `form` is "table".
+    form : {"table", "csv", "json", "parquet"}
+
+    Raises
+    ------
+    UserError
+        If a statement would write, is wrong, or does not suit the format.
+    """
+    import duckdb
+    import pyarrow as pa
+
+    if form == "parquet" and sys.stdout.isatty():
+        raise UserError(
+            "parquet is bytes, not text: send it to a file, as in `bais sql … --format parquet > answer.parquet`"
+        )
+    if any("\ud800" <= c <= "\udfff" for c in query):
+        raise UserError(NOT_TEXT)
+    with contextlib.closing(connect()) as warehouse:
+        try:
+            statements = warehouse.extract_statements(query)
+            if not statements:
+                raise UserError("there is no statement in the query")
+            for statement in statements:
+                _refuse_to_write(warehouse, statement)
+            if form != "table" and len(statements) != 1:
+                raise UserError(
+                    f"{form} holds one answer, and these are {len(statements)} statements: give them one by one"
+                )
+            for statement in statements:
+                _answer_one(warehouse, statement, form)
+        except (duckdb.Error, pa.ArrowException) as error:
+            raise UserError(_explain_sql(error, warehouse)) from None
+        except RuntimeError as error:  # what DuckDB makes of Ctrl-C
+            raise (KeyboardInterrupt if "interrupted" in str(error).lower() else error) from None
+
+
+def _refuse_to_write(warehouse, statement):
+    """Let through what only reads: a read-only warehouse would still let `copy … to` overwrite files."""
+    kind = statement.type.name
+    if kind == "EXPLAIN":
+        explained = EXPLAIN.sub("", statement.query)
+        kind = " ".join(found.type.name for found in warehouse.extract_statements(explained))
+    if kind not in ("SELECT", "MULTI"):  # MULTI is a pivot
+        raise UserError(
+            f"`bais sql` only reads, so {kind.replace('_', ' ')} is not run: ask with select, from, describe or explain"
+        )
+
+
+def _answer_one(warehouse, statement, form):
+    if form == "parquet":
+        from pyarrow.parquet import ParquetWriter
+
+        batches = warehouse.sql(statement.query).to_arrow_reader(100_000)
+        with ParquetWriter(sys.stdout.buffer, batches.schema) as file:
+            for batch in batches:
+                file.write_batch(batch)
+        return
+    result = warehouse.execute(statement)
+    names = [column[0] for column in result.description]
+    if form != "table":
+        write_rows(form, names, _stream(result))
+        return
+    width = _width()
+    rows = result.fetchall() if width is None else result.fetchmany(MOST_ROWS + 1)
+    if names == ["explain_key", "explain_value"]:
+        print("\n".join(map(_printable, "\n".join(plan for _, plan in rows).splitlines())))
+        return
+    shown = rows if width is None else rows[:MOST_ROWS]
+    print(lay_out(names, shown, width=width))
+    sys.stdout.flush()
+    left_out = f"the first {len(shown):,} rows; --format csv gives all" if len(shown) < len(rows) else ""
+    print(left_out or f"{len(rows):,} row{'' if len(rows) == 1 else 's'}", file=sys.stderr)
+
+
+def _stream(result):
+    while rows := result.fetchmany(10_000):
+        yield from rows
+
+
+def _explain_sql(error, warehouse):
+    """Keep DuckDB's message and the line with the caret, and say where the tables are."""
+    text = str(error)
+    lines = [_printable(line) for line in text.splitlines() if line.strip() and not line.startswith("\t")]
+    lines = lines[:8]
+    if re.search(r"Table with name .* does not exist", text):
+        has_marts = _public_tables(warehouse)
+        lines.append("`bais tables` lists the tables." if has_marts else "There are no marts yet: run `bais build`.")
+    return "\n".join(lines)
+
+
+def _prompt(form):
+    """Read statements and answer them until Ctrl-D; the warehouse is open only while one of them runs."""
+    connect().close()
+    with _history(warehouse_path().with_name(".sql_history")):
+        print(f"Reading {_printable(warehouse_path())}. A query ends with `;`, `.tables` lists tables, `.quit` leaves.")
+        typed = ""
+        while True:
+            try:
+                line = input("  ... " if typed else "bais> ")
+                if not typed and line.strip().startswith("."):
+                    if line.strip() in (".quit", ".exit"):
+                        return 0
+                    _dot_command(line.strip())
+                    continue
+                typed = f"{typed}\n{line}".strip()
+                if _is_complete(typed):
+                    query, typed = typed, ""
+                    answer(query, form)
+            except EOFError:
+                print()
+                return 0
+            except KeyboardInterrupt:
+                typed = ""
+                print()
+            except UnicodeError:
+                print(f"bais: {NOT_TEXT}", file=sys.stderr)
+            except UserError as error:
+                print(f"bais: {error}", file=sys.stderr)
+
+
+def _dot_command(line):
+    if line != ".tables":
+        raise UserError(f"there is no {line}: only .tables and .quit")
+    _list_tables("table")
+
+
+def _is_complete(typed):
+    """Tell whether the last thing typed is a semicolon outside of quotes and comments."""
+    rest = re.sub(r"'(?:[^']|'')*'|\"[^\"]*\"|--[^\n]*|/\*.*?\*/", " ", typed, flags=re.DOTALL)
+    return rest.rstrip().endswith(";") and not re.search(r"['\"]|/\*", rest)
+
+
+@contextlib.contextmanager
+def _history(path):
+    try:
+        import readline
+    except ImportError:
+        yield
+        return
+    with contextlib.suppress(OSError):
+        readline.read_history_file(path)
+    readline.set_history_length(1000)
+    try:
+        yield
+    finally:
+        with contextlib.suppress(OSError):
+            readline.write_history_file(path)
+
+
+def tables(options):
+    """List the public tables, or the columns of one."""
+    if options.name:
+        return _describe(options.name, options.format)
+    return _list_tables(options.format)
+
+
+def _public_tables(warehouse):
+    """Return schema, name and comment of each public table."""
+    return warehouse.execute(
+        """
+        with relations as (
+            select database_name, schema_name, table_name, comment from duckdb_tables()
+            union all
+            select database_name, schema_name, view_name, comment from duckdb_views()
+        )
+
+        select schema_name, table_name, comment from relations
+        where database_name = current_database() and schema_name in $schemas and not starts_with(table_name, 'int_')
+        order by list_position($schemas, schema_name), table_name
+        """,
+        {"schemas": list(PUBLIC_SCHEMAS)},
+    ).fetchall()
+
+
+@contextlib.contextmanager
+def _marts():
+    """Open the warehouse for a command that needs the marts."""
+    import duckdb
+
+    with contextlib.closing(connect()) as warehouse:
+        try:
+            if not _public_tables(warehouse):
+                raise UserError(f"the warehouse {warehouse_path()} has no marts yet: run `bais build`")
+            yield warehouse
+        except (duckdb.CatalogException, duckdb.BinderException) as error:
+            missing = _printable(str(error).splitlines()[0])
+            raise UserError(
+                f"the warehouse {warehouse_path()} is not what this version builds ({missing}): run `bais build`"
+            ) from None
+        except duckdb.Error as error:
+            raise UserError(explain(error, warehouse_path())) from None
+
+
+def _records(warehouse, query, parameters=None):
+    """Return the answer as a list of dicts."""
+    result = warehouse.execute(query, parameters or {})
+    names = [column[0] for column in result.description]
+    return [dict(zip(names, row, strict=True)) for row in result.fetchall()]
+
+
+def _count(warehouse, schema, name):
+    return warehouse.execute(f'select count(*) from "{schema}"."{name}"').fetchall()[0][0]
+
+
+def _list_tables(form):
+    with _marts() as warehouse:
+        rows = [
+            (f"{schema}.{name}", _count(warehouse, schema, name), _first_sentence(comment))
+            for schema, name, comment in _public_tables(warehouse)
+        ]
+    if form == "table":
+        print(lay_out(["table", "rows", "grain"], rows, width=_width(), null=""))
+    else:
+        write_rows(form, ["table", "rows", "grain"], rows)
+    return 0
+
+
+def _describe(asked, form):
+    with _marts() as warehouse:
+        public = _public_tables(warehouse)
+        found = [(s, n, comment) for s, n, comment in public if asked.lower() in (n.lower(), f"{s}.{n}".lower())]
+        if not found:
+            names = [f"{schema}.{name}" for schema, name, _ in public]
+            raise UserError(
+                f"there is no public table {_printable(asked)}{_similar(asked, names)}: `bais tables` lists them"
+            )
+        schema, name, comment = found[0]
+        n_rows = _count(warehouse, schema, name)
+        columns = warehouse.execute(
+            "select column_name, lower(data_type), comment from duckdb_columns() "
+            "where database_name = current_database() and schema_name = ? and table_name = ? order by column_index",
+            [schema, name],
+        ).fetchall()
+    if form != "table":
+        write_rows(form, ["column", "type", "definition"], columns)
+        return 0
+    rows = [(column, kind, _one_line(definition)) for column, kind, definition in columns]
+    print(_paragraph(f"{schema}.{name}, {n_rows:,} rows. {_one_line(comment) or ''}".strip()))
+    print()
+    print(lay_out(["column", "type", "definition"], rows, width=_width(), null=""))
+    return 0
+
+
+def claims(options):
+    """Say which published numbers the trials give again; all of them, some, or everything about one."""
+    with _marts() as warehouse:
+        everything = _records(
+            warehouse,
+            "select checks.*, claims.decimals, claims.study from marts.claim_checks as checks "
+            "left join seeds.published_claims as claims using (claim_id)",
+        )
+        order = [row["claim_id"] for row in _records(warehouse, "select claim_id from seeds.published_claims")]
+        known = {claim["claim_id"]: claim for claim in everything}
+        everything = [known[claim_id] for claim_id in order if claim_id in known]
+        if options.claim_id:
+            if options.claim_id not in order:
+                raise UserError(f"there is no claim {_printable(options.claim_id)}{_similar(options.claim_id, order)}")
+            return _one_claim(warehouse, known, options.claim_id, options.format)
+    chosen = _choose(everything, options)
+    if options.differs or options.status:
+        _list_claims(chosen, options.format)
+    else:
+        _summarise_claims(chosen, options.format)
+    return 0
+
+
+def _choose(everything, options):
+    documents = sorted({claim["document"] for claim in everything})
+    if options.document and options.document not in documents:
+        raise UserError(
+            f"there are no claims of document {_printable(options.document)}, only of {', '.join(documents)}"
+        )
+    return [
+        claim
+        for claim in everything
+        if options.document in (None, claim["document"])
+        and options.status in (None, claim["status"])
+        and (not options.differs or claim["status"] in FAILING)
+    ]
+
+
+def _summarise_claims(chosen, form):
+    from collections import Counter
+
+    counted = Counter((claim["document"], claim["status"]) for claim in chosen)
+    if form != "table":
+        rows = [(document, status, n) for (document, status), n in sorted(counted.items())]
+        write_rows(form, ["document", "status", "n_claims"], rows)
+        return
+    present = [status for status in STATUSES if any(status == of for _, of in counted)]
+    rows = [
+        (document, *(counted[document, status] for status in present))
+        for document in sorted({claim["document"] for claim in chosen})
+    ]
+    print(lay_out(["document", *present], rows, width=_width()))
+    print()
+    print(_paragraph(sum_up(chosen)))
+    if any(claim["status"] in FAILING for claim in chosen):
+        print(_paragraph("`bais claims --differs` lists each that does not hold, and why."))
+
+
+def sum_up(chosen):
+    """Say in a sentence or two how many claims hold.
+
+    Parameters
+    ----------
+    chosen : list of dict
+        With `kind`, `status` and `study`, as in `marts.claim_checks` and `seeds.published_claims`.
+
+    Returns
+    -------
+    str
+    """
+    n_open = sum(claim["status"] == "not_checked" for claim in chosen)
+    studies = " and ".join(
+        sorted({claim["study"] for claim in chosen if claim["status"] == "not_checked" and claim["study"]})
+    )
+    if not any(claim["status"] not in ("not_checked", "not_derivable") for claim in chosen):
+        return (
+            f"None of the {len(chosen):,} published claims can be checked: this warehouse lacks trials of the "
+            f"study {studies}. To check them, {IMPORT_FIRST}."
+        )
+    parts = []
+    for kind, noun, good, others in (
+        ("value", "published number", ("reproduces", "reproduce"), (("differs", "differs", "differ"),)),
+        (
+            "sentence",
+            "headline sentence",
+            ("stands", "stand"),
+            (("contradicted", "is contradicted", "are contradicted"),),
+        ),
+    ):
+        of_kind = [claim["status"] for claim in chosen if claim["kind"] == kind]
+        others += (
+            ("not_established", "is not established", "are not established"),
+            ("not_derivable", "cannot be derived from the trials", "cannot be derived from the trials"),
+        )
+        if of_kind:
+            n_good = of_kind.count(good[0])
+            words = [f"{n_good:,} of {len(of_kind):,} {noun}s {good[n_good != 1]}"]
+            words += [f"{n:,} {many if n > 1 else one}" for status, one, many in others if (n := of_kind.count(status))]
+            parts.append(", ".join(words[:-1]) + " and " + words[-1] if len(words) > 2 else ", ".join(words))
+    unchecked = f" {n_open:,} could not be checked." if n_open else ""
+    return "; ".join(parts) + "." + unchecked
+
+
+def _list_claims(chosen, form):
+    names = [
+        "claim_id", "document", "location", "statement", "unit", "kind", "comparison", "published_value",
+        "recomputed_value", "recommended_value", "status", "reason", "n_trials",
+    ]  # fmt: skip
+    if form != "table":
+        write_rows(form, names, [[claim[name] for name in names] for claim in chosen])
+        return
+    for claim in chosen:
+        published, recomputed, recommended = _values(claim)
+        print(f"{_printable(claim['claim_id'])}  [{claim['status']}]")
+        print(_paragraph(f"Document {claim['document']}, {claim['location']}. {claim['statement']}", "  "))
+        values = {"published": published, "recomputed": recomputed, "recommended": recommended}
+        print(_paragraph(", ".join(f"{name} {value}" for name, value in values.items() if value), "  "))
+        if claim["reason"]:
+            print(_paragraph(_one_line(claim["reason"]), "  "))
+        print()
+    print(f"{len(chosen):,} claim{'' if len(chosen) == 1 else 's'}")
+
+
+def _values(claim):
+    """Return the published, recomputed and recommended value as text, to the digits that the claim gives."""
+    decimals = max(claim["decimals"] or 0, 0)
+
+    def text(value, digits):
+        if value is None:
+            return None
+        is_whole = decimals == 0 and abs(value - round(value)) < 1e-9
+        return f"{value:,.{0 if is_whole else digits}f} {claim['unit'] or ''}".strip()
+
+    sign = "" if claim["comparison"] == "=" else f"{claim['comparison']} "
+    recommended = text(claim["recommended_value"], decimals + 1)
+    if claim["recommended_low"] is not None and claim["recommended_high"] is not None:
+        low, high = (text(claim[f"recommended_{end}"], decimals + 1) for end in ("low", "high"))
+        recommended += f" (from {low} to {high})"
+    return sign + text(claim["published_value"], decimals), text(claim["recomputed_value"], decimals + 1), recommended
+
+
+def _one_claim(warehouse, checks, claim_id, form):
+    published = {row["claim_id"]: row for row in _records(warehouse, "select * from seeds.published_claims")}
+    claim, check = published[claim_id], checks[claim_id]
+    inputs = (claim["inputs"] or "").split()
+    query = trials_query([published[i] for i in _basis(claim_id, published)])
+    not_specified = {*check, "decimals", "inputs", "note", "not_derivable"} - {"study", "quantity"}
+    specification = {name: claim[name] for name in claim if claim[name] is not None and name not in not_specified}
+    if form != "table":
+        whole = {**check, **{name: claim[name] for name in claim if name not in check}, "query": query}
+        write_rows(form, list(whole), [list(whole.values())])
+        return 0
+    values = _values(check)
+    print(_printable(claim_id))
+    print(_paragraph(f"Document {check['document']}, {check['location']}. {check['statement']}"))
+    print()
+    facts = dict(zip(("published", "recomputed", "recommended"), values, strict=True)) | {
+        "status": check["status"],
+        "reason": check["reason"],
+        "n_trials": None if check["n_trials"] is None else f"{check['n_trials']:,}",
+    }
+    print(_pairs((name, value) for name, value in facts.items() if value is not None))
+    print("\nspecification")
+    print(_pairs(specification.items(), "  "))
+    if inputs:
+        print(f"\n{claim['derivation']} of".replace("_", " "))
+        rows = [(i, *_values(checks[i])) for i in inputs]
+        print(
+            lay_out(
+                ["claim_id", "published", "recomputed", "recommended"], rows, width=_width(), null="", right=(1, 2, 3)
+            )
+        )
+    print("\ntrials behind it")
+    print(query)
+    return 0
+
+
+def _basis(claim_id, published):
+    """Return the ids of the claims that are computed from trials and that a claim rests on, itself or its inputs'."""
+    inputs = (published[claim_id]["inputs"] or "").split()
+    if not inputs:
+        return [claim_id]
+    return list(dict.fromkeys(basis for i in inputs for basis in _basis(i, published)))
+
+
+def trials_query(of):
+    """Write the SQL that lists the trials behind claims.
+
+    Parameters
+    ----------
+    of : list of dict
+        Rows of `seeds.published_claims`, none of them derived.
+
+    Returns
+    -------
+    str
+        On `marts.trials`; a condition that all claims share is there once.
+    """
+    each = list(dict.fromkeys(tuple(_conditions(claim)) for claim in of))
+    shared = [condition for condition in each[0] if all(condition in conditions for conditions in each)]
+    rest = [[condition for condition in conditions if condition not in shared] for conditions in each]
+    where = list(shared)
+    if all(rest):
+        lines = [" and ".join(conditions) for conditions in rest]
+        where.append(
+            "(\n        " + "\n        or ".join(f"({line})" if " and " in line else line for line in lines) + "\n    )"
+        )
+    return (
+        "select trial_id, llm, technique, anchor_direction, temperature, status, response_recorded, first_response, "
+        "baseline\nfrom marts.trials\nwhere\n    "
+        + "\n    and ".join(where)
+        + "\norder by llm, technique, anchor_direction;"
+    )
+
+
+def _conditions(claim):
+    """Return the conditions on `marts.trials` that pick the trials of a claim."""
+    quantity, technique = claim["quantity"], claim["technique"]
+    of_baseline = quantity.startswith(("baseline", "sd_population", "sd_response")) or quantity.endswith(
+        "_with_baseline"
+    )
+    for name in ("study", "domain", "llm"):
+        if claim[name] is not None:
+            yield f"{name} = {_quoted(claim[name])}"
+    if claim["excluded_llm"]:
+        yield f"llm != {_quoted(claim['excluded_llm'])}"
+    if of_baseline:
+        yield "technique = 'no_technique'"
+    elif quantity.startswith("rank_by"):
+        or_none = " or technique = 'no_technique'" if quantity.endswith("_with_no_technique") else ""
+        among = "technique in (select technique from seeds.techniques where is_ranked)"
+        yield f"({among}{or_none})" if or_none else among
+    elif quantity == "spread_change_percent":
+        yield f"technique in ({_quoted(technique)}, 'no_technique')"
+    elif technique == "sacd_initial":
+        yield "technique = 'sacd'"
+    elif technique not in (None, "all"):
+        yield f"technique = {_quoted(technique)}"
+    direction = "none" if of_baseline else claim["anchor_direction"]
+    if direction == "both":
+        yield "anchor_direction in ('low', 'high')"
+    elif direction not in (None, "all"):
+        yield f"anchor_direction = {_quoted(direction)}"
+    if claim["temperature_scope"] not in (None, "pooled"):
+        yield f"temperature = {claim['temperature_scope']}"
+    if not quantity.startswith(("iterations", "calls")):
+        initial = technique == "sacd_initial"
+        yield (
+            "status = 'answered'"
+            if claim["row_set"] == "accepted"
+            else f"{'first_response' if initial else 'response_recorded'} is not null"
+        )
+    if claim["non_null"] == "both" and technique == "sacd":
+        yield "first_response is not null"
+    if claim["baseline_scope"] and claim["estimator"] != "ratio_of_file_means":  # that one takes every LLM in
+        yield "baseline is not null"
+
+
+def _quoted(text):
+    return "'" + text.replace("'", "''") + "'"
+
+
+def headlines(options):
+    """Say which technique comes first in each domain, by deviation and by susceptibility, and whether these agree."""
+    with _marts() as warehouse:
+        rankings = _records(
+            warehouse,
+            "select rankings.*, coalesce(techniques.display_name, rankings.technique) as name "
+            "from marts.technique_rankings as rankings left join seeds.techniques as techniques using (technique) "
+            "where llm is null order by study, domain, rank_by_deviation, rank_by_susceptibility, technique",
+        )
+        studies = _records(
+            warehouse,
+            "select study, bool_and(source = 'synthetic') as is_synthetic, "
+            "string_agg(distinct source, ' and ' order by source) as sources, count(*) as n_trials from marts.trials "
+            "group by study order by is_synthetic desc, study",
+        )
+        checks = _records(
+            warehouse,
+            "select checks.kind, status, study from marts.claim_checks as checks "
+            "left join seeds.published_claims using (claim_id)",
+        )
+    if options.study and options.study not in [study["study"] for study in studies]:
+        names = ", ".join(_printable(study["study"]) for study in studies) or "none: import some trials first"
+        raise UserError(f"there is no study {_printable(options.study)} in this warehouse; there is {names}")
+    for study in studies:
+        if options.study in (None, study["study"]):
+            _print_study(study, [row for row in rankings if row["study"] == study["study"]])
+    if not studies:
+        print(_paragraph("The warehouse holds no trials: land some with `bais import`, then run `bais build`."))
+    if checks:
+        print(_paragraph(f"Claims: {sum_up(checks)} `bais claims` says more."))
+    print(f"Warehouse: {_printable(warehouse_path())}")
+    return 0
+
+
+def _print_study(study, rankings):
+    how = "SYNTHETIC: made by a formula, no LLM was asked" if study["is_synthetic"] else study["sources"]
+    print(_paragraph(f"Study {study['study']}, {study['n_trials']:,} trials ({how})"))
+    domains = {}
+    for row in rankings:
+        domains.setdefault(row["domain"], []).append(row)
+    rows = [
+        (
+            row["domain"],
+            row["name"],
+            _fixed(row["percent_of_baseline"]),
+            _fixed(row["deviation_pp"], "+"),
+            _fixed(row["spread_change_percent"], "+"),
+            row["rank_by_deviation"],
+            row["rank_by_susceptibility"],
+        )
+        for ranked in domains.values()
+        for row in ranked
+        if 1 in (row["rank_by_deviation"], row["rank_by_susceptibility"])
+    ]
+    measures = ["% of\nbaseline", "deviation\n(pp)", "spread\nchange %", "rank by\ndeviation", "rank by\nsuscept."]
+    if not rankings:
+        print("No trial of it had a low or a high anchor, so that there is nothing to compare.")
+    if rows:
+        print(lay_out(["domain", "technique", *measures], rows, width=_width(), right=range(2, 7)))
+    print()
+    for domain, ranked in domains.items():
+        print(_paragraph(f"{domain}: {_verdict(ranked)}"))
+    print()
+
+
+def _verdict(ranked):
+    """Say in a sentence or two what the rankings of one domain come to."""
+    closest = [row for row in ranked if row["rank_by_deviation"] == 1]
+    steadiest = [row for row in ranked if row["rank_by_susceptibility"] == 1]
+    reasons = sorted({word for row in ranked for word in (row["reason"] or "").split("; ")} - {"", "not_ranked"})
+    if not closest or not steadiest:
+        return f"nothing can be ranked ({', '.join(reasons) or 'no reason given'})."
+    if closest == steadiest:
+        said = (
+            f"{_named(closest)}: closest to the baseline, and the smallest spread between anchors: the metrics agree."
+        )
+    else:
+        end = "the metrics disagree" if ranked[0]["metrics_disagree"] else "the metrics share a winner"
+        are, have = ("are" if len(closest) > 1 else "is"), ("have" if len(steadiest) > 1 else "has")
+        said = f"{_named(closest)} {are} closest to the baseline; "
+        said += f"{_named(steadiest)} {have} the smallest spread between anchors: {end}."
+    without = next((row for row in ranked if row["technique"] == "no_technique"), None)
+    if without:
+        if (
+            without["rank_by_deviation_with_no_technique"] == 1
+            and closest[0]["rank_by_deviation_with_no_technique"] != 1
+        ):
+            said += f" Without any technique the answers are closer still ({_fixed(without['percent_of_baseline'])} %)."
+        if without["spread_pp"] is not None and abs(steadiest[0]["spread_pp"]) >= abs(without["spread_pp"]):
+            said += " No ranked technique has a smaller spread than no technique."
+    if any(row["spread_change_percent"] is None for row in closest + steadiest):
+        said += f" The spread change is null: {', '.join(reasons) or 'no reason given'}."
+    return said
+
+
+def _named(rows):
+    return " and ".join(
+        f"{row['name']} ({_fixed(row['percent_of_baseline'])} %, rank {_rank(row['rank_by_deviation'])} by deviation, "
+        f"{_rank(row['rank_by_susceptibility'])} by susceptibility)"
+        for row in rows
+    )
+
+
+def _rank(rank):
+    return "none" if rank is None else rank
+
+
+def _fixed(value, sign=""):
+    return None if value is None else f"{value:{sign}.1f}"
+
+
+def write_rows(form, names, rows):
+    """Write rows to stdout with every digit they have.
+
+    Parameters
+    ----------
+    form : {"csv", "json"}
+        RFC 4180 with a header, where an empty text is quoted and a null is not; or an array of objects, where NaN and
+        the infinities are null.
+    names : list of str
+        A name that comes again gets a number.
+    rows : iterable of sequence
+    """
+    import json
+
+    names = _distinct(names)
+    escape = _printable if sys.stdout.isatty() else str
+    if form == "csv":
+        sys.stdout.write(escape(",".join(map(_csv_field, names))) + "\r\n")
+        for row in rows:
+            sys.stdout.write(escape(",".join(map(_csv_field, row))) + "\r\n")
+        return
+    separator = "["
+    for row in rows:
+        text = json.dumps({name: _plain(value) for name, value in zip(names, row, strict=True)}, ensure_ascii=False)
+        if not text.isprintable():
+            text = "".join(c if c.isprintable() else json.dumps(c)[1:-1] for c in text)
+        sys.stdout.write(f"{separator}\n{text}")
+        separator = ","
+    sys.stdout.write("[]\n" if separator == "[" else "\n]\n")
+
+
+def _distinct(names):
+    taken, distinct = set(names), []
+    for name in names:
+        new, n = name, 0
+        while new in distinct or (n and new in taken):
+            n += 1
+            new = f"{name}_{n}"
+        distinct.append(new)
+    return distinct
+
+
+def _csv_field(value):
+    if value is None:
+        return ""
+    text = value if isinstance(value, str) else _full(_plain(value, is_finite=False))
+    return '"' + text.replace('"', '""') + '"' if not text or re.search(r'[",\r\n]', text) else text
+
+
+def _full(value):
+    import json
+
+    if isinstance(value, str):
+        return value
+    return repr(value) if isinstance(value, float) else json.dumps(value, ensure_ascii=False)
+
+
+def _plain(value, *, is_finite=True):
+    """Return a value of DuckDB as one that JSON has, with all its digits."""
+    import math
+    from datetime import date, datetime, time
+    from decimal import Decimal
+
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) or not is_finite else None
+    if isinstance(value, Decimal):
+        exact = int(value) if value == value.to_integral_value() else float(value)
+        return exact if isinstance(exact, int) or Decimal(repr(exact)) == value else str(value)
+    if isinstance(value, datetime | date | time):
+        return value.isoformat()
+    if isinstance(value, bytes):
+        return value.hex()
+    if isinstance(value, dict):
+        return {str(key): _plain(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(inner) for inner in value]
+    return str(value)
+
+
+def lay_out(names, rows, *, width=None, null="NULL", right=()):
+    """Lay rows out as a table for people.
+
+    Parameters
+    ----------
+    names : list of str
+    rows : list of sequence
+        Text is escaped; a column of numbers goes to the right.
+    width : int, optional
+        The columns of the terminal. Cells fold to fit and long ones are cut; if even that does not fit, each row
+        becomes a block of lines. Without a width nothing is folded or cut.
+    null : str
+        What stands for a null.
+    right : collection of int
+        Columns that go to the right although they hold text.
+
+    Returns
+    -------
+    str
+    """
+    from rich.cells import cell_len
+
+    cells = [[null if value is None else _cut(_shown(value), width) for value in row] for row in rows]
+    heads = [name.split("\n") if i in right else [_printable(name)] for i, name in enumerate(names)]
+    to_right = [i in right or _holds_numbers(row[i] for row in rows) for i in range(len(names))]
+    sizes = [max(map(cell_len, [*heads[i], *(row[i] for row in cells)])) for i in range(len(names))]
+    gaps = 2 * (len(sizes) - 1)
+    if width is not None and sum(sizes) + gaps > width:
+        words = [
+            max((cell_len(word) for row in cells for word in row[i].split()), default=0) for i in range(len(names))
+        ]
+        least = [
+            size if right_ else min(size, max(NARROWEST_TEXT, min(word, WIDEST_WORD)))
+            for size, word, right_ in zip(sizes, words, to_right, strict=True)
+        ]
+        if sum(least) + gaps > width:
+            records = [_pairs(zip(names, row, strict=True), width=width) for row in cells]
+            return "\n".join(
+                f"── {i} {'─' * (width - len(str(i)) - 4)}\n{record}" for i, record in enumerate(records, 1)
+            )
+        while sum(sizes) + gaps > width:
+            widest = max(range(len(sizes)), key=lambda i: (sizes[i] - least[i] > 0, sizes[i]))
+            sizes[widest] -= 1
+
+    def lines(folded):
+        deepest = max(map(len, folded))
+        for at in range(deepest):
+            texts = [of[at] if at < len(of) else "" for of in folded]
+            yield "  ".join(
+                " " * (size - cell_len(text)) + text if right_ else text + " " * (size - cell_len(text))
+                for text, size, right_ in zip(texts, sizes, to_right, strict=True)
+            ).rstrip()
+
+    out = list(
+        lines([[part for line in head for part in _fold(line, size)] for head, size in zip(heads, sizes, strict=True)])
+    )
+    out.append("  ".join("─" * size for size in sizes))
+    for row in cells:
+        out += lines([_fold(text, size) for text, size in zip(row, sizes, strict=True)])
+    return "\n".join(out)
+
+
+def _fold(text, size):
+    """Break text into lines of at most `size` columns of a terminal, at spaces if there are any."""
+    if len(text) * 2 <= size:
+        return [text]
+    from rich.cells import cell_len
+    from rich.console import Console
+    from rich.text import Text
+
+    if cell_len(text) <= size:
+        return [text]
+    return [line.plain.rstrip() for line in Text(text).wrap(Console(width=size), size, overflow="fold")]
+
+
+def _pairs(pairs, indent="", width=None):
+    """Lay names and values out below each other, the values folded to the terminal."""
+    pairs = [(_printable(name), _shown(value)) for name, value in pairs]
+    width = width or _width()
+    longest = max(len(name) for name, _ in pairs)
+    size = max(width - longest - len(indent) - 2, NARROWEST_TEXT) if width else None
+    lines = []
+    for name, text in pairs:
+        first, *rest = _fold(text, size) if size else [text]
+        lines += [f"{indent}{name:<{longest}}  {first}", *(f"{indent}{'':<{longest}}  {line}" for line in rest)]
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def _paragraph(text, indent=""):
+    """Escape text and, on a terminal, break it into lines that are easy to read."""
+    width = _width()
+    lines = _fold(_printable(text), min(width, WIDEST_PARAGRAPH) - len(indent)) if width else [_printable(text)]
+    return "\n".join(indent + line for line in lines)
+
+
+def _shown(value):
+    """Return a value as people read it: numbers to six digits, nothing that could act on a terminal."""
+    if isinstance(value, float):
+        is_large = 1e6 <= abs(value) < 1e15
+        return f"{value:.0f}" if is_large else f"{value:.6g}"
+    if hasattr(value, "isoformat"):
+        return str(value)
+    return _printable(value if isinstance(value, str) else _full(_plain(value)))
+
+
+def _holds_numbers(values):
+    from decimal import Decimal
+
+    kinds = {type(value) for value in values} - {type(None)}
+    return bool(kinds) and kinds <= {int, float, Decimal}
+
+
+def _cut(text, width):
+    return text if width is None or len(text) <= MOST_CHARACTERS else text[: MOST_CHARACTERS - 1] + "…"
+
+
+def _printable(value):
+    from ingest.importer import printable
+
+    return printable(value)
+
+
+def _one_line(text):
+    return text and " ".join(text.split())
+
+
+def _first_sentence(text):
+    return text and re.split(r"(?<=\.)\s", _one_line(text), maxsplit=1)[0]
+
+
+def _similar(asked, names):
+    from difflib import get_close_matches
+
+    close = get_close_matches(asked, names, n=3, cutoff=0.5)
+    return f" (perhaps {' or '.join(close)})" if close else ""
+
+
+def _width():
+    """Return the columns of the terminal, or None if stdout is none and nothing need fit."""
+    import shutil
+
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -3,25 +3,57 @@
 import codecs
 import os
 import stat
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-CHUNK_BYTES = 16 << 20
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
 LONGEST_LINE_BYTES = 64 << 20
-KEPT_OF_A_LONGER_LINE = 1 << 20
+KEPT_BYTES = 1 << 20
+BLANKS = b" \t\r"
 
 
 @dataclass(frozen=True)
-class Line:
-    """One line of a file, or (`number` is None) something said of the file as a whole."""
+class Block:
+    """Some whole lines of one file."""
 
-    number: int | None
+    file: int
+    first_line: int
+    data: bytes
+
+
+@dataclass(frozen=True)
+class BadLine:
+    """A line that is no text, as far as it can be shown, and why."""
+
+    file: int
+    number: int
     text: str
-    reason: str | None = None
+    reason: str
+
+
+def beginning(line, reason):
+    """Return what is kept of an unreadable line, and the reason, which says so if that is not all of it.
+
+    Parameters
+    ----------
+    line : bytes
+    reason : str
+
+    Returns
+    -------
+    text, reason : str
+    """
+    if len(line) > KEPT_BYTES:
+        reason += f"; only its first {KEPT_BYTES >> 20} MB is kept"
+    return line[:KEPT_BYTES].decode("utf-8", "backslashreplace").replace("\0", "\\0"), reason
 
 
 def walk(folder):
-    """List the regular files below a folder, sorted, and what could not be looked into.
+    """List the regular files below a folder, sorted, each once, and what could not be looked into.
 
     Parameters
     ----------
@@ -29,100 +61,141 @@ def walk(folder):
 
     Returns
     -------
-    files : list of Path
-    unreadable : list of (Path, str)
-        Folders and files that could not be looked into, each with the reason.
+    files : dict
+        From Path to size in bytes.
+    skipped : dict
+        From Path to the reason: links to folders, and links to a file that is listed.
+    unreadable : dict
+        From Path to the reason: folders and files that could not be looked into.
     """
-    files, unreadable = [], []
+    found, skipped, unreadable = {}, {}, {}
 
     def refuse(error):
-        unreadable.append((Path(error.filename), f"the folder cannot be read: {error.strerror}"))
+        unreadable[Path(error.filename)] = f"the folder cannot be read: {error.strerror}"
 
-    for parent, _, names in os.walk(folder, onerror=refuse):
-        for name in names:
-            path = Path(parent, name)
+    for parent, folders, names in os.walk(folder, onerror=refuse):
+        skipped |= {Path(parent, name): "a link to a folder" for name in folders if Path(parent, name).is_symlink()}
+        for path in (Path(parent, name) for name in names):
             try:
-                if stat.S_ISREG(path.stat().st_mode):
-                    files.append(path)
-                else:
-                    unreadable.append((path, "not a regular file"))
+                status = path.stat()
             except OSError as error:
-                unreadable.append((path, f"the file cannot be read: {error.strerror}"))
-    return sorted(files), sorted(unreadable)
+                unreadable[path] = f"the file cannot be read: {error.strerror}"
+                continue
+            if stat.S_ISREG(status.st_mode):
+                found[path] = status
+            else:
+                unreadable[path] = "not a regular file"
+    files, by_identity = {}, {}
+    for path in sorted(found, key=lambda path: (path.is_symlink(), path)):
+        status = found[path]
+        first = by_identity.setdefault((status.st_dev, status.st_ino), path)
+        if first == path:
+            files[path] = status.st_size
+        else:
+            skipped[path] = "a link to a file that is read"
+    return files, skipped, unreadable
 
 
-def read_lines(path, chunk_bytes=CHUNK_BYTES):
-    """Read a file as chunks of numbered lines, undecodable ones apart.
-
-    A byte-order mark, carriage returns at line ends and blank lines are no part of any line.
+def read_blocks(path, file, block_bytes):
+    """Read a file as blocks of whole lines, without its byte-order mark.
 
     Parameters
     ----------
     path : Path
-    chunk_bytes : int
-        About how much is held at a time; a longer line is still read whole, up to `LONGEST_LINE_BYTES`.
+    file : int
+        What to call the file in the blocks.
+    block_bytes : int
+        About how much a block holds. A longer line is still read whole, up to `LONGEST_LINE_BYTES`; of one that is
+        longer yet, only a little more than that.
 
     Yields
     ------
-    numbers : list of int
-        Counted from 1.
-    texts : list of str
-    bad : list of Line
-        Lines that are not UTF-8, hold NUL bytes or are longer than `LONGEST_LINE_BYTES`, as far as they can be shown.
+    Block
 
     Raises
     ------
     OSError
         If the file cannot be read.
     """
-    number = 0
-    with open(path, "rb") as file:
-        for lines in _chunks_of_lines(file, chunk_bytes):
-            if number == 0 and lines and lines[0].startswith(codecs.BOM_UTF8):
-                lines[0] = lines[0][len(codecs.BOM_UTF8) :]
-            first, number = number + 1, number + len(lines)
-            yield _decode(lines, first)
-
-
-def _chunks_of_lines(file, chunk_bytes):
-    rest = b""
-    while block := file.read(chunk_bytes):
-        head, newline, tail = block.rpartition(b"\n")
-        if newline:
-            yield (rest + head).split(b"\n")
-            rest = tail
-        else:
+    number, rest = 1, bytearray()
+    with open(path, "rb") as stream:
+        if stream.read(len(codecs.BOM_UTF8)) != codecs.BOM_UTF8:
+            stream.seek(0)
+        while data := stream.read(block_bytes):
+            if len(rest) > LONGEST_LINE_BYTES and b"\n" in data:
+                yield Block(file, number, bytes(rest))
+                number += 1
+                rest.clear()
+                data = data[data.index(b"\n") + 1 :]
+            head, newline, tail = data.rpartition(b"\n")
+            if newline:
+                yield Block(file, number, bytes(rest) + head)
+                number += head.count(b"\n") + 1
+                rest.clear()
             rest += tail
-        if len(rest) > LONGEST_LINE_BYTES:
-            rest = rest[: LONGEST_LINE_BYTES + 1]
-            while block and b"\n" not in block:
-                block = file.read(chunk_bytes)
-            yield [rest]
-            rest = block.partition(b"\n")[2]
+            del rest[LONGEST_LINE_BYTES + 1 :]
     if rest:
-        yield rest.split(b"\n")
+        yield Block(file, number, bytes(rest))
 
 
-def _decode(lines, first_number):
-    numbers, texts, bad = [], [], []
-    for number, line in enumerate(lines, first_number):
-        line = line.strip(b" \t\r")
-        if not line:
-            continue
+def split_blocks(blocks: Iterable[Block]):
+    """Take blocks apart into numbered lines, those that are no text apart.
+
+    Blanks around a line, carriage returns among them, are no part of it, and blank lines are none.
+
+    Parameters
+    ----------
+    blocks : list of Block
+
+    Returns
+    -------
+    lines : pyarrow.Table
+        With the columns `file`, `line_number` (counted from 1) and `line`.
+    bad : list of BadLine
+        Lines that are not UTF-8, hold NUL bytes or are longer than `LONGEST_LINE_BYTES`.
+    """
+    bad = []
+    is_suspect = any(b"\0" in block.data or len(block.data) > LONGEST_LINE_BYTES for block in blocks)
+    text = None if is_suspect else _as_text(blocks)
+    if text is None:
+        blocks = [_without_bad_lines(block, bad) for block in blocks]
+        text = _as_text(blocks)
+    n_lines = np.array([block.data.count(b"\n") + 1 for block in blocks], dtype=np.int64)
+    first_rows = np.cumsum(n_lines) - n_lines
+    first_lines = np.array([block.first_line for block in blocks], dtype=np.int64)
+    lines = pa.table(
+        {
+            "file": np.repeat(np.array([block.file for block in blocks], dtype=np.int64), n_lines),
+            "line_number": np.arange(n_lines.sum()) + np.repeat(first_lines - first_rows, n_lines),
+            "line": pc.ascii_trim(pc.split_pattern(text, "\n").flatten(), BLANKS.decode()).cast(pa.string()),
+        }
+    )
+    return lines.filter(pc.not_equal(lines["line"], "")), bad
+
+
+def _as_text(blocks):
+    """Return the blocks as one string in Arrow's memory, or None if they are not UTF-8."""
+    try:
+        return pa.array([b"\n".join(block.data for block in blocks)], pa.large_binary()).cast(pa.large_string())
+    except pa.ArrowInvalid:
+        return None
+
+
+def _without_bad_lines(block, bad):
+    lines = block.data.split(b"\n")
+    for i, line in enumerate(lines):
+        line = line.strip(BLANKS)
         reason = None
         if len(line) > LONGEST_LINE_BYTES:
             reason = f"longer than {LONGEST_LINE_BYTES >> 20} MB"
-            line = line[:KEPT_OF_A_LONGER_LINE]
         elif b"\0" in line:
             reason = "binary: it holds NUL bytes"
-        try:
-            text = line.decode("utf-8")
-        except UnicodeDecodeError as error:
-            text = line.decode("utf-8", "backslashreplace")
-            reason = reason or f"not UTF-8: byte 0x{line[error.start]:02x} at column {error.start + 1}"
-        if reason:
-            bad.append(Line(number, text.replace("\0", "\\0"), reason))
         else:
-            numbers.append(number)
-            texts.append(text)
-    return numbers, texts, bad
+            try:
+                line.decode()
+            except UnicodeDecodeError as error:
+                reason = f"not UTF-8: byte 0x{line[error.start]:02x} at column {error.start + 1}"
+        if reason:
+            bad.append(BadLine(block.file, block.first_line + i, *beginning(line, reason)))
+            lines[i] = b""
+    return Block(block.file, block.first_line, b"\n".join(lines))

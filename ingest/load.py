@@ -1,11 +1,22 @@
 """Land rows in `raw` through dlt: insert-only on their key, so that nothing is landed twice or overwritten."""
 
-import hashlib
+import contextlib
+import fcntl
 import os
+import shutil
 
 import pyarrow as pa
 
 from ingest.warehouse import UserError, explain, warehouse_path
+
+DLT_SETTINGS = {
+    "RUNTIME__DLTHUB_TELEMETRY": "false",
+    "RUNTIME__LOG_LEVEL": "CRITICAL",
+    "NORMALIZE__PARQUET_NORMALIZER__ADD_DLT_LOAD_ID": "true",
+    "LOAD__RAISE_ON_MAX_RETRIES": "1",
+    "LOAD__TRUNCATE_STAGING_DATASET": "true",
+    "EXTRACT__DATA_WRITER__BUFFER_MAX_ITEMS": "50000",
+}
 
 text, number, count, instant = pa.string(), pa.float64(), pa.int64(), pa.timestamp("us", tz="UTC")
 
@@ -64,44 +75,90 @@ def land(trials, quarantined=()):
     Raises
     ------
     UserError
-        If the warehouse cannot be written; what was there before is as it was.
+        If another import is running, or the warehouse cannot be written; what was there before is as it was.
     """
-    os.environ.setdefault("RUNTIME__DLTHUB_TELEMETRY", "false")
-    os.environ.setdefault("RUNTIME__LOG_LEVEL", "CRITICAL")
-    os.environ.setdefault("NORMALIZE__PARQUET_NORMALIZER__ADD_DLT_LOAD_ID", "true")
-    os.environ.setdefault("LOAD__RAISE_ON_MAX_RETRIES", "1")
-    os.environ.setdefault("EXTRACT__DATA_WRITER__BUFFER_MAX_ITEMS", "50000")
+    path = warehouse_path()
+    try:
+        with work_folder(path) as folder:
+            _load(trials, quarantined, path, folder)
+    except OSError as error:
+        raise UserError(explain(error, path)) from None
+
+
+@contextlib.contextmanager
+def work_folder(warehouse):
+    """Lend an empty folder beside the warehouse to one process at a time.
+
+    What a killed run left there is dropped: its source is read again, and only what is missing is landed.
+
+    Parameters
+    ----------
+    warehouse : Path
+
+    Yields
+    ------
+    Path
+
+    Raises
+    ------
+    UserError
+        If another process has it.
+    """
+    folder = warehouse.parent / "dlt" / warehouse.name
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with open(folder.with_name(f"{folder.name}.lock"), "a+", encoding="utf-8") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            lock.seek(0)
+            raise UserError(
+                f"process {lock.read()} is importing into {warehouse}: wait until it has finished, and try again"
+            ) from None
+        lock.truncate(0)
+        lock.write(str(os.getpid()))
+        lock.flush()
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir()
+        try:
+            yield folder
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _load(trials, quarantined, path, folder):
+    for name, value in DLT_SETTINGS.items():
+        os.environ.setdefault(name, value)
     import dlt
+    from dlt.destinations.impl.duckdb.configuration import DuckDbCredentials
     from dlt.pipeline.exceptions import PipelineStepFailed
 
-    path = warehouse_path()
-    path.parent.mkdir(parents=True, exist_ok=True)
     insert_only = {"disposition": "merge", "strategy": "insert-only"}
-    resources = [
-        dlt.resource(
-            trials,
-            name="trials",
-            primary_key="trial_id",
-            write_disposition=insert_only,
-            columns={"line": {"data_type": "json"}},
-        ),
-        dlt.resource(
-            quarantined, name="quarantined_lines", primary_key="quarantine_id", write_disposition=insert_only
-        ),
-    ]
     pipeline = dlt.pipeline(
-        f"bais_{hashlib.sha256(str(path).encode()).hexdigest()[:12]}",
-        destination=dlt.destinations.duckdb(str(path)),
+        "bais",
+        destination=dlt.destinations.duckdb(
+            DuckDbCredentials(str(path), global_config={"preserve_insertion_order": False})
+        ),
         dataset_name="raw",
-        pipelines_dir=str(path.parent / "dlt"),
+        pipelines_dir=str(folder),
     )
     try:
-        _load_what_a_kill_left(pipeline)
-        pipeline.extract(resources)
+        pipeline.extract(
+            [
+                dlt.resource(
+                    trials,
+                    name="trials",
+                    primary_key="trial_id",
+                    write_disposition=insert_only,
+                    columns={"line": {"data_type": "json"}},
+                ),
+                dlt.resource(
+                    quarantined, name="quarantined_lines", primary_key="quarantine_id", write_disposition=insert_only
+                ),
+            ]
+        )
         pipeline.normalize()
         pipeline.load()
     except PipelineStepFailed as error:
-        pipeline.abort_packages()
         raise _cause(error, path) from None
 
 
@@ -116,16 +173,3 @@ def _cause(error, path):
         if "Could not set lock" in str(link) or isinstance(link, OSError):
             return UserError(explain(link, path))
     return error
-
-
-def _load_what_a_kill_left(pipeline):
-    """Finish the package of an interrupted run, which dlt would otherwise load instead of the new one."""
-    if not pipeline.has_pending_data:
-        return
-    try:
-        pipeline.normalize()
-        pipeline.load()
-    except Exception as error:
-        if "Could not set lock" in str(error):
-            raise
-        pipeline.abort_packages()

@@ -26,10 +26,14 @@ def main(arguments=None):
     return run(parser.parse_args(arguments))
 
 
-def add_arguments(parser):
-    """Declare what `bais import` and `python ingest/run.py` share."""
-    choice = parser.add_mutually_exclusive_group()
-    choice.add_argument("--archive", metavar="DIR", type=Path, help="import the recorded trials below DIR")
+def add_arguments(parser, *, folder_first=False):
+    """Declare what `bais import DIR` (`folder_first`) and `python ingest/run.py --archive DIR` share."""
+    choice = parser.add_mutually_exclusive_group(required=folder_first)
+    folder = {"metavar": "DIR", "type": Path, "help": "import the recorded trials below DIR"}
+    if folder_first:
+        choice.add_argument("archive", nargs="?", **folder)
+    else:
+        choice.add_argument("--archive", **folder)
     choice.add_argument(
         "--download",
         nargs="?",
