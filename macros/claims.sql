@@ -28,3 +28,15 @@
         when 'rank' then 1 + len(list_filter({{ inputs }}, lambda x: x < {{ inputs }}[1] - 1e-9))
     end
 {%- endmacro %}
+
+
+{# A value in words: to the digits that are printed, and one more where that tells it apart from them. #}
+{% macro shown(value, decimals) -%}
+    format(
+        '{:.' || (
+            greatest({{ decimals }}, 0)
+            + case when {{ value }} = round({{ value }}, greatest({{ decimals }}, 0)) then 0 else 1 end
+        ) || 'f}',
+        {{ value }}
+    )
+{%- endmacro %}

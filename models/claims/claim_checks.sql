@@ -128,9 +128,9 @@ worded as (
             when holds then 'reproduces'
             else 'differs'
         end as status,
-        format('{:.' || greatest(decimals, 0) || 'f}', published_value) as shown_published,
-        format('{:.' || (greatest(decimals, 0) + 1) || 'f}', recomputed_value) as shown_recomputed,
-        format('{:.' || (greatest(decimals, 0) + 1) || 'f}', recommended_value) as shown_recommended,
+        {{ shown('published_value', 'decimals') }} as shown_published,
+        {{ shown('recomputed_value', 'decimals') }} as shown_recomputed,
+        {{ shown('recommended_value', 'decimals') }} as shown_recommended,
         concat_ws(
             ', ',
             case when baseline_scope != 'pooled' then 'over the ' || baseline_scope || ' baseline' end,
