@@ -6,7 +6,7 @@ import os
 import re
 import sys
 
-from ingest.warehouse import ROOT, UserError, connect, explain, warehouse_path
+from ingest.warehouse import ROOT, UserError, connect, explain, printable, warehouse_path
 
 PUBLIC_SCHEMAS = ("marts", "inference")
 NOT_TEXT = "the query is not UTF-8 text"
@@ -214,8 +214,6 @@ def answer(query, form):
                 _answer_one(warehouse, statement, form)
         except (duckdb.Error, pa.ArrowException) as error:
             raise UserError(_explain_sql(error, warehouse)) from None
-        except RuntimeError as error:  # what DuckDB makes of Ctrl-C
-            raise (KeyboardInterrupt if "interrupted" in str(error).lower() else error) from None
 
 
 def _refuse_to_write(warehouse, statement):
@@ -231,23 +229,23 @@ def _refuse_to_write(warehouse, statement):
 
 
 def _answer_one(warehouse, statement, form):
-    if form == "parquet":
-        from pyarrow.parquet import ParquetWriter
+    from itertools import islice
 
-        batches = warehouse.sql(statement.query).to_arrow_reader(100_000)
-        with ParquetWriter(sys.stdout.buffer, batches.schema) as file:
-            for batch in batches:
-                file.write_batch(batch)
+    if form == "parquet":
+        from pyarrow.parquet import write_table
+
+        table = _interruptible(warehouse, lambda: warehouse.sql(statement.query).to_arrow_table())
+        write_table(table, sys.stdout.buffer)
         return
-    result = warehouse.execute(statement)
+    result = _interruptible(warehouse, lambda: warehouse.execute(statement))
     names = [column[0] for column in result.description]
     if form != "table":
-        write_rows(form, names, _stream(result))
+        write_rows(form, names, _stream(warehouse, result))
         return
     width = _width()
-    rows = result.fetchall() if width is None else result.fetchmany(MOST_ROWS + 1)
+    rows = list(islice(_stream(warehouse, result), None if width is None else MOST_ROWS + 1))
     if names == ["explain_key", "explain_value"]:
-        print("\n".join(map(_printable, "\n".join(plan for _, plan in rows).splitlines())))
+        print("\n".join(map(printable, "\n".join(plan for _, plan in rows).splitlines())))
         return
     shown = rows if width is None else rows[:MOST_ROWS]
     print(lay_out(names, shown, width=width))
@@ -256,15 +254,30 @@ def _answer_one(warehouse, statement, form):
     print(left_out or f"{len(rows):,} row{'' if len(rows) == 1 else 's'}", file=sys.stderr)
 
 
-def _stream(result):
-    while rows := result.fetchmany(10_000):
+def _stream(warehouse, result):
+    while rows := _interruptible(warehouse, lambda: result.fetchmany(10_000)):
         yield from rows
+
+
+def _interruptible(warehouse, work):
+    """Do what DuckDB may take long for in another thread: in this one it can miss a Ctrl-C until it is done."""
+    from concurrent.futures import ThreadPoolExecutor, wait
+
+    with ThreadPoolExecutor(1) as other:
+        doing = other.submit(work)
+        try:
+            return doing.result()
+        except KeyboardInterrupt:
+            while not doing.done():
+                warehouse.interrupt()
+                wait([doing], timeout=0.05)
+            raise
 
 
 def _explain_sql(error, warehouse):
     """Keep DuckDB's message and the line with the caret, and say where the tables are."""
     text = str(error)
-    lines = [_printable(line) for line in text.splitlines() if line.strip() and not line.startswith("\t")]
+    lines = [printable(line) for line in text.splitlines() if line.strip() and not line.startswith("\t")]
     lines = lines[:8]
     if re.search(r"Table with name .* does not exist", text):
         has_marts = _public_tables(warehouse)
@@ -276,7 +289,7 @@ def _prompt(form):
     """Read statements and answer them until Ctrl-D; the warehouse is open only while one of them runs."""
     connect().close()
     with _history(warehouse_path().with_name(".sql_history")):
-        print(f"Reading {_printable(warehouse_path())}. A query ends with `;`, `.tables` lists tables, `.quit` leaves.")
+        print(f"Reading {printable(warehouse_path())}. A query ends with `;`, `.tables` lists tables, `.quit` leaves.")
         typed = ""
         while True:
             try:
@@ -367,7 +380,7 @@ def _marts():
                 raise UserError(f"the warehouse {warehouse_path()} has no marts yet: run `bais build`")
             yield warehouse
         except (duckdb.CatalogException, duckdb.BinderException) as error:
-            missing = _printable(str(error).splitlines()[0])
+            missing = printable(str(error).splitlines()[0])
             raise UserError(
                 f"the warehouse {warehouse_path()} is not what this version builds ({missing}): run `bais build`"
             ) from None
@@ -406,7 +419,7 @@ def _describe(asked, form):
         if not found:
             names = [f"{schema}.{name}" for schema, name, _ in public]
             raise UserError(
-                f"there is no public table {_printable(asked)}{_similar(asked, names)}: `bais tables` lists them"
+                f"there is no public table {printable(asked)}{_similar(asked, names)}: `bais tables` lists them"
             )
         schema, name, comment = found[0]
         n_rows = _count(warehouse, schema, name)
@@ -438,7 +451,7 @@ def claims(options):
         everything = [known[claim_id] for claim_id in order if claim_id in known]
         if options.claim_id:
             if options.claim_id not in order:
-                raise UserError(f"there is no claim {_printable(options.claim_id)}{_similar(options.claim_id, order)}")
+                raise UserError(f"there is no claim {printable(options.claim_id)}{_similar(options.claim_id, order)}")
             return _one_claim(warehouse, known, options.claim_id, options.format)
     chosen = _choose(everything, options)
     if options.differs or options.status:
@@ -452,7 +465,7 @@ def _choose(everything, options):
     documents = sorted({claim["document"] for claim in everything})
     if options.document and options.document not in documents:
         raise UserError(
-            f"there are no claims of document {_printable(options.document)}, only of {', '.join(documents)}"
+            f"there are no claims of document {printable(options.document)}, only of {', '.join(documents)}"
         )
     return [
         claim
@@ -538,7 +551,7 @@ def _list_claims(chosen, form):
         return
     for claim in chosen:
         published, recomputed, recommended = _values(claim)
-        print(f"{_printable(claim['claim_id'])}  [{claim['status']}]")
+        print(f"{printable(claim['claim_id'])}  [{claim['status']}]")
         print(_paragraph(f"Document {claim['document']}, {claim['location']}. {claim['statement']}", "  "))
         values = {"published": published, "recomputed": recomputed, "recommended": recommended}
         print(_paragraph(", ".join(f"{name} {value}" for name, value in values.items() if value), "  "))
@@ -578,7 +591,7 @@ def _one_claim(warehouse, checks, claim_id, form):
         write_rows(form, list(whole), [list(whole.values())])
         return 0
     values = _values(check)
-    print(_printable(claim_id))
+    print(printable(claim_id))
     print(_paragraph(f"Document {check['document']}, {check['location']}. {check['statement']}"))
     print()
     facts = dict(zip(("published", "recomputed", "recommended"), values, strict=True)) | {
@@ -708,8 +721,8 @@ def headlines(options):
             "left join seeds.published_claims using (claim_id)",
         )
     if options.study and options.study not in [study["study"] for study in studies]:
-        names = ", ".join(_printable(study["study"]) for study in studies) or "none: import some trials first"
-        raise UserError(f"there is no study {_printable(options.study)} in this warehouse; there is {names}")
+        names = ", ".join(printable(study["study"]) for study in studies) or "none: import some trials first"
+        raise UserError(f"there is no study {printable(options.study)} in this warehouse; there is {names}")
     for study in studies:
         if options.study in (None, study["study"]):
             _print_study(study, [row for row in rankings if row["study"] == study["study"]])
@@ -717,7 +730,7 @@ def headlines(options):
         print(_paragraph("The warehouse holds no trials: land some with `bais import`, then run `bais build`."))
     if checks:
         print(_paragraph(f"Claims: {sum_up(checks)} `bais claims` says more."))
-    print(f"Warehouse: {_printable(warehouse_path())}")
+    print(f"Warehouse: {printable(warehouse_path())}")
     return 0
 
 
@@ -813,7 +826,7 @@ def write_rows(form, names, rows):
     import json
 
     names = _distinct(names)
-    escape = _printable if sys.stdout.isatty() else str
+    escape = printable if sys.stdout.isatty() else str
     if form == "csv":
         sys.stdout.write(escape(",".join(map(_csv_field, names))) + "\r\n")
         for row in rows:
@@ -902,7 +915,7 @@ def lay_out(names, rows, *, width=None, null="NULL", right=()):
     from rich.cells import cell_len
 
     cells = [[null if value is None else _cut(_shown(value), width) for value in row] for row in rows]
-    heads = [name.split("\n") if i in right else [_printable(name)] for i, name in enumerate(names)]
+    heads = [name.split("\n") if i in right else [printable(name)] for i, name in enumerate(names)]
     to_right = [i in right or _holds_numbers(row[i] for row in rows) for i in range(len(names))]
     sizes = [max(map(cell_len, [*heads[i], *(row[i] for row in cells)])) for i in range(len(names))]
     gaps = 2 * (len(sizes) - 1)
@@ -956,7 +969,7 @@ def _fold(text, size):
 
 def _pairs(pairs, indent="", width=None):
     """Lay names and values out below each other, the values folded to the terminal."""
-    pairs = [(_printable(name), _shown(value)) for name, value in pairs]
+    pairs = [(printable(name), _shown(value)) for name, value in pairs]
     width = width or _width()
     longest = max(len(name) for name, _ in pairs)
     size = max(width - longest - len(indent) - 2, NARROWEST_TEXT) if width else None
@@ -970,7 +983,7 @@ def _pairs(pairs, indent="", width=None):
 def _paragraph(text, indent=""):
     """Escape text and, on a terminal, break it into lines that are easy to read."""
     width = _width()
-    lines = _fold(_printable(text), min(width, WIDEST_PARAGRAPH) - len(indent)) if width else [_printable(text)]
+    lines = _fold(printable(text), min(width, WIDEST_PARAGRAPH) - len(indent)) if width else [printable(text)]
     return "\n".join(indent + line for line in lines)
 
 
@@ -981,7 +994,7 @@ def _shown(value):
         return f"{value:.0f}" if is_large else f"{value:.6g}"
     if hasattr(value, "isoformat"):
         return str(value)
-    return _printable(value if isinstance(value, str) else _full(_plain(value)))
+    return printable(value if isinstance(value, str) else _full(_plain(value)))
 
 
 def _holds_numbers(values):
@@ -993,12 +1006,6 @@ def _holds_numbers(values):
 
 def _cut(text, width):
     return text if width is None or len(text) <= MOST_CHARACTERS else text[: MOST_CHARACTERS - 1] + "…"
-
-
-def _printable(value):
-    from ingest.importer import printable
-
-    return printable(value)
 
 
 def _one_line(text):

@@ -2,10 +2,10 @@
 
 import csv
 import json
-import os
 import re
 import time
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,11 +13,12 @@ from pathlib import Path
 import duckdb
 import pyarrow as pa
 
-from ingest.lines import read_lines, walk
-from ingest.load import QUARANTINED_LINES, TRIALS, land
-from ingest.warehouse import ROOT, UserError, connect, warehouse_path
+from ingest.lines import beginning, read_blocks, split_blocks, walk
+from ingest.load import DUCKDB_SETTINGS, QUARANTINED_LINES, TRIALS, land, landed_ids, work_path
+from ingest.warehouse import ROOT, UserError, printable, warehouse_path
 
-FLUSH_BYTES = 16 << 20
+BLOCK_BYTES = 1 << 20
+CHUNK_BYTES = 32 << 20
 ESCAPE = re.compile(r"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|.)")
 LONE_SURROGATE = re.compile(r"\\u[dD][89a-fA-F][0-9a-fA-F]{2}")
 
@@ -26,44 +27,124 @@ set TimeZone = 'UTC';
 set autoinstall_known_extensions = false;
 set autoload_known_extensions = false;
 set enable_progress_bar = false;
-create table known (trial_id varchar, is_new boolean);
-create table seen (file varchar, content varchar, n bigint);
-create table rejected (file varchar, line_number bigint, text varchar, reason varchar, class varchar);
+create table known (trial_id varchar);
+create table seen (file bigint, trial_id varchar, n bigint);
+create table shared (trial_id varchar);
+create table counts (file bigint, kind varchar, llm varchar, vignette varchar, state varchar, n bigint);
+create table rejected (file bigint, line_number bigint, text varchar, reason varchar, class varchar);
 """
 
-# `occurrence` tells equal lines of one file apart, so that none is lost and a reload adds none.
-IDENTIFY = """
-create or replace temp table identified as
-with occurrences as (
-    select
-        contents.*,
-        row_number() over (partition by file, content order by line_number) + coalesce(seen.n, 0) as occurrence
-    from (select *, md5(line) as content from parsed where kind is not null) as contents
-    left join seen using (file, content)
-)
+FIND_UNREAD = """
+create or replace temp table unread as select * from chunk where try(json_type(line)) is distinct from 'OBJECT'
+"""
 
+# DuckDB has the last word on what is JSON, also on what `mend` made of a line.
+TAKE_MENDED = """
+create or replace temp view lines as
+select file, line_number, line from chunk anti join unread using (file, line_number)
+union all
+select file, line_number, mended from mended where try(json_type(mended)) = 'OBJECT'
+"""
+
+REJECT_UNMENDED = """
+insert into rejected
+select file, line_number, text, reason, 'malformed'
+from mended where try(json_type(mended)) is distinct from 'OBJECT'
+"""
+
+# A trial is identified by its line. Equal lines of one file are told apart below.
+PARSE = """
+create or replace temp table parsed as
 select
-    occurrences.*,
-    files.path_in_archive,
-    sha256(concat_ws(chr(10), $study, files.path_in_archive, line, occurrence))[:32] as trial_id
-from occurrences
+    trials.*,
+    path_in_archive,
+    is_shared,
+    sha256(concat_ws(chr(10), getvariable('study'), path_in_archive, line, 1))[:32] as trial_id
+from ({read_trials}) as trials
 inner join files using (file)
 """
 
+REJECT_FOREIGN = """
+insert into rejected
+select file, line_number, line[:1048576], looks_like[:200], 'foreign' from parsed where kind is null;
+
+delete from parsed where kind is null
+"""
+
+FIND_REPEATED = """
+create or replace temp table repeated as
+with several as (
+    select file, trial_id from parsed group by all having count(*) > 1
+    union
+    select file, trial_id from parsed semi join seen using (file, trial_id)
+),
+
+before as (
+    select file, trial_id, sum(n) as n from seen semi join several using (file, trial_id) group by all
+)
+
+select
+    file,
+    line_number,
+    (row_number() over (partition by file, trial_id order by line_number) + coalesce(n, 0))::bigint as occurrence
+from parsed
+semi join several using (file, trial_id)
+left join before using (file, trial_id)
+"""
+
+# The next chunk may begin with more lines of the file that this one ends with.
+REMEMBER = """
+delete from seen where file != (select max(file) from chunk);
+
+insert into seen
+select file, trial_id, count(*) from parsed where file = (select max(file) from chunk) group by all
+"""
+
+# Equal lines of one file are told apart by their occurrence, so that none is lost and a reload adds none.
+NUMBER_REPEATED = """
+update parsed set
+    trial_id = sha256(concat_ws(chr(10), getvariable('study'), path_in_archive, line, occurrence))[:32]
+from repeated
+where parsed.file = repeated.file and parsed.line_number = repeated.line_number and occurrence > 1
+"""
+
+# Files with one path in the archive are copies of one file: the first in the folder counts.
+FIND_COPIES = """
+create or replace temp table copies as
+select file, line_number
+from parsed
+inner join (select trial_id, min(file) as first_file from parsed where is_shared group by all) using (trial_id)
+where is_shared and (file > first_file or trial_id in (select trial_id from shared));
+
+insert into shared select trial_id from parsed anti join copies using (file, line_number) where is_shared
+"""
+
+FIND_KNOWN = """
+create or replace temp table there as select trial_id from known semi join parsed using (trial_id)
+"""
+
 COUNT = """
-select file, kind, llm_recorded, vignette, known.is_new, count(*) as n
-from identified
-left join known using (trial_id)
+insert into counts
+select
+    parsed.file,
+    kind,
+    llm_recorded,
+    vignette,
+    case when copies.file is not null then 'copy' when there.trial_id is not null then 'there' else 'new' end as state,
+    count(*)
+from parsed
+left join copies using (file, line_number)
+left join there using (trial_id)
 group by all
 """
 
 SELECT_NEW = """
 select
     trial_id,
-    $study as study,
+    getvariable('study') as study,
     'recorded' as source,
-    concat_ws('/', $study, vignette, $stamp) as batch_id,
-    $archive as archive,
+    concat_ws('/', getvariable('study'), vignette, getvariable('stamp')) as batch_id,
+    getvariable('archive') as archive,
     path_in_archive as source_file,
     line_number as source_line,
     llm_recorded,
@@ -83,55 +164,65 @@ select
     protocol,
     asked_at,
     line
-from identified
-where trial_id not in (select trial_id from known)
-"""
-
-REMEMBER = """
-create or replace temp table next_seen as
-select file, content, max(occurrence) as n
-from (select file, content, occurrence from identified union all from seen)
-where file = $file
-group by all
+from parsed
+anti join copies using (file, line_number)
+anti join there using (trial_id)
 """
 
 # A file without a single trial is skipped if it holds other data, and one entry if it holds no text at all.
-PER_FILE = """
-create or replace temp table per_file as
+JUDGE_FILES = """
+insert into rejected
+select file, null, '', 'the file is empty', 'file' from files
+where path_in_archive is not null
+    and file not in (select file from counts) and file not in (select file from rejected);
+
+create table fruitless as
 select
     file,
-    any_value(reason) filter (where class = 'foreign') as looks_like,
-    count(*) = count(*) filter (where class = 'undecodable') as is_binary,
+    min(reason) filter (where class = 'foreign') as looks_like,
+    bool_and(class = 'undecodable') as is_binary,
     min(line_number) as first_line
 from rejected
-where not list_contains($with_trials, file)
-group by file
-"""
+where file not in (select file from counts)
+group by file;
 
-QUARANTINE = """
-create or replace temp table quarantined as
+create table quarantined as
 select
-    file,
+    name,
     case when is_binary is not true then line_number end as line_number,
     case when is_binary then rejected.text[:200] else rejected.text end as text,
     case
         when is_binary then 'binary or not UTF-8: none of its lines can be read'
+        when class = 'foreign' and length(text) = 1048576
+            then 'no trial of this format: ' || reason || '; only its first 1 MB is kept'
         when class = 'foreign' then 'no trial of this format: ' || reason
         else reason
     end as reason
 from rejected
-left join per_file using (file)
+inner join files using (file)
+left join fruitless using (file)
 where looks_like is null and (is_binary is not true or line_number = first_line)
+"""
+
+SELECT_QUARANTINED = """
+select
+    sha256(concat_ws(chr(10), getvariable('study'), name, line_number, text, reason))[:32] as quarantine_id,
+    getvariable('study') as study,
+    name as source_file,
+    line_number,
+    text,
+    reason,
+    getvariable('stamp')::timestamptz as quarantined_at
+from quarantined
 """
 
 
 @dataclass
 class Summary:
-    """What one import found and did."""
+    """What one import found and did; every name in it is fit to print."""
 
     folder: str
     n_files: int = 0
-    n_bytes: int = 0
     files: Counter = field(default_factory=Counter)
     rows: Counter = field(default_factory=Counter)
     skipped: dict = field(default_factory=dict)
@@ -177,8 +268,7 @@ def import_archive(folder, archive, on_bytes=lambda n_done, n_total: None):
         raise UserError(f"{folder} is not a folder: give the folder that holds the recorded trials")
     run = _Import(folder, archive, on_bytes)
     try:
-        run.prepare()
-        land(run.trials(), run.quarantined_lines())
+        land(ahead(run.trials()), run.quarantined_lines())
     finally:
         run.memory.close()
     run.summary.seconds = time.monotonic() - started
@@ -191,164 +281,184 @@ class _Import:
     def __init__(self, folder, archive, on_bytes):
         self.folder, self.archive, self.on_bytes = folder, archive, on_bytes
         self.summary = Summary(printable(folder))
-        self.stamp = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
-        self.memory = duckdb.connect()
-        self.counted = set()
-        self.llms = _column("llms.csv", "llm") | _column("llm_aliases.csv", "alias")
-        self.vignettes = _column("vignettes.csv", "vignette", study=archive.study)
-
-    def prepare(self):
-        """Learn which trials of the study the warehouse has."""
-        self.memory.execute(PREPARE)
-        if not warehouse_path().exists():
-            return
-        warehouse = connect()
-        try:
-            is_there = "select 1 from duckdb_tables() where schema_name = 'raw' and table_name = 'trials'"
-            if warehouse.sql(is_there).fetchall():
-                ids = warehouse.sql(
-                    "select trial_id from raw.trials where study = $study", params={"study": self.archive.study}
-                ).to_arrow_table()
-                self._with("ids", ids, "insert into known select trial_id, false from ids")
-        finally:
-            warehouse.close()
+        self.labels = {
+            "study": archive.study,
+            "archive": archive.name,
+            "stamp": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ"),
+        }
+        spill = work_path(warehouse_path()) / "spill"
+        self.memory = duckdb.connect(config={**DUCKDB_SETTINGS, "temp_directory": str(spill)})
 
     def trials(self):
         """Yield Arrow tables of the trials that the warehouse does not have yet; then `summary` is complete."""
-        paths, unreadable = walk(self.folder)
-        self.summary.n_files = len(paths)
-        for path, reason in unreadable:
-            self._reject(self._name(path), reason)
-        places = {
-            path: printable(self.archive.path_in_archive(path))
-            for path in paths
-            if path.name.endswith(self.archive.suffix)
-        }
-        for path in paths:
-            if path not in places:
-                self.summary.skipped[self._name(path)] = f"not a {self.archive.suffix} file"
-        columns = [[self._name(path) for path in places], list(places.values())]
-        self._with(
-            "places",
-            pa.table([pa.array(column, pa.string()) for column in columns], names=["file", "path_in_archive"]),
-            "create table files as from places",
-        )
-        yield from self._read(places)
-        self.memory.execute(PER_FILE, {"with_trials": sorted({file for file, _ in self.counted})})
-        self.memory.execute(QUARANTINE)
-        for file, looks_like in self.memory.sql("select file, looks_like from per_file where looks_like is not null").fetchall():
-            self.summary.skipped[file] = f"other data: {looks_like}"
-        self.summary.quarantined = self.memory.sql(
-            "select file, line_number, reason from quarantined order by all"
-        ).fetchall()
-        if not self.summary.rows:
-            raise UserError(
-                f"nothing usable in {self.folder}: {self.summary.n_files} files, none with trials of the format "
-                f"{self.archive.name} ({self.archive.expected})"
-            )
+        self.memory.execute(PREPARE)
+        for name, value in self.labels.items():
+            self.memory.execute(f"set variable {name} = $value", {"value": value})
+        self._insert("known", landed_ids(self.archive.study))
+        files = self._look_around()
+        for chunk in gather(self._lines(files), lambda lines: lines.nbytes, CHUNK_BYTES):
+            yield from self._parse(pa.concat_tables(chunk))
+        self._conclude()
 
     def quarantined_lines(self):
         """Yield what could not be read, once all trials have been."""
         if self.summary.quarantined:
-            yield self.memory.sql(
-                "select sha256(concat_ws(chr(10), $study, file, line_number, text, reason))[:32] as quarantine_id, "
-                "$study as study, file as source_file, line_number, text, reason, $at::timestamptz as quarantined_at "
-                "from quarantined",
-                params={"study": self.archive.study, "at": self.stamp},
-            ).to_arrow_table().cast(QUARANTINED_LINES)
+            lines = self.memory.sql(SELECT_QUARANTINED).to_arrow_table()
+            yield lines.cast(QUARANTINED_LINES)
 
-    def _read(self, places):
-        sizes = {path: path.stat().st_size for path in places}
-        n_at_place = Counter(places.values())
-        self.summary.n_bytes, n_done = sum(sizes.values()), 0
-        chunk, n_bytes = [], 0
-        for path, place in places.items():
-            name, n_lines, is_shared = self._name(path), 0, n_at_place[place] > 1
+    def _look_around(self):
+        """List the files of the format, in the order of their numbers, each with its size."""
+        sizes, skipped, unreadable = walk(self.folder)
+        self.summary.n_files = len(sizes)
+        ours = {path: size for path, size in sizes.items() if path.name.endswith(self.archive.suffix)}
+        skipped |= {path: f"not a {self.archive.suffix} file" for path in sizes if path not in ours}
+        self.summary.skipped = {self._name(path): reason for path, reason in skipped.items()}
+        places = [printable(self.archive.path_in_archive(path)) for path in ours]
+        n_at_place = Counter(places)
+        columns = {
+            "file": pa.array(range(len(ours) + len(unreadable)), pa.int64()),
+            "name": pa.array([self._name(path) for path in [*ours, *unreadable]], pa.string()),
+            "path_in_archive": pa.array(places + [None] * len(unreadable), pa.string()),
+            "is_shared": pa.array([n_at_place[place] > 1 for place in places] + [False] * len(unreadable), pa.bool_()),
+        }
+        self.memory.register("found", pa.table(columns))
+        self.memory.execute("create table files as from found")
+        self._reject([(len(ours) + i, None, "", reason, "file") for i, reason in enumerate(unreadable.values())])
+        return ours
+
+    def _lines(self, files):
+        for blocks in gather(self._blocks(files), lambda block: len(block.data), BLOCK_BYTES):
+            lines, bad = split_blocks(blocks)
+            self._reject([(line.file, line.number, line.text, line.reason, "undecodable") for line in bad])
+            yield lines
+
+    def _blocks(self, files):
+        n_done, n_total = 0, sum(files.values())
+        for file, path in enumerate(files):
             try:
-                for numbers, texts, bad in read_lines(path, FLUSH_BYTES):
-                    n_lines += len(numbers) + len(bad)
-                    for line in bad:
-                        self._reject(name, line.reason, line.number, line.text, "undecodable")
-                    chunk.append((name, numbers, texts))
-                    n_bytes += min(sizes[path], FLUSH_BYTES)
-                    if n_bytes >= FLUSH_BYTES or is_shared:
-                        yield from self._parse(chunk, name, goes_on=sizes[path] > FLUSH_BYTES, is_shared=is_shared)
-                        chunk, n_bytes = [], 0
+                for block in read_blocks(path, file, BLOCK_BYTES):
+                    yield block
+                    n_done += len(block.data)
+                    self.on_bytes(n_done, n_total)
             except OSError as error:
-                self._reject(name, f"the file cannot be read: {error.strerror}")
-            else:
-                if not n_lines:
-                    self._reject(name, "the file is empty")
-            n_done += sizes[path]
-            self.on_bytes(n_done, self.summary.n_bytes)
-        yield from self._parse(chunk, None, goes_on=False, is_shared=False)
+                self._reject([(file, None, "", f"the file cannot be read: {error.strerror}", "file")])
 
-    def _parse(self, chunk, file, *, goes_on, is_shared):
-        """Turn a chunk of lines into trials; the last of them are of `file`, which may go on in the next chunk."""
-        names = [pa.repeat(name, len(numbers)) for name, numbers, _ in chunk]
-        table = pa.table(
-            {
-                "file": pa.chunked_array(names, pa.string()),
-                "line_number": pa.chunked_array([pa.array(numbers, pa.int64()) for _, numbers, _ in chunk], pa.int64()),
-                "line": pa.chunked_array([pa.array(texts, pa.string()) for _, _, texts in chunk], pa.string()),
-            }
-        )
-        self._with(
-            "chunk",
-            table,
-            "create or replace temp table typed as select *, try(json_type(line)) as type from chunk;"
-            "create or replace temp table lines as select file, line_number, line from typed where type = 'OBJECT'",
-        )
-        not_objects = "select file, line_number, line from typed where type is distinct from 'OBJECT'"
-        for name, number, line in self.memory.sql(not_objects).fetchall():
-            mended, reason = mend(line)
-            if not reason and self.memory.execute("select try(json_type(?))", [mended]).fetchall() != [("OBJECT",)]:
-                reason = "not readable JSON"
-            if reason:
-                self._reject(name, reason, number, line, "malformed")
-            else:
-                self.memory.execute("insert into lines values (?, ?, ?)", [name, number, mended])
-        self.memory.execute(f"create or replace temp table parsed as {self.archive.read_trials}")
-        self.memory.execute(
-            "insert into rejected select file, line_number, line, looks_like, 'foreign' from parsed where kind is null"
-        )
-        self.memory.execute(IDENTIFY, {"study": self.archive.study})
-        self._count()
-        new = self.memory.sql(
-            SELECT_NEW, params={"study": self.archive.study, "archive": self.archive.name, "stamp": self.stamp}
-        ).to_arrow_table()
-        if is_shared:
-            self.memory.execute("insert into known select trial_id, true from identified where file = ?", [file])
-        self.memory.execute(REMEMBER, {"file": file if goes_on else None})
-        self.memory.execute("create or replace table seen as from next_seen")
+    def _parse(self, chunk):
+        """Turn a chunk of lines into trials."""
+        self.memory.register("chunk", chunk)
+        self.memory.execute(FIND_UNREAD)
+        unread = self.memory.sql("select file, line_number, line from unread").fetchall()
+        self.memory.register("mended", _mend(unread))
+        self.memory.execute(TAKE_MENDED)
+        self.memory.execute(REJECT_UNMENDED)
+        self.memory.execute(PARSE.format(read_trials=self.archive.read_trials))
+        self.memory.execute(REJECT_FOREIGN)
+        self.memory.execute(FIND_REPEATED)
+        self.memory.execute(REMEMBER)
+        self.memory.execute(NUMBER_REPEATED)
+        self.memory.execute(FIND_COPIES)
+        self.memory.execute(FIND_KNOWN)
+        self.memory.execute(COUNT)
+        new = self.memory.sql(SELECT_NEW).to_arrow_table()
         if new.num_rows:
-            self.summary.n_added += new.num_rows
             yield new.select(TRIALS.names).cast(TRIALS)
 
-    def _count(self):
+    def _conclude(self):
+        """Fill in the summary."""
         summary = self.summary
-        for file, kind, llm, vignette, is_new, n in self.memory.sql(COUNT).fetchall():
-            summary.rows[kind] += n
-            summary.files[kind] += (file, kind) not in self.counted
-            self.counted.add((file, kind))
-            if llm not in self.llms:
-                summary.unknown_llms[printable(llm)] += n
-            if vignette not in self.vignettes:
-                summary.unknown_vignettes[printable(vignette)] += n
-            if is_new is not None:
-                summary.n_duplicates += n if is_new else 0
-                summary.n_already_there += 0 if is_new else n
+        self.memory.execute(JUDGE_FILES)
+        summary.skipped |= {
+            name: printable(f"other data: {looks_like}")
+            for name, looks_like in self._rows(
+                "select name, looks_like from fruitless inner join files using (file) where looks_like is not null"
+            )
+        }
+        summary.quarantined = [
+            (name, number, printable(reason))
+            for name, number, reason in self._rows("select name, line_number, reason from quarantined order by all")
+        ]
+        kinds = self._rows("select kind, count(distinct file), sum(n)::bigint from counts group by kind")
+        if not kinds:
+            raise UserError(
+                f"nothing usable in {self.folder}: {summary.n_files} files, none with trials of the format "
+                f"{self.archive.name} ({self.archive.expected})"
+            )
+        for kind, n_files, n in kinds:
+            summary.files[printable(kind)] += n_files
+            summary.rows[printable(kind)] += n
+        summary.unknown_llms = self._unknown("llm", _column("llms.csv", "llm") | _column("llm_aliases.csv", "alias"))
+        summary.unknown_vignettes = self._unknown("vignette", _column("vignettes.csv", "vignette", self.archive.study))
+        by_state = dict(self._rows("select state, sum(n)::bigint from counts group by state"))
+        summary.n_added, summary.n_already_there = by_state.get("new", 0), by_state.get("there", 0)
+        summary.n_duplicates = by_state.get("copy", 0)
 
-    def _reject(self, name, reason, number=None, text="", kind="file"):
-        self.memory.execute("insert into rejected values (?, ?, ?, ?, ?)", [name, number, text, reason, kind])
+    def _unknown(self, column, known):
+        totals = self._rows(f"select {column}, sum(n)::bigint from counts group by {column} order by all")
+        return Counter({printable(name): n for name, n in totals if name not in known})
 
-    def _with(self, name, table, sql):
-        self.memory.register(name, table)
-        self.memory.execute(sql)
-        self.memory.unregister(name)
+    def _reject(self, rejected):
+        if rejected:
+            names = ["file", "line_number", "text", "reason", "class"]
+            columns = zip(*rejected, strict=True)
+            types = [pa.int64(), pa.int64(), pa.string(), pa.string(), pa.string()]
+            self._insert("rejected", pa.table([pa.array(c, t) for c, t in zip(columns, types, strict=True)], names))
+
+    def _insert(self, table, rows):
+        self.memory.register("rows", rows)
+        self.memory.execute(f"insert into {table} from rows")
+        self.memory.unregister("rows")
+
+    def _rows(self, sql):
+        return self.memory.sql(sql).fetchall()
 
     def _name(self, path):
         return printable(path.relative_to(self.folder))
+
+
+def gather(items, size, enough):
+    """Put the items of an iterator together into lists that are large enough.
+
+    Parameters
+    ----------
+    items : iterable
+    size : callable
+        From an item to a number.
+    enough : number
+        A list ends with the item that brings its sizes to this sum.
+
+    Yields
+    ------
+    list
+    """
+    gathered, total = [], 0
+    for item in items:
+        gathered.append(item)
+        total += size(item)
+        if total >= enough:
+            yield gathered
+            gathered, total = [], 0
+    if gathered:
+        yield gathered
+
+
+def ahead(items):
+    """Make each item of a generator in a thread while the one before it is in use.
+
+    Parameters
+    ----------
+    items : generator
+
+    Yields
+    ------
+    object
+        The same items in the same order.
+    """
+    end = object()
+    with ThreadPoolExecutor(1) as thread:
+        following = thread.submit(next, items, end)
+        while (item := following.result()) is not end:
+            following = thread.submit(next, items, end)
+            yield item
 
 
 def mend(line):
@@ -380,12 +490,18 @@ def mend(line):
     return ESCAPE.sub(lambda m: "\\ufffd" if LONE_SURROGATE.fullmatch(m[0]) else m[0], line), None
 
 
-def printable(value):
-    """Return text or a path with everything that could act on a terminal, or is not UTF-8, escaped."""
-    text = os.fsencode(value).decode("utf-8", "backslashreplace")
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+def _mend(unread):
+    rows = []
+    for file, number, line in unread:
+        mended, reason = mend(line)
+        text, reason = beginning(line.encode(), reason or "not readable JSON")
+        rows.append((file, number, text, mended, reason))
+    names = ["file", "line_number", "text", "mended", "reason"]
+    types = [pa.int64(), pa.int64(), pa.string(), pa.string(), pa.string()]
+    columns = zip(*rows, strict=True) if rows else [[]] * len(names)
+    return pa.table([pa.array(c, t) for c, t in zip(columns, types, strict=True)], names)
 
 
-def _column(seed, column, **where):
+def _column(seed, column, study=None):
     with open(ROOT / "seeds" / seed, encoding="utf-8", newline="") as file:
-        return {row[column] for row in csv.DictReader(file) if all(row[key] == value for key, value in where.items())}
+        return {row[column] for row in csv.DictReader(file) if study in (None, row.get("study"))}

@@ -3,7 +3,6 @@
 import codecs
 import os
 import stat
-from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,11 +13,12 @@ import pyarrow.compute as pc
 LONGEST_LINE_BYTES = 64 << 20
 KEPT_BYTES = 1 << 20
 BLANKS = b" \t\r"
+NEWLINE = ord("\n")
 
 
 @dataclass(frozen=True)
 class Block:
-    """Some whole lines of one file."""
+    """Some whole lines of one file, each with its newline."""
 
     file: int
     first_line: int
@@ -117,28 +117,22 @@ def read_blocks(path, file, block_bytes):
     OSError
         If the file cannot be read.
     """
-    number, rest = 1, bytearray()
+    number = 1
     with open(path, "rb") as stream:
-        if stream.read(len(codecs.BOM_UTF8)) != codecs.BOM_UTF8:
-            stream.seek(0)
         while data := stream.read(block_bytes):
-            if len(rest) > LONGEST_LINE_BYTES and b"\n" in data:
-                yield Block(file, number, bytes(rest))
-                number += 1
-                rest.clear()
-                data = data[data.index(b"\n") + 1 :]
-            head, newline, tail = data.rpartition(b"\n")
-            if newline:
-                yield Block(file, number, bytes(rest) + head)
-                number += head.count(b"\n") + 1
-                rest.clear()
-            rest += tail
-            del rest[LONGEST_LINE_BYTES + 1 :]
-    if rest:
-        yield Block(file, number, bytes(rest))
+            if not data.endswith(b"\n"):
+                data += stream.readline(LONGEST_LINE_BYTES + 1)
+            if not data.endswith(b"\n"):
+                data += b"\n"
+                while (more := stream.readline(block_bytes)) and not more.endswith(b"\n"):
+                    pass
+            if number == 1:
+                data = data.removeprefix(codecs.BOM_UTF8)
+            yield Block(file, number, data)
+            number += data.count(b"\n")
 
 
-def split_blocks(blocks: Iterable[Block]):
+def split_blocks(blocks):
     """Take blocks apart into numbered lines, those that are no text apart.
 
     Blanks around a line, carriage returns among them, are no part of it, and blank lines are none.
@@ -155,33 +149,43 @@ def split_blocks(blocks: Iterable[Block]):
         Lines that are not UTF-8, hold NUL bytes or are longer than `LONGEST_LINE_BYTES`.
     """
     bad = []
-    is_suspect = any(b"\0" in block.data or len(block.data) > LONGEST_LINE_BYTES for block in blocks)
-    text = None if is_suspect else _as_text(blocks)
-    if text is None:
-        blocks = [_without_bad_lines(block, bad) for block in blocks]
-        text = _as_text(blocks)
-    n_lines = np.array([block.data.count(b"\n") + 1 for block in blocks], dtype=np.int64)
+    data = b"".join(block.data for block in blocks)
+    if not _is_tidy(data):
+        data = b"".join(_tidied(block, bad) for block in blocks)
+    text = pa.array([data], pa.large_binary()).cast(pa.large_string())
+    n_lines = np.array([block.data.count(b"\n") for block in blocks])
     first_rows = np.cumsum(n_lines) - n_lines
-    first_lines = np.array([block.first_line for block in blocks], dtype=np.int64)
+    first_lines = np.array([block.first_line for block in blocks])
     lines = pa.table(
         {
-            "file": np.repeat(np.array([block.file for block in blocks], dtype=np.int64), n_lines),
+            "file": np.repeat([block.file for block in blocks], n_lines),
             "line_number": np.arange(n_lines.sum()) + np.repeat(first_lines - first_rows, n_lines),
-            "line": pc.ascii_trim(pc.split_pattern(text, "\n").flatten(), BLANKS.decode()).cast(pa.string()),
+            "line": pc.split_pattern(text, "\n").flatten()[:-1].cast(pa.string()),
         }
     )
-    return lines.filter(pc.not_equal(lines["line"], "")), bad
+    is_blank = pc.equal(lines["line"], "")
+    return lines.filter(pc.invert(is_blank)) if pc.any(is_blank).as_py() else lines, bad
 
 
-def _as_text(blocks):
-    """Return the blocks as one string in Arrow's memory, or None if they are not UTF-8."""
+def _is_tidy(data):
+    """Return whether all lines are text without blanks around them: most are, and this tells it quickly."""
+    if b"\0" in data:
+        return False
+    characters = np.frombuffer(data, np.uint8)
+    ends = np.flatnonzero(characters == NEWLINE)
+    starts = np.concatenate([[0], ends[:-1] + 1])
+    edges = np.concatenate([characters[starts], characters[ends - 1]])
+    if np.isin(edges, list(BLANKS)).any() or (ends - starts).max() > LONGEST_LINE_BYTES:
+        return False
     try:
-        return pa.array([b"\n".join(block.data for block in blocks)], pa.large_binary()).cast(pa.large_string())
-    except pa.ArrowInvalid:
-        return None
+        data.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
-def _without_bad_lines(block, bad):
+def _tidied(block, bad):
+    """Return the lines of a block without the blanks around them; in place of a bad line stands a blank one."""
     lines = block.data.split(b"\n")
     for i, line in enumerate(lines):
         line = line.strip(BLANKS)
@@ -197,5 +201,5 @@ def _without_bad_lines(block, bad):
                 reason = f"not UTF-8: byte 0x{line[error.start]:02x} at column {error.start + 1}"
         if reason:
             bad.append(BadLine(block.file, block.first_line + i, *beginning(line, reason)))
-            lines[i] = b""
-    return Block(block.file, block.first_line, b"\n".join(lines))
+        lines[i] = b"" if reason else line
+    return b"\n".join(lines)

@@ -3,18 +3,24 @@
 import contextlib
 import fcntl
 import os
+import re
 import shutil
 
 import pyarrow as pa
 
-from ingest.warehouse import UserError, explain, warehouse_path
+from ingest.warehouse import UserError, connect, explain, warehouse_path
 
+SYSTEM_FAILURE = re.compile(
+    r"(?:(?:Could not|Cannot) (?:set lock|open|create|read|write|sync|truncate)|Out of Memory Error).*"
+)
+DUCKDB_SETTINGS = {"preserve_insertion_order": False, "memory_limit": "1GB"}
 DLT_SETTINGS = {
     "RUNTIME__DLTHUB_TELEMETRY": "false",
     "RUNTIME__LOG_LEVEL": "CRITICAL",
     "NORMALIZE__PARQUET_NORMALIZER__ADD_DLT_LOAD_ID": "true",
     "LOAD__RAISE_ON_MAX_RETRIES": "1",
     "LOAD__TRUNCATE_STAGING_DATASET": "true",
+    "EXTRACT__NEXT_ITEM_MODE": "fifo",
     "EXTRACT__DATA_WRITER__BUFFER_MAX_ITEMS": "50000",
 }
 
@@ -62,6 +68,32 @@ QUARANTINED_LINES = pa.schema(
 )
 
 
+def landed_ids(study):
+    """Return which trials of a study the warehouse has.
+
+    Parameters
+    ----------
+    study : str
+
+    Returns
+    -------
+    pyarrow.Table
+        With the column `trial_id`; empty if there is no warehouse yet.
+
+    Raises
+    ------
+    UserError
+        If the warehouse cannot be read.
+    """
+    if warehouse_path().exists():
+        is_there = "select 1 from duckdb_tables() where schema_name = 'raw' and table_name = 'trials'"
+        of_study = "select trial_id from raw.trials where study = $study"
+        with contextlib.closing(connect()) as warehouse:
+            if warehouse.sql(is_there).fetchall():
+                return warehouse.sql(of_study, params={"study": study}).to_arrow_table()
+    return pa.table({"trial_id": pa.array([], text)})
+
+
 def land(trials, quarantined=()):
     """Load Arrow tables into `raw.trials` and `raw.quarantined_lines`.
 
@@ -85,6 +117,20 @@ def land(trials, quarantined=()):
         raise UserError(explain(error, path)) from None
 
 
+def work_path(warehouse):
+    """Return where the working files of an import lie.
+
+    Parameters
+    ----------
+    warehouse : Path
+
+    Returns
+    -------
+    Path
+    """
+    return warehouse.parent / "dlt" / warehouse.name
+
+
 @contextlib.contextmanager
 def work_folder(warehouse):
     """Lend an empty folder beside the warehouse to one process at a time.
@@ -104,7 +150,7 @@ def work_folder(warehouse):
     UserError
         If another process has it.
     """
-    folder = warehouse.parent / "dlt" / warehouse.name
+    folder = work_path(warehouse)
     folder.parent.mkdir(parents=True, exist_ok=True)
     with open(folder.with_name(f"{folder.name}.lock"), "a+", encoding="utf-8") as lock:
         try:
@@ -135,9 +181,7 @@ def _load(trials, quarantined, path, folder):
     insert_only = {"disposition": "merge", "strategy": "insert-only"}
     pipeline = dlt.pipeline(
         "bais",
-        destination=dlt.destinations.duckdb(
-            DuckDbCredentials(str(path), global_config={"preserve_insertion_order": False})
-        ),
+        destination=dlt.destinations.duckdb(DuckDbCredentials(str(path), global_config=DUCKDB_SETTINGS)),
         dataset_name="raw",
         pipelines_dir=str(folder),
     )
@@ -170,6 +214,9 @@ def _cause(error, path):
     for link in reversed(chain):
         if isinstance(link, UserError):
             return link
-        if "Could not set lock" in str(link) or isinstance(link, OSError):
+        if isinstance(link, OSError):
             return UserError(explain(link, path))
+        # of what failed in a thread of its own, dlt hands on the text alone
+        if duckdb_said := SYSTEM_FAILURE.search(str(link)):
+            return UserError(explain(duckdb_said[0], path))
     return error

@@ -14,14 +14,16 @@ from pathlib import Path
 if __package__ in (None, ""):
     sys.path[0] = str(Path(__file__).resolve().parent.parent)
 
-from ingest.warehouse import UserError
+from ingest.warehouse import ROOT, UserError, printable
 
 MOST_NAMED = 20
 
 
 def main(arguments=None):
     """Parse the arguments, land what they ask for, and return the exit code: 0, 2 nothing usable, 3 with quarantine."""
-    parser = argparse.ArgumentParser(prog="ingest/run.py", description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser = argparse.ArgumentParser(
+        prog="ingest/run.py", description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
     add_arguments(parser)
     return run(parser.parse_args(arguments))
 
@@ -37,7 +39,7 @@ def add_arguments(parser, *, folder_first=False):
     choice.add_argument(
         "--download",
         nargs="?",
-        const=Path("data/archives/voder-bais"),
+        const=ROOT / "data" / "archives" / "voder-bais",
         metavar="DIR",
         type=Path,
         help="fetch document A's public archive into DIR (default: data/archives/voder-bais), verify and import it",
@@ -50,10 +52,11 @@ def run(options):
         if options.download:
             from ingest.download import download
 
-            options.archive = download(options.download)
+            with progress_bar("fetching the archive") as on_bytes:
+                options.archive = download(options.download, on_bytes=on_bytes)
         return import_folder(options.archive) if options.archive else land_synthetic()
     except UserError as error:
-        print(f"bais: {error}", file=sys.stderr)
+        print(f"bais: {printable(error)}", file=sys.stderr)
         return error.exit_code
     except KeyboardInterrupt:
         print("bais: interrupted; what had been landed is kept, and running it again lands the rest", file=sys.stderr)
@@ -65,7 +68,7 @@ def import_folder(folder):
     from ingest.archives.voder_bais import ARCHIVE
     from ingest.importer import import_archive
 
-    with progress_bar(f"reading {folder}") as on_bytes:
+    with progress_bar(f"reading {printable(folder)}") as on_bytes:
         summary = import_archive(folder, ARCHIVE, on_bytes)
     print(render(summary))
     return summary.exit_code
@@ -73,33 +76,19 @@ def import_folder(folder):
 
 def land_synthetic():
     """Land the synthetic study and say that it is one."""
-    from ingest.load import land
+    from ingest.load import land, landed_ids
     from ingest.synthetic import STUDY, synthetic_trials
-    from ingest.warehouse import connect, warehouse_path
 
     started = time.monotonic()
     trials = synthetic_trials()
-    n_before = _count(STUDY) if warehouse_path().exists() else 0
+    n_before = landed_ids(STUDY).num_rows
     land([trials])
-    n_added = _count(STUDY) - n_before
+    n_added = landed_ids(STUDY).num_rows - n_before
     print(
         f"synthetic study (made by a formula, no LLM was asked): {trials.num_rows:,} trials, {n_added:,} added, "
         f"{trials.num_rows - n_added:,} already there; {time.monotonic() - started:.1f} s"
     )
-    connect().close()
     return 0
-
-
-def _count(study):
-    from ingest.warehouse import connect
-
-    with contextlib.closing(connect()) as warehouse:
-        has = warehouse.sql("select 1 from duckdb_tables() where schema_name = 'raw' and table_name = 'trials'").fetchall()
-        return (
-            warehouse.sql("select count(*) from raw.trials where study = $s", params={"s": study}).fetchall()[0][0]
-            if has
-            else 0
-        )
 
 
 @contextlib.contextmanager
@@ -111,7 +100,7 @@ def progress_bar(title):
     from rich.console import Console
     from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 
-    columns = TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeRemainingColumn()
+    columns = TextColumn("{task.description}", markup=False), BarColumn(), DownloadColumn(), TimeRemainingColumn()
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
         task = progress.add_task(title, total=None)
         yield lambda n_done, n_total: progress.update(task, completed=n_done, total=n_total)
@@ -130,7 +119,9 @@ def render(summary):
         What was read per kind, what was skipped, quarantined or unknown, and what the warehouse gained.
     """
     lines = [f"{summary.folder}: {summary.n_files:,} files"]
-    lines += [f"  {kind:<18}{summary.files[kind]:>6,} files {n:>10,} trials" for kind, n in sorted(summary.rows.items())]
+    lines += [
+        f"  {kind:<18}{summary.files[kind]:>6,} files {n:>10,} trials" for kind, n in sorted(summary.rows.items())
+    ]
     lines += [f"  {'together':<18}{'':>12} {sum(summary.rows.values()):>10,} trials"]
     by_reason = {}
     for file, reason in summary.skipped.items():

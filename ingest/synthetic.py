@@ -60,7 +60,9 @@ def synthetic_trials(seed=SEED):
             truth = round_half_up(baseline * level)
             anchors = {"low": round_half_up(truth * 0.5), "high": round_half_up(truth * 1.5)}
             cells = [("no_technique", "none", None)] if has_baseline else []
-            cells += [(technique, direction, anchor) for technique in TECHNIQUES for direction, anchor in anchors.items()]
+            cells += [
+                (technique, direction, anchor) for technique in TECHNIQUES for direction, anchor in anchors.items()
+            ]
             for technique, direction, anchor in cells:
                 keep, shift = TECHNIQUES[technique] if anchor else (0.0, 0.0)
                 centre = truth * (1 + shift) + pull * keep * ((anchor or truth) - truth)

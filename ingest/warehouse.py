@@ -24,6 +24,20 @@ def warehouse_path():
     return Path(os.environ.get("BAIS_WAREHOUSE") or ROOT / "data" / "bais.duckdb").absolute()
 
 
+def printable(value):
+    """Return text or a path with everything that could act on a terminal, or is not Unicode, escaped.
+
+    Parameters
+    ----------
+    value : str or path-like
+
+    Returns
+    -------
+    str
+    """
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in str(value))
+
+
 def connect(path=None, *, read_only=True):
     """Open the warehouse.
 
@@ -47,7 +61,9 @@ def connect(path=None, *, read_only=True):
 
     path = path or warehouse_path()
     if read_only and not path.exists():
-        raise UserError(f"there is no warehouse at {path} yet: run `make run`, or `python ingest/run.py` and `dbt build`")
+        raise UserError(
+            f"there is no warehouse at {path} yet: run `make run`, or `python ingest/run.py` and `dbt build`"
+        )
     try:
         connection = duckdb.connect(str(path), read_only=read_only)
     except duckdb.Error as error:
@@ -63,7 +79,7 @@ def explain(error, path):
 
     Parameters
     ----------
-    error : Exception
+    error : Exception or str
         Whatever DuckDB, dlt or dbt raised.
     path : Path
         The warehouse.
@@ -79,7 +95,7 @@ def explain(error, path):
         return f"the warehouse {path} is in use by {who}: wait until it has finished, or stop it, and try again"
     if "not a valid DuckDB database" in text:
         return f"{path} is not a DuckDB database: move it away, or point BAIS_WAREHOUSE at another file"
-    return f"the warehouse {path} cannot be opened: {text.splitlines()[0]}"
+    return f"the warehouse {path} cannot be read or written: {text.splitlines()[0]}"
 
 
 def _command_of(pid):

@@ -18,9 +18,9 @@ class Archive:
     suffix : str
         The file name ending of its files; others are skipped with the reason.
     read_trials : str
-        SQL over the relation `lines (file, line_number, line)`, every line a JSON object: one row per line with `file`,
-        `line_number`, `line`, `kind` (null where the fields are not those of a trial), `looks_like` (what to call such
-        a line) and the typed columns of `raw.trials` that the format knows.
+        SQL over the relation `lines (file, line_number, line)`, every line a JSON object: one row per line with `file`
+        (a number), `line_number`, `line`, `kind` (null where the fields are not those of a trial), `looks_like` (what
+        to call such a line) and the typed columns of `raw.trials` that the format knows.
     path_in_archive : callable
         From a file's absolute path to its path within the archive, wherever the archive's folder lies.
     expected : str

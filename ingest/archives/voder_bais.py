@@ -3,7 +3,7 @@
 | kind | told by | response | time |
 | --- | --- | --- | --- |
 | baseline, low-anchor, high-anchor | `experimentId`, `sentenceMonths` | `sentenceMonths` | `collectedAt` |
-| devils-advocate, premortem, random-control, outside-view | `experimentId` = `technique`, `sentenceMonths` | same | same |
+| devils-advocate, premortem, random-control, outside-view | `technique` is `experimentId` too | same | same |
 | full-sacd | `experimentId`, `initial`, `final` | `final` (`initial`: before debiasing) | `timestamp` |
 | vignette | `vignetteId`, `technique`, `anchorType`, `response` | `response`, text in `raw` | `timestamp` |
 
@@ -60,7 +60,11 @@ select
     line_number,
     line,
     kind,
-    coalesce('experiment ' || f.experimentId, 'JSON objects with the fields ' || json_keys(line)[:5]::varchar) as looks_like,
+    case
+        when kind is not null then null
+        when f.experimentId is not null then 'experiment ' || f.experimentId
+        else 'JSON objects with the fields ' || json_keys(line)[:5]::varchar
+    end as looks_like,
     f.model as llm_recorded,
     f.actualModel as llm_returned,
     coalesce(f.vignetteId, 'shoplifting') as vignette,
@@ -79,7 +83,7 @@ select
     try_cast(answer as double) as response_recorded,
     f.initial as first_response,
     f.iterations as iterations,
-    coalesce(f.raw, case when try_cast(answer as double) is null then answer end) as response_text,
+    coalesce(f.raw, case when isfinite(try_cast(answer as double)) is not true then answer end) as response_text,
     f.promptHash as prompt_hash,
     f.methodology as protocol,
     try_cast(coalesce(f.collectedAt, f.timestamp) as timestamptz) as asked_at

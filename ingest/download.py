@@ -1,0 +1,142 @@
+"""Fetch document A's public archive: its trial files alone, each checked against a digest in this repository."""
+
+import gzip
+import hashlib
+import http.client
+import tarfile
+import tempfile
+import time
+import urllib.error
+import urllib.request
+import zlib
+from pathlib import Path, PurePosixPath
+
+from ingest.warehouse import UserError
+
+COMMIT = "8749ccc21623dcb0e040dd56698f984e203ed3d9"
+URL = f"https://github.com/voder-ai/bAIs/archive/{COMMIT}.tar.gz"
+MANIFEST = Path(__file__).parent / "archives" / "voder_bais.sha256"
+MOST_BYTES = 1 << 30
+TIMEOUT_SECONDS = 30
+ATTEMPTS = 3
+PAUSE_SECONDS = 2
+
+
+def download(folder, *, url=URL, manifest=MANIFEST, on_bytes=lambda n_done, n_total: None):
+    """Fetch the archive into a folder, unless it is there already.
+
+    Parameters
+    ----------
+    folder : path-like
+        Made if it does not exist. It appears with all files or not at all.
+    url : str
+        A gzipped tar file whose trials lie in `results/` of its one top folder.
+    manifest : Path
+        The SHA-256 digest of each file wanted, in the format of `sha256sum`; the paths are within `results/`.
+    on_bytes : callable, optional
+        Called with the bytes fetched so far and in all (None if unknown), for a progress bar.
+
+    Returns
+    -------
+    Path
+        The folder.
+
+    Raises
+    ------
+    UserError
+        If the archive cannot be fetched, or a file is missing or differs from its digest.
+    """
+    folder = Path(folder).absolute()
+    digests = read_manifest(manifest)
+    if folder.is_dir() and any(folder.iterdir()):
+        wrong = [path for path, digest in digests.items() if _digest_of(folder / path) != digest]
+        if wrong:
+            raise UserError(f"in {folder} {_names(wrong)}: move the folder away and run this again")
+        return folder
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=f".{folder.name}-", dir=folder.parent) as workplace:
+            packed, unpacked = Path(workplace, "archive.tar.gz"), Path(workplace, "results")
+            _fetch(url, packed, on_bytes)
+            found = _unpack(packed, unpacked, digests, url)
+            wrong = [path for path, digest in digests.items() if found.get(path) != digest]
+            if wrong:
+                raise UserError(f"in the archive of {url} {_names(wrong)}: nothing was imported")
+            unpacked.replace(folder)
+    except OSError as error:
+        raise UserError(f"{folder} cannot be written: {error.strerror or error}") from None
+    return folder
+
+
+def read_manifest(path):
+    """Read the digests that `sha256sum` wrote.
+
+    Parameters
+    ----------
+    path : Path
+
+    Returns
+    -------
+    dict
+        From the path within the archive to the hexadecimal digest.
+    """
+    lines = path.read_text(encoding="utf-8").splitlines()
+    return {name: digest for digest, name in (line.split("  ", 1) for line in lines)}
+
+
+def _fetch(url, target, on_bytes):
+    for attempt in range(1, ATTEMPTS + 1):
+        try:
+            return _fetch_once(url, target, on_bytes)
+        except (urllib.error.URLError, http.client.HTTPException, TimeoutError, ConnectionError) as error:
+            is_final = isinstance(error, urllib.error.HTTPError) and error.code < 500
+            if is_final or attempt == ATTEMPTS:
+                why = getattr(error, "reason", None) or error
+                raise UserError(
+                    f"{url} cannot be fetched ({why}): fetch it by hand, unpack it, and give its folder results "
+                    "with --archive"
+                ) from None
+            time.sleep(PAUSE_SECONDS * attempt)
+
+
+def _fetch_once(url, target, on_bytes):
+    with urllib.request.urlopen(url, timeout=TIMEOUT_SECONDS) as response, open(target, "wb") as file:
+        length = response.headers.get("Content-Length")
+        n_total = int(length) if length else None
+        while block := response.read(1 << 18):
+            file.write(block)
+            on_bytes(file.tell(), n_total)
+            if file.tell() > MOST_BYTES:
+                raise UserError(f"{url} is larger than {MOST_BYTES >> 20} MB: that is not the archive")
+        if n_total is not None and file.tell() < n_total:
+            raise ConnectionError(f"it broke off after {file.tell():,} of {n_total:,} bytes")
+
+
+def _unpack(packed, target, digests, url):
+    """Write the wanted files below `target`; nothing else that the archive holds leaves it."""
+    found, n_bytes = {}, 0
+    try:
+        with tarfile.open(packed, "r:gz") as archive:
+            for member in archive:
+                n_bytes += member.size
+                if n_bytes > MOST_BYTES:
+                    raise UserError(f"{url} unpacks to more than {MOST_BYTES >> 20} MB: that is not the archive")
+                _, inside, *rest = (*PurePosixPath(member.name).parts, "", "")
+                path = "/".join(part for part in rest if part)
+                if inside == "results" and member.isreg() and path in digests:
+                    data = archive.extractfile(member).read()
+                    found[path] = hashlib.sha256(data).hexdigest()
+                    (target / path).parent.mkdir(parents=True, exist_ok=True)
+                    (target / path).write_bytes(data)
+    except (tarfile.TarError, EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise UserError(f"what {url} gave is no whole archive ({error}): try again") from None
+    return found
+
+
+def _digest_of(path):
+    return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else None
+
+
+def _names(paths):
+    more = f" and {len(paths) - 1:,} more" if len(paths) > 1 else ""
+    return f"{paths[0]}{more} is missing or not what was published"

@@ -1,0 +1,487 @@
+import contextlib
+import csv
+import io
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import duckdb
+import pytest
+
+import bais
+
+CLAIMS = {
+    # claim_id: what differs from a claim about the percentage of one technique in study `s`, domain `d`
+    "reproduced": {},
+    "differing": {"status": "differs", "recomputed": 57.128, "recommended": 57.822, "reason": "Old \x1b[31m data."},
+    "underivable": {"status": "not_derivable", "recomputed": None, "reason": "Older data."},
+    "standing": {"status": "stands", "kind": "sentence", "comparison": "<", "document": "B"},
+    "contradicted": {"status": "contradicted", "kind": "sentence", "comparison": ">", "document": "B"},
+    "counted": {"quantity": "n_trials", "unit": "trials", "decimals": 0, "published": 1234.0, "recomputed": 1234.0},
+    "derived": {
+        "quantity": None, "technique": None, "direction": None, "row_set": None, "baseline_scope": None,
+        "derivation": "difference", "inputs": "reproduced of_baseline",
+    },
+    "of_baseline": {
+        "quantity": "baseline", "technique": None, "direction": None, "baseline_scope": None, "unit": "months",
+        "llm": "vendor/it's",
+    },
+}  # fmt: skip
+
+RANKINGS = [
+    # study, domain, technique, % of baseline, spread pp, spread change %, ranks by deviation and spread, with none
+    ("s", "split", "no_technique", 70.0, 20.0, 0.0, None, None, 3, True),
+    ("s", "split", "sacd", 97.7, 30.1, 50.4, 1, 2, 1, True),
+    ("s", "split", "devils_advocate", 65.5, 20.1, 0.3, 2, 1, 2, True),
+    ("s", "agreed", "no_technique", 99.0, -50.0, 0.0, None, None, 1, False),
+    ("s", "agreed", "sacd", 103.0, 10.0, -80.0, 1, 1, 2, False),
+    ("s", "agreed", "devils_advocate", 90.0, 40.0, -20.0, 2, 2, 3, False),
+    ("s", "spreadless", "no_technique", 110.0, 0.5, None, None, None, 2, False),
+    ("s", "spreadless", "sacd", 101.0, 0.1, None, 1, 1, 1, False),
+    ("s", "bare", "sacd", None, None, None, None, None, None, None),
+    ("made-up", "split", "sacd", 100.0, 1.0, -50.0, 1, 1, 1, False),
+]
+
+TRIALS = [
+    # trial_id, study, domain, llm, technique, anchor_direction, temperature, status, response, baseline, source
+    ("t1", "s", "d", "vendor/a", "sacd", "low", 0.0, "answered", 1.0, 2.0, "recorded"),
+    ("t2", "s", "d", "vendor/a", "sacd", "high", 0.7, "out_of_range", 99.0, 2.0, "recorded"),
+    ("t3", "s", "d", "vendor/a", "sacd", "high", 0.0, "unparsed", None, 2.0, "recorded"),
+    ("t4", "s", "d", "vendor/new", "sacd", "high", 0.0, "answered", 3.0, None, "recorded"),
+    ("t5", "s", "d", "vendor/a", "no_technique", "low", 0.0, "answered", 2.0, 2.0, "recorded"),
+    ("t6", "s", "d", "vendor/it's", "no_technique", "none", 0.0, "answered", 2.0, 2.0, "recorded"),
+    ("t7", "s", "d", "vendor/a", "no_technique", "none", 0.0, "answered", 2.0, 2.0, "recorded"),
+    ("t8", "s", "other", "vendor/a", "sacd", "low", 0.0, "answered", 1.0, 2.0, "recorded"),
+    ("t9", "made-up", "d", "vendor/a", "sacd", "low", 0.0, "answered", 1.0, 2.0, "synthetic"),
+]
+
+TABLES = """
+create schema raw; create schema seeds; create schema marts;
+create table raw.trials (trial_id varchar);
+create table marts.int_hidden (a integer);
+create table marts.baselines (llm varchar, baseline double);
+insert into marts.baselines values ('a', 1), ('b', 2), ('c', 3);
+comment on table marts.baselines is 'One row per
+llm. More is said here.';
+comment on column marts.baselines.baseline is 'Mean response with no anchor.';
+create table seeds.techniques as from (values ('sacd', 'SACD', true), ('devils_advocate', 'Devil''s Advocate', true))
+as t (technique, display_name, is_ranked);
+create table marts.technique_rankings (
+    study varchar, domain varchar, llm varchar, technique varchar, percent_of_baseline double, deviation_pp double,
+    spread_pp double, spread_change_percent double, rank_by_deviation bigint, rank_by_susceptibility bigint,
+    rank_by_deviation_with_no_technique bigint, metrics_disagree boolean, reason varchar
+);
+create table marts.recorded_trials (
+    trial_id varchar, study varchar, domain varchar, llm varchar, technique varchar, anchor_direction varchar,
+    temperature double, status varchar, response_recorded double, baseline double, source varchar,
+    first_response double
+);
+create view marts.trials as from marts.recorded_trials;
+create table seeds.published_claims (
+    claim_id varchar, document varchar, location varchar, kind varchar, statement varchar, published_value double,
+    decimals integer, unit varchar, comparison varchar, quantity varchar, study varchar, domain varchar,
+    technique varchar, llm varchar, excluded_llm varchar, anchor_direction varchar, temperature_scope varchar,
+    row_set varchar, baseline_scope varchar, estimator varchar, non_null varchar, derivation varchar, inputs varchar,
+    not_derivable varchar, note varchar
+);
+create table marts.claim_checks (
+    claim_id varchar, document varchar, location varchar, statement varchar, quantity varchar, unit varchar,
+    kind varchar, comparison varchar, published_value double, recomputed_value double, status varchar, reason varchar,
+    recommended_value double, recommended_low double, recommended_high double, n_trials bigint
+);
+"""
+
+
+def insert(warehouse, table, **values):
+    marks = ", ".join("?" * len(values))
+    warehouse.execute(f"insert into {table} ({', '.join(values)}) values ({marks})", list(values.values()))
+
+
+def insert_claim(warehouse, claim_id, **differing):
+    claim = {
+        "document": "A", "kind": "value", "comparison": "=", "status": "reproduces", "quantity": "percent_of_baseline",
+        "unit": "%", "decimals": 1, "published": 57.7, "recomputed": 57.7, "recommended": 57.7, "reason": None,
+        "technique": "sacd", "llm": None, "direction": "both", "row_set": "as_recorded", "baseline_scope": "pooled",
+        "derivation": None, "inputs": None,
+    } | differing  # fmt: skip
+    both = {
+        "claim_id": claim_id, "location": "Table 8", "statement": f"What is {claim_id}",
+        "published_value": claim["published"],
+    } | {name: claim[name] for name in ("document", "kind", "unit", "comparison")}  # fmt: skip
+    insert(
+        warehouse, "seeds.published_claims", **both, study="s", domain="d", anchor_direction=claim["direction"],
+        **{name: claim[name] for name in ("decimals", "quantity", "technique", "llm", "row_set", "baseline_scope")},
+        derivation=claim["derivation"], inputs=claim["inputs"],
+    )  # fmt: skip
+    insert(
+        warehouse, "marts.claim_checks", **both, quantity=claim["quantity"] or claim["derivation"],
+        recomputed_value=claim["recomputed"], recommended_value=claim["recommended"], status=claim["status"],
+        reason=claim["reason"], n_trials=42,
+    )  # fmt: skip
+
+
+@pytest.fixture
+def warehouse(tmp_path, monkeypatch):
+    path = tmp_path / "some.duckdb"
+    with contextlib.closing(duckdb.connect(str(path))) as made:
+        made.execute(TABLES)
+        for claim_id, differing in CLAIMS.items():
+            insert_claim(made, claim_id, **differing)
+        for study, domain, technique, percent, spread, change, *ranks, disagree in RANKINGS:
+            for llm in (None, "vendor/a"):
+                insert(
+                    made, "marts.technique_rankings", study=study, domain=domain, llm=llm, technique=technique,
+                    percent_of_baseline=percent if llm is None else -1,
+                    deviation_pp=None if percent is None else percent - 100, spread_pp=spread,
+                    spread_change_percent=change, rank_by_deviation=ranks[0], rank_by_susceptibility=ranks[1],
+                    rank_by_deviation_with_no_technique=ranks[2], metrics_disagree=disagree,
+                    reason={"spreadless": "no_spread_to_change", "bare": "no_baseline; nothing_to_rank"}.get(domain),
+                )  # fmt: skip
+        made.executemany("insert into marts.recorded_trials values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, null)", TRIALS)
+    monkeypatch.setenv("BAIS_WAREHOUSE", str(path))
+    return path
+
+
+@pytest.fixture
+def change(warehouse):
+    """Run SQL that changes the warehouse before a command reads it."""
+
+    def run(statements):
+        with contextlib.closing(duckdb.connect(str(warehouse))) as made:
+            made.execute(statements)
+
+    return run
+
+
+def ask(capsys, *arguments):
+    code = bais.main([*arguments])
+    out, err = capsys.readouterr()
+    assert (code, err) == (0, "")
+    return out
+
+
+def asked_as_json(capsys, *arguments):
+    return json.loads(ask(capsys, *arguments, "--format", "json"))
+
+
+def refused(capsys, *arguments):
+    code = bais.main([*arguments])
+    out, err = capsys.readouterr()
+    assert (code, out) == (2, "")
+    assert err.startswith("bais: ")
+    assert err.count("\n") == 1
+    return err
+
+
+def test_tables_lists_public_tables_with_their_rows_and_grain(warehouse, capsys):
+    rows = {row["table"]: row for row in asked_as_json(capsys, "tables")}
+    assert rows["marts.baselines"] == {"table": "marts.baselines", "rows": 3, "grain": "One row per llm."}
+    assert rows["marts.trials"] == {"table": "marts.trials", "rows": len(TRIALS), "grain": None}
+    assert not [name for name in rows if "int_" in name or not name.startswith("marts.")]
+
+
+def test_tables_reads_the_inference_schema_after_the_marts(change, capsys):
+    change(
+        "create schema inference; create table inference.a as select 1; create schema a; create table a.b as select 1"
+    )
+    names = [row["table"] for row in asked_as_json(capsys, "tables")]
+    assert names[-1] == "inference.a"
+    assert names[0].startswith("marts.")
+    assert "a.b" not in names
+
+
+def test_the_table_of_tables_leaves_an_unknown_grain_empty(warehouse, capsys):
+    lines = ask(capsys, "tables").splitlines()
+    assert lines[0].split() == ["table", "rows", "grain"]
+    (line,) = [line for line in lines if line.startswith("marts.trials")]
+    assert line.split() == ["marts.trials", str(len(TRIALS))]
+
+
+@pytest.mark.parametrize("name", ["baselines", "marts.baselines", "Marts.Baselines"])
+def test_tables_with_a_name_defines_the_columns(warehouse, capsys, name):
+    out = ask(capsys, "tables", name)
+    assert out.splitlines()[0] == "marts.baselines, 3 rows. One row per llm. More is said here."
+    assert out.splitlines()[-2:] == ["llm       varchar", "baseline  double   Mean response with no anchor."]
+    assert list(csv.DictReader(io.StringIO(ask(capsys, "tables", name, "--format", "csv"))))[1] == {
+        "column": "baseline", "type": "double", "definition": "Mean response with no anchor.",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["int_hidden", "raw.trials"])
+def test_tables_does_not_define_what_is_not_public(warehouse, capsys, name):
+    assert "no public table" in refused(capsys, "tables", name)
+
+
+def test_an_unknown_table_is_answered_with_similar_names(warehouse, capsys):
+    assert "marts.baselines" in refused(capsys, "tables", "base\x1blines")
+
+
+@pytest.mark.parametrize("command", ["tables", "claims", "headlines"])
+def test_a_warehouse_without_marts_is_told_to_be_built(tmp_path, monkeypatch, capsys, command):
+    duckdb.connect(str(tmp_path / "new.duckdb")).close()
+    monkeypatch.setenv("BAIS_WAREHOUSE", str(tmp_path / "new.duckdb"))
+    message = refused(capsys, command)
+    assert "no marts yet" in message
+    assert "`bais build`" in message
+
+
+@pytest.mark.parametrize(
+    ("command", "statement"),
+    [
+        ("claims", "drop table marts.claim_checks"),
+        ("headlines", "drop table marts.claim_checks"),
+        ("headlines", "alter table marts.technique_rankings drop column domain"),
+        ("claims", "drop table seeds.published_claims"),
+    ],
+)
+def test_a_warehouse_of_another_version_is_told_to_be_built(change, capsys, command, statement):
+    change(statement)
+    message = refused(capsys, command)
+    assert "`bais build`" in message
+    assert statement.split()[-1].split(".")[-1] in message
+
+
+def test_claims_counts_each_status_and_sums_up_in_a_sentence(warehouse, capsys):
+    out = ask(capsys, "claims").splitlines()
+    assert out[0].split() == ["document", "reproduces", "stands", "differs", "contradicted", "not_derivable"]
+    assert [line.split() for line in out[2:4]] == [["A", "4", "0", "1", "0", "1"], ["B", "0", "1", "0", "1", "0"]]
+    assert out[5] == (
+        "4 of 6 published numbers reproduce, 1 differs and 1 cannot be derived from the trials; "
+        "1 of 2 headline sentences stands, 1 is contradicted."
+    )
+    assert {"document": "A", "status": "differs", "n_claims": 1} in asked_as_json(capsys, "claims")
+
+
+def test_claims_of_one_document_leaves_out_the_others(warehouse, capsys):
+    assert {row["document"] for row in asked_as_json(capsys, "claims", "--document", "B")} == {"B"}
+    assert "only of A, B" in refused(capsys, "claims", "--document", "Z")
+
+
+def test_differs_lists_what_does_not_hold_and_why(warehouse, capsys):
+    rows = asked_as_json(capsys, "claims", "--differs")
+    assert [row["claim_id"] for row in rows] == ["differing", "underivable", "contradicted"]
+    assert rows[0]["recomputed_value"] == 57.128
+    blocks = ask(capsys, "claims", "--differs").split("\n\n")
+    assert blocks[0].splitlines() == [
+        "differing  [differs]",
+        "  Document A, Table 8. What is differing",
+        "  published 57.7 %, recomputed 57.13 %, recommended 57.82 %",
+        "  Old \\x1b[31m data.",
+    ]
+    assert "published 57.7 %, recommended 57.70 %" in blocks[1]
+    assert "published > 57.7 %, recomputed 57.70 %" in blocks[2]
+    assert blocks[-1] == "3 claims\n"
+
+
+def test_claims_of_one_status_are_listed(warehouse, capsys):
+    assert [row["claim_id"] for row in asked_as_json(capsys, "claims", "--status", "stands")] == ["standing"]
+    assert asked_as_json(capsys, "claims", "--status", "stands", "--document", "A") == []
+
+
+def test_a_whole_number_is_shown_without_decimals(warehouse, capsys):
+    assert "published 1,234 trials, recomputed 1,234 trials" in ask(capsys, "claims", "--status", "reproduces")
+
+
+def test_claims_that_cannot_be_checked_say_how_to_import_their_trials(change, capsys):
+    change("update marts.claim_checks set status = 'not_checked' where status != 'not_derivable'")
+    for command in ("claims", "headlines"):
+        out = ask(capsys, command)
+        assert "None of the 8 published claims can be checked" in out
+        assert "study s." in out
+        assert "bais import" in out
+
+
+def test_claims_that_could_not_be_checked_are_counted_beside_those_that_could(change, capsys):
+    change("update marts.claim_checks set status = 'not_checked' where claim_id = 'counted'")
+    assert "1 could not be checked." in ask(capsys, "claims")
+
+
+def test_one_claim_shows_its_values_and_only_the_specification_that_it_has(warehouse, capsys):
+    lines = [line.split(maxsplit=1) for line in ask(capsys, "claims", "differing").splitlines()]
+    for pair in (
+        ["published", "57.7 %"], ["recomputed", "57.13 %"], ["recommended", "57.82 %"], ["status", "differs"],
+        ["reason", "Old \\x1b[31m data."], ["n_trials", "42"], ["quantity", "percent_of_baseline"],
+        ["technique", "sacd"], ["row_set", "as_recorded"],
+    ):  # fmt: skip
+        assert pair in lines
+    names = {line[0] for line in lines if line}
+    assert not names & {"llm", "excluded_llm", "derivation", "note"}
+
+
+def test_a_derived_claim_shows_its_inputs(warehouse, capsys):
+    out = ask(capsys, "claims", "derived")
+    assert "\ndifference of\n" in out
+    inputs = [line.split() for line in out.splitlines() if line.startswith(("reproduced ", "of_baseline "))]
+    assert inputs == [
+        ["reproduced", "57.7", "%", "57.70", "%", "57.70", "%"],
+        ["of_baseline", "57.7", "months", "57.70", "months", "57.70", "months"],
+    ]
+
+
+@pytest.mark.parametrize(
+    ("claim_id", "trials"),
+    [
+        ("reproduced", ["t1", "t2"]),
+        ("counted", ["t1", "t2"]),
+        ("of_baseline", ["t6"]),
+        ("derived", ["t1", "t2", "t6"]),
+    ],
+)
+def test_the_query_of_a_claim_lists_its_trials(warehouse, capsys, claim_id, trials):
+    (claim,) = asked_as_json(capsys, "claims", claim_id)
+    assert claim["query"] in ask(capsys, "claims", claim_id)
+    bais.main(["sql", claim["query"], "--format", "json"])
+    assert sorted(row["trial_id"] for row in json.loads(capsys.readouterr().out)) == trials
+
+
+@pytest.mark.parametrize(
+    ("differing", "trials"),
+    [
+        ({"row_set": "accepted"}, ["t1"]),
+        ({"temperature_scope": "0.7"}, ["t2"]),
+        ({"anchor_direction": "low"}, ["t1"]),
+        ({"excluded_llm": "vendor/a"}, []),
+        ({"estimator": "ratio_of_file_means"}, ["t1", "t2", "t4"]),
+        ({"quantity": "rank_by_deviation"}, ["t1", "t2"]),
+        ({"quantity": "rank_by_deviation_with_no_technique"}, ["t1", "t2", "t5"]),
+        ({"quantity": "spread_change_percent"}, ["t1", "t2", "t5"]),
+        ({"technique": "all", "anchor_direction": "all"}, ["t1", "t2", "t5", "t6", "t7"]),
+        ({"domain": None}, ["t1", "t2", "t8"]),
+        ({"non_null": "both"}, []),
+    ],
+)
+def test_each_column_of_a_specification_narrows_the_trials_down(warehouse, differing, trials):
+    with contextlib.closing(bais.connect()) as opened:
+        (claim,) = bais._records(opened, "from seeds.published_claims where claim_id = 'reproduced'")
+        found = opened.execute(bais.trials_query([claim | differing])).fetchall()
+    assert sorted(row[0] for row in found) == trials
+
+
+def test_an_unknown_claim_is_answered_with_similar_ones(warehouse, capsys):
+    assert "perhaps reproduced" in refused(capsys, "claims", "reproduce")
+
+
+def headlines_by_domain(out):
+    return {line.split(": ", 1)[0]: line.split(": ", 1)[1] for line in out.splitlines() if ": " in line}
+
+
+def test_headlines_names_both_winners_of_a_domain_and_that_they_differ(warehouse, capsys):
+    out = ask(capsys, "headlines", "--study", "s")
+    rows = [line.split() for line in out.splitlines() if line.startswith("split  ")]
+    assert rows == [
+        ["split", "SACD", "97.7", "-2.3", "+50.4", "1", "2"],
+        ["split", "Devil's", "Advocate", "65.5", "-34.5", "+0.3", "2", "1"],
+    ]
+    assert headlines_by_domain(out)["split"] == (
+        "SACD (97.7 %, rank 1 by deviation, 2 by susceptibility) is closest to the baseline; "
+        "Devil's Advocate (65.5 %, rank 2 by deviation, 1 by susceptibility) has the smallest spread between anchors: "
+        "the metrics disagree. No ranked technique has a smaller spread than no technique."
+    )
+
+
+def test_headlines_says_when_one_technique_wins_both_ways_but_none_would_do_better(warehouse, capsys):
+    said = headlines_by_domain(ask(capsys, "headlines", "--study", "s"))["agreed"]
+    assert said.startswith("SACD (103.0 %, rank 1 by deviation, 1 by susceptibility): closest to the baseline, and ")
+    assert "the metrics agree" in said
+    assert said.endswith("Without any technique the answers are closer still (99.0 %).")
+
+
+def test_headlines_gives_the_reason_of_a_null(warehouse, capsys):
+    out = ask(capsys, "headlines", "--study", "s")
+    assert ["spreadless", "SACD", "101.0", "+1.0", "NULL", "1", "1"] in [line.split() for line in out.splitlines()]
+    said = headlines_by_domain(out)
+    assert said["spreadless"].endswith("The spread change is null: no_spread_to_change.")
+    assert said["bare"] == "nothing can be ranked (no_baseline, nothing_to_rank)."
+
+
+def test_headlines_names_all_winners_of_a_tie(change, capsys):
+    change("update marts.technique_rankings set rank_by_deviation = 1 where rank_by_deviation = 2 and domain = 'split'")
+    said = headlines_by_domain(ask(capsys, "headlines", "--study", "s"))["split"]
+    assert "susceptibility) and SACD (97.7 %" in said or "susceptibility) and Devil's Advocate (65.5 %" in said
+    assert " are closest to the baseline; Devil's Advocate " in said
+
+
+def test_headlines_calls_synthetic_studies_synthetic_and_real_ones_not(warehouse, capsys):
+    out = ask(capsys, "headlines")
+    titles = [line for line in out.splitlines() if line.startswith("Study ")]
+    assert titles == [
+        "Study made-up, 1 trials (SYNTHETIC: made by a formula, no LLM was asked)",
+        "Study s, 8 trials (recorded)",
+    ]
+    assert "Claims: 4 of 6 published numbers reproduce" in out
+    assert out.splitlines()[-1] == f"Warehouse: {os.environ['BAIS_WAREHOUSE']}"
+
+
+def test_headlines_of_one_study_leaves_out_the_others(warehouse, capsys):
+    assert "made-up" not in ask(capsys, "headlines", "--study", "s")
+    assert "there is made-up, s" in refused(capsys, "headlines", "--study", "t")
+
+
+def test_headlines_of_an_empty_warehouse_say_that_there_is_nothing(change, capsys):
+    change("delete from marts.recorded_trials; delete from marts.technique_rankings; delete from marts.claim_checks")
+    out = ask(capsys, "headlines")
+    assert "The warehouse holds no trials" in out
+    assert "Study" not in out
+
+
+@pytest.fixture
+def dbt(monkeypatch):
+    """Stand in for the dbt process: note how it was started, and leave with the code asked for."""
+    calls = []
+
+    class Started:
+        code = 0
+
+        def __init__(self, command, **options):
+            calls.append((command, options))
+
+        def wait(self):
+            return self.code
+
+    Started.calls = calls
+    monkeypatch.setattr(subprocess, "Popen", Started)
+    return Started
+
+
+def test_build_runs_dbt_here_on_the_same_warehouse_with_all_its_arguments(tmp_path, monkeypatch, dbt):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("BAIS_WAREHOUSE", "folder/relative.duckdb")
+    assert bais.main(["build", "--select", "marts.trials+", "--full-refresh"]) == 0
+    ((command, options),) = dbt.calls
+    assert command[-5:] == ["--quiet", "build", "--select", "marts.trials+", "--full-refresh"]
+    assert options["cwd"] == Path(bais.__file__).parent
+    assert options["env"]["BAIS_WAREHOUSE"] == str(tmp_path / "folder" / "relative.duckdb")
+    assert (tmp_path / "folder").is_dir()
+
+
+@pytest.mark.parametrize(("code", "passed_on"), [(1, 1), (2, 2), (-15, 143)])
+def test_build_passes_on_how_dbt_ended(warehouse, dbt, code, passed_on):
+    dbt.code = code
+    assert bais.main(["build"]) == passed_on
+    assert len(dbt.calls) == 1
+
+
+def test_build_waits_for_dbt_to_stop_when_interrupted(warehouse, dbt, capsys):
+    waits = []
+
+    def wait(self):
+        waits.append(self)
+        if len(waits) == 1:
+            raise KeyboardInterrupt
+
+    dbt.wait = wait
+    assert bais.main(["build"]) == 130
+    assert len(waits) == 2
+    assert capsys.readouterr().err == "bais: interrupted\n"
+
+
+def test_import_does_what_the_script_does(tmp_path, monkeypatch):
+    imported = []
+    monkeypatch.setattr("ingest.run.import_folder", lambda folder: imported.append(folder) or 3)
+    assert bais.main(["import", str(tmp_path)]) == 3
+    assert imported == [tmp_path]
+
+
+def test_import_of_a_folder_that_is_not_there_is_one_sentence(warehouse, tmp_path, capsys):
+    assert "is not a folder" in refused(capsys, "import", str(tmp_path / "nowhere"))

@@ -1,0 +1,192 @@
+"""Killed, locked out, out of space: nothing is lost, doubled or half done, and one sentence says what to do."""
+
+import os
+import re
+import resource
+import subprocess
+import sys
+
+import duckdb
+import pytest
+
+from ingest import load
+from ingest.run import main
+from ingest.warehouse import ROOT
+
+# Runs the importer in a process that kills itself, as `kill -9` does, before or after the named step.
+KILLED = """
+import contextlib, os, signal, sys
+from dlt.destinations.impl.duckdb.sql_client import DuckDbSqlClient
+from dlt.pipeline.pipeline import Pipeline
+
+when, step, folder = sys.argv[1:]
+
+def die():
+    os.kill(os.getpid(), signal.SIGKILL)
+
+def deadly(method):
+    def wrapper(*arguments, **options):
+        if when == "before":
+            die()
+        method(*arguments, **options)
+        die()
+    return wrapper
+
+def deadly_query(method):
+    @contextlib.contextmanager
+    def wrapper(self, query, *arguments, **options):
+        is_it = str(query).lstrip().startswith(step)
+        if is_it and when == "before":
+            die()
+        with method(self, query, *arguments, **options) as cursor:
+            if is_it:
+                die()
+            yield cursor
+    return wrapper
+
+if hasattr(Pipeline, step):
+    setattr(Pipeline, step, deadly(getattr(Pipeline, step)))
+else:
+    DuckDbSqlClient.execute_query = deadly_query(DuckDbSqlClient.execute_query)
+
+from ingest.run import main
+sys.exit(main(["--archive", folder]))
+"""
+HOLDER = """
+import sys, duckdb
+connection = duckdb.connect(sys.argv[1], read_only=sys.argv[2] == "reader")
+print("ready", flush=True)
+sys.stdin.read()
+"""
+
+
+@pytest.fixture
+def trials(archive, make):
+    """An archive of six trials in two files, and one bad line."""
+    make.file(archive / "a.jsonl", make.baseline(), make.baseline(), make.baseline(runIndex=1), "{")
+    make.file(archive / "b.jsonl", make.full_sacd(), make.premortem(), make.vignette())
+    return archive
+
+
+@pytest.mark.parametrize(
+    ("when", "step"),
+    [
+        ("before", "normalize"),
+        ("before", "load"),
+        ("before", "CREATE TABLE"),
+        ("before", "MERGE INTO"),
+        ("after", "MERGE INTO"),
+        ("after", "load"),
+    ],
+)
+def test_after_a_kill_the_same_import_lands_every_trial_once(trials, query, when, step):
+    command = [sys.executable, "-c", KILLED, when, step, str(trials)]
+    killed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert killed.returncode == -9, killed.stderr
+    assert main(["--archive", str(trials)]) == 3
+    assert query("select count(*), count(distinct trial_id) from raw.trials") == [(6, 6)]
+    assert query("select count(*) from raw.quarantined_lines") == [(1,)]
+    assert main(["--archive", str(trials)]) == 3
+    assert query("select count(*) from raw.trials") == [(6,)]
+
+
+def test_a_deleted_warehouse_is_filled_again(trials, query, warehouse):
+    assert main(["--archive", str(trials)]) == 3
+    warehouse.unlink()
+    assert main(["--archive", str(trials)]) == 3
+    assert query("select count(*), count(distinct trial_id) from raw.trials") == [(6, 6)]
+
+
+def test_what_lies_in_the_work_folder_is_of_no_consequence(trials, query, warehouse):
+    for name in ("bais", "junk"):
+        folder = warehouse.parent / "dlt" / warehouse.name / name
+        folder.mkdir(parents=True)
+        (folder / "state.json").write_text("{ half")
+    assert main(["--archive", str(trials)]) == 3
+    assert query("select count(*) from raw.trials") == [(6,)]
+    assert [path.name for path in (warehouse.parent / "dlt").iterdir()] == [f"{warehouse.name}.lock"]
+
+
+@pytest.mark.parametrize("role", ["writer", "reader"])
+def test_a_warehouse_in_use_is_one_sentence_that_names_the_process(trials, make, warehouse, query, capsys, role):
+    assert main(["--archive", str(trials)]) == 3
+    make.file(trials / "c.jsonl", make.baseline(runIndex=3))
+    capsys.readouterr()
+    command = [sys.executable, "-c", HOLDER, str(warehouse), role]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
+        assert holder.stdout.readline() == b"ready\n"
+        assert main(["--archive", str(trials)]) == 2
+        holder.stdin.close()
+    captured = capsys.readouterr()
+    assert (captured.out, captured.err.count("\n")) == ("", 1)
+    assert f"is in use by process {holder.pid} " in captured.err
+    assert query("select count(*) from raw.trials") == [(6,)]
+    assert main(["--archive", str(trials)]) == 3
+    assert query("select count(*) from raw.trials") == [(7,)]
+
+
+def test_one_import_at_a_time_and_the_second_says_who_is_at_it(trials, warehouse, capsys):
+    with load.work_folder(warehouse):
+        assert main(["--archive", str(trials)]) == 2
+    assert re.fullmatch(
+        rf"bais: process {os.getpid()} is importing into \S+: wait until it has finished, and try again\n",
+        capsys.readouterr().err,
+    )
+    assert main(["--archive", str(trials)]) == 3
+
+
+@pytest.mark.parametrize("limit", [0, 4096, 500_000])
+def test_a_full_disk_is_one_sentence_and_a_later_import_is_whole(archive, make, warehouse, query, limit):
+    make.file(archive / "a.jsonl", *(make.baseline(runIndex=i, note=str(hash(i))) for i in range(3000)))
+    # a limit on the size of files fails in the same places as a disk without space
+    full = subprocess.run(
+        [sys.executable, str(ROOT / "ingest" / "run.py"), "--archive", str(archive)],
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)),
+        capture_output=True,
+        text=True,
+    )
+    assert (full.returncode, full.stderr.count("\n")) == (2, 1), full.stderr
+    assert str(warehouse) in full.stderr
+    assert main(["--archive", str(archive)]) == 0
+    assert query("select count(*), count(distinct trial_id) from raw.trials") == [(3000, 3000)]
+
+
+def test_a_folder_that_cannot_be_made_is_one_sentence(trials, tmp_path, monkeypatch, capsys):
+    (tmp_path / "a file").touch()
+    monkeypatch.setenv("BAIS_WAREHOUSE", str(tmp_path / "a file" / "warehouse.duckdb"))
+    assert main(["--archive", str(trials)]) == 2
+    assert main([]) == 2
+    assert [line.split(":")[0] for line in capsys.readouterr().err.splitlines()] == ["bais", "bais"]
+
+
+def test_a_file_that_is_no_warehouse_is_one_sentence_and_stays_as_it_is(trials, warehouse, capsys):
+    warehouse.parent.mkdir()
+    warehouse.write_bytes(b"not a database" * 1000)
+    assert main(["--archive", str(trials)]) == 2
+    assert "is not a DuckDB database" in capsys.readouterr().err
+    assert warehouse.read_bytes() == b"not a database" * 1000
+
+
+def test_a_defect_of_ours_is_not_dressed_up_as_a_sentence(trials, monkeypatch):
+    def fails(*_):
+        raise ZeroDivisionError("a defect")
+
+    monkeypatch.setattr("ingest.importer.split_blocks", fails)
+    with pytest.raises(Exception, match="a defect"):
+        main(["--archive", str(trials)])
+
+
+def test_landing_the_same_rows_twice_keeps_the_first(warehouse, query):
+    from ingest.synthetic import synthetic_trials
+
+    trials = synthetic_trials().slice(0, 3)
+    load.land([trials])
+    load.land([trials.set_column(trials.schema.get_field_index("llm_recorded"), "llm_recorded", [["other"] * 3])])
+    assert query("select count(*), bool_and(llm_recorded != 'other') from raw.trials") == [(3, True)]
+
+
+def test_ids_of_a_study_are_none_where_there_is_no_warehouse_or_no_table(warehouse):
+    assert load.landed_ids("voder-bais").num_rows == 0
+    warehouse.parent.mkdir()
+    duckdb.connect(str(warehouse)).close()
+    assert load.landed_ids("voder-bais").num_rows == 0

@@ -1,0 +1,94 @@
+"""What an import says about itself."""
+
+import re
+import sys
+
+import pytest
+
+from ingest import run
+from ingest.importer import Summary
+from ingest.run import main, render
+from ingest.warehouse import printable
+
+
+def test_the_summary_names_files_rows_skipped_quarantined_unknown_duplicates_and_seconds(archive, make, capsys):
+    make.file(archive / "a.jsonl", make.baseline(), make.baseline(runIndex=1), "{", make.baseline(model="new/one"))
+    make.file(archive / "b.jsonl", make.baseline(runIndex=2))
+    make.file(archive / "copy" / "b.jsonl", make.baseline(runIndex=2))
+    make.file(archive / "c.jsonl", make.vignette(vignetteId="parking"), make.full_sacd())
+    make.file(archive / "d.txt")
+    assert main(["--archive", str(archive)]) == 3
+    out = capsys.readouterr().out
+    assert re.sub(r"\d+\.\d s", "N s", out) == (
+        f"{archive}: 5 files\n"
+        "  baseline               3 files          5 trials\n"
+        "  full-sacd              1 files          1 trials\n"
+        "  vignette parking       1 files          1 trials\n"
+        "  together                                7 trials\n"
+        "  skipped, not a .jsonl file: d.txt\n"
+        "  quarantined: 1 (table raw.quarantined_lines)\n"
+        "    a.jsonl:3: cut off: Expecting property name enclosed in double quotes at column 2\n"
+        "  unknown LLM ids, loaded under their own names: new/one (1 trials); "
+        "add them to seeds/llms.csv or seeds/llm_aliases.csv\n"
+        "  unknown vignettes, loaded under their own names: parking (1 trials); add them to seeds/vignettes.csv\n"
+        "  6 added, 0 already there, 1 duplicates, 1 quarantined, 1 of unknown LLMs; N s\n"
+    )
+
+
+def test_long_lists_end_with_how_many_more_there_are():
+    summary = Summary("folder")
+    summary.rows["baseline"], summary.files["baseline"] = 1, 1
+    summary.skipped = {f"{i}.txt": "not a .jsonl file" for i in range(30)}
+    summary.quarantined = [(f"{i}.jsonl", 1, "cut off") for i in range(1200)]
+    summary.unknown_llms.update({f"new/{i}": 1 for i in range(25)})
+    text = render(summary)
+    assert "and 10 more\n" in text
+    assert "and 1,180 more\n" in text
+    assert "and 5 more; add them to" in text
+
+
+def test_a_progress_bar_shows_on_a_terminal_alone(archive, make, monkeypatch, capsys):
+    make.file(archive / "a.jsonl", make.baseline())
+    main(["--archive", str(archive)])
+    assert capsys.readouterr().err == ""
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    assert main(["--archive", str(archive)]) == 0
+    assert "reading" in capsys.readouterr().err
+
+
+def test_progress_counts_every_byte_and_never_goes_back(archive, make):
+    from ingest.archives.voder_bais import ARCHIVE
+    from ingest.importer import import_archive
+
+    paths = [make.file(archive / f"{i}.jsonl", *[make.baseline()] * 50) for i in range(3)]
+    seen = []
+    import_archive(archive, ARCHIVE, lambda n_done, n_total: seen.append((n_done, n_total)))
+    size = sum(path.stat().st_size for path in paths)
+    assert seen[-1] == (size, size)
+    assert seen == sorted(seen)
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        ("plain ü €", "plain ü €"),
+        ("\x1b[2J", "\\x1b[2J"),
+        ("a\nb\tc", "a\\nb\\tc"),
+        ("\udce9", "\\udce9"),
+        ("\ud83d", "\\ud83d"),
+        ("\u202eevil", "\\u202eevil"),
+    ],
+)
+def test_what_could_act_on_a_terminal_is_escaped(value, shown):
+    assert printable(value) == shown
+
+
+def test_an_interrupt_is_one_sentence_and_exit_130(archive, monkeypatch, capsys):
+    def interrupted(_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(run, "import_folder", interrupted)
+    assert main(["--archive", str(archive)]) == 130
+    assert capsys.readouterr().err.startswith("bais: interrupted")
