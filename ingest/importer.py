@@ -30,7 +30,9 @@ set enable_progress_bar = false;
 create table known (trial_id varchar);
 create table seen (file bigint, trial_id varchar, n bigint);
 create table shared (trial_id varchar);
-create table counts (file bigint, kind varchar, llm varchar, vignette varchar, state varchar, n bigint);
+create table counts (
+    file bigint, kind varchar, llm varchar, vignette varchar, technique varchar, state varchar, n bigint
+);
 create table rejected (file bigint, line_number bigint, text varchar, reason varchar, class varchar);
 """
 
@@ -130,6 +132,7 @@ select
     kind,
     llm_recorded,
     vignette,
+    technique,
     case when copies.file is not null then 'copy' when there.trial_id is not null then 'there' else 'new' end as state,
     count(*)
 from parsed
@@ -229,6 +232,7 @@ class Summary:
     quarantined: list = field(default_factory=list)
     unknown_llms: Counter = field(default_factory=Counter)
     unknown_vignettes: Counter = field(default_factory=Counter)
+    unknown_techniques: Counter = field(default_factory=Counter)
     n_added: int = 0
     n_already_there: int = 0
     n_duplicates: int = 0
@@ -388,6 +392,7 @@ class _Import:
             summary.rows[printable(kind)] += n
         summary.unknown_llms = self._unknown("llm", _column("llms.csv", "llm") | _column("llm_aliases.csv", "alias"))
         summary.unknown_vignettes = self._unknown("vignette", _column("vignettes.csv", "vignette", self.archive.study))
+        summary.unknown_techniques = self._unknown("technique", _column("techniques.csv", "technique"))
         by_state = dict(self._rows("select state, sum(n)::bigint from counts group by state"))
         summary.n_added, summary.n_already_there = by_state.get("new", 0), by_state.get("there", 0)
         summary.n_duplicates = by_state.get("copy", 0)

@@ -135,6 +135,7 @@ def render(summary):
     for what, unknown, seed in (
         ("LLM ids", summary.unknown_llms, "seeds/llms.csv or seeds/llm_aliases.csv"),
         ("vignettes", summary.unknown_vignettes, "seeds/vignettes.csv"),
+        ("techniques", summary.unknown_techniques, "seeds/techniques.csv"),
     ):
         if unknown:
             listed = _some([f"{name} ({n:,} trials)" for name, n in unknown.most_common()])

@@ -30,7 +30,7 @@ directed as (
     select
         trials.*,
         case
-            when trials.anchor_direction_recorded is not null then trials.anchor_direction_recorded
+            when trials.anchor_direction_recorded in ('none', 'low', 'high') then trials.anchor_direction_recorded
             when trials.anchor_value is null then 'none'
             when trials.anchor_value < baselines.baseline then 'low'
             when trials.anchor_value > baselines.baseline then 'high'

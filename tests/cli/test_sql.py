@@ -398,19 +398,28 @@ class Terminal:
     def type(self, text):
         os.write(self.master, text.encode())
 
-    def read_until(self, text):
+    def read_until(self, text, seconds=60):
         """Read until the last thing on the terminal is `text`; a minute without it is an error."""
         import select
 
-        seen, deadline = "", time.monotonic() + 60
+        seen, deadline = "", time.monotonic() + seconds
         while not seen.endswith(text):
             ready, _, _ = select.select([self.master], [], [], max(deadline - time.monotonic(), 0))
-            assert ready, f"waited for {text!r}, saw {seen!r}"
+            if not ready:
+                raise TimeoutError(f"waited for {text!r}, saw {seen!r}")
             try:
                 seen += os.read(self.master, 65536).decode()
             except OSError:
                 raise AssertionError(f"it ended before {text!r}, saw {seen!r}") from None
         return seen.replace("\r\n", "\n")
+
+    def interrupt(self, text):
+        """Press Ctrl-C until `text` comes: Python misses one in the moment before it waits for a key."""
+        for _ in range(60):
+            self.type("\x03")
+            with contextlib.suppress(TimeoutError):
+                return self.read_until(text, seconds=1)
+        raise AssertionError(f"Ctrl-C does not lead to {text!r}")
 
     def leave(self):
         """Read to the end; return what was seen, and the exit code."""
@@ -459,10 +468,9 @@ def test_a_mistake_does_not_end_the_prompt(prompt):
 def test_ctrl_c_clears_what_was_typed_and_ctrl_d_leaves(prompt):
     prompt.type("select 1 +\n")
     prompt.read_until("  ... ")
-    prompt.type("\x03")
-    prompt.read_until("bais> ")
-    prompt.type("select 40 + 2;\n")
-    assert "\n42\n" in "\n".join(line.strip() for line in prompt.read_until("bais> ").splitlines())
+    prompt.interrupt("bais> ")
+    prompt.type("select 40 + 2 as answer;\n")
+    prompt.read_until("answer\r\n──────\r\n    42\r\n1 row\r\nbais> ")
     prompt.type("\x04")
     seen, code = prompt.leave()
     assert code == 0

@@ -298,15 +298,27 @@ def test_claims_that_could_not_be_checked_are_counted_beside_those_that_could(ch
 
 
 def test_one_claim_shows_its_values_and_only_the_specification_that_it_has(warehouse, capsys):
-    lines = [line.split(maxsplit=1) for line in ask(capsys, "claims", "differing").splitlines()]
-    for pair in (
-        ["published", "57.7 %"], ["recomputed", "57.13 %"], ["recommended", "57.82 %"], ["status", "differs"],
-        ["reason", "Old \\x1b[31m data."], ["n_trials", "42"], ["quantity", "percent_of_baseline"],
-        ["technique", "sacd"], ["row_set", "as_recorded"],
-    ):  # fmt: skip
-        assert pair in lines
-    names = {line[0] for line in lines if line}
-    assert not names & {"llm", "excluded_llm", "derivation", "note"}
+    blocks = ask(capsys, "claims", "differing").split("\n\n")
+    assert blocks[0].splitlines() == ["differing", "Document A, Table 8. What is differing"]
+    assert [line.split(maxsplit=1) for line in blocks[1].splitlines()] == [
+        ["published", "57.7 %"],
+        ["recomputed", "57.13 %"],
+        ["recommended", "57.82 %"],
+        ["status", "differs"],
+        ["reason", "Old \\x1b[31m data."],
+        ["n_trials", "42"],
+    ]
+    assert [line.split() for line in blocks[2].splitlines()] == [
+        ["specification"],
+        ["quantity", "percent_of_baseline"],
+        ["study", "s"],
+        ["domain", "d"],
+        ["technique", "sacd"],
+        ["anchor_direction", "both"],
+        ["row_set", "as_recorded"],
+        ["baseline_scope", "pooled"],
+    ]
+    assert blocks[3].startswith("trials behind it\nselect ")
 
 
 def test_a_derived_claim_shows_its_inputs(warehouse, capsys):

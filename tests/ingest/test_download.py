@@ -93,7 +93,9 @@ def refused(server, folder, manifest):
 
 def test_the_wanted_files_come_and_nothing_else_of_the_archive(server, folder, manifest):
     server.body = packed(
-        {"bAIs-1234/README.md": b"text", "bAIs-1234/results/report.json": b"{}"} | in_results(FILES),
+        {"bAIs-1234/README.md": b"text", "bAIs-1234/results/report.json": b"{}"}
+        | in_results(FILES)
+        | {"bAIs-1234/elsewhere/a.jsonl": b"another"},
         links=[("bAIs-1234/results/link.jsonl", "/etc/passwd")],
     )
     assert download(folder, url=server.url, manifest=manifest) == folder

@@ -131,12 +131,14 @@ def test_equal_lines_of_one_file_are_trials_of_their_own(archive, make, read):
     assert result.summary.n_duplicates == 0
 
 
-def test_an_llm_or_vignette_without_a_seed_row_loads_and_is_reported(archive, make, query, capsys):
-    make.file(archive / "a.jsonl", make.baseline(model="nobody/knows-it"), make.vignette(vignetteId="parking"))
+def test_an_llm_vignette_or_technique_without_a_seed_row_loads_and_is_reported(archive, make, query, capsys):
+    unknown = make.vignette(vignetteId="parking", technique="hindsight")
+    make.file(archive / "a.jsonl", make.baseline(model="nobody/knows-it"), unknown)
     assert main(["--archive", str(archive)]) == 0
     out = capsys.readouterr().out
     assert "unknown LLM ids, loaded under their own names: nobody/knows-it (1 trials)" in out
     assert "unknown vignettes, loaded under their own names: parking (1 trials)" in out
+    assert "unknown techniques, loaded under their own names: hindsight (1 trials)" in out
     assert query("select llm_recorded from raw.trials order by all") == [
         ("anthropic/claude-opus-4-6",),
         ("nobody/knows-it",),
