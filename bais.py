@@ -151,9 +151,9 @@ def build(options):
     else:
         path.parent.mkdir(parents=True, exist_ok=True)
     environment = {"DBT_PROFILES_DIR": str(ROOT / "profiles"), **os.environ, "BAIS_WAREHOUSE": str(path)}
-    dbt = subprocess.Popen(
-        [sys.executable, "-m", "dbt.cli.main", "--quiet", "build", *options.of_dbt], cwd=ROOT, env=environment
-    )
+    run_dbt = "from dbt.cli.main import cli; cli(prog_name='dbt')"
+    command = [sys.executable, "-c", run_dbt, "--quiet", "build", *options.of_dbt]
+    dbt = subprocess.Popen(command, cwd=ROOT, env=environment)
     try:
         code = dbt.wait()
     except KeyboardInterrupt:

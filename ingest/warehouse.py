@@ -103,4 +103,5 @@ def _command_of(pid):
         words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
     except OSError:
         return ""
-    return " ".join(Path(word).name if i == 0 else word for i, word in enumerate(w.decode() for w in words if w))
+    program, *arguments = [word.decode("utf-8", "backslashreplace") for word in words if word] or [""]
+    return printable(" ".join([Path(program).name, *arguments]))[:100]

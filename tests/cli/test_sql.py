@@ -545,3 +545,17 @@ def test_parquet_is_not_poured_into_a_terminal(warehouse):
     lines, code = on_a_terminal("sql", "select 1", "--format", "parquet")
     assert code == 2
     assert "send it to a file" in " ".join(lines)
+
+
+def test_the_sentence_about_a_lock_is_one_line_whatever_the_holder_was_started_with(warehouse):
+    hold = f"import duckdb; c = duckdb.connect({str(warehouse)!r}); print('held', flush=True); input()\n# \x1b[31m\nred"
+    holder = subprocess.Popen([sys.executable, "-c", hold], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    try:
+        assert holder.stdout.readline() == b"held\n"
+        done = subprocess.run([*COMMAND, "sql", "select 1"], capture_output=True, text=True)
+    finally:
+        holder.communicate(b"\n")
+    assert done.returncode == 2
+    assert str(holder.pid) in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert "\x1b" not in done.stderr
