@@ -38,12 +38,12 @@
 {%- endmacro %}
 
 
-{# Rank on the absolute value within study, domain and llm, 1 is smallest; ties (to 1e-9) share a rank. #}
-{% macro rank_among(value, condition) -%}
+{# Rank on the absolute value among the rows that meet a condition, 1 is smallest; ties (to 1e-9) share a rank. #}
+{% macro rank_among(value, condition, within='study, domain, llm') -%}
     case
         when {{ condition }} and {{ value }} is not null
             then rank() over (
-                partition by study, domain, llm, {{ condition }} and {{ value }} is not null
+                partition by {{ within }}, {{ condition }} and {{ value }} is not null
                 order by round(abs({{ value }}), 9)
             )
     end

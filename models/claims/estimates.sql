@@ -63,40 +63,8 @@ distributions_long as (
     into name quantity value value
 ),
 
-baselines as (
-    select
-        counted.study,
-        counted.domain,
-        counted.llm,
-        counted.row_set,
-        unnest(['pooled', {{ temperature_scope('counted.temperature') }}]) as temperature_scope,
-        counted.response,
-        counted.n_trials
-    from {{ ref('int_responses_counted') }} as counted
-    where counted.technique = 'no_technique' and counted.anchor_direction = 'none'
-),
-
-centred as (
-    select
-        *,
-        sum(n_trials * response) over cell / sum(n_trials) over cell as mean
-    from baselines
-    window cell as (partition by study, domain, llm, row_set, temperature_scope)
-),
-
 llm_baselines as (
-    select
-        study,
-        domain,
-        llm,
-        row_set,
-        temperature_scope,
-        sum(n_trials)::double as n_baseline_trials,
-        any_value(mean) as baseline,
-        sqrt(sum(n_trials * (response - mean) ** 2) / sum(n_trials)) as sd_population,
-        sqrt(sum(n_trials * (response - mean) ** 2) / nullif(sum(n_trials) - 1, 0)) as sd_response
-    from centred
-    group by all
+    select * exclude (n_trials, min_response, max_response) from {{ ref('int_baselines_summarised') }}
 ),
 
 llm_baselines_long as (
@@ -112,7 +80,6 @@ domain_baselines_long as (
             domain,
             row_set,
             temperature_scope,
-            sum(n_baseline_trials)::bigint as n_trials,
             avg(baseline) as baseline_mean,
             min(baseline) as baseline_lowest,
             max(baseline) as baseline_highest

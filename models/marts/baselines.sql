@@ -1,39 +1,7 @@
 -- One row per study, llm, vignette and temperature scope.
-with responses as (
-    select * from {{ ref('int_responses_counted') }}
-    where technique = 'no_technique' and anchor_direction = 'none' and row_set = 'accepted'
-),
-
-scoped as (
-    select *, 'pooled' as temperature_scope from responses
-    union all
-    select *, {{ temperature_scope('temperature') }} as temperature_scope from responses
-    where temperature is not null
-),
-
-centred as (
-    select
-        *,
-        sum(n_trials * response) over cell / sum(n_trials) over cell as baseline
-    from scoped
-    window cell as (partition by study, vignette, llm, temperature_scope)
-),
-
-summarised as (
-    select
-        study,
-        llm,
-        domain,
-        vignette,
-        temperature_scope,
-        sum(n_trials)::bigint as n_trials,
-        any_value(baseline) as baseline,
-        sqrt(sum(n_trials * (response - baseline) ** 2) / nullif(sum(n_trials) - 1, 0)) as sd_response,
-        sqrt(sum(n_trials * (response - baseline) ** 2) / sum(n_trials)) as sd_population,
-        min(response) as min_response,
-        max(response) as max_response
-    from centred
-    group by all
+with summarised as (
+    select * exclude (row_set) from {{ ref('int_baselines_summarised') }}
+    where row_set = 'accepted'
 )
 
 select
