@@ -1,0 +1,666 @@
+"""Ask: put the planned trials to their LLMs, phase after phase, with every answer in the spool before the next turn is sent."""
+
+import asyncio
+import collections
+import contextlib
+import csv
+import functools
+import itertools
+import random
+import signal
+import subprocess
+import time
+import uuid
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+from ingest.prompts import text_hash
+from ingest.providers import NoReply, Question
+from ingest.responses import cell_summaries, ended_trials
+from ingest.spool import COLLECTED, Spool, spool_folder
+from ingest.study import Plan, Trial
+from ingest.warehouse import ROOT, UserError
+
+GIVE_UP_AFTER = 10  # trials of one LLM that failed in a row, with no answer in between
+SLOWEST_BACKOFF_S = 60
+MOST_CODEX = 4  # each call is a program of its own
+
+
+@dataclass
+class Outcome:
+    """What became of a run.
+
+    Attributes
+    ----------
+    n_planned, n_before, n_done, n_calls : int
+        Trials of the plan, those complete before, those completed now; calls made now, failed ones too.
+    statuses : collections.Counter
+        What the trials completed now came to, as the collector knows it (`replied` where a text is there to be read).
+    cost_usd, n_unpriced : float, int
+        What the calls made now cost, and how many of them without a known price.
+    stopped_llms : dict of str to str
+        LLMs that are asked no more, and why.
+    no_anchors : list of str
+        LLM and vignette pairs whose anchors could not be derived.
+    ended_by : str or None
+        `interrupted`, or the limit that ended the run early.
+    seconds : float
+    torn, junk : Path or None, list of int
+        What was put aside or passed over when the spool was opened.
+    """
+
+    n_planned: int = 0
+    n_before: int = 0
+    n_done: int = 0
+    n_calls: int = 0
+    n_replies: int = 0
+    statuses: collections.Counter = field(default_factory=collections.Counter)
+    cost_usd: float = 0.0
+    n_unpriced: int = 0
+    stopped_llms: dict = field(default_factory=dict)
+    no_anchors: list = field(default_factory=list)
+    ended_by: str | None = None
+    seconds: float = 0.0
+    torn: object = None
+    junk: list = field(default_factory=list)
+
+    @property
+    def exit_code(self):
+        """0, 4 if there was something to ask and no LLM answered, 130 if interrupted."""
+        if self.ended_by == "interrupted":
+            return 130
+        return 4 if self.n_calls and not self.n_replies else 0
+
+    @property
+    def n_left(self):
+        """Return how many planned trials are not complete."""
+        return self.n_planned - self.n_before - self.n_done
+
+
+class Pace:
+    """How many calls an endpoint gets at a time: fewer when it has too much to do, slowly more again when it answers.
+
+    Parameters
+    ----------
+    most : int
+    """
+
+    def __init__(self, most):
+        self.most, self.limit = most, float(most)
+        self.in_flight, self.waiting = 0, collections.deque()
+        self.rests_until = self.fell_at = 0.0
+
+    async def enter(self):
+        """Wait for a place."""
+        while True:
+            while self.in_flight >= max(1, int(self.limit)):
+                place = asyncio.get_running_loop().create_future()
+                self.waiting.append(place)
+                await place
+            rest = self.rests_until - time.monotonic()
+            if rest <= 0:
+                break
+            await asyncio.sleep(rest)
+        self.in_flight += 1
+
+    def leave(self, started, throttled=False, rest_s=None):
+        """Give the place back, and say how the call went.
+
+        Parameters
+        ----------
+        started : float
+            When the call began, by `time.monotonic`: only calls that began after the last fall make it fall again.
+        throttled : bool
+        rest_s : float, optional
+            For how long nothing shall be asked.
+        """
+        self.in_flight -= 1
+        if throttled:
+            if started >= self.fell_at:
+                self.limit, self.fell_at = max(1.0, self.limit / 2), time.monotonic()
+        else:
+            self.limit = min(self.most, self.limit + 1 / self.limit)
+        if rest_s:
+            self.rests_until = max(self.rests_until, time.monotonic() + rest_s)
+        free = int(self.limit) - self.in_flight
+        while self.waiting and free > 0:
+            place = self.waiting.popleft()
+            if not place.done():
+                place.set_result(None)
+                free -= 1
+
+
+class Collector:
+    """One run over a study.
+
+    Parameters
+    ----------
+    plan : ingest.study.Plan
+    max_cost_usd, max_calls : float, int, optional
+        Of this run; the study's own limits if not given.
+    check : callable, optional
+        From the trial, the turn and the text to a code that says why the text will not do, or None. What will not do is
+        asked again, up to the study's attempts, and kept.
+    on_progress : callable, optional
+        Called with the collector after each trial.
+    on_trial : callable, optional
+        Called with the trial, its record and its calls when it is complete.
+    """
+
+    def __init__(self, plan, *, max_cost_usd=None, max_calls=None, check=None, on_progress=None, on_trial=None):
+        self.plan, self.study = plan, plan.study
+        limits = self.study.limits
+        self.limits = limits
+        self.max_cost_usd = limits.max_cost_usd if max_cost_usd is None else max_cost_usd
+        self.max_calls = limits.max_calls if max_calls is None else max_calls
+        self.check, self.on_progress, self.on_trial = check, on_progress or (lambda collector: None), on_trial
+        self.llms = {llm.llm: llm for llm in self.study.llms}
+        self.prices = read_prices()
+        self.providers, self.paces = {}, {}
+        self.outcome, self.session = Outcome(), uuid.uuid4().hex[:16]
+        self.phase = ""
+        self.failed_in_a_row = collections.Counter()
+        self.stopping = self.error = None
+        self.scripts = {}
+        self.started = time.monotonic()
+        self.path = spool_folder(self.study.study) / (f"{plan.run}.jsonl" if plan.run else COLLECTED)
+
+    def run(self, ask_again=()):
+        """Collect what is missing.
+
+        Parameters
+        ----------
+        ask_again : collection of str
+            Statuses whose trials get one new replicate each.
+
+        Returns
+        -------
+        Outcome
+
+        Raises
+        ------
+        UserError
+            If an LLM cannot be asked as the study says, another process collects, or the spool cannot be written.
+        """
+        self._set_up()
+        secrets = {provider.secret for provider in self.providers.values()} - {None}
+        try:
+            with Spool(self.path, secrets) as self.spool:
+                self.state = self.spool.state
+                self.outcome.torn, self.outcome.junk = self.state.torn, self.state.junk
+                asyncio.run(self._run(ask_again))
+        finally:
+            self.outcome.seconds = time.monotonic() - self.started
+        if self.error:
+            raise self.error
+        return self.outcome
+
+    def _set_up(self):
+        """Make the provider of each LLM, so that a missing key is said before anything is asked."""
+        for llm in self.study.llms:
+            key, make = self._provider_of(llm)
+            if key not in self.providers:
+                self.providers[key] = make()
+                n = self.limits.concurrency
+                self.paces[key] = Pace(min(n, MOST_CODEX) if llm.provider == "codex" else n)
+        if self.max_cost_usd is not None:
+            unknown = [llm.llm for llm in self.study.llms if llm.provider == "openai" and llm.llm not in self.prices]
+            if unknown:
+                raise UserError(
+                    f"a limit of cost needs prices, and {', '.join(unknown)} has none in seeds/prices.csv: add it there, "
+                    "or limit the calls with --max-calls"
+                )
+
+    def _provider_of(self, llm):
+        if llm.provider == "simulated":
+            from ingest.providers.simulated import Simulated
+
+            return ("simulated",), lambda: Simulated(self.plan)
+        if llm.provider == "codex":
+            from ingest.providers.codex import Codex
+
+            return ("codex",), lambda: Codex(self.limits)
+        from ingest.providers.openai_compatible import OpenAICompatible, address_of
+
+        base_url, _, variable = address_of(llm, self.study.endpoint)
+        return (base_url, variable), lambda: OpenAICompatible(base_url, variable, self.study.endpoint, self.limits)
+
+    async def _run(self, ask_again):
+        loop = asyncio.get_running_loop()
+        self.stop_event = asyncio.Event()
+        with contextlib.suppress(NotImplementedError, ValueError, RuntimeError):  # only the main thread gets signals
+            loop.add_signal_handler(signal.SIGINT, self._interrupt)
+            loop.add_signal_handler(signal.SIGTERM, self._interrupt)
+        self._write_session()
+        try:
+            await self._phases(ask_again)
+        finally:
+            for provider in self.providers.values():
+                await provider.close()
+
+    def _interrupt(self):
+        """Finish what is in flight on the first Ctrl-C, leave at once on the second."""
+        if self.stopping:
+            for task in self.tasks:
+                task.cancel()
+        self._stop("interrupted")
+
+    def _stop(self, why):
+        self.stopping = self.stopping or why
+        self.outcome.ended_by = self.stopping
+        self.stop_event.set()
+
+    def _write_session(self):
+        from importlib.metadata import version
+
+        self.spool.write(
+            {
+                "kind": "session",
+                "session": self.session,
+                "started_at": _now(),
+                "software_version": version("bais"),
+                "git_revision": git_revision(),
+                "study": self.study.model_dump(mode="json", exclude_none=True),
+            }
+        )
+
+    async def _phases(self, ask_again):
+        rule, plan = self.study.stopping_rule, self.plan
+        first = range(rule.minimum)
+        baselines = plan.baseline_cells()
+        await self._ask(baselines, "baselines", first)
+        if self.stopping:
+            return
+        anchors = self._decide_anchors(baselines)
+        anchored = plan.anchored_cells(anchors)
+        await self._ask(anchored, "anchored", first)
+        if self.stopping:
+            return
+        if rule.maximum:
+            summaries = cell_summaries(self.path, plan, rule.minimum)
+            varied = [
+                cell
+                for cell in [*baselines, *anchored]
+                if cell in summaries and (summaries[cell].sd or 0) > rule.sd_above
+            ]
+            await self._ask(varied, "top-ups", range(rule.minimum, rule.maximum))
+        if ask_again and not self.stopping:
+            await self._ask_again(ask_again, rule.maximum or rule.minimum)
+
+    def _decide_anchors(self, baselines):
+        """Take the anchors that were decided before; derive and write down the others."""
+        known = {(a["llm"], a["vignette"]): a for a in self.state.anchors if a["rule"] == self._rule(a["vignette"])}
+        missing = [
+            (llm, vignette) for llm in self.llms for vignette in self.plan.vignettes if (llm, vignette) not in known
+        ]
+        if missing:
+            means = mean_baselines(cell_summaries(self.path, self.plan, self.study.stopping_rule.minimum), baselines)
+            derived = self.plan.anchors_from({pair: mean for pair, (mean, _) in means.items()})
+            for llm, vignette in missing:
+                if (llm, vignette) not in derived:
+                    self.outcome.no_anchors.append(f"{llm} on {vignette}")
+                    continue
+                mean, n = means.get((llm, vignette), (None, None))
+                is_fixed = "fixed" in self._rule(vignette)
+                record = {
+                    "kind": "anchor",
+                    "llm": llm,
+                    "vignette": vignette,
+                    **derived[llm, vignette],
+                    "rule": self._rule(vignette),
+                    "baseline": None if is_fixed else mean,
+                    "n_trials": None if is_fixed else n,
+                    "decided_at": _now(),
+                }
+                self.spool.write(record)
+                known[llm, vignette] = record
+        self.anchors = known
+        return {pair: {"low": anchor["low"], "high": anchor["high"]} for pair, anchor in known.items()}
+
+    @functools.lru_cache(maxsize=1000)  # noqa: B019 - the collector lives as long as the process
+    def _rule(self, vignette):
+        rule = self.plan.vignettes[vignette].get("anchors") or self.study.anchors.model_dump(exclude_none=True)
+        return {name: values for name, values in rule.items() if values}
+
+    async def _ask(self, cells, phase, replicates):
+        if cells:
+            self.outcome.n_planned += len(cells) * len(replicates)
+            await self._put(lambda: self.plan.trials(cells, phase, replicates), phase)
+
+    async def _ask_again(self, statuses, n_replicates):
+        """Give each trial that ended in one of the statuses, and was not asked again yet, one more replicate."""
+        trials = []
+        for (cell, trial_id), n in zip(
+            ended_trials(self.path, self.plan, statuses), range(n_replicates, 10**9), strict=False
+        ):
+            again = self.plan.trial_id(cell, n)
+            trials.append(Trial(again, cell, n, "asked again", n - n_replicates, trial_id))
+        trials = [trial for trial in trials if trial.trial_id.encode() not in self.state.closed]
+        self.outcome.n_planned += len(trials)
+        await self._put(lambda: iter(trials), "asked again")
+
+    async def _put(self, trials, phase):
+        """Put trials to their endpoints, as many at a time as these take."""
+        self.phase = phase
+        self.tasks = []
+        keys = {llm.llm: self._provider_of(llm)[0] for llm in self.study.llms}
+        queues = []
+        for key in self.providers:
+            queues.append(self._missing(trials(), {llm for llm in keys if keys[llm] == key}))
+            self.tasks += [
+                asyncio.create_task(self._work(queues[-1], self.providers[key], self.paces[key]))
+                for _ in range(self.paces[key].most)
+            ]
+        results = await asyncio.gather(*self.tasks, return_exceptions=True)
+        collections.deque(itertools.chain(*queues), maxlen=0)  # count what is left when a run ends early
+        for result in results:
+            if isinstance(result, asyncio.CancelledError):
+                self._stop("interrupted")
+            elif isinstance(result, BaseException):
+                raise result
+
+    def _missing(self, trials, llms):
+        for trial in trials:
+            if trial.cell.llm in llms:
+                if trial.trial_id.encode() in self.state.closed:
+                    self.outcome.n_before += 1
+                else:
+                    yield trial
+
+    async def _work(self, trials, provider, pace):
+        for trial in trials:
+            if self.stopping:
+                return
+            if trial.cell.llm in self.outcome.stopped_llms:
+                continue
+            try:
+                await self._ask_trial(trial, provider, pace)
+            except UserError as error:
+                self.error = self.error or error
+                self._stop("the spool cannot be written")
+                return
+            self.on_progress(self)
+            await asyncio.sleep(0)  # a simulated respondent never waits, and Ctrl-C has to get through
+
+    async def _ask_trial(self, trial, provider, pace):
+        script = self._script(trial.cell)
+        calls = self.state.open_calls.pop(trial.trial_id, [])
+        replies, n_attempts = [], 0
+        last = None
+        for call in calls:
+            if call["turn"] != len(replies):
+                continue
+            if call["error"] is None:
+                replies.append(call["text"] or "")
+                last, n_attempts = call, 0
+            else:
+                n_attempts += 1
+        while True:
+            if last and last["status"] and last["status"][0] == "refused":
+                break
+            turn = script.next_turn(replies)
+            if turn is None:
+                break
+            last = await self._ask_turn(trial, turn, len(replies), n_attempts, provider, pace, calls)
+            if last is None:
+                return
+            n_attempts = 0
+            if last["error"] is not None:
+                break
+            replies.append(last["text"] or "")
+        self._close(trial, script, replies, last, calls)
+
+    async def _ask_turn(self, trial, turn, number, n_attempts, provider, pace, calls):
+        """Ask until there is an answer; return the last call, or None if the trial stays open."""
+        llm = self.llms[trial.cell.llm]
+        question = Question(llm, turn.messages, trial.cell.temperature, trial, number, turn.step, turn.round)
+        prompt_hash = self._keep_prompt(turn.prompt, "message")
+        if calls and n_attempts >= self.limits.attempts:
+            return calls[-1]
+        while True:
+            if self.stopping or llm.llm in self.outcome.stopped_llms or self._is_used_up():
+                return None
+            await pace.enter()
+            if self.stopping or llm.llm in self.outcome.stopped_llms or self._is_used_up():
+                pace.leave(0.0)
+                return None
+            self.outcome.n_calls += 1
+            n_attempts += 1
+            asked_at, began, reply, problem = _now(), time.monotonic(), None, None
+            try:
+                async with asyncio.timeout(self.limits.timeout_s):
+                    reply = await provider.ask(question)
+            except NoReply as error:
+                problem = error
+            except TimeoutError:
+                problem = NoReply("timeout", f"no answer within {self.limits.timeout_s:g} s", is_throttle=True)
+            finally:
+                latency = time.monotonic() - began
+                rest = problem.retry_after_s if problem and problem.is_throttle else None
+                rest = min(rest, self.limits.longest_wait_s) if rest else None
+                pace.leave(began, bool(problem and problem.is_throttle), rest)
+            call = self._record(trial, turn, number, n_attempts, prompt_hash, asked_at, latency, reply, problem)
+            self.spool.write(call)
+            calls.append(call)
+            if call["error"] is None:
+                self.failed_in_a_row[llm.llm] = 0
+                return call
+            if problem is not None and problem.does == "stop_llm":
+                self.outcome.stopped_llms.setdefault(llm.llm, str(problem))
+                return None
+            if problem is not None and problem.does == "adapt":
+                continue
+            if (problem is not None and problem.does == "fail") or n_attempts >= self.limits.attempts:
+                return call
+            await self._back_off(n_attempts, problem)
+
+    async def _back_off(self, n_attempts, problem):
+        if problem is None:
+            return  # it answered, in the wrong form: nothing to wait for
+        seconds = problem.retry_after_s
+        if seconds is None:
+            seconds = min(SLOWEST_BACKOFF_S, self.limits.backoff_s * 2 ** (n_attempts - 1)) * random.uniform(0.5, 1)
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self.stop_event.wait(), min(seconds, self.limits.longest_wait_s))
+
+    def _is_used_up(self):
+        """Tell whether another call would exceed a limit, counting what is in flight at the mean cost so far."""
+        if self.max_calls is not None and self.outcome.n_calls >= self.max_calls:
+            self._stop(f"the limit of {self.max_calls:,} calls")
+            return True
+        if self.max_cost_usd is not None:
+            n_priced = self.outcome.n_calls - self.outcome.n_unpriced
+            mean = self.outcome.cost_usd / n_priced if n_priced else 0.0
+            in_flight = sum(pace.in_flight for pace in self.paces.values())
+            if self.outcome.cost_usd + mean * in_flight >= self.max_cost_usd:
+                self._stop(f"the limit of {self.max_cost_usd:g} USD")
+                return True
+        return False
+
+    def _record(self, trial, turn, number, attempt, prompt_hash, asked_at, latency, reply, problem):
+        llm = self.llms[trial.cell.llm]
+        record = {
+            "kind": "call", "trial_id": trial.trial_id, "session": self.session, "turn": number, "step": turn.step,
+            "round": turn.round, "attempt": attempt, "n_messages": len(turn.messages), "prompt_hash": prompt_hash,
+            "asked_at": asked_at, "latency_s": round(latency, 6), "requested_model": llm.model or llm.llm,
+        }  # fmt: skip
+        if reply is None:
+            return record | {
+                "error": problem.reason, "error_detail": _clean(problem.detail), "status": None, "text": None,
+                "http_status": problem.http_status, "request_id": problem.request_id, "parameters": problem.parameters,
+            }  # fmt: skip
+        self.outcome.n_replies += 1
+        text = _clean(reply.text)
+        status, error = _status(reply), None
+        if self.check is not None and status is None:
+            error = self.check(trial, number, text)
+        cost, cost_source = self._cost(llm, reply)
+        if cost is None:
+            self.outcome.n_unpriced += 1
+        else:
+            self.outcome.cost_usd += cost
+        record |= {
+            "error": error, "error_detail": None, "status": status, "text": text,
+            "http_status": reply.http_status, "request_id": _clean(reply.request_id), "parameters": reply.parameters,
+            "finish_reason": _clean(reply.finish_reason), "refusal": _clean(reply.refusal),
+            "returned_model": _clean(reply.returned_model), "upstream_provider": _clean(reply.upstream_provider),
+            "system_fingerprint": _clean(reply.system_fingerprint), "tokens_in": reply.tokens_in,
+            "tokens_out": reply.tokens_out, "cost_usd": cost, "cost_source": cost_source,
+        }  # fmt: skip
+        if reply.logprobs is not None:
+            record["logprobs"] = reply.logprobs
+        return record
+
+    def _cost(self, llm, reply):
+        """Return what a call cost and how that is known: as the endpoint reports it, else by the price list."""
+        if llm.provider == "simulated":
+            return 0.0, "simulated"
+        if reply.cost_usd is not None:
+            return reply.cost_usd, "reported"
+        price = self.prices.get(llm.llm)
+        if price is None or reply.tokens_in is None or reply.tokens_out is None:
+            return None, None
+        return (reply.tokens_in * price[0] + reply.tokens_out * price[1]) / 1e6, "price_list"
+
+    def _close(self, trial, script, replies, last, calls):
+        """Write down that a trial is complete, and what it came to."""
+        cell, failed = trial.cell, last["error"] is not None
+        status = "failed" if failed and last["text"] is None else "unparsed" if failed else None
+        status, reason = (status, last["error"]) if failed else (last["status"] or (None, None))
+        if failed and last["error"] == "content_filter":
+            status = "refused"
+        anchor = self.anchors.get((cell.llm, cell.vignette)) if cell.anchor_value is not None else None
+        record = {
+            "kind": "trial", "trial_id": trial.trial_id, "session": self.session, "study": self.study.study,
+            "source": "simulated" if self.llms[cell.llm].provider == "simulated" else "collected",
+            **cell._asdict(),
+            "replicate": trial.replicate, "phase": trial.phase, "order_index": trial.order_index,
+            "attempt_of": trial.attempt_of, "prompt_version": self._version_hash(cell),
+            "anchor_rule": anchor and anchor["rule"], "anchor_baseline": anchor and anchor["baseline"],
+            "anchor_n_trials": anchor and anchor["n_trials"],
+            "status": status, "reason": reason, "text": last["text"] or last.get("refusal"),
+            "first_text": replies[0] if script.rounds and replies else None,
+            "iterations": script.n_rounds(replies) if script.rounds and not failed else None,
+            "n_calls": len(calls), "llm_returned": last.get("returned_model"),
+            "asked_at": calls[0]["asked_at"], "finished_at": _now(),
+        }  # fmt: skip
+        self.spool.write(record)
+        self.state.closed.add(trial.trial_id.encode())
+        self.outcome.n_done += 1
+        self.outcome.statuses[status or "replied"] += 1
+        if status == "failed":
+            self.failed_in_a_row[cell.llm] += 1
+            if self.failed_in_a_row[cell.llm] >= GIVE_UP_AFTER:
+                self.outcome.stopped_llms.setdefault(
+                    cell.llm, f"{GIVE_UP_AFTER} trials in a row failed, the last with {last['error']}"
+                )
+        if self.on_trial:
+            self.on_trial(trial, record, calls)
+
+    def _version_hash(self, cell):
+        version, text = self.plan.version(cell.vignette, cell.technique)
+        if version.encode() not in self.state.prompts:
+            self._keep_prompt(text, "template", version)
+        return version
+
+    def _keep_prompt(self, text, prompt_kind, prompt_hash=None):
+        """Write a text down the first time it is used."""
+        prompt_hash = prompt_hash or text_hash(text)
+        if prompt_hash.encode() not in self.state.prompts:
+            self.state.prompts.add(prompt_hash.encode())
+            self.spool.write(
+                {"kind": "prompt", "prompt_hash": prompt_hash, "prompt_kind": prompt_kind, "text": _clean(text)}
+            )
+        return prompt_hash
+
+    def _script(self, cell):
+        key = cell._replace(llm="", temperature=None)
+        if key not in self.scripts:
+            self.scripts[key] = self.plan.script(cell)
+        return self.scripts[key]
+
+
+def collect(study, **options):
+    """Collect what is missing of a study.
+
+    Parameters
+    ----------
+    study : ingest.study.Study
+    **options
+        Those of `Collector`, and `ask_again`.
+
+    Returns
+    -------
+    Outcome
+    """
+    ask_again = options.pop("ask_again", ())
+    return Collector(Plan(study), **options).run(ask_again)
+
+
+def mean_baselines(summaries, cells):
+    """Pool the baseline cells of each LLM and vignette.
+
+    Parameters
+    ----------
+    summaries : dict of Cell to ingest.responses.Summary
+    cells : list of Cell
+
+    Returns
+    -------
+    dict of (str, str) to (float, int)
+        The mean over all answers, and how many they are.
+    """
+    sums = collections.defaultdict(lambda: [0.0, 0])
+    for cell in cells:
+        if cell in summaries and summaries[cell].n:
+            total = sums[cell.llm, cell.vignette]
+            total[0] += summaries[cell].mean * summaries[cell].n
+            total[1] += summaries[cell].n
+    return {pair: (total / n, n) for pair, (total, n) in sums.items()}
+
+
+def read_prices():
+    """Return the price list.
+
+    Returns
+    -------
+    dict of str to (float, float)
+        USD per million tokens in and out, by LLM.
+    """
+    with open(ROOT / "seeds" / "prices.csv", encoding="utf-8", newline="") as file:
+        return {
+            row["llm"]: (float(row["usd_per_million_tokens_in"]), float(row["usd_per_million_tokens_out"]))
+            for row in csv.DictReader(file)
+        }
+
+
+@functools.cache
+def git_revision():
+    """Return the revision of this checkout, or None if that cannot be told."""
+    command = ["git", "-C", str(ROOT), "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*"]
+    with contextlib.suppress(OSError, subprocess.TimeoutExpired):
+        done = subprocess.run(command, capture_output=True, text=True, timeout=10)
+        return done.stdout.strip() or None
+    return None
+
+
+def _status(reply):
+    """Return the status and the reason of an answer that is known before it is read, or None."""
+    if reply.finish_reason == "content_filter":
+        return "refused", "content_filter"
+    if reply.refusal and not (reply.text or "").strip():
+        return "refused", "refusal"
+    if reply.finish_reason == "length":
+        return "unparsed", "length"
+    return None
+
+
+def _clean(text):
+    """Replace what is no Unicode text or no text at all; everything else stays as it came."""
+    if text is None or (isinstance(text, str) and text.isascii() and "\0" not in text):
+        return text
+    return str(text).encode("utf-16", "surrogatepass").decode("utf-16", "replace").replace("\0", "\ufffd")
+
+
+def _now():
+    return datetime.now(UTC).isoformat()

@@ -1,0 +1,241 @@
+"""What an LLM is told, turn by turn: vignettes and techniques are data (the YAML files here), this is how they are read."""
+
+import functools
+import hashlib
+import json
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+FOLDER = Path(__file__).resolve().parent
+PLACEHOLDER = re.compile(r"\{(\w+)\}")
+ANSWER_FORMATS = {
+    "text": "End your reply with one line of the form `Answer: <number>`, the number in {response_unit}.",
+    "json": 'Reply with JSON only, in the form {"answer": <number>}, the number in {response_unit}.',
+    "none": "",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One message to send, with what has to be sent before it.
+
+    Attributes
+    ----------
+    step : str
+        `turn` of a scripted technique; `initial`, `determine`, `analyse`, `debias` or `answer` of one with rounds.
+    round : int
+        The round it belongs to; 0 where there are none.
+    prompt : str
+        What is said now.
+    messages : list of dict
+        The whole conversation, `prompt` last, as chat endpoints take it.
+    """
+
+    step: str
+    round: int
+    prompt: str
+    messages: list
+
+
+def shipped(what):
+    """Return the shipped vignettes or techniques.
+
+    Parameters
+    ----------
+    what : {"vignettes", "techniques"}
+
+    Returns
+    -------
+    dict of str to dict
+        By name.
+    """
+    import yaml
+
+    entries = yaml.safe_load((FOLDER / f"{what}.yaml").read_text(encoding="utf-8"))
+    return {entry[what[:-1]]: entry for entry in entries}
+
+
+def fill(template, words):
+    """Put words in the place of their names in braces, once: what is put in is not searched again.
+
+    Parameters
+    ----------
+    template : str
+    words : dict of str to object
+        Braces around anything else stay as they are.
+
+    Returns
+    -------
+    str
+    """
+    return PLACEHOLDER.sub(lambda found: str(words.get(found[1], found[0])), template)
+
+
+def placeholders(template):
+    """Return the names in braces.
+
+    Parameters
+    ----------
+    template : str
+
+    Returns
+    -------
+    set of str
+    """
+    return set(PLACEHOLDER.findall(template))
+
+
+def as_number(value):
+    """Write an anchor as people do: 15, not 15.0.
+
+    Parameters
+    ----------
+    value : float
+
+    Returns
+    -------
+    str
+    """
+    return f"{value:.0f}" if float(value).is_integer() else repr(float(value))
+
+
+class Script:
+    """All that is said in a trial of one vignette, technique and anchor.
+
+    Parameters
+    ----------
+    vignette, technique : dict
+        As in the YAML files.
+    anchor : float or None
+    second_anchor : float or None
+        In anchored conditions, a further number, such as the defence's demand.
+    answer_format : str
+        A key of `ANSWER_FORMATS`, or the words themselves.
+    """
+
+    def __init__(self, vignette, technique, anchor=None, second_anchor=None, answer_format="text"):
+        self.turns = technique["turns"]
+        self.rounds = technique.get("rounds")
+        asked = fill(ANSWER_FORMATS.get(answer_format, answer_format), vignette)
+        numbers = {"anchor": anchor, "second_anchor": second_anchor}
+        numbers = {name: as_number(value) for name, value in numbers.items() if value is not None}
+        words = {**vignette.get("words", {}), **numbers, "answer_format": asked}
+        for part in ("case", "anchor", "second_anchor", "question"):
+            words[f"{part}_text"] = fill(vignette.get(part, ""), words)
+        parts = [words["case_text"]]
+        if anchor is not None:
+            parts.append(words["anchor_text"])
+            if second_anchor is not None:
+                parts.append(words["second_anchor_text"])
+        parts += [words["question_text"], asked]
+        self.words = {**words, "opening": "\n\n".join(part for part in parts if part)}
+
+    def next_turn(self, replies):
+        """Say what to send after the replies so far, or that the trial is complete.
+
+        Parameters
+        ----------
+        replies : list of str
+            One per turn, in order.
+
+        Returns
+        -------
+        Turn or None
+        """
+        if self.rounds is None:
+            if len(replies) == len(self.turns):
+                return None
+            return self._turn("turn", 0, self.turns[: len(replies) + 1], replies)
+        return self._next_of_rounds(replies)
+
+    def _next_of_rounds(self, replies):
+        """Initial answer; per round determine, unless none is found analyse and debias; then the answer."""
+        if not replies:
+            return self._turn("initial", 0, self.turns, [])
+        text, at = self.words["opening"], 1
+        for n in range(1, self.rounds["most"] + 1):
+            if at == len(replies):
+                return self._turn("determine", n, [self.rounds["determine"]], [], text)
+            if self.rounds["stops_at"].casefold() in replies[at].casefold():
+                at += 1
+                break
+            steps = [self.rounds[step] for step in ("determine", "analyse", "debias")]
+            done = replies[at : at + 3]
+            if len(done) < 3:
+                return self._turn(("analyse", "debias")[len(done) - 1], n, steps[: len(done) + 1], done, text)
+            text, at = done[2].strip() or text, at + 3
+        if at < len(replies):
+            return None
+        return self._turn("answer", 0, [self.rounds["answer"]], [], text)
+
+    def _turn(self, step, n, templates, replies, text=""):
+        said = [fill(template, {**self.words, "text": text}).strip() for template in templates]
+        messages = [{"role": "user", "content": said[0]}]
+        for reply, following in zip(replies, said[1:], strict=True):
+            messages += [{"role": "assistant", "content": reply}, {"role": "user", "content": following}]
+        return Turn(step, n, said[-1], messages)
+
+    def n_rounds(self, replies):
+        """Count the rounds in which something was rewritten, the last reply being the answer.
+
+        Parameters
+        ----------
+        replies : list of str
+
+        Returns
+        -------
+        int or None
+            None for a technique without rounds.
+        """
+        if self.rounds is None:
+            return None
+        return sum(1 for at in range(1, len(replies)) if self.next_turn(replies[:at]).step == "debias")
+
+    def n_calls(self):
+        """Return the fewest and the most calls that a trial takes, retries aside.
+
+        Returns
+        -------
+        tuple of int
+        """
+        if self.rounds is None:
+            return len(self.turns), len(self.turns)
+        return 3, 2 + 3 * self.rounds["most"]
+
+
+def prompt_version(vignette, technique, answer_format, second_anchor=None):
+    """Hash all words that a trial can be asked with, its numbers aside.
+
+    Parameters
+    ----------
+    vignette, technique : dict
+    answer_format : str
+    second_anchor : float or None
+
+    Returns
+    -------
+    tuple of str
+        The hash (32 hexadecimal digits), and the text that it is the hash of.
+    """
+    of_vignette = {key: vignette[key] for key in ("case", "anchor", "second_anchor", "question", "words") if key in vignette}
+    of_technique = {key: technique[key] for key in ("turns", "rounds") if key in technique}
+    asked = ANSWER_FORMATS.get(answer_format, answer_format)
+    said = [of_vignette, of_technique, asked, vignette["response_unit"], second_anchor]
+    text = json.dumps(said, ensure_ascii=False, sort_keys=True)
+    return text_hash(text), text
+
+
+@functools.lru_cache(maxsize=4096)
+def text_hash(text):
+    """Return the first 32 hexadecimal digits of the SHA-256 of a text.
+
+    Parameters
+    ----------
+    text : str
+
+    Returns
+    -------
+    str
+    """
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]

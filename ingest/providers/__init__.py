@@ -1,0 +1,78 @@
+"""One module per way to ask an LLM. Each gives a function that takes a `Question` and returns a `Reply` or raises `NoReply`."""
+
+from dataclasses import dataclass, field
+
+
+@dataclass(slots=True)
+class Question:
+    """One call to make.
+
+    Attributes
+    ----------
+    llm : ingest.study.Llm
+    messages : list of dict
+    temperature : float or None
+    trial : ingest.study.Trial
+    turn : int
+    step : str
+    round : int
+    """
+
+    llm: object
+    messages: list
+    temperature: float | None
+    trial: object
+    turn: int
+    step: str
+    round: int
+
+
+@dataclass(slots=True)
+class Reply:
+    """What came back. None wherever the endpoint does not say."""
+
+    text: str | None
+    finish_reason: str | None = None
+    refusal: str | None = None
+    request_id: str | None = None
+    returned_model: str | None = None
+    upstream_provider: str | None = None
+    system_fingerprint: str | None = None
+    parameters: dict = field(default_factory=dict)
+    tokens_in: int | None = None
+    tokens_out: int | None = None
+    cost_usd: float | None = None
+    http_status: int | None = None
+    logprobs: list | None = None
+
+
+class NoReply(Exception):
+    """A call without an answer.
+
+    Parameters
+    ----------
+    reason : str
+        A word such as `timeout`, `http_500`, `connection`.
+    detail : str
+        What was said, for a person.
+    does : {"retry", "adapt", "fail", "stop_llm"}
+        What it means for the trial: wait and ask again, ask again at once in another way, give it up, or ask this LLM
+        nothing more.
+    is_throttle : bool
+        Whether the endpoint has too much to do.
+    retry_after_s : float or None
+        How long the endpoint asked to be left alone.
+    http_status : int or None
+    request_id : str or None
+    parameters : dict
+        What was sent.
+    """
+
+    def __init__(
+        self, reason, detail="", does="retry", *, is_throttle=False, retry_after_s=None, http_status=None,
+        request_id=None, parameters=None,
+    ):  # fmt: skip
+        super().__init__(f"{reason}: {detail}" if detail else reason)
+        self.reason, self.detail, self.does = reason, detail, does
+        self.is_throttle, self.retry_after_s = is_throttle, retry_after_s
+        self.http_status, self.request_id, self.parameters = http_status, request_id, parameters or {}

@@ -1,0 +1,162 @@
+"""Ask through the Codex command line: `codex exec`, the prompt on stdin, in an empty folder of its own.
+
+The command is `BAIS_CODEX`, else the one that `npm install` puts into this checkout (package.json pins it), else the `codex` on
+the PATH. Nothing is ever installed by asking.
+"""
+
+import asyncio
+import contextlib
+import os
+import shutil
+import signal
+import tempfile
+from pathlib import Path
+
+from ingest.providers import NoReply, Reply
+from ingest.warehouse import ROOT, UserError
+
+MOST_BYTES = 10_000_000
+
+
+def codex_command():
+    """Return the path of the Codex command line.
+
+    Returns
+    -------
+    str
+
+    Raises
+    ------
+    UserError
+        If there is none.
+    """
+    named = os.environ.get("BAIS_CODEX")
+    if named:
+        found = shutil.which(named)
+        if not found:
+            raise UserError(f"BAIS_CODEX names {named}, which is no program that can be run")
+        return found
+    pinned = ROOT / "node_modules" / ".bin" / "codex"
+    found = str(pinned) if pinned.exists() else shutil.which("codex")
+    if not found:
+        raise UserError(
+            f"the Codex command line is not there: run `npm install` in {ROOT}, set BAIS_CODEX to its path, or name an "
+            "LLM with --model"
+        )
+    return found
+
+
+class Codex:
+    """The Codex command line.
+
+    Parameters
+    ----------
+    limits : ingest.study.Limits
+    """
+
+    secret = None
+
+    def __init__(self, limits):
+        self.command = codex_command()
+        self.timeout_s = limits.timeout_s
+        self.version = None
+        self.running = set()
+
+    async def ask(self, question):
+        """Make one call; a conversation goes as one prompt, each message under its role.
+
+        Parameters
+        ----------
+        question : ingest.providers.Question
+
+        Returns
+        -------
+        ingest.providers.Reply
+
+        Raises
+        ------
+        ingest.providers.NoReply
+        """
+        if self.version is None:
+            self.version = await self._read_version()
+        model = question.llm.model
+        recorded = {"command": "codex exec", "codex_version": self.version}
+        if model:
+            recorded["model"] = model
+        ignored = [
+            name
+            for name, value in (
+                ("temperature", question.temperature), ("max_tokens", question.llm.max_tokens),
+                ("top_logprobs", question.llm.top_logprobs),
+            )
+            if value is not None
+        ]  # fmt: skip
+        if ignored:
+            recorded["not_sent"] = ignored
+        with tempfile.TemporaryDirectory(prefix="bais-codex-", ignore_cleanup_errors=True) as folder:
+            work, answer = Path(folder) / "work", Path(folder) / "answer.txt"
+            work.mkdir()
+            command = [
+                self.command, "exec", "--skip-git-repo-check", "--sandbox", "read-only", "--color", "never",
+                "--output-last-message", str(answer), *(["--model", model] if model else []), "-",
+            ]  # fmt: skip
+            code, said = await self._run(command, _as_one_prompt(question.messages), work, recorded)
+            text = answer.read_bytes()[:MOST_BYTES].decode("utf-8", "replace") if answer.exists() else None
+        if code != 0:
+            raise NoReply("codex_exit", f"exit {code}: {_last_line(said)}", parameters=recorded)
+        if not (text or "").strip():
+            raise NoReply("empty_answer", "codex wrote no last message", parameters=recorded)
+        return Reply(text=text, finish_reason="stop", parameters=recorded)
+
+    async def close(self):
+        """Stop what still runs."""
+        for process in list(self.running):
+            _kill(process)
+
+    async def _run(self, command, prompt, work, recorded):
+        try:
+            process = await asyncio.create_subprocess_exec(
+                *command, cwd=work, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.DEVNULL,
+                stderr=asyncio.subprocess.PIPE, start_new_session=True,
+            )  # fmt: skip
+        except OSError as error:
+            raise NoReply("codex_start", str(error.strerror), "stop_llm", parameters=recorded) from None
+        self.running.add(process)
+        try:
+            _, said = await asyncio.wait_for(process.communicate(prompt.encode()), self.timeout_s)
+        except TimeoutError:
+            raise NoReply("timeout", "codex gave no answer in time", is_throttle=True, parameters=recorded) from None
+        finally:
+            _kill(process)
+            self.running.discard(process)
+        return process.returncode, said.decode("utf-8", "replace")
+
+    async def _read_version(self):
+        with contextlib.suppress(OSError, TimeoutError):
+            process = await asyncio.create_subprocess_exec(
+                self.command, "--version", stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.DEVNULL,
+            )  # fmt: skip
+            said, _ = await asyncio.wait_for(process.communicate(), 20)
+            return said.decode("utf-8", "replace").strip()[:100]
+        return ""
+
+
+def _kill(process):
+    """Stop the program and what it started."""
+    if process.returncode is None:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, signal.SIGKILL)
+
+
+def _as_one_prompt(messages):
+    if len(messages) == 1:
+        return messages[0]["content"]
+    names = {"user": "User", "assistant": "You"}
+    parts = [f"{names[message['role']]}:\n{message['content']}" for message in messages]
+    return "This is a conversation so far; reply to its last message.\n\n" + "\n\n".join(parts)
+
+
+def _last_line(text):
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return (lines[-1] if lines else "it said nothing")[:300]

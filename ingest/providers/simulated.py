@@ -1,0 +1,101 @@
+"""Simulated respondents: a stated truth and some noise, answered in text. The same question gets the same answer."""
+
+import asyncio
+import hashlib
+import math
+import random
+
+from ingest.prompts import as_number
+from ingest.providers import NoReply, Reply
+
+REFUSAL = "I'm sorry, but I cannot make this decision for you."
+FORMATS = {
+    "line": "I have weighed what the summary says.\n\nAnswer: {n}",
+    "sentence": "I would settle on {n}, all things considered.",
+    "bold": "**{n}**",
+    "reasoned": "There are 2 sides to this.\n\n1. What speaks for more.\n2. What speaks for less.\n\nFinal answer: {n}",
+    "json": '```json\n{{"answer": {n}}}\n```',
+}
+ELABORATION = "Several things could be said about that, and I have considered them."
+
+
+class Simulated:
+    """Answers for the simulated respondents of a study.
+
+    Parameters
+    ----------
+    plan : ingest.study.Plan
+    """
+
+    secret = None
+
+    def __init__(self, plan):
+        self.plan = plan
+
+    async def ask(self, question):
+        """Answer one question, or refuse it.
+
+        Parameters
+        ----------
+        question : ingest.providers.Question
+
+        Returns
+        -------
+        ingest.providers.Reply
+        """
+        truth = question.llm.simulated
+        if truth.latency_ms:
+            await asyncio.sleep(truth.latency_ms / 1000)
+        text = self._text(question, truth)
+        n_in = sum(len(message["content"]) for message in question.messages)
+        return Reply(
+            text=text,
+            finish_reason="stop",
+            returned_model=question.llm.llm,
+            upstream_provider="simulated",
+            parameters={} if question.temperature is None else {"temperature": question.temperature},
+            tokens_in=math.ceil(n_in / 4),
+            tokens_out=math.ceil(len(text) / 4),
+            cost_usd=0.0,
+        )
+
+    async def close(self):
+        """Nothing is held open."""
+
+    def _text(self, question, truth):
+        cell, step = question.trial.cell, question.step
+        of_trial = self._chance(question, "trial")
+        if of_trial.random() < truth.refusal_rate:
+            return REFUSAL
+        n_rounds = of_trial.randint(1, 3)
+        if step == "determine":
+            return f"I looked at each sentence.\n\nVERDICT: {'BIAS' if question.round <= n_rounds else 'NO BIAS'}"
+        if step == "debias":
+            first = next(m["content"] for m in question.messages if m["role"] == "user")
+            return first.partition("<prompt>")[2].partition("</prompt>")[0].strip()
+        n_turns = len(self.plan.techniques[cell.technique]["turns"]) if cell.technique in self.plan.techniques else 1
+        if step == "analyse" or (step == "turn" and 0 < question.turn < n_turns - 1):
+            return ELABORATION
+        is_first = step == "initial" or (step == "turn" and n_turns > 1 and question.turn == 0)
+        technique = "no_technique" if is_first else cell.technique
+        return self._answer(truth, cell, technique, self._chance(question, f"{question.turn}"))
+
+    def _answer(self, truth, cell, technique, chance):
+        baseline = truth.baselines[cell.vignette] * truth.level
+        effect = truth.techniques.get(technique)
+        pull, shift = (truth.pull * effect.pull, effect.shift) if effect else (truth.pull, 0.0)
+        centre = baseline * (1 + (shift if technique != "no_technique" else 0))
+        if cell.anchor_value is not None:
+            centre += pull * (cell.anchor_value - baseline)
+        scale = 10**truth.decimals
+        value = math.floor((centre + truth.noise * baseline * chance.gauss(0, 1)) * scale + 0.5) / scale
+        vignette = self.plan.vignettes[cell.vignette]
+        value = max(value, vignette.get("valid_min", -math.inf))
+        value = min(value, vignette.get("valid_max", math.inf))
+        return FORMATS[chance.choice(truth.formats)].format(n=as_number(value))
+
+    def _chance(self, question, what):
+        """Seed by what is asked, never by when: the order and the number of calls at a time change nothing."""
+        trial = question.trial
+        key = repr((self.plan.study.order_seed, tuple(trial.cell), trial.replicate, what))
+        return random.Random(hashlib.sha256(key.encode()).digest())

@@ -1,0 +1,187 @@
+"""Read spool files with DuckDB, and the numbers in their answers by the one rule that the models use."""
+
+import contextlib
+import functools
+from typing import NamedTuple
+
+import pyarrow as pa
+
+from ingest.study import Cell
+from ingest.warehouse import ROOT
+
+TRIAL_FIELDS = {
+    "trial_id": "varchar", "session": "varchar", "study": "varchar", "source": "varchar", "llm": "varchar",
+    "vignette": "varchar", "technique": "varchar", "anchor_direction": "varchar", "anchor_value": "double",
+    "temperature": "double", "replicate": "bigint", "phase": "varchar", "order_index": "bigint",
+    "attempt_of": "varchar", "prompt_version": "varchar", "anchor_rule": "json", "anchor_baseline": "double",
+    "anchor_n_trials": "bigint", "status": "varchar", "reason": "varchar", "text": "varchar", "first_text": "varchar",
+    "iterations": "bigint", "n_calls": "bigint", "llm_returned": "varchar", "asked_at": "timestamptz",
+    "finished_at": "timestamptz", "response": "double",
+}  # fmt: skip
+
+
+class Summary(NamedTuple):
+    """The answers of a cell: how many, their mean and their SD (ddof 1; None below two)."""
+
+    n: int
+    mean: float | None
+    sd: float | None
+
+
+@functools.cache
+def read_response(text):
+    """Expand the macro of the models that reads a number from an answer.
+
+    Parameters
+    ----------
+    text : str
+        A SQL expression.
+
+    Returns
+    -------
+    str
+        A SQL expression of type struct(response double, status varchar, reason varchar).
+    """
+    from jinja2 import Environment
+
+    template = Environment().from_string((ROOT / "macros" / "read_response.sql").read_text(encoding="utf-8"))
+    return str(template.module.read_response(text)).strip()
+
+
+@contextlib.contextmanager
+def spooled(paths, fields, kind):
+    """Open a relation `spooled` over the lines of one kind in spool files.
+
+    Parameters
+    ----------
+    paths : list of Path
+    fields : dict of str to str
+        Type by field.
+    kind : str
+
+    Yields
+    ------
+    duckdb.DuckDBPyConnection
+        In memory, in UTC.
+    """
+    import duckdb
+
+    settings = {"memory_limit": "1GB", "threads": 2, "preserve_insertion_order": False}
+    with contextlib.closing(duckdb.connect(config=settings)) as connection:
+        connection.execute("set TimeZone = 'UTC'; set autoinstall_known_extensions = false")
+        columns = ", ".join(f"'{name}': '{type_}'" for name, type_ in {"kind": "varchar", **fields}.items())
+        files = ", ".join("'" + str(path).replace("'", "''") + "'" for path in paths)
+        connection.execute(
+            f"create view spooled as select * exclude (kind) from read_json([{files}], format = 'newline_delimited', "
+            f"columns = {{{columns}}}, ignore_errors = true) where kind = '{kind}'"
+        )
+        yield connection
+
+
+@contextlib.contextmanager
+def read_trials(path, plan):
+    """Open a relation `answers` over the trials of a plan: each with its `status` and its `response`.
+
+    Parameters
+    ----------
+    path : Path
+    plan : ingest.study.Plan
+
+    Yields
+    ------
+    duckdb.DuckDBPyConnection
+    """
+    ranges = pa.table(
+        {
+            "vignette": pa.array(list(plan.vignettes), pa.string()),
+            "valid_min": pa.array([v.get("valid_min") for v in plan.vignettes.values()], pa.float64()),
+            "valid_max": pa.array([v.get("valid_max") for v in plan.vignettes.values()], pa.float64()),
+        }
+    )
+    versions = {
+        plan.version(vignette, technique)[0] for vignette in plan.vignettes for technique in [*plan.techniques, "no_technique"]
+    }
+    versions = pa.table({"prompt_version": pa.array(sorted(versions), pa.string())})
+    with spooled([path], TRIAL_FIELDS, "trial") as connection:
+        connection.register("ranges", ranges)
+        connection.register("versions", versions)
+        connection.execute(f"""
+            create view answers as
+            with reading as (
+                select *, {read_response("text")} as found from spooled semi join versions using (prompt_version)
+            ),
+            numbers as (
+                select * replace (
+                    coalesce(status, case when response is null then found.status else 'answered' end) as status,
+                    coalesce(response, found.response) as response
+                )
+                from reading
+            )
+            select numbers.* replace (
+                case
+                    when status = 'answered' and (response < valid_min or response > valid_max) then 'out_of_range'
+                    else status
+                end as status
+            )
+            from numbers left join ranges using (vignette)
+        """)
+        yield connection
+
+
+def cell_summaries(path, plan, n_first):
+    """Summarise the answers of each cell among its first replicates.
+
+    Parameters
+    ----------
+    path : Path
+        A spool file.
+    plan : ingest.study.Plan
+    n_first : int
+
+    Returns
+    -------
+    dict of Cell to Summary
+        Only cells with trials.
+    """
+    with read_trials(path, plan) as connection:
+        rows = connection.execute(
+            """
+            select
+                llm, vignette, technique, anchor_direction, anchor_value, temperature,
+                count(*) filter (status = 'answered'),
+                avg(response) filter (status = 'answered'),
+                stddev_samp(response) filter (status = 'answered')
+            from answers
+            where replicate < ? and attempt_of is null
+            group by all
+            """,
+            [n_first],
+        ).fetchall()
+    return {Cell(*row[:6]): Summary(*row[6:]) for row in rows}
+
+
+def ended_trials(path, plan, statuses):
+    """List the trials that ended in certain statuses, those asked again included.
+
+    Parameters
+    ----------
+    path : Path
+    plan : ingest.study.Plan
+    statuses : collection of str
+
+    Returns
+    -------
+    list of (Cell, str)
+        With the trial's id; in the order in which they were planned, and none of which was asked again before.
+    """
+    with read_trials(path, plan) as connection:
+        rows = connection.execute(
+            """
+            select llm, vignette, technique, anchor_direction, anchor_value, temperature, trial_id
+            from answers
+            where list_contains($statuses, status) and phase != 'asked again'
+            order by phase = 'top-ups', phase = 'anchored', order_index, trial_id
+            """,
+            {"statuses": list(statuses)},
+        ).fetchall()
+    return [(Cell(*row[:6]), row[6]) for row in rows]

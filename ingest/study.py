@@ -1,0 +1,622 @@
+"""A study is data: one YAML file becomes cells, trials and their order. Nothing here asks anything or keeps anything."""
+
+import hashlib
+import itertools
+import json
+import math
+import random
+from decimal import Decimal
+from pathlib import Path
+from typing import Annotated, Literal, NamedTuple
+from urllib.parse import urlsplit
+
+import yaml
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+
+from ingest.prompts import ANSWER_FORMATS, Script, placeholders, prompt_version, shipped
+from ingest.warehouse import UserError, printable
+
+FOLDER = Path(__file__).resolve().parent / "studies"
+SIMULATED = Path(__file__).resolve().parent / "simulated.yaml"
+PHASES = ("baselines", "anchored", "top-ups", "asked again")
+
+Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]{0,99}$")]
+LlmId = Annotated[str, Field(pattern=r"^[^\s/]+/[^\s]+$", max_length=200)]
+NotNegative = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+Share = Annotated[float, Field(ge=0, le=1)]
+Temperature = Annotated[float, Field(ge=0, le=2)]
+
+
+class Part(BaseModel):
+    """A part of a study file: unknown keys are errors, so that a typing mistake is not a silent default."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Effect(Part):
+    """What a technique does to a simulated respondent: `pull` times the anchor's pull, `shift` as a share of the baseline."""
+
+    pull: float = 1
+    shift: float = 0
+
+
+class Truth(Part):
+    """The stated truth of a simulated respondent.
+
+    An answer is baseline · (1 + shift) + pull · (anchor − baseline) + noise · baseline · N(0, 1), rounded.
+    """
+
+    baselines: dict[str, float]
+    level: Positive = 1
+    pull: float = 0
+    noise: NotNegative = 0
+    techniques: dict[str, Effect] = {}
+    refusal_rate: Share = 0
+    formats: list[Literal["line", "sentence", "bold", "reasoned", "json"]] = Field(["line"], min_length=1)
+    decimals: Annotated[int, Field(ge=0, le=6)] = 0
+    latency_ms: NotNegative = 0
+
+
+def _web_address(value):
+    parts = urlsplit(value)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise ValueError("should be an address such as https://host/v1")
+    if parts.username or parts.password or parts.query:
+        raise ValueError("should hold no key, user or password: name the variable that holds the key in api_key_env")
+    return value.rstrip("/")
+
+
+Address = Annotated[str, AfterValidator(_web_address)]
+Variable = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
+
+
+class Llm(Part):
+    """An LLM to ask, and how."""
+
+    llm: LlmId
+    provider: Literal["openai", "codex", "simulated"] = "openai"
+    model: str | None = None
+    base_url: Address | None = None
+    api_key_env: Variable | None = None
+    accepts_temperature: bool = True
+    max_tokens: Annotated[int, Field(ge=1)] | None = None
+    top_logprobs: Annotated[int, Field(ge=1, le=20)] | None = None
+    extra: dict = {}
+    simulated: Truth | None = None
+
+
+class Endpoint(Part):
+    """Where LLMs are asked that do not say so themselves."""
+
+    base_url: Address | None = None
+    api_key_env: Variable | None = None
+
+
+class Multiples(Part):
+    """Anchors as multiples of the LLM's own baseline."""
+
+    low: Positive = 0.5
+    high: Positive = 1.5
+
+
+class Values(Part):
+    """The same anchors for every LLM, in the vignette's unit."""
+
+    low: float
+    high: float
+
+
+class Anchors(Part):
+    """The rule that gives the anchors."""
+
+    proportional: Multiples | None = None
+    fixed: Values | None = None
+
+    @model_validator(mode="after")
+    def _one_rule(self):
+        if (self.proportional is None) == (self.fixed is None):
+            raise ValueError("should hold one of proportional and fixed")
+        rule = self.proportional or self.fixed
+        if rule.low >= rule.high:
+            raise ValueError("should have low below high")
+        return self
+
+
+class StoppingRule(Part):
+    """How many trials a cell gets."""
+
+    minimum: Annotated[int, Field(ge=1, le=1_000_000)] = 30
+    maximum: Annotated[int, Field(ge=1, le=1_000_000)] | None = None
+    sd_above: NotNegative | None = None
+
+    @model_validator(mode="after")
+    def _both_or_none(self):
+        if (self.maximum is None) != (self.sd_above is None):
+            raise ValueError("should hold both maximum and sd_above, or neither")
+        if self.maximum is not None and self.maximum < self.minimum:
+            raise ValueError("should have maximum at or above minimum")
+        return self
+
+
+class Limits(Part):
+    """What a run may use."""
+
+    attempts: Annotated[int, Field(ge=1, le=100)] = 6
+    timeout_s: Positive = 120
+    backoff_s: NotNegative = 1
+    longest_wait_s: NotNegative = 300
+    concurrency: Annotated[int, Field(ge=1, le=1024)] = 16
+    max_cost_usd: NotNegative | None = None
+    max_calls: Annotated[int, Field(ge=1)] | None = None
+
+
+class Study(Part):
+    """One experiment plan, as its YAML file says it, with vignettes and techniques in full."""
+
+    study: Name
+    description: str = ""
+    source: str = ""
+    llms: list[Llm] = Field(min_length=1)
+    endpoint: Endpoint = Endpoint()
+    vignettes: list[dict] = Field(min_length=1)
+    techniques: list[dict] = Field(min_length=1)
+    anchors: Anchors
+    baselines: bool = True
+    second_anchor: float | None = None
+    temperatures: list[Temperature | None] = Field([None], min_length=1)
+    stopping_rule: StoppingRule = StoppingRule()
+    order_seed: int = 1
+    answer_format: str = "text"
+    limits: Limits = Limits()
+
+    @field_validator("llms", mode="before")
+    @classmethod
+    def _name_llms(cls, given):
+        if not isinstance(given, list):
+            return given
+        return [_full_llm({"llm": entry} if isinstance(entry, str) else entry) for entry in given]
+
+    @field_validator("vignettes", mode="before")
+    @classmethod
+    def _name_vignettes(cls, given):
+        return _in_full(given, "vignette", Vignette)
+
+    @field_validator("techniques", mode="before")
+    @classmethod
+    def _name_techniques(cls, given):
+        return _in_full(given, "technique", Technique)
+
+    @model_validator(mode="after")
+    def _fits_together(self):
+        for key, names in (
+            ("llms", [llm.llm for llm in self.llms]),
+            ("vignettes", [vignette["vignette"] for vignette in self.vignettes]),
+            ("techniques", [technique["technique"] for technique in self.techniques]),
+            ("temperatures", self.temperatures),
+        ):
+            if twice := [name for name in names if names.count(name) > 1]:
+                raise ValueError(f"{key}: {twice[0]} stands there twice")
+        if self.anchors.proportional and not self.baselines:
+            raise ValueError("baselines: anchors that are proportional to baselines need them")
+        for vignette in self.vignettes:
+            known = {"answer_format", "opening", "text", *vignette.get("words", {})}
+            if self.second_anchor is not None and not vignette.get("second_anchor"):
+                raise ValueError(f"second_anchor: vignette {vignette['vignette']} has no words for it")
+            for technique in self.techniques:
+                said = [*technique["turns"], *(t for t in technique.get("rounds", {}).values() if isinstance(t, str))]
+                missing = sorted(set().union(*map(placeholders, said)) - known)
+                if missing:
+                    raise ValueError(
+                        f"techniques: {technique['technique']} says {{{missing[0]}}}, which is not among the words of "
+                        f"vignette {vignette['vignette']}"
+                    )
+        for llm in self.llms:
+            absent = [v["vignette"] for v in self.vignettes if llm.simulated and v["vignette"] not in llm.simulated.baselines]
+            if absent:
+                raise ValueError(f"llms: {llm.llm} has no baseline for vignette {absent[0]}")
+        return self
+
+
+class Vignette(Part):
+    """One scenario text with its unit and valid range."""
+
+    vignette: Name
+    version: int = 1
+    domain: Name
+    response_unit: Annotated[str, Field(min_length=1)]
+    valid_min: float | None = None
+    valid_max: float | None = None
+    source: str = ""
+    case: Annotated[str, Field(min_length=1)]
+    anchor: Annotated[str, Field(pattern=r"\{anchor\}")]
+    second_anchor: Annotated[str, Field(pattern=r"\{second_anchor\}")] | None = None
+    question: str = ""
+    words: dict[str, str] = {}
+    anchors: Anchors | None = None
+
+
+class Rounds(Part):
+    """The prompts of a technique that repeats until nothing is found."""
+
+    most: Annotated[int, Field(ge=1, le=20)]
+    stops_at: Annotated[str, Field(min_length=1)]
+    determine: Annotated[str, Field(pattern=r"\{text\}")]
+    analyse: str
+    debias: str
+    answer: Annotated[str, Field(pattern=r"\{text\}")]
+
+
+class Technique(Part):
+    """The turns of a technique."""
+
+    technique: Name
+    version: int = 1
+    source: str = ""
+    controls: str | None = None
+    is_also_unanchored: bool = False
+    turns: list[Annotated[str, Field(min_length=1)]] = Field(min_length=1)
+    rounds: Rounds | None = None
+
+    @model_validator(mode="after")
+    def _opens(self):
+        if "opening" not in placeholders(self.turns[0]):
+            raise ValueError("turns: the first one should hold {opening}, the vignette")
+        if self.rounds and len(self.turns) > 1:
+            raise ValueError("turns: a technique with rounds has one turn before them")
+        return self
+
+
+def _in_full(given, key, kind):
+    """Take a name for the shipped entry of that name, and a mapping as an entry or as changes of the shipped one."""
+    if not isinstance(given, list):
+        return given
+    known, full = shipped(f"{key}s"), []
+    for entry in given:
+        entry = {key: entry} if isinstance(entry, str) else entry
+        if not isinstance(entry, dict) or key not in entry:
+            raise ValueError(f"each should be a name, or a mapping with the key {key}")
+        name = entry[key]
+        if name not in known and len(entry) == 1:
+            raise ValueError(f"{name} is not a shipped {key} ({', '.join(known)}): write it out in full, with its text")
+        merged = kind.model_validate({**known.get(name, {}), **entry})
+        full.append(merged.model_dump(exclude_none=True))
+    return full
+
+
+def _full_llm(entry):
+    if isinstance(entry, dict) and str(entry.get("llm", "")).startswith("sim/") and not entry.get("simulated"):
+        named = simulated_respondents()
+        if entry["llm"] not in named:
+            raise ValueError(
+                f"{entry['llm']} is not a simulated respondent ({', '.join(named)}): state its truth under `simulated`"
+            )
+        return {"provider": "simulated", **entry, "simulated": named[entry["llm"]]}
+    if isinstance(entry, dict) and entry.get("simulated"):
+        return {"provider": "simulated", **entry}
+    if isinstance(entry, dict) and entry.get("provider") == "simulated":
+        raise ValueError(f"{entry.get('llm')} is simulated and needs its truth under `simulated`")
+    return entry
+
+
+def simulated_respondents():
+    """Return the stated truth of each shipped simulated respondent.
+
+    Returns
+    -------
+    dict of str to dict
+    """
+    return yaml.safe_load(SIMULATED.read_text(encoding="utf-8"))
+
+
+def shipped_studies():
+    """Return the names of the studies that come with bais.
+
+    Returns
+    -------
+    list of str
+    """
+    return sorted(path.stem for path in FOLDER.glob("*.yaml"))
+
+
+def load_study(name):
+    """Read and check a study.
+
+    Parameters
+    ----------
+    name : str or Path
+        A YAML file, or the name of a shipped study.
+
+    Returns
+    -------
+    Study
+
+    Raises
+    ------
+    UserError
+        That names the file, the line, the key and what is wrong with it.
+    """
+    path = Path(name)
+    if not path.exists() and (FOLDER / f"{name}.yaml").exists():
+        path = FOLDER / f"{name}.yaml"
+    try:
+        return parse_study(path.read_text(encoding="utf-8"), printable(path))
+    except FileNotFoundError:
+        raise UserError(
+            f"there is no study {printable(name)}: give a YAML file or one of {', '.join(shipped_studies())}"
+        ) from None
+    except (OSError, UnicodeError) as error:
+        raise UserError(f"{printable(path)} cannot be read: {getattr(error, 'strerror', None) or error}") from None
+
+
+def parse_study(text, path="the study"):
+    """Check the text of a study file.
+
+    Parameters
+    ----------
+    text : str
+    path : str
+        What to call it in errors.
+
+    Returns
+    -------
+    Study
+
+    Raises
+    ------
+    UserError
+    """
+    try:
+        tree = yaml.compose(text, Loader=yaml.SafeLoader)
+        _refuse_duplicates(tree, path)
+        content = yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        where = f":{mark.line + 1}" if mark else ""
+        raise UserError(f"{path}{where}: not YAML: {getattr(error, 'problem', None) or error}") from None
+    if not isinstance(content, dict):
+        raise UserError(f"{path}: a study is a mapping with the keys study, llms, vignettes, techniques and anchors")
+    try:
+        return Study.model_validate(content)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        location = first["loc"]
+        key = ".".join(str(part) for part in location if not _is_kind(part))
+        more = f" (and {error.error_count() - 1} more)" if error.error_count() > 1 else ""
+        message = first["msg"].removeprefix("Value error, ")
+        if first["type"] == "extra_forbidden":
+            message = "there is no such key" + _hint(str(location[-1]))
+        if first["type"] == "value_error" and "validation error" in message:
+            message = "; ".join(line.strip() for line in message.splitlines()[1:3])
+        shown = "" if isinstance(first["input"], dict | list) or first["type"] == "missing" else f", not {first['input']!r}"
+        shown = "" if first["type"] in ("value_error", "extra_forbidden") else shown
+        raise UserError(
+            printable(f"{path}:{_line_of(tree, location)}: {key + ': ' if key else ''}{message}{shown}{more}")
+        ) from None
+
+
+def _is_kind(part):
+    return isinstance(part, str) and (part[:1].isupper() or "[" in part or part in ("float", "int", "none"))
+
+
+def _hint(key):
+    if key in ("api_key", "key", "token"):
+        return ": a key never stands in a study; name the environment variable that holds it in api_key_env"
+    return ""
+
+
+def _refuse_duplicates(node, path):
+    if isinstance(node, yaml.MappingNode):
+        seen = set()
+        for key, value in node.value:
+            if key.value in seen:
+                raise UserError(f"{path}:{key.start_mark.line + 1}: the key {printable(key.value)} stands there twice")
+            seen.add(key.value)
+            _refuse_duplicates(value, path)
+    elif isinstance(node, yaml.SequenceNode):
+        for item in node.value:
+            _refuse_duplicates(item, path)
+
+
+def _line_of(node, location):
+    """Follow a location into the YAML tree as far as it goes, and return the line there."""
+    line = node.start_mark.line + 1
+    for part in location:
+        if isinstance(node, yaml.MappingNode):
+            found = [(key, value) for key, value in node.value if key.value == str(part)]
+            if not found:
+                continue
+            line, node = found[0][0].start_mark.line + 1, found[0][1]
+        elif isinstance(node, yaml.SequenceNode) and isinstance(part, int) and part < len(node.value):
+            node = node.value[part]
+            line = node.start_mark.line + 1
+    return line
+
+
+class Cell(NamedTuple):
+    """What is asked many times: one LLM, vignette, technique, anchor and temperature."""
+
+    llm: str
+    vignette: str
+    technique: str
+    anchor_direction: str
+    anchor_value: float | None
+    temperature: float | None
+
+
+class Trial(NamedTuple):
+    """One question to be put, and its place in the order."""
+
+    trial_id: str
+    cell: Cell
+    replicate: int
+    phase: str
+    order_index: int
+    attempt_of: str | None = None
+
+
+class Plan:
+    """The cells and trials of a study.
+
+    Parameters
+    ----------
+    study : Study
+    run : str, optional
+        Sets trials apart from those of other runs of the same study.
+    """
+
+    def __init__(self, study, run=None):
+        self.study = study
+        self.run = run
+        self.vignettes = {vignette["vignette"]: vignette for vignette in study.vignettes}
+        self.techniques = {technique["technique"]: technique for technique in study.techniques}
+        self._versions = {}
+
+    def baseline_cells(self):
+        """Return the cells without anchor and technique."""
+        if not self.study.baselines:
+            return []
+        return [
+            Cell(llm.llm, vignette, "no_technique", "none", None, temperature)
+            for llm, vignette, temperature in itertools.product(
+                self.study.llms, self.vignettes, self.study.temperatures
+            )
+        ]
+
+    def anchored_cells(self, anchors):
+        """Return the cells of all techniques.
+
+        Parameters
+        ----------
+        anchors : dict of (str, str) to dict
+            Per llm and vignette the `low` and `high` anchor; where one is missing there are no anchored cells.
+
+        Returns
+        -------
+        list of Cell
+        """
+        cells = []
+        for llm, vignette, technique, temperature in itertools.product(
+            self.study.llms, self.vignettes, self.techniques.values(), self.study.temperatures
+        ):
+            pairs = list(anchors.get((llm.llm, vignette), {}).items())
+            if technique.get("is_also_unanchored"):
+                pairs.insert(0, ("none", None))
+            cells += [
+                Cell(llm.llm, vignette, technique["technique"], direction, value, temperature)
+                for direction, value in pairs
+            ]
+        return cells
+
+    def anchors_from(self, baselines):
+        """Derive anchors by the study's rule.
+
+        Parameters
+        ----------
+        baselines : dict of (str, str) to float
+            Mean response per llm and vignette; what is missing has none.
+
+        Returns
+        -------
+        dict of (str, str) to dict of str to float
+            `low` and `high`; a proportional anchor is rounded half up. A pair that comes to the same value is left out.
+        """
+        anchors = {}
+        for llm, (name, vignette) in itertools.product(self.study.llms, self.vignettes.items()):
+            rule = Anchors.model_validate(vignette["anchors"]) if vignette.get("anchors") else self.study.anchors
+            if rule.fixed:
+                anchors[llm.llm, name] = {"low": rule.fixed.low, "high": rule.fixed.high}
+                continue
+            baseline = baselines.get((llm.llm, name))
+            if baseline is None:
+                continue
+            low, high = (round_half_up(baseline, factor) for factor in (rule.proportional.low, rule.proportional.high))
+            if low < high:
+                anchors[llm.llm, name] = {"low": low, "high": high}
+        return anchors
+
+    def trials(self, cells, phase, replicates):
+        """Yield the trials of a phase, block after block; each block holds every cell once, in an order of its own.
+
+        Parameters
+        ----------
+        cells : list of Cell
+        phase : str
+        replicates : range
+
+        Yields
+        ------
+        Trial
+        """
+        order_index = 0
+        for replicate in replicates:
+            block = list(cells)
+            random.Random(f"{self.study.order_seed}/{phase}/{replicate}").shuffle(block)
+            for cell in block:
+                yield Trial(self.trial_id(cell, replicate), cell, replicate, phase, order_index)
+                order_index += 1
+
+    def trial_id(self, cell, replicate):
+        """Hash what makes a trial that trial.
+
+        Parameters
+        ----------
+        cell : Cell
+        replicate : int
+
+        Returns
+        -------
+        str
+            32 hexadecimal digits.
+        """
+        version = self.version(cell.vignette, cell.technique)[0]
+        key = json.dumps([self.study.study, *cell, version, replicate, *([self.run] if self.run else [])])
+        return hashlib.sha256(key.encode()).hexdigest()[:32]
+
+    def version(self, vignette, technique):
+        """Return the prompt version of a vignette and a technique, and the text behind it."""
+        if (vignette, technique) not in self._versions:
+            self._versions[vignette, technique] = prompt_version(
+                self.vignettes[vignette], self._technique(technique), self.study.answer_format, self.study.second_anchor
+            )
+        return self._versions[vignette, technique]
+
+    def _technique(self, name):
+        return self.techniques.get(name) or shipped("techniques")[name]  # a baseline is asked without a technique
+
+    def script(self, cell):
+        """Return what is said in a trial of a cell.
+
+        Parameters
+        ----------
+        cell : Cell
+
+        Returns
+        -------
+        ingest.prompts.Script
+        """
+        second = self.study.second_anchor if cell.anchor_value is not None else None
+        return Script(
+            self.vignettes[cell.vignette], self._technique(cell.technique), cell.anchor_value, second,
+            self.study.answer_format,
+        )  # fmt: skip
+
+
+def round_half_up(value, factor=1.0):
+    """Multiply and round to the nearest integer, halves up: 25 · 0.5 becomes 13 (Python's `round` says 12).
+
+    Parameters
+    ----------
+    value, factor : float
+        Multiplied as decimals as they are printed, so that 0.7 · 5 is 3.5 and not a hair less.
+
+    Returns
+    -------
+    float
+    """
+    return float(math.floor(Decimal(repr(value)) * Decimal(repr(factor)) + Decimal("0.5")))
+
+
+def describe_answer_format(study):
+    """Return the words that ask for the answer's form."""
+    return ANSWER_FORMATS.get(study.answer_format, study.answer_format)
