@@ -5,6 +5,7 @@ import contextlib
 import os
 import re
 import sys
+from pathlib import Path
 
 from ingest.warehouse import ROOT, UserError, connect, explain, printable, warehouse_path
 
@@ -99,9 +100,20 @@ def _parser():
             made.add_argument("--format", default="table", **formats)
         return made
 
-    from ingest.run import add_arguments
+    from ingest.run import add_collect_arguments, add_import_arguments
 
-    add_arguments(command("import", import_, "land a folder of recorded trials in the warehouse"), folder_first=True)
+    planned = command("plan", plan, "say what a study will ask and cost, before anything is asked")
+    planned.add_argument("study", metavar="STUDY", help="a study file, or the name of a shipped study")
+    planned.add_argument("--json", action="store_true", help="as JSON, with every digit")
+    collected = command("collect", collect, "ask the LLMs of a study what is still missing, and load the answers")
+    collected.add_argument("study", metavar="STUDY", help="a study file, or the name of a shipped study")
+    collected.add_argument("--no-load", action="store_true", help="leave the warehouse as it is")
+    add_collect_arguments(collected)
+    imported = command("import", import_, "land recorded trials in the warehouse")
+    imported.add_argument(
+        "archive", nargs="?", metavar="PATH", type=Path, help="a file of recorded trials, or a folder"
+    )
+    add_import_arguments(imported)
     command("build", build, "derive and test every table with dbt; takes the arguments of `dbt build`")
     asked = command(
         "sql", sql, "ask the warehouse in SQL, read-only; without a query a prompt, or the query on stdin",
@@ -138,7 +150,31 @@ def import_(options):
     """Land recorded trials in `raw`, as `python ingest/run.py` does."""
     from ingest.run import run
 
+    if not options.archive and not options.download:
+        raise UserError("there is nothing to import: name a file or a folder of recorded trials, or give --download")
+    if options.archive and options.download:
+        raise UserError("give a path or --download, not both")
     return run(options)
+
+
+def collect(options):
+    """Collect what is missing of a study, and load it, as `python ingest/run.py STUDY` does."""
+    from ingest.run import collect_study
+
+    return collect_study(options.study, options, loads=not options.no_load)
+
+
+def plan(options):
+    """Say what a study will ask, how long that takes and what it costs, and what is there already."""
+    import json
+
+    from ingest.plan import plan_of, render_plan
+
+    from ingest.study import load_study
+
+    planned = plan_of(load_study(options.study))
+    print(json.dumps(planned, indent=2, ensure_ascii=False) if options.json else render_plan(planned, _width()))
+    return 0
 
 
 def build(options):
@@ -711,9 +747,9 @@ def headlines(options):
         )
         studies = _records(
             warehouse,
-            "select study, bool_and(source = 'synthetic') as is_synthetic, "
+            "select study, bool_and(source = 'simulated') as is_simulated, "
             "string_agg(distinct source, ' and ' order by source) as sources, count(*) as n_trials from marts.trials "
-            "group by study order by is_synthetic desc, study",
+            "group by study order by is_simulated desc, study",
         )
         checks = _records(
             warehouse,
@@ -735,7 +771,7 @@ def headlines(options):
 
 
 def _print_study(study, rankings):
-    how = "SYNTHETIC: made by a formula, no LLM was asked" if study["is_synthetic"] else study["sources"]
+    how = "SIMULATED respondents, no LLM was asked" if study["is_simulated"] else study["sources"]
     print(_paragraph(f"Study {study['study']}, {study['n_trials']:,} trials ({how})"))
     domains = {}
     for row in rankings:

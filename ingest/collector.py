@@ -1,4 +1,4 @@
-"""Ask: put the planned trials to their LLMs, phase after phase, with every answer in the spool before the next turn is sent."""
+"""Ask: put the planned trials to their LLMs, phase after phase; an answer is in the spool before the next turn is sent."""
 
 import asyncio
 import collections
@@ -207,8 +207,8 @@ class Collector:
             unknown = [llm.llm for llm in self.study.llms if llm.provider == "openai" and llm.llm not in self.prices]
             if unknown:
                 raise UserError(
-                    f"a limit of cost needs prices, and {', '.join(unknown)} has none in seeds/prices.csv: add it there, "
-                    "or limit the calls with --max-calls"
+                    f"a limit of cost needs prices, and {', '.join(unknown)} has none in seeds/prices.csv: add it "
+                    "there, or limit the calls with --max-calls"
                 )
 
     def _provider_of(self, llm):

@@ -14,7 +14,7 @@ import duckdb
 import pyarrow as pa
 
 from ingest.lines import beginning, read_blocks, split_blocks, walk
-from ingest.load import DUCKDB_SETTINGS, QUARANTINED_LINES, TRIALS, land, landed_ids, work_path
+from ingest.load import BATCHES, DUCKDB_SETTINGS, QUARANTINED_LINES, TRIALS, conform, land, landed_ids, work_path
 from ingest.warehouse import ROOT, UserError, printable, warehouse_path
 
 BLOCK_BYTES = 1 << 20
@@ -220,6 +220,20 @@ from quarantined
 """
 
 
+SELECT_BATCHES = """
+select
+    concat_ws('/', getvariable('study'), vignette, getvariable('stamp')) as batch_id,
+    getvariable('study') as study,
+    vignette,
+    'recorded' as source,
+    sum(n)::bigint as n_trials,
+    getvariable('stamp')::timestamptz as loaded_at
+from counts
+where state = 'new'
+group by vignette
+"""
+
+
 @dataclass
 class Summary:
     """What one import found and did; every name in it is fit to print."""
@@ -272,7 +286,7 @@ def import_archive(folder, archive, on_bytes=lambda n_done, n_total: None):
         raise UserError(f"{folder} is not a folder: give the folder that holds the recorded trials")
     run = _Import(folder, archive, on_bytes)
     try:
-        land(ahead(run.trials()), run.quarantined_lines())
+        land(trials=ahead(run.trials()), quarantined_lines=run.quarantined_lines(), batches=run.batches())
     finally:
         run.memory.close()
     run.summary.seconds = time.monotonic() - started
@@ -309,6 +323,12 @@ class _Import:
         if self.summary.quarantined:
             lines = self.memory.sql(SELECT_QUARANTINED).to_arrow_table()
             yield lines.cast(QUARANTINED_LINES)
+
+    def batches(self):
+        """Yield what came new of each vignette, once all trials have been."""
+        batches = self.memory.sql(SELECT_BATCHES).to_arrow_table()
+        if batches.num_rows:
+            yield conform(batches, BATCHES)
 
     def _look_around(self):
         """List the files of the format, in the order of their numbers, each with its size."""
@@ -365,7 +385,7 @@ class _Import:
         self.memory.execute(COUNT)
         new = self.memory.sql(SELECT_NEW).to_arrow_table()
         if new.num_rows:
-            yield new.select(TRIALS.names).cast(TRIALS)
+            yield conform(new, TRIALS)
 
     def _conclude(self):
         """Fill in the summary."""

@@ -52,6 +52,77 @@ TRIALS = pa.schema(
         pa.field("protocol", text),
         pa.field("asked_at", instant),
         pa.field("line", text),
+        pa.field("finished_at", instant),
+        pa.field("session_id", text),
+        pa.field("phase", text),
+        pa.field("order_index", count),
+        pa.field("attempt_of", text),
+        pa.field("anchor_rule", text),
+        pa.field("anchor_baseline", number),
+        pa.field("anchor_n_trials", count),
+        pa.field("reason_recorded", text),
+        pa.field("first_text", text),
+    ]
+)
+
+CALLS = pa.schema(
+    [
+        pa.field("call_id", text, nullable=False),
+        pa.field("trial_id", text, nullable=False),
+        pa.field("study", text, nullable=False),
+        pa.field("session_id", text),
+        pa.field("turn", count, nullable=False),
+        pa.field("step", text),
+        pa.field("round", count),
+        pa.field("attempt", count, nullable=False),
+        pa.field("n_messages", count),
+        pa.field("prompt_hash", text),
+        pa.field("asked_at", instant),
+        pa.field("latency_s", number),
+        pa.field("requested_model", text),
+        pa.field("returned_model", text),
+        pa.field("upstream_provider", text),
+        pa.field("system_fingerprint", text),
+        pa.field("parameters", text),
+        pa.field("tokens_in", count),
+        pa.field("tokens_out", count),
+        pa.field("cost_usd", number),
+        pa.field("cost_source", text),
+        pa.field("http_status", count),
+        pa.field("request_id", text),
+        pa.field("finish_reason", text),
+        pa.field("refusal", text),
+        pa.field("error", text),
+        pa.field("error_detail", text),
+        pa.field("response_text", text),
+        pa.field("logprobs", text),
+        pa.field("software_version", text),
+        pa.field("git_revision", text),
+    ]
+)
+
+PROMPTS = pa.schema(
+    [
+        pa.field("study", text, nullable=False),
+        pa.field("prompt_hash", text, nullable=False),
+        pa.field("prompt_kind", text, nullable=False),
+        pa.field("text", text, nullable=False),
+    ]
+)
+
+BATCHES = pa.schema(
+    [
+        pa.field("batch_id", text, nullable=False),
+        pa.field("study", text, nullable=False),
+        pa.field("vignette", text, nullable=False),
+        pa.field("source", text, nullable=False),
+        pa.field("domain", text),
+        pa.field("response_unit", text),
+        pa.field("valid_min", number),
+        pa.field("valid_max", number),
+        pa.field("n_trials", count, nullable=False),
+        pa.field("definition", text),
+        pa.field("loaded_at", instant, nullable=False),
     ]
 )
 
@@ -68,17 +139,47 @@ QUARANTINED_LINES = pa.schema(
 )
 
 
-def landed_ids(study):
-    """Return which trials of a study the warehouse has.
+# table: its schema, its key, and the columns that hold JSON
+TABLES = {
+    "trials": (TRIALS, "trial_id", ("line", "anchor_rule")),
+    "calls": (CALLS, "call_id", ("parameters", "logprobs")),
+    "prompts": (PROMPTS, ("study", "prompt_hash"), ()),
+    "batches": (BATCHES, "batch_id", ("definition",)),
+    "quarantined_lines": (QUARANTINED_LINES, "quarantine_id", ()),
+}
+
+
+def conform(table, schema):
+    """Give a table the columns of a schema; those that it lacks are null.
 
     Parameters
     ----------
-    study : str
+    table : pyarrow.Table
+    schema : pyarrow.Schema
 
     Returns
     -------
     pyarrow.Table
-        With the column `trial_id`; empty if there is no warehouse yet.
+    """
+    columns = [
+        table[field.name] if field.name in table.column_names else pa.nulls(table.num_rows, field.type)
+        for field in schema
+    ]
+    return pa.table(columns, schema.names).cast(schema)
+
+
+def landed_ids(study, table="trials", column="trial_id"):
+    """Return which trials of a study, or rows of another table, the warehouse has.
+
+    Parameters
+    ----------
+    study : str
+    table, column : str
+
+    Returns
+    -------
+    pyarrow.Table
+        With that column; empty if there is no warehouse yet.
 
     Raises
     ------
@@ -86,23 +187,22 @@ def landed_ids(study):
         If the warehouse cannot be read.
     """
     if warehouse_path().exists():
-        is_there = "select 1 from duckdb_tables() where schema_name = 'raw' and table_name = 'trials'"
-        of_study = "select trial_id from raw.trials where study = $study"
+        is_there = f"select 1 from duckdb_tables() where schema_name = 'raw' and table_name = '{table}'"
+        of_study = f"select {column} from raw.{table} where study = $study"
         with contextlib.closing(connect()) as warehouse:
             if warehouse.sql(is_there).fetchall():
                 return warehouse.sql(of_study, params={"study": study}).to_arrow_table()
-    return pa.table({"trial_id": pa.array([], text)})
+    return pa.table({column: pa.array([], text)})
 
 
-def land(trials, quarantined=()):
-    """Load Arrow tables into `raw.trials` and `raw.quarantined_lines`.
+def land(**tables):
+    """Load Arrow tables into `raw`.
 
     Parameters
     ----------
-    trials : iterable of pyarrow.Table
-        Of the schema `TRIALS`. Consumed before the warehouse is opened for writing.
-    quarantined : iterable of pyarrow.Table
-        Of the schema `QUARANTINED_LINES`; consumed after `trials`.
+    **tables : iterable of pyarrow.Table
+        By the name of the table in `raw`, each of its schema in `TABLES`. They are consumed one after the other, in the
+        order given, before the warehouse is opened for writing.
 
     Raises
     ------
@@ -112,7 +212,7 @@ def land(trials, quarantined=()):
     path = warehouse_path()
     try:
         with work_folder(path) as folder:
-            _load(trials, quarantined, path, folder)
+            _load(tables, path, folder)
     except OSError as error:
         raise UserError(explain(error, path)) from None
 
@@ -171,14 +271,13 @@ def work_folder(warehouse):
             shutil.rmtree(folder, ignore_errors=True)
 
 
-def _load(trials, quarantined, path, folder):
+def _load(tables, path, folder):
     for name, value in DLT_SETTINGS.items():
         os.environ.setdefault(name, value)
     import dlt
     from dlt.destinations.impl.duckdb.configuration import DuckDbCredentials
     from dlt.pipeline.exceptions import PipelineStepFailed
 
-    insert_only = {"disposition": "merge", "strategy": "insert-only"}
     pipeline = dlt.pipeline(
         "bais",
         destination=dlt.destinations.duckdb(DuckDbCredentials(str(path), global_config=DUCKDB_SETTINGS)),
@@ -186,24 +285,24 @@ def _load(trials, quarantined, path, folder):
         pipelines_dir=str(folder),
     )
     try:
-        pipeline.extract(
-            [
-                dlt.resource(
-                    trials,
-                    name="trials",
-                    primary_key="trial_id",
-                    write_disposition=insert_only,
-                    columns={"line": {"data_type": "json"}},
-                ),
-                dlt.resource(
-                    quarantined, name="quarantined_lines", primary_key="quarantine_id", write_disposition=insert_only
-                ),
-            ]
-        )
+        pipeline.extract([_resource(name, rows) for name, rows in tables.items()])
         pipeline.normalize()
         pipeline.load()
     except PipelineStepFailed as error:
         raise _cause(error, path) from None
+
+
+def _resource(name, rows):
+    import dlt
+
+    _, key, json_columns = TABLES[name]
+    return dlt.resource(
+        rows,
+        name=name,
+        primary_key=key,
+        write_disposition={"disposition": "merge", "strategy": "insert-only"},
+        columns={column: {"data_type": "json"} for column in json_columns},
+    )
 
 
 def _cause(error, path):

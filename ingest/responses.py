@@ -99,7 +99,9 @@ def read_trials(path, plan):
         }
     )
     versions = {
-        plan.version(vignette, technique)[0] for vignette in plan.vignettes for technique in [*plan.techniques, "no_technique"]
+        plan.version(vignette, technique)[0]
+        for vignette in plan.vignettes
+        for technique in [*plan.techniques, "no_technique"]
     }
     versions = pa.table({"prompt_version": pa.array(sorted(versions), pa.string())})
     with spooled([path], TRIAL_FIELDS, "trial") as connection:

@@ -1,7 +1,8 @@
-"""Land trials in `raw`: a folder of recorded ones, or, without arguments, a small synthetic study.
+"""Collect a study and land its trials in `raw`, or land a folder of recorded ones.
 
-python ingest/run.py                  the synthetic study
-python ingest/run.py --archive DIR    the recorded trials below DIR
+python ingest/run.py                  the simulated default study: offline, no LLM is asked
+python ingest/run.py study.yaml       collect what is missing of a study (or a shipped one, by its name), then load it
+python ingest/run.py --archive PATH   the recorded trials in a file or below a folder
 python ingest/run.py --download       the public archive of document A, fetched and verified first
 """
 
@@ -17,6 +18,8 @@ if __package__ in (None, ""):
 from ingest.warehouse import ROOT, UserError, printable
 
 MOST_NAMED = 20
+DEFAULT_STUDY = "simulated"
+FORMATS = ("voder-bais", "story-001")
 
 
 def main(arguments=None):
@@ -28,15 +31,22 @@ def main(arguments=None):
     return run(parser.parse_args(arguments))
 
 
-def add_arguments(parser, *, folder_first=False):
-    """Declare what `bais import DIR` (`folder_first`) and `python ingest/run.py --archive DIR` share."""
-    choice = parser.add_mutually_exclusive_group(required=folder_first)
-    folder = {"metavar": "DIR", "type": Path, "help": "import the recorded trials below DIR"}
-    if folder_first:
-        choice.add_argument("archive", nargs="?", **folder)
-    else:
-        choice.add_argument("--archive", **folder)
-    choice.add_argument(
+def add_arguments(parser):
+    """Declare what `python ingest/run.py` takes."""
+    parser.add_argument(
+        "study", nargs="?", metavar="STUDY", help="a study file, or the name of a shipped study (default: simulated)"
+    )
+    parser.add_argument("--archive", metavar="PATH", type=Path, help="import recorded trials instead")
+    add_import_arguments(parser)
+    add_collect_arguments(parser)
+
+
+def add_import_arguments(parser):
+    """Declare how recorded trials are imported."""
+    parser.add_argument(
+        "--format", choices=FORMATS, default=FORMATS[0], help="the format of the recorded trials (default: %(default)s)"
+    )
+    parser.add_argument(
         "--download",
         nargs="?",
         const=ROOT / "data" / "archives" / "voder-bais",
@@ -44,6 +54,37 @@ def add_arguments(parser, *, folder_first=False):
         type=Path,
         help="fetch document A's public archive into DIR (default: data/archives/voder-bais), verify and import it",
     )
+
+
+def add_collect_arguments(parser):
+    """Declare the limits of a collection."""
+    parser.add_argument("--max-cost", type=_amount, metavar="USD", help="start no call that would exceed this cost")
+    parser.add_argument("--max-calls", type=_count, metavar="N", help="make at most N calls")
+    parser.add_argument(
+        "--ask-again",
+        action="append",
+        default=[],
+        choices=("failed", "refused", "unparsed", "out_of_range"),
+        help="give trials that ended so one new replicate each; the old ones stay (may be repeated)",
+    )
+    parser.add_argument("--strict", action="store_true", help="exit 1 if any planned trial is missing or has failed")
+
+
+def _amount(text):
+    value = float(text)
+    if not 0 <= value < float("inf"):
+        raise ValueError
+    return value
+
+
+def _count(text):
+    value = int(text)
+    if value < 1:
+        raise ValueError
+    return value
+
+
+_amount.__name__, _count.__name__ = "amount", "count"
 
 
 def run(options):
@@ -54,7 +95,9 @@ def run(options):
 
             with progress_bar("fetching the archive") as on_bytes:
                 options.archive = download(options.download, on_bytes=on_bytes)
-        return import_folder(options.archive) if options.archive else land_synthetic()
+        if options.archive:
+            return import_folder(options.archive, options.format)
+        return collect_study(options.study or DEFAULT_STUDY, options)
     except UserError as error:
         print(f"bais: {printable(error)}", file=sys.stderr)
         return error.exit_code
@@ -63,32 +106,182 @@ def run(options):
         return 130
 
 
-def import_folder(folder):
-    """Import recorded trials, print the summary, and return its exit code."""
-    from ingest.archives.voder_bais import ARCHIVE
-    from ingest.importer import import_archive
+def collect_study(name, options, *, loads=True):
+    """Collect what is missing of a study, load it, print the summary, and return the exit code.
 
-    with progress_bar(f"reading {printable(folder)}") as on_bytes:
-        summary = import_archive(folder, ARCHIVE, on_bytes)
-    print(render(summary))
-    return summary.exit_code
+    Parameters
+    ----------
+    name : str
+        A study file or the name of a shipped study.
+    options : argparse.Namespace
+        With what `add_collect_arguments` declares.
+    loads : bool
+        Whether the warehouse gets what was collected.
+
+    Returns
+    -------
+    int
+
+    Raises
+    ------
+    UserError
+    """
+    from ingest.collector import collect
+    from ingest.study import load_study
+
+    study = load_study(name)
+    with shown_progress() as on_progress:
+        outcome = collect(
+            study,
+            max_cost_usd=options.max_cost,
+            max_calls=options.max_calls,
+            ask_again=options.ask_again,
+            on_progress=on_progress,
+        )
+    print(render_outcome(study, outcome))
+    if loads:
+        print(load_study_trials(study.study))
+    is_short = outcome.n_left or outcome.no_anchors or outcome.statuses["failed"] or outcome.stopped_llms
+    return outcome.exit_code or (1 if options.strict and is_short else 0)
 
 
-def land_synthetic():
-    """Land the synthetic study and say that it is one."""
-    from ingest.load import land, landed_ids
-    from ingest.synthetic import STUDY, synthetic_trials
+def load_study_trials(study):
+    """Load what was collected for a study, and say what came of it.
+
+    Parameters
+    ----------
+    study : str
+
+    Returns
+    -------
+    str
+    """
+    from ingest.collected import load_collected
 
     started = time.monotonic()
-    trials = synthetic_trials()
-    n_before = landed_ids(STUDY).num_rows
-    land([trials])
-    n_added = landed_ids(STUDY).num_rows - n_before
-    print(
-        f"synthetic study (made by a formula, no LLM was asked): {trials.num_rows:,} trials, {n_added:,} added, "
-        f"{trials.num_rows - n_added:,} already there; {time.monotonic() - started:.1f} s"
+    loaded = load_collected(study)
+    return (
+        f"  loaded: {loaded.n_trials:,} trials added, {loaded.n_already_there:,} already there, "
+        f"{loaded.n_calls:,} calls added; {time.monotonic() - started:.1f} s"
     )
-    return 0
+
+
+def render_outcome(study, outcome):
+    """Write what became of a collection for a terminal.
+
+    Parameters
+    ----------
+    study : ingest.study.Study
+    outcome : ingest.collector.Outcome
+
+    Returns
+    -------
+    str
+    """
+    are_simulated = all(llm.provider == "simulated" for llm in study.llms)
+    lines = [f"study {study.study}{' (SIMULATED respondents, no LLM is asked)' if are_simulated else ''}"]
+    said = ", ".join(f"{n:,} {status}" for status, n in sorted(outcome.statuses.items()) if status != "replied")
+    lines.append(
+        f"  {outcome.n_planned:,} trials planned, {outcome.n_before:,} collected before, {outcome.n_done:,} now"
+        f"{f' ({said})' if said else ''}, {outcome.n_left:,} left; "
+        f"{outcome.n_calls:,} calls, {cost_of(outcome)}; {outcome.seconds:.1f} s"
+    )
+    if outcome.torn:
+        lines.append(f"  the last line of the spool was cut off; it was put aside into {printable(outcome.torn)}")
+    if outcome.junk:
+        lines.append(
+            f"  lines of the spool that are no records were passed over: {_some(list(map(str, outcome.junk)))}"
+        )
+    for llm, why in sorted(outcome.stopped_llms.items()):
+        lines.append(f"  {printable(llm)} is asked no more in this run: {printable(why)}")
+    if outcome.no_anchors and not outcome.ended_by:
+        lines.append(
+            f"  no anchors, for want of baselines or because low and high come to the same: {_some(outcome.no_anchors)}"
+        )
+    if outcome.ended_by == "interrupted":
+        lines.append("  interrupted; everything that was answered is kept, and running it again goes on from there")
+    elif outcome.ended_by:
+        lines.append(f"  ended by {outcome.ended_by}; running it again goes on from there")
+    return "\n".join(lines)
+
+
+def cost_of(outcome):
+    """Say what the calls cost, as far as that is known."""
+    known = f"{outcome.cost_usd:.4f} USD"
+    return f"{known} and {outcome.n_unpriced:,} calls of unknown price" if outcome.n_unpriced else known
+
+
+@contextlib.contextmanager
+def shown_progress():
+    """Give the collector a function that shows how far it is: a live line for a person, else a line now and then."""
+    if not sys.stderr.isatty():
+        yield _now_and_then(30)
+        return
+    from rich.console import Console
+    from rich.live import Live
+    from rich.text import Text
+
+    with Live(console=Console(stderr=True), transient=True, auto_refresh=False) as live:
+        shown_at = [0.0]
+
+        def show(collector):
+            if time.monotonic() - shown_at[0] > 0.1:
+                shown_at[0] = time.monotonic()
+                live.update(Text(progress_line(collector)), refresh=True)
+
+        yield show
+
+
+def _now_and_then(seconds):
+    last = [time.monotonic()]
+
+    def show(collector):
+        if time.monotonic() - last[0] > seconds:
+            last[0] = time.monotonic()
+            print(progress_line(collector), file=sys.stderr, flush=True)
+
+    return show
+
+
+def progress_line(collector):
+    """Say in one line how far a collection is.
+
+    Parameters
+    ----------
+    collector : ingest.collector.Collector
+
+    Returns
+    -------
+    str
+    """
+    outcome, elapsed = collector.outcome, time.monotonic() - collector.started
+    rate = outcome.n_done / elapsed if elapsed else 0.0
+    n_left = max(outcome.n_planned - outcome.n_before - outcome.n_done, 0)
+    left = f", {_duration(n_left / rate)} left in this phase" if rate and n_left else ""
+    in_flight = sum(pace.in_flight for pace in collector.paces.values())
+    return (
+        f"{collector.phase}: {outcome.n_done + outcome.n_before:,} of {outcome.n_planned:,} trials, "
+        f"{rate:,.1f} a second, {in_flight} calls in flight, {cost_of(outcome)}{left}"
+    )
+
+
+def _duration(seconds):
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+
+
+def import_folder(folder, form):
+    """Import recorded trials, print the summary, and return its exit code."""
+    from importlib import import_module
+
+    from ingest.importer import import_archive
+
+    archive = import_module(f"ingest.archives.{form.replace('-', '_')}").ARCHIVE
+    with progress_bar(f"reading {printable(folder)}") as on_bytes:
+        summary = import_archive(folder, archive, on_bytes)
+    print(render(summary))
+    return summary.exit_code
 
 
 @contextlib.contextmanager

@@ -1,8 +1,8 @@
-"""The spool: an append-only file of JSON lines per study, where every paid answer is before anything else happens to it.
+"""The spool: an append-only file of JSON lines per study, where every paid answer is before anything else is done with it.
 
-Each line is an object whose first keys are `kind` and an id: `session`, `prompt`, `anchor`, `call` (one per request, also
-the failed ones) and `trial` (which closes a trial). A line goes to the operating system in one write before the next turn is sent,
-so that no end of this process loses it; it goes to the disk within a second.
+Each line is an object whose first keys are `kind` and an id: `session`, `prompt`, `anchor`, `call` (one per request,
+also the failed ones) and `trial` (which closes a trial). A line goes to the operating system in one write before the
+next turn is sent, so that no end of this process loses it; it goes to the disk within a second.
 """
 
 import contextlib

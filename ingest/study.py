@@ -1,4 +1,4 @@
-"""A study is data: one YAML file becomes cells, trials and their order. Nothing here asks anything or keeps anything."""
+"""A study is data: one YAML file becomes cells, trials and their order. Nothing here asks or keeps anything."""
 
 import hashlib
 import itertools
@@ -35,7 +35,7 @@ class Part(BaseModel):
 
 
 class Effect(Part):
-    """What a technique does to a simulated respondent: `pull` times the anchor's pull, `shift` as a share of the baseline."""
+    """What a technique does to a simulated respondent: `pull` times its pull, `shift` as a share of its baseline."""
 
     pull: float = 1
     shift: float = 0
@@ -44,7 +44,7 @@ class Effect(Part):
 class Truth(Part):
     """The stated truth of a simulated respondent.
 
-    An answer is baseline · (1 + shift) + pull · (anchor − baseline) + noise · baseline · N(0, 1), rounded.
+    An answer is baseline · (1 + shift) + pull · (anchor - baseline) + noise · baseline · N(0, 1), rounded.
     """
 
     baselines: dict[str, float]
@@ -212,7 +212,9 @@ class Study(Part):
                         f"vignette {vignette['vignette']}"
                     )
         for llm in self.llms:
-            absent = [v["vignette"] for v in self.vignettes if llm.simulated and v["vignette"] not in llm.simulated.baselines]
+            absent = [
+                v["vignette"] for v in self.vignettes if llm.simulated and v["vignette"] not in llm.simulated.baselines
+            ]
             if absent:
                 raise ValueError(f"llms: {llm.llm} has no baseline for vignette {absent[0]}")
         return self
@@ -388,7 +390,9 @@ def parse_study(text, path="the study"):
             message = "there is no such key" + _hint(str(location[-1]))
         if first["type"] == "value_error" and "validation error" in message:
             message = "; ".join(line.strip() for line in message.splitlines()[1:3])
-        shown = "" if isinstance(first["input"], dict | list) or first["type"] == "missing" else f", not {first['input']!r}"
+        shown = (
+            "" if isinstance(first["input"], dict | list) or first["type"] == "missing" else f", not {first['input']!r}"
+        )
         shown = "" if first["type"] in ("value_error", "extra_forbidden") else shown
         raise UserError(
             printable(f"{path}:{_line_of(tree, location)}: {key + ': ' if key else ''}{message}{shown}{more}")

@@ -1,4 +1,4 @@
-"""What an LLM is told, turn by turn: vignettes and techniques are data (the YAML files here), this is how they are read."""
+"""What an LLM is told, turn by turn: vignettes and techniques are data (the YAML files here), read here."""
 
 import functools
 import hashlib
@@ -218,7 +218,9 @@ def prompt_version(vignette, technique, answer_format, second_anchor=None):
     tuple of str
         The hash (32 hexadecimal digits), and the text that it is the hash of.
     """
-    of_vignette = {key: vignette[key] for key in ("case", "anchor", "second_anchor", "question", "words") if key in vignette}
+    of_vignette = {
+        key: vignette[key] for key in ("case", "anchor", "second_anchor", "question", "words") if key in vignette
+    }
     of_technique = {key: technique[key] for key in ("turns", "rounds") if key in technique}
     asked = ANSWER_FORMATS.get(answer_format, answer_format)
     said = [of_vignette, of_technique, asked, vignette["response_unit"], second_anchor]

@@ -1,4 +1,4 @@
-"""One module per way to ask an LLM. Each gives a function that takes a `Question` and returns a `Reply` or raises `NoReply`."""
+"""One module per way to ask an LLM: each takes a `Question`, and returns a `Reply` or raises `NoReply`."""
 
 from dataclasses import dataclass, field
 

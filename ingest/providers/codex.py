@@ -1,7 +1,7 @@
 """Ask through the Codex command line: `codex exec`, the prompt on stdin, in an empty folder of its own.
 
-The command is `BAIS_CODEX`, else the one that `npm install` puts into this checkout (package.json pins it), else the `codex` on
-the PATH. Nothing is ever installed by asking.
+The command is `BAIS_CODEX`, else the one that `npm install` puts into this checkout (package.json pins it), else the
+`codex` on the PATH. Nothing is ever installed by asking.
 """
 
 import asyncio

@@ -11,7 +11,12 @@ from ingest.warehouse import UserError
 
 OPENAI = "https://api.openai.com/v1"
 OPENROUTER = "https://openrouter.ai/api/v1"
-STOPS = {401: "the key was refused", 402: "the account has no credit", 403: "access was refused", 404: "there is no such model or address"}  # fmt: skip
+STOPS = {
+    401: "the key was refused",
+    402: "the account has no credit",
+    403: "access was refused",
+    404: "there is no such model or address",
+}
 THROTTLES = (408, 429, 502, 503, 504, 529)
 
 

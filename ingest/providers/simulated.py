@@ -6,7 +6,7 @@ import math
 import random
 
 from ingest.prompts import as_number
-from ingest.providers import NoReply, Reply
+from ingest.providers import Reply
 
 REFUSAL = "I'm sorry, but I cannot make this decision for you."
 FORMATS = {

@@ -7,8 +7,25 @@ aliases as (
     select alias, llm from {{ ref('llm_aliases') }}
 ),
 
+-- A collected study says itself what its vignettes are (its last word counts); for recorded ones a seed does.
+defined as (
+    select
+        study,
+        vignette,
+        arg_max(domain, loaded_at) as domain,
+        arg_max(response_unit, loaded_at) as response_unit,
+        arg_max(valid_min, loaded_at) as valid_min,
+        arg_max(valid_max, loaded_at) as valid_max
+    from {{ ref('stg_batches') }}
+    where domain is not null
+    group by all
+),
+
 vignettes as (
     select study, vignette, domain, response_unit, valid_min, valid_max from {{ ref('vignettes') }}
+    anti join defined using (study, vignette)
+    union all
+    select study, vignette, domain, response_unit, valid_min, valid_max from defined
 ),
 
 identified as (
@@ -37,8 +54,10 @@ explained as (
         case when status = 'answered' then response_recorded end as response,
         case
             when status = 'answered' then null
+            when status = 'unparsed' and reason_recorded is not null then reason_recorded
             when status = 'unparsed' and response_text is null then 'no_text'
             when status = 'unparsed' then 'no_number'
+            when status in ('failed', 'refused') then coalesce(reason_recorded, status)
             else status
         end as reason
     from identified

@@ -1,0 +1,17 @@
+-- One row per batch: what one load brought of one study and vignette, and what the study said of that vignette.
+with source as (
+    select * from {{ source('raw', 'batches') }}
+)
+
+select
+    batch_id,
+    study,
+    vignette,
+    source,
+    domain,
+    response_unit,
+    valid_min,
+    valid_max,
+    n_trials,
+    loaded_at
+from source

@@ -1,0 +1,17 @@
+-- One row per call, failed ones too.
+with source as (
+    select * from {{ source('raw', 'calls') }}
+)
+
+select
+    call_id,
+    trial_id,
+    study,
+    turn,
+    attempt,
+    error,
+    tokens_in,
+    tokens_out,
+    latency_s,
+    cost_usd
+from source
