@@ -1,0 +1,166 @@
+"""What a study will ask and cost, before anything is asked."""
+
+import collections
+import itertools
+import math
+
+from ingest.collector import mean_baselines, read_prices
+from ingest.prompts import Script, shipped
+from ingest.responses import cell_summaries, spooled
+from ingest.spool import COLLECTED, read_state, spool_folder
+from ingest.study import Plan
+
+CHARACTERS_PER_TOKEN = 4
+TOKENS_PER_REPLY = {"low": 60, "high": 800}
+SECONDS_PER_CALL = {"low": 2.0, "high": 20.0}
+ASSUMPTIONS = (
+    "{} characters a token; a reply of {low} to {high} tokens, hidden reasoning not counted beyond that; low: no cell is "
+    "topped up and no technique repeats; high: every cell is topped up and every technique repeats as often as it may; "
+    "no retries"
+).format(CHARACTERS_PER_TOKEN, **TOKENS_PER_REPLY)
+
+
+def plan_of(study):
+    """Count what a study asks.
+
+    Parameters
+    ----------
+    study : ingest.study.Study
+
+    Returns
+    -------
+    dict
+        Plain values. `trials`, `calls`, `tokens_in`, `tokens_out`, `cost_usd` and `hours` have a `low` and a `high`,
+        for all planned trials, those collected before included; `cost_usd` is null where a price is missing;
+        `techniques` and `llms` hold the same by technique and by LLM; `collected` says what is in the spool.
+    """
+    plan, prices = Plan(study), read_prices()
+    rule = study.stopping_rule
+    replicates = {"low": rule.minimum, "high": rule.maximum or rule.minimum}
+    n_temperatures = len(study.temperatures)
+    rows = []
+    for llm, (name, vignette) in itertools.product(study.llms, plan.vignettes.items()):
+        conditions = [("no_technique", 0)] if study.baselines else []
+        conditions += [(technique, 2) for technique in plan.techniques]
+        conditions += [(t["technique"], 0) for t in study.techniques if t.get("is_also_unanchored")]
+        for technique, n_directions in conditions:
+            sizes = {end: _size(plan, vignette, technique, n_directions > 0, end) for end in replicates}
+            row = {
+                "llm": llm.llm,
+                "vignette": name,
+                "technique": technique if n_directions else f"{technique}, no anchor",
+                "cells": max(n_directions, 1) * n_temperatures,
+            }
+            row["technique"] = "baseline" if row["technique"] == "no_technique, no anchor" else row["technique"]
+            for end, n in replicates.items():
+                n_trials = row["cells"] * n
+                row[f"trials_{end}"] = n_trials
+                for what, each in sizes[end].items():
+                    row[f"{what}_{end}"] = n_trials * each
+                row[f"cost_usd_{end}"] = _cost(llm, row[f"tokens_in_{end}"], row[f"tokens_out_{end}"], prices)
+            rows.append(row)
+    collected = _collected(plan)
+    planned = {
+        "study": study.study,
+        "description": study.description,
+        "source": study.source,
+        "are_simulated": all(llm.provider == "simulated" for llm in study.llms),
+        "grid": {
+            "llms": [llm.llm for llm in study.llms],
+            "vignettes": list(plan.vignettes),
+            "techniques": list(plan.techniques),
+            "anchors": study.anchors.model_dump(exclude_none=True),
+            "temperatures": study.temperatures,
+            "stopping_rule": rule.model_dump(exclude_none=True),
+            "order_seed": study.order_seed,
+            "answer_format": study.answer_format,
+            "second_anchor": study.second_anchor,
+        },
+        "cells": {
+            "baseline": sum(row["cells"] for row in rows if row["technique"] == "baseline"),
+            "anchored": sum(row["cells"] for row in rows if row["technique"] != "baseline"),
+        },
+        **_sums(rows),
+        "prices": {llm.llm: prices[llm.llm] for llm in study.llms if llm.llm in prices},
+        "without_price": [llm.llm for llm in study.llms if llm.provider != "simulated" and llm.llm not in prices],
+        "limits": study.limits.model_dump(exclude_none=True),
+        "assumptions": ASSUMPTIONS,
+        "techniques": _by(rows, "technique"),
+        "llms": _by(rows, "llm"),
+        "collected": collected,
+    }
+    seconds = dict.fromkeys(SECONDS_PER_CALL, collected["seconds_per_call"]) if collected["calls"] else SECONDS_PER_CALL
+    planned["seconds_per_call"] = dict(seconds)
+    planned["hours"] = {
+        end: planned["calls"][end] * seconds[end] / study.limits.concurrency / 3600 for end in ("low", "high")
+    }
+    return planned
+
+
+def _size(plan, vignette, technique, is_anchored, end):
+    """Return the calls and tokens of one trial, by going through it with replies of the assumed length."""
+    definition = plan.techniques.get(technique) or shipped("techniques")[technique]
+    script = Script(
+        vignette, definition, 10 if is_anchored else None, plan.study.second_anchor if is_anchored else None,
+        plan.study.answer_format,
+    )  # fmt: skip
+    tokens_per_reply = TOKENS_PER_REPLY[end]
+    verdict = script.rounds["stops_at"] if script.rounds and end == "low" else ""
+    reply = verdict + "x" * max(0, tokens_per_reply * CHARACTERS_PER_TOKEN - len(verdict))
+    replies, n_in = [], 0
+    while turn := script.next_turn(replies):
+        n_in += sum(math.ceil(len(message["content"]) / CHARACTERS_PER_TOKEN) for message in turn.messages)
+        replies.append(reply)
+    return {"calls": len(replies), "tokens_in": n_in, "tokens_out": len(replies) * tokens_per_reply}
+
+
+def _cost(llm, tokens_in, tokens_out, prices):
+    if llm.provider == "simulated":
+        return 0.0
+    if llm.llm not in prices:
+        return None
+    price_in, price_out = prices[llm.llm]
+    return (tokens_in * price_in + tokens_out * price_out) / 1e6
+
+
+def _sums(rows):
+    sums = {}
+    for what in ("trials", "calls", "tokens_in", "tokens_out", "cost_usd"):
+        ends = {end: [row[f"{what}_{end}"] for row in rows] for end in ("low", "high")}
+        sums[what] = {end: None if None in values else sum(values) for end, values in ends.items()}
+    return sums
+
+
+def _by(rows, key):
+    grouped = collections.defaultdict(list)
+    for row in rows:
+        grouped[row[key]].append(row)
+    return [{key: name, "cells": sum(row["cells"] for row in of), **_sums(of)} for name, of in grouped.items()]
+
+
+def _collected(plan):
+    """Say what the spool holds of the plan."""
+    path = spool_folder(plan.study.study) / COLLECTED
+    state = read_state(path)
+    found = {"trials": 0, "trials_of_other_plans": 0, "calls": state.n_calls, "cost_usd": 0.0, "seconds_per_call": None}
+    if not path.exists():
+        return found
+    n_replicates = range(plan.study.stopping_rule.maximum or plan.study.stopping_rule.minimum)
+    anchors = {(a["llm"], a["vignette"]): {"low": a["low"], "high": a["high"]} for a in state.anchors}
+    if not anchors:
+        summaries = cell_summaries(path, plan, plan.study.stopping_rule.minimum)
+        means = mean_baselines(summaries, plan.baseline_cells())
+        anchors = plan.anchors_from({pair: mean for pair, (mean, _) in means.items()})
+    ids = {
+        plan.trial_id(cell, n).encode()
+        for cell in [*plan.baseline_cells(), *plan.anchored_cells(anchors)]
+        for n in n_replicates
+    }
+    found["trials"] = len(ids & state.closed)
+    found["trials_of_other_plans"] = len(state.closed - ids)
+    fields = {"cost_usd": "double", "latency_s": "double", "error": "varchar"}
+    with spooled([path], fields, "call") as connection:
+        found["cost_usd"], found["seconds_per_call"] = connection.execute(
+            "select coalesce(sum(cost_usd), 0), avg(latency_s) from spooled"
+        ).fetchone()
+    return found
