@@ -31,8 +31,9 @@ IMPORT_FIRST = (
 )
 
 EXIT_CODES = """
-exit codes: 0 done, 1 dbt found a failure, 2 bad usage or nothing usable, 3 imported with lines quarantined,
-130 interrupted. The warehouse is data/bais.duckdb of the checkout, or what BAIS_WAREHOUSE names.
+exit codes: 0 done, 1 dbt found a failure (or --strict did), 2 bad usage or nothing usable, 3 imported with lines
+quarantined, 4 no LLM answered, 5 a report holds what its analysis does not, 130 interrupted, all kept. The
+warehouse is data/bais.duckdb of the checkout, or what BAIS_WAREHOUSE names.
 """
 
 
@@ -100,6 +101,7 @@ def _parser():
             made.add_argument("--format", default="table", **formats)
         return made
 
+    from bais_experiment import add_protocol_argument, add_run_arguments, analyze, render, run, show
     from ingest.run import add_collect_arguments, add_import_arguments
 
     planned = command("plan", plan, "say what a study will ask and cost, before anything is asked")
@@ -109,6 +111,21 @@ def _parser():
     collected.add_argument("study", metavar="STUDY", help="a study file, or the name of a shipped study")
     collected.add_argument("--no-load", action="store_true", help="leave the warehouse as it is")
     add_collect_arguments(collected)
+    add_run_arguments(command("run", run, "put an experiment to an LLM, analyse it and have its report written"))
+    shown = command("show", show, "print the definition of an experiment or a study")
+    shown.add_argument("study", metavar="STUDY", help="an experiment, a study file, or the name of a shipped study")
+    add_protocol_argument(shown)
+    rendered = command("render", render, "print what an LLM is told, word for word")
+    rendered.add_argument("study", metavar="STUDY", help="an experiment, a study file, or the name of a shipped study")
+    rendered.add_argument("--condition", metavar="ID", help="such as low-anchor-3mo, where the anchors are fixed")
+    rendered.add_argument("--vignette", metavar="NAME", help="one of the study's (default: its first)")
+    rendered.add_argument("--technique", metavar="NAME", help="one of the study's (default: its first)")
+    rendered.add_argument("--anchor", type=float, metavar="X", help="the number to plant (default: none)")
+    add_protocol_argument(rendered)
+    analyzed = command("analyze", analyze, "analyse the results of an experiment that are in a file")
+    analyzed.add_argument("results", type=Path, metavar="PATH", help="JSON lines, as `bais run` writes them")
+    analyzed.add_argument("--analysis", type=Path, metavar="PATH", help="where it goes (default: stdout)")
+    analyzed.add_argument("--seed", type=int, default=1, metavar="S", help="of the bootstrap (default: 1)")
     imported = command("import", import_, "land recorded trials in the warehouse")
     imported.add_argument(
         "archive", nargs="?", metavar="PATH", type=Path, help="a file of recorded trials, or a folder"

@@ -1,4 +1,4 @@
-"""Ask: put the planned trials to their LLMs, phase after phase; an answer is in the spool before the next turn is sent."""
+"""Ask: put planned trials to their LLMs, phase after phase; an answer is in the spool before the next turn is sent."""
 
 import asyncio
 import collections
@@ -24,6 +24,9 @@ from ingest.warehouse import ROOT, UserError
 GIVE_UP_AFTER = 10  # trials of one LLM that failed in a row, with no answer in between
 SLOWEST_BACKOFF_S = 60
 MOST_CODEX = 4  # each call is a program of its own
+MOST_CHARACTERS = 500_000  # of an answer; more than any LLM gives, and DuckDB reads lines of up to 16 MiB
+MOST_OF_A_WORD = 500  # of what else an endpoint says
+MOST_TOKENS = 20_000  # with log-probabilities
 
 
 @dataclass
@@ -89,18 +92,20 @@ class Pace:
         self.most, self.limit = most, float(most)
         self.in_flight, self.waiting = 0, collections.deque()
         self.rests_until = self.fell_at = 0.0
+        self.ended = asyncio.Event()
 
     async def enter(self):
-        """Wait for a place."""
-        while True:
-            while self.in_flight >= max(1, int(self.limit)):
+        """Wait for a place; after the end everyone gets one, and finds out that there is nothing to do."""
+        while not self.ended.is_set():
+            if self.in_flight >= int(self.limit):
                 place = asyncio.get_running_loop().create_future()
                 self.waiting.append(place)
                 await place
-            rest = self.rests_until - time.monotonic()
-            if rest <= 0:
+            elif (rest := self.rests_until - time.monotonic()) > 0:
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(self.ended.wait(), rest)
+            else:
                 break
-            await asyncio.sleep(rest)
         self.in_flight += 1
 
     def leave(self, started, throttled=False, rest_s=None):
@@ -122,12 +127,24 @@ class Pace:
             self.limit = min(self.most, self.limit + 1 / self.limit)
         if rest_s:
             self.rests_until = max(self.rests_until, time.monotonic() + rest_s)
-        free = int(self.limit) - self.in_flight
-        while self.waiting and free > 0:
+        self._wake(int(self.limit) - self.in_flight)
+
+    def open(self):
+        """Give as many places as there are."""
+        self.limit = float(self.most)
+        self._wake(self.most - self.in_flight)
+
+    def end(self):
+        """Let nobody wait any longer."""
+        self.ended.set()
+        self._wake(len(self.waiting))
+
+    def _wake(self, n):
+        while self.waiting and n > 0:
             place = self.waiting.popleft()
             if not place.done():
                 place.set_result(None)
-                free -= 1
+                n -= 1
 
 
 class Collector:
@@ -138,28 +155,30 @@ class Collector:
     plan : ingest.study.Plan
     max_cost_usd, max_calls : float, int, optional
         Of this run; the study's own limits if not given.
-    check : callable, optional
-        From the trial, the turn and the text to a code that says why the text will not do, or None. What will not do is
-        asked again, up to the study's attempts, and kept.
+    judge : object, optional
+        With `error(trial, turn, text)`, a code that says why a text will not do, or None (what will not do is asked
+        again, up to the study's attempts, and kept), and `response(trial, replies)`, the number in texts that do.
     on_progress : callable, optional
         Called with the collector after each trial.
     on_trial : callable, optional
         Called with the trial, its record and its calls when it is complete.
     """
 
-    def __init__(self, plan, *, max_cost_usd=None, max_calls=None, check=None, on_progress=None, on_trial=None):
+    def __init__(self, plan, *, max_cost_usd=None, max_calls=None, judge=None, on_progress=None, on_trial=None):
         self.plan, self.study = plan, plan.study
         limits = self.study.limits
         self.limits = limits
         self.max_cost_usd = limits.max_cost_usd if max_cost_usd is None else max_cost_usd
         self.max_calls = limits.max_calls if max_calls is None else max_calls
-        self.check, self.on_progress, self.on_trial = check, on_progress or (lambda collector: None), on_trial
+        self.judge, self.on_progress, self.on_trial = judge, on_progress or (lambda collector: None), on_trial
         self.llms = {llm.llm: llm for llm in self.study.llms}
         self.prices = read_prices()
         self.providers, self.paces = {}, {}
         self.outcome, self.session = Outcome(), uuid.uuid4().hex[:16]
         self.phase = ""
         self.failed_in_a_row = collections.Counter()
+        self.costs = collections.defaultdict(lambda: [0.0, 0])
+        self.secrets = []
         self.stopping = self.error = None
         self.scripts = {}
         self.started = time.monotonic()
@@ -183,9 +202,9 @@ class Collector:
             If an LLM cannot be asked as the study says, another process collects, or the spool cannot be written.
         """
         self._set_up()
-        secrets = {provider.secret for provider in self.providers.values()} - {None}
+        self.secrets = sorted({provider.secret for provider in self.providers.values()} - {None}, key=len, reverse=True)
         try:
-            with Spool(self.path, secrets) as self.spool:
+            with Spool(self.path, self.secrets) as self.spool:
                 self.state = self.spool.state
                 self.outcome.torn, self.outcome.junk = self.state.torn, self.state.junk
                 asyncio.run(self._run(ask_again))
@@ -198,7 +217,7 @@ class Collector:
     def _set_up(self):
         """Make the provider of each LLM, so that a missing key is said before anything is asked."""
         for llm in self.study.llms:
-            key, make = self._provider_of(llm)
+            key, make = provider_of(llm, self.plan)
             if key not in self.providers:
                 self.providers[key] = make()
                 n = self.limits.concurrency
@@ -210,20 +229,8 @@ class Collector:
                     f"a limit of cost needs prices, and {', '.join(unknown)} has none in seeds/prices.csv: add it "
                     "there, or limit the calls with --max-calls"
                 )
-
-    def _provider_of(self, llm):
-        if llm.provider == "simulated":
-            from ingest.providers.simulated import Simulated
-
-            return ("simulated",), lambda: Simulated(self.plan)
-        if llm.provider == "codex":
-            from ingest.providers.codex import Codex
-
-            return ("codex",), lambda: Codex(self.limits)
-        from ingest.providers.openai_compatible import OpenAICompatible, address_of
-
-        base_url, _, variable = address_of(llm, self.study.endpoint)
-        return (base_url, variable), lambda: OpenAICompatible(base_url, variable, self.study.endpoint, self.limits)
+            for pace in self.paces.values():
+                pace.limit = 1.0  # until the first answer says what one costs
 
     async def _run(self, ask_again):
         loop = asyncio.get_running_loop()
@@ -231,8 +238,8 @@ class Collector:
         with contextlib.suppress(NotImplementedError, ValueError, RuntimeError):  # only the main thread gets signals
             loop.add_signal_handler(signal.SIGINT, self._interrupt)
             loop.add_signal_handler(signal.SIGTERM, self._interrupt)
-        self._write_session()
         try:
+            self._write_session()
             await self._phases(ask_again)
         finally:
             for provider in self.providers.values():
@@ -249,6 +256,8 @@ class Collector:
         self.stopping = self.stopping or why
         self.outcome.ended_by = self.stopping
         self.stop_event.set()
+        for pace in self.paces.values():
+            pace.end()
 
     def _write_session(self):
         from importlib.metadata import version
@@ -343,7 +352,7 @@ class Collector:
         """Put trials to their endpoints, as many at a time as these take."""
         self.phase = phase
         self.tasks = []
-        keys = {llm.llm: self._provider_of(llm)[0] for llm in self.study.llms}
+        keys = {llm.llm: provider_of(llm, self.plan)[0] for llm in self.study.llms}
         queues = []
         for key in self.providers:
             queues.append(self._missing(trials(), {llm for llm in keys if keys[llm] == key}))
@@ -379,44 +388,41 @@ class Collector:
                 self.error = self.error or error
                 self._stop("the spool cannot be written")
                 return
+            except Exception:
+                self._stop("a defect of bais")
+                raise
             self.on_progress(self)
             await asyncio.sleep(0)  # a simulated respondent never waits, and Ctrl-C has to get through
 
     async def _ask_trial(self, trial, provider, pace):
         script = self._script(trial.cell)
         calls = self.state.open_calls.pop(trial.trial_id, [])
-        replies, n_attempts = [], 0
-        last = None
+        replies, last = [], None
         for call in calls:
-            if call["turn"] != len(replies):
-                continue
-            if call["error"] is None:
+            if call["error"] is None and call["turn"] == len(replies):
                 replies.append(call["text"] or "")
-                last, n_attempts = call, 0
-            else:
-                n_attempts += 1
-        while True:
-            if last and last["status"] and last["status"][0] == "refused":
-                break
+                last = call
+        while not (last and last["status"] and last["status"][0] == "refused"):
             turn = script.next_turn(replies)
             if turn is None:
                 break
-            last = await self._ask_turn(trial, turn, len(replies), n_attempts, provider, pace, calls)
+            last = await self._ask_turn(trial, turn, len(replies), provider, pace, calls)
             if last is None:
                 return
-            n_attempts = 0
             if last["error"] is not None:
                 break
             replies.append(last["text"] or "")
         self._close(trial, script, replies, last, calls)
 
-    async def _ask_turn(self, trial, turn, number, n_attempts, provider, pace, calls):
+    async def _ask_turn(self, trial, turn, number, provider, pace, calls):
         """Ask until there is an answer; return the last call, or None if the trial stays open."""
         llm = self.llms[trial.cell.llm]
         question = Question(llm, turn.messages, trial.cell.temperature, trial, number, turn.step, turn.round)
         prompt_hash = self._keep_prompt(turn.prompt, "message")
-        if calls and n_attempts >= self.limits.attempts:
-            return calls[-1]
+        before = [call for call in calls if call["turn"] == number]
+        n_calls, n_attempts = len(before), sum(call.get("does") not in ("adapt", "stop_llm") for call in before)
+        if before and (n_attempts >= self.limits.attempts or before[-1].get("does") == "fail"):
+            return before[-1]
         while True:
             if self.stopping or llm.llm in self.outcome.stopped_llms or self._is_used_up():
                 return None
@@ -425,7 +431,7 @@ class Collector:
                 pace.leave(0.0)
                 return None
             self.outcome.n_calls += 1
-            n_attempts += 1
+            n_calls += 1
             asked_at, began, reply, problem = _now(), time.monotonic(), None, None
             try:
                 async with asyncio.timeout(self.limits.timeout_s):
@@ -439,17 +445,18 @@ class Collector:
                 rest = problem.retry_after_s if problem and problem.is_throttle else None
                 rest = min(rest, self.limits.longest_wait_s) if rest else None
                 pace.leave(began, bool(problem and problem.is_throttle), rest)
-            call = self._record(trial, turn, number, n_attempts, prompt_hash, asked_at, latency, reply, problem)
+            call = self._record(trial, turn, number, n_calls, prompt_hash, asked_at, latency, reply, problem)
             self.spool.write(call)
             calls.append(call)
             if call["error"] is None:
                 self.failed_in_a_row[llm.llm] = 0
                 return call
             if problem is not None and problem.does == "stop_llm":
-                self.outcome.stopped_llms.setdefault(llm.llm, str(problem))
+                self.outcome.stopped_llms.setdefault(llm.llm, self._clean(str(problem)))
                 return None
             if problem is not None and problem.does == "adapt":
                 continue
+            n_attempts += 1
             if (problem is not None and problem.does == "fail") or n_attempts >= self.limits.attempts:
                 return call
             await self._back_off(n_attempts, problem)
@@ -464,15 +471,17 @@ class Collector:
             await asyncio.wait_for(self.stop_event.wait(), min(seconds, self.limits.longest_wait_s))
 
     def _is_used_up(self):
-        """Tell whether another call would exceed a limit, counting what is in flight at the mean cost so far."""
+        """Tell whether another call would exceed a limit.
+
+        What is in flight, and what is of unknown price, counts like the mean call of the dearest LLM.
+        """
         if self.max_calls is not None and self.outcome.n_calls >= self.max_calls:
             self._stop(f"the limit of {self.max_calls:,} calls")
             return True
         if self.max_cost_usd is not None:
-            n_priced = self.outcome.n_calls - self.outcome.n_unpriced
-            mean = self.outcome.cost_usd / n_priced if n_priced else 0.0
-            in_flight = sum(pace.in_flight for pace in self.paces.values())
-            if self.outcome.cost_usd + mean * in_flight >= self.max_cost_usd:
+            dearest = max((cost / n for cost, n in self.costs.values()), default=0.0)
+            n_unknown = self.outcome.n_unpriced + sum(pace.in_flight for pace in self.paces.values())
+            if self.outcome.cost_usd + dearest * n_unknown >= self.max_cost_usd:
                 self._stop(f"the limit of {self.max_cost_usd:g} USD")
                 return True
         return False
@@ -486,30 +495,53 @@ class Collector:
         }  # fmt: skip
         if reply is None:
             return record | {
-                "error": problem.reason, "error_detail": _clean(problem.detail), "status": None, "text": None,
-                "http_status": problem.http_status, "request_id": problem.request_id, "parameters": problem.parameters,
+                "error": problem.reason, "error_detail": self._clean(problem.detail), "does": problem.does,
+                "status": None, "text": None, "http_status": problem.http_status,
+                "request_id": self._clean(problem.request_id), "parameters": problem.parameters,
             }  # fmt: skip
         self.outcome.n_replies += 1
-        text = _clean(reply.text)
+        text = self._clean(reply.text, MOST_CHARACTERS)
         status, error = _status(reply), None
-        if self.check is not None and status is None:
-            error = self.check(trial, number, text)
+        if self.judge is not None and status is None:
+            error = self.judge.error(trial, number, text)
         cost, cost_source = self._cost(llm, reply)
         if cost is None:
             self.outcome.n_unpriced += 1
         else:
             self.outcome.cost_usd += cost
+            if cost_source != "simulated":
+                self._learn_cost(llm, cost)
         record |= {
             "error": error, "error_detail": None, "status": status, "text": text,
-            "http_status": reply.http_status, "request_id": _clean(reply.request_id), "parameters": reply.parameters,
-            "finish_reason": _clean(reply.finish_reason), "refusal": _clean(reply.refusal),
-            "returned_model": _clean(reply.returned_model), "upstream_provider": _clean(reply.upstream_provider),
-            "system_fingerprint": _clean(reply.system_fingerprint), "tokens_in": reply.tokens_in,
+            "http_status": reply.http_status, "request_id": self._clean(reply.request_id),
+            "parameters": reply.parameters, "finish_reason": self._clean(reply.finish_reason),
+            "refusal": self._clean(reply.refusal, MOST_CHARACTERS),
+            "returned_model": self._clean(reply.returned_model),
+            "upstream_provider": self._clean(reply.upstream_provider),
+            "system_fingerprint": self._clean(reply.system_fingerprint), "tokens_in": reply.tokens_in,
             "tokens_out": reply.tokens_out, "cost_usd": cost, "cost_source": cost_source,
         }  # fmt: skip
         if reply.logprobs is not None:
-            record["logprobs"] = reply.logprobs
+            record["logprobs"] = self._clean_tokens(reply.logprobs)
         return record
+
+    def _clean(self, text, most=MOST_OF_A_WORD):
+        """Replace keys, and what is no Unicode text or no text at all, and cut; everything else stays as it came."""
+        if text is None:
+            return None
+        for secret in self.secrets:
+            if secret in text:
+                text = text.replace(secret, "[key]")
+        if not text.isascii() or "\0" in text:
+            text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").replace("\0", "\ufffd")
+        return text[:most]
+
+    def _clean_tokens(self, logprobs):
+        if isinstance(logprobs, dict):
+            return {key: self._clean_tokens(value) for key, value in logprobs.items()}
+        if isinstance(logprobs, list):
+            return [self._clean_tokens(value) for value in logprobs[:MOST_TOKENS]]
+        return self._clean(logprobs) if isinstance(logprobs, str) else logprobs
 
     def _cost(self, llm, reply):
         """Return what a call cost and how that is known: as the endpoint reports it, else by the price list."""
@@ -521,6 +553,13 @@ class Collector:
         if price is None or reply.tokens_in is None or reply.tokens_out is None:
             return None, None
         return (reply.tokens_in * price[0] + reply.tokens_out * price[1]) / 1e6, "price_list"
+
+    def _learn_cost(self, llm, cost):
+        if self.max_cost_usd is not None and not self.costs:
+            for pace in self.paces.values():
+                pace.open()
+        self.costs[llm.llm][0] += cost
+        self.costs[llm.llm][1] += 1
 
     def _close(self, trial, script, replies, last, calls):
         """Write down that a trial is complete, and what it came to."""
@@ -544,6 +583,8 @@ class Collector:
             "n_calls": len(calls), "llm_returned": last.get("returned_model"),
             "asked_at": calls[0]["asked_at"], "finished_at": _now(),
         }  # fmt: skip
+        if self.judge is not None and status is None:
+            record["response"] = self.judge.response(trial, replies)
         self.spool.write(record)
         self.state.closed.add(trial.trial_id.encode())
         self.outcome.n_done += 1
@@ -568,9 +609,8 @@ class Collector:
         prompt_hash = prompt_hash or text_hash(text)
         if prompt_hash.encode() not in self.state.prompts:
             self.state.prompts.add(prompt_hash.encode())
-            self.spool.write(
-                {"kind": "prompt", "prompt_hash": prompt_hash, "prompt_kind": prompt_kind, "text": _clean(text)}
-            )
+            text = self._clean(text, 2 * MOST_CHARACTERS)
+            self.spool.write({"kind": "prompt", "prompt_hash": prompt_hash, "prompt_kind": prompt_kind, "text": text})
         return prompt_hash
 
     def _script(self, cell):
@@ -578,6 +618,34 @@ class Collector:
         if key not in self.scripts:
             self.scripts[key] = self.plan.script(cell)
         return self.scripts[key]
+
+
+def provider_of(llm, plan):
+    """Say through what an LLM is asked.
+
+    Parameters
+    ----------
+    llm : ingest.study.Llm
+    plan : ingest.study.Plan
+
+    Returns
+    -------
+    tuple
+        What LLMs that share an endpoint have in common, and a function that makes the provider.
+    """
+    study = plan.study
+    if llm.provider == "simulated":
+        from ingest.providers.simulated import Simulated
+
+        return ("simulated",), lambda: Simulated(plan)
+    if llm.provider == "codex":
+        from ingest.providers.codex import Codex
+
+        return ("codex",), lambda: Codex(study.limits)
+    from ingest.providers.openai_compatible import OpenAICompatible, address_of
+
+    base_url, _, variable = address_of(llm, study.endpoint)
+    return (base_url, variable), lambda: OpenAICompatible(base_url, variable, study.endpoint, study.limits)
 
 
 def collect(study, **options):
@@ -652,14 +720,9 @@ def _status(reply):
         return "refused", "refusal"
     if reply.finish_reason == "length":
         return "unparsed", "length"
+    if reply.text and len(reply.text) > MOST_CHARACTERS:
+        return "unparsed", "too_long"
     return None
-
-
-def _clean(text):
-    """Replace what is no Unicode text or no text at all; everything else stays as it came."""
-    if text is None or (isinstance(text, str) and text.isascii() and "\0" not in text):
-        return text
-    return str(text).encode("utf-16", "surrogatepass").decode("utf-16", "replace").replace("\0", "\ufffd")
 
 
 def _now():

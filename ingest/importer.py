@@ -259,12 +259,12 @@ class Summary:
 
 
 def import_archive(folder, archive, on_bytes=lambda n_done, n_total: None):
-    """Import a folder of recorded trials into `raw`.
+    """Import a folder (or a file) of recorded trials into `raw`.
 
     Parameters
     ----------
     folder : path-like
-        Looked through with all its subfolders.
+        A folder is looked through with all its subfolders.
     archive : ingest.archives.Archive
         The format.
     on_bytes : callable, optional
@@ -282,8 +282,8 @@ def import_archive(folder, archive, on_bytes=lambda n_done, n_total: None):
     """
     started = time.monotonic()
     folder = Path(folder).resolve()
-    if not folder.is_dir():
-        raise UserError(f"{folder} is not a folder: give the folder that holds the recorded trials")
+    if not folder.exists():
+        raise UserError(f"there is no {printable(folder)}: give a file of recorded trials, or a folder that holds some")
     run = _Import(folder, archive, on_bytes)
     try:
         land(trials=ahead(run.trials()), quarantined_lines=run.quarantined_lines(), batches=run.batches())
@@ -332,7 +332,10 @@ class _Import:
 
     def _look_around(self):
         """List the files of the format, in the order of their numbers, each with its size."""
-        sizes, skipped, unreadable = walk(self.folder)
+        if self.folder.is_file():
+            sizes, skipped, unreadable = {self.folder: self.folder.stat().st_size}, {}, {}
+        else:
+            sizes, skipped, unreadable = walk(self.folder)
         self.summary.n_files = len(sizes)
         ours = {path: size for path, size in sizes.items() if path.name.endswith(self.archive.suffix)}
         skipped |= {path: f"not a {self.archive.suffix} file" for path in sizes if path not in ours}
@@ -437,7 +440,7 @@ class _Import:
         return self.memory.sql(sql).fetchall()
 
     def _name(self, path):
-        return printable(path.relative_to(self.folder))
+        return printable(path.name if path == self.folder else path.relative_to(self.folder))
 
 
 def gather(items, size, enough):

@@ -1,4 +1,4 @@
-"""The spool: an append-only file of JSON lines per study, where every paid answer is before anything else is done with it.
+"""The spool: an append-only file of JSON lines per study; every paid answer is there before it is used for anything.
 
 Each line is an object whose first keys are `kind` and an id: `session`, `prompt`, `anchor`, `call` (one per request,
 also the failed ones) and `trial` (which closes a trial). A line goes to the operating system in one write before the
@@ -111,8 +111,11 @@ def read_state(path):
                 state.n_calls += 1
                 offsets.setdefault(line[CALL_ID], []).append(at)
             elif line.startswith(TRIAL_LINE):
-                state.closed.add(line[ID])
-                offsets.pop(line[ID], None)
+                if _parsed(line) is None:
+                    state.junk.append(number)
+                else:
+                    state.closed.add(line[ID])
+                    offsets.pop(line[ID], None)
             elif line.startswith(PROMPT_LINE):
                 state.prompts.add(line[PROMPT_ID])
             else:
@@ -174,11 +177,15 @@ class Spool:
                 f"another process is collecting into {printable(self.path)}: wait until it has finished, or stop it, "
                 "and try again; nothing was asked"
             ) from None
-        torn = self._set_torn_line_aside()
+        try:
+            torn = self._set_torn_line_aside()
+        except OSError as error:
+            os.close(self._file)
+            raise UserError(f"{printable(self.path)} cannot be written: {error.strerror}") from None
         self.state = read_state(self.path)
         self.state.torn = torn
         self._size = os.fstat(self._file).st_size
-        self._synced = self._size
+        self._synced, self._failure = self._size, None
         self._lock = threading.Lock()
         self._leaving = threading.Event()
         self._syncer = threading.Thread(target=self._sync_now_and_then, daemon=True)
@@ -205,19 +212,22 @@ class Spool:
             if secret in line:
                 line = line.replace(secret, "[key]")
         data = line.encode() + b"\n"
-        try:
-            with self._lock:
+        with self._lock:
+            try:
+                if self._failure:
+                    raise self._failure
                 n_written = os.write(self._file, data)
                 while n_written < len(data):
                     n_written += os.write(self._file, data[n_written:])
                 self._size += len(data)
-        except OSError as error:
-            with contextlib.suppress(OSError):
-                os.ftruncate(self._file, self._size)
-            raise UserError(
-                f"{printable(self.path)} cannot be written ({error.strerror}): what was answered before is kept; "
-                "make room and run the same command again"
-            ) from None
+            except OSError as error:
+                self._failure = error  # once a line is missing, none may follow
+                with contextlib.suppress(OSError):
+                    os.ftruncate(self._file, self._size)
+                raise UserError(
+                    f"{printable(self.path)} cannot be written ({error.strerror}): what was answered before is kept; "
+                    "make room and run the same command again"
+                ) from None
 
     def _set_torn_line_aside(self):
         """Move what follows the last newline, left by a machine that stopped, into a file of its own."""
@@ -231,7 +241,8 @@ class Spool:
                 start = start - len(chunk) + at + 1
                 break
             start -= len(chunk)
-        aside = self.path.with_name(f"{self.path.name}.torn-at-{start}")
+        names = (f"{self.path.name}.torn-at-{start}{n}" for n in ("", *(f"-{n}" for n in range(2, 10**9))))
+        aside = next(path for path in map(self.path.with_name, names) if not path.exists())
         aside.write_bytes(os.pread(self._file, size - start, start))
         os.ftruncate(self._file, start)
         return aside
@@ -240,6 +251,8 @@ class Spool:
         while not self._leaving.wait(SYNC_EVERY_S):
             size = self._size
             if size != self._synced:
-                with contextlib.suppress(OSError):
+                try:
                     os.fsync(self._file)
+                except OSError as error:
+                    self._failure = error
                 self._synced = size

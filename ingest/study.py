@@ -11,7 +11,15 @@ from typing import Annotated, Literal, NamedTuple
 from urllib.parse import urlsplit
 
 import yaml
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    model_validator,
+)
 
 from ingest.prompts import ANSWER_FORMATS, Script, placeholders, prompt_version, shipped
 from ingest.warehouse import UserError, printable
@@ -22,6 +30,7 @@ PHASES = ("baselines", "anchored", "top-ups", "asked again")
 
 Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]{0,99}$")]
 LlmId = Annotated[str, Field(pattern=r"^[^\s/]+/[^\s]+$", max_length=200)]
+Finite = Annotated[float, Field(allow_inf_nan=False)]
 NotNegative = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Share = Annotated[float, Field(ge=0, le=1)]
@@ -37,8 +46,8 @@ class Part(BaseModel):
 class Effect(Part):
     """What a technique does to a simulated respondent: `pull` times its pull, `shift` as a share of its baseline."""
 
-    pull: float = 1
-    shift: float = 0
+    pull: Finite = 1
+    shift: Finite = 0
 
 
 class Truth(Part):
@@ -47,9 +56,9 @@ class Truth(Part):
     An answer is baseline · (1 + shift) + pull · (anchor - baseline) + noise · baseline · N(0, 1), rounded.
     """
 
-    baselines: dict[str, float]
+    baselines: dict[str, Finite]
     level: Positive = 1
-    pull: float = 0
+    pull: Finite = 0
     noise: NotNegative = 0
     techniques: dict[str, Effect] = {}
     refusal_rate: Share = 0
@@ -59,16 +68,37 @@ class Truth(Part):
 
 
 def _web_address(value):
-    parts = urlsplit(value)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
+    try:
+        parts = urlsplit(value)
+        is_one = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
+    except ValueError:
+        is_one = False
+    if not is_one:
         raise ValueError("should be an address such as https://host/v1")
     if parts.username or parts.password or parts.query:
         raise ValueError("should hold no key, user or password: name the variable that holds the key in api_key_env")
     return value.rstrip("/")
 
 
+def _variable(value):
+    if not (value.isascii() and value.isidentifier()):
+        raise ValueError("should be the name of an environment variable, never the key itself")  # so it is not shown
+    return value
+
+
+def _without_keys(given):
+    for key, value in given.items():
+        if str(key).lower() in KEYS:
+            raise ValueError(f"{key} would be written down with each call: {NO_KEYS}")
+        if isinstance(value, dict):
+            _without_keys(value)
+    return given
+
+
+KEYS = ("api_key", "apikey", "api-key", "x-api-key", "key", "token", "authorization", "password", "secret")
+NO_KEYS = "a key never stands in a study; name the environment variable that holds it in api_key_env"
 Address = Annotated[str, AfterValidator(_web_address)]
-Variable = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
+Variable = Annotated[str, AfterValidator(_variable)]
 
 
 class Llm(Part):
@@ -82,8 +112,17 @@ class Llm(Part):
     accepts_temperature: bool = True
     max_tokens: Annotated[int, Field(ge=1)] | None = None
     top_logprobs: Annotated[int, Field(ge=1, le=20)] | None = None
-    extra: dict = {}
+    extra: Annotated[dict, AfterValidator(_without_keys)] = {}
     simulated: Truth | None = None
+
+    @model_validator(mode="after")
+    def _is_simulated_or_not(self):
+        is_simulated = self.provider == "simulated"
+        if is_simulated != (self.simulated is not None) or is_simulated != self.llm.startswith("sim/"):
+            raise ValueError(
+                "should be named sim/..., with its truth under `simulated`, if it is simulated, and else neither"
+            )
+        return self
 
 
 class Endpoint(Part):
@@ -103,8 +142,8 @@ class Multiples(Part):
 class Values(Part):
     """The same anchors for every LLM, in the vignette's unit."""
 
-    low: float
-    high: float
+    low: Finite
+    high: Finite
 
 
 class Anchors(Part):
@@ -151,75 +190,6 @@ class Limits(Part):
     max_calls: Annotated[int, Field(ge=1)] | None = None
 
 
-class Study(Part):
-    """One experiment plan, as its YAML file says it, with vignettes and techniques in full."""
-
-    study: Name
-    description: str = ""
-    source: str = ""
-    llms: list[Llm] = Field(min_length=1)
-    endpoint: Endpoint = Endpoint()
-    vignettes: list[dict] = Field(min_length=1)
-    techniques: list[dict] = Field(min_length=1)
-    anchors: Anchors
-    baselines: bool = True
-    second_anchor: float | None = None
-    temperatures: list[Temperature | None] = Field([None], min_length=1)
-    stopping_rule: StoppingRule = StoppingRule()
-    order_seed: int = 1
-    answer_format: str = "text"
-    limits: Limits = Limits()
-
-    @field_validator("llms", mode="before")
-    @classmethod
-    def _name_llms(cls, given):
-        if not isinstance(given, list):
-            return given
-        return [_full_llm({"llm": entry} if isinstance(entry, str) else entry) for entry in given]
-
-    @field_validator("vignettes", mode="before")
-    @classmethod
-    def _name_vignettes(cls, given):
-        return _in_full(given, "vignette", Vignette)
-
-    @field_validator("techniques", mode="before")
-    @classmethod
-    def _name_techniques(cls, given):
-        return _in_full(given, "technique", Technique)
-
-    @model_validator(mode="after")
-    def _fits_together(self):
-        for key, names in (
-            ("llms", [llm.llm for llm in self.llms]),
-            ("vignettes", [vignette["vignette"] for vignette in self.vignettes]),
-            ("techniques", [technique["technique"] for technique in self.techniques]),
-            ("temperatures", self.temperatures),
-        ):
-            if twice := [name for name in names if names.count(name) > 1]:
-                raise ValueError(f"{key}: {twice[0]} stands there twice")
-        if self.anchors.proportional and not self.baselines:
-            raise ValueError("baselines: anchors that are proportional to baselines need them")
-        for vignette in self.vignettes:
-            known = {"answer_format", "opening", "text", *vignette.get("words", {})}
-            if self.second_anchor is not None and not vignette.get("second_anchor"):
-                raise ValueError(f"second_anchor: vignette {vignette['vignette']} has no words for it")
-            for technique in self.techniques:
-                said = [*technique["turns"], *(t for t in technique.get("rounds", {}).values() if isinstance(t, str))]
-                missing = sorted(set().union(*map(placeholders, said)) - known)
-                if missing:
-                    raise ValueError(
-                        f"techniques: {technique['technique']} says {{{missing[0]}}}, which is not among the words of "
-                        f"vignette {vignette['vignette']}"
-                    )
-        for llm in self.llms:
-            absent = [
-                v["vignette"] for v in self.vignettes if llm.simulated and v["vignette"] not in llm.simulated.baselines
-            ]
-            if absent:
-                raise ValueError(f"llms: {llm.llm} has no baseline for vignette {absent[0]}")
-        return self
-
-
 class Vignette(Part):
     """One scenario text with its unit and valid range."""
 
@@ -227,8 +197,8 @@ class Vignette(Part):
     version: int = 1
     domain: Name
     response_unit: Annotated[str, Field(min_length=1)]
-    valid_min: float | None = None
-    valid_max: float | None = None
+    valid_min: Finite | None = None
+    valid_max: Finite | None = None
     source: str = ""
     case: Annotated[str, Field(min_length=1)]
     anchor: Annotated[str, Field(pattern=r"\{anchor\}")]
@@ -236,6 +206,17 @@ class Vignette(Part):
     question: str = ""
     words: dict[str, str] = {}
     anchors: Anchors | None = None
+
+    @model_validator(mode="after")
+    def _can_be_filled(self):
+        for part, numbers in (
+            ("case", ()), ("question", ()), ("anchor", ("anchor",)), ("second_anchor", ("anchor", "second_anchor")),
+        ):  # fmt: skip
+            if missing := sorted(placeholders(getattr(self, part) or "") - {*self.words, *numbers}):
+                raise ValueError(f"{part} says {{{missing[0]}}}, which is not among the words")
+        if None not in (self.valid_min, self.valid_max) and self.valid_min > self.valid_max:
+            raise ValueError("should have valid_min at or below valid_max")
+        return self
 
 
 class Rounds(Part):
@@ -262,43 +243,103 @@ class Technique(Part):
 
     @model_validator(mode="after")
     def _opens(self):
-        if "opening" not in placeholders(self.turns[0]):
-            raise ValueError("turns: the first one should hold {opening}, the vignette")
+        if not placeholders(self.turns[0]) & {"opening", "case_text"}:
+            raise ValueError("turns: the first one should hold {opening}, the vignette, or {case_text}")
         if self.rounds and len(self.turns) > 1:
             raise ValueError("turns: a technique with rounds has one turn before them")
         return self
 
 
-def _in_full(given, key, kind):
+def _in_full(entry, key, kind):
     """Take a name for the shipped entry of that name, and a mapping as an entry or as changes of the shipped one."""
-    if not isinstance(given, list):
-        return given
-    known, full = shipped(f"{key}s"), []
-    for entry in given:
-        entry = {key: entry} if isinstance(entry, str) else entry
-        if not isinstance(entry, dict) or key not in entry:
-            raise ValueError(f"each should be a name, or a mapping with the key {key}")
-        name = entry[key]
-        if name not in known and len(entry) == 1:
-            raise ValueError(f"{name} is not a shipped {key} ({', '.join(known)}): write it out in full, with its text")
-        merged = kind.model_validate({**known.get(name, {}), **entry})
-        full.append(merged.model_dump(exclude_none=True))
-    return full
+    known = shipped(f"{key}s")
+    entry = {key: entry} if isinstance(entry, str) else entry
+    if not isinstance(entry, dict) or not isinstance(entry.get(key), str):
+        raise ValueError(f"should be a name, or a mapping with a name under the key {key}")
+    name = entry[key]
+    if name not in known and len(entry) == 1:
+        raise ValueError(f"{name} is not a shipped {key} ({', '.join(known)}): write it out in full, with its text")
+    return kind.model_validate({**known.get(name, {}), **entry}).model_dump(exclude_none=True)
+
+
+def _full_vignette(entry):
+    return _in_full(entry, "vignette", Vignette)
+
+
+def _full_technique(entry):
+    return _in_full(entry, "technique", Technique)
 
 
 def _full_llm(entry):
-    if isinstance(entry, dict) and str(entry.get("llm", "")).startswith("sim/") and not entry.get("simulated"):
+    entry = {"llm": entry} if isinstance(entry, str) else entry
+    if not isinstance(entry, dict):
+        raise ValueError("should be an id such as vendor/name, or a mapping with one under the key llm")
+    if entry.get("simulated"):
+        return {"provider": "simulated", **entry}
+    if str(entry.get("llm", "")).startswith("sim/"):
         named = simulated_respondents()
         if entry["llm"] not in named:
             raise ValueError(
                 f"{entry['llm']} is not a simulated respondent ({', '.join(named)}): state its truth under `simulated`"
             )
         return {"provider": "simulated", **entry, "simulated": named[entry["llm"]]}
-    if isinstance(entry, dict) and entry.get("simulated"):
-        return {"provider": "simulated", **entry}
-    if isinstance(entry, dict) and entry.get("provider") == "simulated":
-        raise ValueError(f"{entry.get('llm')} is simulated and needs its truth under `simulated`")
     return entry
+
+
+class Study(Part):
+    """One experiment plan, as its YAML file says it, with vignettes and techniques in full."""
+
+    study: Name
+    description: str = ""
+    source: str = ""
+    llms: list[Annotated[Llm, BeforeValidator(_full_llm)]] = Field(min_length=1)
+    endpoint: Endpoint = Endpoint()
+    vignettes: list[Annotated[dict, BeforeValidator(_full_vignette)]] = Field(min_length=1)
+    techniques: list[Annotated[dict, BeforeValidator(_full_technique)]] = Field(min_length=1)
+    anchors: Anchors
+    baselines: bool = True
+    second_anchor: Finite | None = None
+    temperatures: list[Temperature | None] = Field([None], min_length=1)
+    stopping_rule: StoppingRule = StoppingRule()
+    order_seed: int = 1
+    answer_format: str = "text"
+    limits: Limits = Limits()
+
+    @model_validator(mode="after")
+    def _fits_together(self):
+        for key, names in (
+            ("llms", [llm.llm for llm in self.llms]),
+            ("vignettes", [vignette["vignette"] for vignette in self.vignettes]),
+            ("techniques", [technique["technique"] for technique in self.techniques]),
+            ("temperatures", self.temperatures),
+        ):
+            if twice := [name for name in names if names.count(name) > 1]:
+                raise ValueError(f"{key}: {twice[0]} stands there twice")
+        if self.anchors.proportional and not self.baselines:
+            raise ValueError("baselines: anchors that are proportional to baselines need them")
+        if unknown := sorted(placeholders(describe_answer_format(self)) - {"response_unit"}):
+            raise ValueError(f"answer_format: it says {{{unknown[0]}}}, and only {{response_unit}} is filled in")
+        for vignette in self.vignettes:
+            parts = {"case_text", "anchor_text", "second_anchor_text", "question_text"}
+            known = {"answer_format", "opening", *parts, *vignette.get("words", {})}
+            if self.second_anchor is not None and not vignette.get("second_anchor"):
+                raise ValueError(f"second_anchor: vignette {vignette['vignette']} has no words for it")
+            for technique in self.techniques:
+                rounds = [text for text in technique.get("rounds", {}).values() if isinstance(text, str)]
+                of_rounds = set().union(*map(placeholders, rounds)) - {"text"}
+                missing = sorted(set().union(of_rounds, *map(placeholders, technique["turns"])) - known)
+                if missing:
+                    raise ValueError(
+                        f"techniques: {technique['technique']} says {{{missing[0]}}}, which is not among the words of "
+                        f"vignette {vignette['vignette']}"
+                    )
+        for llm in self.llms:
+            absent = [
+                v["vignette"] for v in self.vignettes if llm.simulated and v["vignette"] not in llm.simulated.baselines
+            ]
+            if absent:
+                raise ValueError(f"llms: {llm.llm} has no baseline for vignette {absent[0]}")
+        return self
 
 
 def simulated_respondents():
@@ -339,7 +380,7 @@ def load_study(name):
         That names the file, the line, the key and what is wrong with it.
     """
     path = Path(name)
-    if not path.exists() and (FOLDER / f"{name}.yaml").exists():
+    if str(name) in shipped_studies() and not path.is_file():
         path = FOLDER / f"{name}.yaml"
     try:
         return parse_study(path.read_text(encoding="utf-8"), printable(path))
@@ -372,24 +413,27 @@ def parse_study(text, path="the study"):
         tree = yaml.compose(text, Loader=yaml.SafeLoader)
         _refuse_duplicates(tree, path)
         content = yaml.safe_load(text)
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, ValueError) as error:  # a date that does not exist is a ValueError
         mark = getattr(error, "problem_mark", None)
         where = f":{mark.line + 1}" if mark else ""
-        raise UserError(f"{path}{where}: not YAML: {getattr(error, 'problem', None) or error}") from None
+        problem = getattr(error, "problem", None) or str(error).partition("\n")[0]
+        raise UserError(printable(f"{path}{where}: not YAML: {problem}")) from None
+    except RecursionError:
+        raise UserError(f"{path}: not YAML that can be read: it is nested too deeply") from None
     if not isinstance(content, dict):
         raise UserError(f"{path}: a study is a mapping with the keys study, llms, vignettes, techniques and anchors")
     try:
         return Study.model_validate(content)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
-        location = first["loc"]
-        key = ".".join(str(part) for part in location if not _is_kind(part))
+        location = tuple(part for part in first["loc"] if part != "[key]")
+        key = ".".join(map(str, location))
         more = f" (and {error.error_count() - 1} more)" if error.error_count() > 1 else ""
         message = first["msg"].removeprefix("Value error, ")
+        if not location:  # what does not fit together begins with its key
+            location = (message.partition(":")[0],)
         if first["type"] == "extra_forbidden":
             message = "there is no such key" + _hint(str(location[-1]))
-        if first["type"] == "value_error" and "validation error" in message:
-            message = "; ".join(line.strip() for line in message.splitlines()[1:3])
         shown = (
             "" if isinstance(first["input"], dict | list) or first["type"] == "missing" else f", not {first['input']!r}"
         )
@@ -399,27 +443,27 @@ def parse_study(text, path="the study"):
         ) from None
 
 
-def _is_kind(part):
-    return isinstance(part, str) and (part[:1].isupper() or "[" in part or part in ("float", "int", "none"))
-
-
 def _hint(key):
-    if key in ("api_key", "key", "token"):
-        return ": a key never stands in a study; name the environment variable that holds it in api_key_env"
-    return ""
+    return f": {NO_KEYS}" if key.lower() in KEYS else ""
 
 
-def _refuse_duplicates(node, path):
+def _refuse_duplicates(node, path, known=None):
+    known = set() if known is None else known
+    if id(node) in known:  # an alias may even stand within what it names
+        return
+    known.add(id(node))
     if isinstance(node, yaml.MappingNode):
         seen = set()
         for key, value in node.value:
+            if not isinstance(key, yaml.ScalarNode):
+                raise UserError(f"{path}:{key.start_mark.line + 1}: a key should be a word")
             if key.value in seen:
                 raise UserError(f"{path}:{key.start_mark.line + 1}: the key {printable(key.value)} stands there twice")
             seen.add(key.value)
-            _refuse_duplicates(value, path)
+            _refuse_duplicates(value, path, known)
     elif isinstance(node, yaml.SequenceNode):
         for item in node.value:
-            _refuse_duplicates(item, path)
+            _refuse_duplicates(item, path, known)
 
 
 def _line_of(node, location):

@@ -9,9 +9,11 @@ from pathlib import Path
 
 FOLDER = Path(__file__).resolve().parent
 PLACEHOLDER = re.compile(r"\{(\w+)\}")
+MARKUP = re.compile(r"[*_`#]+")
 ANSWER_FORMATS = {
     "text": "End your reply with one line of the form `Answer: <number>`, the number in {response_unit}.",
     "json": 'Reply with JSON only, in the form {"answer": <number>}, the number in {response_unit}.',
+    "story-001": "",  # its turns say themselves what JSON they want
     "none": "",
 }
 
@@ -86,6 +88,11 @@ def placeholders(template):
     return set(PLACEHOLDER.findall(template))
 
 
+def _plain(text):
+    """Drop what emphasis and line breaks do to a verdict: `**Verdict:** NO BIAS` is one, too."""
+    return " ".join(MARKUP.sub(" ", text).casefold().split())
+
+
 def as_number(value):
     """Write an anchor as people do: 15, not 15.0.
 
@@ -118,18 +125,14 @@ class Script:
         self.turns = technique["turns"]
         self.rounds = technique.get("rounds")
         asked = fill(ANSWER_FORMATS.get(answer_format, answer_format), vignette)
-        numbers = {"anchor": anchor, "second_anchor": second_anchor}
-        numbers = {name: as_number(value) for name, value in numbers.items() if value is not None}
-        words = {**vignette.get("words", {}), **numbers, "answer_format": asked}
+        numbers = {"anchor": anchor, "second_anchor": None if anchor is None else second_anchor}
+        filled = {name: as_number(value) for name, value in numbers.items() if value is not None}
+        words = {**vignette.get("words", {}), **filled, "answer_format": asked}
         for part in ("case", "anchor", "second_anchor", "question"):
-            words[f"{part}_text"] = fill(vignette.get(part, ""), words)
-        parts = [words["case_text"]]
-        if anchor is not None:
-            parts.append(words["anchor_text"])
-            if second_anchor is not None:
-                parts.append(words["second_anchor_text"])
-        parts += [words["question_text"], asked]
-        self.words = {**words, "opening": "\n\n".join(part for part in parts if part)}
+            is_said = part not in numbers or part in filled
+            words[f"{part}_text"] = fill(vignette.get(part, ""), words) if is_said else ""
+        said = [words[f"{part}_text"] for part in ("case", "anchor", "second_anchor", "question")]
+        self.words = {**words, "opening": "\n\n".join(part for part in [*said, asked] if part)}
 
     def next_turn(self, replies):
         """Say what to send after the replies so far, or that the trial is complete.
@@ -157,7 +160,7 @@ class Script:
         for n in range(1, self.rounds["most"] + 1):
             if at == len(replies):
                 return self._turn("determine", n, [self.rounds["determine"]], [], text)
-            if self.rounds["stops_at"].casefold() in replies[at].casefold():
+            if _plain(self.rounds["stops_at"]) in _plain(replies[at]):
                 at += 1
                 break
             steps = [self.rounds[step] for step in ("determine", "analyse", "debias")]

@@ -6,6 +6,7 @@ The command is `BAIS_CODEX`, else the one that `npm install` puts into this chec
 
 import asyncio
 import contextlib
+import json
 import os
 import shutil
 import signal
@@ -97,16 +98,24 @@ class Codex:
             work, answer = Path(folder) / "work", Path(folder) / "answer.txt"
             work.mkdir()
             command = [
-                self.command, "exec", "--skip-git-repo-check", "--sandbox", "read-only", "--color", "never",
+                self.command, "exec", "--skip-git-repo-check", "--sandbox", "read-only", "--json",
                 "--output-last-message", str(answer), *(["--model", model] if model else []), "-",
             ]  # fmt: skip
-            code, said = await self._run(command, _as_one_prompt(question.messages), work, recorded)
+            code, events, said = await self._run(command, _as_one_prompt(question.messages), work, recorded)
             text = answer.read_bytes()[:MOST_BYTES].decode("utf-8", "replace") if answer.exists() else None
         if code != 0:
             raise NoReply("codex_exit", f"exit {code}: {_last_line(said)}", parameters=recorded)
         if not (text or "").strip():
             raise NoReply("empty_answer", "codex wrote no last message", parameters=recorded)
-        return Reply(text=text, finish_reason="stop", parameters=recorded)
+        thread, usage = _read_events(events)
+        return Reply(
+            text=text,
+            finish_reason="stop",
+            request_id=thread,
+            parameters=recorded,
+            tokens_in=usage.get("input_tokens"),
+            tokens_out=usage.get("output_tokens"),
+        )
 
     async def close(self):
         """Stop what still runs."""
@@ -116,20 +125,21 @@ class Codex:
     async def _run(self, command, prompt, work, recorded):
         try:
             process = await asyncio.create_subprocess_exec(
-                *command, cwd=work, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.DEVNULL,
+                *command, cwd=work, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,
                 stderr=asyncio.subprocess.PIPE, start_new_session=True,
             )  # fmt: skip
         except OSError as error:
             raise NoReply("codex_start", str(error.strerror), "stop_llm", parameters=recorded) from None
         self.running.add(process)
         try:
-            _, said = await asyncio.wait_for(process.communicate(prompt.encode()), self.timeout_s)
+            events, said = await asyncio.wait_for(process.communicate(prompt.encode()), self.timeout_s)
         except TimeoutError:
             raise NoReply("timeout", "codex gave no answer in time", is_throttle=True, parameters=recorded) from None
         finally:
             _kill(process)
+            await process.wait()
             self.running.discard(process)
-        return process.returncode, said.decode("utf-8", "replace")
+        return process.returncode, events, said.decode("utf-8", "replace")
 
     async def _read_version(self):
         with contextlib.suppress(OSError, TimeoutError):
@@ -140,6 +150,17 @@ class Codex:
             said, _ = await asyncio.wait_for(process.communicate(), 20)
             return said.decode("utf-8", "replace").strip()[:100]
         return ""
+
+
+def _read_events(events):
+    """Return the thread's id and the tokens that codex reports, as far as it does."""
+    thread, usage = None, {}
+    for line in events[-MOST_BYTES:].splitlines():
+        with contextlib.suppress(ValueError, AttributeError):
+            event = json.loads(line)
+            thread = event.get("thread_id") or thread
+            usage = event.get("usage") or usage
+    return thread, {name: n for name, n in usage.items() if isinstance(n, int)}
 
 
 def _kill(process):

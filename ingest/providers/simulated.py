@@ -2,6 +2,7 @@
 
 import asyncio
 import hashlib
+import json
 import math
 import random
 
@@ -73,6 +74,8 @@ class Simulated:
         if step == "debias":
             first = next(m["content"] for m in question.messages if m["role"] == "user")
             return first.partition("<prompt>")[2].partition("</prompt>")[0].strip()
+        if self.plan.study.answer_format == "story-001":
+            return self._story_answer(question, truth)
         n_turns = len(self.plan.techniques[cell.technique]["turns"]) if cell.technique in self.plan.techniques else 1
         if step == "analyse" or (step == "turn" and 0 < question.turn < n_turns - 1):
             return ELABORATION
@@ -80,7 +83,28 @@ class Simulated:
         technique = "no_technique" if is_first else cell.technique
         return self._answer(truth, cell, technique, self._chance(question, f"{question.turn}"))
 
+    def _story_answer(self, question, truth):
+        """Answer as story 001 wants it: one object, or a part of it in each of three turns."""
+        cell, mine = question.trial.cell, truth.baselines[question.trial.cell.vignette] * truth.level
+
+        def evaluate(demand):
+            return "just right" if demand == mine else "too low" if demand < mine else "too high"
+
+        number = self._number(truth, cell, "no_technique", self._chance(question, "sentence"))
+        answer = {
+            "prosecutorRecommendationMonths": int(cell.anchor_value),
+            "prosecutorEvaluation": evaluate(cell.anchor_value),
+            "defenseAttorneyEvaluation": evaluate(self.plan.study.second_anchor),
+            "sentenceMonths": int(number),
+        }
+        asked = question.messages[-1]["content"]
+        return json.dumps({key: value for key, value in answer.items() if f'"{key}"' in asked})
+
     def _answer(self, truth, cell, technique, chance):
+        number = self._number(truth, cell, technique, chance)
+        return FORMATS[chance.choice(truth.formats)].format(n=as_number(number))
+
+    def _number(self, truth, cell, technique, chance):
         baseline = truth.baselines[cell.vignette] * truth.level
         effect = truth.techniques.get(technique)
         pull, shift = (truth.pull * effect.pull, effect.shift) if effect else (truth.pull, 0.0)
@@ -91,8 +115,7 @@ class Simulated:
         value = math.floor((centre + truth.noise * baseline * chance.gauss(0, 1)) * scale + 0.5) / scale
         vignette = self.plan.vignettes[cell.vignette]
         value = max(value, vignette.get("valid_min", -math.inf))
-        value = min(value, vignette.get("valid_max", math.inf))
-        return FORMATS[chance.choice(truth.formats)].format(n=as_number(value))
+        return min(value, vignette.get("valid_max", math.inf))
 
     def _chance(self, question, what):
         """Seed by what is asked, never by when: the order and the number of calls at a time change nothing."""

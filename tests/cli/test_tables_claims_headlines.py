@@ -53,7 +53,7 @@ TRIALS = [
     ("t6", "s", "d", "vendor/it's", "no_technique", "none", 0.0, "answered", 2.0, 2.0, "recorded"),
     ("t7", "s", "d", "vendor/a", "no_technique", "none", 0.0, "answered", 2.0, 2.0, "recorded"),
     ("t8", "s", "other", "vendor/a", "sacd", "low", 0.0, "answered", 1.0, 2.0, "recorded"),
-    ("t9", "made-up", "d", "vendor/a", "sacd", "low", 0.0, "answered", 1.0, 2.0, "synthetic"),
+    ("t9", "made-up", "d", "vendor/a", "sacd", "low", 0.0, "answered", 1.0, 2.0, "simulated"),
 ]
 
 TABLES = """
@@ -414,11 +414,11 @@ def test_headlines_names_all_winners_of_a_tie(change, capsys):
     assert " are closest to the baseline; Devil's Advocate " in said
 
 
-def test_headlines_calls_synthetic_studies_synthetic_and_real_ones_not(warehouse, capsys):
+def test_headlines_calls_simulated_studies_simulated_and_real_ones_not(warehouse, capsys):
     out = ask(capsys, "headlines")
     titles = [line for line in out.splitlines() if line.startswith("Study ")]
     assert titles == [
-        "Study made-up, 1 trials (SYNTHETIC: made by a formula, no LLM was asked)",
+        "Study made-up, 1 trials (SIMULATED respondents, no LLM was asked)",
         "Study s, 8 trials (recorded)",
     ]
     assert "Claims: 4 of 6 published numbers reproduce" in out
@@ -490,10 +490,14 @@ def test_build_waits_for_dbt_to_stop_when_interrupted(warehouse, dbt, capsys):
 
 def test_import_does_what_the_script_does(tmp_path, monkeypatch):
     imported = []
-    monkeypatch.setattr("ingest.run.import_folder", lambda folder: imported.append(folder) or 3)
+    monkeypatch.setattr("ingest.run.import_folder", lambda *asked: imported.append(asked) or 3)
     assert bais.main(["import", str(tmp_path)]) == 3
-    assert imported == [tmp_path]
+    assert imported == [(tmp_path, "voder-bais")]
 
 
 def test_import_of_a_folder_that_is_not_there_is_one_sentence(warehouse, tmp_path, capsys):
-    assert "is not a folder" in refused(capsys, "import", str(tmp_path / "nowhere"))
+    assert "there is no" in refused(capsys, "import", str(tmp_path / "nowhere"))
+
+
+def test_import_of_nothing_is_one_sentence_that_says_what_to_name(warehouse, capsys):
+    assert "there is nothing to import: name a file or a folder" in refused(capsys, "import")

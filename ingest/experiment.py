@@ -1,0 +1,456 @@
+"""Experiments that are run as one piece: story 001, its strict answers, and the lines that hold its results."""
+
+import json
+import re
+import uuid
+
+from ingest.collector import Collector
+from ingest.study import Plan, load_study
+from ingest.warehouse import UserError, printable
+
+PROTOCOLS = {
+    "single_turn": "anchoring-prosecutor-sentencing",
+    "three_turn": "anchoring-prosecutor-sentencing-three-turn",
+}
+EXPERIMENTS = ("anchoring-prosecutor-sentencing",)
+EVALUATIONS = ("too low", "too high", "just right")
+KINDS = {
+    "prosecutorRecommendationMonths": "months",
+    "prosecutorEvaluation": "evaluation",
+    "defenseAttorneyEvaluation": "evaluation",
+    "sentenceMonths": "months",
+}
+KEYS = tuple(KINDS)
+FENCE = re.compile(r"```[a-zA-Z]*\s*\n(.*?)```", re.DOTALL)
+MEANINGS = {
+    "no_text": "the reply is empty",
+    "not_json_only": "the reply holds more than a JSON object, such as prose or a code fence",
+    "invalid_json": "the reply is no valid JSON",
+    "not_an_object": "the reply is JSON but no object",
+    "duplicate_key": "a key stands there twice",
+    "missing_key": "a key is missing",
+    "unknown_key": "there is a key that was not asked for",
+    "not_an_integer": "a number of months is not a whole number written as one",
+    "invalid_evaluation": "an evaluation is none of too low, too high, just right",
+    "out_of_range": "the sentence is outside 0 to 12 months",
+    "condition_mismatch": "the prosecutor's demand is not the one that was stated",
+}
+
+
+class InvalidAnswer(Exception):
+    """An answer that breaks the schema; `args[0]` is the code, a key of `MEANINGS`."""
+
+
+def experiment(name, protocol="single_turn"):
+    """Return the study behind an experiment.
+
+    Parameters
+    ----------
+    name : str
+    protocol : {"single_turn", "three_turn"}
+
+    Returns
+    -------
+    ingest.study.Study
+
+    Raises
+    ------
+    UserError
+        If there is no such experiment.
+    """
+    if name not in EXPERIMENTS:
+        raise UserError(f"there is no experiment {printable(name)}; there is {', '.join(EXPERIMENTS)}")
+    return load_study(PROTOCOLS[protocol])
+
+
+def definition(study):
+    """Describe an experiment for its analysis and its report.
+
+    Parameters
+    ----------
+    study : ingest.study.Study
+
+    Returns
+    -------
+    dict
+    """
+    vignette, anchors = study.vignettes[0], study.anchors.fixed
+    return {
+        "id": study.study,
+        "name": study.description,
+        "anchorDerivation": "randomly determined, as the prompt says, and stated to reflect no judicial expertise",
+        "responseUnit": "months on probation",
+        "validMin": int(vignette["valid_min"]),
+        "validMax": int(vignette["valid_max"]),
+        "conditions": [
+            {"id": condition_id(direction, value), "anchorDirection": direction, "anchorValue": int(value)}
+            for direction, value in (("low", anchors.low), ("high", anchors.high))
+        ],
+    }
+
+
+def condition_id(direction, months):
+    """Name a condition: `low-anchor-3mo`."""
+    return f"{direction}-anchor-{months:g}mo"
+
+
+def parse_answer(text, keys=KEYS, *, anchor=None, is_lenient=False):
+    """Read an answer by the schema.
+
+    Parameters
+    ----------
+    text : str
+    keys : tuple of str
+        Exactly those that the object must have.
+    anchor : float, optional
+        What `prosecutorRecommendationMonths` must be.
+    is_lenient : bool
+        Whether a code fence or prose around one JSON object is let pass.
+
+    Returns
+    -------
+    dict
+
+    Raises
+    ------
+    InvalidAnswer
+    """
+    text = (text or "").strip()
+    if not text:
+        raise InvalidAnswer("no_text")
+    try:
+        answer = _strict_json(text)
+    except json.JSONDecodeError:
+        inner = _json_within(text)
+        if inner is None:
+            raise InvalidAnswer("invalid_json" if text[:1] in "{[" else "not_json_only") from None
+        if not is_lenient:
+            raise InvalidAnswer("not_json_only") from None
+        answer = inner
+    if not isinstance(answer, dict):
+        raise InvalidAnswer("not_an_object")
+    if missing := [key for key in keys if key not in answer]:
+        raise InvalidAnswer("missing_key", missing[0])
+    if unknown := [key for key in answer if key not in keys]:
+        raise InvalidAnswer("unknown_key", unknown[0])
+    for key in keys:
+        value = answer[key]
+        if KINDS[key] == "months" and type(value) is not int:
+            raise InvalidAnswer("not_an_integer", key)
+        if KINDS[key] == "evaluation" and value not in EVALUATIONS:
+            raise InvalidAnswer("invalid_evaluation", key)
+    if "sentenceMonths" in keys and not 0 <= answer["sentenceMonths"] <= 12:
+        raise InvalidAnswer("out_of_range", "sentenceMonths")
+    if anchor is not None and answer.get("prosecutorRecommendationMonths", anchor) != anchor:
+        raise InvalidAnswer("condition_mismatch", "prosecutorRecommendationMonths")
+    return answer
+
+
+def _strict_json(text):
+    """Read JSON as its standard has it: a key stands there once, and there is no NaN."""
+
+    def once(pairs):
+        keys = [key for key, _ in pairs]
+        if twice := [key for key in keys if keys.count(key) > 1]:
+            raise InvalidAnswer("duplicate_key", twice[0])
+        return dict(pairs)
+
+    def no_constant(name):
+        raise InvalidAnswer("invalid_json", name)
+
+    try:
+        return json.loads(text, object_pairs_hook=once, parse_constant=no_constant)
+    except json.JSONDecodeError:
+        raise
+    except (RecursionError, ValueError):
+        raise InvalidAnswer("invalid_json") from None
+
+
+def _json_within(text):
+    """Return the one JSON object within a fence or prose, or None."""
+    candidates = FENCE.findall(text) or [text[text.find("{") : text.rfind("}") + 1]]
+    for candidate in candidates[-1:]:
+        try:
+            return _strict_json(candidate.strip())
+        except json.JSONDecodeError:
+            return None
+    return None
+
+
+class Judge:
+    """Holds each turn's answer against the schema, while it is collected.
+
+    Parameters
+    ----------
+    protocol : {"single_turn", "three_turn"}
+    is_lenient : bool
+    """
+
+    keys_by_turn = {  # noqa: RUF012
+        "single_turn": (KEYS,),
+        "three_turn": (KEYS[:2], KEYS[2:3], KEYS[3:]),
+    }
+
+    def __init__(self, protocol, is_lenient):
+        self.keys, self.is_lenient = self.keys_by_turn[protocol], is_lenient
+
+    def error(self, trial, turn, text):
+        """Say why the text of a turn will not do, or None.
+
+        Parameters
+        ----------
+        trial : ingest.study.Trial
+        turn : int
+        text : str
+
+        Returns
+        -------
+        str or None
+        """
+        try:
+            self._parse(trial, turn, text)
+        except InvalidAnswer as error:
+            return error.args[0]
+        return None
+
+    def result(self, trial, replies):
+        """Put the valid replies of a trial together.
+
+        Parameters
+        ----------
+        trial : ingest.study.Trial
+        replies : list of str
+
+        Returns
+        -------
+        dict
+            With the four keys.
+        """
+        result = {}
+        for turn, text in enumerate(replies):
+            result |= self._parse(trial, turn, text)
+        return {key: result[key] for key in KEYS}
+
+    def response(self, trial, replies):
+        """Return the sentence in months.
+
+        Parameters
+        ----------
+        trial : ingest.study.Trial
+        replies : list of str
+
+        Returns
+        -------
+        int
+        """
+        return self.result(trial, replies)["sentenceMonths"]
+
+    def _parse(self, trial, turn, text):
+        return parse_answer(text, self.keys[turn], anchor=trial.cell.anchor_value, is_lenient=self.is_lenient)
+
+
+def llm_of(model):
+    """Say how a model is asked.
+
+    Parameters
+    ----------
+    model : str or None
+        None or `codex` for the Codex command line, `codex/NAME` for it with a model, `sim/NAME` for a simulated
+        respondent, else `vendor/name` at an OpenAI-compatible endpoint.
+
+    Returns
+    -------
+    dict
+        An entry of `llms` in a study file.
+    """
+    if model in (None, "codex"):
+        return {"llm": "openai/codex", "provider": "codex"}
+    if model.startswith("codex/"):
+        return {"llm": f"openai/codex-{model[6:]}", "provider": "codex", "model": model[6:]}
+    return {"llm": model} if "/" in model else {"llm": f"openai/{model}", "model": model}
+
+
+def study_of_run(name, *, protocol, model, n_runs, seed, attempts):
+    """Return the study that a run collects.
+
+    Parameters
+    ----------
+    name : str
+        Of the experiment.
+    protocol : {"single_turn", "three_turn"}
+    model : str or None
+        As `llm_of` takes it.
+    n_runs, seed, attempts : int
+        Trials of each condition, the seed of the order (and of simulated respondents), and the calls that a turn may
+        take.
+
+    Returns
+    -------
+    ingest.study.Study
+
+    Raises
+    ------
+    UserError
+        If the experiment or a simulated respondent is not known, or the model's name is none.
+    """
+    from pydantic import ValidationError
+
+    study = experiment(name, protocol)
+    changes = {
+        "llms": [llm_of(model)],
+        "order_seed": seed,
+        "stopping_rule": {"minimum": n_runs},
+        "limits": {**study.limits.model_dump(exclude_none=True), "attempts": attempts},
+    }
+    try:
+        return type(study).model_validate({**study.model_dump(exclude_none=True), **changes})
+    except ValidationError as error:
+        said = error.errors()[0]["msg"].removeprefix("Value error, ")
+        raise UserError(f"--model {printable(model)} cannot be asked: {printable(said)}") from None
+
+
+class Run:
+    """One run of an experiment.
+
+    Parameters
+    ----------
+    study : ingest.study.Study
+        As `study_of_run` returns it.
+    protocol : {"single_turn", "three_turn"}
+    is_lenient : bool
+    on_line : callable
+        Called with each result, a dict, as its trial is complete.
+    on_progress : callable, optional
+    """
+
+    def __init__(self, study, protocol, is_lenient, on_line, on_progress=None):
+        self.study, self.on_line = study, on_line
+        self.judge = Judge(protocol, is_lenient)
+        self.protocol, self.is_lenient = protocol, is_lenient
+        self.lines = []
+        self.run_id = f"run-{uuid.uuid4().hex[:12]}"
+        self.collector = Collector(
+            Plan(study, run=self.run_id), judge=self.judge, on_progress=on_progress, on_trial=self._on_trial
+        )
+
+    def collect(self):
+        """Put the trials, and hand each result on as it comes.
+
+        Returns
+        -------
+        ingest.collector.Outcome
+
+        Raises
+        ------
+        UserError
+        """
+        return self.collector.run()
+
+    def _on_trial(self, trial, record, calls):
+        cell, llm = trial.cell, self.study.llms[0]
+        replies = [call["text"] for call in calls if call["error"] is None]
+        code = record["reason"] or record["status"]
+        result = None if code else self.judge.result(trial, replies)
+        last = calls[-1]
+        line = {
+            "experimentId": self.study.study,
+            "model": llm.model or llm.llm,
+            "provider": llm.provider,
+            "protocol": self.protocol,
+            "conditionId": condition_id(cell.anchor_direction, cell.anchor_value),
+            "runIndex": trial.replicate,
+            "params": {"prosecutorRecommendationMonths": int(cell.anchor_value)},
+            "result": result,
+            "rawLastMessage": last["text"],
+            "wasLenient": bool(result) and self.is_lenient and _needs_leniency(replies),
+            "error": {"code": code, "message": MEANINGS.get(code) or last["error_detail"] or code} if code else None,
+            "attempts": len(calls) - max(len(replies) - 1, 0),
+            "trialId": trial.trial_id,
+            "collectedAt": record["finished_at"],
+        }
+        self.lines.append(line)
+        self.on_line(line)
+
+
+def _needs_leniency(replies):
+    for text in replies:
+        try:
+            _strict_json(text.strip())
+        except (json.JSONDecodeError, InvalidAnswer):
+            return True
+    return False
+
+
+def trials_of(lines):
+    """Reduce result lines to what the analysis reads.
+
+    Parameters
+    ----------
+    lines : list of dict
+        Of a run, or of a file in the same format.
+
+    Returns
+    -------
+    list of dict
+        `conditionId`, `runIndex`, `sentenceMonths`, `errorCode`.
+    """
+    trials = []
+    for line in lines:
+        error = line.get("error")
+        code = (error.get("code") if isinstance(error, dict) else error) if error else None
+        months = (line.get("result") or {}).get("sentenceMonths")
+        trials.append(
+            {
+                "conditionId": line["conditionId"],
+                "runIndex": line["runIndex"],
+                "sentenceMonths": None if code else months,
+                "errorCode": code or (None if months is not None else "no_result"),
+            }
+        )
+    return trials
+
+
+def ask_once(study, prompt):
+    """Put one prompt to the study's LLM, outside of any trial.
+
+    Parameters
+    ----------
+    study : ingest.study.Study
+    prompt : str
+
+    Returns
+    -------
+    tuple
+        The reply (or None), and why there is none (or None).
+    """
+    import asyncio
+
+    from ingest.collector import provider_of
+    from ingest.providers import NoReply, Question
+
+    llm, limits = study.llms[0], study.limits
+
+    async def ask():
+        provider = provider_of(llm, Plan(study))[1]()
+        problem = None
+        try:
+            for _ in range(limits.attempts):
+                question = Question(llm, [{"role": "user", "content": prompt}], None, None, 0, "report", 0)
+                try:
+                    async with asyncio.timeout(limits.timeout_s):
+                        reply = await provider.ask(question)
+                except NoReply as error:
+                    problem = str(error)
+                    if error.does in ("fail", "stop_llm"):
+                        break
+                except TimeoutError:
+                    problem = "timeout"
+                else:
+                    if (reply.text or "").strip():
+                        return reply.text.replace(provider.secret or "\0", "[key]"), None
+                    problem = "an empty reply"
+        finally:
+            await provider.close()
+        return None, problem
+
+    return asyncio.run(ask())
