@@ -35,5 +35,5 @@ lock:  ## write requirements.lock anew (needs uv and a package registry)
 	uv pip compile pyproject.toml --extra dev --universal --python-version 3.11 --generate-hashes --upgrade \
 	  --no-emit-index-url --no-strip-extras --no-header --no-annotate --quiet -o requirements.lock
 
-clean:
-	rm -rf .venv target logs data/*
+clean:  ## the environment and what was derived; the spool of paid answers stays
+	rm -rf .venv target logs data/*.duckdb data/dlt

@@ -1,0 +1,130 @@
+"""`bais plan` and `bais collect`: what a study asks, before and while it is asked."""
+
+import json
+
+import duckdb
+import pytest
+
+from bais import main
+from ingest import plan as planning
+
+STUDY = """
+study: small
+llms: [sim/anchored, sim/constant]
+vignettes: [burglary, bakery, fever, analyst]
+techniques: [no_technique, outside_view, devils_advocate, premortem, random_control, sacd]
+anchors: {proportional: {low: 0.5, high: 1.5}}
+stopping_rule: {minimum: 30}
+"""
+PRICED = """
+study: priced
+llms: [openai/o3]
+vignettes:
+  - {vignette: v, domain: d, response_unit: u, case: "12345678", anchor: "{anchor} is 8", question: ""}
+techniques: [no_technique]
+anchors: {fixed: {low: 1, high: 2}}
+baselines: false
+answer_format: none
+stopping_rule: {minimum: 10, maximum: 20, sd_above: 1}
+limits: {concurrency: 2}
+"""
+
+
+@pytest.fixture
+def study(tmp_path, monkeypatch):
+    """Write a study file and return its path; the warehouse and the spool are in the same folder."""
+    monkeypatch.setenv("BAIS_WAREHOUSE", str(tmp_path / "data" / "warehouse.duckdb"))
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    monkeypatch.delenv("OPENROUTER_API_KEY", raising=False)
+
+    def write(text, name="study.yaml"):
+        (tmp_path / name).write_text(text)
+        return str(tmp_path / name)
+
+    write.warehouse = tmp_path / "data" / "warehouse.duckdb"
+    return write
+
+
+def plan_of(path, capsys):
+    assert main(["plan", path, "--json"]) == 0
+    return json.loads(capsys.readouterr().out)
+
+
+def test_document_as_protocol_has_its_grid(study, capsys):
+    planned = plan_of("judicial", capsys)
+    assert planned["cells"] == {"baseline": 30, "anchored": 360}
+    assert planned["trials"] == {"low": 390 * 30, "high": 390 * 90}
+    assert planned["without_price"] == []
+    assert planned["cost_usd"]["high"] > planned["cost_usd"]["low"] > 0
+
+
+@pytest.mark.parametrize("name", ["judicial", "multi-domain", "simulated", "anchoring-prosecutor-sentencing"])
+def test_every_shipped_study_prints_its_plan(study, capsys, name):
+    assert main(["plan", name]) == 0
+    assert "Collected so far: 0 trials" in capsys.readouterr().out
+
+
+def test_tokens_cost_and_hours_are_those_of_a_sum_done_by_hand(study, capsys, monkeypatch):
+    monkeypatch.setattr(planning, "read_prices", lambda: {"openai/o3": (2.0, 8.0)})
+    planned = plan_of(study(PRICED), capsys)
+    # two cells of 10 to 20 trials; 8 + 2 + 7 characters, "10 is 8", make 5 tokens; a reply has 60 to 800
+    assert planned["calls"] == {"low": 20, "high": 40}
+    assert planned["tokens_in"] == {"low": 100, "high": 200}
+    assert planned["tokens_out"] == {"low": 20 * 60, "high": 40 * 800}
+    assert planned["cost_usd"]["low"] == pytest.approx((100 * 2 + 1200 * 8) / 1e6)
+    assert planned["cost_usd"]["high"] == pytest.approx((200 * 2 + 32_000 * 8) / 1e6)
+    assert planned["hours"]["high"] == pytest.approx(40 * 20 / 2 / 3600)
+
+
+def test_a_missing_price_is_said_and_no_cost_is_made_up(study, capsys):
+    path = study(PRICED.replace("openai/o3", "someone/new"))
+    planned = plan_of(path, capsys)
+    assert planned["cost_usd"] == {"low": None, "high": None}
+    assert planned["without_price"] == ["someone/new"]
+    assert main(["plan", path]) == 0
+    assert "No price is known of someone/new" in capsys.readouterr().out
+
+
+def test_collecting_does_what_was_planned_and_the_plan_then_says_so(study, capsys):
+    path = study(STUDY)
+    assert plan_of(path, capsys)["collected"]["trials"] == 0
+    assert main(["collect", path, "--max-calls", "1000"]) == 0
+    assert "ended by the limit of 1,000 calls" in capsys.readouterr().out
+    half = plan_of(path, capsys)["collected"]
+    assert half["calls"] == 1000
+    assert 0 < half["trials"] < 3120
+    assert main(["collect", path, "--strict"]) == 0
+    assert "0 left" in capsys.readouterr().out
+    found = plan_of(path, capsys)["collected"]
+    assert found["trials"] == 2880 + 240
+    assert found["trials_of_other_plans"] == 0
+    with duckdb.connect(str(study.warehouse), read_only=True) as warehouse:
+        rows = warehouse.sql("select anchor_direction = 'none', count(*) from raw.trials group by all order by all")
+        assert rows.fetchall() == [(False, 2880), (True, 240)]
+    assert main(["collect", path]) == 0
+    assert "3,120 collected before, 0 now" in capsys.readouterr().out
+
+
+def test_a_changed_prompt_is_another_plan_and_the_old_trials_stay(study, capsys):
+    assert main(["collect", study(STUDY.replace("minimum: 30", "minimum: 1")), "--no-load"]) == 0
+    assert "104 now" in capsys.readouterr().out
+    assert not study.warehouse.exists()
+    changed = STUDY.replace("minimum: 30", "minimum: 1") + "answer_format: json\n"
+    found = plan_of(study(changed), capsys)["collected"]
+    assert found["trials"] == 0
+    assert found["trials_of_other_plans"] == 2 * 4 * (1 + 12)
+
+
+def test_an_endpoint_without_a_key_is_named_with_its_variable_before_anything_is_asked(study, capsys):
+    assert main(["collect", study(PRICED)]) == 2
+    shown = capsys.readouterr().err
+    assert "OPENAI_API_KEY" in shown
+    assert shown.count("\n") == 1
+
+
+@pytest.mark.parametrize("option", [["--max-cost", "-1"], ["--max-cost", "nan"], ["--max-calls", "0"]])
+def test_a_limit_that_is_none_is_refused(study, option, capsys):
+    with pytest.raises(SystemExit) as left:
+        main(["collect", study(STUDY), *option])
+    assert left.value.code == 2
+    assert option[0] in capsys.readouterr().err
