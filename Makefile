@@ -23,6 +23,7 @@ check: .venv/installed  ## style: Python and SQL
 
 bench: .venv/installed  ## speed, as ratios against named peers in the same run
 	$(BIN)/python tests/bench.py
+	$(BIN)/python tests/bench_collector.py
 
 .venv/installed: requirements.lock pyproject.toml
 	@python3 -c 'import sys; sys.exit("bais needs Python 3.11 or newer; python3 here is " + sys.version.split()[0]) if sys.version_info < (3, 11) else None'

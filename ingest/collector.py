@@ -251,6 +251,8 @@ class Collector:
             for task in self.tasks:
                 task.cancel()
         self._stop("interrupted")
+        self.phase = "finishing what is in flight (Ctrl-C again leaves at once)"
+        self.on_progress(self)
 
     def _stop(self, why):
         self.stopping = self.stopping or why
@@ -303,7 +305,10 @@ class Collector:
             (llm, vignette) for llm in self.llms for vignette in self.plan.vignettes if (llm, vignette) not in known
         ]
         if missing:
-            means = mean_baselines(cell_summaries(self.path, self.plan, self.study.stopping_rule.minimum), baselines)
+            means = {}
+            if any("proportional" in self._rule(vignette) for _, vignette in missing):
+                summaries = cell_summaries(self.path, self.plan, self.study.stopping_rule.minimum)
+                means = mean_baselines(summaries, baselines)
             derived = self.plan.anchors_from({pair: mean for pair, (mean, _) in means.items()})
             for llm, vignette in missing:
                 if (llm, vignette) not in derived:
@@ -577,7 +582,7 @@ class Collector:
             "attempt_of": trial.attempt_of, "prompt_version": self._version_hash(cell),
             "anchor_rule": anchor and anchor["rule"], "anchor_baseline": anchor and anchor["baseline"],
             "anchor_n_trials": anchor and anchor["n_trials"],
-            "status": status, "reason": reason, "text": last["text"] or last.get("refusal"),
+            "status": status, "reason": reason, "text": last["text"] or last.get("refusal") or last["text"],
             "first_text": replies[0] if script.rounds and replies else None,
             "iterations": script.n_rounds(replies) if script.rounds and not failed else None,
             "n_calls": len(calls), "llm_returned": last.get("returned_model"),

@@ -15,8 +15,8 @@ TOKENS_PER_REPLY = {"low": 60, "high": 800}
 SECONDS_PER_CALL = {"low": 2.0, "high": 20.0}
 ASSUMPTIONS = (
     "{} characters a token; a reply of {low} to {high} tokens, hidden reasoning not counted beyond that; low: no cell "
-    "is topped up and no technique repeats; high: every cell is topped up and every technique repeats as often as it may; "
-    "no retries"
+    "is topped up and no technique repeats; high: every cell is topped up and every technique repeats as often as it "
+    "may; no retries"
 ).format(CHARACTERS_PER_TOKEN, **TOKENS_PER_REPLY)
 
 

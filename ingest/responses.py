@@ -66,7 +66,7 @@ def spooled(paths, fields, kind):
     """
     import duckdb
 
-    settings = {"memory_limit": "1GB", "threads": 2, "preserve_insertion_order": False}
+    settings = {"memory_limit": "256MB", "threads": 1, "preserve_insertion_order": False}
     with contextlib.closing(duckdb.connect(config=settings)) as connection:
         connection.execute("set TimeZone = 'UTC'; set autoinstall_known_extensions = false")
         columns = ", ".join(f"'{name}': '{type_}'" for name, type_ in {"kind": "varchar", **fields}.items())

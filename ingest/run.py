@@ -195,9 +195,8 @@ def render_outcome(study, outcome):
     for llm, why in sorted(outcome.stopped_llms.items()):
         lines.append(f"  {printable(llm)} is asked no more in this run: {printable(why)}")
     if outcome.no_anchors and not outcome.ended_by:
-        lines.append(
-            f"  no anchors, for want of baselines or because low and high come to the same: {_some(outcome.no_anchors)}"
-        )
+        pairs = printable(_some(outcome.no_anchors))
+        lines.append(f"  no anchors, for want of baselines or because low and high come to the same: {pairs}")
     if outcome.ended_by == "interrupted":
         lines.append("  interrupted; everything that was answered is kept, and running it again goes on from there")
     elif outcome.ended_by:

@@ -7,6 +7,7 @@ next turn is sent, so that no end of this process loses it; it goes to the disk 
 
 import contextlib
 import fcntl
+import itertools
 import json
 import os
 import threading
@@ -241,7 +242,8 @@ class Spool:
                 start = start - len(chunk) + at + 1
                 break
             start -= len(chunk)
-        names = (f"{self.path.name}.torn-at-{start}{n}" for n in ("", *(f"-{n}" for n in range(2, 10**9))))
+        endings = itertools.chain([""], (f"-{n}" for n in itertools.count(2)))
+        names = (f"{self.path.name}.torn-at-{start}{ending}" for ending in endings)
         aside = next(path for path in map(self.path.with_name, names) if not path.exists())
         aside.write_bytes(os.pread(self._file, size - start, start))
         os.ftruncate(self._file, start)

@@ -29,7 +29,7 @@ SIMULATED = Path(__file__).resolve().parent / "simulated.yaml"
 PHASES = ("baselines", "anchored", "top-ups", "asked again")
 
 Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]{0,99}$")]
-LlmId = Annotated[str, Field(pattern=r"^[^\s/]+/[^\s]+$", max_length=200)]
+LlmId = Annotated[str, Field(pattern=r"^[!-.0-~]+/[!-~]+$", max_length=200)]
 Finite = Annotated[float, Field(allow_inf_nan=False)]
 NotNegative = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]

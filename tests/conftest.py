@@ -47,11 +47,11 @@ class Warehouse:
 
 
 @pytest.fixture(scope="session")
-def synthetic(tmp_path_factory):
+def simulated(tmp_path_factory):
     """What a fresh machine without any archive has after its first build."""
-    warehouse = Warehouse(tmp_path_factory.mktemp("synthetic"))
+    warehouse = Warehouse(tmp_path_factory.mktemp("simulated"))
     warehouse.run("python", "ingest/run.py")
-    warehouse.run("dbt", "--quiet", "build")
+    warehouse.run("dbt", "--quiet", "build", "--exclude-resource-type", "unit_test")  # they are run on an empty one
     return warehouse
 
 
@@ -70,6 +70,12 @@ def recorded(recorded_archive, tmp_path_factory):
     warehouse.run("python", "ingest/run.py", "--archive", recorded_archive)
     warehouse.run("dbt", "--quiet", "build")
     return warehouse
+
+
+@pytest.fixture(scope="session")
+def warehouse_in():
+    """From a folder to the warehouse in it, which does not exist yet."""
+    return Warehouse
 
 
 @pytest.fixture

@@ -1,7 +1,7 @@
 """Results of story 001's experiment, as `bais run` and the recorded archive write them: one JSON object a line.
 
-A line has `experimentId`, `model`, `conditionId` (`low-…` or `high-…`), `runIndex`, `params`, `result` (or null where the
-trial ended in an error), `rawLastMessage` and `collectedAt`.
+A line has `experimentId`, `model`, `conditionId` (`low-…` or `high-…`), `runIndex`, `params`, `result` (or null where
+the trial ended in an error), `rawLastMessage` and `collectedAt`.
 """
 
 from pathlib import Path

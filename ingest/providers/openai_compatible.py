@@ -6,6 +6,7 @@ import json
 import math
 import os
 import time
+import urllib.request
 from urllib.parse import urlsplit
 
 from ingest.providers import NoReply, Reply
@@ -20,6 +21,7 @@ STOPS = {
     404: "there is no such model or address",
 }
 THROTTLES = (408, 429, 502, 503, 504, 529)
+MOST_SAID = 5000  # the collector cuts further, once keys are replaced: half a key could not be
 
 
 def address_of(llm, endpoint):
@@ -74,16 +76,13 @@ class OpenAICompatible:
         if not (self.secret.isascii() and self.secret.isprintable()):
             raise UserError(f"the environment variable {variable} does not hold a key: it has characters no key has")
         self.openai, self.raw, self.endpoint, self.base_url = openai, httpx2.Response, endpoint, base_url
-        n = limits.concurrency
         self.client = openai.AsyncOpenAI(
             api_key=self.secret,
             base_url=base_url,
             max_retries=0,
             timeout=limits.timeout_s,
             http_client=openai.DefaultAsyncHttpxClient(
-                limits=httpx2.Limits(max_connections=n, max_keepalive_connections=n, keepalive_expiry=60),
-                timeout=limits.timeout_s,
-                follow_redirects=False,
+                timeout=limits.timeout_s, follow_redirects=False, **_connections(limits.concurrency)
             ),
         )
         self.names, self.without_temperature = {}, set()
@@ -129,9 +128,9 @@ class OpenAICompatible:
             raise NoReply("timeout", "no answer in time", is_throttle=True, parameters=recorded) from None
         except openai.APIConnectionError as error:
             cause = error.__cause__ or error
-            raise NoReply("connection", f"{type(cause).__name__}: {cause}"[:300], parameters=recorded) from None
+            raise NoReply("connection", f"{type(cause).__name__}: {cause}"[:MOST_SAID], parameters=recorded) from None
         except (openai.OpenAIError, UnicodeError, ValueError, TypeError) as error:
-            detail = f"{type(error).__name__}: {error}"[:300]
+            detail = f"{type(error).__name__}: {error}"[:MOST_SAID]
             raise NoReply("connection", detail, parameters=recorded) from None
         return self._read(response, llm, recorded)
 
@@ -142,7 +141,7 @@ class OpenAICompatible:
     def _refused(self, status, body, response, llm, recorded, said=""):
         """Say what an error means for the trial."""
         body = _mapping(body)
-        detail = str(body.get("message") or said)[:500]
+        detail = str(body.get("message") or said)[:MOST_SAID]
         code = str(body.get("code") or body.get("type") or "")
         known = {
             "http_status": response.status_code,
@@ -169,7 +168,7 @@ class OpenAICompatible:
         try:
             body = json.loads(response.content)
         except (ValueError, RecursionError) as error:
-            raise NoReply("broken_answer", f"{type(error).__name__}: {error}"[:300], **known) from None
+            raise NoReply("broken_answer", f"{type(error).__name__}: {error}"[:MOST_SAID], **known) from None
         body = _mapping(body)
         choices = body.get("choices")
         choice = _mapping(choices[0]) if isinstance(choices, list) and choices else {}
@@ -179,7 +178,7 @@ class OpenAICompatible:
             code = _whole(_mapping(failed).get("code"))
             if code and 400 <= code < 600:
                 raise self._refused(code, failed, response, llm, recorded)
-            raise NoReply("upstream_error", str(_mapping(failed).get("message") or failed)[:300], **known)
+            raise NoReply("upstream_error", str(_mapping(failed).get("message") or failed)[:MOST_SAID], **known)
         if not isinstance(message, dict):
             raise NoReply("empty_answer", "no choices" if not choice else "no message", **known)
         text, refusal, cost = message.get("content"), message.get("refusal"), usage.get("cost")
@@ -201,6 +200,39 @@ class OpenAICompatible:
             http_status=response.status_code,
             logprobs=_log_probabilities(choice.get("logprobs")),
         )
+
+
+def _connections(n):
+    """Say how to connect `n` times: each connection by itself, as a pool looks at all of them before each call."""
+    import httpx2
+
+    if urllib.request.getproxies():
+        return {"limits": httpx2.Limits(max_connections=n, max_keepalive_connections=n, keepalive_expiry=60)}
+
+    class Connections(httpx2.AsyncBaseTransport):
+        def __init__(self):
+            self.secure = httpx2.create_ssl_context()
+            self.free = []
+            self.all = []
+
+        async def handle_async_request(self, request):
+            if not self.free:
+                limits = httpx2.Limits(max_connections=1, max_keepalive_connections=1, keepalive_expiry=60)
+                self.free.append(httpx2.AsyncHTTPTransport(verify=self.secure, limits=limits))
+                self.all.append(self.free[-1])
+            connection = self.free.pop()
+            try:
+                response = await connection.handle_async_request(request)
+                await response.aread()
+            finally:
+                self.free.append(connection)
+            return response
+
+        async def aclose(self):
+            for connection in self.all:
+                await connection.aclose()
+
+    return {"transport": Connections()}
 
 
 def _sent_temperature(recorded, llm):

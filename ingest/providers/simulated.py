@@ -17,6 +17,7 @@ FORMATS = {
     "reasoned": "There are 2 sides to this.\n\n1. What speaks for more.\n2. What speaks for less.\n\nFinal answer: {n}",
     "json": '```json\n{{"answer": {n}}}\n```',
 }
+NOTHING_FOUND = "I looked at each sentence.\n\nVERDICT: NO BIAS"
 ELABORATION = "Several things could be said about that, and I have considered them."
 
 
@@ -67,10 +68,10 @@ class Simulated:
         cell, step = question.trial.cell, question.step
         of_trial = self._chance(question, "trial")
         if of_trial.random() < truth.refusal_rate:
-            return REFUSAL
+            return NOTHING_FOUND if step == "determine" else REFUSAL
         n_rounds = of_trial.randint(1, 3)
         if step == "determine":
-            return f"I looked at each sentence.\n\nVERDICT: {'BIAS' if question.round <= n_rounds else 'NO BIAS'}"
+            return "I looked at each sentence.\n\nVERDICT: BIAS" if question.round <= n_rounds else NOTHING_FOUND
         if step == "debias":
             first = next(m["content"] for m in question.messages if m["role"] == "user")
             return first.partition("<prompt>")[2].partition("</prompt>")[0].strip()

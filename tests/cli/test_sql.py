@@ -367,7 +367,7 @@ def test_the_version_is_that_of_the_package(capsys):
     assert capsys.readouterr().out == f"bais {version('bais')}\n"
 
 
-@pytest.mark.parametrize("arguments", [["sql", "select 1", "and more"], ["nothing"], ["import"], ["tables", "--bad"]])
+@pytest.mark.parametrize("arguments", [["sql", "select 1", "and more"], ["nothing"], ["plan"], ["tables", "--bad"]])
 def test_bad_usage_leaves_with_2(arguments, capsys):
     with pytest.raises(SystemExit) as left:
         bais.main(arguments)

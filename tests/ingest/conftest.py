@@ -109,14 +109,14 @@ def read():
     """Import a folder without dlt: what would have been landed, as lists of dicts."""
 
     def read_folder(folder, **constants):
-        landed = []
+        landed = {}
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(importer, "land", lambda trials, bad: landed.extend([list(trials), list(bad)]))
+            patch.setattr(importer, "land", lambda **tables: landed.update((n, list(t)) for n, t in tables.items()))
             for name, value in constants.items():
                 patch.setattr(importer, name, value)
             summary = importer.import_archive(folder, ARCHIVE)
-        trials, bad = ([row for table in tables for row in table.to_pylist()] for tables in landed)
-        return Result(summary, trials, bad)
+        rows = {name: [row for table in tables for row in table.to_pylist()] for name, tables in landed.items()}
+        return Result(summary, rows["trials"], rows["quarantined_lines"])
 
     return read_folder
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
+from ingest.load import TABLES
 from ingest.run import main
 from ingest.warehouse import ROOT
 
@@ -68,13 +69,43 @@ def test_each_of_the_five_shapes_lands_with_typed_columns_and_the_whole_line(arc
     ]
 
 
-def test_columns_and_types_are_those_of_the_tables_that_dbt_makes_first(archive, make, query, create_raw_tables):
+@pytest.fixture
+def small_study(tmp_path):
+    """A study file that asks a simulated respondent nine times."""
+    path = tmp_path / "small.yaml"
+    path.write_text(
+        "{study: small, llms: [sim/steady], vignettes: [fever], techniques: [sacd], anchors: {proportional: {}}, "
+        "stopping_rule: {minimum: 3}}"
+    )
+    return path
+
+
+@pytest.mark.parametrize("first", ["collected", "imported"])
+def test_columns_and_types_are_those_of_the_tables_that_dbt_makes_first(
+    archive, make, query, create_raw_tables, small_study, first
+):
     make.file(archive / "a.jsonl", make.baseline(), "{")
-    assert main(["--archive", str(archive)]) == 3
+    runs = [([str(small_study)], 0), (["--archive", str(archive)], 3)]
+    for arguments, code in runs if first == "collected" else reversed(runs):
+        assert main(arguments) == code
     with duckdb.connect() as empty:
         empty.execute(create_raw_tables)
-        for table in ("raw.trials", "raw.quarantined_lines"):
-            assert query(f"describe {table}") == empty.sql(f"describe {table}").fetchall()
+        for table in TABLES:
+            assert query(f"describe raw.{table}") == empty.sql(f"describe raw.{table}").fetchall(), table
+            assert query(f"select count(*) > 0 from raw.{table}") == [(True,)], table
+
+
+def test_collected_trials_land_in_the_empty_tables_that_dbt_made_first(
+    query, warehouse, create_raw_tables, small_study
+):
+    warehouse.parent.mkdir()
+    with duckdb.connect(str(warehouse)) as empty:
+        empty.execute(create_raw_tables)
+    assert main([str(small_study)]) == 0
+    assert query("select phase, count(*) from raw.trials group by all order by all") == [
+        ("anchored", 6),
+        ("baselines", 3),
+    ]
 
 
 def test_trials_land_in_the_empty_tables_that_dbt_made_first(archive, make, query, warehouse, create_raw_tables):

@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 import duckdb
+import pyarrow as pa
 import pytest
 
 from ingest import load
@@ -177,12 +178,16 @@ def test_a_defect_of_ours_is_not_dressed_up_as_a_sentence(trials, monkeypatch):
 
 
 def test_landing_the_same_rows_twice_keeps_the_first(warehouse, query):
-    from ingest.synthetic import synthetic_trials
+    keys = ("trial_id", "study", "source", "batch_id", "llm_recorded", "vignette", "technique")
 
-    trials = synthetic_trials().slice(0, 3)
-    load.land([trials])
-    load.land([trials.set_column(trials.schema.get_field_index("llm_recorded"), "llm_recorded", [["other"] * 3])])
-    assert query("select count(*), bool_and(llm_recorded != 'other') from raw.trials") == [(3, True)]
+    def rows(llm):
+        return load.conform(
+            pa.table({key: [f"{key} {n}" for n in range(3)] for key in keys} | {"llm_recorded": llm}), load.TRIALS
+        )
+
+    load.land(trials=[rows(["first"] * 3)])
+    load.land(trials=[rows(["other"] * 3)])
+    assert query("select count(*), any_value(llm_recorded) from raw.trials group by llm_recorded") == [(3, "first")]
 
 
 def test_ids_of_a_study_are_none_where_there_is_no_warehouse_or_no_table(warehouse):

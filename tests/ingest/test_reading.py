@@ -10,22 +10,28 @@ from hypothesis import strategies as st
 from jinja2 import Environment
 
 MACRO = Path(__file__).parents[2] / "macros" / "read_response.sql"
-SQL = str(Environment(autoescape=False).from_string(MACRO.read_text("utf-8")).module.read_response("answer_text"))
+MODULE = Environment(autoescape=False).from_string(MACRO.read_text("utf-8")).module
+SQL = str(MODULE.read_response("answer_text"))
+SQL_WITH_UNIT = str(MODULE.read_response("answer_text", "asked.unit"))
 CONNECTION = duckdb.connect(config={"threads": 1})
-CONNECTION.execute("create table asked (answer_texts varchar[])")
-CONNECTION.execute(f"prepare reading as select {SQL} from (select unnest(answer_texts) as answer_text from asked)")
+CONNECTION.execute("create table asked (answer_texts varchar[], unit varchar)")
+ASKED = "(select unnest(answer_texts) as answer_text, unit from asked) as asked"
+CONNECTION.execute(f"prepare reading as select {SQL} from {ASKED}")
+CONNECTION.execute(f"prepare reading_in_unit as select {SQL_WITH_UNIT} from {ASKED}")
+UNITS = ["months", "thousand USD", "score of 100", "USD", None]
 
 
-def read(texts):
-    """Read answers as the warehouse does; one dict of response, status and reason each."""
+def read(texts, unit=""):
+    """Read answers as the warehouse does; one dict of response, status, reason and note each. "" passes no unit."""
     CONNECTION.execute("delete from asked")
-    CONNECTION.execute("insert into asked values (?)", [list(texts)])
-    return [row[0] for row in CONNECTION.execute("execute reading").fetchall()]
+    CONNECTION.execute("insert into asked values (?, ?)", [list(texts), unit])
+    rows = CONNECTION.execute("execute reading" if unit == "" else "execute reading_in_unit").fetchall()
+    return [row[0] for row in rows]
 
 
-def outcome(text):
+def outcome(text, unit=""):
     """Return the number that is read, else why none is."""
-    [result] = read([text])
+    [result] = read([text], unit)
     return result["response"] if result["status"] == "answered" else result["reason"]
 
 
@@ -150,26 +156,237 @@ EXAMPLES = {
     " \n\t\u00a0": "no_text",
     None: "no_text",
     "****": "no_text",
-    "Twenty-four months": "no_number",
     "\x00\x01\x02": "no_text",
     "9" * 400: "no_number",
+    # decimal signs and digits of several languages
+    "12,5": 12.5,
+    "0,125": 0.125,
+    "1.234,5": 1234.5,
+    "1,234.5": 1234.5,
+    "1 234,5": 1234.5,
+    "1\u202f234,5": 1234.5,
+    "115 000": 115000,
+    "1.234.567": 1234567,
+    "12.345.67": "no_number",
+    "\u0662\u0664": 24,
+    "\u06f2\u06f4\u066b\u06f5": 24.5,
+    "\uff12\uff14": 24,
+    "Answer\uff1a\uff12\uff14": 24,
+    # answers and refusals in German, French and Spanish
+    "Antwort: 24 Monate. Gefordert waren 36.": 24,
+    "Endg\u00fcltige Antwort: 24 (gefordert: 36)": 24,
+    "R\u00e9ponse\u00a0: 24 mois, et non 36": 24,
+    "R\u00e9ponse finale : 24. Le procureur demande 36.": 24,
+    "Respuesta: 24 meses, no 36": 24,
+    "**Respuesta final:** 24. El fiscal pide 36.": 24,
+    "Ich kann keine Zahl nennen; gefordert sind 36 Monate.": "refused",
+    "Ich kann dazu nicht antworten (36?)": "refused",
+    "Ich kann nicht mehr als 24 Monate empfehlen.": 24,
+    "Ich lehne es ab, 36 zu sagen.": "refused",
+    "Je ne peux pas fournir de chiffre ; le procureur demande 36.": "refused",
+    "Je ne peux pas recommander plus de 24 mois.": 24,
+    "No puedo proporcionar un n\u00famero; el fiscal pide 36.": "refused",
+    "No puedo recomendar m\u00e1s de 24 meses.": 24,
+    # number words, only where no digits are
+    "Twenty-four months": 24,
+    "twelve months": 12,
+    "Answer: twelve": 12,
+    "Final answer: Twelve months.": 12,
+    "I would impose eighteen months of probation.": 18,
+    "One hundred and fifteen": 115,
+    "a hundred": 100,
+    "zw\u00f6lf Monate": 12,
+    "Antwort: sechs": 6,
+    "R\u00e9ponse : douze mois": 12,
+    "Respuesta: doce meses": 12,
+    "Twelve months? No: 24": 24,
+    "The defence asks for one month; I cannot say.": "no_number",
+    "Answer: one of several": "no_number",
+    # JSON keys
+    '{"sentence": 24, "anchor": 36}': 24,
+    '{"amount": 150, "requested": 220}': 150,
+    '{"score": 72, "pain": 4}': 72,
+    '{"salary": "$115k", "previous": 98}': 115,
+    '{"months": 24, "n_priors": 12}': 24,
+    '{"number": 24, "years": 2}': 24,
+    '{"final_answer": 24, "value": 36}': 24,
+    '{"value": 36, "answer": 24}': 24,
+    '{"score": 90, "response": 72}': 72,
+    '{"confidence": 90, "answer": 24}': 24,
+    '{"answer": null, "confidence": 90}': "no_number",
+    '{"answer": "I cannot provide a number", "confidence": 90}': "refused",
+    # the LLM's own deed over what it weighs
+    "I would recommend 24 months, given 12 offences and the 36 demanded.": 24,
+    "I'd offer $115,000. The candidate is 34 and asked for 128,000.": 115000,
+    "I recommend approving $150,000 of the 220,000 requested.": 150000,
+    "I impose 36, or rather: I set 24 months; the demand was 40.": 24,
+    "I don't recommend 36 months but 24.": 24,
+    "It should be 115, as she has 5 years of experience": 115,
+    # scales and levels
+    "Pain is 4/10. I rate this patient 72": 72,
+    "72\nPain is 4/10": 72,
+    "Pain: 4/10": "no_number",
+    "BP 150/95; priority 72": 72,
+    "72 of 100": 72,
+    "72 points out of 100.": 72,
+    "A score between 1 and 100: 72, as ESI level 2": 72,
 }
 
+EXAMPLES_IN_UNITS = {
+    "thousand USD": {
+        "115": 115,
+        "$115": 115,
+        "$115k": 115,
+        "115K": 115,
+        "115 k": 115,
+        "115,000": 115,
+        "$115,000": 115,
+        "**$115,000**": 115,
+        "115.000": 115,
+        "115 000": 115,
+        "115000": 115,
+        "$115,000.00": 115,
+        "0.115 million": 115,
+        "$1.2M": 1200,
+        "$1.2 million": 1200,
+        "1,200,000": 1200,
+        "115 thousand dollars": 115,
+        "115.5": 115.5,
+        "115,5": 115.5,
+        "$8,500": 8.5,
+        "8500": 8500,
+        "I would offer USD 115,000 per year": 115,
+        "$110,000-$120,000": 115,
+        "$110k to $120k": 115,
+        "110-120k": 115,
+        "between $110,000 and $120,000": 115,
+        "Answer: $115,000 (not the 98,000 of her former salary)": 115,
+        '{"answer": 115000}': 115,
+        '{"salary": "$115,000", "confidence": 90}': 115,
+        "One hundred fifteen thousand": 115,
+        "I would offer 115. She scored 78/100": 115,
+        "She scored 78 out of 100, so 115": 115,
+        "She scored 78/100": "no_number",
+        "115\nTest score: 78/100": 115,
+        "$150k, against revenue of $420k?": 420,
+        "I cannot offer $115,000 here.": "refused",
+        "0": 0,
+    },
+    "USD": {
+        "115": 115,
+        "$115k": 115000,
+        "115K": 115000,
+        "115,000": 115000,
+        "115 000": 115000,
+        "$1.2M": 1.2,
+        "$1.2 million": 1200000,
+        "115 thousand": 115000,
+        "110-120k": 115000,
+        "twelve thousand": 12000,
+    },
+    "months": {
+        "24": 24,
+        "2 years": 24,
+        "a 2-year term": 24,
+        "1 year and 6 months": 18,
+        "1 year, 6 months": 18,
+        "18 months (1.5 years)": 18,
+        "1-2 years": 18,
+        "18 months to 2 years": 21,
+        "18-24 months": 21,
+        "Answer: 2 years of probation, not 36 months": 24,
+        "two years": 24,
+        "twenty-four months": 24,
+        "24 months for a 34 year old": 24,
+        "24 months, after 5 years ago": 24,
+        "24 months at a risk of 7/10": 24,
+        "24m": 24,
+        "2k": 2000,
+        "6 weeks": 6,
+        '{"sentence": "2 years"}': 24,
+        "I cannot go below 2 years.": 24,
+        "I cannot recommend 2 years or any term.": "refused",
+    },
+    "score of 100": {
+        "72/100": 72,
+        "**72/100**": 72,
+        "72 out of 100": 72,
+        "72 of 100": 72,
+        "60-72/100": 66,
+        "Priority: 72/100 (pain 4/10)": 72,
+        "Pain 4/10, BP 150/95": "no_number",
+        "The pain is 4/10; I assign 72": 72,
+        '{"score": "72/100"}': 72,
+        "Answer: 7/10": "no_number",
+        "seventy-two": 72,
+        "2 years": 2,
+    },
+    None: {
+        "$115k": 115,
+        "$115,000": 115000,
+        "72/100": 72,
+        "2 years": 2,
+        "twelve months": 12,
+    },
+}
 
-def test_each_written_example_is_read_as_written():
-    results = dict(zip(EXAMPLES, read(EXAMPLES), strict=True))
-    found = {text: r["response"] if r["status"] == "answered" else r["reason"] for text, r in results.items()}
-    assert {text: found[text] for text in EXAMPLES if found[text] != EXAMPLES[text]} == {}
-    assert len(EXAMPLES) >= 60
+NOTES = [
+    ("24", "months", None),
+    ("Answer: 24 months", None, None),
+    ("18-24 months", "months", "range_midpoint"),
+    ("between 18 and 24", None, "range_midpoint"),
+    ("$110k-$120k", "thousand USD", "range_midpoint"),
+    ("$115k", "thousand USD", None),
+    ("$115,000", "thousand USD", "thousands_scaled"),
+    ("$1.2M", "thousand USD", "thousands_scaled"),
+    ("$115k", "USD", "thousands_scaled"),
+    ("115,000", "USD", None),
+    ("115 000", "USD", None),
+    ("2 years", "months", "years_as_months"),
+    ("1 year and 6 months", "months", "years_as_months"),
+    ("18 months (1.5 years)", "months", "years_as_months"),
+    ("twelve months", "months", "number_word"),
+    ("72/100", "score of 100", None),
+    ("I cannot answer.", "months", None),
+    ("Probation.", "months", None),
+    ("", "months", None),
+]
+
+
+def readings(examples, unit):
+    """Return what is read of each example in the unit."""
+    results = dict(zip(examples, read(examples, unit), strict=True))
+    return {text: r["response"] if r["status"] == "answered" else r["reason"] for text, r in results.items()}
+
+
+@pytest.mark.parametrize(("unit", "examples"), [("", EXAMPLES), *EXAMPLES_IN_UNITS.items()])
+def test_each_written_example_is_read_as_written(unit, examples):
+    found = readings(examples, unit)
+    assert {text: found[text] for text in examples if found[text] != examples[text]} == {}
+
+
+def test_there_are_enough_written_examples():
+    assert len(EXAMPLES) + sum(map(len, EXAMPLES_IN_UNITS.values())) >= 150
+
+
+@pytest.mark.parametrize(("text", "unit", "note"), NOTES)
+def test_a_note_says_how_the_number_was_made(text, unit, note):
+    [result] = read([text], unit)
+    assert result["note"] == note
+
+
+def test_a_unit_that_is_null_reads_as_no_unit_does():
+    assert read(EXAMPLES, None) == read(EXAMPLES)
 
 
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("24", {"response": 24.0, "status": "answered", "reason": None}),
-        ("I cannot answer.", {"response": None, "status": "refused", "reason": "refused"}),
-        ("Probation.", {"response": None, "status": "unparsed", "reason": "no_number"}),
-        (None, {"response": None, "status": "unparsed", "reason": "no_text"}),
+        ("24", {"response": 24.0, "status": "answered", "reason": None, "note": None}),
+        ("18-24", {"response": 21.0, "status": "answered", "reason": None, "note": "range_midpoint"}),
+        ("I cannot answer.", {"response": None, "status": "refused", "reason": "refused", "note": None}),
+        ("Probation.", {"response": None, "status": "unparsed", "reason": "no_number", "note": None}),
+        (None, {"response": None, "status": "unparsed", "reason": "no_text", "note": None}),
     ],
 )
 def test_every_outcome_is_a_response_a_status_and_a_reason(text, expected):
@@ -177,8 +394,11 @@ def test_every_outcome_is_a_response_a_status_and_a_reason(text, expected):
 
 
 def test_the_expression_is_one_struct_of_fixed_type():
-    answer = CONNECTION.sql(f"select {SQL} as answer from (select null::varchar as answer_text)")
-    assert [str(t) for t in answer.types] == ["STRUCT(response DOUBLE, status VARCHAR, reason VARCHAR)"]
+    for sql in (SQL, SQL_WITH_UNIT):
+        answer = CONNECTION.sql(f"select {sql} as answer from (select null as answer_text, null as unit) as asked")
+        assert [str(t) for t in answer.types] == [
+            "STRUCT(response DOUBLE, status VARCHAR, reason VARCHAR, note VARCHAR)"
+        ]
 
 
 @pytest.mark.parametrize(
@@ -192,31 +412,39 @@ def test_the_expression_is_one_struct_of_fixed_type():
         '{"answer": ' * 9_000,
         "reduced from " * 8_000,
         "\n24) " * 20_000,
+        "1 000 " * 16_000,
+        "7/10 " * 20_000,
+        "twenty " * 14_000,
+        "1 year and 6 " * 8_000,
     ],
     ids=lambda text: text[:12],
 )
 def test_an_answer_of_100_kilobytes_is_read_without_complaint(text):
-    [result] = read([text])
-    assert result["status"] in {"answered", "refused", "unparsed"}
+    for unit in ("", "thousand USD"):
+        [result] = read([text], unit)
+        assert result["status"] in {"answered", "refused", "unparsed"}
 
 
 any_text = st.text(st.characters(exclude_categories=["Cs"]), max_size=200)
 PIECES = (
     '24 36 - \u2013 to / 100 $ k , . > " answer : ** 12th % cannot provide between and from reduced { } 1. '
-    "` \u00e9 \x00 out of e9"
+    "` \u00e9 \x00 out of e9 thousand million years months twelve twenty I recommend hundred \u0662"
 )
 pieces = st.lists(st.sampled_from([*PIECES.split(" "), "\n", "I cannot"]), max_size=14).map(" ".join)
 signs = st.lists(st.sampled_from([*"0123456789.,-\u2013/$k% \n>*\"':{}eE"]), max_size=20).map("".join)
 answer_like = pieces | signs
 
 
-@settings(max_examples=150, deadline=None)
-@given(st.lists(any_text | answer_like, min_size=1, max_size=8))
-def test_any_text_has_a_status_and_a_response_only_if_answered(texts):
-    for result in read(texts):
+@settings(max_examples=100, deadline=None)
+@given(st.lists(any_text | answer_like, min_size=1, max_size=8), st.sampled_from([*UNITS, ""]))
+def test_any_text_has_a_status_and_a_response_and_a_note_only_if_answered(texts, unit):
+    for result in read(texts, unit):
         assert result["status"] in {"answered", "refused", "unparsed"}
         assert (result["response"] is not None) == (result["status"] == "answered")
         assert (result["reason"] is None) == (result["status"] == "answered")
+        assert result["note"] is None or result["status"] == "answered"
+        notes = {None, "range_midpoint", "thousands_scaled", "years_as_months", "number_word"}
+        assert result["note"] in notes
 
 
 # Prose that might hold a stronger answer than the planted one, or swallow its line, says something else.
@@ -228,20 +456,63 @@ OTHERWISE = re.compile(
 prose = (any_text | answer_like).filter(lambda text: not OTHERWISE.search(text))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(prose, st.integers(0, 10**9), st.sampled_from(["{}", "{}.0", "${:,}", "**{}**", "{} months"]), prose)
 def test_a_number_after_answer_is_read_whatever_stands_around_it(before, number, form, after):
     assert outcome(f"{before}\nAnswer: {form.format(number)}\n{after}") == number
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(any_text | answer_like, st.sampled_from([" {}", "{} ", "\n{}", "{}\n", "\t{}\t", " \n{}\n ", "\u00a0{}"]))
 def test_space_around_an_answer_changes_nothing(text, form):
     bare, spaced = read([text, form.format(text)])
     assert spaced == bare
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=30, deadline=None)
+@given(st.integers(1, 999), st.sampled_from(["{}", "Answer: {}", "I would offer {}.", '{{"salary": "{}"}}']))
+def test_thousands_read_the_same_however_they_are_written(number, sentence):
+    forms = ["{}", "${}k", "{}K", "{} thousand", "{},000", "${},000", "{}.000", "{} 000", "{}\u202f000"]
+    results = read([sentence.format(form.format(number)) for form in forms], "thousand USD")
+    assert {form: r["response"] for form, r in zip(forms, results, strict=True)} == dict.fromkeys(forms, number)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(1, 999), st.integers(0, 999), st.integers(0, 99), st.sampled_from([*UNITS[:1], *UNITS[2:]]))
+def test_a_number_is_the_same_in_every_notation(high, low, cents, unit):
+    forms = ["{}{:03}.{:02}", "{}{:03},{:02}", "{},{:03}.{:02}", "{}.{:03},{:02}", "{} {:03},{:02}", "{} {:03}.{:02}"]
+    texts = [form.format(high, low, cents) for form in forms]
+    arabic = "".join(chr(ord(sign) + 0x630) if sign != "." else "\u066b" for sign in texts[0])
+    full_width = "".join(chr(ord(sign) + 0xFEE0) for sign in texts[0])
+    assert {r["response"] for r in read([*texts, arabic, full_width], unit)} == {float(texts[0])}
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.integers(1, 40), st.integers(1, 11))
+def test_years_are_months_where_months_are_asked_for(years, months):
+    texts = [f"{years} years and {months} months", f"{years} years, {months} months", f"{12 * years + months} months"]
+    assert {r["response"] for r in read(texts, "months")} == {12 * years + months}
+    assert {r["response"] for r in read([f"{years} years", f"{years}-year term"], "months")} == {12 * years}
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.integers(0, 100), st.sampled_from(["{}/100", "{} / 100", "{} out of 100", "{} of 100"]))
+def test_a_part_of_100_is_an_answer_only_where_the_scale_is_100(score, form):
+    assert outcome(form.format(score), "score of 100") == outcome(form.format(score), None) == score
+    assert outcome(form.format(score), "thousand USD") == outcome(form.format(score), "months") == "no_number"
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.sampled_from([*UNITS, ""]), st.integers(20, 99), st.integers(1, 9), st.sampled_from(["{}", "Answer: {}."]))
+def test_number_words_read_as_their_digits(unit, tens, hundreds, sentence):
+    names = ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine"]
+    word = ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"][tens // 10 - 2]
+    word += f"-{names[tens % 10 - 1]}" if tens % 10 else ""
+    assert outcome(sentence.format(word), unit) == tens
+    assert outcome(sentence.format(f"{names[hundreds - 1]} hundred and {word}"), unit) == 100 * hundreds + tens
+
+
+@settings(max_examples=60, deadline=None)
 @given(st.integers(0, 10**6), st.sampled_from(["{}", "I set {}.", "It is {} months", "Answer: {}!", "${} it is"]))
 def test_bold_and_backticks_around_a_number_change_nothing(number, sentence):
     marked = [form.format(number) for form in ("{}", "**{}**", "*{}*", "`{}`", "__{}__")]

@@ -86,7 +86,7 @@ def test_what_could_act_on_a_terminal_is_escaped(value, shown):
 
 
 def test_an_interrupt_is_one_sentence_and_exit_130(archive, monkeypatch, capsys):
-    def interrupted(_):
+    def interrupted(*_):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(run, "import_folder", interrupted)
