@@ -14,7 +14,7 @@ run: .venv/installed  ## load what is at hand, build and test every table, say w
 	$(BIN)/bais headlines
 
 test: .venv/installed  ## the whole suite, offline: pytest builds its own warehouses with dbt
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n 2 --dist loadfile
 
 check: .venv/installed  ## style: Python and SQL
 	$(BIN)/ruff check .

@@ -32,7 +32,8 @@ IMPORT_FIRST = (
 
 EXIT_CODES = """
 exit codes: 0 done, 1 dbt found a failure (or --strict did), 2 bad usage or nothing usable, 3 imported with lines
-quarantined, 4 no LLM answered, 5 a report holds what its analysis does not, 130 interrupted, all kept. The
+quarantined, 4 no LLM answered, 5 a report holds what its analysis does not, 6 the gate failed a batch, 130
+interrupted, all kept. The
 warehouse is data/bais.duckdb of the checkout, or what BAIS_WAREHOUSE names.
 """
 
@@ -131,6 +132,21 @@ def _parser():
         "archive", nargs="?", metavar="PATH", type=Path, help="a file of recorded trials, or a folder"
     )
     add_import_arguments(imported)
+    checked_batches = command("check", check, "audit what has no verdict yet, and say what the gate says of each batch")
+    which = checked_batches.add_mutually_exclusive_group()
+    which.add_argument("--batch", metavar="ID", help="audit this batch anew, and say what is wrong with it")
+    which.add_argument("--all", action="store_true", help="audit every batch anew")
+    checked_batches.add_argument("--json", action="store_true", help="as JSON, with every check that is not met")
+    checked_batches.add_argument("--strict", action="store_true", help="exit 1 on warnings")
+    for act, what, object_name in (
+        ("accept", "publish a batch whatever its verdict", "BATCH"),
+        ("reject", "keep a batch from being published", "BATCH"),
+        ("release", "clear a trial of what the gate flagged it for", "TRIAL"),
+    ):
+        decided = command(act, decide, f"{what}; kept with name and reason")
+        decided.add_argument("object_id", metavar=object_name)
+        decided.add_argument("--why", required=True, metavar="TEXT", help="the reason, for those who come later")
+        decided.add_argument("--who", metavar="NAME", help="your name (default: BAIS_USER, else this machine's user)")
     command("build", build, "derive and test every table with dbt; takes the arguments of `dbt build`")
     asked = command(
         "sql", sql, "ask the warehouse in SQL, read-only; without a query a prompt, or the query on stdin",
@@ -248,6 +264,72 @@ def _from_to(ends, has_fraction=False):
         return "unknown"
     low, high = (f"{ends[end]:,.2f}" if has_fraction else f"{ends[end]:,.0f}" for end in ("low", "high"))
     return low if low == high else f"{low} to {high}"
+
+
+def check(options):
+    """Audit, and say what the gate says of each batch; exit 6 if one is not published for it."""
+    import json
+
+    from ingest.gate import FAILED, audit, last_verdicts
+
+    if options.batch or not options.all:
+        audit([options.batch] if options.batch else None)
+    else:
+        audit([verdict["batch_id"] for verdict in last_verdicts()])
+        audit()
+    verdicts = [verdict for verdict in last_verdicts() if options.batch in (None, verdict["batch_id"])]
+    if options.json:
+        print(json.dumps([_plain(verdict) for verdict in verdicts], indent=2))
+    elif verdicts:
+        _print_verdicts(verdicts, in_full=bool(options.batch))
+    else:
+        print(_paragraph("There is no batch yet: collect a study, or import an archive."))
+    if any(verdict["verdict"] == "failed" and not verdict["is_published"] for verdict in verdicts):
+        return FAILED
+    return 1 if options.strict and any(verdict["verdict"] != "passed" for verdict in verdicts) else 0
+
+
+def _print_verdicts(verdicts, in_full):
+    names = ["batch", "trials", "verdict", "published", "quarantined", "suspect"]
+    rows = [
+        (
+            verdict["batch_id"],
+            verdict["n_trials"],
+            verdict["verdict"].replace("_", " "),
+            f"{'yes' if verdict['is_published'] else 'no'}{', by ' + verdict['act'] if verdict['act'] else ''}",
+            verdict["n_quarantined"],
+            verdict["n_suspect"],
+        )
+        for verdict in verdicts
+    ]
+    print(lay_out(names, rows, width=_width()))
+    for verdict in verdicts:
+        unmet = [found for found in verdict["checks"] if in_full or found["level"] == "fail"] or verdict["checks"][:3]
+        if not unmet:
+            continue
+        print()
+        print(_paragraph(f"{verdict['batch_id']}:"))
+        for found in unmet:
+            observed = "nothing" if found["observed_value"] is None else f"{found['observed_value']:.4g}"
+            word = "FAILED" if found["level"] == "fail" else "warning"
+            sample = f"; such as {', '.join(found['sample'][:2])}" if found["sample"] else ""
+            said = (
+                f"{word}, {found['check_name']}: {observed} ({found['measure']}), at most {found['threshold']:g}; "
+                f"{found['n_offending']:,} offending{sample}. {found['detail'] or ''}"
+            )
+            print(_paragraph(said, indent="  "))
+        left = len(verdict["checks"]) - len(unmet)
+        if left:
+            print(_paragraph(f"and {left} more: bais check --batch '{verdict['batch_id']}'", indent="  "))
+
+
+def decide(options):
+    """Keep what a person decides of a batch or a trial."""
+    from ingest.gate import decide as keep
+
+    keep(options.command, options.object_id, options.why, options.who)
+    print(_paragraph(f"{options.command}: {options.object_id}. `bais build` derives the tables anew."))
+    return 0
 
 
 def build(options):
@@ -743,7 +825,8 @@ def trials_query(of):
     Returns
     -------
     str
-        On `marts.trials`; a condition that all claims share is there once.
+        On `marts.trials`, and on what was quarantined where a claim counts it; a condition that all claims share is
+        there once.
     """
     each = list(dict.fromkeys(tuple(_conditions(claim)) for claim in of))
     shared = [condition for condition in each[0] if all(condition in conditions for conditions in each)]
@@ -754,9 +837,11 @@ def trials_query(of):
         where.append(
             "(\n        " + "\n        or ".join(f"({line})" if " and " in line else line for line in lines) + "\n    )"
         )
+    both = "(from marts.trials union all by name from marts.quarantined_trials)"
+    source = both if any(claim["row_set"] == "as_recorded" for claim in of) else "marts.trials"
     return (
         "select trial_id, llm, technique, anchor_direction, temperature, status, response_recorded, first_response, "
-        "baseline\nfrom marts.trials\nwhere\n    "
+        f"baseline\nfrom {source}\nwhere\n    "
         + "\n    and ".join(where)
         + "\norder by llm, technique, anchor_direction;"
     )

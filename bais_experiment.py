@@ -354,6 +354,7 @@ def _write_report(study, analysis, options, paths):
 
 def _load(study):
     from ingest.collected import load_collected
+    from ingest.run import pass_gate
 
     try:
         loaded = load_collected(study)
@@ -361,7 +362,8 @@ def _load(study):
         print(f"bais: {printable(error)}; the trials are kept, and the next run loads them", file=sys.stderr)
         return error.exit_code
     print(f"{loaded.n_trials} trials loaded into the warehouse; `bais build` derives the tables", file=sys.stderr)
-    return 0
+    with contextlib.redirect_stdout(sys.stderr):
+        return pass_gate()
 
 
 def _result_lines(path):

@@ -25,7 +25,7 @@ NUMBER = re.compile(
     r"(?<![\d.])10\s*(?:\^|\*\*)\s*\{?(?P<power>[-+]?\d{1,4})\}?"
     rf"|(?P<plain>{MAGNITUDE})(?:[eE](?P<exponent>[-+]?\d{{1,4}})(?!\w))?"
 )
-PERCENT = re.compile(r"[\s\\*_$-]*(?:%|per ?cent\b)", re.IGNORECASE)
+PERCENT = re.compile(r"(?:[^\S\n]|[\\*_$-])*(?:%|per ?cent\b)", re.IGNORECASE)  # on the same line
 ATTACHED_MINUS = re.compile(r"(?P<before>(?:^|[\s\S])[*_$]*)[-][*_$\\(]*$")
 DETACHED_MINUS = re.compile(r"(?:[=≈:(\[,|]|[\w)*_$][ \t]*[<>])[ \t]*\\?-[ \t]+$")
 WORD_MINUS = re.compile(r"(?:\b(?:of|is|was|by|to|and|at|from)|[=(\[,|])\s*(?:minus|negative)\s+$", re.IGNORECASE)

@@ -8,7 +8,7 @@ import shutil
 
 import pyarrow as pa
 
-from ingest.warehouse import UserError, connect, explain, warehouse_path
+from ingest.warehouse import ROOT, UserError, connect, explain, warehouse_path
 
 SYSTEM_FAILURE = re.compile(
     r"(?:(?:Could not|Cannot) (?:set lock|open|create|read|write|sync|truncate)|Out of Memory Error).*"
@@ -166,6 +166,27 @@ def conform(table, schema):
         for field in schema
     ]
     return pa.table(columns, schema.names).cast(schema)
+
+
+def prepare_raw(path):
+    """Make the tables of `raw` that are not there, and the columns that an older version did not have, as dbt does.
+
+    Parameters
+    ----------
+    path : Path
+        The warehouse.
+
+    Raises
+    ------
+    UserError
+        If it cannot be written.
+    """
+    from jinja2 import Environment
+
+    text = (ROOT / "macros" / "create_raw_tables.sql").read_text(encoding="utf-8")
+    statements = str(Environment().from_string(text).module.create_raw_tables())
+    with contextlib.closing(connect(path, read_only=False)) as warehouse:
+        warehouse.execute(statements)
 
 
 def landed_ids(study, table="trials", column="trial_id"):

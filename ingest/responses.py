@@ -29,23 +29,22 @@ class Summary(NamedTuple):
 
 
 @functools.cache
-def read_response(text):
-    """Expand the macro of the models that reads a number from an answer.
-
-    Parameters
-    ----------
-    text : str
-        A SQL expression.
+def macros():
+    """Return the macros of the models that are pure Jinja, by name.
 
     Returns
     -------
-    str
-        A SQL expression of type struct(response double, status varchar, reason varchar).
+    dict of str to callable
+        `read_response(text, unit)` gives an expression of type struct(response double, status varchar, reason varchar,
+        note varchar); `trial_status` and `published_batches` say in their files what they take.
     """
     from jinja2 import Environment
 
-    template = Environment().from_string((ROOT / "macros" / "read_response.sql").read_text(encoding="utf-8"))
-    return str(template.module.read_response(text)).strip()
+    found = {}
+    for name in ("read_response", "trial_status", "published_batches"):
+        template = Environment().from_string((ROOT / "macros" / f"{name}.sql").read_text(encoding="utf-8"))
+        found[name] = getattr(template.module, name)
+    return found
 
 
 @contextlib.contextmanager
@@ -94,6 +93,7 @@ def read_trials(path, plan):
     ranges = pa.table(
         {
             "vignette": pa.array(list(plan.vignettes), pa.string()),
+            "response_unit": pa.array([v["response_unit"] for v in plan.vignettes.values()], pa.string()),
             "valid_min": pa.array([v.get("valid_min") for v in plan.vignettes.values()], pa.float64()),
             "valid_max": pa.array([v.get("valid_max") for v in plan.vignettes.values()], pa.float64()),
         }
@@ -107,25 +107,21 @@ def read_trials(path, plan):
     with spooled([path], TRIAL_FIELDS, "trial") as connection:
         connection.register("ranges", ranges)
         connection.register("versions", versions)
+        status = macros()["trial_status"](
+            "status", "found.status", "coalesce(response, found.response)", "valid_min", "valid_max"
+        )
         connection.execute(f"""
             create view answers as
-            with reading as (
-                select *, {read_response("text")} as found from spooled semi join versions using (prompt_version)
-            ),
-            numbers as (
-                select * replace (
-                    coalesce(status, case when response is null then found.status else 'answered' end) as status,
-                    coalesce(response, found.response) as response
-                )
-                from reading
+            with readings as (
+                select *, {macros()["read_response"]("text", "response_unit")} as found
+                from spooled
+                semi join versions using (prompt_version)
+                left join ranges using (vignette)
             )
-            select numbers.* replace (
-                case
-                    when status = 'answered' and (response < valid_min or response > valid_max) then 'out_of_range'
-                    else status
-                end as status
+            select * replace (
+                {status} as status, case when status is null then coalesce(response, found.response) end as response
             )
-            from numbers left join ranges using (vignette)
+            from readings
         """)
         yield connection
 

@@ -139,10 +139,12 @@ def collect_study(name, options, *, loads=True):
             on_progress=on_progress,
         )
     print(render_outcome(study, outcome))
+    gate = 0
     if loads:
         print(load_study_trials(study.study))
+        gate = pass_gate()
     is_short = outcome.n_left or outcome.no_anchors or outcome.statuses["failed"] or outcome.stopped_llms
-    return outcome.exit_code or (1 if options.strict and is_short else 0)
+    return outcome.exit_code or gate or (1 if options.strict and is_short else 0)
 
 
 def load_study_trials(study):
@@ -280,7 +282,45 @@ def import_folder(folder, form):
     with progress_bar(f"reading {printable(folder)}") as on_bytes:
         summary = import_archive(folder, archive, on_bytes)
     print(render(summary))
-    return summary.exit_code
+    return pass_gate() or summary.exit_code
+
+
+def pass_gate():
+    """Audit the batches that have no verdict yet, say what came of it, and return the exit code: 0, or 6 if one failed.
+
+    Returns
+    -------
+    int
+    """
+    from ingest.gate import FAILED, audit
+
+    verdicts = audit()
+    for verdict in verdicts:
+        print(render_verdict(verdict))
+    return FAILED if any(verdict.verdict == "failed" for verdict in verdicts) else 0
+
+
+def render_verdict(verdict):
+    """Write a verdict in a few words.
+
+    Parameters
+    ----------
+    verdict : ingest.gate.Verdict
+
+    Returns
+    -------
+    str
+    """
+    names = {
+        level: sorted({c["check_name"] for c in verdict.checks if not c["is_passed"] and c["level"] == level})
+        for level in ("fail", "warn")
+    }
+    said = "failed, its trials are not published" if verdict.verdict == "failed" else "passed"
+    parts = [f"FAILED {', '.join(names['fail'])}"] if names["fail"] else []
+    parts += [f"warnings {', '.join(names['warn'])}"] if names["warn"] else []
+    parts += [f"{n:,} {severity}" for severity, n in sorted(verdict.n_flagged.items())]
+    more = f" ({'; '.join(parts)})" if parts else ""
+    return f"  gate: {printable(verdict.vignette)} of {printable(verdict.study)} {said}{more}"
 
 
 @contextlib.contextmanager

@@ -1,5 +1,5 @@
 {# A fresh clone has no `raw`: make its tables, empty, as ingest/load.py and dlt make them (a test compares the two); a
-   warehouse of an older version gets the columns that came since. #}
+   warehouse of an older version gets what came since. The gate's tables are made here alone. #}
 {% macro create_raw_tables() %}
 create schema if not exists raw;
 create table if not exists raw.trials (
@@ -103,6 +103,51 @@ create table if not exists raw.quarantined_lines (
     reason varchar not null,
     quarantined_at timestamp with time zone not null,
     _dlt_load_id varchar not null
+);
+create table if not exists raw.batch_verdicts (
+    verdict_id varchar not null,
+    batch_id varchar not null,
+    study varchar not null,
+    vignette varchar not null,
+    verdict varchar not null,
+    n_trials bigint not null,
+    n_failed bigint not null,
+    n_warnings bigint not null,
+    rule_version bigint not null,
+    checked_at timestamp with time zone not null
+);
+create table if not exists raw.batch_checks (
+    verdict_id varchar not null,
+    batch_id varchar not null,
+    check_name varchar not null,
+    level varchar not null,
+    is_passed boolean not null,
+    observed_value double,
+    threshold double not null,
+    measure varchar not null,
+    n_offending bigint not null,
+    sample varchar[] not null,
+    detail varchar
+);
+create table if not exists raw.flagged_trials (
+    verdict_id varchar not null,
+    trial_id varchar not null,
+    batch_id varchar not null,
+    study varchar not null,
+    severity varchar not null,
+    reason varchar not null,
+    detail varchar,
+    rule_version bigint not null,
+    flagged_at timestamp with time zone not null
+);
+create table if not exists raw.gate_acts (
+    act_id varchar not null,
+    object varchar not null,
+    object_id varchar not null,
+    act varchar not null,
+    who varchar not null,
+    why varchar not null,
+    acted_at timestamp with time zone not null
 );
 alter table raw.trials add column if not exists finished_at timestamp with time zone;
 alter table raw.trials add column if not exists session_id varchar;

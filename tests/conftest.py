@@ -8,10 +8,17 @@ from pathlib import Path
 
 import duckdb
 import pytest
+from hypothesis import settings
 
 ROOT = Path(__file__).resolve().parent.parent
 SHARED = Path(os.environ.get("BAIS_SHARED") or ROOT.parent / "shared").resolve()
 RECORDED = SHARED / "data" / "bais_recorded"
+
+
+# the same examples in every run; `pytest --hypothesis-profile=explore` looks further
+settings.register_profile("steady", derandomize=True, deadline=None)
+settings.register_profile("explore", deadline=None, max_examples=2000)
+settings.load_profile("steady")
 
 
 class Warehouse:

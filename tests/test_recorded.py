@@ -79,14 +79,43 @@ def test_an_llm_without_a_baseline_has_null_percentages_with_the_reason(recorded
     assert rows == [(None, "no_baseline")]
 
 
-def test_until_there_is_a_gate_what_is_accepted_is_what_was_recorded(recorded):
-    different = recorded.query(
-        "select * exclude (row_set) from marts.response_counts where row_set = 'accepted' except all "
-        "select * exclude (row_set) from marts.response_counts where row_set = 'as_recorded'"
+def test_accepted_is_what_was_recorded_less_what_is_out_of_range_or_quarantined(recorded):
+    sizes = dict(recorded.query("select row_set, sum(n_trials)::bigint from marts.response_counts group by all"))
+    # loan 1, salary four times 2; one outside-view trial of an older prompt
+    assert sizes["as_recorded"] - sizes["accepted"] == 5 + 1
+    assert recorded.query("select vignette, count(*) from marts.trials where status = 'out_of_range' group by all") in (
+        [("loan", 1), ("salary", 4)],
+        [("salary", 4), ("loan", 1)],
     )
-    sizes = recorded.query("select row_set, sum(n_trials) from marts.response_counts group by all order by 1")
-    assert different == []
-    assert sizes[0][1] == sizes[1][1]
+    assert recorded.query("select flag_reasons from marts.quarantined_trials") == [("other_prompt",)]
+    flagged = recorded.query(
+        "select count(distinct trial_id) from raw.flagged_trials inner join marts.trials using (trial_id) "
+        "where severity = 'suspect' and status = 'answered' and technique != 'sacd'"
+    )
+    of_sacd = recorded.query(
+        "select (count(response_recorded) + count(first_response))::bigint from marts.trials "
+        "where technique = 'sacd' and status = 'answered' and trial_id in (select trial_id from raw.flagged_trials)"
+    )
+    assert sizes["accepted"] - sizes["without_suspects"] == flagged[0][0] + of_sacd[0][0]
+
+
+def test_every_batch_of_the_archive_is_published_with_warnings(recorded):
+    verdicts = recorded.query("select vignette, verdict, n_trials from raw.batch_verdicts order by vignette")
+    assert verdicts == [
+        ("loan", "passed_with_warnings", 660),
+        ("medical", "passed_with_warnings", 660),
+        ("salary", "passed_with_warnings", 1058),
+        ("shoplifting", "passed_with_warnings", 14_204),
+    ]
+
+
+def test_numbers_that_their_text_does_not_state_are_listed_with_both(recorded):
+    rows = recorded.query("select response_recorded, response_reparsed, text_around from marts.parse_disagreements")
+    assert len(rows) == 37
+    # the age-old trap: a score in the case text, 78/100, instead of the salary that is offered
+    trapped = [row for row in rows if row[0] == 78]
+    assert len(trapped) == 26
+    assert all("78" in row[2] for row in trapped)
 
 
 def test_every_descriptive_number_of_document_a_is_accounted_for(recorded):
@@ -129,7 +158,7 @@ def test_a_number_that_does_not_hold_says_why(recorded):
 def test_a_number_that_holds_only_as_the_paper_computed_it_says_so(recorded):
     silent = recorded.query(
         "select claim_id from marts.claim_checks where status = 'reproduces' and reason is null "
-        "and abs(recomputed_value - recommended_value) > 1"
+        "and abs(recomputed_value - recommended_value) > 1 and not starts_with(quantity, 'n_')"
     )
     assert silent == []
 

@@ -177,7 +177,8 @@ select
                 concat_ws(
                     ' ',
                     note,
-                    'It holds only ' || specification || '; as recommended it is ' || shown_recommended || '.'
+                    'It holds only ' || coalesce(nullif(specification, ''), 'with every number that was recorded')
+                    || '; as recommended it is ' || shown_recommended || '.'
                 )
         else note
     end as reason,

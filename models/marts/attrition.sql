@@ -1,6 +1,7 @@
 -- One row per study, llm, vignette, technique and anchor direction: what became of every trial that was asked.
 with trials as (
     select * from {{ ref('int_trials_directed') }}
+    where not is_quarantined
 )
 
 select

@@ -73,6 +73,43 @@ ranked as (
     from compared
 ),
 
+-- The order by deviation could be another one, had everybody answered: the bounds of two ranked techniques overlap.
+bounds as (
+    select study, domain, llm, technique, deviation_least, deviation_most, n_missing
+    from {{ ref('attrition_bounds') }}
+),
+
+overlapping as (
+    select
+        better.study,
+        better.domain,
+        better.llm,
+        bool_or(
+            (bounds.n_missing > 0 or others.n_missing > 0)
+            and coalesce(bounds.deviation_most >= others.deviation_least, true)
+        ) as not_identified
+    from ranked as better
+    inner join ranked as worse
+        on
+            better.study = worse.study
+            and better.domain = worse.domain
+            and better.llm is not distinct from worse.llm
+            and better.rank_by_deviation < worse.rank_by_deviation
+    inner join bounds
+        on
+            better.study = bounds.study
+            and better.domain = bounds.domain
+            and better.llm is not distinct from bounds.llm
+            and better.technique = bounds.technique
+    inner join bounds as others
+        on
+            worse.study = others.study
+            and worse.domain = others.domain
+            and worse.llm is not distinct from others.llm
+            and worse.technique = others.technique
+    group by all
+),
+
 winners as (
     select
         study,
@@ -101,6 +138,7 @@ select
     ranked.rank_by_madb,
     ranked.rank_by_deviation_with_no_technique,
     not list_has_any(winners.by_deviation, winners.by_susceptibility) as metrics_disagree,
+    coalesce(overlapping.not_identified, false) as not_identified,
     {{ reasons([
         ("ranked.percent_of_baseline is null", "no_baseline"),
         ("ranked.percent_of_baseline is not null and ranked.spread_pp is null", "no_low_or_no_high_anchor"),
@@ -115,3 +153,8 @@ inner join winners
         ranked.study = winners.study
         and ranked.domain = winners.domain
         and ranked.llm is not distinct from winners.llm
+left join overlapping
+    on
+        ranked.study = overlapping.study
+        and ranked.domain = overlapping.domain
+        and ranked.llm is not distinct from overlapping.llm

@@ -1,6 +1,8 @@
 -- One row per trial.
+-- What the gate quarantined is in quarantined_trials.
 with trials as (
     select * from {{ ref('int_trials_directed') }}
+    where not is_quarantined
 ),
 
 baselines as (

@@ -7,7 +7,7 @@ from decimal import Decimal
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 
 from analysis.experiment import analyze
@@ -105,6 +105,7 @@ def test_the_template_passes_whatever_the_configuration(config):
 
 
 @settings(deadline=None)
+@example("11\n%")
 @given(st.text("abz 019.,-%#>|\n", max_size=60))
 def test_the_template_passes_whatever_the_case(case_text):
     report = template_report(GOLDEN, case_text=case_text, prompts=[])

@@ -78,6 +78,7 @@ create table marts.recorded_trials (
     first_response double
 );
 create view marts.trials as from marts.recorded_trials;
+create view marts.quarantined_trials as from marts.recorded_trials where false;
 create table seeds.published_claims (
     claim_id varchar, document varchar, location varchar, kind varchar, statement varchar, published_value double,
     decimals integer, unit varchar, comparison varchar, quantity varchar, study varchar, domain varchar,

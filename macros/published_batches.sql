@@ -1,0 +1,32 @@
+{# Which batches are published: by the last verdict, unless a person decided otherwise since. Pure Jinja: the models and the
+   gate render it alike. #}
+{% macro published_batches(verdicts, acts) -%}
+    with last_verdicts as (
+        select
+            batch_id,
+            arg_max(verdict_id, checked_at) as verdict_id,
+            arg_max(verdict, checked_at) as verdict,
+            max(checked_at) as checked_at
+        from {{ verdicts }}
+        group by batch_id
+    ),
+
+    last_acts as (
+        select object_id as batch_id, arg_max(act, acted_at) as act, max(acted_at) as acted_at
+        from {{ acts }}
+        where object = 'batch'
+        group by object_id
+    )
+
+    select
+        last_verdicts.batch_id,
+        last_verdicts.verdict_id,
+        last_verdicts.verdict,
+        last_acts.act,
+        case
+            when last_acts.acted_at >= last_verdicts.checked_at then last_acts.act = 'accept'
+            else last_verdicts.verdict != 'failed'
+        end as is_published
+    from last_verdicts
+    left join last_acts using (batch_id)
+{%- endmacro %}

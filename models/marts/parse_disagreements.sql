@@ -1,0 +1,32 @@
+-- One row per recorded trial whose number is not the one that its text states, read by the same expression as collected
+-- answers.
+with trials as (
+    select * from {{ ref('int_trials_directed') }}
+    where source = 'recorded' and response_text is not null and number_recorded is distinct from number_read
+),
+
+placed as (
+    select
+        *,
+        strpos(response_text, regexp_replace(coalesce(number_recorded, number_read)::varchar, '\.0$', '')) as place
+    from trials
+)
+
+select
+    trial_id,
+    study,
+    llm,
+    domain,
+    vignette,
+    technique,
+    anchor_direction,
+    number_recorded as response_recorded,
+    number_read as response_reparsed,
+    status_read as status_reparsed,
+    case
+        when place > 0 then substr(response_text, greatest(place - 40, 1)::bigint, 100)
+        else right(response_text, 100)
+    end as text_around,
+    source_file,
+    source_line
+from placed

@@ -1,0 +1,24 @@
+-- One row per trial that the last verdict of its batch flags and nobody released since: how bad, and why.
+with flags as (
+    select * from {{ source('raw', 'flagged_trials') }}
+),
+
+last_verdicts as (
+    select verdict_id from {{ ref('stg_batch_verdicts') }}
+),
+
+releases as (
+    select object_id as trial_id, max(acted_at) as released_at from {{ source('raw', 'gate_acts') }}
+    where object = 'trial' and act = 'release'
+    group by all
+)
+
+select
+    flags.trial_id,
+    bool_or(flags.severity = 'quarantined') as is_quarantined,
+    string_agg(distinct flags.reason, '; ' order by flags.reason) as flag_reasons
+from flags
+semi join last_verdicts using (verdict_id)
+left join releases using (trial_id)
+where releases.released_at is null or releases.released_at < flags.flagged_at
+group by all
