@@ -20,7 +20,7 @@ from pathlib import Path
 import pyarrow as pa
 import yaml
 
-from ingest.load import DUCKDB_SETTINGS, prepare_raw, work_path
+from ingest.load import DUCKDB_SETTINGS, prepare_raw
 from ingest.responses import macros
 from ingest.study import Anchors
 from ingest.warehouse import ROOT, UserError, connect, explain, printable, warehouse_path
@@ -117,7 +117,7 @@ def audit(batch_ids=None, config=None):
 def _memory(path):
     import duckdb
 
-    spill = str(work_path(path) / "gate-spill")
+    spill = str(path.with_name(f"{path.name}.gate-spill"))  # DuckDB makes one folder, not its parents
     memory = duckdb.connect(config={**DUCKDB_SETTINGS, "memory_limit": "1500MB", "temp_directory": spill})
     memory.execute("set TimeZone = 'UTC'; set autoinstall_known_extensions = false")
     return memory
@@ -291,8 +291,8 @@ def _measure(memory, config):
     samples = {
         tuple(row[:4]): row[4]
         for row in memory.execute(
-            f"select batch_id, llm, technique, direction, list(trial_id order by trial_id)[:{N_SAMPLE}] from new_trials "
-            "group by all"
+            f"select batch_id, llm, technique, direction, list(trial_id order by trial_id)[:{N_SAMPLE}] "
+            "from new_trials group by all"
         ).fetchall()
     }
     measured = collections.defaultdict(lambda: {"cells": [], "n_trials": 0, "checks": {}})

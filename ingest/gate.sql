@@ -39,6 +39,7 @@ landed as (
         raw.anchor_direction,
         raw.anchor_value,
         raw.anchor_baseline,
+        raw.anchor_n_trials,
         raw.temperature,
         raw.replicate,
         raw.phase,
@@ -90,7 +91,7 @@ from numbers;
 
 -- An LLM's own baseline; where trials have phases, from the one that the anchors were derived from.
 create table baselines as
-select study, vignette, llm, avg(number) as baseline
+select study, vignette, llm, avg(number) as baseline, stddev_samp(number) as sd_baseline
 from readings
 where
     technique = 'no_technique' and anchor_value is null and status = 'answered'
@@ -102,6 +103,7 @@ with directed as (
     select
         readings.*,
         baselines.baseline,
+        baselines.sd_baseline,
         batches.batch_id is not null as is_new,
         readings.batch_id in (select batch_id from published) as is_published,
         batches.is_archive,
@@ -239,7 +241,12 @@ where
         when 'fixed' then anchor_value != by_rule
         else anchor_value != floor(anchor_value) or coalesce(abs(anchor_value - exact_anchor) > 0.5 + 1e-9, true)
     end
-    or (rule = 'proportional' and abs(anchor_baseline / nullif(baseline, 0) - 1) > {{ baseline_share }});
+    -- the baseline may have been the mean of fewer answers
+    or (
+        rule = 'proportional'
+        and abs(anchor_baseline - baseline)
+        > greatest({{ baseline_share }} * abs(baseline), coalesce({{ baseline_se }} * sd_baseline / sqrt(anchor_n_trials), 0))
+    );
 
 -- an archive declares no rule: what most of its trials have is the yardstick, for a warning
 insert into offences
@@ -336,6 +343,12 @@ insert into offences
 select trial_id, 'range_midpoint', 'the midpoint ' || number from new_trials
 where source != 'recorded' and note_read = 'range_midpoint' and status = 'answered';
 
+{#- More frequent than elsewhere, also where chance made the few answers of a small cell agree. -#}
+{% macro exceeds(n_equal, elsewhere) -%}
+    {{ n_equal }} >= {{ fewest }}
+    and {{ n_equal }} / n - coalesce({{ elsewhere }}, 0) - {{ excess_se }} * sqrt({{ n_equal }} / n * (1 - {{ n_equal }} / n) / n)
+    > {{ excess }}
+{%- endmacro %}
 -- Answers that are suspicious by how frequent they are in their cell, against the LLM's other answers.
 create table answers as
 select trials.*, coalesce(case_numbers.numbers, []) as case_numbers
@@ -398,8 +411,8 @@ select
     cells.technique,
     cells.direction,
     cells.anchor_value,
-    coalesce(n_anchor / n - coalesce(anchor_share, 0) > {{ excess }}, false) as has_anchors,
-    coalesce(n_case / n - coalesce(case_share, 0) > {{ excess }}, false) as has_case_numbers,
+    coalesce({{ exceeds('n_anchor', 'anchor_share') }}, false) as has_anchors,
+    coalesce({{ exceeds('n_case', 'case_share') }}, false) as has_case_numbers,
     coalesce(n_one > 0 and usual_number > 5, false) as has_ones
 from cells
 left join others

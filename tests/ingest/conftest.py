@@ -130,3 +130,9 @@ class Result:
     def reasons(self):
         """From file and line number to the reason of what was quarantined."""
         return {(bad["source_file"], bad["line_number"]): bad["reason"] for bad in self.quarantined}
+
+
+@pytest.fixture(autouse=True)
+def landed_only(monkeypatch):
+    """What lands is the matter of these tests; test_gate.py audits, and so do the tests that run commands."""
+    monkeypatch.setattr("ingest.run.pass_gate", lambda: 0)

@@ -303,7 +303,7 @@ def test_a_key_is_nowhere_but_in_the_environment(tmp_path, warehouse, spool):
         (tmp_path / "study.yaml").write_text(text)
         command = [sys.executable, str(ROOT / "ingest" / "run.py"), str(tmp_path / "study.yaml")]
         done = subprocess.run(command, capture_output=True, text=True)
-        assert done.returncode == 0, done.stderr
+        assert done.returncode in (0, 6), done.stderr  # 6: other models answer, and the batch is not published
         assert not any(PART_OF_IT in str(request.messages) for request in endpoint.requests)
     assert "Incorrect API key provided: [key]" in done.stdout
     assert b"[key]" in spool.read_bytes()
