@@ -49,7 +49,14 @@ landed as (
         raw.finished_at,
         raw.status_recorded,
         raw.response_recorded,
-        raw.response_text,
+        -- of document A's SACD only the beginning of the last reply is kept; its first paragraph states the answer
+        case
+            when raw.response_text is not null then raw.response_text
+            when
+                raw.source = 'recorded' and raw.technique = 'sacd'
+                and (raw.line ->> '$.iterationDetails[#-1].biasDetected') = 'true'
+                then nullif(split_part(raw.line ->> '$.iterationDetails[#-1].rawResponse', chr(10) || chr(10), 1), '')
+        end as response_text,
         raw.line,
         vignettes.domain,
         vignettes.response_unit,
@@ -61,9 +68,22 @@ landed as (
     left join vignettes on raw.study = vignettes.study and raw.vignette = vignettes.vignette
 ),
 
+-- one text is read once, however many answered it
+texts as (
+    select distinct response_text, response_unit from landed
+    where response_text is not null
+),
+
+texts_read as (
+    select *, {{ read_response('response_text', 'response_unit') }} as found from texts
+),
+
 read as (
-    select *, case when response_text is not null then {{ read_response('response_text', 'response_unit') }} end as found
+    select landed.*, texts_read.found
     from landed
+    left join texts_read
+        on landed.response_text = texts_read.response_text
+        and landed.response_unit is not distinct from texts_read.response_unit
 ),
 
 numbers as (
@@ -77,6 +97,7 @@ numbers as (
         struct_extract(found, 'response') as number_read,
         struct_extract(found, 'status') as status_read,
         struct_extract(found, 'note') as note_read,
+        case when source = 'recorded' then try_cast(line ->> '$.originalResponse' as double) end as number_before,
         case when source = 'recorded' then try_cast(line ->> '$.outOfRange' as boolean) end as flag_out_of_range,
         case when source = 'recorded' then try_cast(line ->> '$.validRange.min' as double) end as flag_min,
         case when source = 'recorded' then try_cast(line ->> '$.validRange.max' as double) end as flag_max
@@ -332,12 +353,19 @@ select trial_id, 'stale_flag', 'outOfRange is ' || flag_out_of_range || ' beside
 where flag_out_of_range is distinct from (number < flag_min or number > flag_max) and flag_min < flag_max and number is not null;
 
 insert into offences
+select trial_id, 'mended_by_source', 'the source has replaced ' || number_before || ' by ' || number from new_trials
+where number_before is distinct from number and number_before is not null;
+
+insert into offences
 select
     trial_id,
     'reading_differs',
     'recorded ' || coalesce(number::varchar, 'nothing') || ', the text says ' || coalesce(number_read::varchar, status_read)
 from new_trials
-where source = 'recorded' and status_read is not null and number is distinct from number_read;
+where
+    source = 'recorded' and number is distinct from number_read
+    -- a first paragraph without a number says nothing of what follows it
+    and case when technique = 'sacd' then status_read in ('answered', 'refused') else status_read is not null end;
 
 insert into offences
 select trial_id, 'range_midpoint', 'the midpoint ' || number from new_trials

@@ -93,8 +93,8 @@ def test_accepted_is_what_was_recorded_less_what_is_out_of_range_or_quarantined(
         "where severity = 'suspect' and status = 'answered' and technique != 'sacd'"
     )
     of_sacd = recorded.query(
-        "select (count(response_recorded) + count(first_response))::bigint from marts.trials "
-        "where technique = 'sacd' and status = 'answered' and trial_id in (select trial_id from raw.flagged_trials)"
+        "select (count(response) + count(first_response))::bigint from marts.trials "
+        "where technique = 'sacd' and trial_id in (select trial_id from raw.flagged_trials)"
     )
     assert sizes["accepted"] - sizes["without_suspects"] == flagged[0][0] + of_sacd[0][0]
 
