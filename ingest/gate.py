@@ -29,7 +29,6 @@ CONFIG = Path(__file__).with_name("gate.yaml")
 N_SAMPLE = 5
 FAILED = 6
 NUMBER = re.compile(r"(?<![\w.,])\d+(?:\.\d+)?(?!\d)")
-CELL = ["batch_id", "llm", "technique", "direction"]
 ACTS = {"accept": "batch", "reject": "batch", "release": "trial"}
 
 

@@ -26,7 +26,6 @@ from ingest.warehouse import UserError, printable
 
 FOLDER = Path(__file__).resolve().parent / "studies"
 SIMULATED = Path(__file__).resolve().parent / "simulated.yaml"
-PHASES = ("baselines", "anchored", "top-ups", "asked again")
 
 Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]{0,99}$")]
 LlmId = Annotated[str, Field(pattern=r"^[!-.0-~]+/[!-~]+$", max_length=200)]

@@ -1,0 +1,104 @@
+"""`bais check`, `accept`, `reject` and `release`: what the gate says, and what people decide."""
+
+import json
+
+import duckdb
+import pytest
+
+from bais import main
+
+STUDY = """
+study: small
+llms: [sim/anchored]
+vignettes: [burglary]
+techniques: [no_technique]
+anchors: {proportional: {low: 0.5, high: 1.5}}
+stopping_rule: {minimum: 20}
+"""
+
+
+@pytest.fixture
+def warehouse(tmp_path, monkeypatch):
+    """The path of a warehouse with one collected batch."""
+    path = tmp_path / "data" / "warehouse.duckdb"
+    monkeypatch.setenv("BAIS_WAREHOUSE", str(path))
+    monkeypatch.setenv("BAIS_USER", "ada")
+    (tmp_path / "study.yaml").write_text(STUDY)
+    assert main(["collect", str(tmp_path / "study.yaml")]) == 0
+    return path
+
+
+def query(path, sql):
+    with duckdb.connect(str(path), read_only=True) as connection:
+        return connection.sql(sql).fetchall()
+
+
+def spoil(path, sql):
+    with duckdb.connect(str(path)) as connection:
+        connection.execute(sql)
+
+
+def verdict_of(capsys, *more, expect=0):
+    assert main(["check", "--json", *more]) == expect
+    (verdict,) = json.loads(capsys.readouterr().out)
+    return verdict
+
+
+def test_a_clean_batch_passes_without_a_word_more(warehouse, capsys):
+    capsys.readouterr()
+    verdict = verdict_of(capsys, "--strict")
+    assert (verdict["verdict"], verdict["is_published"], verdict["checks"]) == ("passed", True, [])
+    assert main(["check"]) == 0
+    assert "passed" in capsys.readouterr().out
+
+
+def test_a_batch_that_fails_exits_6_and_names_check_threshold_and_trials(warehouse, capsys):
+    spoil(warehouse, "update raw.trials set temperature = 7 where anchor_direction = 'low'")
+    capsys.readouterr()
+    verdict = verdict_of(capsys, "--all", expect=6)
+    assert (verdict["verdict"], verdict["is_published"], verdict["n_quarantined"]) == ("failed", False, 20)
+    (check,) = [check for check in verdict["checks"] if check["level"] == "fail"]
+    assert (check["check_name"], check["threshold"], check["n_offending"]) == ("temperature_out_of_range", 0, 20)
+    low = {row[0] for row in query(warehouse, "select trial_id from raw.trials where anchor_direction = 'low'")}
+    assert set(check["sample"]) <= low
+    assert main(["check", "--batch", verdict["batch_id"]]) == 6
+    assert "FAILED, temperature_out_of_range" in capsys.readouterr().out
+
+
+def test_accepting_a_failed_batch_publishes_it_and_the_history_says_who_and_why(warehouse, capsys):
+    spoil(warehouse, "update raw.trials set temperature = 7 where anchor_direction = 'low'")
+    assert main(["check", "--all"]) == 6
+    batch_id = query(warehouse, "select batch_id from raw.batches")[0][0]
+    assert main(["accept", batch_id, "--why", "the endpoint counts in tenths"]) == 0
+    assert main(["check"]) == 0
+    assert main(["reject", batch_id, "--why", "it does not", "--who", "grace"]) == 0
+    assert main(["check"]) == 6
+    acts = query(warehouse, "select object, object_id, act, who, why from raw.gate_acts order by acted_at")
+    assert acts == [
+        ("batch", batch_id, "accept", "ada", "the endpoint counts in tenths"),
+        ("batch", batch_id, "reject", "grace", "it does not"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["check", "--batch", "nope"], "there is no batch nope"),
+        (["accept", "nope", "--why", "x"], "there is no audited batch nope"),
+        (["release", "nope", "--why", "x"], "there is no flagged trial nope"),
+        (["accept", "nope", "--why", "  "], "say why"),
+    ],
+)
+def test_what_is_not_there_or_has_no_reason_is_one_sentence(warehouse, capsys, arguments, said):
+    capsys.readouterr()
+    assert main(arguments) == 2
+    complained = capsys.readouterr().err
+    assert said in complained
+    assert complained.count("\n") == 1
+
+
+def test_without_a_warehouse_there_is_nothing_to_check(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("BAIS_WAREHOUSE", str(tmp_path / "none.duckdb"))
+    assert main(["check"]) == 0
+    assert "There is no batch yet" in capsys.readouterr().out
+    assert not (tmp_path / "none.duckdb").exists()
