@@ -37,7 +37,7 @@ if is_report:
         out.write_text(os.environ["STUB_REPORT"])
     sys.exit()
 answer = {{"prosecutorRecommendationMonths": anchor, "prosecutorEvaluation": "too high",
-          "defenseAttorneyEvaluation": "too low", "sentenceMonths": 4 + anchor // 4 + n % 2}}
+          "defenseAttorneyEvaluation": "too low", "sentenceMonths": 4 + anchor // 4}}
 if mode == "extra key":
     answer["reason"] = "\\x1b[31mred"
 if mode == "mismatch":
