@@ -71,7 +71,8 @@ def run(options):
     -------
     int
         0, 2 for what is wrong before the first call (or the warehouse cannot take the trials, which are kept), 4 where
-        no LLM answered, for a trial or for the report, 5 for a report that is not grounded, 130 when interrupted.
+        no LLM answered, for a trial or for the report, 5 for a report that is not grounded, 6 where nothing of this is
+        so and the gate fails what was loaded, 130 when interrupted.
     """
     from ingest.experiment import Run, study_of_run
     from ingest.run import shown_progress
@@ -119,7 +120,8 @@ def run(options):
         code = code or LLM_SILENT
     elif not options.no_report and not outcome.exit_code:
         code = _write_report(study, analysis, options, paths) or code
-    return _load(study.study) or code
+    loaded = _load(study.study)
+    return code or loaded
 
 
 def analyze(options):

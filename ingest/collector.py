@@ -180,7 +180,7 @@ class Collector:
         self.costs = collections.defaultdict(lambda: [0.0, 0])
         self.secrets = []
         self.stopping = self.error = None
-        self.scripts = {}
+        self.tasks, self.scripts = [], {}
         self.started = time.monotonic()
         self.path = spool_folder(self.study.study) / (f"{plan.run}.jsonl" if plan.run else COLLECTED)
 
@@ -344,12 +344,9 @@ class Collector:
     async def _ask_again(self, statuses, n_replicates):
         """Give each trial that ended in one of the statuses, and was not asked again yet, one more replicate."""
         trials = []
-        for (cell, trial_id), n in zip(
-            ended_trials(self.path, self.plan, statuses), range(n_replicates, 10**9), strict=False
-        ):
-            again = self.plan.trial_id(cell, n)
-            trials.append(Trial(again, cell, n, "asked again", n - n_replicates, trial_id))
-        trials = [trial for trial in trials if trial.trial_id.encode() not in self.state.closed]
+        for place, (cell, replicate, trial_id) in enumerate(ended_trials(self.path, self.plan, statuses)):
+            n = n_replicates + replicate
+            trials.append(Trial(self.plan.trial_id(cell, n), cell, n, "asked again", place, trial_id))
         self.outcome.n_planned += len(trials)
         await self._put(lambda: iter(trials), "asked again")
 

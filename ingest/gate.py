@@ -57,8 +57,10 @@ class Verdict:
     @property
     def verdict(self):
         """`failed`, `passed_with_warnings` or `passed`."""
-        levels = {check["level"] for check in self.checks if not check["is_passed"]}
-        return "failed" if "fail" in levels else "passed_with_warnings" if levels else "passed"
+        unmet = [check for check in self.checks if not check["is_passed"]]
+        if any(check["level"] == "fail" or check["observed_value"] is None for check in unmet):
+            return "failed"
+        return "passed_with_warnings" if unmet else "passed"
 
     def count(self, level):
         """Return how many expectations of a level are not met."""
@@ -83,6 +85,9 @@ def read_config(path=CONFIG):
 def audit(batch_ids=None, config=None):
     """Give batches their verdict, and write it down.
 
+    Batches of one study and vignette are audited one after the other, in the order in which they were loaded: what a
+    batch is compared with depends on the verdicts on those before it.
+
     Parameters
     ----------
     batch_ids : list of str, optional
@@ -97,19 +102,23 @@ def audit(batch_ids=None, config=None):
     Raises
     ------
     UserError
-        If a batch is not there, or the warehouse cannot be read or written; then nothing is written.
+        If a batch is not there (then nothing is written), or the warehouse cannot be read or written (then the verdicts
+        on earlier batches stay).
     """
     config = config or read_config()
     path = warehouse_path()
     if not path.exists():
         return []
     prepare_raw(path)
-    with contextlib.closing(_memory(path)) as memory, _attached(memory, path):
-        batches = _batches_to_audit(memory, batch_ids)
-        if not batches:
-            return []
-        verdicts, flags = _audit(memory, batches, config)
-    _write(verdicts, flags, config)
+    verdicts = []
+    while batch_ids is None or batch_ids:
+        with contextlib.closing(_memory(path)) as memory, _attached(memory, path):
+            batches, batch_ids = _next_round(_batches_to_audit(memory, batch_ids))
+            if not batches:
+                break
+            of_round, flags = _audit(memory, batches, config)
+        _write(of_round, flags, config)
+        verdicts += of_round
     return verdicts
 
 
@@ -139,9 +148,7 @@ def _quoted(path):
 
 
 def _batches_to_audit(memory, batch_ids):
-    """Return the batches as dicts, with what their study declares."""
-    published = macros()["published_batches"]("warehouse.raw.batch_verdicts", "warehouse.raw.gate_acts")
-    memory.execute(f"create table published as select batch_id from ({published}) where is_published")
+    """Return the batches as dicts, with what their study declares, in the order in which they were loaded."""
     found = memory.execute(
         """
         select
@@ -162,6 +169,15 @@ def _batches_to_audit(memory, batch_ids):
     if missing := [batch_id for batch_id in batch_ids if batch_id not in known]:
         raise UserError(f"there is no batch {printable(missing[0])} in {warehouse_path()}; `bais check` lists them")
     return [batch for batch in batches if batch["batch_id"] in batch_ids]
+
+
+def _next_round(batches):
+    """Return the first batch of each study and vignette, and the ids of the others."""
+    first, waiting = {}, []
+    for batch in batches:
+        if first.setdefault((batch["study"], batch["vignette"]), batch) is not batch:
+            waiting.append(batch["batch_id"])
+    return list(first.values()), waiting
 
 
 def _audit(memory, batches, config):
@@ -265,8 +281,7 @@ def _case_numbers(batches):
         for entry in (_definition(batch) or {"vignettes": []})["vignettes"]:
             if entry["vignette"] == batch["vignette"]:
                 numbers = NUMBER.findall(f"{entry['case']} {entry.get('question', '')}")
-                ordinals = re.findall(r"(\d+)(?:st|nd|rd|th)\b", entry["case"])
-                found[batch["study"], batch["vignette"]] = sorted({float(n) for n in [*numbers, *ordinals]})
+                found[batch["study"], batch["vignette"]] = sorted(set(map(float, numbers)))
     rows = [{"study": study, "vignette": vignette, "numbers": numbers} for (study, vignette), numbers in found.items()]
     schema = pa.schema([("study", pa.string()), ("vignette", pa.string()), ("numbers", pa.list_(pa.float64()))])
     return pa.Table.from_pylist(rows, schema)
@@ -385,7 +400,7 @@ def _check(verdict, measured, config, validate):
                 "verdict_id": verdict.verdict_id,
                 "batch_id": verdict.batch_id,
                 "check_name": name,
-                "level": "fail" if without else level,
+                "level": level,
                 "is_passed": is_met and not without,
                 "observed_value": None if without else float(observed),
                 "threshold": threshold,

@@ -1,6 +1,18 @@
 -- What the gate computes, in DuckDB in memory beside the warehouse. Rendered by ingest/gate.py with Jinja: the reading of
 -- a number and the status of a trial are the models' own macros, the thresholds come from gate.yaml.
 
+-- What an audited batch is compared with: the published batches of its study and vignette that were loaded before it.
+create table published as
+with all_published as (
+    {{ published_batches('warehouse.raw.batch_verdicts', 'warehouse.raw.gate_acts') }}
+)
+
+select loaded.batch_id
+from all_published
+inner join warehouse.raw.batches as loaded on all_published.batch_id = loaded.batch_id
+inner join batches on loaded.study = batches.study and loaded.vignette = batches.vignette
+where is_published and (loaded.loaded_at, loaded.batch_id) < (batches.loaded_at, batches.batch_id);
+
 -- Every trial of the studies and vignettes that the audited batches are of, as the models would have it.
 create table readings as
 with defined as (

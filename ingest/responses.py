@@ -159,7 +159,7 @@ def cell_summaries(path, plan, n_first):
 
 
 def ended_trials(path, plan, statuses):
-    """List the trials that ended in certain statuses, those asked again included.
+    """List the trials that ended in certain statuses and have not been asked again.
 
     Parameters
     ----------
@@ -169,17 +169,18 @@ def ended_trials(path, plan, statuses):
 
     Returns
     -------
-    list of (Cell, str)
-        With the trial's id; in the order in which they were planned, and none of which was asked again before.
+    list of (Cell, int, str)
+        With the trial's replicate and id; in the order in which they were planned.
     """
     with read_trials(path, plan) as connection:
         rows = connection.execute(
             """
-            select llm, vignette, technique, anchor_direction, anchor_value, temperature, trial_id
+            select llm, vignette, technique, anchor_direction, anchor_value, temperature, replicate, trial_id
             from answers
-            where list_contains($statuses, status) and phase != 'asked again'
+            anti join (select attempt_of as trial_id from spooled) using (trial_id)
+            where list_contains($statuses, status) and attempt_of is null
             order by phase = 'top-ups', phase = 'anchored', order_index, trial_id
             """,
             {"statuses": list(statuses)},
         ).fetchall()
-    return [(Cell(*row[:6]), row[6]) for row in rows]
+    return [(Cell(*row[:6]), *row[6:]) for row in rows]

@@ -311,13 +311,13 @@ def render_verdict(verdict):
     -------
     str
     """
-    names = {
-        level: sorted({c["check_name"] for c in verdict.checks if not c["is_passed"] and c["level"] == level})
-        for level in ("fail", "warn")
-    }
+    names = {"fail": set(), "warn": set()}
+    for check in verdict.checks:
+        if not check["is_passed"]:
+            names["fail" if check["observed_value"] is None else check["level"]].add(check["check_name"])
     said = "failed, its trials are not published" if verdict.verdict == "failed" else "passed"
-    parts = [f"FAILED {', '.join(names['fail'])}"] if names["fail"] else []
-    parts += [f"warnings {', '.join(names['warn'])}"] if names["warn"] else []
+    parts = [f"FAILED {', '.join(sorted(names['fail']))}"] if names["fail"] else []
+    parts += [f"warnings {', '.join(sorted(names['warn']))}"] if names["warn"] else []
     parts += [f"{n:,} {severity}" for severity, n in sorted(verdict.n_flagged.items())]
     more = f" ({'; '.join(parts)})" if parts else ""
     return f"  gate: {printable(verdict.vignette)} of {printable(verdict.study)} {said}{more}"

@@ -1,5 +1,6 @@
 """`bais run`: story 001 from the prompt to the report, with simulated respondents and a stub of the Codex command."""
 
+import contextlib
 import csv
 import json
 import stat
@@ -270,6 +271,21 @@ def test_a_report_that_is_not_written_leaves_results_and_analysis_complete(codex
     assert analysis["totals"]["nOk"] == 4
     assert not (work / "r.md").exists()
     assert "the results and the analysis are complete" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("mode", "expected"), [("report fails", 5), ("report exits", 4), ("always bad", 4)])
+def test_what_went_wrong_before_the_gate_is_what_the_exit_code_says(codex, monkeypatch, mode, expected):
+    monkeypatch.setattr("ingest.run.pass_gate", lambda: 6)
+    assert codex(mode)[0] == expected
+
+
+def test_an_interrupted_run_ends_with_130_and_a_complete_one_with_6_where_the_gate_fails(work, monkeypatch):
+    monkeypatch.setattr("ingest.run.pass_gate", lambda: 6)
+    assert simulated("--out", "complete.jsonl", "--no-report") == 6
+    interrupt = contextlib.nullcontext(lambda collector: collector._stop("interrupted"))
+    monkeypatch.setattr("ingest.run.shown_progress", lambda: interrupt)
+    assert simulated("--out", "interrupted.jsonl", "--no-report") == 130
+    assert len(lines_of(work / "interrupted.jsonl")) < 10
 
 
 def test_a_grounded_report_of_the_llm_is_written_as_it_came(codex, work, monkeypatch):

@@ -3,6 +3,7 @@
 import collections
 import contextlib
 import csv
+import json
 from types import SimpleNamespace
 
 import duckdb
@@ -12,8 +13,9 @@ import pytest
 from ingest import gate
 from ingest.archives.voder_bais import ARCHIVE
 from ingest.importer import import_archive
+from ingest.run import render_verdict
 from ingest.warehouse import ROOT, UserError
-from tests.ingest.faults import FAULTS, SIZES, beside_clean, inject, load_clean, named, opened
+from tests.ingest.faults import FAULTS, NUMBER, SIZES, beside_clean, inject, load_clean, named, opened
 
 with open(ROOT / "seeds" / "flag_reasons.csv", encoding="utf-8", newline="") as file:
     SEVERITIES = {row["reason"]: row["severity"] for row in csv.DictReader(file)}
@@ -208,8 +210,8 @@ def test_a_batch_is_audited_once_unless_it_is_named(small, query):
         gate.audit(["nobodys"])
 
 
-def broken(kind, column):
-    """Make Great Expectations lose a column: its observed value, all its numbers, or the whole result."""
+def broken(kind, columns):
+    """Make Great Expectations lose columns: their observed value, all their numbers, or the whole result."""
     real = gate.expectations
 
     def make():
@@ -217,12 +219,13 @@ def broken(kind, column):
 
         def without(frame, maxima):
             if kind == "numbers":
-                frame[column] = float("nan")
+                frame[columns] = float("nan")
             results = validate(frame, maxima)
-            if kind == "value":
-                results[column] = (True, None)
-            elif kind == "result":
-                del results[column]
+            for column in columns:
+                if kind == "value":
+                    results[column] = (True, None)
+                elif kind == "result":
+                    del results[column]
             return results
 
         return without
@@ -230,13 +233,19 @@ def broken(kind, column):
     return make
 
 
+@pytest.mark.parametrize(("check", "levels"), [("backwards", ["warn"]), ("duplicate", ["fail", "warn"])])
 @pytest.mark.parametrize("kind", ["value", "numbers", "result"])
-def test_an_expectation_that_returns_nothing_turns_the_gate_red(small, monkeypatch, query, kind):
-    monkeypatch.setattr(gate, "expectations", broken(kind, "backwards/warn"))
-    assert {verdict.verdict for verdict in gate.audit()} == {"failed"}
-    assert query(
-        "select distinct level, is_passed, observed_value, detail from raw.batch_checks where check_name = 'backwards'"
-    ) == [("fail", False, None, "the check gave no observed value: the gate itself has failed")]
+def test_an_expectation_that_returns_nothing_turns_the_gate_red(small, monkeypatch, query, kind, check, levels):
+    monkeypatch.setattr(gate, "expectations", broken(kind, [f"{check}/{level}" for level in levels]))
+    verdicts = gate.audit()
+    assert {verdict.verdict for verdict in verdicts} == {"failed"}
+    assert all(f"FAILED {check}" in render_verdict(verdict) for verdict in verdicts)
+    said = "the check gave no observed value: the gate itself has failed"
+    for verdict in verdicts:
+        assert query(
+            "select level, is_passed, observed_value, detail from raw.batch_checks "
+            f"where check_name = '{check}' and verdict_id = '{verdict.verdict_id}' order by level"
+        ) == [(level, False, None, said) for level in levels]
 
 
 def test_a_crash_while_it_is_written_leaves_no_half_verdict(small, monkeypatch, query):
@@ -246,6 +255,60 @@ def test_a_crash_while_it_is_written_leaves_no_half_verdict(small, monkeypatch, 
     for table in ("batch_verdicts", "batch_checks", "flagged_trials"):
         assert query(f"select count(*) from raw.{table}") == [(0,)]
     monkeypatch.undo()
+
+
+@pytest.fixture
+def drifted(warehouse):
+    """The ids of two batches of one vignette, the earlier one first, without verdicts; in the later a cell drifted."""
+    for minimum in (12, 30):
+        load_clean("growing", 1, minimum, study="growing")
+    with opened() as connection:
+        found = connection.execute("select batch_id from raw.batches where vignette = 'fever' order by loaded_at")
+        earlier, later = (row[0] for row in found.fetchall())
+        connection.execute(
+            f"update raw.trials set response_text = 'Answer: ' || round({NUMBER} * 1.5) where batch_id = ? "
+            "and llm_recorded = 'sim/level' and technique = 'premortem' and anchor_direction = 'low'",
+            [later],
+        )
+    return earlier, later
+
+
+def test_batches_are_audited_in_the_order_in_which_they_were_loaded_however_many_wait(drifted):
+    earlier, later = drifted
+    for batch_ids in (None, [later, earlier]):
+        verdicts = [verdict for verdict in gate.audit(batch_ids) if verdict.vignette == "fever"]
+        assert [(verdict.batch_id, set(unmet(verdict))) for verdict in verdicts] == [
+            (earlier, set()),
+            (later, {"drift"}),
+        ]
+
+
+def test_a_batch_is_not_compared_with_what_was_loaded_after_it(drifted):
+    gate.audit()
+    (verdict,) = gate.audit([drifted[0]])
+    assert (verdict.verdict, verdict.n_flagged) == ("passed", {})
+
+
+def test_a_crash_in_a_later_round_keeps_the_verdicts_of_the_rounds_before(drifted, monkeypatch):
+    def flags(memory, verdicts, config):
+        return pa.table({"not_a_column": [1]}) if drifted[1] in verdicts else usual(memory, verdicts, config)
+
+    usual = gate._flags
+    monkeypatch.setattr(gate, "_flags", flags)
+    with pytest.raises(UserError):
+        gate.audit()
+    verdicts = {verdict["batch_id"]: verdict["vignette"] for verdict in gate.last_verdicts()}
+    assert drifted[0] in verdicts
+    assert sorted(verdicts.values()) == ["burglary", "fever"]
+
+
+def test_the_numbers_of_a_case_are_its_ordinals_too_but_no_piece_of_a_longer_number():
+    entry = {"vignette": "theft", "case": "Her 12th theft, on the 2,400th day after her 3rd."}
+    definition = json.dumps({"vignettes": [entry]})
+    batch = {"study": "own", "vignette": "theft", "source": "collected", "definition": definition}
+    (numbers,) = (row["numbers"] for row in gate._case_numbers([batch]).to_pylist() if row["study"] == "own")
+    assert {3, 12} <= set(numbers)
+    assert 400 not in numbers
 
 
 # What a verdict does to the marts

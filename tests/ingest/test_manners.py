@@ -19,7 +19,7 @@ import duckdb
 import pytest
 
 import bais
-from ingest.collector import Pace, collect, read_prices
+from ingest.collector import Collector, Pace, collect, read_prices
 from ingest.run import main
 from ingest.spool import COLLECTED, Spool, spool_folder
 from ingest.study import parse_study
@@ -128,6 +128,17 @@ def test_a_second_interrupt_leaves_at_once(tmp_path, spool):
     assert answers_in(spool) == 5
 
 
+def test_a_second_interrupt_that_comes_before_the_first_phase_is_taken_as_well(monkeypatch):
+    async def interrupt_twice(collector, ask_again):
+        collector._interrupt()
+        collector._interrupt()
+
+    monkeypatch.setattr(Collector, "_phases", interrupt_twice)
+    with Endpoint() as endpoint:
+        assert gather(endpoint).exit_code == 130
+        assert endpoint.requests == []
+
+
 @pytest.mark.parametrize("rest", [{"headers": {"Retry-After": "250"}}, {}], ids=["asked to wait", "backing off"])
 def test_an_interrupt_does_not_wait_for_what_waits(tmp_path, spool, rest):
     with Endpoint(lambda request: error(429, **rest)) as endpoint:
@@ -206,8 +217,45 @@ def test_what_was_refused_is_asked_again_only_on_request_as_a_new_replicate(spoo
     again = [trial for trial in before if trial["attempt_of"]]
     assert {trial["attempt_of"] for trial in again} == refused
     assert {trial["phase"] for trial in again} == {"asked again"}
-    assert sorted(trial["replicate"] for trial in again) == [3, 4]
+    assert [trial["replicate"] for trial in again] == [3, 3]  # the first of each anchor direction
     assert len({trial["trial_id"] for trial in before}) == 8
+
+
+def test_asking_again_for_more_statuses_asks_nothing_twice(spool):
+    def decide(request):
+        if request.number == 0:
+            return error(500)
+        return answer(request, None, message={"refusal": "No."}) if request.number in (1, 2, 6) else None
+
+    with Endpoint(decide) as endpoint:
+        study = {"n": 3, "limits": {"concurrency": 1, "attempts": 1}}
+        assert gather(endpoint, **study).statuses == {"failed": 1, "refused": 2, "replied": 3}
+        assert gather(endpoint, ask_again=["refused"], **study).statuses == {"refused": 1, "replied": 1}
+        first = spooled(spool)["trial"]
+        outcome = gather(endpoint, ask_again=["refused", "failed"], **study)
+        assert (outcome.n_planned, outcome.n_before, outcome.n_done, outcome.n_left) == (7, 6, 1, 0)
+        assert gather(endpoint, ask_again=["failed", "refused"], **study).n_calls == 0
+    trials = spooled(spool)["trial"]
+    assert trials[:-1] == first
+    ended = {trial["trial_id"]: trial for trial in trials[:6]}
+    assert [trial["attempt_of"] for trial in trials[6:]] == [trials[n]["trial_id"] for n in (1, 2, 0)]
+    assert all(trial["replicate"] == 3 + ended[trial["attempt_of"]]["replicate"] for trial in trials[6:])
+
+
+def test_a_trial_that_is_interrupted_while_it_is_asked_again_goes_on_whatever_else_is_asked_again(spool):
+    def decide(request):
+        if request.number == 0:
+            return error(500)
+        return answer(request, None, message={"refusal": "No."}) if request.number == 1 else None
+
+    with Endpoint(decide) as endpoint:
+        study = {"n": 1, "turns": 2, "limits": {"concurrency": 1, "attempts": 1}}
+        assert gather(endpoint, **study).statuses == {"failed": 1, "refused": 1}
+        assert gather(endpoint, ask_again=["refused"], max_calls=1, **study).n_left == 1
+        assert gather(endpoint, ask_again=["failed", "refused"], **study).n_left == 0
+        assert len(endpoint.requests) == 2 + 2 + 2
+    again = [trial for trial in spooled(spool)["trial"] if trial["attempt_of"]]
+    assert [trial["n_calls"] for trial in again] == [2, 2]
 
 
 def test_an_endpoint_that_can_take_four_at_a_time_soon_gets_about_four():
