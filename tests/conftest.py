@@ -15,6 +15,9 @@ SHARED = Path(os.environ.get("BAIS_SHARED") or ROOT.parent / "shared").resolve()
 RECORDED = SHARED / "data" / "bais_recorded"
 
 
+# a tenth of what a user's build draws: enough for everything that is asserted
+os.environ.setdefault("BAIS_RESAMPLES", "1000")
+
 # the same examples in every run; `pytest --hypothesis-profile=explore` looks further
 settings.register_profile("steady", derandomize=True, deadline=None)
 settings.register_profile("explore", deadline=None, max_examples=2000)

@@ -1,0 +1,331 @@
+"""Bootstrap of trials and of LLMs from counts: a resample of trials is one multinomial draw on distinct responses."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from zlib import crc32
+
+import numpy as np
+
+from analysis.counts import baseline_rows, selected
+
+DIRECTIONS = ("low", "high", "both")
+CELL_METRICS = (
+    "mean_response",
+    "percent_of_baseline",
+    "deviation",
+    "madb_percent",
+    "median_percent_of_baseline",
+    "share_within_10_percent",
+)
+SPREADS = ("spread", "spread_pp")
+WITHIN = 10 + 1e-9
+
+
+def resampled_counts(counts, n_resamples, rng):
+    """Draw resamples of trials, given how many trials gave each response.
+
+    Parameters
+    ----------
+    counts : array_like of int, shape (k,)
+    n_resamples : int
+    rng : numpy.random.Generator
+
+    Returns
+    -------
+    numpy.ndarray, shape (1 + n_resamples, k)
+        The observed counts, then those of each resample: the same number of trials, drawn with replacement. It is what
+        drawing trials one by one and counting gives (Efron & Tibshirani 1993, An Introduction to the Bootstrap,
+        chapter 6), at a cost that does not depend on how many there are.
+    """
+    counts = np.asarray(counts, dtype=np.int64)
+    drawn = rng.multinomial(counts.sum(), counts / counts.sum(), size=n_resamples)
+    return np.vstack([counts, drawn]).astype(float)
+
+
+def weighted_median(values, counts):
+    """Median of counted values, for many rows of counts at once; the mean of the middle two where they differ.
+
+    Parameters
+    ----------
+    values : numpy.ndarray, shape (k,)
+    counts : numpy.ndarray, shape (r, k)
+
+    Returns
+    -------
+    numpy.ndarray, shape (r,)
+    """
+    order = np.argsort(values)
+    cumulated = 2 * np.cumsum(counts[:, order], axis=1)
+    total = cumulated[:, -1:] / 2
+    lower, upper = np.argmax(cumulated >= total, axis=1), np.argmax(cumulated > total, axis=1)
+    return (values[order][lower] + values[order][upper]) / 2
+
+
+@dataclass(frozen=True)
+class Statistic:
+    """One statistic by LLM, as observed and in every resample of its trials.
+
+    `values` has shape (n LLMs, 1 + n_resamples), the observed value first; `weights`, which sum to 1, say how much each
+    LLM counts in the statistic over LLMs, which is their weighted mean. An LLM without the statistic weighs 0.
+    """
+
+    values: np.ndarray
+    weights: np.ndarray
+    n_trials: np.ndarray
+
+    @property
+    def has_it(self):
+        """Which LLMs have the statistic, shape (n LLMs,)."""
+        return self.weights > 0
+
+    def over_llms(self):
+        """Return the statistic over the LLMs that were asked, shape (1 + n_resamples,): only trials are resampled."""
+        return self.weights[self.has_it] @ self.values[self.has_it]
+
+    def over_drawn_llms(self, picks, rows):
+        """Return it over resampled LLMs, shape (1 + n_resamples,), the observed value first.
+
+        Parameters
+        ----------
+        picks, rows : numpy.ndarray of int, shape (n_resamples, n LLMs)
+            Which LLMs are drawn, and which resample of its trials stands for each.
+        """
+        weights = self.weights[picks]
+        values = np.where(weights > 0, self.values[picks, rows], 0.0)
+        total = weights.sum(axis=1)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            drawn = (weights * values).sum(axis=1) / total
+        return np.concatenate([self.over_llms()[:1], drawn])
+
+
+class DomainDraws:
+    """Everything that is resampled for one study and domain.
+
+    Trials are drawn within LLM, vignette, technique and anchor direction (temperatures pooled), and the unanchored
+    trials within LLM and vignette. All techniques share a resample of an LLM's baseline and a draw of LLMs.
+
+    Parameters
+    ----------
+    responses : pandas.DataFrame
+        Rows of `marts.response_counts` of one study and domain.
+    n_resamples, seed : int
+        Each cell has its own stream, named after it: one more LLM or technique leaves the draws of the others alone.
+    row_set, response_source, baseline_scope : str
+        As in `analysis.counts.compared`; the scope is not `matched`.
+    """
+
+    def __init__(
+        self,
+        responses,
+        *,
+        n_resamples,
+        seed,
+        row_set="accepted",
+        response_source="recorded",
+        baseline_scope="pooled",
+    ):
+        rows = selected(responses, row_set=row_set, response_source=response_source)
+        self.n_resamples, self.seed = n_resamples, seed
+        self._anchored = _cells(
+            rows[rows["anchor_direction"].isin(["low", "high"])], ["llm", "vignette", "technique", "anchor_direction"]
+        )
+        self._unanchored = _cells(baseline_rows(rows, baseline_scope), ["llm", "vignette"])
+        self.study, self.domain = (rows["study"].iloc[0], rows["domain"].iloc[0]) if len(rows) else ("", "")
+        self.llms = sorted({llm for llm, *_ in self._anchored})
+        self.vignettes = sorted({vignette for _, vignette, *_ in self._anchored})
+        self.techniques = sorted({technique for *_, technique, _ in self._anchored})
+        self._place = {llm: i for i, llm in enumerate(self.llms)}
+        self._known = {}
+
+    def stream(self, *names):
+        """Return the random numbers of what is named, the same whatever else there is."""
+        return np.random.default_rng([self.seed, crc32("\0".join((self.study, self.domain, *names)).encode())])
+
+    @cached_property
+    def picks(self):
+        """LLMs drawn with replacement and the resample of each one's trials, two arrays (n_resamples, n LLMs)."""
+        rng, size = self.stream("llms"), (self.n_resamples, len(self.llms))
+        return rng.integers(len(self.llms), size=size), rng.integers(1, 1 + self.n_resamples, size=size)
+
+    @cached_property
+    def baselines(self):
+        """Baseline by LLM and vignette, each an array (1 + n_resamples,); none where nobody answered or all said 0."""
+        baselines = {}
+        for key, (values, counts) in self._unanchored.items():
+            baseline = resampled_counts(counts, self.n_resamples, self.stream(*key)) @ values / counts.sum()
+            if baseline[0] != 0:
+                baselines[key] = np.where(baseline == 0, np.nan, baseline)
+        return baselines
+
+    def smallest_cell(self, llm, technique):
+        """Return the number of trials in the smallest of the samples that an LLM's statistics are made of."""
+        sizes = [counts.sum() for (of, _), (_, counts) in self._unanchored.items() if of == llm]
+        sizes += [
+            counts.sum()
+            for (of, _, of_technique, _), (_, counts) in self._anchored.items()
+            if of == llm and of_technique == technique
+        ]
+        return int(min(sizes))
+
+    def percents(self, technique, anchor_direction, llm=None):
+        """Return percent of baseline of every trial of a technique: values, counts, and how many LLMs they are of."""
+        values, counts, llms = [], [], set()
+        for (of, vignette, of_technique, direction), cell in self._anchored.items():
+            baseline = self.baselines.get((of, vignette))
+            is_asked_for = of_technique == technique and anchor_direction in (direction, "both") and llm in (None, of)
+            if is_asked_for and baseline is not None:
+                values.append(100 * cell[0] / baseline[0])
+                counts.append(cell[1])
+                llms.add(of)
+        if not llms:
+            return np.array([]), np.array([], dtype=np.int64), 0
+        return np.concatenate(values), np.concatenate(counts), len(llms)
+
+    def _cell_statistics(self, technique, baseline_is_known):
+        """Statistics by direction, LLM and vignette: arrays (1 + n_resamples,) by metric; and numbers of trials."""
+        if technique not in self._known:
+            self._known[technique] = {False: {}, True: {}}
+            for llm in self.llms:
+                for vignette in self.vignettes:
+                    sides = {}
+                    for direction in ("low", "high"):
+                        if cell := self._anchored.get((llm, vignette, technique, direction)):
+                            rng = self.stream(llm, vignette, technique, direction)
+                            sides[direction] = (cell[0], resampled_counts(cell[1], self.n_resamples, rng))
+                    baseline = self.baselines.get((llm, vignette))
+                    known = None if baseline is None else baseline[:1]
+                    for is_known, divisor in ((False, baseline), (True, known)):
+                        for direction, statistics in _by_direction(sides, divisor).items():
+                            self._known[technique][is_known][direction, llm, vignette] = statistics
+        return self._known[technique][baseline_is_known]
+
+    def statistic(self, technique, metric, anchor_direction="both", weighting="llm", *, baseline_is_known=False):
+        """Return a metric of a technique by LLM, and how much each LLM counts.
+
+        Vignettes weigh the same. Within one, LLMs weigh the same (`llm`) or by their trials (`trial`).
+
+        Parameters
+        ----------
+        technique : str
+        metric : str
+            One of `CELL_METRICS` or `SPREADS` (of LLMs with both anchors).
+        anchor_direction : {'low', 'high', 'both'}
+        weighting : {'llm', 'trial'}
+        baseline_is_known : bool
+            Whether the baseline is taken as observed, as papers do, or resampled with the rest.
+
+        Returns
+        -------
+        Statistic
+
+        Raises
+        ------
+        ValueError
+            If a spread is to be weighed by trials: its two sides have weights of their own (see `draws`).
+        """
+        found = self._cell_statistics(technique, baseline_is_known)
+        if metric in SPREADS:
+            if weighting != "llm":
+                raise ValueError(f"the {metric} of an LLM is weighed by LLM, not by {weighting}")
+            of = "mean_response" if metric == "spread" else "percent_of_baseline"
+            low, high = self._table(found, of, "low"), self._table(found, of, "high")
+            paired = {key: (high[key][0] - low[key][0], high[key][1] + low[key][1]) for key in high.keys() & low.keys()}
+            return self._combined(paired, weighting)
+        return self._combined(self._table(found, metric, anchor_direction), weighting)
+
+    def draws(self, technique, metric, anchor_direction="both", weighting="llm", *, of_llms=False):
+        """Return a metric over LLMs as observed and in each resample, shape (1 + n_resamples,).
+
+        Parameters
+        ----------
+        technique, metric, anchor_direction, weighting
+            As in `statistic`; a spread that is weighed by trials is the difference of its two sides.
+        of_llms : bool
+            Whether LLMs are resampled too (and then trials within them), or trials alone.
+
+        Returns
+        -------
+        numpy.ndarray
+            NaN where a resample holds no LLM with the metric.
+        """
+        if metric in SPREADS and weighting != "llm":
+            of = "mean_response" if metric == "spread" else "percent_of_baseline"
+            high, low = (self.draws(technique, of, side, weighting, of_llms=of_llms) for side in ("high", "low"))
+            return high - low
+        statistic = self.statistic(technique, metric, anchor_direction, weighting)
+        if not statistic.has_it.any():
+            return np.full(1 + self.n_resamples, np.nan)
+        return statistic.over_drawn_llms(*self.picks) if of_llms else statistic.over_llms()
+
+    def _table(self, found, metric, direction):
+        """(llm, vignette) to the statistic and its number of trials, where it exists."""
+        return {
+            (llm, vignette): (statistics[metric], n)
+            for (of, llm, vignette), (statistics, n) in found.items()
+            if of == direction and metric in statistics
+        }
+
+    def _combined(self, cells, weighting):
+        values = np.full((len(self.llms), 1 + self.n_resamples), np.nan)
+        weights, n_trials = np.zeros(len(self.llms)), np.zeros(len(self.llms), dtype=np.int64)
+        by_vignette = {}
+        for (llm, vignette), (value, n) in sorted(cells.items()):
+            by_vignette.setdefault(vignette, []).append((self._place[llm], value, n))
+        sums = np.zeros_like(values)
+        for of_vignette in by_vignette.values():
+            total = sum(n if weighting == "trial" else 1 for *_, n in of_vignette)
+            for place, value, n in of_vignette:
+                weight = (n if weighting == "trial" else 1) / total / len(by_vignette)
+                weights[place] += weight
+                sums[place] += weight * value
+                n_trials[place] += n
+        has_it = weights > 0
+        values[has_it] = sums[has_it] / weights[has_it, None]
+        return Statistic(values, weights, n_trials)
+
+
+def _cells(rows, keys):
+    """Each cell's distinct responses, ascending, and how many trials gave each."""
+    counted = rows.groupby([*keys, "response"], observed=True, sort=True)["n_trials"].sum().reset_index()
+    return {
+        name: (cell["response"].to_numpy(float), cell["n_trials"].to_numpy(np.int64))
+        for name, cell in counted.groupby(keys, observed=True)
+    }
+
+
+def _by_direction(sides, baseline):
+    """Metrics and number of trials of each direction that was asked, and of both."""
+    known = {side: (_statistics(*cell, baseline), int(cell[1][0].sum())) for side, cell in sides.items()}
+    if len(known) == 2:
+        known["both"] = _of_both(known["low"], known["high"], sides, baseline)
+    elif known:
+        known["both"] = next(iter(known.values()))
+    return known
+
+
+def _statistics(values, counts, baseline):
+    """Every metric of a cell for many rows of counts at once, and many baselines."""
+    total = counts[0].sum()
+    mean = counts @ values / total
+    statistics = {"mean_response": mean}
+    if baseline is not None:
+        distances = np.abs(100 * values / baseline[:, None] - 100)
+        statistics |= {
+            "percent_of_baseline": 100 * mean / baseline,
+            "deviation": mean - baseline,
+            "madb_percent": np.einsum("rk,rk->r", counts, distances) / total,
+            "median_percent_of_baseline": 100 * weighted_median(values, counts) / baseline,
+            "share_within_10_percent": np.einsum("rk,rk->r", counts, distances <= WITHIN) / total,
+        }
+    return statistics
+
+
+def _of_both(low, high, sides, baseline):
+    """Every metric of both directions together, as they were asked: means of means, but not of medians."""
+    (of_low, n_low), (of_high, n_high) = low, high
+    n = n_low + n_high
+    both = {metric: (n_low * of_low[metric] + n_high * of_high[metric]) / n for metric in of_low}
+    if baseline is not None:
+        values, counts = (np.concatenate(parts, axis=-1) for parts in zip(*sides.values(), strict=True))
+        both["median_percent_of_baseline"] = 100 * weighted_median(values, counts) / baseline
+    return both, n

@@ -1,0 +1,99 @@
+"""Counts of distinct responses: what every statistic here is computed from, however many trials they stand for."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+CELL = ["study", "domain", "vignette", "llm", "technique", "anchor_direction", "temperature"]
+
+
+@dataclass(frozen=True)
+class Summary:
+    """Number of trials, mean and variance (ddof 1; NaN below two trials) of counted values."""
+
+    n_trials: int
+    mean: float
+    variance: float
+
+    @classmethod
+    def of(cls, values, counts):
+        """Summarise values that occur `counts` times.
+
+        Parameters
+        ----------
+        values, counts : array_like, shape (k,)
+            Distinct values, in any order and not necessarily merged, and how many trials gave each.
+
+        Returns
+        -------
+        Summary
+            In the unit of `values`. The variance of equal values is exactly 0.
+
+        Raises
+        ------
+        ValueError
+            If nothing is counted, a count is negative, or a value is not finite.
+        """
+        values, counts = np.asarray(values, float), np.asarray(counts, float)
+        if values.shape != counts.shape or (counts < 0).any() or not counts.sum() > 0:
+            raise ValueError(f"need one count, not negative, for each value, got {values.shape} and {counts.shape}")
+        values, counts = values[counts > 0], counts[counts > 0]
+        if not np.isfinite(values).all():
+            raise ValueError("need finite values")
+        n = counts.sum()
+        mean = values[0] + np.dot(counts, values - values[0]) / n
+        squares = 0.0 if values.min() == values.max() else np.dot(counts, (values - mean) ** 2)
+        return cls(int(n), float(mean), float(squares / (n - 1)) if n > 1 else float("nan"))
+
+
+def compared(responses, *, row_set="accepted", baseline_scope="pooled", response_source="recorded"):
+    """Anchored responses beside the baseline of their LLM and vignette, as percent of it.
+
+    Parameters
+    ----------
+    responses : pandas.DataFrame
+        Rows of `marts.response_counts`.
+    row_set, response_source : str
+        Which of its rows enter. The table holds both sources, so that none is pooled with the other.
+    baseline_scope : {'pooled', 'matched', 't=0', 't=0.7', 't=1', ...}
+        Which unanchored trials without a technique make the baseline: of all temperatures, of the row's own, of one.
+
+    Returns
+    -------
+    pandas.DataFrame
+        `study, domain, vignette, llm, technique, anchor_direction, temperature, response, n_trials, baseline,
+        percent_of_baseline`, in that order of rows; the last two are NaN where there is no baseline or it is 0.
+        Rows that differ in nothing else are merged.
+    """
+    rows = selected(responses, row_set=row_set, response_source=response_source)
+    anchored = _merged(rows[rows["anchor_direction"].isin(["low", "high"])], [*CELL, "response"])
+    unanchored = baseline_rows(rows, baseline_scope)
+    unanchored = unanchored.assign(total=unanchored["response"] * unanchored["n_trials"])
+    keys = ["study", "vignette", "llm", *(["temperature"] if baseline_scope == "matched" else [])]
+    sums = unanchored.groupby(keys, dropna=False)[["total", "n_trials"]].sum()
+    baselines = (sums["total"] / sums["n_trials"]).where(sums["total"] != 0).rename("baseline").reset_index()
+    joined = anchored.merge(baselines, on=keys, how="left")
+    return joined.assign(percent_of_baseline=100 * joined["response"] / joined["baseline"])
+
+
+def selected(responses, *, row_set="accepted", response_source="recorded"):
+    """Return the rows of one row set and source, with temperatures as numbers (NaN where none was set)."""
+    if responses.empty:
+        return responses
+    rows = responses[(responses["row_set"] == row_set) & (responses["response_source"] == response_source)]
+    return rows.assign(temperature=rows["temperature"].astype(float), n_trials=rows["n_trials"].astype("int64"))
+
+
+def baseline_rows(rows, baseline_scope="pooled"):
+    """Return the unanchored rows without a technique that a baseline of this scope is the mean of."""
+    unanchored = rows[(rows["technique"] == "no_technique") & (rows["anchor_direction"] == "none")]
+    if baseline_scope in ("pooled", "matched"):
+        if baseline_scope == "matched":
+            unanchored = unanchored[unanchored["temperature"].notna()]
+        return _merged(unanchored, [*CELL, "response"])
+    temperature = float(baseline_scope.removeprefix("t="))
+    return _merged(unanchored[unanchored["temperature"] == temperature], [*CELL, "response"])
+
+
+def _merged(rows, keys):
+    return rows.groupby(keys, dropna=False, as_index=False, sort=True, observed=True)["n_trials"].sum()

@@ -1,0 +1,258 @@
+"""`inference.intervals`: every headline metric with what may be believed of it, by four methods."""
+
+import numpy as np
+
+from analysis.bootstrap import CELL_METRICS, DIRECTIONS, SPREADS, DomainDraws, resampled_counts
+from analysis.small_samples import FEWEST_LLMS, Interval, cr2_interval, expanded_level, fieller_interval
+from analysis.tables import table
+
+COLUMNS = {
+    "study": "varchar",
+    "domain": "varchar",
+    "technique": "varchar",
+    "anchor_direction": "varchar",
+    "llm": "varchar",
+    "metric": "varchar",
+    "weighting": "varchar",
+    "row_set": "varchar",
+    "baseline_scope": "varchar",
+    "method": "varchar",
+    "procedure": "varchar",
+    "estimate": "double",
+    "low": "double",
+    "high": "double",
+    "confidence": "double",
+    "df": "double",
+    "n_resamples": "bigint",
+    "seed": "bigint",
+    "n_trials": "bigint",
+    "n_llms": "bigint",
+    "reason": "varchar",
+}
+RESAMPLES_OF_DOCUMENT_A = 1000
+RECOMMENDED = ("accepted", "pooled")
+AS_DOCUMENT_A = (("as_recorded", "t=1"), ("as_recorded", "pooled"))
+CHANGE = "spread_change_percent"
+METRICS = (*CELL_METRICS, *SPREADS)
+METHODS = ("trial", "cluster", "headline")
+SMALLEST_SPREAD_PP = 1  # below it there is no spread to change
+RANGES = {"madb_percent": (0, np.inf), "share_within_10_percent": (0, 1)}
+PROCEDURES = {
+    "trial": "percentile bootstrap of trials and of unanchored trials, stratified by LLM and anchor direction",
+    "trial_fixed_baseline": "percentile bootstrap of trials, stratified by LLM and anchor direction; baseline as known",
+    "trial_unstratified": "percentile bootstrap of trials, unstratified; baseline as known (as document A did)",
+    "cluster": "percentile bootstrap of LLMs, of trials within them and of their unanchored trials",
+    "headline": "CR2 variance over LLMs, t with Satterthwaite df",
+    CHANGE: "Fieller interval of two mean spreads over LLMs, t with G - 1 df",
+    "llm": "expanded percentile bootstrap of trials and of unanchored trials",
+}
+
+
+def intervals(responses, *, n_resamples, seed, published=(), confidence=0.95):
+    """Intervals of every headline metric, over the LLMs of each study and domain and for each LLM.
+
+    Parameters
+    ----------
+    responses : pandas.DataFrame
+        Rows of `marts.response_counts`, of one response source.
+    n_resamples, seed : int
+    published : collection of str
+        Studies whose intervals were published: they have percent of baseline also as document A did it
+        (`trial_unstratified`, row set `as_recorded`).
+    confidence : float in (0, 1)
+
+    Returns
+    -------
+    pyarrow.Table
+        One row per study, domain, technique, anchor direction, LLM (null: over all), metric, weighting, row set,
+        baseline scope and method, with the columns `COLUMNS`; in the unit of the metric.
+    """
+    rows = []
+    for _, of_domain in responses.groupby(["study", "domain"], observed=True, sort=True):
+        is_published = of_domain["study"].iloc[0] in published
+        for row_set, baseline_scope in (RECOMMENDED, *(AS_DOCUMENT_A if is_published else ())):
+            options = {"row_set": row_set, "baseline_scope": baseline_scope}
+            is_recommended = (row_set, baseline_scope) == RECOMMENDED
+            n_drawn = n_resamples if is_recommended else min(n_resamples, RESAMPLES_OF_DOCUMENT_A)
+            draws = DomainDraws(of_domain, n_resamples=n_drawn, seed=seed, **options)
+            keys = options | {"study": draws.study, "domain": draws.domain, "confidence": confidence}
+            keys |= {"seed": seed, "n_resamples": n_drawn}
+            of_methods = _of_domain if is_recommended else _of_trials_alone
+            for row in of_methods(draws, (1 - confidence) / 2):
+                rows.append(keys | row)
+                if is_recommended and row["metric"] == "percent_of_baseline":
+                    rows.append(keys | _as_deviation(row))
+    return table(rows, COLUMNS)
+
+
+def percentile_interval(draws, *, alpha):
+    """Interval between the quantiles `alpha` and 1 - `alpha` of resamples.
+
+    Parameters
+    ----------
+    draws : numpy.ndarray, shape (1 + n_resamples,)
+        The observed value first. Resamples that are NaN are left out.
+    alpha : float in (0, 0.5)
+
+    Returns
+    -------
+    Interval
+        Without bounds where no resample differs from the others (`zero_variance`).
+    """
+    return percentile_intervals(draws, alphas=[alpha])[0]
+
+
+def percentile_intervals(draws, *, alphas):
+    """Intervals at several levels from one pass over the resamples; see `percentile_interval`."""
+    resamples = draws[1:][~np.isnan(draws[1:])]
+    estimate = float(draws[0])
+    if not len(resamples) or np.ptp(resamples) <= 1e-12 * max(1.0, np.abs(resamples).max()):
+        return [Interval(estimate, None, None, reason="zero_variance")] * len(alphas)
+    lows, highs = np.quantile(resamples, [list(alphas), [1 - alpha for alpha in alphas]])
+    return [Interval(estimate, float(low), float(high)) for low, high in zip(lows, highs, strict=True)]
+
+
+def spread_change(spread, reference):
+    """Change of a spread against that of no technique in percent of the latter's size, for arrays of draws."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        change = 100 * (spread - reference) / np.abs(reference)
+    return np.where(np.isfinite(change), change, np.nan)
+
+
+def _of_domain(draws, alpha):
+    for technique in draws.techniques:
+        for metric in METRICS:
+            is_spread = metric in SPREADS
+            for direction in ("both",) if is_spread else DIRECTIONS:
+                keys = {"technique": technique, "anchor_direction": direction, "metric": metric}
+                for baseline_is_known, methods in ((False, METHODS), (True, ("trial_fixed_baseline",))):
+                    options = {"baseline_is_known": baseline_is_known}
+                    for weighting in ("llm",) if is_spread else ("llm", "trial"):
+                        statistic = draws.statistic(technique, metric, direction, weighting, **options)
+                        if statistic.has_it.any():
+                            row = keys | {"weighting": weighting}
+                            yield from _over_llms(draws, statistic, row, methods, alpha)
+                    weightings = ["llm"] if is_spread else ["llm", "trial"]
+                    yield from _of_llms(draws, statistic, keys, methods, alpha, weightings)
+        if technique != "no_technique" and "no_technique" in draws.techniques:
+            yield from _of_change(draws, technique, alpha)
+
+
+def _of_trials_alone(draws, alpha):
+    """Rows of percent of baseline where neither LLM nor direction is held: every trial is drawn from all."""
+    for technique in draws.techniques:
+        for direction in DIRECTIONS:
+            for llm in (None, *draws.llms):
+                values, counts, n_llms = draws.percents(technique, direction, llm)
+                if not len(values):
+                    continue
+                rng = draws.stream("alone", technique, direction, llm or "")
+                resamples = resampled_counts(counts, draws.n_resamples, rng) @ values / counts.sum()
+                keys = {"technique": technique, "anchor_direction": direction, "llm": llm}
+                keys |= {"metric": "percent_of_baseline", "weighting": "trial"}
+                keys |= {"n_trials": counts.sum(), "n_llms": n_llms}
+                found = percentile_interval(resamples, alpha=alpha)
+                yield _row(keys, "trial_unstratified", PROCEDURES["trial_unstratified"], found)
+
+
+def _over_llms(draws, statistic, keys, methods, alpha):
+    """One row per method of a statistic over LLMs."""
+    n_llms = int(statistic.has_it.sum())
+    keys = keys | {"llm": None, "n_trials": statistic.n_trials.sum(), "n_llms": n_llms}
+    for method in methods:
+        if method == "headline":
+            found = cr2_interval(statistic.values[:, 0], statistic.weights, confidence=1 - 2 * alpha)
+            found = _within_range(found, keys["metric"])
+        elif method == "cluster" and n_llms < FEWEST_LLMS:
+            found = Interval(float(statistic.over_llms()[0]), None, None, reason="too_few_llms")
+        elif method == "cluster":
+            found = percentile_interval(statistic.over_drawn_llms(*draws.picks), alpha=alpha)
+        else:
+            found = percentile_interval(statistic.over_llms(), alpha=alpha)
+        yield _row(keys, method, PROCEDURES[method], found)
+
+
+def _of_llms(draws, statistic, keys, methods, alpha, weightings):
+    """The rows of each LLM, which are the same whatever weighs in a mean over LLMs."""
+    for place in np.flatnonzero(statistic.has_it):
+        of_llm = {"llm": draws.llms[place], "n_trials": statistic.n_trials[place], "n_llms": 1}
+        for row in _of_llm(draws, statistic.values[place], keys | of_llm, methods, alpha):
+            yield from (row | {"weighting": weighting} for weighting in weightings)
+
+
+def _of_change(draws, technique, alpha):
+    spread, reference = (draws.statistic(name, "spread_pp") for name in (technique, "no_technique"))
+    both = spread.has_it & reference.has_it
+    if not both.any():
+        return
+    keys = {"technique": technique, "anchor_direction": "both", "metric": CHANGE, "weighting": "llm"}
+    over_llms = {"llm": None, "n_trials": spread.n_trials.sum(), "n_llms": both.sum()}
+    for method in METHODS:
+        of_llms = method == "cluster"
+        change = spread_change(
+            *(draws.draws(name, "spread_pp", of_llms=of_llms) for name in (technique, "no_technique"))
+        )
+        if abs(reference.over_llms()[0]) < SMALLEST_SPREAD_PP:
+            found = Interval(None, None, None, reason="no_spread_to_change")
+        elif method == "headline":
+            numerators, denominators = (
+                (one.values[:, 0] * one.weights)[both] * both.sum() for one in (spread, reference)
+            )
+            found = _as_change(fieller_interval(numerators, denominators, confidence=1 - 2 * alpha), denominators)
+        elif of_llms and both.sum() < FEWEST_LLMS:
+            found = Interval(float(change[0]), None, None, reason="too_few_llms")
+        else:
+            found = percentile_interval(change, alpha=alpha)
+        yield _row(keys | over_llms, method, PROCEDURES[CHANGE if method == "headline" else method], found)
+    for place in np.flatnonzero(both):
+        of_llm = {"llm": draws.llms[place], "n_trials": spread.n_trials[place], "n_llms": 1}
+        change = spread_change(spread.values[place], reference.values[place])
+        for row in _of_llm(draws, change, keys | of_llm, METHODS, alpha):
+            if abs(reference.values[place, 0]) < SMALLEST_SPREAD_PP:
+                row |= {"estimate": None, "low": None, "high": None, "reason": "no_spread_to_change"}
+            yield row
+
+
+def _of_llm(draws, values, keys, methods, alpha):
+    """The rows of one LLM, whose trials are all there is to draw from."""
+    methods = [method for method in methods if method != "cluster"]
+    n_smallest = max(2, draws.smallest_cell(keys["llm"], keys["technique"]))
+    alphas = [expanded_level(alpha, n_smallest) if method == "headline" else alpha for method in methods]
+    for method, found in zip(methods, percentile_intervals(values, alphas=alphas), strict=True):
+        yield _row(keys, method, PROCEDURES["llm" if method == "headline" else method], found)
+
+
+def _as_deviation(row):
+    """The same row in pp from the baseline."""
+    shifted = {name: None if row[name] is None else row[name] - 100 for name in ("estimate", "low", "high")}
+    return row | shifted | {"metric": "deviation_pp"}
+
+
+def _within_range(found, metric):
+    if found.low is None or metric not in RANGES:
+        return found
+    least, most = RANGES[metric]
+    return Interval(found.estimate, max(found.low, least), min(found.high, most), found.df)
+
+
+def _as_change(ratio, denominators):
+    """From the ratio of two spreads to the change in percent of the size of the second."""
+    if ratio.estimate is None:
+        return ratio
+    sign = 100 * np.sign(denominators.mean())
+    bounds = [None if bound is None else sign * (bound - 1) for bound in (ratio.low, ratio.high)]
+    if bounds[0] is not None:
+        bounds.sort()
+    return Interval(sign * (ratio.estimate - 1), *bounds, ratio.df, ratio.reason)
+
+
+def _row(keys, method, procedure, found):
+    return keys | {
+        "method": method,
+        "procedure": procedure,
+        "estimate": found.estimate,
+        "low": found.low,
+        "high": found.high,
+        "df": found.df,
+        "reason": found.reason,
+    }

@@ -1,0 +1,131 @@
+"""Intervals over few LLMs, where the normal quantile and the percentile bootstrap promise too much."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import stats
+
+FEWEST_LLMS = 5
+
+
+@dataclass(frozen=True)
+class Interval:
+    """An estimate with its bounds, which are None where `reason` says why."""
+
+    estimate: float | None
+    low: float | None
+    high: float | None
+    df: float | None = None
+    reason: str | None = None
+
+
+def cr2_interval(values, weights=None, *, confidence=0.95):
+    """Interval for a weighted mean over clusters, with the bias-reduced variance CR2 and Satterthwaite's df.
+
+    With equal weights it is Student's t interval of the cluster means.
+
+    Parameters
+    ----------
+    values : array_like, shape (G,)
+        One number per cluster (LLM), in any unit.
+    weights : array_like, shape (G,), optional
+        How much each counts; 0 leaves it out. Equal by default.
+    confidence : float in (0, 1)
+
+    Returns
+    -------
+    Interval
+        Without bounds below `FEWEST_LLMS` clusters (`too_few_llms`) or where all are equal (`zero_variance`).
+
+    References
+    ----------
+    Bell & McCaffrey (2002), Bias reduction in standard errors for linear regression with multi-stage samples;
+    Pustejovsky & Tipton (2018), Small-sample methods for cluster-robust variance estimation, equations 6 and 11, here
+    for an intercept alone with independent, equally varying clusters as the working model.
+    """
+    y = np.asarray(values, float)
+    h = np.full(len(y), 1.0) if weights is None else np.asarray(weights, float)
+    y, h = y[h > 0], h[h > 0]
+    if not len(y):
+        return Interval(None, None, None, reason="no_llms")
+    h = h / h.sum()
+    estimate = float(h @ y)
+    if len(y) < FEWEST_LLMS:
+        return Interval(estimate, None, None, reason="too_few_llms")
+    if np.ptp(y) <= 1e-12 * max(1.0, np.abs(y).max()):
+        return Interval(estimate, None, None, reason="zero_variance")
+    leverage = 1 - 2 * h + h @ h
+    if (leverage <= 1e-12).any():
+        return Interval(estimate, None, None, reason="one_llm_dominates")
+    residual_maker = np.eye(len(y)) - h
+    scale = h**2 / leverage
+    variance = scale @ (y - estimate) ** 2
+    quadratic = residual_maker.T @ (scale[:, None] * residual_maker)
+    df = float(np.trace(quadratic) ** 2 / np.sum(quadratic**2))
+    half = stats.t.isf((1 - confidence) / 2, df) * np.sqrt(variance)
+    return Interval(estimate, float(estimate - half), float(estimate + half), df)
+
+
+def fieller_interval(numerators, denominators, *, confidence=0.95):
+    """Interval for a ratio of two means over the same clusters.
+
+    Parameters
+    ----------
+    numerators, denominators : array_like, shape (G,)
+        Both of each cluster (LLM), in the same unit.
+    confidence : float in (0, 1)
+
+    Returns
+    -------
+    Interval
+        Of mean numerator / mean denominator. Without bounds where the denominator is not told from 0 at this
+        confidence (`reference_not_established`), since any ratio is then compatible with the data.
+
+    References
+    ----------
+    Fieller (1954), Some problems in interval estimation, Journal of the Royal Statistical Society B 16, 175-185.
+    """
+    a, b = np.asarray(numerators, float), np.asarray(denominators, float)
+    n = len(a)
+    if not n or b.mean() == 0:
+        return Interval(None, None, None, reason="no_llms" if not n else "no_spread_to_change")
+    estimate = float(a.mean() / b.mean())
+    if n < FEWEST_LLMS:
+        return Interval(estimate, None, None, reason="too_few_llms")
+    (v_a, c_ab), (_, v_b) = np.cov(a, b) / n
+    quantile = stats.t.isf((1 - confidence) / 2, n - 1) ** 2
+    g = quantile * v_b / b.mean() ** 2
+    if g >= 1:
+        return Interval(estimate, None, None, n - 1, "reference_not_established")
+    centre = estimate - g * c_ab / v_b if v_b > 0 else estimate
+    inner = v_a - 2 * estimate * c_ab + estimate**2 * v_b - (g * (v_a - c_ab**2 / v_b) if v_b > 0 else 0.0)
+    if inner <= 1e-24 * max(1.0, estimate**2):
+        return Interval(estimate, None, None, n - 1, "zero_variance")
+    half = np.sqrt(quantile * inner) / abs(b.mean())
+    return Interval(estimate, float((centre - half) / (1 - g)), float((centre + half) / (1 - g)), n - 1)
+
+
+def expanded_level(alpha, n):
+    """Level at which percentile bounds of n clusters are as wide as those of Student's t.
+
+    The bootstrap of n values is too narrow twice over: by the factor sqrt((n - 1) / n) of its standard deviation, and
+    by a normal quantile where n - 1 degrees of freedom ask for one of t.
+
+    Parameters
+    ----------
+    alpha : float in (0, 1)
+        One-sided level that is wanted, e.g. 0.025.
+    n : int
+        How many clusters (LLMs) are resampled, at least 2.
+
+    Returns
+    -------
+    float
+        The one-sided level to read the percentiles at, smaller than `alpha`.
+
+    References
+    ----------
+    Hesterberg (2015), What teachers should know about the bootstrap, section 5.3 (the expanded percentile interval),
+    The American Statistician 69(4), 371-386.
+    """
+    return float(stats.norm.sf(np.sqrt(n / (n - 1)) * stats.t.isf(alpha, n - 1)))

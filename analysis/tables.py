@@ -1,0 +1,44 @@
+"""Rows of statistics as typed tables: a statistic that cannot be computed is null, and its reason says why."""
+
+import math
+
+import pyarrow as pa
+
+TYPES = {"varchar": pa.string(), "double": pa.float64(), "bigint": pa.int64(), "boolean": pa.bool_()}
+
+
+def table(rows, columns):
+    """Return rows as a table whose types do not depend on them.
+
+    Parameters
+    ----------
+    rows : iterable of dict
+        A key that is no column is an error; a column without a key is null, as is a number that is not finite.
+    columns : dict of str to {'varchar', 'double', 'bigint', 'boolean'}
+        In the order of the table.
+
+    Returns
+    -------
+    pyarrow.Table
+
+    Raises
+    ------
+    KeyError
+        If a row has a key that is no column.
+    """
+    rows = list(rows)
+    for row in rows:
+        if unknown := row.keys() - columns.keys():
+            raise KeyError(f"no column {sorted(unknown)}")
+    arrays = [
+        pa.array([_value(row.get(name), kind) for row in rows], type=TYPES[kind]) for name, kind in columns.items()
+    ]
+    return pa.table(arrays, names=list(columns))
+
+
+def _value(value, kind):
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return None
+    if kind == "double":
+        return float(value) if math.isfinite(value) else None
+    return {"varchar": str, "bigint": int, "boolean": bool}[kind](value)
