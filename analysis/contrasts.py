@@ -1,0 +1,577 @@
+"""Differences between techniques: Welch tests over trials and exact paired tests over LLMs, from counts alone."""
+
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import combinations
+
+import numpy as np
+from scipy import optimize, special
+
+from analysis.counts import Summary, compared
+
+SPECIFICATIONS = (("accepted", "pooled"), ("as_recorded", "t=1"))  # recommended; the papers'
+METRICS = {"percent_of_baseline": ("both", "low", "high"), "madb_percent": ("both",), "spread_pp": ("both",)}
+CONTROL, STRUCTURE, SACD, SACD_INITIAL = "no_technique", "random_control", "sacd", "sacd_initial"
+MIN_LLMS = 5
+MAX_EXACT_LLMS = 32
+DRAWS = 100_000
+CONFIDENCE = 0.95
+# relative to the values; what differs by less differs by rounding
+ROUNDING = 1e-12
+
+COLUMNS = {
+    "study": "varchar",
+    "domain": "varchar",
+    "family": "varchar",
+    "technique_a": "varchar",
+    "technique_b": "varchar",
+    "metric": "varchar",
+    "anchor_direction": "varchar",
+    "level": "varchar",
+    "row_set": "varchar",
+    "baseline_scope": "varchar",
+    "n_trials": "bigint",
+    "n_llms": "bigint",
+    "estimate_a": "double",
+    "estimate_b": "double",
+    "difference": "double",
+    "standard_error": "double",
+    "low": "double",
+    "high": "double",
+    "statistic": "double",
+    "df": "double",
+    "p_value": "double",
+    "p_bonferroni": "double",
+    "p_holm": "double",
+    "n_tests": "bigint",
+    "p_t": "double",
+    "cohens_d": "double",
+    "cohens_d_low": "double",
+    "cohens_d_high": "double",
+    "hedges_g": "double",
+    "hedges_g_low": "double",
+    "hedges_g_high": "double",
+    "method": "varchar",
+    "seed": "bigint",
+    "resamples": "bigint",
+    "reason": "varchar",
+}
+
+
+@dataclass(frozen=True)
+class Cells:
+    """Moments of percent of baseline in one technique and direction, by unit; a unit is an LLM on a vignette.
+
+    Attributes
+    ----------
+    n, mean, squares, madb, madb_squares : ndarray, shape (u,)
+        Trials, mean percent of baseline and sum of squared distances from it, and the same two of
+        abs(percent - 100). Where a unit has no trials, `n` and the squares are 0 and the means NaN.
+    """
+
+    n: np.ndarray
+    mean: np.ndarray
+    squares: np.ndarray
+    madb: np.ndarray
+    madb_squares: np.ndarray
+
+    def moments(self, metric):
+        """Mean and sum of squares of `percent_of_baseline` or `madb_percent`."""
+        return (self.madb, self.madb_squares) if metric == "madb_percent" else (self.mean, self.squares)
+
+
+@dataclass(frozen=True)
+class Domain:
+    """All anchored cells of one study and domain under one specification.
+
+    Attributes
+    ----------
+    vignettes, llms : ndarray of str, shape (u,)
+        Of each unit.
+    llm : ndarray of int, shape (u,)
+        Number of the LLM of each unit.
+    cells : dict of (technique, 'low' | 'high') to Cells
+    """
+
+    study: str
+    domain: str
+    row_set: str
+    baseline_scope: str
+    vignettes: np.ndarray
+    llms: np.ndarray
+    llm: np.ndarray
+    cells: dict
+
+    @property
+    def keys(self):
+        """Columns that every row about this domain has."""
+        names = ("study", "domain", "row_set", "baseline_scope")
+        return {name: getattr(self, name) for name in names}
+
+    @property
+    def techniques(self):
+        """Techniques with trials, in alphabetical order."""
+        return sorted({technique for technique, _ in self.cells})
+
+    def of(self, technique, direction="both"):
+        """Return the cells of a technique: of one direction, or of each that it has."""
+        directions = ("low", "high") if direction == "both" else (direction,)
+        return [self.cells[technique, one] for one in directions if (technique, one) in self.cells]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A difference and how well it is known; `error` and `df` are NaN where `reason` says why.
+
+    Attributes
+    ----------
+    a, b, difference, error, df : float
+        The two estimates, `a - b`, its standard error and degrees of freedom.
+    n_trials, n_llms : int
+    summaries : tuple of Summary
+        Of the independent groups of trials; empty at level `llm`.
+    differences : ndarray, shape (G,)
+        One for each LLM; empty at level `trial`.
+    method, reason : str, str or None
+    """
+
+    a: float
+    b: float
+    difference: float
+    error: float
+    df: float
+    n_trials: int
+    n_llms: int
+    method: str
+    summaries: tuple = ()
+    differences: np.ndarray = ()
+    reason: str | None = None
+
+    @property
+    def statistic(self):
+        """The difference over its standard error."""
+        return self.difference / self.error
+
+    @property
+    def p_t(self):
+        """Two-sided p value of Student's t."""
+        return float(2 * special.stdtr(self.df, -abs(self.statistic)))
+
+    def interval(self, confidence):
+        """Return the bounds of the t interval."""
+        half = float(special.stdtrit(self.df, (1 + confidence) / 2)) * self.error
+        return self.difference - half, self.difference + half
+
+
+def contrasts(responses, techniques, *, seed, specifications=SPECIFICATIONS):
+    """Compare techniques over trials, as the papers do, and over LLMs, as a claim about LLMs needs.
+
+    Level `trial` holds for the LLMs that were asked: it treats their trials as independent and their baselines as
+    known, and gives every trial the same weight. The interval and p value are Welch's; of `spread_pp`, a difference
+    of two differences of means, with Satterthwaite's degrees of freedom for all four.
+
+    Level `llm` holds for LLMs like them: an LLM counts once, with the mean over its vignettes of the difference
+    between the two techniques, vignettes without both left out. `p_value` is the exact sign-flip permutation p,
+    `low` and `high` are Student's t interval, and `p_t` is its p value.
+
+    Parameters
+    ----------
+    responses : pandas.DataFrame
+        Rows of `marts.response_counts`.
+    techniques : pandas.DataFrame
+        `technique`, `is_ranked`.
+    seed : int
+        Of the sign flips, where there are more than 32 LLMs.
+    specifications : iterable of (row_set, baseline_scope)
+
+    Returns
+    -------
+    list of dict
+        Keys are those of `COLUMNS`. Only techniques with trials in the domain are compared.
+
+    References
+    ----------
+    Welch (1947), Biometrika 34(1-2). Satterthwaite (1946), Biometrics Bulletin 2(6). Fisher (1935), The Design of
+    Experiments, section 21. Holm (1979), Scandinavian Journal of Statistics 6(2).
+    """
+    rows = []
+    for domain in domains(responses, specifications):
+        for family, pairs in families(domain.techniques, techniques).items():
+            for metric, directions in METRICS.items():
+                for direction in directions:
+                    for compare in (over_trials, over_llms):
+                        tested = [_row(compare, domain, a, b, metric, direction, seed) for a, b in pairs]
+                        tested = [{"family": family, **row} for row in tested if row]
+                        rows += _adjusted(tested)
+    return rows
+
+
+def families(present, techniques):
+    """Return the declared families of comparisons among the techniques that are present, as pairs (a, b) for a - b.
+
+    Parameters
+    ----------
+    present : collection of str
+    techniques : pandas.DataFrame
+        `technique`, `is_ranked`.
+
+    Returns
+    -------
+    dict of str to list of (str, str)
+        `pairs` of ranked techniques, the later in the alphabet first; `against_no_technique` has every other one;
+        `structure` is what any extra turns do, `content` what a technique adds to them; `own_first_answer` is what
+        SACD does to its own first answer.
+    """
+    ranked = sorted(set(techniques.loc[techniques["is_ranked"].astype(bool), "technique"]) & set(present))
+    declared = {
+        "pairs": [(a, b) for b, a in combinations(ranked, 2)],
+        "against_no_technique": [(a, CONTROL) for a in sorted(present) if a != CONTROL],
+        "structure": [(STRUCTURE, CONTROL)],
+        "content": [(a, STRUCTURE) for a in ranked if a != STRUCTURE],
+        "own_first_answer": [(SACD, SACD_INITIAL)],
+    }
+    return {family: [(a, b) for a, b in pairs if a in present and b in present] for family, pairs in declared.items()}
+
+
+def domains(responses, specifications=SPECIFICATIONS):
+    """Yield every study and domain under every specification, as moments of its cells.
+
+    Parameters
+    ----------
+    responses : pandas.DataFrame
+        Rows of `marts.response_counts`.
+    specifications : iterable of (row_set, baseline_scope)
+
+    Yields
+    ------
+    Domain
+        Without the LLMs that have no baseline, and none where no LLM has one.
+    """
+    for row_set, baseline_scope in specifications:
+        rows = compared(responses, row_set=row_set, baseline_scope=baseline_scope)
+        rows = rows[rows["percent_of_baseline"].notna()]
+        for (study, domain), of_domain in rows.groupby(["study", "domain"], sort=True):
+            by_unit = of_domain.groupby(["vignette", "llm"], sort=True)
+            units = by_unit.size().index.to_frame()
+            llms = units["llm"].to_numpy(object)
+            cells = {
+                condition: _cells(of_condition, len(units))
+                for condition, of_condition in of_domain.assign(unit=by_unit.ngroup()).groupby(
+                    ["technique", "anchor_direction"], sort=True
+                )
+            }
+            yield Domain(
+                study=study,
+                domain=domain,
+                row_set=row_set,
+                baseline_scope=baseline_scope,
+                vignettes=units["vignette"].to_numpy(object),
+                llms=llms,
+                llm=np.unique(llms, return_inverse=True)[1],
+                cells=cells,
+            )
+
+
+def over_trials(domain, a, b, metric, direction="both"):
+    """Compare two techniques over the trials of the LLMs that were asked.
+
+    Parameters
+    ----------
+    domain : Domain
+    a, b : str
+        Techniques; without `b`, `a` is compared with zero.
+    metric : {'percent_of_baseline', 'madb_percent', 'spread_pp'}
+    direction : {'both', 'low', 'high'}
+
+    Returns
+    -------
+    Comparison or None
+        None where a group has no trials.
+    """
+    named = [(1, a)] + ([(-1, b)] if b else [])
+    if metric == "spread_pp":
+        groups = [(sign * s, domain.of(name, one)) for sign, name in named for s, one in ((1, "high"), (-1, "low"))]
+    else:
+        groups = [(sign, domain.of(name, direction)) for sign, name in named]
+    if not all(cells for _, cells in groups):
+        return None
+    summaries = tuple(_summary(cells, metric) for _, cells in groups)
+    signed = [sign * summary.mean for (sign, _), summary in zip(groups, summaries, strict=True)]
+    of_a = len(groups) // len(named)
+    has_trials = sum(cell.n for _, cells in groups for cell in cells) > 0
+    compared_ = {
+        "a": sum(signed[:of_a]),
+        "b": -sum(signed[of_a:]) if b else 0.0,
+        "difference": sum(signed),
+        "n_trials": sum(summary.n_trials for summary in summaries),
+        "n_llms": len(set(domain.llm[has_trials])),
+        "method": "welch_t",
+        "summaries": summaries,
+    }
+    if min(summary.n_trials for summary in summaries) < 2:
+        return Comparison(**compared_, error=np.nan, df=np.nan, reason="one_trial")
+    squares = np.array([summary.variance / summary.n_trials for summary in summaries])
+    if not squares.sum() > 0:
+        return Comparison(**compared_, error=np.nan, df=np.nan, reason="zero_variance")
+    df = squares.sum() ** 2 / sum(squares**2 / [summary.n_trials - 1 for summary in summaries])
+    return Comparison(**compared_, error=float(np.sqrt(squares.sum())), df=float(df))
+
+
+def over_llms(domain, a, b, metric, direction="both"):
+    """Compare two techniques within each LLM and average over LLMs.
+
+    Parameters and return value are those of `over_trials`. In direction `both`, an LLM's mean on a vignette is that
+    of all its trials, low and high.
+    """
+    means_a = _unit_means(domain, a, metric, direction)
+    means_b = _unit_means(domain, b, metric, direction) if b else np.zeros_like(means_a)
+    has_both = np.isfinite(means_a) & np.isfinite(means_b)
+    if not has_both.any():
+        return None
+    llm = np.unique(domain.llm[has_both], return_inverse=True)[1]
+    n_vignettes = np.bincount(llm)
+    of_llm_a, of_llm_b = (np.bincount(llm, means[has_both]) / n_vignettes for means in (means_a, means_b))
+    differences = of_llm_a - of_llm_b
+    n_llms = len(differences)
+    cells = [cell for name in (a, b) if name for cell in domain.of(name, direction)]
+    compared_ = {
+        "a": float(of_llm_a.mean()),
+        "b": float(of_llm_b.mean()),
+        "difference": float(differences.mean()),
+        "n_trials": int(sum(cell.n[has_both].sum() for cell in cells)),
+        "n_llms": n_llms,
+        "method": "paired_t",
+        "differences": differences,
+    }
+    if n_llms < MIN_LLMS:
+        return Comparison(**compared_, error=np.nan, df=np.nan, reason="too_few_llms")
+    scale = max(abs(means_a[has_both]).max(), abs(means_b[has_both]).max())
+    if np.ptp(differences) <= ROUNDING * scale:
+        return Comparison(**compared_, error=np.nan, df=np.nan, reason="zero_variance")
+    error = float(differences.std(ddof=1) / np.sqrt(n_llms))
+    return Comparison(**compared_, error=error, df=float(n_llms - 1))
+
+
+def sign_flip_p(differences, *, seed):
+    """Two-sided p value of the mean of paired differences under random signs.
+
+    Exact up to 32 differences: the sums of the first half under all signs meet those of the second half, so that
+    2^(G/2) of them stand for all 2^G. Above that, (k + 1) / (N + 1) of N = 100,000 random signs. Sums that
+    differ by rounding alone count as equal.
+
+    Parameters
+    ----------
+    differences : array_like, shape (G,)
+    seed : int
+
+    Returns
+    -------
+    float
+
+    References
+    ----------
+    Fisher (1935), The Design of Experiments, section 21. Phipson & Smyth (2010), Statistical Applications in
+    Genetics and Molecular Biology 9(1). Horowitz & Sahni (1974), Journal of the ACM 21(2), for the halves.
+    """
+    # in order of size, so that the draws do not depend on the order or the signs of the LLMs
+    size = np.sort(np.abs(np.asarray(differences, float)))
+    observed = abs(np.sum(differences)) - 1e-9 * size.sum()
+    if observed <= 0:
+        return 1.0
+    if len(size) <= MAX_EXACT_LLMS:
+        half = len(size) // 2
+        left, right = _signed_sums(size[:half]), np.sort(_signed_sums(size[half:]))
+        n_as_large = 2 * (len(right) - np.searchsorted(right, observed - left, side="left")).sum()
+        return float(n_as_large / 2 ** len(size))
+    n_as_large = (np.abs(_signs(len(size), seed) @ size) >= observed).sum()
+    return float((n_as_large + 1) / (DRAWS + 1))
+
+
+def hedges_factor(df):
+    """Return what takes the bias off Cohen's d: gamma(m / 2) / (sqrt(m / 2) gamma((m - 1) / 2)) with m = `df`.
+
+    References
+    ----------
+    Hedges (1981), Journal of Educational Statistics 6(2).
+    """
+    return float(special.poch((df - 1) / 2, 0.5) / np.sqrt(df / 2)) if df > 1 else float("nan")
+
+
+def noncentral_t_bounds(statistic, df, confidence=CONFIDENCE):
+    """Return the noncentralities of which a t statistic is the upper and the lower tail.
+
+    Parameters
+    ----------
+    statistic, df, confidence : float
+
+    Returns
+    -------
+    tuple of float
+        NaN if the distribution cannot be inverted there, and beyond a statistic of 1,000, where that takes seconds.
+
+    References
+    ----------
+    Steiger & Fouladi (1997), in: What if there were no significance tests?, chapter 9.
+    """
+    if abs(statistic) > 1000:
+        return float("nan"), float("nan")
+    bounds = []
+    for tail in ((1 + confidence) / 2, (1 - confidence) / 2):
+        # good to three digits, which brackets the root
+        start = special.nctdtrinc(df, tail, statistic)
+        width = 0.05 * (1 + abs(start))
+        try:
+            bound = optimize.brentq(_noncentral_t_excess, start - width, start + width, (df, statistic, tail))
+        except ValueError:
+            bound = float("nan")
+        bounds.append(bound)
+    return tuple(bounds)
+
+
+def standardised(comparison, confidence=CONFIDENCE):
+    """Cohen's d and Hedges' g of a comparison, with intervals.
+
+    Over trials, d divides the difference by the standard deviation pooled over the groups, and the interval is the
+    large-sample one, with variance sum(1 / n) + d^2 / (2 N). Over LLMs, d is the mean paired difference over its
+    standard deviation (d_z), and the interval inverts the noncentral t distribution. g is d times the exact
+    correction; so are the bounds over LLMs, while those over trials take the variance of g itself.
+
+    Parameters
+    ----------
+    comparison : Comparison
+    confidence : float
+
+    Returns
+    -------
+    tuple of (dict, str or None)
+        `cohens_d`, `hedges_g` and each with `_low` and `_high`; and why bounds are missing.
+
+    References
+    ----------
+    Hedges & Olkin (1985), Statistical Methods for Meta-Analysis, chapter 5, equations 8, 10 and 15.
+    """
+    if comparison.reason:
+        return {}, comparison.reason
+    if comparison.summaries:
+        n = np.array([summary.n_trials for summary in comparison.summaries], float)
+        df = n.sum() - len(n)
+        variances = np.array([summary.variance for summary in comparison.summaries])
+        d = comparison.difference / np.sqrt(np.dot(n - 1, variances) / df)
+        z = special.ndtri((1 + confidence) / 2)
+        values = {}
+        for name, effect in (("cohens_d", d), ("hedges_g", d * hedges_factor(df))):
+            half = z * np.sqrt((1 / n).sum() + effect**2 / (2 * n.sum()))
+            values |= {name: effect, f"{name}_low": effect - half, f"{name}_high": effect + half}
+        return values, None
+    root, factor = np.sqrt(comparison.n_llms), hedges_factor(comparison.df)
+    shifts = comparison.statistic, *noncentral_t_bounds(comparison.statistic, comparison.df, confidence)
+    values = {}
+    for suffix, shift in zip(("", "_low", "_high"), shifts, strict=True):
+        values |= {f"cohens_d{suffix}": shift / root, f"hedges_g{suffix}": factor * shift / root}
+    return values, None if np.isfinite(shifts).all() else "noncentral_t_not_invertible"
+
+
+def _row(compare, domain, a, b, metric, direction, seed):
+    comparison = compare(domain, a, b, metric, direction)
+    if comparison is None:
+        return None
+    row = {
+        **domain.keys,
+        "technique_a": a,
+        "technique_b": b,
+        "metric": metric,
+        "anchor_direction": direction,
+        "level": "trial" if compare is over_trials else "llm",
+        "n_trials": comparison.n_trials,
+        "n_llms": comparison.n_llms,
+        "estimate_a": comparison.a,
+        "estimate_b": comparison.b,
+        "difference": comparison.difference,
+        "method": comparison.method,
+        "reason": comparison.reason,
+    }
+    if compare is over_llms:
+        is_exact = comparison.n_llms <= MAX_EXACT_LLMS
+        row["method"] += "; sign_flip_exact" if is_exact else "; sign_flip_random"
+        row |= {} if is_exact else {"seed": seed, "resamples": DRAWS}
+    if comparison.reason:
+        return row
+    low, high = comparison.interval(CONFIDENCE)
+    p_t = comparison.p_t
+    effects, reason = standardised(comparison)
+    return row | {
+        "standard_error": comparison.error,
+        "low": low,
+        "high": high,
+        "statistic": comparison.statistic,
+        "df": comparison.df,
+        "p_t": p_t,
+        "p_value": p_t if compare is over_trials else sign_flip_p(comparison.differences, seed=seed),
+        **effects,
+        "reason": reason,
+    }
+
+
+def _adjusted(rows):
+    """Add the p values adjusted for all tests of the family, by Bonferroni and by Holm."""
+    # statsmodels' multipletests collects garbage in every call, which takes longer than all else here
+    tested = sorted((row for row in rows if "p_value" in row), key=lambda row: row["p_value"])
+    p_holm = 0.0
+    for rank, row in enumerate(tested):
+        p_holm = max(p_holm, min(1.0, (len(tested) - rank) * row["p_value"]))
+        row |= {
+            "p_bonferroni": min(1.0, len(tested) * row["p_value"]),
+            "p_holm": p_holm,
+            "n_tests": len(tested),
+        }
+    return rows
+
+
+def _cells(rows, n_units):
+    unit, weights = rows["unit"].to_numpy(), rows["n_trials"].to_numpy(float)
+    n = np.bincount(unit, weights, n_units)
+    moments = []
+    percent = rows["percent_of_baseline"].to_numpy(float)
+    for values in (percent, np.abs(percent - 100)):
+        sums = np.bincount(unit, weights * values, n_units)
+        means = np.divide(sums, n, out=np.full(n_units, np.nan), where=n > 0)
+        moments += [means, np.bincount(unit, weights * (values - means[unit]) ** 2, n_units)]
+    return Cells(n, *moments)
+
+
+def _summary(cells, metric):
+    """Summarise all trials of some cells from the moments of each."""
+    n = np.concatenate([cell.n for cell in cells])
+    means, squares = (np.concatenate(parts) for parts in zip(*(cell.moments(metric) for cell in cells), strict=True))
+    n, means, squares = n[n > 0], means[n > 0], squares[n > 0]
+    mean = means[0] + np.dot(n, means - means[0]) / n.sum()
+    total = squares.sum() + np.dot(n, (means - mean) ** 2)
+    if total <= n.sum() * (ROUNDING * np.abs(means).max()) ** 2:
+        total = 0.0
+    return Summary(int(n.sum()), float(mean), float(total / (n.sum() - 1)) if n.sum() > 1 else float("nan"))
+
+
+def _unit_means(domain, technique, metric, direction):
+    if metric == "spread_pp":
+        low, high = domain.of(technique, "low"), domain.of(technique, "high")
+        return high[0].mean - low[0].mean if low and high else np.full(len(domain.llm), np.nan)
+    cells = domain.of(technique, direction)
+    n = sum((cell.n for cell in cells), np.zeros(len(domain.llm)))
+    total = sum((cell.n * np.nan_to_num(cell.moments(metric)[0]) for cell in cells), np.zeros(len(domain.llm)))
+    return np.divide(total, n, out=np.full(len(n), np.nan), where=n > 0)
+
+
+def _noncentral_t_excess(shift, df, statistic, tail):
+    return special.nctdtr(df, shift, statistic) - tail
+
+
+def _signed_sums(sizes):
+    sums = np.zeros(1)
+    for size in sizes:
+        sums = np.concatenate([sums + size, sums - size])
+    return sums
+
+
+@lru_cache(maxsize=1)
+def _signs(n, seed):
+    return np.random.default_rng(seed).choice(np.array([-1.0, 1.0], np.float32), size=(DRAWS, n))

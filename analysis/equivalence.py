@@ -1,0 +1,187 @@
+"""Two one-sided tests: whether two techniques, or a domain's spread and none, differ by less than a margin."""
+
+from dataclasses import replace
+
+import numpy as np
+from scipy import special
+
+from analysis.contrasts import CONTROL, MIN_LLMS, SPECIFICATIONS, domains, families, over_llms, over_trials
+from analysis.counts import Summary, baseline_rows, selected
+
+ALPHA = 0.05
+
+COLUMNS = {
+    "study": "varchar",
+    "domain": "varchar",
+    "technique_a": "varchar",
+    "technique_b": "varchar",
+    "metric": "varchar",
+    "level": "varchar",
+    "method": "varchar",
+    "row_set": "varchar",
+    "baseline_scope": "varchar",
+    "n_trials": "bigint",
+    "n_llms": "bigint",
+    "margin_pp": "double",
+    "alpha": "double",
+    "difference": "double",
+    "standard_error": "double",
+    "df": "double",
+    "low_90": "double",
+    "high_90": "double",
+    "p_value": "double",
+    "smallest_margin_pp": "double",
+    "equivalent": "boolean",
+    "status": "varchar",
+    "seed": "bigint",
+    "reason": "varchar",
+}
+
+
+def equivalence_tests(responses, techniques, *, margin_pp, specifications=SPECIFICATIONS):
+    """Test whether differences lie within a margin, by two one-sided t tests at 5 %.
+
+    Percent of baseline of each pair of ranked techniques and of each technique beside no technique; and the spread
+    without a technique beside zero. A difference is `equivalent` only where both tests reject; a difference that is
+    not significant is never called equivalent, and one that is not equivalent is `not_established`, not different.
+
+    Levels are those of `contrasts`: `trial` speaks only for the LLMs that were asked. The spread has a third test,
+    `delta_with_baseline`, which adds what the baselines' own trials leave uncertain.
+
+    Parameters
+    ----------
+    responses : pandas.DataFrame
+        Rows of `marts.response_counts`.
+    techniques : pandas.DataFrame
+        `technique`, `is_ranked`.
+    margin_pp : float
+        The largest difference that still counts as none, in percentage points.
+    specifications : iterable of (row_set, baseline_scope)
+
+    Returns
+    -------
+    list of dict
+        Keys are those of `COLUMNS`.
+
+    Raises
+    ------
+    ValueError
+        If the margin is not positive.
+
+    References
+    ----------
+    Schuirmann (1987), Journal of Pharmacokinetics and Biopharmaceutics 15(6).
+    """
+    if not margin_pp > 0:
+        raise ValueError(f"need a positive margin, got {margin_pp}")
+    rows = []
+    for domain in domains(responses, specifications):
+        for a, b in pairs(domain.techniques, techniques):
+            for level, compare in (("trial", over_trials), ("llm", over_llms)):
+                comparison = compare(domain, a, b, "percent_of_baseline")
+                rows.append(_row(domain, a, b, "percent_of_baseline", level, comparison, margin_pp))
+        spread = over_trials(domain, CONTROL, None, "spread_pp")
+        with_baseline = spread and _with_baseline(domain, spread, responses)
+        of_llms = over_llms(domain, CONTROL, None, "spread_pp")
+        for level, comparison in (("trial", spread), ("trial", with_baseline), ("llm", of_llms)):
+            rows.append(_row(domain, CONTROL, None, "spread_pp", level, comparison, margin_pp))
+    return [row for row in rows if row]
+
+
+def pairs(present, techniques):
+    """Return the pairs of ranked techniques, and each technique with no technique.
+
+    Parameters
+    ----------
+    present : collection of str
+    techniques : pandas.DataFrame
+        `technique`, `is_ranked`.
+
+    Returns
+    -------
+    list of (str, str)
+    """
+    declared = families(present, techniques)
+    return declared["pairs"] + declared["against_no_technique"]
+
+
+def tost(difference, error, df, margin):
+    """Two one-sided t tests of a difference against `-margin` and `margin`.
+
+    Parameters
+    ----------
+    difference, error, df, margin : float
+        The error positive.
+
+    Returns
+    -------
+    tuple of float
+        The larger of the two p values, and the bounds of the 90 % interval, which lies within the margin where that
+        p value is below 5 %.
+    """
+    p_value = max(special.stdtr(df, -(difference + margin) / error), special.stdtr(df, (difference - margin) / error))
+    half = special.stdtrit(df, 1 - ALPHA) * error
+    return float(p_value), float(difference - half), float(difference + half)
+
+
+def _row(domain, a, b, metric, level, comparison, margin):
+    if comparison is None:
+        return None
+    speaks_for = "; these_llms_only" if level == "trial" and comparison.n_llms < MIN_LLMS else ""
+    method = {"welch_t": "tost_welch", "paired_t": "tost_paired" if b else "tost_one_sample"}
+    row = {
+        **domain.keys,
+        "technique_a": a,
+        "technique_b": b,
+        "metric": metric,
+        "level": level,
+        "method": method.get(comparison.method, comparison.method) + speaks_for,
+        "n_trials": comparison.n_trials,
+        "n_llms": comparison.n_llms,
+        "margin_pp": margin,
+        "alpha": ALPHA,
+        "difference": comparison.difference,
+        "status": comparison.reason,
+        "reason": comparison.reason,
+    }
+    if comparison.reason:
+        return row
+    p_value, low, high = tost(comparison.difference, comparison.error, comparison.df, margin)
+    return row | {
+        "standard_error": comparison.error,
+        "df": comparison.df,
+        "low_90": low,
+        "high_90": high,
+        "p_value": p_value,
+        "smallest_margin_pp": max(abs(low), abs(high)),
+        "equivalent": p_value < ALPHA,
+        "status": "equivalent" if p_value < ALPHA else "not_established",
+    }
+
+
+def _with_baseline(domain, spread, responses):
+    """Add the variance of each unit's mean baseline to that of the spread, by the delta method.
+
+    The spread is sum((w_high P_high - w_low P_low)) over units, with P a unit's mean percent of its baseline and w its
+    share of the trials of that direction. P changes by -P / baseline for each unit of the baseline.
+    """
+    spread = replace(spread, method="tost_welch; delta_with_baseline")
+    if spread.reason:
+        return spread
+    (low,), (high,) = domain.of(CONTROL, "low"), domain.of(CONTROL, "high")
+    slopes = sum(sign * cells.n / cells.n.sum() * np.nan_to_num(cells.mean) for sign, cells in ((-1, low), (1, high)))
+    rows = baseline_rows(selected(responses, row_set=domain.row_set), domain.baseline_scope)
+    rows = rows[(rows["study"] == domain.study) & (rows["domain"] == domain.domain)]
+    squares, dfs = [spread.error**2], [spread.df]
+    of_units = dict(list(rows.groupby(["vignette", "llm"])))
+    for vignette, llm, slope in zip(domain.vignettes, domain.llms, slopes, strict=True):
+        unanchored = of_units[vignette, llm]
+        baseline = Summary.of(unanchored["response"], unanchored["n_trials"])
+        if slope and baseline.n_trials < 2:
+            return replace(spread, error=np.nan, df=np.nan, reason="one_baseline_trial")
+        if slope and baseline.variance > 0:
+            squares.append((slope / baseline.mean) ** 2 * baseline.variance / baseline.n_trials)
+            dfs.append(baseline.n_trials - 1)
+    squares = np.array(squares)
+    df = squares.sum() ** 2 / (squares**2 / dfs).sum()
+    return replace(spread, error=float(np.sqrt(squares.sum())), df=float(df))

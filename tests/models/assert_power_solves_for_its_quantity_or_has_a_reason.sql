@@ -1,0 +1,16 @@
+-- The column that a row solves for is filled or the row has a reason, and needed trials have a cost or a reason.
+select *
+from {{ ref('power') }}
+where
+    reason is null
+    and (
+        case quantity
+            when 'power' then power
+            when 'effect' then effect
+            when 'needed_trials' then needed_trials
+            when 'needed_llms' then needed_llms
+            when 'half_width' then half_width
+        end is null
+        or (quantity in ('needed_trials', 'needed_llms') and cost_usd is null)
+        or (design = 'wanted' and quantity = 'needed_trials' and (between_variance is null or within_variance is null))
+    )
