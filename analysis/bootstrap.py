@@ -78,6 +78,11 @@ class Statistic:
         """Which LLMs have the statistic, shape (n LLMs,)."""
         return self.weights > 0
 
+    def among(self, llms):
+        """Return the statistic of some of the LLMs, given which, shape (n LLMs,)."""
+        weights = np.where(llms, self.weights, 0)
+        return Statistic(self.values, weights / weights.sum(), np.where(llms, self.n_trials, 0))
+
     def over_llms(self):
         """Return the statistic over the LLMs that were asked, shape (1 + n_resamples,): only trials are resampled."""
         return self.weights[self.has_it] @ self.values[self.has_it]
@@ -107,10 +112,10 @@ class DomainDraws:
     Parameters
     ----------
     responses : pandas.DataFrame
-        Rows of `marts.response_counts` of one study and domain.
+        Rows of `marts.response_counts` of one study, domain and response source.
     n_resamples, seed : int
         Each cell has its own stream, named after it: one more LLM or technique leaves the draws of the others alone.
-    row_set, response_source, baseline_scope : str
+    row_set, baseline_scope : str
         As in `analysis.counts.compared`; the scope is not `matched`.
     """
 
@@ -121,10 +126,9 @@ class DomainDraws:
         n_resamples,
         seed,
         row_set="accepted",
-        response_source="recorded",
         baseline_scope="pooled",
     ):
-        rows = selected(responses, row_set=row_set, response_source=response_source)
+        rows = selected(responses, row_set=row_set)
         self.n_resamples, self.seed = n_resamples, seed
         self._anchored = _cells(
             rows[rows["anchor_direction"].isin(["low", "high"])], ["llm", "vignette", "technique", "anchor_direction"]
@@ -202,7 +206,8 @@ class DomainDraws:
     def statistic(self, technique, metric, anchor_direction="both", weighting="llm", *, baseline_is_known=False):
         """Return a metric of a technique by LLM, and how much each LLM counts.
 
-        Vignettes weigh the same. Within one, LLMs weigh the same (`llm`) or by their trials (`trial`).
+        Vignettes weigh the same. Within one, LLMs weigh the same (`llm`) or by their trials (`trial`). An LLM's values
+        are weighed as it enters the mean over LLMs; with `own`, they are the mean over its own vignettes.
 
         Parameters
         ----------
@@ -210,7 +215,7 @@ class DomainDraws:
         metric : str
             One of `CELL_METRICS` or `SPREADS` (of LLMs with both anchors).
         anchor_direction : {'low', 'high', 'both'}
-        weighting : {'llm', 'trial'}
+        weighting : {'llm', 'trial', 'own'}
         baseline_is_known : bool
             Whether the baseline is taken as observed, as papers do, or resampled with the rest.
 
@@ -225,7 +230,7 @@ class DomainDraws:
         """
         found = self._cell_statistics(technique, baseline_is_known)
         if metric in SPREADS:
-            if weighting != "llm":
+            if weighting == "trial":
                 raise ValueError(f"the {metric} of an LLM is weighed by LLM, not by {weighting}")
             of = "mean_response" if metric == "spread" else "percent_of_baseline"
             low, high = self._table(found, of, "low"), self._table(found, of, "high")
@@ -276,6 +281,7 @@ class DomainDraws:
             total = sum(n if weighting == "trial" else 1 for *_, n in of_vignette)
             for place, value, n in of_vignette:
                 weight = (n if weighting == "trial" else 1) / total / len(by_vignette)
+                weight = 1 / len(cells) if weighting == "own" else weight
                 weights[place] += weight
                 sums[place] += weight * value
                 n_trials[place] += n
@@ -315,7 +321,9 @@ def _statistics(values, counts, baseline):
             "deviation": mean - baseline,
             "madb_percent": np.einsum("rk,rk->r", counts, distances) / total,
             "median_percent_of_baseline": 100 * weighted_median(values, counts) / baseline,
-            "share_within_10_percent": np.einsum("rk,rk->r", counts, distances <= WITHIN) / total,
+            "share_within_10_percent": np.where(
+                np.isnan(baseline), np.nan, np.einsum("rk,rk->r", counts, distances <= WITHIN) / total
+            ),
         }
     return statistics
 

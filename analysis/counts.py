@@ -46,7 +46,7 @@ class Summary:
         return cls(int(n), float(mean), float(squares / (n - 1)) if n > 1 else float("nan"))
 
 
-def compared(responses, *, row_set="accepted", baseline_scope="pooled", response_source="recorded"):
+def compared(responses, *, row_set="accepted", baseline_scope="pooled", response_source=None):
     """Anchored responses beside the baseline of their LLM and vignette, as percent of it.
 
     Parameters
@@ -54,7 +54,7 @@ def compared(responses, *, row_set="accepted", baseline_scope="pooled", response
     responses : pandas.DataFrame
         Rows of `marts.response_counts`.
     row_set, response_source : str
-        Which of its rows enter. The table holds both sources, so that none is pooled with the other.
+        Which of its rows enter; a source need be named only where there are several.
     baseline_scope : {'pooled', 'matched', 't=0', 't=0.7', 't=1', ...}
         Which unanchored trials without a technique make the baseline: of all temperatures, of the row's own, of one.
 
@@ -76,11 +76,19 @@ def compared(responses, *, row_set="accepted", baseline_scope="pooled", response
     return joined.assign(percent_of_baseline=100 * joined["response"] / joined["baseline"])
 
 
-def selected(responses, *, row_set="accepted", response_source="recorded"):
-    """Return the rows of one row set and source, with temperatures as numbers (NaN where none was set)."""
-    if responses.empty:
-        return responses
-    rows = responses[(responses["row_set"] == row_set) & (responses["response_source"] == response_source)]
+def selected(responses, *, row_set="accepted", response_source=None):
+    """Return the rows of one row set and response source, with temperatures as numbers (NaN where none was set).
+
+    Raises
+    ------
+    ValueError
+        If there are several response sources and none is named: the same trials would count twice.
+    """
+    rows = responses[responses["row_set"] == row_set]
+    if response_source is not None:
+        rows = rows[rows["response_source"] == response_source]
+    elif rows["response_source"].nunique() > 1:
+        raise ValueError(f"name one response source, there are {sorted(rows['response_source'].unique())}")
     return rows.assign(temperature=rows["temperature"].astype(float), n_trials=rows["n_trials"].astype("int64"))
 
 

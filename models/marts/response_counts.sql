@@ -1,6 +1,6 @@
--- One row per study, llm, vignette, technique, anchor, temperature, row set and distinct response.
+-- One row per study, llm, vignette, technique, anchor, temperature, row set, response source and distinct response.
 with responses as (
-    select * from {{ ref('int_responses_counted') }}
+    select * from {{ ref('int_responses_sourced') }}
 )
 
 select

@@ -1,8 +1,12 @@
--- The trials behind response_counts are the trials that attrition counts as answered, cell by cell.
+-- The trials behind response_counts, of the source that the marts are made of, are the trials that attrition counts
+-- as answered, cell by cell.
 with counted as (
     select study, llm, vignette, technique, anchor_direction, sum(n_trials) as n_counted
     from {{ ref('response_counts') }}
-    where row_set = 'accepted' and technique != 'sacd_initial'
+    where
+        row_set = 'accepted'
+        and response_source = '{{ var("response_source") }}'
+        and technique != 'sacd_initial'
     group by all
 ),
 

@@ -1,0 +1,32 @@
+-- Each row has its twin of the other response source, unless its study has numbers recorded beside a text; every study
+-- has both.
+with studies as (
+    select study
+    from {{ ref('int_trials_directed') }}
+    group by study
+    having bool_or(number_recorded is not null and response_text is not null and status_recorded is null)
+),
+
+rows_by_source as (
+    select * exclude (response_source), list(response_source) as sources
+    from {{ ref('response_counts') }}
+    group by all
+),
+
+without_twin as (
+    select study, row_set, sources
+    from rows_by_source
+    anti join studies using (study)
+    where len(sources) != 2
+),
+
+of_one_source as (
+    select study, row_set, list(distinct response_source) as sources
+    from {{ ref('response_counts') }}
+    group by all
+    having len(sources) != 2
+)
+
+select * from without_twin
+union all
+select * from of_one_source
