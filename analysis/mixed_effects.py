@@ -1,0 +1,962 @@
+"""Linear mixed models of percent of baseline: the exact (restricted) likelihood from cell counts, means and squares."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+
+import numpy as np
+import pandas as pd
+from scipy.optimize import minimize
+from scipy.stats import chi2
+from scipy.stats import f as f_distribution
+from scipy.stats import t as student_t
+
+from analysis.counts import compared
+
+FITS = ("intercept", "direction", "interaction", "slopes")
+METHODS = ("REML", "ML")
+FEWEST_LLMS = 5
+SINGULAR = 1e-4
+
+
+class NotFittedError(ValueError):
+    """The data cannot support the fit; `reason` is the typed word that says why."""
+
+    def __init__(self, reason):
+        super().__init__(reason)
+        self.reason = reason
+
+
+@dataclass(frozen=True)
+class RandomTerm:
+    """Random effects that one grouping factor brings: `columns` of them for each of its `levels`.
+
+    Parameters
+    ----------
+    name : str
+        The grouping factor.
+    groups : array_like, shape (m,)
+        The level of each cell.
+    columns : list of str, length k
+    design : array_like, shape (m, k)
+        The row of each cell; a column of ones is a random intercept. Their covariance is unstructured.
+    """
+
+    name: str
+    groups: np.ndarray
+    columns: list
+    design: np.ndarray
+
+    @cached_property
+    def levels(self):
+        """The distinct levels, sorted."""
+        return sorted(set(self.groups))
+
+    @cached_property
+    def dense(self):
+        """Columns of Z, level by level, shape (m, number of levels times k)."""
+        codes = pd.Categorical(self.groups, categories=self.levels).codes
+        design = np.asarray(self.design, float)
+        z = np.zeros((len(codes), len(self.levels), design.shape[1]))
+        z[np.arange(len(codes)), codes] = design
+        return z.reshape(len(codes), -1)
+
+    @property
+    def n_parameters(self):
+        """Number of variances and covariances."""
+        return len(self.columns) * (len(self.columns) + 1) // 2
+
+
+@dataclass(frozen=True)
+class Fit:
+    """A fitted linear mixed model.
+
+    Parameters
+    ----------
+    coefficients, covariance : ndarray, shapes (p,) and (p, p)
+        Fixed effects and their covariance.
+    theta : ndarray
+        Lower triangles, row by row, of the relative covariance factors of the terms; diagonals not negative.
+    residual_variance : float
+        Of a trial, in the squared unit of the response: rss / n under ML, rss / (n - p) under REML.
+    covariances : dict of str to ndarray, shape (k, k)
+        Covariance of the random effects of each term.
+    modes : dict of str to ndarray, shape (levels, k)
+        Conditional modes (BLUPs) of each term, levels sorted.
+    log_likelihood : float
+        With all constants, as `logLik` of lme4 gives it; under REML it depends on the coding of `design`.
+    n_trials, n_parameters : int
+        Parameters are fixed effects, variances and covariances, and the residual variance.
+    converged : bool
+        The Newton decrement is negligible and no direction leads downhill.
+    singular : bool
+        A covariance of random effects lies on the boundary: it has an eigenvalue of (nearly) zero.
+    """
+
+    coefficients: np.ndarray
+    covariance: np.ndarray
+    theta: np.ndarray
+    residual_variance: float
+    covariances: dict
+    modes: dict
+    log_likelihood: float
+    n_trials: int
+    n_parameters: int
+    converged: bool
+    singular: bool
+
+
+class ProfiledDeviance:
+    """Minus twice the profiled (restricted) log-likelihood of theta, and its gradient.
+
+    The trials of a cell share their rows of X and Z, so they enter as one row, weighted by the root of their number,
+    and as the sum of squares about their mean. No sum of squares is taken about anything but a fitted value, so no
+    digits are lost however many trials there are.
+
+    Parameters
+    ----------
+    design : array_like, shape (m, p)
+        Fixed effects, one row per cell; full column rank.
+    terms : list of RandomTerm
+    n_trials, means, squares : array_like, shape (m,)
+        Of the trials of each cell: number, mean response, sum of squares about that mean.
+    reml : bool
+
+    Raises
+    ------
+    NotFittedError
+        `too_few_trials`, `rank_deficient` or `zero_variance`.
+
+    References
+    ----------
+    Bates, Maechler, Bolker & Walker (2015), Fitting linear mixed-effects models using lme4, Journal of Statistical
+    Software 67(1), equations 34 and 41: the penalised least squares problem and the profiled criteria. The gradient
+    is that of log|V|, of the penalised residual sum of squares and of log|X'V^-1 X| for V = I + Z L L' Z'.
+    """
+
+    def __init__(self, design, terms, n_trials, means, squares, *, reml=True):
+        n = np.asarray(n_trials, float)
+        root = np.sqrt(n)[:, None]
+        x = np.asarray(design, float) * root
+        y = np.asarray(means, float) * root[:, 0]
+        z = np.hstack([term.dense for term in terms]) * root
+        self.terms, self.reml = terms, reml
+        self.n_trials, self.p, self.q = int(n.sum()), x.shape[1], z.shape[1]
+        self.degrees = self.n_trials - self.p * reml
+        if self.n_trials <= self.p or any(term.dense.shape[1] >= self.n_trials for term in terms):
+            raise NotFittedError("too_few_trials")
+        if np.linalg.matrix_rank(x) < self.p:
+            raise NotFittedError("rank_deficient")
+        self.within = float(np.sum(squares))
+        self.total = self.within + float(n @ (means - np.average(means, weights=n)) ** 2)
+        left = y - np.hstack([z, x]) @ np.linalg.lstsq(np.hstack([z, x]), y, rcond=None)[0]
+        if self.within + left @ left <= 1e-14 * self.total or self.total <= 1e-24 * self.n_trials * np.max(means**2):
+            raise NotFittedError("zero_variance")
+        rows = np.column_stack([z, x, y])
+        if len(rows) > rows.shape[1]:
+            rows = np.linalg.qr(rows, mode="r")
+        rows = np.pad(rows, ((0, rows.shape[1] - len(rows)), (0, 0)))
+        self.z, self.x, self.y = rows[:, : self.q], rows[:, self.q : -1], rows[:, -1]
+
+    @cached_property
+    def scales(self):
+        """A rough standard deviation of each term's random effects, relative to the residual's."""
+        beta = np.linalg.lstsq(self.x, self.y, rcond=None)[0]
+        residual = self.y - self.x @ beta
+        weights = np.sum(self.z**2, axis=0)
+        effects = (self.z.T @ residual) / np.where(weights > 0, weights, 1)
+        between = residual @ residual
+        variance = (self.within if self.within > 1e-6 * between else between) / self.n_trials
+        bounds = np.cumsum([0, *(term.dense.shape[1] for term in self.terms)])
+        return [max(np.sqrt(np.mean(effects[a:b] ** 2) / variance), 1e-3) for a, b in pairwise(bounds)]
+
+    def factors(self, theta):
+        """Return the relative covariance factor of each term, shape (k, k), lower triangular."""
+        factors, start = [], 0
+        for term in self.terms:
+            factor = np.zeros((len(term.columns),) * 2)
+            factor[np.tril_indices(len(factor))] = theta[start : start + term.n_parameters]
+            factors.append(factor)
+            start += term.n_parameters
+        return factors
+
+    def theta(self, factors):
+        """Return the lower triangles of the factors, one after another."""
+        return np.concatenate([factor[np.tril_indices(len(factor))] for factor in factors])
+
+    def solve(self, theta):
+        """Solve the penalised least squares problem at theta by one QR decomposition.
+
+        Returns
+        -------
+        dict
+            `deviance`, `gradient` with respect to theta, `beta`, `b` (random effects), `rss`, `inverse_root` (of
+            X'V^-1 X: its product with its transpose is the inverse).
+        """
+        factors = self.factors(theta)
+        zl = np.hstack(
+            [
+                (block.reshape(len(block), -1, len(factor)) @ factor).reshape(len(block), -1)
+                for block, factor in zip(self._blocks(self.z, 1), factors, strict=True)
+            ]
+        )
+        q, p = self.q, self.p
+        top = np.column_stack([zl, self.x, self.y])
+        orthogonal, r = np.linalg.qr(np.vstack([top, np.eye(q, q + p + 1)]))
+        orthogonal = orthogonal[: len(top)]
+        rll, rlx, rly = r[:q, :q], r[:q, q:-1], r[:q, -1]
+        rxx, rxy = r[q:-1, q:-1], r[q:-1, -1]
+        rss = self.within + r[-1, -1] ** 2
+        inverse_root, inverse_factor = np.linalg.inv(rxx), np.linalg.inv(rll)
+        beta = inverse_root @ rxy
+        u = inverse_factor @ (rly - rlx @ beta)
+        deviance = self.degrees * (1 + np.log(2 * np.pi * rss / self.degrees)) + 2 * np.log(np.abs(np.diag(rll))).sum()
+        left = self.z.T @ (orthogonal[:, -1] * r[-1, -1])
+        slope = self.z.T @ orthogonal[:, :q] @ inverse_factor.T - self.degrees / rss * np.outer(left, u)
+        if self.reml:
+            deviance += 2 * np.log(np.abs(np.diag(rxx))).sum()
+            slope -= self.z.T @ orthogonal[:, q : q + p] @ (inverse_factor @ rlx @ inverse_root).T
+        gradient, b, start = [], [], 0
+        for term, factor in zip(self.terms, factors, strict=True):
+            size = term.dense.shape[1]
+            levels, k = len(term.levels), len(factor)
+            block = slope[start : start + size, start : start + size].reshape(levels, k, levels, k)
+            gradient.append(2 * np.einsum("iaib->ab", block))
+            b.append(u[start : start + size].reshape(levels, k) @ factor.T)
+            start += size
+        return {
+            "deviance": float(deviance),
+            "gradient": self.theta(gradient),
+            "beta": beta,
+            "b": b,
+            "rss": float(rss),
+            "inverse_root": inverse_root,
+        }
+
+    def _blocks(self, matrix, axis):
+        sizes = [term.dense.shape[1] for term in self.terms]
+        return np.split(matrix, np.cumsum(sizes)[:-1], axis=axis)
+
+
+def fit(design, terms, n_trials, means, squares, *, reml=True):
+    """Fit a linear mixed model y = X beta + Z b + e by (restricted) maximum likelihood.
+
+    Parameters
+    ----------
+    design : array_like, shape (m, p)
+        Fixed effects, one row per cell of trials that share their covariates.
+    terms : list of RandomTerm
+        Independent of each other; their levels may cross.
+    n_trials, means, squares : array_like, shape (m,)
+        Number of trials, their mean response and their sum of squares about it, per cell.
+    reml : bool
+        Restricted maximum likelihood, else maximum likelihood.
+
+    Returns
+    -------
+    Fit
+
+    Raises
+    ------
+    NotFittedError
+        `too_few_trials` (no residual degrees of freedom), `rank_deficient`, `zero_variance` (no residual variance).
+
+    Notes
+    -----
+    theta is free: a factor and the same factor with a column negated are the same covariance, so zero variances are
+    interior points of a smooth function and need no bounds. BFGS from two starts finds the valley; Newton steps, whose
+    Hessian is the difference of exact gradients, find its floor.
+
+    References
+    ----------
+    Bates et al. (2015), see `ProfiledDeviance`. Lindstrom & Bates (1988), JASA 83, 1014-1022, on Newton's method.
+    """
+    problem = ProfiledDeviance(design, terms, n_trials, means, squares, reml=reml)
+    units = problem.theta(
+        [scale * np.ones((len(t.columns),) * 2) for t, scale in zip(terms, problem.scales, strict=True)]
+    )
+    identity = problem.theta([np.eye(len(term.columns)) for term in terms])
+    theta, converged = _minimum(problem, units, [identity, 0.2 * identity])
+    factors = problem.factors(theta)
+    for i, factor in enumerate(factors):
+        without = [0 * other if i == j else other for j, other in enumerate(factors)]
+        if np.abs(factor).max() < SINGULAR and (
+            problem.solve(problem.theta(without))["deviance"] <= problem.solve(theta)["deviance"] + 1e-8
+        ):
+            factors = without
+    factors = [factor * np.where(np.diag(factor) < 0, -1, 1) for factor in factors]
+    theta = problem.theta(factors)
+    solved = problem.solve(theta)
+    variance = solved["rss"] / problem.degrees
+    root = solved["inverse_root"]
+    return Fit(
+        coefficients=solved["beta"],
+        covariance=variance * root @ root.T,
+        theta=theta,
+        residual_variance=variance,
+        covariances={t.name: variance * f @ f.T for t, f in zip(terms, factors, strict=True)},
+        modes={term.name: b for term, b in zip(terms, solved["b"], strict=True)},
+        log_likelihood=-solved["deviance"] / 2,
+        n_trials=problem.n_trials,
+        n_parameters=problem.p + len(theta) + 1,
+        converged=converged,
+        singular=any(_is_singular(factor) for factor in factors),
+    )
+
+
+def _is_singular(factor):
+    scales = np.linalg.svd(factor, compute_uv=False)
+    return bool(scales[-1] < SINGULAR * max(1, scales[0]))
+
+
+def _minimum(problem, units, starts):
+    """Minimise over theta / units; return theta and whether no step leads further down."""
+
+    def both(point):
+        solved = problem.solve(units * point)
+        return solved["deviance"], solved["gradient"] * units
+
+    def descended(point):
+        return minimize(both, point, jac=True, method="BFGS", options={"gtol": 1e-4, "maxiter": 500})
+
+    point = min((descended(start) for start in starts), key=lambda end: end.fun).x
+    decrement = np.inf
+    for _ in range(6):
+        deviance, slope = both(point)
+        curvature, axes = np.linalg.eigh(_hessian(lambda at: both(at)[1], point, slope))
+        largest = max(1.0, np.abs(curvature).max())
+        if curvature[0] < -1e-4 * largest:
+            ways = (descended(point + sign * 0.1 * axes[:, 0]) for sign in (1, -1))
+            point = min(ways, key=lambda end: end.fun).x
+            continue
+        bent = curvature > 1e-6 * largest
+        for _ in range(4):
+            step = -axes @ np.where(bent, (axes.T @ slope) / np.where(bent, curvature, 1), 0)
+            decrement = -slope @ step
+            if decrement <= 1e-13:
+                return units * point, True
+            after, after_slope = both(point + step)
+            if after > deviance + 1e-12 * abs(deviance) + 1e-9 or np.abs(after_slope).max() >= np.abs(slope).max():
+                return units * point, bool(decrement <= 1e-8)
+            point, deviance, slope = point + step, after, after_slope
+    return units * point, bool(decrement <= 1e-8)
+
+
+def _hessian(gradient, point, slope, step=1e-6):
+    columns = []
+    for i in range(len(point)):
+        shift = np.zeros(len(point))
+        shift[i] = step * max(1.0, abs(point[i]))
+        columns.append((gradient(point + shift) - slope) / shift[i])
+    hessian = np.column_stack(columns)
+    return (hessian + hessian.T) / 2
+
+
+KEYS = {"study": "varchar", "domain": "varchar", "row_set": "varchar", "baseline_scope": "varchar"}
+FIT_KEYS = {**KEYS, "fit": "varchar", "estimation": "varchar"}
+NOTES = {"method": "varchar", "seed": "bigint", "n_trials": "bigint", "n_llms": "bigint", "reason": "varchar"}
+MIXED_EFFECTS = {
+    **FIT_KEYS,
+    "term": "varchar",
+    "estimate": "double",
+    "std_error": "double",
+    "df": "double",
+    "low": "double",
+    "high": "double",
+    "confidence": "double",
+    "log_likelihood": "double",
+    "n_parameters": "bigint",
+    **NOTES,
+}
+VARIANCE_COMPONENTS = {
+    **FIT_KEYS,
+    "component": "varchar",
+    "variance": "double",
+    "sd": "double",
+    "icc": "double",
+    "residual_reduction_percent": "double",
+    **NOTES,
+}
+RANDOM_EFFECTS = {
+    **FIT_KEYS,
+    "llm": "varchar",
+    "term": "varchar",
+    "estimate": "double",
+    "observed": "double",
+    **NOTES,
+}
+MODEL_TESTS = {
+    **KEYS,
+    "test": "varchar",
+    "term": "varchar",
+    "technique_a": "varchar",
+    "technique_b": "varchar",
+    "fit_a": "varchar",
+    "fit_b": "varchar",
+    "statistic": "double",
+    "df1": "double",
+    "df2": "double",
+    "p_value": "double",
+    "partial_eta_squared": "double",
+    **NOTES,
+}
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Trials of the ranked techniques in one domain under one specification.
+
+    Parameters
+    ----------
+    keys : dict
+        `study`, `domain`, `row_set`, `baseline_scope`.
+    trials : pandas.DataFrame
+        Counted rows of `analysis.counts.compared` that have a percent of baseline.
+    techniques : list of str
+        Those of the trials, sorted; if none has a baseline, those that were tried.
+    """
+
+    keys: dict
+    trials: pd.DataFrame
+    techniques: list
+
+    @cached_property
+    def cells(self):
+        """Cells of LLM, vignette, technique and direction, as `cells_of` sums them."""
+        return cells_of(self.trials, ["llm", "vignette", "technique", "anchor_direction"])
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """One fit of a sample, or the reason why there is none (`result` is None)."""
+
+    sample: Sample
+    fit: str
+    estimation: str
+    names: list
+    result: Fit | None
+    reason: str | None
+
+    @property
+    def keys(self):
+        """What every row about this fit begins with."""
+        return {**self.sample.keys, "fit": self.fit, "estimation": self.estimation}
+
+    @property
+    def cells(self):
+        """The cells of the sample."""
+        return self.sample.cells
+
+    @cached_property
+    def notes(self):
+        """What every row about this fit ends with."""
+        n_llms = self.cells["llm"].nunique()
+        few = "too_few_llms" if self.result is not None and n_llms < FEWEST_LLMS else None
+        return {
+            "method": f"linear_mixed_model_{self.estimation.lower()}",
+            "n_trials": int(self.cells["n_trials"].sum()),
+            "n_llms": n_llms,
+            "reason": "; ".join(filter(None, [self.reason, few])) or None,
+        }
+
+
+def samples(responses, techniques):
+    """Split the trials of the ranked techniques by study, domain and specification.
+
+    Parameters
+    ----------
+    responses : pandas.DataFrame
+        Rows of `marts.response_counts`.
+    techniques : iterable of str
+        The ranked ones.
+
+    Returns
+    -------
+    list of Sample
+        Accepted trials over the pooled baseline; and, where the study has such baselines, the recorded trials over the
+        baselines at temperature 1 and 0, as document A has them.
+    """
+    ranked, found = set(techniques), []
+    for row_set, scope in (("accepted", "pooled"), ("as_recorded", "t=1"), ("as_recorded", "t=0")):
+        frame = compared(responses, row_set=row_set, baseline_scope=scope) if len(responses) else responses
+        frame = frame[frame["technique"].isin(ranked)]
+        for (study, domain), trials in frame.groupby(["study", "domain"], sort=True):
+            known = trials[np.isfinite(trials["percent_of_baseline"])]
+            if len(known) or scope == "pooled":
+                keys = {"study": study, "domain": domain, "row_set": row_set, "baseline_scope": scope}
+                found.append(Sample(keys, known, sorted((known if len(known) else trials)["technique"].unique())))
+    return found
+
+
+def cells_of(trials, by):
+    """Sum counted trials up to cells.
+
+    Parameters
+    ----------
+    trials : pandas.DataFrame
+        Columns `percent_of_baseline`, `n_trials` and those of `by`.
+    by : list of str
+
+    Returns
+    -------
+    pandas.DataFrame
+        `by`, `n_trials`, `mean` and `squares` (sum of squares about the mean), sorted by `by`.
+    """
+    counts, values = trials["n_trials"], trials["percent_of_baseline"]
+    keys = [trials[name] for name in by]
+    centre = values - values.groupby(keys).transform("first")
+    sums = (counts * centre).groupby(keys)
+    mean = sums.transform("sum") / counts.groupby(keys).transform("sum")
+    squares = counts * (centre - mean) ** 2
+    parts = trials[by].assign(
+        n_trials=counts, mean=values.groupby(keys).transform("first") + mean, squares=squares.astype(float)
+    )
+    return parts.groupby(by, as_index=False, sort=True).agg(
+        n_trials=("n_trials", "sum"), mean=("mean", "first"), squares=("squares", "sum")
+    )
+
+
+def fit_all(responses, techniques):
+    """Fit every model to every sample, by REML and by ML.
+
+    Parameters
+    ----------
+    responses, techniques
+        As `samples` takes them.
+
+    Returns
+    -------
+    list of Fitted
+        With y percent of baseline, u_j the effect of LLM j, and a crossed random intercept by vignette where there are
+        several: `intercept` is technique + (1 | llm), `direction` technique + direction + (1 | llm) (document A,
+        equation 4), `interaction` technique * direction + (1 | llm), `slopes` technique + (technique | llm).
+        Technique is coded by its means and direction by -1/2 (low) and +1/2 (high), which leaves the restricted
+        likelihood what it is under lme4's default contrasts.
+    """
+    return [
+        fit_sample(sample, fit_name, estimation)
+        for sample in samples(responses, techniques)
+        for fit_name in FITS
+        for estimation in METHODS
+    ]
+
+
+def fit_sample(sample, fit_name, estimation):
+    """Fit one of `FITS` to a sample by one of `METHODS`; see `fit_all`.
+
+    Parameters
+    ----------
+    sample : Sample
+    fit_name, estimation : str
+
+    Returns
+    -------
+    Fitted
+        With reason `no_baseline`, `one_llm`, `one_direction`, `one_technique`, `not_converged` or one of `fit`'s it has
+        no result; with `singular` it has one.
+    """
+    cells = sample.cells
+    design, names, terms = _design(cells, sample.techniques, fit_name)
+    result, reason = None, None
+    try:
+        if cells.empty:
+            raise NotFittedError("no_baseline")
+        if cells["llm"].nunique() < 2:
+            raise NotFittedError("one_llm")
+        if fit_name in ("direction", "interaction") and cells["anchor_direction"].nunique() < 2:
+            raise NotFittedError("one_direction")
+        if fit_name in ("interaction", "slopes") and len(sample.techniques) < 2:
+            raise NotFittedError("one_technique")
+        numbers = (cells[name].to_numpy(float) for name in ("n_trials", "mean", "squares"))
+        result = fit(design, terms, *numbers, reml=estimation == "REML")
+        if result.singular:
+            reason = "singular"
+        if not result.converged:
+            result, reason = None, "not_converged"
+    except NotFittedError as error:
+        reason = error.reason
+    return Fitted(sample, fit_name, estimation, names, result, reason)
+
+
+def _design(cells, techniques, fit_name):
+    indicators = (cells["technique"].to_numpy(object)[:, None] == np.array(techniques, object)).astype(float)
+    half = np.where(cells["anchor_direction"] == "high", 0.5, -0.5)[:, None]
+    columns, names = [indicators], [f"mean:{technique}" for technique in techniques]
+    if fit_name == "direction":
+        columns, names = [*columns, half], [*names, "direction"]
+    if fit_name == "interaction":
+        columns, names = [*columns, indicators * half], [*names, *(f"direction:{t}" for t in techniques)]
+    llms, vignettes = (cells[name].to_numpy(object) for name in ("llm", "vignette"))
+    ones = np.ones((len(cells), 1))
+    if fit_name == "slopes":
+        terms = [RandomTerm("llm", llms, [f"slope:{technique}" for technique in techniques], indicators)]
+    else:
+        terms = [RandomTerm("llm", llms, ["intercept"], ones)]
+    if len(set(vignettes)) > 1:
+        terms.append(RandomTerm("vignette", vignettes, ["intercept"], ones))
+    return np.hstack(columns), names, terms
+
+
+def _estimands(fitted):
+    """Yield each published term, its weights on the coefficients, and whether it varies between LLMs in the fit."""
+    techniques, p = fitted.sample.techniques, len(fitted.names)
+    k = len(techniques)
+    grand = np.zeros(p)
+    grand[:k] = 1 / k
+    identity = np.eye(p)
+    yield "grand_mean", grand, True
+    for i, technique in enumerate(techniques):
+        yield f"mean:{technique}", identity[i], True
+    if k > 1:
+        for i, technique in enumerate(techniques):
+            yield f"effect:{technique}", identity[i] - grand, fitted.fit == "slopes"
+    if fitted.fit in ("direction", "interaction"):
+        yield "direction", identity[k:].sum(axis=0) / (p - k), False
+    if fitted.fit == "interaction" and k > 1:
+        for i, technique in enumerate(techniques):
+            yield f"direction:{technique}", identity[k + i], False
+
+
+def mixed_effects_rows(fits, confidence=0.95):
+    """Fixed effects of each fit, as rows of `MIXED_EFFECTS`.
+
+    Parameters
+    ----------
+    fits : iterable of Fitted
+    confidence : float in (0, 1)
+
+    Yields
+    ------
+    dict
+        Wald t intervals. What varies between LLMs (every mean; under slopes the effects too) has one degree of freedom
+        less than there are LLMs. The rest has n - p, which holds only if techniques work alike on all LLMs.
+    """
+    for fitted in fits:
+        for term, weights, over_llms in _estimands(fitted):
+            row = {**fitted.keys, "term": term, "confidence": confidence, **fitted.notes}
+            if fitted.result is not None:
+                result = fitted.result
+                estimate = float(weights @ result.coefficients)
+                error = float(np.sqrt(weights @ result.covariance @ weights))
+                df = row["n_llms"] - 1 if over_llms else result.n_trials - len(result.coefficients)
+                row |= {
+                    "estimate": estimate,
+                    "std_error": error,
+                    "df": df,
+                    "log_likelihood": result.log_likelihood,
+                    "n_parameters": result.n_parameters,
+                }
+                if row["n_llms"] >= FEWEST_LLMS:
+                    half = float(student_t.ppf((1 + confidence) / 2, df)) * error
+                    row |= {"low": estimate - half, "high": estimate + half}
+            yield row
+
+
+def variance_component_rows(fits):
+    """Variances of each fit, as rows of `VARIANCE_COMPONENTS`.
+
+    Parameters
+    ----------
+    fits : iterable of Fitted
+
+    Yields
+    ------
+    dict
+        `icc` is the variance divided by that of a trial (under the technique that the component names, else averaged
+        over techniques). Under slopes, `slope:<technique>` is of an LLM's deviation from the technique's mean, `llm` of
+        its average over techniques, and `effect:<technique>` of the difference of the two.
+    """
+    fits = list(fits)
+    reference = {
+        (*fitted.sample.keys.values(), fitted.estimation): fitted.result for fitted in fits if fitted.fit == "intercept"
+    }
+    for fitted in fits:
+        result, techniques = fitted.result, fitted.sample.techniques
+        k = len(techniques)
+        components = {"llm": None, "residual": None}
+        if fitted.fit == "slopes":
+            components |= {f"{kind}:{t}": None for kind in ("slope", "effect") for t in techniques}
+        if fitted.cells["vignette"].nunique() > 1:
+            components["vignette"] = None
+        if result is not None:
+            between = result.covariances["llm"]
+            between = between if fitted.fit == "slopes" else np.full((k, k), between[0, 0])
+            vignette = float(result.covariances["vignette"][0, 0]) if "vignette" in components else 0.0
+            totals = np.diag(between) + vignette + result.residual_variance
+            components["llm"] = between.mean(), totals.mean()
+            components["residual"] = result.residual_variance, totals.mean()
+            if "vignette" in components:
+                components["vignette"] = vignette, totals.mean()
+            centred = np.eye(k) - 1 / k
+            for i, technique in enumerate(techniques if fitted.fit == "slopes" else []):
+                components[f"slope:{technique}"] = between[i, i], totals[i]
+                components[f"effect:{technique}"] = centred[i] @ between @ centred[i], totals[i]
+            base = reference[(*fitted.sample.keys.values(), fitted.estimation)]
+        for component, value in components.items():
+            row = {**fitted.keys, "component": component, **fitted.notes}
+            row["reason"] = fitted.reason
+            if value is not None:
+                variance, total = max(float(value[0]), 0.0), float(value[1])
+                row |= {"variance": variance, "sd": variance**0.5, "icc": variance / total}
+                if base is None:
+                    row["reason"] = "; ".join(filter(None, [fitted.reason, "no_intercept_fit"]))
+                else:
+                    row["residual_reduction_percent"] = 100 * (1 - result.residual_variance / base.residual_variance)
+            yield row
+
+
+def random_effect_rows(fits):
+    """Conditional modes of the LLMs, as rows of `RANDOM_EFFECTS`.
+
+    Parameters
+    ----------
+    fits : iterable of Fitted
+
+    Yields
+    ------
+    dict
+        `observed` is what shrinkage starts from: the mean of the LLM's trials less that of all trials, under slopes
+        both of the technique.
+    """
+    for fitted in fits:
+        by = ["technique"] if fitted.fit == "slopes" else []
+        totals = _means(fitted.cells, by)
+        own = _means(fitted.cells, ["llm", *by])
+        for level, llm in enumerate(sorted(fitted.cells["llm"].unique())):
+            for i, key in enumerate([(t,) for t in fitted.sample.techniques] if by else [()]):
+                n_trials, mean = own.get((llm, *key), (0, None))
+                row = {**fitted.keys, "llm": llm, "term": f"slope:{key[0]}" if by else "intercept", **fitted.notes}
+                row |= {"reason": fitted.reason, "n_trials": n_trials}
+                if fitted.result is not None:
+                    row["estimate"] = float(fitted.result.modes["llm"][level, i])
+                if n_trials:
+                    row["observed"] = mean - totals[key][1]
+                else:
+                    row["reason"] = "; ".join(filter(None, [fitted.reason, "no_trials"]))
+                yield row
+
+
+def _means(cells, by):
+    """Number and mean of the trials by these columns, as a dictionary."""
+    found = {}
+    for *key, n, mean in cells[[*by, "n_trials", "mean"]].itertuples(index=False):
+        n_before, sum_before = found.get(tuple(key), (0, 0.0))
+        found[tuple(key)] = n_before + n, sum_before + n * mean
+    return {key: (int(n), float(total / n)) for key, (n, total) in found.items()}
+
+
+def likelihood_ratio_rows(fits):
+    """Likelihood ratio tests of nested fits, as rows of `MODEL_TESTS`.
+
+    Parameters
+    ----------
+    fits : iterable of Fitted
+
+    Yields
+    ------
+    dict
+        By maximum likelihood, on chi-square with as many degrees of freedom as there are further parameters. For
+        `slopes` the null is on the boundary, so the p-value is too large (conservative). A last row compares plain
+        least squares with a mean per LLM and with one per LLM and technique: n log of the ratio of the residual sums,
+        which is what document A prints as the test of its random slopes.
+
+    References
+    ----------
+    Stram & Lee (1994), Biometrics 50, 1171-1177, on the boundary.
+    """
+    by_sample = {}
+    for fitted in fits:
+        by_sample.setdefault(tuple(fitted.sample.keys.values()), {})[fitted.fit, fitted.estimation] = fitted
+    nested = (
+        ("intercept", "direction", "direction"),
+        ("direction", "interaction", "technique x direction"),
+        ("intercept", "slopes", "technique x llm"),
+    )
+    for group in by_sample.values():
+        for name_a, name_b, term in nested:
+            a, b = group[name_a, "ML"], group[name_b, "ML"]
+            row = {**a.sample.keys, "test": "likelihood_ratio", "term": term, "fit_a": name_a, "fit_b": name_b}
+            row |= {**b.notes, "method": "likelihood_ratio_ml"}
+            if a.result is None:
+                row["reason"] = a.reason
+            elif b.result is not None:
+                statistic = max(0.0, 2 * (b.result.log_likelihood - a.result.log_likelihood))
+                df = b.result.n_parameters - a.result.n_parameters
+                row |= {
+                    "statistic": statistic,
+                    "df1": df,
+                    "partial_eta_squared": 1 - b.result.residual_variance / a.result.residual_variance,
+                }
+                if row["n_llms"] >= FEWEST_LLMS:
+                    row["p_value"] = float(chi2.sf(statistic, df))
+            yield row
+        yield _least_squares_ratio(group["slopes", "ML"])
+
+
+def _least_squares_ratio(fitted):
+    row = {**fitted.sample.keys, "test": "likelihood_ratio", "term": "technique and technique x llm"}
+    row |= {"fit_a": "llm_means", "fit_b": "llm_technique_means", **fitted.notes}
+    row |= {"method": "likelihood_ratio_least_squares", "reason": None}
+    trials = fitted.sample.trials
+    if trials.empty:
+        return {**row, "reason": "no_baseline"}
+    a, b = cells_of(trials, ["llm"]), cells_of(trials, ["llm", "technique"])
+    df = len(b) - len(a)
+    within = float(b["squares"].sum())
+    if df == 0:
+        return {**row, "reason": "one_technique"}
+    if within <= 1e-14 * float(a["squares"].sum()) or within == 0:
+        return {**row, "reason": "zero_variance"}
+    ratio = float(a["squares"].sum()) / within
+    statistic = row["n_trials"] * float(np.log(ratio))
+    return {
+        **row,
+        "statistic": statistic,
+        "df1": df,
+        "p_value": float(chi2.sf(statistic, df)),
+        "partial_eta_squared": 1 - 1 / ratio,
+    }
+
+
+def wald_rows(fits):
+    """Wald F tests of the techniques and of their interaction with the direction, as rows of `MODEL_TESTS`.
+
+    Parameters
+    ----------
+    fits : iterable of Fitted
+
+    Yields
+    ------
+    dict
+        From the REML fits, on n - p degrees of freedom: trials count as independent but for what an LLM has in common.
+    """
+    for fitted in fits:
+        if fitted.estimation != "REML" or fitted.fit not in ("intercept", "interaction"):
+            continue
+        k = len(fitted.sample.techniques)
+        term, start = ("technique", 0) if fitted.fit == "intercept" else ("technique x direction", k)
+        row = {**fitted.sample.keys, "test": "wald_f", "term": term, "fit_a": fitted.fit, **fitted.notes}
+        row["method"] = "wald_f_residual_df"
+        if k < 2:
+            row["reason"] = "one_technique"
+        elif fitted.result is not None:
+            result = fitted.result
+            contrast = np.zeros((k - 1, len(fitted.names)))
+            contrast[:, start : start + k] = np.eye(k)[1:] - np.eye(k)[0]
+            estimate = contrast @ result.coefficients
+            quadratic = estimate @ np.linalg.solve(contrast @ result.covariance @ contrast.T, estimate)
+            df2 = result.n_trials - len(fitted.names)
+            row |= {"statistic": quadratic / (k - 1), "df1": k - 1, "df2": df2}
+            row["partial_eta_squared"] = quadratic / (quadratic + df2)
+            if row["n_llms"] >= FEWEST_LLMS:
+                row["p_value"] = float(f_distribution.sf(row["statistic"], k - 1, df2))
+        yield row
+
+
+def llm_level_rows(responses, techniques):
+    """Hotelling tests over LLMs of the same two hypotheses, as rows of `MODEL_TESTS`.
+
+    Parameters
+    ----------
+    responses, techniques
+        As `samples` takes them.
+
+    Yields
+    ------
+    dict
+        An LLM is one observation: its means by technique (of its cell means; cells weigh the same), or its differences
+        high - low by technique. LLMs without all cells stay out. F = (G - d) / (d (G - 1)) T^2 on d and G - d
+        degrees of freedom, d one less than there are techniques.
+
+    References
+    ----------
+    Hotelling (1931), Annals of Mathematical Statistics 2, 360-378.
+    """
+    for sample in samples(responses, techniques):
+        cells = sample.cells
+        wide = cells.pivot_table(index="llm", columns=["technique", "anchor_direction", "vignette"], values="mean")
+        complete = wide.dropna()
+        averages = complete.T.groupby(level=["technique", "anchor_direction"]).mean().T
+        n_trials = int(cells.loc[cells["llm"].isin(complete.index), "n_trials"].sum())
+        for term in ("technique", "technique x direction"):
+            row = {**sample.keys, "test": "hotelling_t2", "term": term, "fit_a": "llm_means", "method": "hotelling_t2"}
+            row |= {"n_trials": n_trials, "n_llms": len(complete)}
+            row["reason"] = _reason_against_hotelling(sample, cells, complete, term)
+            if row["reason"] is None:
+                if term == "technique":
+                    values = averages.T.groupby(level="technique").mean().T.to_numpy()
+                else:
+                    directed = averages.swaplevel(axis=1)
+                    values = (directed["high"] - directed["low"]).to_numpy()
+                row |= hotelling(values[:, 1:] - values[:, :1])
+            yield row
+
+
+def _reason_against_hotelling(sample, cells, complete, term):
+    if cells.empty:
+        return "no_baseline"
+    if len(sample.techniques) < 2:
+        return "one_technique"
+    if term != "technique" and cells["anchor_direction"].nunique() < 2:
+        return "one_direction"
+    if len(complete) < max(FEWEST_LLMS, len(sample.techniques)):
+        return "too_few_llms"
+    return None
+
+
+def hotelling(values):
+    """Hotelling's one-sample test that all means are zero.
+
+    Parameters
+    ----------
+    values : ndarray, shape (G, d)
+        One row per independent unit.
+
+    Returns
+    -------
+    dict
+        `statistic` (F), `df1`, `df2`, `p_value`, `partial_eta_squared`; or `reason`, if the covariance is singular.
+    """
+    n, d = values.shape
+    covariance = np.atleast_2d(np.cov(values, rowvar=False))
+    if not np.trace(covariance) > 0 or np.linalg.cond(covariance) > 1e12:
+        return {"reason": "zero_variance"}
+    mean = values.mean(axis=0)
+    t2 = n * mean @ np.linalg.solve(covariance, mean)
+    statistic = float((n - d) / (d * (n - 1)) * t2)
+    return {
+        "statistic": statistic,
+        "df1": d,
+        "df2": n - d,
+        "p_value": float(f_distribution.sf(statistic, d, n - d)),
+        "partial_eta_squared": float(t2 / (t2 + n - 1)),
+    }
+
+
+MIXED_MODELS = {"part": "varchar", **MIXED_EFFECTS, **VARIANCE_COMPONENTS, **RANDOM_EFFECTS, **MODEL_TESTS}
+
+
+def mixed_model_rows(responses, ranked):
+    """Fit every sample once and say all of it.
+
+    Parameters
+    ----------
+    responses : pandas.DataFrame
+        Rows of `marts.response_counts`, of one response source.
+    ranked : collection of str
+
+    Yields
+    ------
+    dict
+        Rows of the tables `MIXED_EFFECTS`, `VARIANCE_COMPONENTS`, `RANDOM_EFFECTS` and `MODEL_TESTS`, with the table's
+        name as `part`.
+    """
+    fits = fit_all(responses, ranked)
+    parts = {
+        "mixed_effects": mixed_effects_rows(fits),
+        "variance_components": variance_component_rows(fits),
+        "random_effects": random_effect_rows(fits),
+        "model_tests": [*likelihood_ratio_rows(fits), *wald_rows(fits), *llm_level_rows(responses, ranked)],
+    }
+    for part, rows in parts.items():
+        yield from ({"part": part, **row} for row in rows)
