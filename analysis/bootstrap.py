@@ -19,6 +19,7 @@ CELL_METRICS = (
 )
 SPREADS = ("spread", "spread_pp")
 WITHIN = 10 + 1e-9
+FEW_PER_RESPONSE = 4
 
 
 def resampled_counts(counts, n_resamples, rng):
@@ -38,7 +39,14 @@ def resampled_counts(counts, n_resamples, rng):
         chapter 6), at a cost that does not depend on how many there are.
     """
     counts = np.asarray(counts, dtype=np.int64)
-    drawn = rng.multinomial(counts.sum(), counts / counts.sum(), size=n_resamples)
+    n, k = counts.sum(), len(counts)
+    if n <= FEW_PER_RESPONSE * k:
+        # a few trials of each response: to draw them one by one and count is the same, and faster
+        response = np.repeat(np.arange(k), counts)[rng.integers(n, size=(n_resamples, n))]
+        response += k * np.arange(n_resamples)[:, None]
+        drawn = np.bincount(response.ravel(), minlength=n_resamples * k).reshape(n_resamples, k)
+    else:
+        drawn = rng.multinomial(n, counts / n, size=n_resamples)
     return np.vstack([counts, drawn]).astype(float)
 
 
@@ -139,17 +147,32 @@ class DomainDraws:
         self.vignettes = sorted({vignette for _, vignette, *_ in self._anchored})
         self.techniques = sorted({technique for *_, technique, _ in self._anchored})
         self._place = {llm: i for i, llm in enumerate(self.llms)}
-        self._known = {}
+        self._known, self._picks = {}, {}
 
     def stream(self, *names):
         """Return the random numbers of what is named, the same whatever else there is."""
         return np.random.default_rng([self.seed, crc32("\0".join((self.study, self.domain, *names)).encode())])
 
-    @cached_property
-    def picks(self):
-        """LLMs drawn with replacement and the resample of each one's trials, two arrays (n_resamples, n LLMs)."""
-        rng, size = self.stream("llms"), (self.n_resamples, len(self.llms))
-        return rng.integers(len(self.llms), size=size), rng.integers(1, 1 + self.n_resamples, size=size)
+    def picks(self, llms):
+        """Draw LLMs with replacement, and for each a resample of its trials.
+
+        Parameters
+        ----------
+        llms : numpy.ndarray of bool, shape (n LLMs,)
+            Which are drawn from.
+
+        Returns
+        -------
+        tuple of numpy.ndarray of int, shape (n_resamples, number of those LLMs)
+            Their places among all LLMs, and the resample of each; the same for the same LLMs.
+        """
+        among = np.flatnonzero(llms)
+        key = tuple(among)
+        if key not in self._picks:
+            rng, size = self.stream("llms", *(self.llms[place] for place in among)), (self.n_resamples, len(among))
+            drawn = among[rng.integers(len(among), size=size)]
+            self._picks[key] = (drawn, rng.integers(1, 1 + self.n_resamples, size=size))
+        return self._picks[key]
 
     @cached_property
     def baselines(self):
@@ -238,29 +261,29 @@ class DomainDraws:
             return self._combined(paired, weighting)
         return self._combined(self._table(found, metric, anchor_direction), weighting)
 
-    def draws(self, technique, metric, anchor_direction="both", weighting="llm", *, of_llms=False):
+    def draws(self, technique, metric, anchor_direction="both", weighting="llm", *, llms=None):
         """Return a metric over LLMs as observed and in each resample, shape (1 + n_resamples,).
 
         Parameters
         ----------
         technique, metric, anchor_direction, weighting
             As in `statistic`; a spread that is weighed by trials is the difference of its two sides.
-        of_llms : bool
-            Whether LLMs are resampled too (and then trials within them), or trials alone.
+        llms : numpy.ndarray of bool, shape (n LLMs,), optional
+            LLMs to draw from with replacement, and then trials within them; without it trials alone are drawn.
 
         Returns
         -------
         numpy.ndarray
             NaN where a resample holds no LLM with the metric.
         """
-        if metric in SPREADS and weighting != "llm":
+        if metric in SPREADS and weighting == "trial":
             of = "mean_response" if metric == "spread" else "percent_of_baseline"
-            high, low = (self.draws(technique, of, side, weighting, of_llms=of_llms) for side in ("high", "low"))
+            high, low = (self.draws(technique, of, side, weighting, llms=llms) for side in ("high", "low"))
             return high - low
         statistic = self.statistic(technique, metric, anchor_direction, weighting)
         if not statistic.has_it.any():
             return np.full(1 + self.n_resamples, np.nan)
-        return statistic.over_drawn_llms(*self.picks) if of_llms else statistic.over_llms()
+        return statistic.over_llms() if llms is None else statistic.over_drawn_llms(*self.picks(llms))
 
     def _table(self, found, metric, direction):
         """(llm, vignette) to the statistic and its number of trials, where it exists."""

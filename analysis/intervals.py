@@ -1,8 +1,11 @@
 """`inference.intervals`: every headline metric with what may be believed of it, by four methods."""
 
-import numpy as np
+from dataclasses import replace
 
-from analysis.bootstrap import CELL_METRICS, DIRECTIONS, SPREADS, DomainDraws, resampled_counts
+import numpy as np
+from scipy import stats
+
+from analysis.bootstrap import CELL_METRICS, DIRECTIONS, SPREADS, DomainDraws
 from analysis.small_samples import FEWEST_LLMS, Interval, cr2_interval, expanded_level, fieller_interval
 from analysis.tables import table
 
@@ -29,18 +32,18 @@ COLUMNS = {
     "n_llms": "bigint",
     "reason": "varchar",
 }
-RESAMPLES_OF_DOCUMENT_A = 1000
 RECOMMENDED = ("accepted", "pooled")
 AS_DOCUMENT_A = (("as_recorded", "t=1"), ("as_recorded", "pooled"))
 CHANGE = "spread_change_percent"
 METRICS = (*CELL_METRICS, *SPREADS)
+WEIGHED_BY_LLM = (*SPREADS, "median_percent_of_baseline")  # no mean over LLMs is one over trials
 METHODS = ("trial", "cluster", "headline")
 SMALLEST_SPREAD_PP = 1  # below it there is no spread to change
 RANGES = {"madb_percent": (0, np.inf), "share_within_10_percent": (0, 1)}
 PROCEDURES = {
     "trial": "percentile bootstrap of trials and of unanchored trials, stratified by LLM and anchor direction",
     "trial_fixed_baseline": "percentile bootstrap of trials, stratified by LLM and anchor direction; baseline as known",
-    "trial_unstratified": "percentile bootstrap of trials, unstratified; baseline as known (as document A did)",
+    "trial_unstratified": "limit of the percentile bootstrap of all trials together; baseline as known (as document A)",
     "cluster": "percentile bootstrap of LLMs, of trials within them and of their unanchored trials",
     "headline": "CR2 variance over LLMs, t with Satterthwaite df",
     CHANGE: "Fieller interval of two mean spreads over LLMs, t with G - 1 df",
@@ -68,21 +71,54 @@ def intervals(responses, *, n_resamples, seed, published=(), confidence=0.95):
         baseline scope and method, with the columns `COLUMNS`; in the unit of the metric.
     """
     rows = []
-    for _, of_domain in responses.groupby(["study", "domain"], observed=True, sort=True):
-        is_published = of_domain["study"].iloc[0] in published
-        for row_set, baseline_scope in (RECOMMENDED, *(AS_DOCUMENT_A if is_published else ())):
-            options = {"row_set": row_set, "baseline_scope": baseline_scope}
-            is_recommended = (row_set, baseline_scope) == RECOMMENDED
-            n_drawn = n_resamples if is_recommended else min(n_resamples, RESAMPLES_OF_DOCUMENT_A)
-            draws = DomainDraws(of_domain, n_resamples=n_drawn, seed=seed, **options)
-            keys = options | {"study": draws.study, "domain": draws.domain, "confidence": confidence}
-            keys |= {"seed": seed, "n_resamples": n_drawn}
-            of_methods = _of_domain if is_recommended else _of_trials_alone
-            for row in of_methods(draws, (1 - confidence) / 2):
-                rows.append(keys | row)
-                if is_recommended and row["metric"] == "percent_of_baseline":
-                    rows.append(keys | _as_deviation(row))
+    for of_domain, draws in recommended_draws(responses, n_resamples=n_resamples, seed=seed):
+        rows += interval_rows(draws, confidence=confidence)
+        if draws.study in published:
+            rows += published_rows(of_domain, confidence=confidence)
     return table(rows, COLUMNS)
+
+
+def recommended_draws(responses, *, n_resamples, seed):
+    """Resample every study and domain under the recommended specification.
+
+    Yields
+    ------
+    tuple of (pandas.DataFrame, DomainDraws)
+        Its rows of `responses`, and its draws; nothing where no row is of the recommended row set.
+    """
+    row_set, baseline_scope = RECOMMENDED
+    options = {"n_resamples": n_resamples, "seed": seed, "row_set": row_set, "baseline_scope": baseline_scope}
+    for _, of_domain in responses.groupby(["study", "domain"], observed=True, sort=True):
+        draws = DomainDraws(of_domain, **options)
+        if draws.llms:
+            yield of_domain, draws
+
+
+def interval_rows(draws, *, confidence):
+    """Rows of `COLUMNS` of one study and domain, by every method."""
+    keys = _keys(draws, *RECOMMENDED, confidence) | {"seed": draws.seed, "n_resamples": draws.n_resamples}
+    for row in _of_domain(draws, (1 - confidence) / 2):
+        yield keys | row
+        if row["metric"] == "percent_of_baseline":
+            yield keys | _as_deviation(row)
+
+
+def published_rows(of_domain, *, confidence):
+    """Rows of `COLUMNS` of one study and domain as document A computed its intervals."""
+    for row_set, baseline_scope in AS_DOCUMENT_A:
+        draws = DomainDraws(of_domain, n_resamples=0, seed=0, row_set=row_set, baseline_scope=baseline_scope)
+        keys = _keys(draws, row_set, baseline_scope, confidence)
+        yield from (keys | row for row in _of_trials_alone(draws, (1 - confidence) / 2))
+
+
+def _keys(draws, row_set, baseline_scope, confidence):
+    return {
+        "study": draws.study,
+        "domain": draws.domain,
+        "row_set": row_set,
+        "baseline_scope": baseline_scope,
+        "confidence": confidence,
+    }
 
 
 def percentile_interval(draws, *, alpha):
@@ -122,18 +158,16 @@ def spread_change(spread, reference):
 def _of_domain(draws, alpha):
     for technique in draws.techniques:
         for metric in METRICS:
-            is_spread = metric in SPREADS
-            for direction in ("both",) if is_spread else DIRECTIONS:
+            for direction in ("both",) if metric in SPREADS else DIRECTIONS:
                 keys = {"technique": technique, "anchor_direction": direction, "metric": metric}
+                weightings = ("llm",) if metric in WEIGHED_BY_LLM else ("llm", "trial")
                 for baseline_is_known, methods in ((False, METHODS), (True, ("trial_fixed_baseline",))):
                     options = {"baseline_is_known": baseline_is_known}
-                    for weighting in ("llm",) if is_spread else ("llm", "trial"):
+                    for weighting in weightings:
                         statistic = draws.statistic(technique, metric, direction, weighting, **options)
-                        if statistic.has_it.any():
-                            row = keys | {"weighting": weighting}
-                            yield from _over_llms(draws, statistic, row, methods, alpha)
-                    weightings = ["llm"] if is_spread else ["llm", "trial"]
-                    yield from _of_llms(draws, statistic, keys, methods, alpha, weightings)
+                        yield from _over_llms(draws, statistic, keys | {"weighting": weighting}, methods, alpha)
+                    own = draws.statistic(technique, metric, direction, "own", **options)
+                    yield from _of_llms(draws, own, keys, methods, alpha, weightings)
         if technique != "no_technique" and "no_technique" in draws.techniques:
             yield from _of_change(draws, technique, alpha)
 
@@ -144,20 +178,48 @@ def _of_trials_alone(draws, alpha):
         for direction in DIRECTIONS:
             for llm in (None, *draws.llms):
                 values, counts, n_llms = draws.percents(technique, direction, llm)
-                if not len(values):
-                    continue
-                rng = draws.stream("alone", technique, direction, llm or "")
-                resamples = resampled_counts(counts, draws.n_resamples, rng) @ values / counts.sum()
-                keys = {"technique": technique, "anchor_direction": direction, "llm": llm}
-                keys |= {"metric": "percent_of_baseline", "weighting": "trial"}
-                keys |= {"n_trials": counts.sum(), "n_llms": n_llms}
-                found = percentile_interval(resamples, alpha=alpha)
-                yield _row(keys, "trial_unstratified", PROCEDURES["trial_unstratified"], found)
+                if len(values):
+                    keys = {"technique": technique, "anchor_direction": direction, "llm": llm}
+                    keys |= {"metric": "percent_of_baseline", "weighting": "trial"}
+                    keys |= {"n_trials": counts.sum(), "n_llms": n_llms}
+                    found = bootstrap_limit(values, counts, alpha=alpha)
+                    yield _row(keys, "trial_unstratified", PROCEDURES["trial_unstratified"], found)
+
+
+def bootstrap_limit(values, counts, *, alpha):
+    """What the percentile bootstrap interval of a mean tends to as resamples grow, without drawing any.
+
+    Parameters
+    ----------
+    values, counts : array_like, shape (k,)
+    alpha : float in (0, 0.5)
+
+    Returns
+    -------
+    Interval
+        By the Cornish-Fisher expansion of the resampling distribution to its third cumulant.
+
+    References
+    ----------
+    Hall (1992), The Bootstrap and Edgeworth Expansion, section 2.5; Cornish & Fisher (1938).
+    """
+    n = counts.sum()
+    mean = counts @ values / n
+    centred = values - mean
+    variance, third = counts @ centred**2 / n, counts @ centred**3 / n
+    if variance <= (1e-12 * max(1.0, abs(mean))) ** 2:
+        return Interval(float(mean), None, None, reason="zero_variance" if n > 1 else "one_trial")
+    skewness = third / variance**1.5 / np.sqrt(n)
+    quantiles = stats.norm.ppf([alpha, 1 - alpha])
+    low, high = mean + np.sqrt(variance / n) * (quantiles + (quantiles**2 - 1) * skewness / 6)
+    return Interval(float(mean), float(low), float(high))
 
 
 def _over_llms(draws, statistic, keys, methods, alpha):
     """One row per method of a statistic over LLMs."""
     n_llms = int(statistic.has_it.sum())
+    if not n_llms:
+        return
     keys = keys | {"llm": None, "n_trials": statistic.n_trials.sum(), "n_llms": n_llms}
     for method in methods:
         if method == "headline":
@@ -166,7 +228,7 @@ def _over_llms(draws, statistic, keys, methods, alpha):
         elif method == "cluster" and n_llms < FEWEST_LLMS:
             found = Interval(float(statistic.over_llms()[0]), None, None, reason="too_few_llms")
         elif method == "cluster":
-            found = percentile_interval(statistic.over_drawn_llms(*draws.picks), alpha=alpha)
+            found = percentile_interval(statistic.over_drawn_llms(*draws.picks(statistic.has_it)), alpha=alpha)
         else:
             found = percentile_interval(statistic.over_llms(), alpha=alpha)
         yield _row(keys, method, PROCEDURES[method], found)
@@ -174,10 +236,26 @@ def _over_llms(draws, statistic, keys, methods, alpha):
 
 def _of_llms(draws, statistic, keys, methods, alpha, weightings):
     """The rows of each LLM, which are the same whatever weighs in a mean over LLMs."""
-    for place in np.flatnonzero(statistic.has_it):
-        of_llm = {"llm": draws.llms[place], "n_trials": statistic.n_trials[place], "n_llms": 1}
-        for row in _of_llm(draws, statistic.values[place], keys | of_llm, methods, alpha):
+    for place, llm in enumerate(draws.llms):
+        of_llm = keys | {"llm": llm, "n_trials": statistic.n_trials[place], "n_llms": 1}
+        if statistic.has_it[place]:
+            rows = _of_llm(draws, statistic.values[place], of_llm, methods, alpha)
+        else:
+            rows = _without_baseline(draws, of_llm, methods)
+        for row in rows:
             yield from (row | {"weighting": weighting} for weighting in weightings)
+
+
+def _without_baseline(draws, keys, methods):
+    """The rows of an LLM that answered but cannot be compared with itself."""
+    answered = "spread" if keys["metric"] in SPREADS else "mean_response"
+    direction = keys["anchor_direction"]
+    answers = draws.statistic(keys["technique"], answered, direction, "own")
+    place = draws.llms.index(keys["llm"])
+    if keys["metric"] != answered and answers.has_it[place]:
+        keys = keys | {"n_trials": answers.n_trials[place]}
+        nothing = Interval(None, None, None, reason="no_baseline")
+        yield from (_row(keys, method, PROCEDURES[method], nothing) for method in methods if method != "cluster")
 
 
 def _of_change(draws, technique, alpha):
@@ -185,12 +263,13 @@ def _of_change(draws, technique, alpha):
     both = spread.has_it & reference.has_it
     if not both.any():
         return
+    spread, reference = spread.among(both), reference.among(both)
     keys = {"technique": technique, "anchor_direction": "both", "metric": CHANGE, "weighting": "llm"}
     over_llms = {"llm": None, "n_trials": spread.n_trials.sum(), "n_llms": both.sum()}
     for method in METHODS:
         of_llms = method == "cluster"
         change = spread_change(
-            *(draws.draws(name, "spread_pp", of_llms=of_llms) for name in (technique, "no_technique"))
+            *(one.over_drawn_llms(*draws.picks(both)) if of_llms else one.over_llms() for one in (spread, reference))
         )
         if abs(reference.over_llms()[0]) < SMALLEST_SPREAD_PP:
             found = Interval(None, None, None, reason="no_spread_to_change")
@@ -204,6 +283,7 @@ def _of_change(draws, technique, alpha):
         else:
             found = percentile_interval(change, alpha=alpha)
         yield _row(keys | over_llms, method, PROCEDURES[CHANGE if method == "headline" else method], found)
+    spread, reference = (draws.statistic(name, "spread_pp", weighting="own") for name in (technique, "no_technique"))
     for place in np.flatnonzero(both):
         of_llm = {"llm": draws.llms[place], "n_trials": spread.n_trials[place], "n_llms": 1}
         change = spread_change(spread.values[place], reference.values[place])
@@ -247,6 +327,10 @@ def _as_change(ratio, denominators):
 
 
 def _row(keys, method, procedure, found):
+    if procedure in (PROCEDURES["headline"], PROCEDURES[CHANGE]):
+        keys = keys | {"n_resamples": None, "seed": None}
+    if found.reason == "zero_variance" and keys["n_trials"] == 1:
+        found = replace(found, reason="one_trial")
     return keys | {
         "method": method,
         "procedure": procedure,

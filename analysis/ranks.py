@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from analysis.bootstrap import DomainDraws
-from analysis.intervals import RECOMMENDED
+from analysis.intervals import recommended_draws
 from analysis.small_samples import FEWEST_LLMS, expanded_level
 from analysis.tables import table
 
@@ -71,141 +70,219 @@ def rank_probabilities(responses, ranked, *, n_resamples, seed, margin_pp, alpha
         and `p_worst` that each does; it has no rank and no decision (`control`).
     """
     rows = []
-    row_set, baseline_scope = RECOMMENDED
-    for _, of_domain in responses.groupby(["study", "domain"], observed=True, sort=True):
-        draws = DomainDraws(
-            of_domain, n_resamples=n_resamples, seed=seed, row_set=row_set, baseline_scope=baseline_scope
-        )
-        keys = {"study": draws.study, "domain": draws.domain, "margin_pp": margin_pp}
-        keys |= {"n_resamples": n_resamples, "seed": seed}
-        techniques = [name for name in draws.techniques if name in ranked or name == CONTROL]
-        for weighting in ("llm", "trial"):
-            rows += [keys | row for row in _over_llms(draws, techniques, weighting, margin_pp, alpha)]
-        for place, llm in enumerate(draws.llms):
-            for row in _of_llm(draws, techniques, place, margin_pp, alpha):
-                rows += [keys | row | {"llm": llm, "weighting": weighting} for weighting in ("llm", "trial")]
+    for _, draws in recommended_draws(responses, n_resamples=n_resamples, seed=seed):
+        rows += rank_rows(draws, ranked, margin_pp=margin_pp, alpha=alpha)
     return table(rows, COLUMNS)
 
 
-def decide(p_worse, p_better, gain_low, gain_high, *, level, margin_pp):
+def rank_rows(draws, ranked, *, margin_pp, alpha=0.025):
+    """Rows of `COLUMNS` of one study and domain; see `rank_probabilities`."""
+    keys = {"study": draws.study, "domain": draws.domain, "margin_pp": margin_pp}
+    keys |= {"n_resamples": draws.n_resamples, "seed": draws.seed}
+    techniques = [name for name in draws.techniques if name in ranked or name == CONTROL]
+    for weighting in ("llm", "trial"):
+        for row in _over_llms(draws, techniques, weighting, margin_pp, alpha):
+            yield keys | row | {"weighting": weighting}
+    for place, llm in enumerate(draws.llms):
+        for row in _of_llm(draws, techniques, place, margin_pp, alpha):
+            yield from (keys | row | {"llm": llm, "weighting": weighting} for weighting in ("llm", "trial"))
+
+
+def gain_interval(technique, nothing, *, level):
+    """Interval for how much nearer to 0 one signed statistic is than another, abs(nothing) - abs(technique).
+
+    A distance from 0 folds its resamples upwards, so that percentiles of it err. Its sign need not be known: with
+    D = nothing - technique and S = nothing + technique, the gain is positive where D and S have one sign and negative
+    where they have two, and its size is the smaller of abs(D) and abs(S). D and S are linear and have percentile
+    intervals; the bounds of the gain are its least and its most over their rectangle. That a bound excludes 0 is the
+    intersection-union test of two one-sided tests, each at the level (Berger 1982).
+
+    Parameters
+    ----------
+    technique, nothing : numpy.ndarray, shape (n_resamples,)
+        Draws of the signed statistics.
+    level : float
+        One-sided.
+
+    Returns
+    -------
+    tuple of float
+        The bounds.
+
+    References
+    ----------
+    Berger (1982), Multiparameter hypothesis testing and acceptance sampling, Technometrics 24(4), 295-300.
+    """
+    return _extremes(_bounds(nothing - technique, level), _bounds(nothing + technique, level))
+
+
+def is_equivalent(technique, nothing, *, level, margin):
+    """Whether two signed statistics are equally far from 0 within a margin.
+
+    abs(abs(a) - abs(b)) is the smaller of abs(a - b) and abs(a + b): one of the two must lie within the margin, by two
+    one-sided tests (Schuirmann 1987).
+    """
+    for contrast in (nothing - technique, nothing + technique):
+        low, high = _bounds(contrast, level)
+        if -margin < low and high < margin:
+            return True
+    return False
+
+
+def decide(gain_low, gain_high, equivalent):
     """What the evidence says of a technique against doing nothing; the rule is in `docs/methodology.md`.
 
     Parameters
     ----------
-    p_worse, p_better : float
-        Share of resamples in which its loss is larger, or smaller, than that of no technique.
     gain_low, gain_high : float
-        Bounds of the gain, at twice the level on each side (the two one-sided tests).
-    level, margin_pp : float
+        Bounds of the gain.
+    equivalent : bool
+        Whether the gain is within the margin.
 
     Returns
     -------
     {'use', 'avoid', 'equivalent', 'no_evidence'}
     """
-    if -margin_pp < gain_low and gain_high < margin_pp:
+    if equivalent:
         return "equivalent"
-    if p_worse <= level and p_better > level:
+    if gain_low > TIE:
         return "use"
-    if p_better <= level and p_worse > level:
+    if gain_high < -TIE:
         return "avoid"
     return "no_evidence"
 
 
+def _bounds(draws, level):
+    low, high = np.quantile(draws, [level, 1 - level])
+    return float(low), float(high)
+
+
+def _extremes(d, s):
+    """Least and most of sign(D S) min(abs(D), abs(S)) over a rectangle."""
+
+    def positive(bound):
+        return max(bound, 0.0)
+
+    nearest = min(max(d[0], -d[1], 0.0), max(s[0], -s[1], 0.0))
+    least = max(min(positive(-d[0]), positive(s[1])), min(positive(d[1]), positive(-s[0])))
+    most = max(min(positive(d[1]), positive(s[1])), min(positive(-d[0]), positive(-s[0])))
+    return -least if least > 0 else nearest, most if most > 0 else -nearest
+
+
 def _over_llms(draws, techniques, weighting, margin_pp, alpha):
-    kept = [name for name in techniques if draws.statistic(name, "percent_of_baseline").has_it.any()]
-    n_llms = {name: int(draws.statistic(name, "percent_of_baseline").has_it.sum()) for name in kept}
-    of_llms = bool(kept) and min(n_llms.values()) >= FEWEST_LLMS
-    level = expanded_level(alpha, min(n_llms.values())) if of_llms else alpha
-    equivalence_level = expanded_level(2 * alpha, min(n_llms.values())) if of_llms else 2 * alpha
-    losses = {
-        metric: {name: np.abs(draws.draws(name, of, "both", weighting, of_llms=of_llms) - none) for name in kept}
-        for metric, (of, none) in LOSSES.items()
-    }
-    losses = {
-        metric: {name: loss for name, loss in of_metric.items() if not np.isnan(loss[0])}
-        for metric, of_metric in losses.items()
-    }
-    shared = {
-        "llm": None,
-        "weighting": weighting,
-        "method": "cluster" if of_llms else "trial",
-        "level": level,
-    }
-    reason = None if of_llms else "too_few_llms"
-    for row in _ranked(losses, level, equivalence_level, margin_pp, reason):
-        n_trials = draws.statistic(row["technique"], "percent_of_baseline").n_trials.sum()
-        yield shared | row | {"n_trials": n_trials, "n_llms": n_llms[row["technique"]]}
+    signed, methods = {}, {}
+    for metric, (of, none) in LOSSES.items():
+        statistics = {name: draws.statistic(name, of) for name in techniques}
+        statistics = {name: one for name, one in statistics.items() if one.has_it.any()}
+        many = {name: one for name, one in statistics.items() if one.has_it.sum() >= FEWEST_LLMS}
+        # techniques that too few LLMs were asked with are not ranked among those that enough were
+        of_llms = CONTROL in many if CONTROL in statistics else bool(many)
+        kept = many if of_llms else statistics
+        llms = np.any([one.has_it for one in kept.values()], axis=0) if of_llms else None
+        signed[metric] = {name: draws.draws(name, of, "both", weighting, llms=llms) - none for name in kept}
+        n_llms = min((int(one.has_it.sum()) for one in kept.values()), default=0)
+        methods[metric] = {
+            "method": "cluster" if of_llms else "trial",
+            "level": expanded_level(alpha, n_llms) if of_llms else alpha,
+            "equivalence_level": expanded_level(2 * alpha, n_llms) if of_llms else 2 * alpha,
+            "reason": None if of_llms else "too_few_llms",
+        }
+        for name in statistics.keys() - kept.keys():
+            loss = abs(draws.draws(name, of, "both", weighting)[0] - none)
+            yield (
+                {"metric": metric, "technique": name, "loss": loss}
+                | _sizes(statistics[name])
+                | {
+                    "method": "trial",
+                    "level": alpha,
+                    "reason": "too_few_llms; not_ranked_with_the_others",
+                }
+            )
+    for row in _ranked(signed, methods, margin_pp):
+        yield row | _sizes(draws.statistic(row["technique"], LOSSES[row["metric"]][0]))
+
+
+def _sizes(statistic):
+    return {"n_trials": statistic.n_trials.sum(), "n_llms": statistic.has_it.sum()}
 
 
 def _of_llm(draws, techniques, place, margin_pp, alpha):
-    losses, n_trials = {}, {}
+    signed, n_trials = {}, {}
     for metric, (of, none) in LOSSES.items():
-        found = {name: draws.statistic(name, of) for name in techniques}
-        losses[metric] = {name: np.abs(one.values[place] - none) for name, one in found.items() if one.has_it[place]}
-        n_trials |= {name: one.n_trials[place] for name, one in found.items() if one.has_it[place]}
-    for row in _ranked(losses, alpha, 2 * alpha, margin_pp, "one_llm"):
-        yield {"method": "trial", "level": alpha} | row | {"n_trials": n_trials[row["technique"]], "n_llms": 1}
+        found = {name: draws.statistic(name, of, weighting="own") for name in techniques}
+        signed[metric] = {name: one.values[place] - none for name, one in found.items() if one.has_it[place]}
+        n_trials |= {(metric, name): one.n_trials[place] for name, one in found.items() if one.has_it[place]}
+    how = {"method": "trial", "level": alpha, "equivalence_level": 2 * alpha, "reason": "one_llm"}
+    for row in _ranked(signed, dict.fromkeys(LOSSES, how), margin_pp):
+        yield row | {"n_trials": n_trials[row["metric"], row["technique"]], "n_llms": 1}
 
 
-def _ranked(losses, level, equivalence_level, margin_pp, reason):
-    """One row per metric and technique from draws of the losses, the observed one first."""
-    disagree = _share_of_disagreement(losses)
-    for metric, of_metric in losses.items():
+def _ranked(signed, methods, margin_pp):
+    """One row per metric and technique from draws of signed statistics, the observed one first."""
+    disagree = _share_of_disagreement(signed)
+    for metric, of_metric in signed.items():
+        how = methods[metric]
+        row_of_all = {"metric": metric, "method": how["method"], "level": how["level"], "p_metrics_disagree": disagree}
+        reasons = [how["reason"], "no_low_or_no_high_anchor" if disagree is None else None]
         names = [name for name in of_metric if name != CONTROL]
-        stacked = np.array([of_metric[name][1:] for name in names])
-        usable = ~np.isnan(stacked).any(axis=0) if names else None
+        if not names:
+            continue
+        losses = np.abs([of_metric[name][1:] for name in names])
+        usable = ~np.isnan(losses).any(axis=0)
+        losses = losses[:, usable]
+        best, worst = losses.min(axis=0) + TIE, losses.max(axis=0) - TIE
+        leads, trails = losses <= best, losses >= worst
+        ranks = 1 + (losses[None] < losses[:, None] - TIE).sum(axis=1)
         nothing = of_metric.get(CONTROL)
-        if names:
-            stacked = stacked[:, usable]
-            best, worst = stacked.min(axis=0) + TIE, stacked.max(axis=0) - TIE
-            ranks = 1 + (stacked[None] < stacked[:, None] - TIE).sum(axis=1)
         for i, name in enumerate(names):
-            row = {"metric": metric, "technique": name, "loss": of_metric[name][0], "p_metrics_disagree": disagree}
-            leads, trails = stacked <= best, stacked >= worst
-            row |= {"p_best": (leads[i] / leads.sum(axis=0)).mean(), "p_worst": (trails[i] / trails.sum(axis=0)).mean()}
-            low, high = np.quantile(ranks[i], [0.025, 0.975], method="inverted_cdf")
-            row |= {"rank_low": low, "rank_high": high}
-            reasons = [reason] if reason else []
-            if disagree is None:
-                reasons.append("no_low_or_no_high_anchor")
-            if nothing is None:
-                yield row | {"reason": "; ".join([*reasons, "no_technique_not_asked"])}
-                continue
-            gain = (nothing - of_metric[name])[1:]
-            gain = gain[~np.isnan(gain)]
-            if not len(gain) or (np.ptp(gain) <= TIE and np.ptp(of_metric[name][1:]) <= TIE):
-                yield row | {"gain": nothing[0] - row["loss"], "reason": "; ".join([*reasons, "zero_variance"])}
-                continue
-            p_worse, p_better = (gain < -TIE).mean(), (gain > TIE).mean()
-            low, high = np.quantile(gain, [equivalence_level, 1 - equivalence_level])
-            row |= {
-                "gain": nothing[0] - row["loss"],
-                "gain_low": np.quantile(gain, level),
-                "gain_high": np.quantile(gain, 1 - level),
-                "p_worse_than_nothing": p_worse,
-                "decision": decide(p_worse, p_better, low, high, level=level, margin_pp=margin_pp),
+            low, high = np.quantile(ranks[i], [how["level"], 1 - how["level"]], method="inverted_cdf")
+            row = row_of_all | {
+                "technique": name,
+                "loss": abs(of_metric[name][0]),
+                "p_best": (leads[i] / leads.sum(axis=0)).mean(),
+                "p_worst": (trails[i] / trails.sum(axis=0)).mean(),
+                "rank_low": low,
+                "rank_high": high,
             }
-            yield row | {"reason": "; ".join(reasons) or None}
-        if nothing is not None and names:
-            control = nothing[1:][usable]
-            yield {
-                "metric": metric,
+            row |= _against_nothing(of_metric[name], nothing, how, metric, margin_pp)
+            yield row | {"reason": "; ".join(filter(None, [*reasons, row.get("reason")])) or None}
+        if nothing is not None:
+            control = np.abs(nothing[1:][usable])
+            yield row_of_all | {
                 "technique": CONTROL,
-                "loss": nothing[0],
+                "loss": abs(nothing[0]),
                 "p_best": (control <= best).mean(),
                 "p_worst": (control >= worst).mean(),
-                "p_metrics_disagree": disagree,
-                "reason": "; ".join(filter(None, [reason, "control"])),
+                "reason": "; ".join(filter(None, [*reasons, "control"])),
             }
 
 
-def _share_of_disagreement(losses):
-    """Share of resamples in which no technique is first by deviation and by susceptibility at once."""
-    names = [name for name in losses["deviation"] if name != CONTROL and name in losses["susceptibility"]]
+def _against_nothing(technique, nothing, how, metric, margin_pp):
+    """Gain over no technique, with its bounds and the decision."""
+    if nothing is None:
+        return {"reason": "no_technique_not_asked"}
+    found = {"gain": abs(nothing[0]) - abs(technique[0])}
+    usable = ~(np.isnan(technique) | np.isnan(nothing))
+    usable[0] = False
+    technique, nothing = technique[usable], nothing[usable]
+    if not len(technique) or (np.ptp(technique) <= TIE and np.ptp(nothing) <= TIE):
+        return found | {"reason": "zero_variance"}
+    low, high = gain_interval(technique, nothing, level=how["level"])
+    equivalent = is_equivalent(technique, nothing, level=how["equivalence_level"], margin=margin_pp)
+    return found | {
+        "gain_low": low,
+        "gain_high": high,
+        "p_worse_than_nothing": (np.abs(technique) > np.abs(nothing) + TIE).mean(),
+        "decision": decide(low, high, equivalent),
+    }
+
+
+def _share_of_disagreement(signed):
+    """Share of resamples with all techniques in which none is first by deviation and by susceptibility at once."""
+    names = [name for name in signed["deviation"] if name != CONTROL and name in signed["susceptibility"]]
     if not names:
         return None
-    first = []
-    for metric in ("deviation", "susceptibility"):
-        stacked = np.array([losses[metric][name][1:] for name in names])
-        first.append(stacked <= stacked.min(axis=0) + TIE)
-    return float(1 - (first[0] & first[1]).any(axis=0).mean())
+    losses = np.abs([[signed[metric][name][1:] for name in names] for metric in ("deviation", "susceptibility")])
+    losses = losses[:, :, ~np.isnan(losses).any(axis=(0, 1))]
+    is_first = losses <= losses.min(axis=1, keepdims=True) + TIE
+    return float(1 - is_first.all(axis=0).any(axis=0).mean())

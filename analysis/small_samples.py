@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import stats
+from scipy import special
 
 FEWEST_LLMS = 5
 
@@ -62,7 +62,7 @@ def cr2_interval(values, weights=None, *, confidence=0.95):
     variance = scale @ (y - estimate) ** 2
     quadratic = residual_maker.T @ (scale[:, None] * residual_maker)
     df = float(np.trace(quadratic) ** 2 / np.sum(quadratic**2))
-    half = stats.t.isf((1 - confidence) / 2, df) * np.sqrt(variance)
+    half = -special.stdtrit(df, (1 - confidence) / 2) * np.sqrt(variance)
     return Interval(estimate, float(estimate - half), float(estimate + half), df)
 
 
@@ -93,13 +93,13 @@ def fieller_interval(numerators, denominators, *, confidence=0.95):
     if n < FEWEST_LLMS:
         return Interval(estimate, None, None, reason="too_few_llms")
     (v_a, c_ab), (_, v_b) = np.cov(a, b) / n
-    quantile = stats.t.isf((1 - confidence) / 2, n - 1) ** 2
+    quantile = special.stdtrit(n - 1, (1 - confidence) / 2) ** 2
     g = quantile * v_b / b.mean() ** 2
     if g >= 1:
         return Interval(estimate, None, None, n - 1, "reference_not_established")
     centre = estimate - g * c_ab / v_b if v_b > 0 else estimate
     inner = v_a - 2 * estimate * c_ab + estimate**2 * v_b - (g * (v_a - c_ab**2 / v_b) if v_b > 0 else 0.0)
-    if inner <= 1e-24 * max(1.0, estimate**2):
+    if inner <= 1e-12 * (v_a + estimate**2 * v_b) + 1e-24 * a.mean() ** 2:
         return Interval(estimate, None, None, n - 1, "zero_variance")
     half = np.sqrt(quantile * inner) / abs(b.mean())
     return Interval(estimate, float((centre - half) / (1 - g)), float((centre + half) / (1 - g)), n - 1)
@@ -128,4 +128,4 @@ def expanded_level(alpha, n):
     Hesterberg (2015), What teachers should know about the bootstrap, section 5.3 (the expanded percentile interval),
     The American Statistician 69(4), 371-386.
     """
-    return float(stats.norm.sf(np.sqrt(n / (n - 1)) * stats.t.isf(alpha, n - 1)))
+    return float(special.ndtr(np.sqrt(n / (n - 1)) * special.stdtrit(n - 1, alpha)))

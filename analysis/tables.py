@@ -37,7 +37,7 @@ def table(rows, columns):
 
 
 def _value(value, kind):
-    if value is None or (isinstance(value, float) and math.isnan(value)):
+    if value is None or (isinstance(value, float) and not math.isfinite(value)):
         return None
     if kind == "double":
         return float(value) if math.isfinite(value) else None

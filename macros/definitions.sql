@@ -48,3 +48,7 @@
             )
     end
 {%- endmacro %}
+
+
+{# Below so many LLMs nothing is inferred over LLMs; as `FEWEST_LLMS` of analysis/small_samples.py, which a test compares. #}
+{% macro fewest_llms() %}{{ return(5) }}{% endmacro %}

@@ -23,7 +23,7 @@ select
         -- every answer and every unanchored answer was the same
         when intervals.estimate < 100 then 'compression'
         when intervals.estimate > 100 then 'inflation'
-        else 'none'
+        when intervals.estimate = 100 then 'none'
     end as pattern,
     intervals.estimate as percent_of_baseline,
     intervals.low,
