@@ -755,19 +755,23 @@ def _list_claims(chosen, form):
 def _values(claim):
     """Return the published, recomputed and recommended value as text, to the digits that the claim gives."""
     decimals = max(claim["decimals"] or 0, 0)
+    unit = "" if claim["unit"] in (None, "1") else claim["unit"]
 
     def text(value, digits):
         if value is None:
             return None
         is_whole = decimals == 0 and abs(value - round(value)) < 1e-9
-        return f"{value:,.{0 if is_whole else digits}f} {claim['unit'] or ''}".strip()
+        return f"{value:,.{0 if is_whole else digits}f} {unit}".strip()
 
     sign = "" if claim["comparison"] == "=" else f"{claim['comparison']} "
     recommended = text(claim["recommended_value"], decimals + 1)
     if claim["recommended_low"] is not None and claim["recommended_high"] is not None:
         low, high = (text(claim[f"recommended_{end}"], decimals + 1) for end in ("low", "high"))
         recommended += f" (from {low} to {high})"
-    return sign + text(claim["published_value"], decimals), text(claim["recomputed_value"], decimals + 1), recommended
+    published = claim["published_value"]
+    is_exact = abs(published - round(published, decimals)) < 1e-9  # a sentence about a place has halves
+    recomputed = text(claim["recomputed_value"], decimals + 1)
+    return sign + text(published, decimals if is_exact else decimals + 1), recomputed, recommended
 
 
 def _one_claim(warehouse, checks, claim_id, form):
@@ -860,11 +864,13 @@ def _conditions(claim):
         yield f"llm != {_quoted(claim['excluded_llm'])}"
     if of_baseline:
         yield "technique = 'no_technique'"
-    elif quantity.startswith("rank_by"):
-        or_none = " or technique = 'no_technique'" if quantity.endswith("_with_no_technique") else ""
+    elif claim["technique_b"]:
+        yield f"technique in ({_quoted(technique)}, {_quoted(claim['technique_b'])})"
+    elif _compares_techniques(claim):
+        or_none = " or technique = 'no_technique'" if "no_technique" in quantity else ""
         among = "technique in (select technique from seeds.techniques where is_ranked)"
         yield f"({among}{or_none})" if or_none else among
-    elif quantity == "spread_change_percent":
+    elif quantity == "spread_change_percent" or quantity.startswith("gain_by"):
         yield f"technique in ({_quoted(technique)}, 'no_technique')"
     elif technique == "sacd_initial":
         yield "technique = 'sacd'"
@@ -888,6 +894,12 @@ def _conditions(claim):
         yield "first_response is not null"
     if claim["baseline_scope"] and claim["estimator"] != "ratio_of_file_means":  # that one takes every LLM in
         yield "baseline is not null"
+
+
+def _compares_techniques(claim):
+    """Whether a claim's quantity is computed from all ranked techniques, although it may be of one of them."""
+    of_all = ("rank_by", "place_by", "nothing_beats", "slope", "residual_reduction", "direction_effect")
+    return claim["quantity"].startswith(of_all) or (claim["technique"] is None and claim["method"] is not None)
 
 
 def _quoted(text):

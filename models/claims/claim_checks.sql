@@ -10,6 +10,9 @@ looked_up as (
         asked.claim_id,
         any_value(estimates.value) filter (where asked.purpose = 'published') as published_specification_value,
         any_value(estimates.value) filter (where asked.purpose = 'recommended') as recommended_value,
+        any_value(estimates.low) filter (where asked.purpose = 'recommended') as recommended_low,
+        any_value(estimates.high) filter (where asked.purpose = 'recommended') as recommended_high,
+        any_value(estimates.n_llms) filter (where asked.purpose = 'recommended') as n_llms,
         any_value(estimates.n_trials) filter (where asked.purpose = 'published') as n_trials
     from {{ ref('int_claim_specifications') }} as asked
     inner join {{ ref('estimates') }} as estimates
@@ -94,7 +97,10 @@ compared as (
         studies.study is not null as is_loaded,
         case when claims.not_derivable is null then known.value end as recomputed_value,
         known.recommended_value,
+        looked_up.recommended_low,
+        looked_up.recommended_high,
         looked_up.n_trials,
+        looked_up.n_llms,
         0.5 * 10.0 ** (-claims.decimals) + 1e-9 as half_a_digit
     from claims
     left join studies using (study)
@@ -114,7 +120,18 @@ judged as (
             when '=' then abs(recommended_value - published_value) <= half_a_digit
             when '<' then recommended_value < published_value
             when '>' then recommended_value > published_value
-        end as holds_as_recommended
+        end as holds_as_recommended,
+        -- what the whole interval, or the probability, says of a sentence; null where it has none
+        case
+            when unit = 'probability' then recommended_value >= published_value
+            when comparison = '<' then recommended_high < published_value
+            when comparison = '>' then recommended_low > published_value
+        end as is_established,
+        case
+            when unit = 'probability' then recommended_value <= 1 - published_value
+            when comparison = '<' then recommended_low > published_value
+            when comparison = '>' then recommended_high < published_value
+        end as is_contradicted
     from compared
 ),
 
@@ -124,6 +141,8 @@ worded as (
         case
             when not_derivable is not null then 'not_derivable'
             when not is_loaded or recomputed_value is null then 'not_checked'
+            when kind = 'sentence' and is_contradicted then 'contradicted'
+            when kind = 'sentence' and not is_established then 'not_established'
             when kind = 'sentence' then case when holds then 'stands' else 'contradicted' end
             when holds then 'reproduces'
             else 'differs'
@@ -131,6 +150,12 @@ worded as (
         {{ shown('published_value', 'decimals') }} as shown_published,
         {{ shown('recomputed_value', 'decimals') }} as shown_recomputed,
         {{ shown('recommended_value', 'decimals') }} as shown_recommended,
+        {{ shown('recommended_low', 'decimals') }} || ' to ' || {{ shown('recommended_high', 'decimals') }}
+            as shown_interval,
+        case
+            when llm is null and n_llms < {{ fewest_llms() }}
+                then 'This speaks only of the ' || n_llms || ' LLMs that were asked.'
+        end as scope_note,
         concat_ws(
             ', ',
             case when baseline_scope != 'pooled' then 'over the ' || baseline_scope || ' baseline' end,
@@ -143,7 +168,11 @@ worded as (
                 when derivation is not null
                     then 'as the ' || replace(derivation, '_', ' ') || ' of other printed numbers'
             end,
-            case when recommended_quantity is not null then 'where we recommend ' || recommended_quantity end
+            case when recommended_quantity is not null then 'where we recommend ' || recommended_quantity end,
+            case
+                when recommended_method != method
+                    then 'by method ' || method || ' where we recommend ' || recommended_method
+            end
         ) as specification
     from judged
 )
@@ -164,6 +193,33 @@ select
         when status = 'not_derivable' then not_derivable
         when not is_loaded then 'The study ' || study || ' is not in this warehouse: import its archive.'
         when status = 'not_checked' then 'The warehouse holds no trials for this quantity.'
+        when kind = 'sentence' and unit = 'probability'
+            then
+                concat_ws(
+                    ' ',
+                    note,
+                    'Its probability is ' || {{ shown('recommended_value', '2') }}
+                    || '; it stands from ' || published_value || '.',
+                    scope_note
+                )
+        when status = 'not_established'
+            then
+                concat_ws(
+                    ' ',
+                    note,
+                    'It is ' || shown_recommended || ', but the interval is ' || shown_interval
+                    || ', not all ' || comparison || ' ' || shown_published || '.',
+                    scope_note
+                )
+        when kind = 'sentence' and shown_interval is not null
+            then
+                concat_ws(
+                    ' ',
+                    note,
+                    'It is ' || shown_recommended || ', the interval ' || shown_interval
+                    || ', for ' || comparison || ' ' || shown_published || '.',
+                    scope_note
+                )
         when status in ('differs', 'contradicted')
             then
                 concat_ws(
@@ -183,7 +239,7 @@ select
         else note
     end as reason,
     recommended_value,
-    null::double as recommended_low,
-    null::double as recommended_high,
+    recommended_low,
+    recommended_high,
     n_trials
 from worded

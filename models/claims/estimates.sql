@@ -82,11 +82,12 @@ domain_baselines_long as (
             temperature_scope,
             avg(baseline) as baseline_mean,
             min(baseline) as baseline_lowest,
-            max(baseline) as baseline_highest
+            max(baseline) as baseline_highest,
+            {{ var('equivalence_margin_pp') }} * avg(baseline) / 100 as margin_in_units
         from llm_baselines
         group by all
     )
-    on baseline_mean, baseline_lowest, baseline_highest
+    on baseline_mean, baseline_lowest, baseline_highest, margin_in_units
     into name quantity value value
 ),
 
@@ -218,10 +219,70 @@ together as (
     select * from cells_long
     union all by name
     select * from iterations_long
+    union all by name
+    select * from {{ ref('inferred_estimates') }}
+),
+
+-- what is recommended has the interval of its metric beside it
+headline_intervals as (
+    -- over fewer LLMs than an interval over LLMs needs, that of their trials
+    select study, domain, technique, llm, anchor_direction, metric as quantity, low, high, n_llms
+    from {{ ref('intervals') }}
+    where
+        row_set = 'accepted' and baseline_scope = 'pooled' and weighting = 'llm'
+        and method = case when llm is null and n_llms < {{ fewest_llms() }} then 'trial' else 'headline' end
+    union all
+    select
+        study,
+        domain,
+        technique,
+        llm,
+        'both' as anchor_direction,
+        'rank_by_' || metric as quantity,
+        rank_low as low,
+        rank_high as high,
+        n_llms
+    from {{ ref('rank_probabilities') }}
+    where weighting = 'llm' and rank_low is not null
+),
+
+bounded as (
+    select
+        together.* exclude (low, high, n_llms),
+        coalesce(together.n_llms, headline.n_llms) as n_llms,
+        case
+            when together.low is not null or together.quantity != 'absolute_deviation_pp'
+                then coalesce(together.low, headline.low)
+            when headline.low * headline.high < 0 then 0
+            else least(abs(headline.low), abs(headline.high))
+        end as low,
+        case
+            when together.high is not null or together.quantity != 'absolute_deviation_pp'
+                then coalesce(together.high, headline.high)
+            else greatest(abs(headline.low), abs(headline.high))
+        end as high
+    from together
+    left join headline_intervals as headline
+        on
+            together.study = headline.study
+            and together.domain = headline.domain
+            and together.technique = headline.technique
+            and together.llm is not distinct from headline.llm
+            and together.anchor_direction = headline.anchor_direction
+            and headline.quantity = replace(together.quantity, 'absolute_deviation_pp', 'deviation_pp')
+            and together.temperature_scope = 'pooled'
+            and together.excluded_llm is null
+            and together.method is null
+            {% for column, value in recommended_specification().items() -%}
+                and together.{{ column }} = '{{ value }}'
+            {% endfor %}
 )
 
 select
     {{ keys | join(',\n    ') }},
     value,
-    n_trials
-from together
+    low,
+    high,
+    n_trials,
+    n_llms
+from bounded

@@ -21,14 +21,16 @@ recommended as (
         study,
         domain,
         technique,
+        technique_b,
         llm,
         excluded_llm,
         case when derivation is null then anchor_direction else 'both' end as anchor_direction,
         case when derivation is null then temperature_scope else 'pooled' end as temperature_scope,
         {% for column, value in recommended_specification().items() -%}
             case when derivation is not null or {{ column }} is not null then '{{ value }}' end as {{ column }}
-            {{- ',' if not loop.last }}
+            {{- ',' }}
         {% endfor %}
+        coalesce(recommended_method, method) as method
     from claims
     where quantity is not null or recommended_quantity is not null
 )
