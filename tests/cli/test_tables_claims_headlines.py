@@ -82,8 +82,9 @@ create view marts.quarantined_trials as from marts.recorded_trials where false;
 create table seeds.published_claims (
     claim_id varchar, document varchar, location varchar, kind varchar, statement varchar, published_value double,
     decimals integer, unit varchar, comparison varchar, quantity varchar, study varchar, domain varchar,
-    technique varchar, llm varchar, excluded_llm varchar, anchor_direction varchar, temperature_scope varchar,
-    row_set varchar, baseline_scope varchar, estimator varchar, non_null varchar, derivation varchar, inputs varchar,
+    technique varchar, technique_b varchar, llm varchar, excluded_llm varchar, anchor_direction varchar,
+    temperature_scope varchar, row_set varchar, baseline_scope varchar, estimator varchar, non_null varchar,
+    method varchar, derivation varchar, inputs varchar,
     not_derivable varchar, note varchar
 );
 create table marts.claim_checks (
@@ -359,6 +360,11 @@ def test_the_query_of_a_claim_lists_its_trials(warehouse, capsys, claim_id, tria
         ({"quantity": "rank_by_deviation"}, ["t1", "t2"]),
         ({"quantity": "rank_by_deviation_with_no_technique"}, ["t1", "t2", "t5"]),
         ({"quantity": "spread_change_percent"}, ["t1", "t2", "t5"]),
+        ({"quantity": "gain_by_deviation"}, ["t1", "t2", "t5"]),
+        ({"quantity": "place_by_deviation"}, ["t1", "t2"]),
+        ({"quantity": "percent_of_baseline_difference", "technique_b": "no_technique"}, ["t1", "t2", "t5"]),
+        ({"quantity": "interaction_f", "technique": None, "method": "wald_f_residual_df"}, ["t1", "t2"]),
+        ({"quantity": "nothing_beats_no_technique_by_deviation", "technique": "no_technique"}, ["t1", "t2", "t5"]),
         ({"technique": "all", "anchor_direction": "all"}, ["t1", "t2", "t5", "t6", "t7"]),
         ({"domain": None}, ["t1", "t2", "t8"]),
         ({"non_null": "both"}, []),
