@@ -5,7 +5,7 @@ BAIS_SHARED ?= ../shared
 ARCHIVE ?= $(wildcard $(BAIS_SHARED)/data/bais_recorded)
 export BAIS_SHARED
 
-.PHONY: run test check bench lock clean
+.PHONY: run test check bench coverage oracle lock clean
 
 run: .venv/installed  ## load what is at hand, build and test every table, say what came out
 	$(BIN)/python ingest/run.py
@@ -24,6 +24,13 @@ check: .venv/installed  ## style: Python and SQL
 bench: .venv/installed  ## speed, as ratios against named peers in the same run
 	$(BIN)/python tests/bench.py
 	$(BIN)/python tests/bench_collector.py
+	$(BIN)/python tests/bench_inference.py
+
+coverage: .venv/installed  ## how often intervals hold the true value, by simulation (about five minutes)
+	$(BIN)/python tests/coverage.py
+
+oracle: .venv/installed  ## the mixed models against lme4, where R has it
+	$(BIN)/python tests/oracle.py
 
 .venv/installed: requirements.lock pyproject.toml
 	@python3 -c 'import sys; sys.exit("bais needs Python 3.11 or newer; python3 here is " + sys.version.split()[0]) if sys.version_info < (3, 11) else None'

@@ -94,8 +94,9 @@ def gain_interval(technique, nothing, *, level):
     A distance from 0 folds its resamples upwards, so that percentiles of it err. Its sign need not be known: with
     D = nothing - technique and S = nothing + technique, the gain is positive where D and S have one sign and negative
     where they have two, and its size is the smaller of abs(D) and abs(S). D and S are linear and have percentile
-    intervals; the bounds of the gain are its least and its most over their rectangle. That a bound excludes 0 is the
-    intersection-union test of two one-sided tests, each at the level (Berger 1982).
+    intervals; the bounds of the gain are its least and its most over their rectangle. That a bound excludes 0 takes two
+    one-sided tests, each at the level (an intersection-union test, Berger 1982), for either sign of D and S; where both
+    are 0, the errors of the two signs add to at most twice the level.
 
     Parameters
     ----------
@@ -116,34 +117,21 @@ def gain_interval(technique, nothing, *, level):
     return _extremes(_bounds(nothing - technique, level), _bounds(nothing + technique, level))
 
 
-def is_equivalent(technique, nothing, *, level, margin):
-    """Whether two signed statistics are equally far from 0 within a margin.
-
-    abs(abs(a) - abs(b)) is the smaller of abs(a - b) and abs(a + b): one of the two must lie within the margin, by two
-    one-sided tests (Schuirmann 1987).
-    """
-    for contrast in (nothing - technique, nothing + technique):
-        low, high = _bounds(contrast, level)
-        if -margin < low and high < margin:
-            return True
-    return False
-
-
-def decide(gain_low, gain_high, equivalent):
+def decide(gain_low, gain_high, *, margin_pp):
     """What the evidence says of a technique against doing nothing; the rule is in `docs/methodology.md`.
 
     Parameters
     ----------
     gain_low, gain_high : float
         Bounds of the gain.
-    equivalent : bool
-        Whether the gain is within the margin.
+    margin_pp : float
+        The largest gain or loss that still counts as none.
 
     Returns
     -------
     {'use', 'avoid', 'equivalent', 'no_evidence'}
     """
-    if equivalent:
+    if -margin_pp < gain_low and gain_high < margin_pp:
         return "equivalent"
     if gain_low > TIE:
         return "use"
@@ -184,10 +172,9 @@ def _over_llms(draws, techniques, weighting, margin_pp, alpha):
         methods[metric] = {
             "method": "cluster" if of_llms else "trial",
             "level": expanded_level(alpha, n_llms) if of_llms else alpha,
-            "equivalence_level": expanded_level(2 * alpha, n_llms) if of_llms else 2 * alpha,
             "reason": None if of_llms else "too_few_llms",
         }
-        for name in statistics.keys() - kept.keys():
+        for name in sorted(statistics.keys() - kept.keys()):
             loss = abs(draws.draws(name, of, "both", weighting)[0] - none)
             yield (
                 {"metric": metric, "technique": name, "loss": loss}
@@ -212,7 +199,7 @@ def _of_llm(draws, techniques, place, margin_pp, alpha):
         found = {name: draws.statistic(name, of, weighting="own") for name in techniques}
         signed[metric] = {name: one.values[place] - none for name, one in found.items() if one.has_it[place]}
         n_trials |= {(metric, name): one.n_trials[place] for name, one in found.items() if one.has_it[place]}
-    how = {"method": "trial", "level": alpha, "equivalence_level": 2 * alpha, "reason": "one_llm"}
+    how = {"method": "trial", "level": alpha, "reason": "one_llm"}
     for row in _ranked(signed, dict.fromkeys(LOSSES, how), margin_pp):
         yield row | {"n_trials": n_trials[row["metric"], row["technique"]], "n_llms": 1}
 
@@ -268,12 +255,11 @@ def _against_nothing(technique, nothing, how, metric, margin_pp):
     if not len(technique) or (np.ptp(technique) <= TIE and np.ptp(nothing) <= TIE):
         return found | {"reason": "zero_variance"}
     low, high = gain_interval(technique, nothing, level=how["level"])
-    equivalent = is_equivalent(technique, nothing, level=how["equivalence_level"], margin=margin_pp)
     return found | {
         "gain_low": low,
         "gain_high": high,
         "p_worse_than_nothing": (np.abs(technique) > np.abs(nothing) + TIE).mean(),
-        "decision": decide(low, high, equivalent),
+        "decision": decide(low, high, margin_pp=margin_pp),
     }
 
 
