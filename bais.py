@@ -304,14 +304,15 @@ def _print_verdicts(verdicts, in_full):
     ]
     print(lay_out(names, rows, width=_width()))
     for verdict in verdicts:
-        unmet = [found for found in verdict["checks"] if in_full or found["level"] == "fail"] or verdict["checks"][:3]
+        failed = [found for found in verdict["checks"] if _has_failed(found)]
+        unmet = verdict["checks"] if in_full else failed or verdict["checks"][:3]
         if not unmet:
             continue
         print()
         print(_paragraph(f"{verdict['batch_id']}:"))
         for found in unmet:
             observed = "nothing" if found["observed_value"] is None else f"{found['observed_value']:.4g}"
-            word = "FAILED" if found["level"] == "fail" else "warning"
+            word = "FAILED" if _has_failed(found) else "warning"
             sample = f"; such as {', '.join(found['sample'][:2])}" if found["sample"] else ""
             said = (
                 f"{word}, {found['check_name']}: {observed} ({found['measure']}), at most {found['threshold']:g}; "
@@ -321,6 +322,11 @@ def _print_verdicts(verdicts, in_full):
         left = len(verdict["checks"]) - len(unmet)
         if left:
             print(_paragraph(f"and {left} more: bais check --batch '{verdict['batch_id']}'", indent="  "))
+
+
+def _has_failed(found):
+    """Whether an unmet check fails its batch: by its level, or because the gate observed nothing."""
+    return found["level"] == "fail" or found["observed_value"] is None
 
 
 def decide(options):

@@ -102,3 +102,15 @@ def test_without_a_warehouse_there_is_nothing_to_check(tmp_path, monkeypatch, ca
     assert main(["check"]) == 0
     assert "There is no batch yet" in capsys.readouterr().out
     assert not (tmp_path / "none.duckdb").exists()
+
+
+def test_a_check_that_observed_nothing_is_called_a_failure_whatever_its_level(warehouse, capsys):
+    spoil(
+        warehouse,
+        "insert into raw.batch_checks by name select verdict_id, batch_id, 'refused' as check_name, 'warn' as level, "
+        "false as is_passed, 'share' as measure, 0.1 as threshold, 0 as n_offending, [] as sample "
+        "from raw.batch_verdicts",
+    )
+    capsys.readouterr()
+    main(["check"])
+    assert "FAILED, refused: nothing" in capsys.readouterr().out
