@@ -1,5 +1,6 @@
 """Warehouses for the tests, each in a folder of its own; the checkout's own warehouse is never touched."""
 
+import fcntl
 import os
 import subprocess
 import sys
@@ -75,10 +76,18 @@ def recorded_archive():
 
 @pytest.fixture(scope="session")
 def recorded(recorded_archive, tmp_path_factory):
-    """The recorded archive of document A, imported and built."""
-    warehouse = Warehouse(tmp_path_factory.mktemp("recorded"))
-    warehouse.run("python", "ingest/run.py", "--archive", recorded_archive)
-    warehouse.run("dbt", "--quiet", "build")
+    """The recorded archive of document A, imported and built; the workers of a run share it, so it is only read."""
+    root = tmp_path_factory.getbasetemp()
+    root = root.parent if os.environ.get("PYTEST_XDIST_WORKER") else root
+    folder = root / "recorded-archive"
+    warehouse = Warehouse(folder)
+    with open(root / "recorded-archive.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (folder / "built").exists():
+            folder.mkdir(exist_ok=True)
+            warehouse.run("python", "ingest/run.py", "--archive", recorded_archive)
+            warehouse.run("dbt", "--quiet", "build")
+            (folder / "built").touch()
     return warehouse
 
 
