@@ -1,0 +1,481 @@
+"""What the evidence on one domain says to somebody who has to choose a technique: sentences, from rows alone."""
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+CONTROL = "no_technique"
+PREDICATES = {"deviation": "closer_than_no_technique", "susceptibility": "reduces_susceptibility"}
+
+
+class Metric(NamedTuple):
+    """How a metric is put into words; `{judgment}` is whose unanchored judgment the baseline is."""
+
+    best: str
+    better: str
+    worse: str
+    unit: str
+
+
+METRICS = {
+    "deviation": Metric(
+        "closest to {judgment}",
+        "closer to {judgment} than doing nothing",
+        "farther from {judgment} than doing nothing",
+        "pp",
+    ),
+    "susceptibility": Metric(
+        "smallest spread between high and low anchors",
+        "smaller spread between high and low anchors than doing nothing",
+        "larger spread between high and low anchors than doing nothing",
+        "pp",
+    ),
+    "madb": Metric(
+        "single answers closest to {judgment}",
+        "single answers closer to {judgment} than doing nothing",
+        "single answers farther from {judgment} than doing nothing",
+        "%",
+    ),
+}
+OTHER = {"deviation": "susceptibility", "susceptibility": "deviation", "madb": "deviation"}
+REASONS = {
+    "zero_variance": "all its answers are the same, so that chance cannot be told from effect",
+    "no_technique_not_asked": "it was not asked without a technique",
+    "not_ranked_with_the_others": "too few LLMs were asked with it",
+    "no_baseline": "there is no baseline, since no unanchored trial was answered",
+    "no_low_or_no_high_anchor": "low or high anchors were not asked",
+    "nothing_to_rank": "no ranked technique has an answer to an anchored question",
+    "calls_not_recorded": "the calls were not recorded",
+    "price_not_known": "no price is known of an LLM",
+    "not_of_every_llm": "not every LLM's calls were recorded",
+}
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What the warehouse holds on one domain of one study, over LLMs or for one of them.
+
+    Attributes
+    ----------
+    domain : str
+    llm : str or None
+        None over all LLMs.
+    is_simulated : bool
+        Whether simulated respondents are among those asked.
+    places : list of dict
+        Rows of `inference.rank_probabilities` of LLM weighting, each with the `name` of its technique.
+    llms : list of str
+        Who was asked, with a baseline.
+    without_baseline : list of str
+        Who was asked, without one.
+    rankings, bounds : list of dict
+        Rows of `marts.technique_rankings` and `marts.attrition_bounds`.
+    equivalences : list of dict
+        Rows of `inference.equivalence_tests` that speak of as many LLMs as the places do.
+    contested : list of dict
+        `llm`, `n_contested`, `n_trials`: unanchored trials whose recorded number is not the one that the text states.
+    costs : dict of str to dict
+        By technique: `cost_usd_per_1000` and `reason`.
+    specifications : list of dict
+        Rows of `inference.sensitivity` of the recommended specification, and of it with the numbers as read anew.
+    """
+
+    domain: str
+    llm: str | None = None
+    is_simulated: bool = False
+    places: list = field(default_factory=list)
+    llms: list = field(default_factory=list)
+    without_baseline: list = field(default_factory=list)
+    rankings: list = field(default_factory=list)
+    bounds: list = field(default_factory=list)
+    equivalences: list = field(default_factory=list)
+    contested: list = field(default_factory=list)
+    costs: dict = field(default_factory=dict)
+    specifications: list = field(default_factory=list)
+
+
+def advise(evidence, metric=None):
+    """Say what to use, what not, and how far that reaches.
+
+    Parameters
+    ----------
+    evidence : Evidence
+    metric : str, optional
+        One of `METRICS`. Without one the deviation from the LLMs' own unanchored judgment answers, and susceptibility
+        is set beside it: the two can recommend opposite techniques, and no rule merges them.
+
+    Returns
+    -------
+    list of dict
+        `about` and `text` of each sentence, `answer` first.
+    """
+    leading = metric or "deviation"
+    other = OTHER[leading]
+    decided, beside = _decided(evidence, leading), _decided(evidence, other)
+    label = evidence.domain if metric is None else f"{evidence.domain}, by {metric}"
+    simulated = "SIMULATED respondents, no LLM was asked: " if evidence.is_simulated else ""
+    is_alone = metric is not None or not beside or not beside["use"]
+    found = [("answer", f"{simulated}{label}: {_answer(evidence, decided, leading, is_alone)}.")]
+    if decided and beside:
+        found.append(("metrics", _comparison(evidence, decided, beside, other)))
+        found += [("conflict", text) for text in _conflicts(evidence, decided, beside, leading, other)]
+    found.append(("no_spread", _no_spread(evidence)))
+    if decided:
+        found.append(("scope", _scope(evidence, decided)))
+    found += [
+        ("attrition", _attrition(evidence, leading)),
+        ("baselines", _contested(evidence)),
+        ("cost", _cheaper(evidence, decided, leading)),
+        ("sensitivity", _sensitivity(evidence, decided, leading)),
+    ]
+    return [{"about": about, "text": text} for about, text in found if text]
+
+
+def listed(words):
+    """Join words as a sentence does.
+
+    Parameters
+    ----------
+    words : iterable of str
+
+    Returns
+    -------
+    str
+    """
+    *others, last = words
+    return f"{', '.join(others)} and {last}" if others else last
+
+
+def in_words(reason):
+    """Say why something is null.
+
+    Parameters
+    ----------
+    reason : str or None
+        Codes separated by semicolons.
+
+    Returns
+    -------
+    str
+        What is known of these codes, in words; an unknown one as it is.
+    """
+    codes = [code for code in (reason or "").split("; ") if code and code not in ("one_llm", "too_few_llms", "control")]
+    return "; ".join(REASONS.get(code, code) for code in codes) or "no reason is given"
+
+
+def probability(p):
+    """Write a probability from resamples, which is never certain.
+
+    Parameters
+    ----------
+    p : float or None
+
+    Returns
+    -------
+    str or None
+    """
+    if p is None:
+        return None
+    return "> 0.99" if p > 0.99 else "< 0.01" if p < 0.01 else f"{p:.2f}"
+
+
+def _decided(evidence, metric):
+    """Techniques of one metric by decision, the smallest loss first; without any row nothing."""
+    rows = [row for row in evidence.places if row["metric"] == metric and row["technique"] != CONTROL]
+    rows = sorted((row for row in rows if row["loss"] is not None), key=lambda row: (row["loss"], row["technique"]))
+    return {
+        decision: [row for row in rows if row["decision"] == decision]
+        for decision in ("use", "avoid", "equivalent", "no_evidence", None)
+        if rows
+    }
+
+
+def _all(decided):
+    return [row for rows in decided.values() for row in rows]
+
+
+def _names(rows):
+    return listed(row["name"] for row in rows)
+
+
+def _words(evidence, metric):
+    noun = "respondent" if evidence.is_simulated else "LLM"
+    owner = f"{noun}'s" if evidence.llm else f"{noun}s'"
+    judgment = f"the {owner} own unanchored judgment"
+    return Metric(*(text.format(judgment=judgment) for text in METRICS[metric]))
+
+
+def _answer(evidence, decided, metric, is_alone):
+    if not decided:
+        reasons = sorted({row["reason"] for row in evidence.rankings if row["reason"]} - {"not_ranked"})
+        codes = dict.fromkeys(code for reason in reasons for code in reason.split("; ") if code in REASONS)
+        why = in_words("; ".join(codes)) if codes else REASONS["nothing_to_rank"]
+        return f"no evidence for any technique: {why}"
+    words, used, avoided = _words(evidence, metric), decided["use"], decided["avoid"]
+    equivalent, undecided = decided["equivalent"], decided["no_evidence"] + decided[None]
+    if used:
+        best = used[0]
+        others = [row for row in _all(decided) if row["loss"] < best["loss"]]
+        said = f"use {best['name']} ({words.better if others else words.best})"
+        if others:
+            several = "are" if len(others) > 1 else "is"
+            said += (
+                f"; {_names(others)} {several} better still in the estimate "
+                f"(P(best) {listed(probability(row['p_best']) for row in others)}), "
+                "but not shown to be better than doing nothing"
+            )
+    elif equivalent and not undecided and is_alone:
+        are = "are" if len(equivalent) > 1 else "is"
+        said = f"use no technique; {_names(equivalent)} {are} equivalent to doing nothing ({_margin(equivalent)})"
+    elif avoided or equivalent:
+        said = f"no technique is shown to be {words.better}"
+        if equivalent:
+            are = "are" if len(equivalent) > 1 else "is"
+            said += f"; {_names(equivalent)} {are} equivalent to it ({_margin(equivalent)})"
+        if undecided:
+            said += f"; there is no evidence on {_names(undecided)}"
+    else:
+        said = "no evidence for any technique: doing nothing is not shown to be worse"
+        if len(decided[None]) == len(_all(decided)):
+            said += f" ({in_words(decided[None][0]['reason'])})"
+    if avoided:
+        worse = words.worse
+        if used and not others:
+            worse = worse.replace(_words(evidence, metric).best.removeprefix("closest to "), "it")
+        said += f"; do not use {_names(avoided)} ({worse})"
+    return said
+
+
+def _margin(rows):
+    unit = METRICS[rows[0]["metric"]].unit
+    return f"within {rows[0]['margin_pp']:g} {unit}"
+
+
+def _description(evidence, decided, metric):
+    """What a metric says beside the one that answers: described, not recommended."""
+    words = _words(evidence, metric)
+    parts = []
+    if decided["use"]:
+        is_best = decided["use"][0]["loss"] <= _all_by_loss(decided)[0]["loss"]
+        parts.append(
+            f"{_names(decided['use'][:1])} is better than doing nothing ({words.best if is_best else words.better})"
+        )
+        if decided["use"][1:]:
+            also = "is" if len(decided["use"]) == 2 else "are"
+            parts.append(f"{_names(decided['use'][1:])} {also} better than doing nothing too")
+    for rows, said in (
+        (decided["avoid"], f"worse ({words.worse})"),
+        (decided["equivalent"], f"equivalent to doing nothing ({_margin(_all(decided))})"),
+    ):
+        if rows:
+            parts.append(f"{_names(rows)} {'are' if len(rows) > 1 else 'is'} {said}")
+    undecided = decided["no_evidence"] + decided[None]
+    if undecided and len(undecided) == len(_all(decided)):
+        parts.append("there is no evidence for or against any technique")
+    elif undecided:
+        parts.append(f"there is no evidence on {_names(undecided)}")
+    return "; ".join(parts)
+
+
+def _all_by_loss(decided):
+    return sorted(_all(decided), key=lambda row: row["loss"])
+
+
+def _winners(decided):
+    rows = _all_by_loss(decided)
+    return {row["technique"] for row in rows if row["loss"] <= rows[0]["loss"] + 1e-9}
+
+
+def _comparison(evidence, decided, beside, other):
+    description = _description(evidence, beside, other)
+    if _winners(decided) & _winners(beside):
+        return f"The metrics share a winner: by {other}, {description}."
+    is_of_both = "madb" not in (_all(decided)[0]["metric"], other)  # the probability is of deviation and susceptibility
+    p = probability(_all(decided)[0]["p_metrics_disagree"]) if is_of_both else None
+    how_sure = "" if p is None else f" (probability {p})"
+    return f"The metrics disagree{how_sure}: by {other}, {description}."
+
+
+def _conflicts(evidence, decided, beside, leading, other):
+    """Say of each technique that one metric is for and the other against what that means, and which none is against."""
+    words = {metric: _words(evidence, metric) for metric in (leading, other)}
+    for metric, mine, against in ((leading, decided, beside), (other, beside, decided)):
+        opposed = other if metric == leading else leading
+        for row in mine["use"][:1]:
+            bad = next((one for one in against["avoid"] if one["technique"] == row["technique"]), None)
+            if not bad:
+                continue
+            place = "best" if row["technique"] in _winners(mine) else "better than doing nothing"
+            end = "worst" if bad["loss"] >= _all_by_loss(against)[-1]["loss"] else "worse than doing nothing"
+            control = next(
+                (one for one in evidence.places if one["metric"] == opposed and one["technique"] == CONTROL), None
+            )
+            sizes = f" ({bad['loss']:.1f} {METRICS[opposed].unit}" + (
+                f", {control['loss']:.1f} without)" if control else ")"
+            )
+            so = ", so it is not recommended" if metric == other else "; which matters more depends on the decision"
+            yield f"{row['name']} is {place} by {metric} and {end} by {opposed}: {words[opposed].worse}{sizes}{so}."
+    either = {row["technique"] for row in decided["use"] + beside["use"]}
+    no_worse = {row["technique"] for row in decided["use"] + decided["equivalent"]}
+    no_worse &= {row["technique"] for row in beside["use"] + beside["equivalent"]}
+    both = {row["technique"] for row in decided["use"]} & {row["technique"] for row in beside["use"]}
+    if both:
+        rows = [row for row in decided["use"] if row["technique"] in both]
+        yield f"Better than doing nothing by both metrics: {_names(rows)}."
+    if either & no_worse - both:
+        rows = [row for row in _all(decided) if row["technique"] in either & no_worse - both]
+        yield f"Better than doing nothing by one metric and equivalent by the other: {_names(rows)}."
+
+
+def _no_spread(evidence):
+    test = next(
+        (row for row in evidence.equivalences if row["technique_b"] is None and row["metric"] == "spread_pp"), None
+    )
+    if not test or not test["equivalent"]:
+        return None
+    return (
+        "There is no anchoring spread to remove: without a technique it is equivalent to zero "
+        f"({test['difference']:.1f} pp, 90 % interval {test['low_90']:.1f} to {test['high_90']:.1f}, "
+        f"margin {test['margin_pp']:g})."
+    )
+
+
+def _scope(evidence, decided):
+    rows = _all(decided)
+    reasons = {code for row in rows for code in (row["reason"] or "").split("; ")}
+    noun = "simulated respondent" if evidence.is_simulated else "LLM"
+    n = len(evidence.llms)
+    those = (
+        f"the {n} {noun}s that were asked: {listed(evidence.llms)}"
+        if n > 1
+        else f"the one {noun} asked: {listed(evidence.llms or ['unknown'])}"
+    )
+    if evidence.llm:
+        said = f"This speaks only of {evidence.llm}, of its own trials."
+    elif "too_few_llms" in reasons and "not_ranked_with_the_others" not in reasons:
+        said = f"This speaks only of {those}."
+    else:
+        said = f"This speaks of {noun}s like {those}."
+    unranked = [row for row in rows if "not_ranked_with_the_others" in (row["reason"] or "")]
+    if unranked:
+        said += f" Too few were asked with {_names(unranked)}."
+    if evidence.without_baseline:
+        said += f" Left out, for want of a baseline: {listed(evidence.without_baseline)}."
+    return said
+
+
+def _attrition(evidence, metric):
+    if not any(row["not_identified"] for row in evidence.rankings):
+        return None
+    names = {row["technique"]: row["name"] for row in evidence.places}
+    missing = [row for row in evidence.bounds if row["n_missing"] and row["technique"] in names]
+    of = (
+        listed(f"{row['n_missing']:,} of {row['n_asked']:,} of {names[row['technique']]}" for row in missing)
+        if missing
+        else ""
+    )
+    said = "Attrition: had every trial been answered, the order by deviation could be another" + (
+        f" (trials without an answer: {of})." if of else "."
+    )
+    if metric != "deviation":
+        return said
+    bounds = {row["technique"]: row for row in evidence.bounds}
+    nothing = bounds.get(CONTROL)
+    if not nothing or nothing["deviation_most"] is None:
+        return said
+    reversible = []
+    for row in evidence.places:
+        of_row = bounds.get(row["technique"])
+        if row["metric"] != "deviation" or row["decision"] not in ("use", "avoid") or not of_row:
+            continue
+        if of_row["deviation_most"] is None:
+            continue
+        is_safe = (
+            of_row["deviation_most"] < nothing["deviation_least"]
+            if row["decision"] == "use"
+            else of_row["deviation_least"] > nothing["deviation_most"]
+        )
+        if not is_safe:
+            reversible.append(row)
+    if reversible:
+        return f"{said} That could undo what is said of {_names(reversible)}."
+    return f"{said} It could not turn a technique that is better than doing nothing into a worse one, or the reverse."
+
+
+def _contested(evidence):
+    if not evidence.contested:
+        return None
+    each = listed(f"{row['n_contested']:,} of {row['n_trials']:,} of {row['llm']}" for row in evidence.contested)
+    said = f"Contested baseline: the recorded number is not the one that the text states in {each} (unanchored trials)."
+    flips = []
+    for row in evidence.specifications:
+        if row["predicate"] != PREDICATES["deviation"] or row["response_source"] != "reparsed":
+            continue
+        recorded = next(
+            (
+                one
+                for one in evidence.specifications
+                if (one["predicate"], one["technique"], one["response_source"])
+                == (row["predicate"], row["technique"], "recorded")
+            ),
+            None,
+        )
+        place = next((one for one in evidence.places if one["technique"] == row["technique"]), None)
+        if (
+            recorded
+            and place
+            and None not in (recorded["stands"], row["stands"])
+            and recorded["stands"] != row["stands"]
+        ):
+            flips.append((place["name"], row["stands"]))
+    for is_closer, word in ((True, "closer to the baseline than"), (False, "not closer to the baseline than")):
+        names = [name for name, stands in flips if stands == is_closer]
+        if names:
+            said += f" With the numbers of the texts {listed(names)} would be {word} no technique."
+    if not flips and any(row["response_source"] == "reparsed" for row in evidence.specifications):
+        said += " With the numbers of the texts the same techniques are closer to the baseline than no technique."
+    return said
+
+
+def _cheaper(evidence, decided, metric):
+    """Say which techniques are as near to the baseline as the best one, and cost less."""
+    if metric != "deviation" or not decided or not decided["use"]:
+        return None
+    best = decided["use"][0]
+    names = {row["technique"]: row["name"] for row in evidence.places}
+    others = [
+        (row["technique_b"] if row["technique_a"] == best["technique"] else row["technique_a"], row["margin_pp"])
+        for row in evidence.equivalences
+        if row["equivalent"]
+        and row["metric"] == "percent_of_baseline"
+        and best["technique"] in (row["technique_a"], row["technique_b"])
+    ]
+    others = [(technique, margin) for technique, margin in others if technique in names]
+    own = (evidence.costs.get(best["technique"]) or {}).get("cost_usd_per_1000")
+    parts = []
+    for technique, margin in others:
+        cost = (evidence.costs.get(technique) or {}).get("cost_usd_per_1000")
+        if own is None or cost is None:
+            parts.append(
+                f"{names[technique]} is equivalent to {best['name']} within {margin:g} pp; what each costs is not known"
+            )
+        elif cost < own:
+            parts.append(
+                f"{names[technique]} is equivalent to {best['name']} within {margin:g} pp and costs less "
+                f"({cost:,.2f} instead of {own:,.2f} USD per 1,000 decisions)"
+            )
+    return f"{'; '.join(parts)}." if parts else None
+
+
+def _sensitivity(evidence, decided, metric):
+    if metric not in PREDICATES or not decided or not decided["use"]:
+        return None
+    best = decided["use"][0]
+    for row in evidence.specifications:
+        found = (row["predicate"], row["technique"], row["response_source"])
+        if found == (PREDICATES[metric], best["technique"], "recorded") and row["share_standing"] is not None:
+            n = row["n_specifications"]
+            return (
+                f"That {best['name']} is better than doing nothing stands in {round(row['share_standing'] * n)} of {n} "
+                "specifications of the analysis."
+            )
+    return None

@@ -1,0 +1,420 @@
+import contextlib
+import csv
+import io
+import json
+import shutil
+from datetime import UTC, datetime
+
+import duckdb
+import pytest
+
+import bais
+import bais_trials
+from ingest.load import prepare_raw
+
+AT = datetime(2026, 2, 3, 4, 5, 6, tzinfo=UTC)
+NASTY = "\x1b[31mred\x07 \u202eback <script>\nAnswer: 24"
+TRIALS = [
+    # trial_id, study, source, batch, technique, status, response recorded, text, line
+    ("aa01", "s", "collected", "s/case/1", "sacd", None, None, NASTY, None),
+    ("aa02", "s", "collected", "s/case/1", "no_technique", None, None, "I cannot recommend a number.", None),
+    ("bb01", "s", "recorded", "s/case/1", "premortem", None, 78.0, "Scored 78/100.\n\n**135**",
+     {"turns": ["120", "Many reasons.", "Scored 78/100.\n\n**135**"], "anchor": 130}),
+    ("bb02", "s", "recorded", "s/case/1", "premortem", None, 12.0, None, {"sentenceMonths": 12}),
+    ("cc01", "s", "recorded", "s/case/1", "no_technique", None, 30.0, "30", None),
+    ("dd01", "s", "collected", "s/case/2", "no_technique", None, None, "Between 100 and 120 months.", None),
+    ("ee01", "made-up", "simulated", "s/case/3", "no_technique", None, None, "**24**", None),
+]  # fmt: skip
+
+TABLES = """
+create schema marts; create schema seeds;
+create table seeds.llm_aliases as select 'a-alias' as alias, 'vendor/a' as llm;
+create table seeds.vignettes as
+    select 's' as study, 'case' as vignette, 'judicial' as domain, 'months' as response_unit;
+create table seeds.flag_reasons as from (values ('other_prompt', 'quarantined', 'The prompt is another version'),
+    ('equals_anchor', 'suspect', 'The answer is the anchor')) as t (reason, severity, sentence);
+create table marts.trials as
+    select
+        trial_id, batch_id, study, 'vendor/a' as llm, 'judicial' as domain, vignette, technique,
+        anchor_direction, anchor_value, temperature,
+        case trial_id when 'aa02' then 'refused' when 'bb02' then 'unparsed' else 'answered' end as status,
+        case when trial_id in ('aa01', 'ee01') then 24::double when trial_id = 'bb01' then 78::double end as response,
+        coalesce(response_recorded, response) as response_recorded,
+        case trial_id when 'aa01' then 36::double end as first_response, 'months' as response_unit,
+        20::double as baseline,
+        5 * response as percent_of_baseline,
+        case trial_id when 'aa02' then 'refused' when 'bb02' then 'no_text' end as reason, response_text, asked_at,
+        source, source_file, source_line
+    from raw.trials where trial_id not in ('cc01', 'dd01');
+create table marts.quarantined_trials as
+    select
+        trial_id, batch_id, study, 'vendor/a' as llm, 'judicial' as domain, vignette, technique, anchor_direction,
+        anchor_value, temperature, 'answered' as status, response_recorded, first_response, 20::double as baseline,
+        'other_prompt' as flag_reasons, response_text, asked_at, source, source_file, source_line
+    from raw.trials where trial_id = 'cc01';
+create table marts.parse_disagreements as
+    select 'bb01' as trial_id, 78::double as response_recorded, 135::double as response_reparsed,
+        'answered' as status_reparsed;
+"""
+
+
+def insert(warehouse, table, **values):
+    marks = ", ".join("?" * len(values))
+    warehouse.execute(f"insert into {table} ({', '.join(values)}) values ({marks})", list(values.values()))
+
+
+@pytest.fixture(scope="module")
+def made_once(tmp_path_factory):
+    path = tmp_path_factory.mktemp("trials") / "some.duckdb"
+    prepare_raw(path)
+    with contextlib.closing(duckdb.connect(str(path))) as made:
+        for table, column in made.execute(
+            "select table_name, column_name from information_schema.columns where table_schema = 'raw' "
+            "and is_nullable = 'NO'"
+        ).fetchall():
+            made.execute(f"alter table raw.{table} alter column {column} drop not null")
+        for trial_id, study, source, batch, technique, status, recorded, text, line in TRIALS:
+            insert(
+                made, "raw.trials", trial_id=trial_id, study=study, source=source, batch_id=batch, vignette="case",
+                technique=technique, llm_recorded="a-alias", anchor_direction="high", anchor_value=36.0,
+                temperature=0.7, status_recorded=status, response_recorded=recorded, response_text=text,
+                line=json.dumps(line) if line else None, asked_at=AT, source_file="some.jsonl", source_line=7,
+                first_text="Answer: 36" if trial_id == "aa01" else None,
+            )  # fmt: skip
+        for turn, attempt, text, error, usd in (
+            (0, 1, None, "timeout", None),
+            (0, 2, "Answer: 36", None, 0.001),
+            (1, 1, NASTY, None, 0.002),
+        ):
+            insert(
+                made, "raw.calls", call_id=f"aa01-{turn}-{attempt}", trial_id="aa01", study="s", turn=turn,
+                attempt=attempt, step="initial" if turn == 0 else "answer", round=turn, prompt_hash=f"p{turn}",
+                requested_model="vendor/a", returned_model="vendor/a-0203", upstream_provider="somewhere",
+                tokens_in=100, tokens_out=20, latency_s=1.25, cost_usd=usd, finish_reason=None if error else "stop",
+                error=error, response_text=text,
+            )  # fmt: skip
+        for i in (0, 1):
+            insert(
+                made, "raw.prompts", study="s", prompt_hash=f"p{i}", prompt_kind="message", text=f"Question {i}?"
+            )  # fmt: skip
+        for batch, verdict in (("s/case/1", "passed_with_warnings"), ("s/case/2", "failed"), ("s/case/3", "passed")):
+            insert(
+                made, "raw.batch_verdicts", verdict_id=f"v-{batch}", batch_id=batch, verdict=verdict, n_trials=5,
+                checked_at=AT,
+            )  # fmt: skip
+        for name, passed, sample in (("refused", True, []), ("equals_anchor", False, ["aa01"])):
+            insert(
+                made, "raw.batch_checks", verdict_id="v-s/case/1", batch_id="s/case/1", check_name=name, level="warn",
+                is_passed=passed, sample=sample,
+            )  # fmt: skip
+        for trial_id, reason, severity in (
+            ("aa01", "equals_anchor", "suspect"),
+            ("cc01", "other_prompt", "quarantined"),
+        ):
+            insert(
+                made, "raw.flagged_trials", verdict_id="v-s/case/1", batch_id="s/case/1", trial_id=trial_id,
+                severity=severity, reason=reason, detail="36", flagged_at=AT,
+            )  # fmt: skip
+        made.execute(TABLES)
+    return path
+
+
+@pytest.fixture
+def warehouse(made_once, tmp_path, monkeypatch):
+    path = shutil.copy(made_once, tmp_path / "some.duckdb")
+    monkeypatch.setenv("BAIS_WAREHOUSE", str(path))
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    return path
+
+
+@pytest.fixture
+def change(warehouse):
+    """Run SQL that changes the warehouse before a command reads it."""
+
+    def run(sql):
+        with contextlib.closing(duckdb.connect(str(warehouse))) as made:
+            made.execute(sql)
+
+    return run
+
+
+def run(*arguments):
+    from argparse import ArgumentParser
+
+    parser = ArgumentParser(allow_abbrev=False)
+    commands = parser.add_subparsers()
+
+    def command(name, run, summary, **formats):
+        made = commands.add_parser(name)
+        made.set_defaults(run=run)
+        if formats:
+            made.add_argument("--format", default="table", **formats)
+        return made
+
+    bais_trials.add_trial_commands(command)
+    options = parser.parse_args([str(argument) for argument in arguments])
+    return options.run(options)
+
+
+@pytest.fixture
+def ask(warehouse, capsys):
+    """Run a command, which must succeed, and return its stdout."""
+
+    def asked(*arguments):
+        assert run(*arguments) == 0
+        return capsys.readouterr().out
+
+    return asked
+
+
+@pytest.fixture
+def refused(warehouse):
+    """Run a command, which must refuse, and return why, in one line."""
+
+    def asked(*arguments):
+        with pytest.raises(bais.UserError) as raised:
+            run(*arguments)
+        assert raised.value.exit_code == 2
+        assert "\n" not in str(raised.value)
+        return str(raised.value)
+
+    return asked
+
+
+@pytest.fixture
+def ids(ask):
+    """Run `bais trials` and return which trials it lists."""
+
+    def listed(*arguments):
+        out = ask("trials", "--format", "csv", *arguments)
+        return [row["trial_id"] for row in csv.DictReader(io.StringIO(out, newline=""))]
+
+    return listed
+
+
+def test_the_transcript_goes_turn_by_turn_with_the_numbers_marked(ask):
+    out = ask("trial", "aa01")
+    parts = [
+        "── turn 1, initial",
+        "no answer: timeout",
+        "attempt 2",
+        "Answer: »36«",
+        "── turn 2, answer",
+        "Answer: »24«",
+    ]
+    places = [out.index(part) for part in parts]
+    assert places == sorted(places)
+    assert out.count("Question 0?") == 1
+    assert "Question 1?" in out
+
+
+def test_what_a_trial_came_to_is_said_with_its_units(ask):
+    out = ask("trial", "aa01")
+    for words in ("response        24 months", "first response  36 months", "baseline        20 months", "120.0 %"):
+        assert words in out
+    assert "vendor/a (recorded as a-alias)" in out
+    assert "some.jsonl, line 7" in out
+
+
+def test_the_calls_are_listed_with_what_they_cost(ask):
+    out = ask("trial", "aa01")
+    assert "vendor/a → vendor/a-0203" in out
+    assert "Total: 3 calls, 0.003000 USD" in out
+    found = json.loads(ask("trial", "aa01", "--json"))
+    assert [(call["turn"], call["attempt"], call["cost_usd"]) for call in found["calls"]] == [
+        (0, 1, None), (0, 2, 0.001), (1, 1, 0.002)
+    ]  # fmt: skip
+
+
+def test_a_cost_that_is_not_known_is_null_with_a_reason(ask, change):
+    found = json.loads(ask("trial", "bb01", "--json"))
+    assert (found["cost_usd"], found["cost_reason"]) == (None, "calls_not_recorded")
+    change("update raw.calls set cost_usd = null where turn = 1")
+    found = json.loads(ask("trial", "aa01", "--json"))
+    assert (found["cost_usd"], found["cost_reason"]) == (None, "price_not_known")
+
+
+def test_nothing_that_an_llm_wrote_acts_on_the_terminal(ask):
+    for command in (["trial", "aa01"], ["trials"], ["trials", "--all"]):
+        out = ask(*command)
+        assert not {"\x1b", "\x07", "\u202e"} & set(out)
+    assert r"\x1b[31mred" in ask("trial", "aa01")
+
+
+def test_json_keeps_the_text_as_it_is_and_says_where_the_number_stands(ask):
+    found = json.loads(ask("trial", "aa01", "--json"))
+    reply = found["turns"][-1]
+    assert reply["reply"] == NASTY
+    ((start, end),) = reply["marks"]
+    assert NASTY[start:end] == "24"
+
+
+def test_a_recorded_number_that_the_text_does_not_state_is_marked_and_said(ask):
+    out = ask("trial", "bb01")
+    assert "Scored »78«/100." in out
+    assert "(recorded as 78; read anew, this text states 135)" in out
+    assert "the recorded number is 78, the text states 135 (answered)" in out
+    assert "The recording keeps the replies, not the prompts." in out
+    assert [line.strip() for line in out.splitlines()].count("120") == 1
+
+
+def test_a_recording_without_text_says_so_and_shows_its_line(ask):
+    out = ask("trial", "bb02")
+    assert "the recording keeps no text of this trial" in out
+    assert '{"sentenceMonths": 12}' in out
+    assert "unparsed (no_text)" in out
+
+
+def test_both_ends_of_a_range_are_marked(ask):
+    assert "Between »100« and »120« months." in ask("trial", "dd01")
+
+
+def test_a_quarantined_trial_says_that_it_is_kept_out_and_why(ask):
+    out = ask("trial", "cc01")
+    assert "QUARANTINED: the gate keeps this trial out" in out
+    assert "quarantined, other_prompt: The prompt is another version (36)" in out
+    assert "30 months, which does not count" in out
+
+
+def test_a_trial_of_an_unpublished_batch_is_shown_all_the_same(ask):
+    out = ask("trial", "dd01")
+    assert "NOT PUBLISHED" in out
+    assert "batch: failed, not published" in out
+    assert "110 months, which does not count" in out
+    assert json.loads(ask("trial", "dd01", "--json"))["held_back"] == "not_published"
+
+
+def test_a_trial_can_be_shown_before_anything_is_built(ask, change):
+    change("drop schema marts cascade; drop schema seeds cascade")
+    assert "Answer: »24«" in ask("trial", "aa01")
+
+
+def test_the_checks_say_what_was_met_and_what_not(ask, change):
+    out = ask("trial", "aa01")
+    assert "batch: passed with warnings, published; 1 of 2 checks passed" in out
+    assert "not met: equals_anchor (warn), found in this trial among others" in out
+    assert "suspect, equals_anchor: The answer is the anchor (36)" in out
+    assert "this trial: passed all 2 checks of single trials" in ask("trial", "bb01")
+    change(
+        "insert into raw.gate_acts (act_id, object, object_id, act, who, why, acted_at) "
+        "values ('x', 'trial', 'aa01', 'release', 'ada', 'read by hand', '2026-03-01')"
+    )
+    assert "released by ada: read by hand" in ask("trial", "aa01")
+
+
+def test_a_simulated_trial_cannot_be_mistaken_for_an_llms(ask):
+    assert ask("trial", "ee01").startswith("Trial ee01 (SIMULATED: no LLM was asked)")
+    assert ask("trials", "--study", "made-up").startswith("SIMULATED respondents in made-up: no LLM was asked.")
+    assert "SIMULATED" not in ask("trials", "--study", "s")
+
+
+def test_a_beginning_that_no_other_trial_has_is_enough(ask):
+    assert ask("trial", "cc").startswith("Trial cc01")
+
+
+def test_a_beginning_of_several_trials_lists_them(refused):
+    assert refused("trial", "aa") == "aa begins several trials: aa01, aa02"
+
+
+def test_an_unknown_trial_is_said_to_be_unknown(refused):
+    assert refused("trial", "z\x1b") == r"there is no trial z\x1b: `bais trials` lists them"
+    assert refused("trial", "%").startswith("there is no trial %")
+
+
+def test_on_a_terminal_the_number_is_bold_unless_colours_are_not_wanted(ask, monkeypatch):
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
+    def shown():
+        terminal = Terminal()
+        with contextlib.redirect_stdout(terminal):
+            run("trial", "aa01")
+        return terminal.getvalue()
+
+    monkeypatch.setenv("COLUMNS", "60")
+    assert "\x1b[1m»24«\x1b[0m" in shown()
+    assert max(map(len, shown().splitlines())) <= 70
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert "»24«" in shown()
+    assert "\x1b" not in shown()
+
+
+def test_filters_are_combined_with_and(ids):
+    assert ids() == ["ee01", "aa02", "bb01", "bb02", "aa01"]
+    assert ids("--study", "s", "--technique", "premortem", "--status", "answered") == ["bb01"]
+    assert ids("--llm", "a-alias", "--direction", "high", "--domain", "judicial", "--where", "response > 24") == [
+        "bb01"
+    ]
+
+
+def test_a_condition_of_two_alternatives_does_not_undo_a_filter(ids):
+    assert ids("--study", "s", "--where", "trial_id = 'aa01' or trial_id = 'ee01'") == ["aa01"]
+    assert ids("--study", "s", "--where", "trial_id = 'aa01' -- or all") == ["aa01"]
+
+
+def test_what_is_held_back_is_listed_where_asked_for(ids, ask):
+    assert {"cc01", "dd01"} == set(ids("--all")) - set(ids())
+    assert set(ids("--all", "--where", "held_back is not null")) == {"cc01", "dd01"}
+    out = ask("trials", "--all")
+    assert "quarantined: other_prompt" in out
+    assert "its batch is not published, or not built yet" in out
+
+
+def test_a_limit_keeps_the_first_and_says_how_many_there_are(warehouse, capsys):
+    assert run("trials", "--limit", "2") == 0
+    out, err = capsys.readouterr()
+    assert "aa02" in out
+    assert "bb01" not in out
+    assert err == "the first 2 of 5 trials; --limit N shows more, --format csv all\n"
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "true limit 1", "true order by 1", "true; drop table raw.trials", "true) or (true",
+        "true union all select 1", "", "response >",
+        "nosuch = 1", "response > 'much'", "max(response) > 3", "status = 'answered', true", "\ud800",
+        "trial_id in (insert into raw.trials values (1) returning 1)",
+    ],
+)  # fmt: skip
+def test_what_is_no_condition_is_refused_in_one_line(refused, condition):
+    assert refused("trials", "--where", condition).startswith("the condition ")
+
+
+@pytest.mark.parametrize("function", ["read_text('{}')", "read_csv('{}')", "glob('{}')", "'{}'"])
+def test_a_condition_reads_no_other_file(refused, tmp_path, function):
+    secret = tmp_path / "secret.csv"
+    secret.write_text("trial_id\naa01\n")
+    refused("trials", "--where", f"exists (select 1 from {function.format(secret)})")
+
+
+def test_a_condition_writes_nothing(refused, warehouse, tmp_path):
+    before = warehouse.read_bytes()
+    for condition in (f"true; copy raw.trials to '{tmp_path}/out.csv'", "true; delete from raw.trials"):
+        refused("trials", "--where", condition)
+    assert warehouse.read_bytes() == before
+    assert not (tmp_path / "out.csv").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["--status", "refuse"], "there is no status refuse (perhaps refused); there is answered, refused"),
+        (["--direction", "up"], "there is no direction up; there is none, low, high, unknown"),
+        (["--study", "made_up"], "there is no study made_up (perhaps made-up); there is made-up, s"),
+        (["--llm", "vendor/b"], "there is no LLM vendor/b (perhaps vendor/a); there is vendor/a"),
+        (["--technique", "SACD"], "there is no technique SACD; there is no_technique, premortem, sacd"),
+        (["--limit", "-1"], "-1 is no number of rows"),
+    ],
+)
+def test_what_there_is_not_is_answered_by_what_there_is(refused, arguments, sentence):
+    assert refused("trials", *arguments).startswith(sentence)
+
+
+@pytest.mark.parametrize("columns", [80, 200])
+def test_the_table_fits_the_terminal(ask, monkeypatch, columns):
+    monkeypatch.setattr(bais, "_width", lambda: columns)
+    out = ask("trials", "--study", "s")
+    assert max(map(len, out.splitlines())) <= columns
+    assert not out.startswith("── 1")
