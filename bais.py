@@ -102,7 +102,9 @@ def _parser():
             made.add_argument("--format", default="table", **formats)
         return made
 
+    from bais_doctor import add_doctor_commands
     from bais_experiment import add_protocol_argument, add_run_arguments, analyze, render, run, show
+    from bais_paper import add_paper_arguments, paper
     from bais_recommend import add_recommend_command
     from bais_trials import add_trial_commands
     from ingest.run import add_collect_arguments, add_import_arguments
@@ -168,6 +170,8 @@ def _parser():
     add_trial_commands(command)
     first = command("headlines", headlines, "say which technique comes first in each domain, by either metric")
     first.add_argument("--study", help="only this study")
+    add_paper_arguments(command("paper", paper, "have the paper on a study written, from the warehouse alone"))
+    add_doctor_commands(command)
     return parser
 
 

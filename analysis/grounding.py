@@ -255,8 +255,8 @@ def check_grounding(text, analysis, *, case_text="", prompts=()):
     list of str
         One sentence per problem; empty if the paper may stand.
     """
-    text = _normalised(text)
-    sections, starts = _sections(text)
+    text = normalised(text)
+    sections, starts = sections_of(text)
     problems = [f"the section {name} is missing" for name in ("Title", *SECTIONS) if not sections.get(name, "").strip()]
     problems += _number_problems(text, starts, analysis, [case_text, *_texts(prompts)])
     problems += _label_problems(sections, analysis["humanComparison"])
@@ -272,19 +272,18 @@ def _number_problems(text, starts, analysis, sources):
     human = analysis["humanBaseline"]
     values, names = _values_and_names(analysis)
     percentages = {_exact(round(100 * share, 10)) for level in _levels(analysis) for share in (level, 1 - level)}
-    for source in map(_normalised, sources):
+    for source in map(normalised, sources):
         for value, _, _, end in _numbers(source, source):
             (percentages if PERCENT.match(source, end) else values).add(value)
-    masked = _masked(text, [*_citation_masks(human["reference"]), *map(_verbatim, names)])
     problems = []
-    for value, quantum, start, end in _numbers(masked, text):
+    for value, quantum, start, end in printed_numbers(text, names, _citation_masks(human["reference"])):
         section = starts[bisect_right([at for at, _ in starts], start) - 1][1]
         p_value = P_VALUE.search(text, max(0, start - 60), start)
         if p_value and not (section == "Methods" and value == _exact(analysis["humanComparison"]["alpha"])):
             is_grounded = _threshold_holds(value, p_value["sign"], text[:start], analysis)
         else:
             known = percentages if PERCENT.match(text, end) else values
-            is_grounded = any(_rounds_to(candidate, value, quantum) for candidate in known)
+            is_grounded = any(rounds_to(candidate, value, quantum) for candidate in known)
         if not is_grounded:
             around = " ".join(text[max(0, start - 30) : end + 12].split())
             problems.append(f"the number {value} in {section} is not in the analysis: '{around}'")
@@ -312,7 +311,40 @@ def _is_negative(before):
     return bool(DETACHED_MINUS.search(before) or WORD_MINUS.search(before))
 
 
-def _rounds_to(known, value, quantum):
+def printed_numbers(text, names=(), patterns=()):
+    """Yield each number that a text states, but not those of list items and of headings.
+
+    Parameters
+    ----------
+    text : str
+        As `normalised` returns it.
+    names : iterable of str
+        What may stand in the text whatever its digits, word for word.
+    patterns : iterable of re.Pattern
+        The same, as patterns.
+
+    Yields
+    ------
+    tuple
+        The value, the exponent of its last printed digit, its start and its end.
+    """
+    longest_first = sorted(map(normalised, names), key=len, reverse=True)
+    yield from _numbers(_masked(text, [*map(_verbatim, longest_first), *patterns]), text)
+
+
+def rounds_to(known, value, quantum):
+    """Say whether a known number, rounded half even or half up to the digits that are printed, is a printed one.
+
+    Parameters
+    ----------
+    known, value : decimal.Decimal
+    quantum : int
+        The exponent of the last printed digit.
+
+    Returns
+    -------
+    bool
+    """
     with localcontext() as context:
         context.prec = 60
         candidates = {known, Decimal(float(known))}  # as printed, and as the computer holds it
@@ -330,11 +362,11 @@ def _threshold_holds(threshold, sign, before, analysis):
     compared = analysis["humanComparison"]
     human = analysis["humanBaseline"]
     cues = {
-        "human": rf"human|Englich|legal professional|{re.escape(_normalised(human['location']))}",
+        "human": rf"human|Englich|legal professional|{re.escape(normalised(human['location']))}",
         "equivalence": r"TOST|equivalen|one-sided",
         "llm": r"\bLLM|Welch|\bmodel\b",
     }
-    if not _rounds_to(_exact(analysis["comparison"]["df"] or 0), _exact(human["df"]), 0):
+    if not rounds_to(_exact(analysis["comparison"]["df"] or 0), _exact(human["df"]), 0):
         cues["human"] += rf"|t\({_plain(human['df'])}(?:\.0*)?\)"
         cues["llm"] += r"|t\("
     p_values = {
@@ -368,13 +400,13 @@ def _values_and_names(analysis):
         elif isinstance(value, (int, float)) and not isinstance(value, bool):
             values.add(_exact(value))
         elif isinstance(value, str) and any(c.isdigit() for c in value):
-            if re.fullmatch(r"[-+]?(?:\d+\.?\d*|\.\d+)", _normalised(value).strip()):
-                values.add(Decimal(_normalised(value).strip()))
+            if re.fullmatch(r"[-+]?(?:\d+\.?\d*|\.\d+)", normalised(value).strip()):
+                values.add(Decimal(normalised(value).strip()))
             else:
-                names.update(_quotable(_normalised(value)))
+                names.update(_quotable(normalised(value)))
 
     walk(analysis)
-    return values, sorted(names, key=len, reverse=True)
+    return values, names
 
 
 def _quotable(name):
@@ -396,9 +428,9 @@ def _verbatim(name):
 
 
 def _citation_masks(reference):
-    surname = re.escape(_normalised(reference["authors"]).split(",")[0])
+    surname = re.escape(normalised(reference["authors"]).split(",")[0])
     volume, issue, year = (re.escape(reference[name]) for name in ("volume", "issue", "year"))
-    pages = r"\s*-+\s*".join(map(re.escape, re.split(r"-+", _normalised(reference["pages"]))))
+    pages = r"\s*-+\s*".join(map(re.escape, re.split(r"-+", normalised(reference["pages"]))))
     for pattern in (
         rf"\b{surname}\b[^\d]{{0,80}}?[(,]\s*{year}(?!\d|[.,]\d)",
         rf"(?<!\d){volume}[*_]*\s*\([*_]*{issue}[*_]*\)",
@@ -451,8 +483,17 @@ def _levels(value, key=""):
 # The check: sections, labels, citation
 
 
-def _normalised(text):
-    """Return the text with one dash, one apostrophe, plain digits and plain thousands; as many lines as before."""
+def normalised(text):
+    """Return the text with one dash, one apostrophe, plain digits and plain thousands; as many lines as before.
+
+    Parameters
+    ----------
+    text : str
+
+    Returns
+    -------
+    str
+    """
     text = text.replace("\r\n", "\n").replace("{,}", ",").replace("&minus;", "-").translate(DASHES)
     text = re.sub(r"(?<=10)[⁻⁺]?[⁰¹²³⁴⁵⁶⁷⁸⁹]+", lambda m: "^" + m[0].translate(SUPERSCRIPTS), text)
     text = re.sub(r"(?<=\d)[\u00a0\u202f\u2009_](?=\d{3}(?!\d))", ",", text)
@@ -472,8 +513,18 @@ def _section_name(heading):
     return None
 
 
-def _sections(text):
-    """Return the text under each section's heading, and where which section starts."""
+def sections_of(text):
+    """Return the text under the heading of each of `SECTIONS`, and where which section starts.
+
+    Parameters
+    ----------
+    text : str
+
+    Returns
+    -------
+    tuple
+        A dict of str to str, with `Title`, and a list of positions and names.
+    """
     sections, starts, level = {}, [(0, "the beginning")], 0
     headings = list(HEADING.finditer(text))
     for heading in headings:
@@ -493,7 +544,17 @@ def _sections(text):
     return sections, starts
 
 
-def _sentences(text):
+def sentences(text):
+    """Yield the sentences of a Markdown text; an item of a list and a row of a table is at least one.
+
+    Parameters
+    ----------
+    text : str
+
+    Yields
+    ------
+    str
+    """
     for block in re.split(r"\n\s*\n|\n(?=\s*(?:[-*+|>#]|\d+[.)])\s)", text):
         yield from re.split(r"(?<=[.!?])(?<!\bal\.)[\"')*_\]]*\s+(?=[\"'(*_\[]*[A-Z])", " ".join(block.split()))
 
@@ -506,7 +567,7 @@ def _label_problems(sections, compared):
     for section, body in sections.items():
         if section == "Methods":
             continue
-        for sentence in _sentences(body):
+        for sentence in sentences(body):
             allowed = {headline, uncertain} if re.search("uncertain", sentence, re.IGNORECASE) else {headline}
             problems += [
                 f"{section} states the label {label}, but the analysis says {headline}"
@@ -528,7 +589,7 @@ def _discussion_problems(discussion, analysis):
         problems.append(f"the Discussion does not cite {_authors_in_text(human['reference'])}")
 
     wanted, said = compared["decision"], set()
-    for sentence in _sentences(discussion):
+    for sentence in sentences(discussion):
         if re.search(r"null[\s-]+hypothesis|(?<![A-Za-z])H_?\{?0", sentence, re.IGNORECASE):
             is_uncertain = re.search("uncertain", sentence, re.IGNORECASE)
             said |= _decisions(sentence) & {wanted} if is_uncertain else _decisions(sentence)
@@ -562,7 +623,7 @@ def _decisions(sentence):
 
 def _reference_problems(references, reference):
     def comparable(text):
-        return re.sub(r"[\s*_\\]+", " ", _normalised(text)).replace(" ,", ",").replace(" (", "(").lower()
+        return re.sub(r"[\s*_\\]+", " ", normalised(text)).replace(" ,", ",").replace(" (", "(").lower()
 
     printed = comparable(references)
     parts = {

@@ -1,0 +1,248 @@
+"""`bais doctor`, `bais docs` and `bais completion`."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import duckdb
+import pytest
+
+import bais_doctor
+from bais import main
+from ingest.warehouse import ROOT
+
+KEY = "sk-never-shown-0123456789"
+
+
+@pytest.fixture
+def machine(tmp_path, monkeypatch):
+    """A machine with nothing but the project."""
+    monkeypatch.setenv("BAIS_WAREHOUSE", str(tmp_path / "data" / "warehouse.duckdb"))
+    monkeypatch.setenv("BAIS_SHARED", str(tmp_path / "none"))
+    monkeypatch.delenv("DBT_PROFILES_DIR", raising=False)
+    for name in bais_doctor.KEYS:
+        monkeypatch.delenv(name, raising=False)
+    return tmp_path
+
+
+@pytest.fixture
+def examined(machine, capsys):
+    """What the doctor says: exit code, and (state, what, said, mend) of each line."""
+
+    def examine(*arguments):
+        code = main(["doctor", "--json", *arguments])
+        return code, [tuple(line.values()) for line in json.loads(capsys.readouterr().out)]
+
+    return examine
+
+
+def made(folder, *tables):
+    path = folder / "data" / "warehouse.duckdb"
+    path.parent.mkdir(exist_ok=True)
+    with duckdb.connect(str(path)) as connection:
+        for table in tables:
+            connection.execute(f"create schema if not exists {table.partition('.')[0]}")
+            connection.execute(f"create table {table} (a integer)")
+    return path
+
+
+def lines_on(lines, what):
+    return [line for line in lines if line[1] == what]
+
+
+def test_a_machine_before_its_first_run_is_told_to_make_one(examined):
+    code, lines = examined()
+    (state, _, said, mend) = lines_on(lines, "warehouse")[0]
+    assert (code, state, mend) == (0, "warning", "run `make run`")
+    assert "there is none at" in said
+    assert examined("--strict")[0] == 1
+
+
+def test_a_warehouse_with_every_public_table_is_ok_and_one_that_lacks_some_names_them(machine, examined):
+    every = sorted(bais_doctor.public_tables())
+    made(machine, *every[1:])
+    assert lines_on(examined()[1], "warehouse")[0][0] == "warning"
+    assert every[0] in lines_on(examined()[1], "warehouse")[0][2]
+    made(machine, every[0])
+    assert lines_on(examined()[1], "warehouse")[0][0] == "ok"
+
+
+def test_a_warehouse_without_marts_is_told_to_build(machine, examined):
+    made(machine, "raw.trials")
+    assert lines_on(examined()[1], "warehouse")[0][3] == "run `bais build`"
+
+
+def test_what_is_no_warehouse_is_exit_2(machine, examined):
+    made(machine).write_bytes(b"not a database" * 1000)
+    code, lines = examined()
+    assert code == 2
+    assert lines_on(lines, "warehouse")[0][0] == "missing"
+    assert "is not a DuckDB database" in lines_on(lines, "warehouse")[0][2]
+
+
+def test_a_warehouse_in_use_names_the_process(machine, examined):
+    path = made(machine)
+    held = subprocess.Popen(
+        [sys.executable, "-c", f"import duckdb; held = duckdb.connect({str(path)!r}); print(flush=True); input()"],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+    )  # fmt: skip
+    try:
+        held.stdout.readline()
+        code, lines = examined()
+    finally:
+        held.communicate(b"\n")
+    assert code == 0
+    assert f"is in use by process {held.pid}" in lines_on(lines, "warehouse")[0][2]
+
+
+def test_a_package_that_is_missing_or_of_another_version_is_named(examined, monkeypatch, tmp_path):
+    lock = "# by uv\nduckdb==0.0.1 \\\n    --hash=sha256:00\nno_such-package==1.0 \\\n    --hash=sha256:00\n"
+    lock += "only-elsewhere==1.0 ; sys_platform == 'never' \\\n    --hash=sha256:00\n"
+    (tmp_path / "requirements.lock").write_text(lock)
+    monkeypatch.setattr(bais_doctor, "ROOT", tmp_path)
+    monkeypatch.setattr(bais_doctor, "public_tables", set)
+    code, lines = examined()
+    assert code == 2
+    states = {state: said for state, _, said, _ in lines_on(lines, "packages")}
+    assert states["missing"] == "1 of the lock not installed (no-such-package)"
+    assert states["warning"] == f"1 of another version than the lock's (duckdb {duckdb.__version__}, not 0.0.1)"
+
+
+def test_the_lock_of_this_checkout_can_be_read():
+    locked = bais_doctor.locked_versions((ROOT / "requirements.lock").read_text())
+    assert len(locked) > 50
+    assert locked["duckdb"].startswith("2.")
+
+
+def test_keys_are_said_to_be_set_and_never_shown(machine, monkeypatch, capsys):
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    for arguments in ([], ["--json"]):
+        main(["doctor", *arguments])
+        shown = capsys.readouterr()
+        assert "OPENAI_API_KEY is set" in shown.out
+        assert KEY not in shown.out + shown.err
+
+
+def test_without_a_key_it_is_a_note_and_no_warning(examined):
+    assert [line[0] for line in lines_on(examined()[1], "key")] == ["note"]
+
+
+def test_a_study_that_was_not_finished_is_named_with_the_command_that_goes_on(machine, examined):
+    spool = machine / "data" / "spool" / "warehouse" / "half-done" / "collected.jsonl"
+    spool.parent.mkdir(parents=True)
+    spool.write_text(json.dumps({"kind": "call", "trial_id": "0" * 32}, separators=(",", ":")) + "\nno record\n")
+    lines = lines_on(examined()[1], "spool")
+    said = "half-done: 1 trial begun and not finished"
+    assert ("note", "spool", said, "`bais collect half-done` goes on where it stopped") in lines
+    assert any(line[0] == "warning" and "1 lines are no record" in line[2] for line in lines)
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
+def test_a_spool_that_cannot_be_written_is_exit_2(machine, examined):
+    folder = machine / "data" / "spool" / "warehouse"
+    folder.mkdir(parents=True)
+    folder.chmod(0o500)
+    assert examined()[0] == 2
+
+
+def test_a_full_disk_is_a_warning(examined, monkeypatch):
+    import shutil
+    from collections import namedtuple
+
+    usage = namedtuple("usage", "total used free")
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: usage(10, 9, 1 << 20))
+    assert lines_on(examined()[1], "disk")[0][0] == "warning"
+
+
+def test_a_profile_that_is_not_where_it_is_said_to_be_is_exit_2(machine, examined, monkeypatch):
+    monkeypatch.setenv("DBT_PROFILES_DIR", str(machine))
+    code, lines = examined()
+    assert code == 2
+    assert lines_on(lines, "dbt profile")[0][3].startswith("unset DBT_PROFILES_DIR")
+
+
+def test_each_line_says_a_state_and_what_is_not_ok_says_what_to_do(examined):
+    for state, what, said, mend in examined()[1]:
+        assert state in ("ok", "note", "warning", "missing")
+        assert what
+        assert said
+        assert state == "ok" or mend
+
+
+def test_docs_of_a_warehouse_that_is_not_built_are_one_sentence(machine, capsys):
+    assert main(["docs"]) == 2
+    made(machine)
+    assert main(["docs"]) == 2
+    said = capsys.readouterr().err.splitlines()
+    assert "there is no warehouse at" in said[0]
+    assert said[1].endswith("has no marts yet: run `bais build`")
+
+
+COMPLETE = """
+source <("$1" -c 'from bais import main; main(["completion", "bash"])')
+complete -p bais
+shift
+COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _bais
+printf '%s\\n' "${COMPREPLY[@]}"
+"""
+
+
+def completed(*words):
+    done = subprocess.run(
+        ["bash", "-c", COMPLETE, "bash", sys.executable, *words], capture_output=True, text=True, check=True
+    )
+    first, *offered = done.stdout.splitlines()
+    assert first.endswith("-F _bais bais")
+    assert done.stderr == ""
+    return offered
+
+
+def test_bash_completes_commands_options_and_choices():
+    assert completed("bais", "doc") == ["doctor", "docs"]
+    assert completed("bais", "claims", "--dif") == ["--differs"]
+    assert completed("bais", "claims", "--status", "rep") == ["reproduces"]
+    assert completed("bais", "completion", "f") == ["fish"]
+
+
+def test_bash_completes_files_where_a_path_is_wanted(tmp_path):
+    (tmp_path / "results.jsonl").touch()
+    assert completed("bais", "analyze", f"{tmp_path}/res") == [f"{tmp_path}/results.jsonl"]
+
+
+@pytest.mark.parametrize("shell", ["zsh", "fish"])
+def test_every_command_and_option_is_in_the_script_of_each_shell(shell, capsys):
+    from bais import _parser
+
+    assert main(["completion", shell]) == 0
+    script = capsys.readouterr().out
+    for name, of in bais_doctor._words(_parser()).items():
+        assert name in script
+        for option in of["options"]:
+            assert f"-l {option[2:]} " in script or f"-s {option[1:]} " in script or f"'{option}[" in script
+
+
+def test_help_answers_at_once():
+    program = [sys.executable, "-c", "from bais import main; main(['--help'])"]
+    began = time.perf_counter()
+    done = subprocess.run(program, capture_output=True, text=True, check=True, cwd=ROOT)
+    took = time.perf_counter() - began
+    assert "doctor" in done.stdout
+    assert took < 2  # alone on this machine a fifth of a second
+    heavy = "[name for name in ('duckdb', 'dbt', 'dlt', 'pandas', 'scipy') if name in sys.modules]"
+    program[2] = f"import sys; from bais import _parser; _parser(); print({heavy})"
+    assert subprocess.run(program, capture_output=True, text=True, check=True, cwd=ROOT).stdout == "[]\n"
+
+
+def test_exposures_name_models_that_are_there():
+    import yaml
+
+    models = {path.stem for path in Path(ROOT / "models").rglob("*") if path.suffix in (".sql", ".py")}
+    seeds = {path.stem for path in Path(ROOT / "seeds").glob("*.csv")}
+    exposures = yaml.safe_load((ROOT / "models" / "exposures.yml").read_text())["exposures"]
+    assert {"html_report", "claims_ledger", "recommendation", "export"} <= {exposure["name"] for exposure in exposures}
+    for exposure in exposures:
+        for ref in exposure["depends_on"]:
+            assert ref.removeprefix("ref('").removesuffix("')") in models | seeds

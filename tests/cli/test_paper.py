@@ -1,0 +1,243 @@
+"""`bais paper`: a template offline, an LLM's text if its numbers are the warehouse's, else it is kept as refused."""
+
+import stat
+import sys
+
+import duckdb
+import pyarrow as pa
+import pytest
+
+from bais import main
+
+STUB = """#!{python}
+import os, sys
+from pathlib import Path
+
+if "--version" in sys.argv:
+    print("codex-stub 1.0")
+    sys.exit()
+Path(os.environ["STUB_LOG"]).write_text(sys.stdin.read())
+Path(sys.argv[sys.argv.index("--output-last-message") + 1]).write_text(Path(os.environ["STUB_PAPER"]).read_text())
+"""
+
+
+def tables(source):
+    """The rows of a small warehouse; one study, one domain, two techniques."""
+    key = {"study": "s", "domain": "d"}
+    of_all = {**key, "llm": None, "row_set": "accepted", "baseline_scope": "pooled"}
+    named = {"no_technique": "No technique", "sacd": "SACD"}
+    ranking = {
+        **key, "llm": None, "n_trials": 60, "n_llms": 6, "percent_of_baseline": 71.52, "deviation_pp": -28.48,
+        "spread_pp": 25.32, "spread_change_percent": 0.0, "madb_percent": 33.3, "metrics_disagree": False,
+    }  # fmt: skip
+    interval = {
+        **of_all,
+        "anchor_direction": "both",
+        "weighting": "llm",
+        "confidence": 0.95,
+        "n_llms": 6,
+        "reason": None,
+    }
+    gain = {"gain": 26.18, "gain_low": -1.31, "gain_high": 42.38, "p_best": 0.5968, "p_worst": 0.0, "rank_low": 1}
+    drawn = {
+        "p_worse_than_nothing": 0.012,
+        "rank_high": 3,
+        "margin_pp": 5.0,
+        "n_resamples": 1000,
+        "seed": 1,
+        "reason": None,
+    }
+    asked = {"n_asked": 70, "n_answered": 66, "n_refused": 4, "n_unparsed": 0, "n_out_of_range": 0, "n_failed": 0}
+    return {
+        "seeds.techniques": [{"technique": name, "display_name": shown} for name, shown in named.items()],
+        "seeds.published_claims": [{"claim_id": "A-1", "study": "elsewhere"}],
+        "marts.claim_checks": [{"claim_id": "A-1", "kind": "value", "statement": "It is 55.", "status": "not_checked"}],
+        "marts.trials": [
+            {"study": "s", "source": source, "llm": f"v/{n}", "vignette": "theft", "response_unit": "months"}
+            for n in range(6)
+        ],
+        "marts.technique_rankings": [
+            {**ranking, "technique": "no_technique", "rank_by_deviation": None, "rank_by_susceptibility": None,
+             "reason": "not_ranked"},
+            {**ranking, "technique": "sacd", "percent_of_baseline": 97.7, "rank_by_deviation": 1,
+             "rank_by_susceptibility": 1, "reason": None},
+        ],
+        "marts.baselines": [
+            {**key, "llm": "v/0", "vignette": "theft", "baseline": 18.73, "n_trials": 10, "temperature_scope": "pooled",
+             "reason": None}
+        ],
+        "marts.anchored_conditions": [
+            {**key, "llm": "v/0", "vignette": "theft", "technique": "no_technique", "temperature_scope": "pooled",
+             "anchor_direction": "low", "mean_response": 9.3, "n_trials": 30}
+        ],
+        "marts.spreads": [
+            {**key, "llm": "v/0", "vignette": "theft", "technique": "no_technique", "spread": 8.03, "spread_pp": 25.32,
+             "reason": None}
+        ],
+        "marts.attrition": [{**key, "vignette": "theft", **asked}],
+        "inference.intervals": [
+            {**interval, "technique": "sacd", "metric": "percent_of_baseline", "method": "headline", "low": 80.65,
+             "high": 114.75, "reason": None},
+            {**interval, "technique": "sacd", "metric": "percent_of_baseline", "method": "trial", "low": 97.1,
+             "high": 98.2, "reason": None},
+        ],
+        "inference.rank_probabilities": [
+            {**key, "llm": None, "technique": "sacd", "metric": metric, "weighting": "llm", "method": "cluster", **gain,
+             **drawn, "decision": "no_evidence"}
+            for metric in ("deviation", "susceptibility")
+        ],
+        "inference.contrasts": [
+            {**of_all, "family": "against_no_technique", "technique_a": "sacd", "level": "llm", "difference": 26.18,
+             "anchor_direction": "both", "metric": "percent_of_baseline", "low": 10.1, "high": 42.2, "p_holm": 0.0293,
+             "n_llms": 6, "reason": None}
+        ],
+        "inference.equivalence_tests": [
+            {**of_all, "technique_a": "sacd", "technique_b": "no_technique", "level": "llm", "low_90": 13.2,
+             "metric": "percent_of_baseline", "high_90": 39.2, "status": "not_established", "reason": None}
+        ],
+        "staging.stg_batches": [{"study": "s", "batch_id": "b"}],
+        "staging.stg_batch_verdicts": [{"batch_id": "b", "verdict_id": "v", "verdict": "passed", "is_published": True}],
+        "raw.flagged_trials": [
+            {"verdict_id": "v", "trial_id": "t", "study": "s", "severity": "suspect", "reason": "equals_anchor"},
+            {"verdict_id": "older", "trial_id": "u", "study": "s", "severity": "suspect", "reason": "equals_anchor"},
+        ],
+    }  # fmt: skip
+
+
+@pytest.fixture
+def warehouse(tmp_path, monkeypatch):
+    """Make the warehouse, of recorded or of simulated trials."""
+
+    def make(source="recorded"):
+        path = tmp_path / "data" / "warehouse.duckdb"
+        path.parent.mkdir()
+        with duckdb.connect(str(path)) as connection:
+            for schema in ("raw", "staging", "marts", "inference", "seeds"):
+                connection.execute(f"create schema {schema}")
+            for name, rows in tables(source).items():
+                connection.register("given", pa.Table.from_pylist(rows))
+                connection.execute(f"create table {name} as from given")
+                connection.unregister("given")
+        monkeypatch.setenv("BAIS_WAREHOUSE", str(path))
+        monkeypatch.chdir(tmp_path)
+        return tmp_path
+
+    return make
+
+
+@pytest.fixture
+def codex(tmp_path, monkeypatch):
+    """A stub of the Codex command that answers with the text given; returns where it keeps what it was asked."""
+    command, log, answer = tmp_path / "codex-stub", tmp_path / "asked.txt", tmp_path / "answer.md"
+    command.write_text(STUB.format(python=sys.executable))
+    command.chmod(command.stat().st_mode | stat.S_IXUSR)
+    monkeypatch.setenv("BAIS_CODEX", str(command))
+    monkeypatch.setenv("STUB_LOG", str(log))
+    monkeypatch.setenv("STUB_PAPER", str(answer))
+
+    def answering(text):
+        answer.write_text(text)
+        return log
+
+    return answering
+
+
+def template(capsys):
+    assert main(["paper", "--study", "s", "--out", "template.md"]) == 0
+    capsys.readouterr()
+    with open("template.md", encoding="utf-8") as file:
+        return file.read()
+
+
+def test_without_an_llm_a_template_writes_it_from_the_warehouse(warehouse, capsys):
+    warehouse()
+    assert main(["paper", "--study", "s"]) == 0
+    shown = capsys.readouterr()
+    assert shown.out.startswith("----- BEGIN PAPER -----\n# Debiasing techniques")
+    assert "| SACD | 60 | 97.7 (80.7 to 114.8) | 25.3 | 1 | 1 |" in shown.out
+    assert "Trials were flagged for: equals anchor (1)." in shown.out
+    assert "SIMULATED" not in shown.out
+    assert shown.err == ""
+
+
+def test_simulated_data_are_marked_in_title_and_abstract(warehouse, capsys):
+    warehouse("simulated")
+    text = template(capsys)
+    assert text.startswith("# SIMULATED: ")
+    assert "SIMULATED: no LLM was asked" in text.partition("## Methods")[0]
+
+
+def test_the_prompt_is_printed_and_no_llm_is_asked(warehouse, capsys):
+    warehouse()
+    assert main(["paper", "--study", "s", "--prompt"]) == 0
+    said = capsys.readouterr().out
+    assert said.startswith("Write a concise, human-readable scientific paper")
+    assert '"value": 97.7' in said
+
+
+def test_a_grounded_text_of_an_llm_is_written_and_the_llm_is_asked_with_the_prompt(warehouse, codex, capsys):
+    warehouse()
+    text = template(capsys).replace("## Conclusion\n", "## Conclusion\n\nSACD ends at 98 %, no more.\n")
+    asked = codex(text)
+    assert main(["paper", "--study", "s", "--llm", "codex", "--out", "paper.md"]) == 0
+    with open("paper.md", encoding="utf-8") as file:
+        assert file.read() == text
+    main(["paper", "--study", "s", "--prompt"])
+    assert capsys.readouterr().out.strip() == asked.read_text().strip()
+
+
+def test_a_number_that_is_not_in_the_warehouse_is_refused_with_exit_5_and_the_text_kept(warehouse, codex, capsys):
+    folder = warehouse()
+    text = template(capsys).replace("## Conclusion\n", "## Conclusion\n\nSACD ends at 99.9 %.\x1b[31m\n")
+    codex(text)
+    assert main(["paper", "--study", "s", "--llm", "codex", "--out", "paper.md"]) == 5
+    assert not (folder / "paper.md").exists()
+    assert (folder / "paper.md.refused").read_text() == text
+    said = capsys.readouterr().err
+    assert "the number 99.9 in Conclusion is not in the analysis" in said
+    assert "\x1b" not in said
+    assert main(["paper", "--study", "s", "--llm", "codex", "--out", "paper.md"]) == 5
+    assert (folder / "paper.md.refused-2").read_text() == text
+
+
+def test_a_refused_text_is_kept_also_where_none_named_a_file(warehouse, codex, capsys):
+    folder = warehouse()
+    codex("# A paper\n\nIt is 17.31.\n")
+    assert main(["paper", "--study", "s", "--llm", "codex"]) == 5
+    assert (folder / "paper-s.md.refused").exists()
+    assert capsys.readouterr().out == ""
+
+
+def test_an_llm_that_gives_nothing_is_exit_4(warehouse, codex, capsys):
+    warehouse()
+    codex("")
+    assert main(["paper", "--study", "s", "--llm", "codex", "--out", "paper.md"]) == 4
+    assert "the paper was not written" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--study", "nope"], "there is no study nope in this warehouse; there is s"),
+        (["--study", "s", "--llm", "sim/anchored"], "a simulated respondent writes no paper"),
+        (["--study", "s", "--llm", "codex", "--prompt"], "leave --llm away"),
+        (["--study", "s", "--out", "no/such/folder.md"], "there is no folder"),
+        (["--study", "s", "--out", "data"], "--out data is there already"),
+    ],
+)
+def test_what_is_wrong_is_one_sentence_before_anything_is_asked(warehouse, codex, capsys, arguments, said):
+    warehouse()
+    asked = codex("never")
+    assert main(["paper", *arguments]) == 2
+    shown = capsys.readouterr()
+    assert said in shown.err
+    assert shown.out == ""
+    assert not asked.exists()
+
+
+def test_a_warehouse_without_marts_is_one_sentence(tmp_path, monkeypatch, capsys):
+    path = tmp_path / "w.duckdb"
+    duckdb.connect(str(path)).close()
+    monkeypatch.setenv("BAIS_WAREHOUSE", str(path))
+    assert main(["paper", "--study", "s"]) == 2
+    assert "has no marts yet: run `bais build`" in capsys.readouterr().err

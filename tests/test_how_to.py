@@ -1,0 +1,137 @@
+"""Each page on how to add something is followed to the letter in a copy of the project."""
+
+import json
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+from ingest.warehouse import ROOT
+
+PAGES = ("add-an-llm", "add-a-technique", "add-a-vignette", "add-an-archive", "add-a-metric")
+# what the pages look at, and its tests; `bais build` itself takes a minute
+LOOKED_AT = ["path:seeds", "+technique_rankings", "+spreads", "+relative_spreads"]
+BUILD = ["build", "--select", *LOOKED_AT, "--exclude", "unit_[!r]*", "--indirect-selection", "cautious"]
+COPIED = (
+    "analysis", "docs", "ingest", "macros", "models", "profiles", "seeds", "dbt_project.yml", "profiles.yml",
+    "requirements.lock",
+)  # fmt: skip
+RUN = """
+import contextlib, io, json, sys
+from bais import main
+
+for words in json.loads(sys.argv[1]):
+    with contextlib.redirect_stdout(io.StringIO()) as output:
+        code = main(words)
+    print(json.dumps([code, output.getvalue()]))
+"""
+BLOCK = re.compile(
+    r"^(?P<indent> *)```(?P<kind>\w+)(?: exit (?P<code>\d+))?\n(?P<body>.*?)^(?P=indent)```$", re.MULTILINE | re.DOTALL
+)
+PLACE = re.compile(r"(?P<how>Write|[Aa]dd to the end of) `(?P<path>[^`]+)`[^`]*(?:`[^`]*`[^`]*)*$")
+INSERTION = re.compile(r"In `(?P<path>[^`]+)`, right after `(?P<after>[^`]+)`, insert `(?P<what>[^`]+)`")
+
+
+def steps(page):
+    """Read a page: what to write, append or insert, what to run with which exit code, and what it then prints."""
+    text = (ROOT / "docs" / "how-to" / f"{page}.md").read_text(encoding="utf-8")
+    found, last = [], 0
+    for match in BLOCK.finditer(text):
+        before, last = text[last : match.start()], match.end()
+        body = textwrap.dedent(match["body"])
+        found += [("insert", *insertion.groups()) for insertion in INSERTION.finditer(before)]
+        if match["kind"] == "sh":
+            found += [("run", line, int(match["code"] or 0)) for line in body.splitlines()]
+        elif match["kind"] == "text":
+            found += [("prints", line) for line in body.splitlines()]
+        else:
+            place = PLACE.search(before.rpartition("\n\n")[0].rpartition("\n\n")[2] + before.rpartition("\n\n")[2])
+            assert place, f"{page} does not say where this goes: {body[:60]}"
+            found.append(("write" if place["how"] == "Write" else "append", place["path"], body))
+    return found
+
+
+class Copy:
+    """A copy of the project without what was derived; its commands run its own code on its own warehouse."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        folder.mkdir()
+        for path in [*(ROOT / name for name in COPIED), *ROOT.glob("*.py")]:
+            if path.is_dir():
+                shutil.copytree(path, folder / path.name, ignore=shutil.ignore_patterns("__pycache__"))
+            else:
+                shutil.copy(path, folder, follow_symlinks=False)
+        self.environment = {name: value for name, value in os.environ.items() if not name.startswith("BAIS_")}
+        self.environment |= {"PYTHONPATH": str(folder), "BAIS_RESAMPLES": "100"}
+
+    def edit(self, how, path, *what):
+        file = self.folder / path
+        if how == "write":
+            file.parent.mkdir(exist_ok=True)
+            assert not file.exists(), path
+            file.write_text(what[0], encoding="utf-8")
+            return
+        text = file.read_text(encoding="utf-8")
+        if how == "append":
+            assert text.endswith("\n")
+            text += what[0]
+        else:
+            assert text.count(what[0]) == 1, what[0]
+            text = text.replace(what[0], what[0] + what[1])
+        file.write_text(text, encoding="utf-8")
+
+    def run(self, commands):
+        """Run commands in one process, which imports what they need once; return the exit code and output of each."""
+        done = subprocess.run(
+            [sys.executable, "-c", RUN, json.dumps(commands)],
+            cwd=self.folder, env=self.environment, capture_output=True, text=True,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+        return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def words_of(line):
+    assert line.startswith(".venv/bin/bais "), line
+    return shlex.split(line.removeprefix(".venv/bin/bais "))
+
+
+def test_every_page_works_as_written(tmp_path):
+    """All pages in one copy, so that dbt builds once: what they write, what they run before it, and what after."""
+    copy = Copy(tmp_path / "bais")
+    before, after = [], []
+    for page in PAGES:
+        ran = before
+        for step, *of in steps(page):
+            if step == "run" and words_of(of[0])[0] == "build":
+                ran = after
+            elif step == "run":
+                ran.append((page, words_of(of[0]), of[1], []))
+            elif step == "prints":
+                ran[-1][-1].append(of[0])
+            else:
+                copy.edit(step, *of)
+        assert ran is after, f"{page} builds nothing"
+    for ran in (before, [*after, ("any", BUILD, 0, [])][::-1]):
+        for (page, words, code, prints), (left_with, output) in zip(
+            ran, copy.run([words for _, words, *_ in ran]), strict=True
+        ):
+            assert left_with == code, f"{page}: {shlex.join(words)} left with {left_with}\n{output}"
+            for line in prints:
+                assert " ".join(line.split()) in " ".join(output.split()), f"{page}: {line}\n{output}"
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_a_page_has_edits_commands_and_what_they_print(page):
+    assert {"run", "prints"} < {step for step, *_ in steps(page)}
+
+
+def test_every_page_of_the_folder_is_followed_and_named_in_the_readme():
+    assert {path.stem for path in (ROOT / "docs" / "how-to").glob("*.md")} == set(PAGES)
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert [page for page in PAGES if f"docs/how-to/{page}.md" not in readme] == []
