@@ -104,6 +104,7 @@ def _parser():
 
     from bais_doctor import add_doctor_commands
     from bais_experiment import add_protocol_argument, add_run_arguments, analyze, render, run, show
+    from bais_export import add_export_arguments, export
     from bais_paper import add_paper_arguments, paper
     from bais_recommend import add_recommend_command
     from bais_trials import add_trial_commands
@@ -136,6 +137,9 @@ def _parser():
         "archive", nargs="?", metavar="PATH", type=Path, help="a file of recorded trials, or a folder"
     )
     add_import_arguments(imported)
+    add_export_arguments(
+        command("export", export, "write the public tables to files that others can read, cite and import")
+    )
     checked_batches = command("check", check, "audit what has no verdict yet, and say what the gate says of each batch")
     which = checked_batches.add_mutually_exclusive_group()
     which.add_argument("--batch", metavar="ID", help="audit this batch anew, and say what is wrong with it")

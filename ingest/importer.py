@@ -34,6 +34,9 @@ create table counts (
     file bigint, kind varchar, llm varchar, vignette varchar, technique varchar, state varchar, n bigint
 );
 create table rejected (file bigint, line_number bigint, text varchar, reason varchar, class varchar);
+create table declared (
+    vignette varchar, domain varchar, response_unit varchar, valid_min double, valid_max double
+);
 """
 
 FIND_UNREAD = """
@@ -54,7 +57,7 @@ select file, line_number, text, reason, 'malformed'
 from mended where try(json_type(mended)) is distinct from 'OBJECT'
 """
 
-# A trial is identified by its line. Equal lines of one file are told apart below.
+# A trial is identified by its line. Equal lines of one file are told apart below. Most formats record no status.
 PARSE = """
 create or replace temp table parsed as
 select
@@ -62,7 +65,11 @@ select
     path_in_archive,
     is_shared,
     sha256(concat_ws(chr(10), getvariable('study'), path_in_archive, line, 1))[:32] as trial_id
-from ({read_trials}) as trials
+from (
+    from ({read_trials})
+    union all by name
+    select null::varchar as status_recorded, null::varchar as reason_recorded where false
+) as trials
 inner join files using (file)
 """
 
@@ -158,7 +165,7 @@ select
     case when isfinite(anchor_value) then anchor_value end as anchor_value,
     case when isfinite(temperature) then temperature end as temperature,
     replicate,
-    null as status_recorded,
+    status_recorded,
     case when isfinite(response_recorded) then response_recorded end as response_recorded,
     case when isfinite(first_response) then first_response end as first_response,
     iterations,
@@ -166,7 +173,8 @@ select
     prompt_hash,
     protocol,
     asked_at,
-    line
+    line,
+    reason_recorded
 from parsed
 anti join copies using (file, line_number)
 anti join there using (trial_id)
@@ -226,9 +234,14 @@ select
     getvariable('study') as study,
     vignette,
     'recorded' as source,
+    any_value(domain) as domain,
+    any_value(response_unit) as response_unit,
+    any_value(valid_min) as valid_min,
+    any_value(valid_max) as valid_max,
     sum(n)::bigint as n_trials,
     getvariable('stamp')::timestamptz as loaded_at
 from counts
+left join declared using (vignette)
 where state = 'new'
 group by vignette
 """
@@ -313,6 +326,7 @@ class _Import:
         for name, value in self.labels.items():
             self.memory.execute(f"set variable {name} = $value", {"value": value})
         self._insert("known", landed_ids(self.archive.study))
+        self._declare()
         files = self._look_around()
         for chunk in gather(self._lines(files), lambda lines: lines.nbytes, CHUNK_BYTES):
             yield from self._parse(pa.concat_tables(chunk))
@@ -330,6 +344,12 @@ class _Import:
         if batches.num_rows:
             yield conform(batches, BATCHES)
 
+    def _declare(self):
+        names = ("domain", "response_unit", "valid_min", "valid_max")
+        rows = [[vignette, *map(of.get, names)] for vignette, of in self.archive.vignettes.items()]
+        if rows:
+            self.memory.executemany("insert into declared values (?, ?, ?, ?, ?)", rows)
+
     def _look_around(self):
         """List the files of the format, in the order of their numbers, each with its size."""
         if self.folder.is_file():
@@ -337,8 +357,10 @@ class _Import:
         else:
             sizes, skipped, unreadable = walk(self.folder)
         self.summary.n_files = len(sizes)
-        ours = {path: size for path, size in sizes.items() if path.name.endswith(self.archive.suffix)}
-        skipped |= {path: f"not a {self.archive.suffix} file" for path in sizes if path not in ours}
+        suffix = self.archive.suffix
+        ours = {path: size for path, size in sizes.items() if path.name.endswith(suffix)}
+        kinds = suffix if isinstance(suffix, str) else " or ".join(suffix)
+        skipped |= {path: f"not a {kinds} file" for path in sizes if path not in ours}
         self.summary.skipped = {self._name(path): reason for path, reason in skipped.items()}
         places = [printable(self.archive.path_in_archive(path)) for path in ours]
         n_at_place = Counter(places)
@@ -363,7 +385,7 @@ class _Import:
         n_done, n_total = 0, sum(files.values())
         for file, path in enumerate(files):
             try:
-                for block in read_blocks(path, file, BLOCK_BYTES):
+                for block in (self.archive.read or read_blocks)(path, file, BLOCK_BYTES):
                     yield block
                     n_done += len(block.data)
                     self.on_bytes(n_done, n_total)
@@ -406,15 +428,19 @@ class _Import:
         ]
         kinds = self._rows("select kind, count(distinct file), sum(n)::bigint from counts group by kind")
         if not kinds:
+            found = [*summary.skipped.items(), *((name, reason) for name, _, reason in summary.quarantined)]
+            such_as = f"; {found[0][0]}: {found[0][1]}" if found else ""
             raise UserError(
-                f"nothing usable in {self.folder}: {summary.n_files} files, none with trials of the format "
-                f"{self.archive.name} ({self.archive.expected})"
+                f"nothing usable in {printable(self.folder)}: {summary.n_files} files, none with trials of the format "
+                f"{self.archive.name} ({self.archive.expected}){such_as}"
             )
         for kind, n_files, n in kinds:
             summary.files[printable(kind)] += n_files
             summary.rows[printable(kind)] += n
         summary.unknown_llms = self._unknown("llm", _column("llms.csv", "llm") | _column("llm_aliases.csv", "alias"))
-        summary.unknown_vignettes = self._unknown("vignette", _column("vignettes.csv", "vignette", self.archive.study))
+        summary.unknown_vignettes = self._unknown(
+            "vignette", _column("vignettes.csv", "vignette", self.archive.study) | set(self.archive.vignettes)
+        )
         summary.unknown_techniques = self._unknown("technique", _column("techniques.csv", "technique"))
         by_state = dict(self._rows("select state, sum(n)::bigint from counts group by state"))
         summary.n_added, summary.n_already_there = by_state.get("new", 0), by_state.get("there", 0)

@@ -19,7 +19,7 @@ from ingest.warehouse import ROOT, UserError, printable
 
 MOST_NAMED = 20
 DEFAULT_STUDY = "simulated"
-FORMATS = ("voder-bais", "story-001")
+FORMATS = ("voder-bais", "story-001", "bais-export", "promptfoo", "inspect-logs")
 
 
 def main(arguments=None):
@@ -45,6 +45,16 @@ def add_import_arguments(parser):
     """Declare how recorded trials are imported."""
     parser.add_argument(
         "--format", choices=FORMATS, default=FORMATS[0], help="the format of the recorded trials (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--map",
+        metavar="FILE",
+        type=Path,
+        dest="mapping",
+        help="which field is what, for promptfoo and inspect-logs (docs/importing.md)",
+    )
+    parser.add_argument(
+        "--study", metavar="S", dest="of_study", help="the study they belong to, for promptfoo and inspect-logs"
     )
     parser.add_argument(
         "--download",
@@ -96,7 +106,7 @@ def run(options):
             with progress_bar("fetching the archive") as on_bytes:
                 options.archive = download(options.download, on_bytes=on_bytes)
         if options.archive:
-            return import_folder(options.archive, options.format)
+            return import_folder(options.archive, options.format, options.mapping, options.of_study)
         return collect_study(options.study or DEFAULT_STUDY, options)
     except UserError as error:
         print(f"bais: {printable(error)}", file=sys.stderr)
@@ -272,13 +282,19 @@ def _duration(seconds):
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
-def import_folder(folder, form):
+def import_folder(folder, form, mapping=None, study=None):
     """Import recorded trials, print the summary, and return its exit code."""
-    from importlib import import_module
-
+    from ingest.archives import archive_of
     from ingest.importer import import_archive
 
-    archive = import_module(f"ingest.archives.{form.replace('-', '_')}").ARCHIVE
+    if form == "bais-export":
+        from ingest.archives.bais_export import import_export
+
+        if mapping or study:
+            raise UserError("an export says itself which study its trials belong to: leave out --map and --study")
+        print(import_export(folder))
+        return pass_gate()
+    archive = archive_of(form, mapping, study)
     with progress_bar(f"reading {printable(folder)}") as on_bytes:
         summary = import_archive(folder, archive, on_bytes)
     print(render(summary))

@@ -1,0 +1,300 @@
+"""Exports of bais itself, imported back: the landed rows with their ids, and what the gate and people said of them.
+
+The rest of an export is derived, and `bais build` derives it anew.
+"""
+
+import contextlib
+import hashlib
+import json
+import time
+from pathlib import Path
+
+import pyarrow as pa
+
+from ingest.load import TABLES, conform, land, landed_ids, prepare_raw
+from ingest.warehouse import UserError, connect, explain, printable, warehouse_path
+
+FORMAT, VERSION = "bais-export", 1
+MANIFEST = "manifest.json"
+FILE_FORMATS = ("parquet", "csv", "jsonl")
+GATE_TABLES = {
+    "batch_verdicts": ("verdict_id",),
+    "batch_checks": ("verdict_id", "check_name", "level"),
+    "flagged_trials": ("verdict_id", "trial_id", "reason"),
+    "gate_acts": ("act_id",),
+}
+RAW_TABLES = (*TABLES, *GATE_TABLES)
+LONGEST_ROW = 128 << 20
+SETTINGS = {"memory_limit": "2GB", "threads": 1}
+
+# A spreadsheet takes text that begins so for a formula: in a CSV it gets an apostrophe, which the import takes off.
+FORMULA = r"^[=+\-@\t\r\n\x{FF1D}\x{FF0B}\x{FF0D}\x{FF20}'']"
+
+
+def import_export(folder):
+    """Land what an export holds and the warehouse does not, and say what came of it.
+
+    Parameters
+    ----------
+    folder : path-like
+
+    Returns
+    -------
+    str
+
+    Raises
+    ------
+    UserError
+        If the export is not whole, was changed, or the warehouse cannot be written. Nothing is landed then.
+    """
+    started = time.monotonic()
+    folder = Path(folder).resolve()
+    manifest = read_manifest(folder)
+    _verify(folder, manifest)
+    with _opened(folder, manifest) as memory:
+        named = " union ".join(f"select study from {name}" for name in TABLES)
+        studies = [study for (study,) in memory.execute(f"{named} order by study").fetchall()]
+        counts = _keep_what_is_new(memory, studies)
+        _land_gate(memory)
+        if any(n_new for n_new, _ in counts.values()):
+            land(**{name: _batches_of(memory, name) for name in TABLES})
+    n_rows, n_there = counts["trials"]
+    lines = [f"{printable(folder)}: an export of {_listed(manifest['studies'])}"]
+    lines += [f"  {name:<18}{added:>10,} added {there:>10,} already there" for name, (added, there) in counts.items()]
+    lines.append(f"  {n_rows:,} trials added, {n_there:,} already there; {time.monotonic() - started:.1f} s")
+    return "\n".join(lines)
+
+
+def _listed(studies):
+    named = [f"{of['study']}{' (SIMULATED)' if of['is_simulated'] else ''}" for of in studies]
+    return printable(", ".join(named)) or "no study"
+
+
+def read_manifest(folder):
+    """Read what an export says of itself.
+
+    Parameters
+    ----------
+    folder : Path
+
+    Returns
+    -------
+    dict
+
+    Raises
+    ------
+    UserError
+        If it is missing, is not one, or is of a later version.
+    """
+    path = folder / MANIFEST
+    try:
+        manifest = json.loads(path.read_text(encoding="utf-8"))
+        if manifest["format"] != FORMAT or manifest["file_format"] not in FILE_FORMATS:
+            raise ValueError
+        if manifest["format_version"] > VERSION:
+            raise UserError(f"{printable(folder)} was written by a later version of bais: upgrade, then import it")
+        for of in [*manifest["tables"], *manifest["files"]]:
+            Path(of["file"]), of["sha256"]
+        columns = {of["table"]: [(c["name"], c["type"]) for c in of["columns"]] for of in manifest["tables"]}
+        [(of["study"], of["is_simulated"]) for of in manifest["studies"]]
+    except FileNotFoundError:
+        raise UserError(
+            f"{printable(folder)} has no {MANIFEST}: it is no export of bais, or one that was broken off"
+        ) from None
+    except OSError as error:
+        raise UserError(f"{printable(path)} cannot be read: {error.strerror}") from None
+    except (ValueError, KeyError, TypeError):
+        raise UserError(f"{printable(path)} is not the manifest of an export: write the export again") from None
+    missing = [f"raw.{name}" for name in RAW_TABLES if f"raw.{name}" not in columns]
+    if missing:
+        raise UserError(f"{printable(path)} lists no {missing[0]}, without which nothing can be imported")
+    return manifest
+
+
+def sha256_of(path):
+    """Return the SHA-256 of a file.
+
+    Parameters
+    ----------
+    path : Path
+
+    Returns
+    -------
+    str
+    """
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _verify(folder, manifest):
+    for of in [*manifest["tables"], *manifest["files"]]:
+        path = folder / of["file"]
+        if not path.resolve().is_relative_to(folder):
+            raise UserError(f"{printable(folder / MANIFEST)} names a file outside the export: {printable(of['file'])}")
+        try:
+            found = sha256_of(path)
+        except FileNotFoundError:
+            raise UserError(
+                f"{printable(path)} is missing: nothing was imported; copy or write the export again"
+            ) from None
+        except OSError as error:
+            raise UserError(f"{printable(path)} cannot be read: {error.strerror}; nothing was imported") from None
+        if found != of["sha256"]:
+            raise UserError(
+                f"{printable(path)} is not what was exported (its SHA-256 differs from the manifest's): "
+                "nothing was imported; copy or write the export again"
+            )
+
+
+@contextlib.contextmanager
+def _opened(folder, manifest):
+    """Open an in-memory DuckDB with the raw tables of an export, typed."""
+    import duckdb
+
+    spill = str(warehouse_path().with_name(f"{warehouse_path().name}.import-spill"))
+    with contextlib.closing(duckdb.connect(config=SETTINGS | {"temp_directory": spill})) as memory:
+        memory.execute(
+            "set TimeZone = 'UTC'; set autoinstall_known_extensions = false; set autoload_known_extensions = false"
+        )
+        of_name = {of["table"]: of for of in manifest["tables"]}
+        for name in RAW_TABLES:
+            of = of_name[f"raw.{name}"]
+            path = folder / of["file"]
+            try:
+                memory.execute(f"create table {name} as {reading(path, manifest['file_format'], of['columns'])}")
+                ((n_rows,),) = memory.execute(f"select count(*) from {name}").fetchall()
+            except duckdb.Error as error:
+                said = printable(str(error).splitlines()[0])
+                raise UserError(f"{printable(path)} cannot be read: {said}; nothing was imported") from None
+            if n_rows != of["rows"]:
+                raise UserError(
+                    f"{printable(path)} has {n_rows:,} rows, and the manifest says {of['rows']:,}: nothing was imported"
+                )
+        yield memory
+
+
+def reading(path, form, columns):
+    """Write the SQL that reads a file of an export with the types that its columns had.
+
+    Parameters
+    ----------
+    path : Path
+    form : {"parquet", "csv", "jsonl"}
+    columns : list of dict
+        name and type of each, as the manifest has them.
+
+    Returns
+    -------
+    str
+    """
+    if form == "parquet":
+        return f"select * from read_parquet({quoted(path)})"
+    longest = min(LONGEST_ROW, max(path.stat().st_size, 1 << 20))
+    named = ", ".join(f"{quoted(of['name'])}: {quoted(_type_in_file(of['type'], form))}" for of in columns)
+    if form == "jsonl":
+        rows = (
+            f"read_json({quoted(path)}, format = 'newline_delimited', columns = {{{named}}}, "
+            f"maximum_object_size = {longest})"
+        )
+    else:
+        rows = (
+            f"read_csv({quoted(path)}, auto_detect = false, header = true, delim = ',', quote = '\"', escape = '\"', "
+            f"nullstr = '', allow_quoted_nulls = false, columns = {{{named}}}, parallel = false, "
+            f"max_line_size = {longest}, buffer_size = {2 * longest})"
+        )
+    return f"select {', '.join(_typed(of, form) for of in columns)} from {rows}"
+
+
+def _type_in_file(kind, form):
+    if kind in ("BIGINT", "DOUBLE", "BOOLEAN"):
+        return kind
+    return kind if kind.endswith("[]") and form == "jsonl" else "VARCHAR"
+
+
+def _typed(column, form):
+    name, kind = f'"{column["name"]}"', column["type"]
+    if kind.startswith("TIMESTAMP"):
+        return f"{name}::timestamptz as {name}"
+    if kind.endswith("[]"):
+        return f"{name}::json::{kind} as {name}" if form == "csv" else name
+    if kind in ("VARCHAR", "JSON") and form == "csv":
+        return f"case when {name}[1] = '''' then {name}[2:] else {name} end as {name}"
+    return name
+
+
+def quoted(text):
+    """Return text or a path as a literal of SQL.
+
+    Parameters
+    ----------
+    text : str or path-like
+
+    Returns
+    -------
+    str
+    """
+    return "'" + str(text).replace("'", "''") + "'"
+
+
+def _keep_what_is_new(memory, studies):
+    """Drop what the warehouse has; of batches, and what was said of them, keep those that have trials in it then.
+
+    Returns
+    -------
+    dict of str to (int, int)
+        By table: how many rows are new, and how many are there already.
+    """
+    counts = {}
+    memory.execute("create table batches_there as select distinct batch_id from trials limit 0")
+    for name, (_, key, _) in TABLES.items():
+        column = key if isinstance(key, str) else key[-1]
+        ((before,),) = memory.execute(f"select count(*) from {name}").fetchall()
+        for study in studies:
+            _register(memory, landed_ids(study, name, column))
+            memory.execute(f"delete from {name} where study = ? and {column} in (select {column} from known)", [study])
+        ((after,),) = memory.execute(f"select count(*) from {name}").fetchall()
+        counts[name] = (after, before - after)
+    for study in studies:
+        _register(memory, landed_ids(study, "trials", "batch_id"))
+        memory.execute("insert into batches_there select distinct batch_id from known")
+    memory.execute("insert into batches_there select distinct batch_id from trials")
+    for name in ("batches", "batch_verdicts", "batch_checks", "flagged_trials"):
+        memory.execute(f"delete from {name} where batch_id not in (select batch_id from batches_there)")
+    memory.execute(
+        "delete from gate_acts where object_id not in (select batch_id from batches_there) "
+        "and object_id not in (select trial_id from flagged_trials)"
+    )
+    return counts
+
+
+def _register(memory, known):
+    memory.unregister("known")
+    memory.register("known", known)
+
+
+def _batches_of(memory, name):
+    """Yield the rows of a table for dlt."""
+    for rows in memory.sql(f"select * from {name}").to_arrow_reader(50_000):
+        if rows.num_rows:
+            yield conform(pa.Table.from_batches([rows]), TABLES[name][0])
+
+
+def _land_gate(memory):
+    """Land verdicts, checks, flags and acts, all or none: before the trials, so that no batch is audited again."""
+    import duckdb
+
+    path = warehouse_path()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    prepare_raw(path)
+    with contextlib.closing(connect(path, read_only=False)) as warehouse:
+        try:
+            warehouse.execute("begin")
+            for name, keys in GATE_TABLES.items():
+                warehouse.register("made", memory.sql(f"select * from {name}").to_arrow_table())
+                warehouse.execute(
+                    f"insert into raw.{name} by name select * from made anti join raw.{name} using ({', '.join(keys)})"
+                )
+                warehouse.unregister("made")
+            warehouse.execute("commit")
+        except duckdb.Error as error:
+            raise UserError(explain(error, path)) from None

@@ -1,0 +1,83 @@
+"""Results of promptfoo: JSON lines (`-o results.jsonl`), or one JSON document (`-o results.json`).
+
+Of a document each result counts as a line, and gets `evaluation`, what the document says of itself: `evalId` and
+`timestamp`.
+"""
+
+import json
+
+from ingest.archives.mapping import blocks_of, mapped_archive, read_mapping
+from ingest.lines import read_blocks
+
+ARCHIVE_NAME = "promptfoo"
+
+
+def archive(mapping, study=None):
+    """Return the format under a mapping.
+
+    Parameters
+    ----------
+    mapping : Path
+    study : str, optional
+
+    Returns
+    -------
+    ingest.archives.Archive
+
+    Raises
+    ------
+    UserError
+    """
+    return mapped_archive(
+        ARCHIVE_NAME,
+        read_mapping(mapping, study),
+        suffix=(".jsonl", ".json"),
+        expected="results of promptfoo, whose fields are those that the mapping names",
+        read=read,
+    )
+
+
+def read(path, file, block_bytes):
+    """Yield the results in a file, each as a line.
+
+    Parameters
+    ----------
+    path : Path
+    file, block_bytes : int
+
+    Yields
+    ------
+    ingest.lines.Block
+
+    Raises
+    ------
+    OSError
+        If the file cannot be read, or is a document that is not JSON.
+    """
+    if not path.name.endswith(".json"):
+        yield from read_blocks(path, file, block_bytes)
+        return
+    try:
+        document = json.loads(path.read_bytes().decode("utf-8-sig"))
+    except json.JSONDecodeError as error:
+        reason = f"not valid JSON: {error.msg} at line {error.lineno}, column {error.colno}"
+        raise OSError(0, reason) from None
+    except UnicodeDecodeError as error:
+        raise OSError(0, f"not UTF-8 at byte {error.start}") from None
+    except (RecursionError, ValueError) as error:
+        raise OSError(0, f"not readable JSON: {error}") from None
+    yield from blocks_of(map(json.dumps, _results(document)), file, block_bytes)
+
+
+def _results(document):
+    """Return the results of a document of any version, or what it is instead."""
+    if isinstance(document, list):
+        return document
+    inner = document.get("results") if isinstance(document, dict) else None
+    head = document
+    if isinstance(inner, dict):
+        head, inner = {**document, **inner}, inner.get("results")
+    if not isinstance(inner, list):
+        return [document]
+    told = {key: head[key] for key in ("evalId", "timestamp") if isinstance(head.get(key), str)}
+    return [{**result, "evaluation": told} if told and isinstance(result, dict) else result for result in inner]

@@ -1,0 +1,393 @@
+"""Results of promptfoo and logs of Inspect, mapped into `raw.trials` by a small YAML file."""
+
+import json
+import sys
+from datetime import UTC, datetime
+from types import ModuleType
+
+import pandas as pd
+import pytest
+import yaml
+
+from ingest.archives.mapping import read_mapping
+from ingest.gate import audit
+from ingest.run import main
+from ingest.warehouse import ROOT, UserError
+
+EXAMPLES = {"promptfoo": "promptfoo.yaml", "inspect-logs": "inspect_logs.yaml"}
+VIGNETTES = {"analyst": {"domain": "salary", "response_unit": "thousand USD", "valid_min": 10, "valid_max": 1000}}
+
+
+def result(number=110, **changes):
+    """A result as promptfoo writes it, as far as it matters here."""
+    content = {
+        "promptIdx": 0,
+        "testIdx": 3,
+        "provider": {"id": "openai:chat:gpt-4.1", "label": ""},
+        "prompt": {"raw": "Which salary?", "label": "plain"},
+        "vars": {"vignette": "analyst", "technique": "premortem", "direction": "low", "anchor": 55},
+        "response": {"output": f"I thought of 90.\n\nAnswer: {number}", "tokenUsage": {"total": 9}},
+        "success": True,
+        "latencyMs": number,
+    }
+    return content | changes
+
+
+def example(form):
+    return str(ROOT / "ingest" / "archives" / EXAMPLES[form])
+
+
+def bring(path, form="promptfoo", mapping=None, *more):
+    return main(["--archive", str(path), "--format", form, "--map", str(mapping or example(form)), *more])
+
+
+@pytest.fixture
+def mapped(tmp_path):
+    """Write a mapping file with changed columns."""
+
+    def write(vignettes=VIGNETTES, study="mapped", **columns):
+        content = {
+            "study": study,
+            "columns": {"llm": "provider.id", "vignette": "vars.vignette", "technique": "vars.technique"} | columns,
+            "vignettes": vignettes,
+        }
+        path = tmp_path / "map.yaml"
+        path.write_text(yaml.safe_dump({key: of for key, of in content.items() if of is not None}))
+        return path
+
+    return write
+
+
+def test_a_result_of_promptfoo_becomes_a_trial_with_its_conditions_and_the_number_in_its_text(archive, make, query):
+    path = make.file(archive / "results.jsonl", result())
+    assert bring(path) == 0
+    assert query(
+        "select study, source, archive, source_file, source_line, llm_recorded, vignette, technique, anchor_direction, "
+        "anchor_value, temperature, response_recorded, response_text, protocol from raw.trials"
+    ) == [
+        (
+            "promptfoo-salary", "recorded", "promptfoo", "results.jsonl", 1, "openai/gpt-4.1", "analyst", "premortem",
+            "low", 55.0, 0.7, 110.0, "I thought of 90.\n\nAnswer: 110", "promptfoo",
+        )
+    ]  # fmt: skip
+    assert json.loads(query("select line from raw.trials")[0][0]) == result()
+    assert query("select domain, response_unit, valid_min, valid_max, n_trials from raw.batches") == [
+        ("salary", "thousand USD", 10.0, 1000.0, 1)
+    ]
+
+
+def test_a_document_of_promptfoo_brings_each_result_with_the_time_of_the_evaluation(archive, query):
+    path = archive / "results.json"
+    results = {"version": 3, "timestamp": "2026-03-04T05:06:07.800Z", "results": [result(1), result(2)]}
+    path.write_text(json.dumps({"evalId": "e", "results": results}, indent=2))
+    assert bring(path) == 0
+    assert query("select source_line, response_recorded, asked_at from raw.trials order by all") == [
+        (1, 1.0, datetime(2026, 3, 4, 5, 6, 7, 800000, tzinfo=UTC)),
+        (2, 2.0, datetime(2026, 3, 4, 5, 6, 7, 800000, tzinfo=UTC)),
+    ]
+
+
+def test_the_same_log_again_adds_nothing_and_a_grown_one_what_is_new(archive, make, query):
+    path = make.file(archive / "results.jsonl", result(1), result(2), result(2))
+    assert bring(path) == 0
+    ids = query("select trial_id from raw.trials order by all")
+    assert (len(ids), bring(path)) == (3, 0)
+    make.file(archive / "elsewhere" / "results.jsonl", result(1), result(2), result(2))
+    assert bring(archive / "elsewhere") == 0
+    assert query("select trial_id from raw.trials order by all") == ids
+    make.file(path, result(1), result(2), result(2), result(3))
+    assert bring(path) == 0
+    assert query("select count(*), count(distinct trial_id) from raw.trials") == [(4, 4)]
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"provider": None}, "there is no provider.id or provider (llm)"),
+        ({"vars": {"technique": "sacd"}}, "there is no vars.vignette (vignette)"),
+        ({"vars": {"vignette": "analyst", "anchor": "high"}}, "anchor_value is no number: high"),
+        ({"vars": {"vignette": "analyst", "anchor": "inf"}}, "anchor_value is no number: inf"),
+        (
+            {"vars": {"vignette": "analyst", "anchor": 5, "direction": "up"}},
+            "anchor_direction is not none, low or high: up",
+        ),
+        ({"evaluation": {"timestamp": "yesterday"}}, "time is no time: yesterday"),
+    ],
+)
+def test_a_result_whose_condition_cannot_be_read_is_set_apart_with_file_line_text_and_reason(
+    archive, make, query, capsys, changes, reason
+):
+    bad = result(7, **changes)
+    path = make.file(archive / "r.jsonl", result(1), bad, "{broken", result(2))
+    assert bring(path) == 3
+    found = query("select source_file, line_number, text, reason from raw.quarantined_lines order by line_number")
+    assert found[0][:2] == ("r.jsonl", 2)
+    assert json.loads(found[0][2]) == bad
+    assert found[0][3] == f"no trial of this format: {reason}"
+    assert found[1][:3] == ("r.jsonl", 3, "{broken")
+    assert f"r.jsonl:2: no trial of this format: {reason}" in capsys.readouterr().out
+    assert query("select source_line from raw.trials order by all") == [(1,), (4,)]
+
+
+def test_a_file_without_any_trial_is_named_with_the_first_reason_and_nothing_lands(archive, make, warehouse, capsys):
+    path = make.file(archive / "r.jsonl", result(provider=None))
+    assert bring(path) == 2
+    said = capsys.readouterr().err
+    assert "nothing usable" in said
+    assert "there is no provider.id or provider (llm)" in said
+    assert not warehouse.exists()
+
+
+def test_a_document_that_is_not_json_is_set_apart_with_line_and_column_and_the_others_load(archive, make, query):
+    make.file(archive / "good.jsonl", result())
+    (archive / "torn.json").write_text('{"results": {\n "results": [')
+    assert bring(archive) == 3
+    assert query("select source_file, reason from raw.quarantined_lines") == [
+        ("torn.json", "the file cannot be read: not valid JSON: Expecting value at line 2, column 14")
+    ]
+    assert query("select count(*) from raw.trials") == [(1,)]
+
+
+def test_what_a_provider_refused_or_failed_to_answer_is_a_trial_with_its_status(archive, make, query):
+    refusal = "I'm sorry, but I can't help with that."
+    path = make.file(
+        archive / "r.jsonl",
+        result(),
+        result(2, response={"output": refusal}),
+        result(3, response=None, error="429 Too Many Requests"),
+        result(4, error="Expected output to be a number"),
+        result(5, response={"output": "I would rather talk about it."}),
+    )
+    assert bring(path) == 0
+    assert query(
+        "select source_line, status_recorded, reason_recorded, response_recorded from raw.trials order by 1"
+    ) == [
+        (1, None, None, 110.0),
+        (2, "refused", None, None),
+        (3, "failed", "429 Too Many Requests", None),
+        (4, None, None, 4.0),
+        (5, None, None, None),
+    ]
+
+
+def test_a_recorded_number_goes_before_the_text_and_what_is_no_number_stays_as_text(archive, make, query, mapped):
+    mapping = mapped(number="namedScores.salary", text="response.output")
+    path = make.file(
+        archive / "r.jsonl",
+        result(namedScores={"salary": 42.5}),
+        result(1, namedScores={"salary": "none given"}, response={}),
+        result(2, namedScores={}),
+    )
+    assert bring(path, mapping=mapping) == 0
+    assert query("select source_line, response_recorded, response_text from raw.trials order by 1") == [
+        (1, 42.5, "I thought of 90.\n\nAnswer: 110"),
+        (2, None, "none given"),
+        (3, None, "I thought of 90.\n\nAnswer: 2"),
+    ]
+
+
+def test_paths_go_through_lists_and_quoted_keys_and_values_may_be_numbers_and_booleans(archive, make, query, mapped):
+    mapping = mapped(
+        text="response.output",
+        llm='vars."the.llm"',
+        technique={"field": "vars.flags.1", "values": {True: "sacd", False: "no_technique"}},
+        anchor_direction={"field": "vars.side", "values": {0: "none", 1: "low"}},
+        temperature={"value": 0},
+    )
+    variables = {"vignette": "analyst", "the.llm": "vendor/it's", "flags": [False, True], "side": 1, "anchor": 5}
+    path = make.file(archive / "r.jsonl", result(vars=variables))
+    assert bring(path, mapping=mapping) == 0
+    assert query("select llm_recorded, technique, anchor_direction, temperature from raw.trials") == [
+        ("vendor/it's", "sacd", "low", 0.0)
+    ]
+
+
+def test_without_an_anchor_the_direction_is_none_and_with_one_that_says_nothing_it_is_left_open(
+    archive, make, query, mapped
+):
+    mapping = mapped(text="response.output", anchor_value="vars.anchor")
+    variables = {"vignette": "analyst", "technique": "no_technique"}
+    path = make.file(archive / "r.jsonl", result(vars=variables), result(vars={**variables, "anchor": 5}))
+    assert bring(path, mapping=mapping) == 0
+    assert query("select anchor_value, anchor_direction from raw.trials order by source_line") == [
+        (None, "none"),
+        (5.0, None),
+    ]
+
+
+def test_the_gate_audits_what_was_imported_like_any_batch(archive, make, query):
+    variables = {"vignette": "analyst", "technique": "no_technique", "direction": "none"}
+    path = make.file(archive / "r.jsonl", *[result(100 + i, vars=variables) for i in range(20)], result(5000))
+    assert bring(path) == 0
+    (verdict,) = audit()
+    assert (verdict.study, verdict.vignette, verdict.n_trials) == ("promptfoo-salary", "analyst", 21)
+    assert query(
+        "select level, n_offending from raw.batch_checks where check_name = 'out_of_range' and not is_passed"
+    ) == [("warn", 1)]
+
+
+def test_study_on_the_command_line_goes_before_the_one_in_the_mapping(archive, make, query):
+    path = make.file(archive / "r.jsonl", result())
+    assert bring(path, "promptfoo", None, "--study", "another") == 0
+    assert query("select study, batch_id[:16] from raw.trials") == [("another", "another/analyst/")]
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"columns": {"llm": "a", "vignette": "b", "technique": "c"}}, "columns: text or number is needed"),
+        ({"columns": {"llm": "a", "vignette": "b", "text": "d"}}, "columns.technique: field required"),
+        ({"colums": {}}, "colums: there is no such key"),
+        ({"study": "Has Spaces"}, "study: string should match"),
+        ({"study": None}, "names no study: say with --study"),
+        ({"vignettes": {"v": {"domain": "d"}}}, "vignettes.v.response_unit: field required"),
+        ({"columns": {"llm": {"field": "a", "value": "b"}}}, "columns.llm: give either a field or a value"),
+        ({"columns": {"llm": "a..b"}}, "columns.llm.field.0: string should match"),
+    ],
+)
+def test_a_mapping_that_is_wrong_names_its_key(tmp_path, changes, reason):
+    path = tmp_path / "map.yaml"
+    columns = {"llm": "a", "vignette": "b", "technique": "c", "text": "d"}
+    path.write_text(yaml.safe_dump({"study": "s", "columns": columns} | changes))
+    with pytest.raises(UserError) as error:
+        read_mapping(path)
+    assert str(error.value).startswith(f"{path}: ") or "names no study" in reason
+    assert reason in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["--format", "promptfoo"], "say with --map FILE which field is what: ingest/archives/promptfoo.yaml is"),
+        (["--format", "promptfoo", "--map", "none.yaml"], "none.yaml cannot be read: No such file or directory"),
+        (["--map", "none.yaml"], "--map and --study are for the formats promptfoo and inspect-logs"),
+        (["--format", "bais-export", "--study", "s"], "leave out --map and --study"),
+    ],
+)
+def test_a_format_and_a_mapping_that_do_not_fit_are_one_sentence(archive, capsys, arguments, sentence):
+    assert main(["--archive", str(archive), *arguments]) == 2
+    said = capsys.readouterr().err
+    assert sentence in said
+    assert said.count("\n") == 1
+
+
+def test_a_mapping_that_is_not_yaml_is_named_with_line_and_column(tmp_path):
+    path = tmp_path / "map.yaml"
+    path.write_text("study: s\ncolumns: {llm: [")
+    with pytest.raises(UserError, match=r"is not valid YAML at line 2, column \d+"):
+        read_mapping(path)
+
+
+def samples(path):
+    """What Inspect's samples data frame holds of a log with three samples, the last of which ended in an error."""
+    frame = pd.DataFrame(
+        {
+            "eval_id": "e1",
+            "sample_id": ["u1", "u2", "u3"],
+            "model": "openai/gpt-4.1",
+            "model_generate_config": json.dumps({"temperature": 0.7}),
+            "created": pd.Timestamp("2026-03-04T05:06:07Z"),
+            "task_name": "salary",
+            "id": ["1", "2", "3"],
+            "epoch": [1, 1, 2],
+            "input": "Which salary?",
+            "target": "",
+            "metadata_vignette": "analyst",
+            "metadata_technique": ["no_technique", "sacd", "sacd"],
+            "metadata_direction": ["none", "high", "high"],
+            "metadata_anchor": [float("nan"), 165.0, 165.0],
+            "score_match": ["I", "C", None],
+            "error": ["", "", "Timeout"],
+            "completion": ["Answer: 110", "Answer: 140", None],
+        }
+    )
+    return frame.convert_dtypes() if "arrow" in path else frame
+
+
+@pytest.fixture
+def inspect(monkeypatch):
+    """A stand-in for `inspect_ai.analysis`; it cannot read a log named `torn`."""
+    module, asked = ModuleType("inspect_ai.analysis"), []
+
+    def column(kind):
+        return lambda name, *, path, full=False: (kind, name, path, full)
+
+    def samples_df(logs, columns, full, strict, quiet):
+        asked.append((columns, full, strict, quiet))
+        if "torn" in logs:
+            raise RuntimeError("bad zip\nat 0")
+        return samples(logs), []
+
+    module.EvalColumn, module.SampleColumn = column("eval"), column("sample")
+    module.EvalModel, module.SampleSummary = ["the model's"], ["the samples'"]
+    module.samples_df = samples_df
+    monkeypatch.setitem(sys.modules, "inspect_ai", ModuleType("inspect_ai"))
+    monkeypatch.setitem(sys.modules, "inspect_ai.analysis", module)
+    return asked
+
+
+@pytest.mark.parametrize("name", ["log.eval", "arrow.eval"])
+def test_samples_of_inspect_become_trials(archive, query, inspect, name):
+    (archive / name).write_bytes(b"PK")
+    assert bring(archive, "inspect-logs") == 0
+    assert query(
+        "select study, source, archive, source_file, source_line, llm_recorded, vignette, technique, anchor_direction, "
+        "anchor_value, temperature, replicate, response_recorded, status_recorded, reason_recorded, asked_at "
+        "from raw.trials order by source_line"
+    ) == [
+        (
+            "inspect-salary",
+            "recorded",
+            "inspect_logs",
+            name,
+            i,
+            "openai/gpt-4.1",
+            "analyst",
+            technique,
+            direction,
+            anchor,
+            0.7,
+            epoch,
+            number,
+            status,
+            reason,
+            datetime(2026, 3, 4, 5, 6, 7, tzinfo=UTC),
+        )
+        for i, technique, direction, anchor, epoch, number, status, reason in [
+            (1, "no_technique", "none", None, 1, 110.0, None, None),
+            (2, "sacd", "high", 165.0, 1, 140.0, None, None),
+            (3, "sacd", "high", 165.0, 2, None, "failed", "Timeout"),
+        ]
+    ]
+    ((columns, full, strict, quiet),) = inspect
+    assert ("sample", "completion", "output.completion", True) in columns
+    assert (full, strict, quiet) == (True, False, True)
+    assert bring(archive, "inspect-logs") == 0
+    assert query("select count(*) from raw.trials") == [(3,)]
+
+
+def test_a_log_that_inspect_cannot_read_is_set_apart_and_the_others_load(archive, query, inspect):
+    for name in ("good.eval", "torn.eval"):
+        (archive / name).write_bytes(b"PK")
+    assert bring(archive, "inspect-logs") == 3
+    assert query("select source_file, reason from raw.quarantined_lines") == [
+        ("torn.eval", "the file cannot be read: Inspect cannot read it: bad zip")
+    ]
+    assert query("select count(*) from raw.trials") == [(3,)]
+
+
+def test_without_inspect_one_sentence_says_what_to_install(archive, warehouse, monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "inspect_ai", None)
+    (archive / "log.eval").write_bytes(b"PK")
+    assert bring(archive, "inspect-logs") == 2
+    said = capsys.readouterr().err
+    assert "install it beside bais with `pip install inspect_ai`" in said
+    assert said.count("\n") == 1
+    assert not warehouse.exists()
+
+
+@pytest.mark.parametrize("form", EXAMPLES)
+def test_the_shipped_examples_are_mappings(form):
+    mapping = read_mapping(example(form))
+    assert mapping.study
+    assert mapping.vignettes["analyst"].domain == "salary"
