@@ -7,11 +7,12 @@ export BAIS_SHARED
 
 .PHONY: run test check bench coverage oracle lock clean
 
-run: .venv/installed  ## load what is at hand, build and test every table, say what came out
+run: .venv/installed  ## load what is at hand, build and test every table, say what came out, write the report
 	$(BIN)/python ingest/run.py
 	$(if $(ARCHIVE),$(BIN)/python ingest/run.py --archive $(ARCHIVE))
 	$(BIN)/bais build
 	$(BIN)/bais headlines
+	$(BIN)/bais report
 
 test: .venv/installed  ## the whole suite, offline: pytest builds its own warehouses with dbt
 	$(BIN)/python -m pytest -n 2 --dist loadfile

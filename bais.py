@@ -107,6 +107,7 @@ def _parser():
     from bais_export import add_export_arguments, export
     from bais_paper import add_paper_arguments, paper
     from bais_recommend import add_recommend_command
+    from bais_report import add_report_arguments, report
     from bais_trials import add_trial_commands
     from ingest.run import add_collect_arguments, add_import_arguments
 
@@ -174,6 +175,13 @@ def _parser():
     add_trial_commands(command)
     first = command("headlines", headlines, "say which technique comes first in each domain, by either metric")
     first.add_argument("--study", help="only this study")
+    add_report_arguments(
+        command(
+            "report",
+            lambda options: report(options, trials_query, _basis),
+            "write what the warehouse knows as one HTML page that needs no network",
+        )
+    )
     add_paper_arguments(command("paper", paper, "have the paper on a study written, from the warehouse alone"))
     add_doctor_commands(command)
     return parser

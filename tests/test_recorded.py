@@ -2,8 +2,12 @@
 
 import json
 import shutil
+from contextlib import closing
 
+import duckdb
 import pytest
+
+from tests.report_page import numbers_that_differ
 
 RANKED = "('devils_advocate', 'premortem', 'random_control', 'sacd')"
 
@@ -252,3 +256,13 @@ def test_changing_one_trial_flips_the_claims_that_rest_on_it(recorded, recorded_
     flipped = {claim for claim in before if before[claim] != after[claim]}
     assert {"A-T3-claude-opus-4.6-mean", "A-T3-claude-opus-4.6-sd", "A-T5-claude-opus-4.6-percent"} <= flipped
     assert "A-T3-o3-mean" not in flipped
+
+
+def test_every_number_on_the_report_of_the_archive_is_one_of_the_warehouse(recorded, tmp_path):
+    recorded.run("bais", "report", "--out", tmp_path / "report.html")
+    page = (tmp_path / "report.html").read_text()
+    assert len(page) < 5_000_000
+    with closing(duckdb.connect(str(recorded.path), read_only=True)) as connection:
+        n_numbers, wrong = numbers_that_differ(page, connection)
+    assert n_numbers > 3000
+    assert wrong == []

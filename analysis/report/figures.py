@@ -1,0 +1,351 @@
+"""Figures as SVG that needs no script: Vega-Lite specifications, one for each kind, drawn once for each domain.
+
+Colours are names of the page's palette (`var(--blue)`), so that one drawing serves light and dark; text takes the
+page's colour. No meaning is in colour alone: marks differ in shape or stand beside a word or number.
+"""
+
+import math
+import re
+from functools import cache
+
+from markupsafe import Markup
+
+from analysis.report.values import clean
+
+WIDTH = 320
+PALETTE = ("blue", "orange", "green", "purple", "sky", "grey")
+SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")
+DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [4, 4], [1, 3])
+
+# it has Arial's metrics, so that its widths are those of what other machines show
+FONT = "Liberation Sans"
+NARROW, BROAD = "ijlftrI.,:;'|!()[] -/", "mwMW@%"
+SLANT = 68  # degrees by which the heads of a heat map are turned
+LONGEST_LABEL = 126
+INK = "currentColor"
+CONFIG = {
+    "background": "transparent",
+    "aria": False,
+    "font": FONT,
+    "view": {"stroke": None},
+    "axis": {
+        "labelColor": INK, "titleColor": INK, "tickColor": INK, "domainColor": INK, "gridColor": INK,
+        "gridOpacity": 0.14, "tickOpacity": 0.4, "domainOpacity": 0.4, "labelFontSize": 11, "titleFontSize": 11,
+        "titleFontWeight": "normal", "labelLimit": 0, "titleLimit": 0, "tickCount": 5,
+    },
+    "axisY": {"grid": False, "domain": False, "ticks": False, "labelPadding": 6},
+    "text": {"color": INK, "fontSize": 11},
+}  # fmt: skip
+
+NOISE = re.compile(
+    r" (?:aria-hidden|pointer-events|class|role|aria-roledescription|stroke-miterlimit|xmlns(?::xlink)?|version"
+    r'|display)="[^"]*"| font-family="[^"]*"| opacity="1"| font-weight="normal"'
+)
+TAG, DIGITS = re.compile(r"<[^<>]*>"), re.compile(r"(\.\d\d)\d+")
+EMPTY = re.compile(r'<path d="(?:M0(?:\.5)?,0(?:\.5)?h0v0h0Z)?"/>|<path d="[^"]*"/>(?=<g>)|<g></g>|<g/>')
+
+
+def draw(kind, rows, *, label, is_simulated=False, **settings):
+    """Draw one panel of a figure.
+
+    Parameters
+    ----------
+    kind : str
+        One of `KINDS`.
+    rows : list of dict
+        What the marks read; text in it is made harmless here.
+    label : str
+        What a reader hears instead of the drawing.
+    is_simulated : bool
+        Whether the drawing is stamped as simulated.
+    **settings : object
+        `title` of the horizontal axis and its `domain`.
+
+    Returns
+    -------
+    Markup
+        An SVG element, `WIDTH` wide.
+    """
+    import vl_convert
+
+    rows = [{name: clean(value) if isinstance(value, str) else value for name, value in row.items()} for row in rows]
+    padding, is_cut = _padding(kind, rows)
+    config = {**CONFIG, "padding": padding}
+    if is_cut:
+        config["axisY"] = {**CONFIG["axisY"], "labelLimit": LONGEST_LABEL}
+    width = WIDTH - padding["left"] - padding["right"]
+    spec = {**specification(kind), "width": width, "config": config, "datasets": {"rows": rows}}
+    _set(spec, **settings)
+    return _inlined(vl_convert.vegalite_to_svg(spec), label, is_simulated)
+
+
+def _padding(kind, rows):
+    """Return the room that axes need, and whether labels are longer than that: Vega measures text too slowly."""
+    named = max((text_width(row["name"]) for row in rows if "name" in row), default=0)
+    if kind == "slopes":
+        return {"left": 2, "right": 2, "top": 26, "bottom": 4}, False
+    if kind == "curves":
+        return {"left": 38, "right": 6, "top": 8, "bottom": 38}, False
+    padding = {"left": min(named, LONGEST_LABEL) + 10, "right": 10, "top": 5, "bottom": 38}
+    if kind == "cells":
+        heads = [min(text_width(row["column"]), LONGEST_LABEL) for row in rows]
+        padding["top"] = round(max(heads, default=0) * math.sin(math.radians(SLANT))) + 14
+        padding["right"] = round(heads[-1] * math.cos(math.radians(SLANT))) if heads else 10
+        padding["bottom"] = 4
+    return padding, named > LONGEST_LABEL
+
+
+def text_width(text):
+    """Return about how many pixels a label takes, rather too many than too few.
+
+    Parameters
+    ----------
+    text : str
+
+    Returns
+    -------
+    int
+    """
+    return math.ceil(
+        sum(
+            3.6 if c in NARROW else 10 if c in BROAD else 11.5 if ord(c) > 0x2E7F else 7.9 if c.isupper() else 6.3
+            for c in text
+        )
+    )
+
+
+def _set(spec, title=None, domain=None):
+    """Set what differs between the panels of a kind."""
+    if title is None and domain is None:
+        return
+    layers = []
+    for layer in spec["layer"]:
+        encoding = dict(layer.get("encoding", {}))
+        if "x" in encoding and "field" in encoding["x"]:
+            x = dict(encoding["x"])
+            if title is not None:
+                x["axis"] = {**(x.get("axis") or {}), "title": clean(title)}
+            if domain is not None:
+                x["scale"] = {**x.get("scale", {}), "domain": domain, "nice": False}
+            encoding["x"] = x
+        layers.append({**layer, "encoding": encoding})
+    spec["layer"] = layers
+
+
+def _inlined(svg, label, is_simulated):
+    """Return an SVG as a page can hold it: without what only a file of its own needs, named, and stamped."""
+    width, height = (float(number) for number in re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', svg).groups())
+    inner = svg[svg.index(">") + 1 : svg.rindex("</svg>")]
+    inner, before = TAG.sub(_short_tag, inner), None
+    while inner != before:
+        inner, before = EMPTY.sub("", inner), inner
+    stamp = ""
+    if is_simulated:
+        turned = f"rotate(-18 {width / 2:g} {height / 2:g})"
+        stamp = f'<text class="stamp" x="50%" y="50%" text-anchor="middle" transform="{turned}">SIMULATED</text>'
+    start = Markup('<svg role="img" aria-label="{}" width="{}" height="{}" viewBox="0 0 {} {}">').format(
+        clean(label), f"{width:g}", f"{height:g}", f"{width:g}", f"{height:g}"
+    )
+    return start + Markup(inner + stamp + "</svg>")
+
+
+def _short_tag(tag):
+    """Leave out of a tag what changes nothing, and digits below a hundredth of a pixel."""
+    return DIGITS.sub(r"\1", NOISE.sub("", tag[0]))
+
+
+@cache
+def specification(kind):
+    """Return the Vega-Lite specification of a kind of figure, without data."""
+    made = KINDS[kind]()
+    import altair as alt
+
+    size = made.properties(width=WIDTH, autosize="none", data=alt.NamedData(name="rows"))
+    return size.to_dict()
+
+
+def _bars():
+    """Horizontal bars with their value; a line where there is a `reference`, a diamond where there is a `mark`."""
+    import altair as alt
+
+    base = alt.Chart().encode(y=alt.Y("name:N", sort=None, title=None))
+    return alt.layer(
+        base.mark_bar(height={"band": 0.62}).encode(x=alt.X("value:Q"), color=alt.Color("colour:N", scale=None)),
+        base.mark_rule(strokeDash=[4, 3], color=INK).encode(
+            x=alt.X("reference:Q"), y=alt.value(0), y2=alt.value("height")
+        ),
+        base.mark_point(shape="diamond", size=50, fill="var(--paper)", stroke=INK, strokeWidth=1.4, opacity=1).encode(
+            x=alt.X("mark:Q")
+        ),
+        base.mark_text(align="left", dx=9).encode(x=alt.X("end:Q"), text="text:N"),
+    ).properties(height=alt.Step(23))
+
+
+def _intervals():
+    """A tick with a thick and a thin interval."""
+    import altair as alt
+
+    base = alt.Chart().encode(y=alt.Y("name:N", sort=None, title=None))
+    return alt.layer(
+        base.mark_rule(strokeDash=[4, 3], color=INK).encode(
+            x=alt.X("reference:Q"), y=alt.value(0), y2=alt.value("height")
+        ),
+        base.mark_rule(color="var(--blue)", strokeWidth=1.4).encode(x=alt.X("low:Q"), x2="high:Q"),
+        base.mark_rule(color="var(--blue)", strokeWidth=7, opacity=0.6).encode(
+            x=alt.X("inner_low:Q"), x2="inner_high:Q"
+        ),
+        base.mark_tick(color=INK, thickness=2, size=13, opacity=1).encode(x=alt.X("value:Q")),
+        base.mark_text(align="left", dx=7).encode(x=alt.X("end:Q"), text="text:N"),
+    ).properties(height=alt.Step(25))
+
+
+def _dumbbells():
+    """Two points, for low and high anchors, and what lies between."""
+    import altair as alt
+
+    base = alt.Chart().encode(y=alt.Y("name:N", sort=None, title=None))
+    point = {"filled": True, "size": 80, "opacity": 1}
+    return alt.layer(
+        base.mark_rule(strokeDash=[4, 3], color=INK).encode(
+            x=alt.X("reference:Q"), y=alt.value(0), y2=alt.value("height")
+        ),
+        base.mark_rule(color=INK, opacity=0.5, strokeWidth=2).encode(x=alt.X("low:Q"), x2="high:Q"),
+        base.mark_point(shape="triangle-down", color="var(--blue)", **point).encode(x=alt.X("low:Q")),
+        base.mark_point(shape="triangle-up", color="var(--orange)", **point).encode(x=alt.X("high:Q")),
+        base.mark_text(align="left", dx=9).encode(x=alt.X("end:Q"), text="text:N"),
+    ).properties(height=alt.Step(25))
+
+
+def _slopes():
+    """Ranks by two metrics, joined by a line for each technique."""
+    import altair as alt
+
+    base = alt.Chart().encode(
+        x=alt.X("side:N", sort=None, title=None, axis=alt.Axis(orient="top", labelAngle=0, domain=False, ticks=False))
+        .scale(padding=0.95),
+        y=alt.Y("rank:Q", title=None, axis=None).scale(reverse=True, zero=False, padding=16),
+    )  # fmt: skip
+    colour = alt.Color("colour:N", scale=None)
+    return alt.layer(
+        base.mark_line(strokeWidth=2).encode(color=colour, detail="name:N"),
+        base.mark_point(filled=True, size=75, opacity=1).encode(color=colour, shape=alt.Shape("shape:N", scale=None)),
+        base.mark_text(align="right", dx=-9, limit=98).transform_filter("datum.is_left").encode(text="text:N"),
+        base.mark_text(align="left", dx=9, limit=98).transform_filter("!datum.is_left").encode(text="text:N"),
+    ).properties(height=150)
+
+
+def _cells():
+    """A heat map with its numbers in it."""
+    import altair as alt
+
+    base = alt.Chart().encode(
+        y=alt.Y("name:N", sort=None, title=None),
+        x=alt.X("column:N", sort=None, title=None, axis=alt.Axis(
+            orient="top", labelAngle=-SLANT, labelAlign="left", domain=False, ticks=False, labelLimit=LONGEST_LABEL)),
+    )  # fmt: skip
+    return alt.layer(
+        base.mark_rect(stroke="var(--paper)", strokeWidth=1.5).encode(color=alt.Color("colour:N", scale=None)),
+        base.mark_text(fontSize=10.5).encode(text="text:N"),
+    ).properties(height=alt.Step(22))
+
+
+def _bubbles():
+    """Answers on a line, larger where more trials gave them."""
+    import altair as alt
+
+    return alt.layer(
+        alt.Chart()
+        .mark_point(filled=True, color="var(--blue)", opacity=0.75)
+        .encode(
+            y=alt.Y("name:N", sort=None, title=None),
+            x=alt.X("value:Q").scale(zero=False, padding=10),
+            size=alt.Size("n:Q", legend=None, scale=alt.Scale(domainMin=0, rangeMin=0, rangeMax=260)),
+        )
+    ).properties(height=alt.Step(23))
+
+
+def _curves():
+    """Values of all specifications in order, one line for each technique, named at its end."""
+    import altair as alt
+
+    base = alt.Chart()
+    y = alt.Y("value:Q", title=None).axis(grid=True)
+    colour = alt.Color("colour:N", scale=None)
+    x = alt.X("place:Q").scale(domain=[0, 1.6], nice=False).axis(values=[0, 0.5, 1], format="%", grid=False)
+    dash = alt.StrokeDash("name:N", legend=None, sort=None, scale=alt.Scale(range=list(DASHES)))
+    zero = {"y": alt.Y("reference:Q", title=None), "x": alt.value(0), "x2": alt.value("width")}
+    lines, marks, names = (base.transform_filter(f"datum.part == '{part}'") for part in ("line", "mark", "name"))
+    return alt.layer(
+        base.mark_rule(color=INK, strokeDash=[4, 3]).encode(**zero),
+        lines.mark_line(strokeWidth=2, interpolate="step-after").encode(
+            x=x, y=y, color=colour, detail="name:N", strokeDash=dash
+        ),
+        marks.mark_point(size=70, filled=True, opacity=1, stroke="var(--paper)", strokeWidth=1).encode(
+            x=x, y=y, color=colour, shape=alt.Shape("shape:N", scale=None)
+        ),
+        names.mark_text(align="left", dx=6, limit=125).encode(x=x, y=y, text="text:N"),
+    ).properties(height=230)
+
+
+KINDS = {
+    "bars": _bars,
+    "intervals": _intervals,
+    "dumbbells": _dumbbells,
+    "slopes": _slopes,
+    "cells": _cells,
+    "bubbles": _bubbles,
+    "curves": _curves,
+}
+
+
+def room_for_text(low, high, share=0.3):
+    """Return the domain of an axis on which text fits beyond the largest value.
+
+    Parameters
+    ----------
+    low, high : float
+    share : float
+        Of the axis that the text takes.
+
+    Returns
+    -------
+    list of float
+    """
+    width = (high - low) or abs(high) or 1.0
+    return [low, round(high + width * share / (1 - share), 6)]
+
+
+def spaced(values, least):
+    """Move values apart, as little as keeps their order and leaves `least` between neighbours.
+
+    Parameters
+    ----------
+    values : list of float
+    least : float
+
+    Returns
+    -------
+    list of float
+        In the order given.
+    """
+    order = sorted(range(len(values)), key=lambda i: values[i])
+    groups = []
+    for i in order:
+        groups.append([[i], values[i]])
+        while len(groups) > 1 and _bottom(groups[-1], least) - _top(groups[-2], least) < least:
+            (first, centre_a), (second, centre_b) = groups[-2], groups[-1]
+            n = len(first) + len(second)
+            groups[-2:] = [[first + second, (centre_a * len(first) + centre_b * len(second)) / n]]
+    placed = [0.0] * len(values)
+    for members, centre in groups:
+        for at, i in enumerate(members):
+            placed[i] = centre + (at - (len(members) - 1) / 2) * least
+    return placed
+
+
+def _top(group, least):
+    return group[1] + (len(group[0]) - 1) / 2 * least
+
+
+def _bottom(group, least):
+    return group[1] - (len(group[0]) - 1) / 2 * least

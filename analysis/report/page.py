@@ -1,0 +1,129 @@
+"""The report as one HTML page that loads nothing and runs nothing but its own filter."""
+
+import hashlib
+import json
+from base64 import b64encode
+from collections import Counter
+from datetime import datetime
+from pathlib import Path
+
+from markupsafe import Markup
+
+from analysis.report.audit import gate_tables, provenance_tables, rows_table
+from analysis.report.evidence import figures
+from analysis.report.ledger import ledger
+from analysis.report.studies import Study
+from analysis.report.text import answer, counts, in_short
+from analysis.report.values import Number, clean
+
+HERE = Path(__file__).parent
+SIGNIFICANT_DIGITS = 12
+NO_BREAK_SPACE = "\N{NO-BREAK SPACE}"
+
+
+def page(tables, versions):
+    """Write the report.
+
+    Parameters
+    ----------
+    tables : dict of str to list of dict
+        The rows that `bais_report.QUERIES` gives, in their order.
+    versions : dict of str to str
+        Of the programs behind the numbers.
+
+    Returns
+    -------
+    str
+        HTML, the same for the same rows and versions.
+    """
+    tables = {name: [{k: _rounded(v) for k, v in row.items()} for row in rows] for name, rows in tables.items()}
+    studies = [
+        _study(Study(row["study"], bool(row["is_simulated"]), tables), i) for i, row in enumerate(tables["studies"])
+    ]
+    style, script = ((HERE / name).read_text(encoding="utf-8").strip() for name in ("page.css", "page.js"))
+    text = _template().render(
+        studies=studies,
+        claims_elsewhere=_claims_elsewhere(tables),
+        only_simulated=all(study["is_simulated"] for study in studies),
+        style=Markup(style),
+        script=Markup(script),
+        style_hash=_hash(style),
+        script_hash=_hash(script),
+        versions=sorted(versions.items()),
+        fingerprint=fingerprint(tables),
+        rows_table=rows_table(tables),
+    )
+    return "\n".join(line if line.isprintable() else _visible(line) for line in text.split("\n")) + "\n"
+
+
+def _visible(line):
+    """Let no character through that nobody sees, whatever way it came; the page itself has but one such, a space."""
+    return "".join(c if c == NO_BREAK_SPACE else clean(c) for c in line)
+
+
+def _claims_elsewhere(tables):
+    """Count the claims about studies that the page does not show."""
+    shown = {row["study"] for row in tables["studies"]}
+    counted = Counter(row["study"] for row in tables["claims"] if row["study"] not in shown)
+    return [
+        (clean(study), Number(n, "count(*)", 0, table="seeds.published_claims", key={"study": study}))
+        for study, n in sorted(counted.items())
+    ]
+
+
+def _study(study, i):
+    answers = [answer(study, domain) for domain in study.domains]
+    return {
+        "name": clean(study.name),
+        "id": f"study-{i + 1}",
+        "is_simulated": study.is_simulated,
+        "counts": counts(study),
+        "in_short": in_short(study, answers) if answers else None,
+        "answers": answers,
+        "figures": figures(study),
+        "ledger": ledger(study),
+        "gate": gate_tables(study),
+        "provenance": provenance_tables(study),
+    }
+
+
+def fingerprint(tables):
+    """Return the SHA-256 of the rows that a report is made of.
+
+    Parameters
+    ----------
+    tables : dict of str to list of dict
+        With numbers to twelve significant digits, so that the order of a sum does not matter.
+
+    Returns
+    -------
+    str
+    """
+    text = json.dumps(tables, sort_keys=True, default=_as_text, ensure_ascii=True)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _rounded(value):
+    if isinstance(value, float):
+        return float(f"{value:.{SIGNIFICANT_DIGITS}g}")
+    if isinstance(value, list):
+        return [_rounded(each) for each in value]
+    return value
+
+
+def _as_text(value):
+    return value.isoformat() if isinstance(value, datetime) else str(value)
+
+
+def _hash(text):
+    return "sha256-" + b64encode(hashlib.sha256(text.encode()).digest()).decode()
+
+
+def _template():
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    environment = Environment(
+        loader=FileSystemLoader(HERE), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    environment.finalize = lambda value: value if hasattr(value, "__html__") else clean(value)
+    return environment.get_template("page.html")

@@ -1,0 +1,87 @@
+"""What the warehouse holds of one study, as the sections of its part of the page ask for it."""
+
+from collections import Counter
+from dataclasses import dataclass
+
+from analysis.report.figures import PALETTE, SHAPES
+from analysis.report.values import clean
+
+METRICS = ("deviation", "susceptibility")
+NO_TECHNIQUE = "no_technique"
+
+
+@dataclass(frozen=True)
+class Study:
+    """One study and the rows that are about it.
+
+    Parameters
+    ----------
+    name : str
+    is_simulated : bool
+        Whether any answer of it was made up by a simulated respondent.
+    tables : dict of str to list of dict
+        The rows of all studies, by the name that the query of the report has.
+    """
+
+    name: str
+    is_simulated: bool
+    tables: dict
+
+    def rows(self, table, **where):
+        """Return the rows of this study in which columns have these values."""
+        return [
+            row
+            for row in self.tables[table]
+            if row["study"] == self.name and all(row[column] == value for column, value in where.items())
+        ]
+
+    @property
+    def domains(self):
+        """The domains that were asked about, in order."""
+        return sorted({row["domain"] for row in self.rows("attrition")})
+
+    @property
+    def techniques(self):
+        """All techniques: none first, then those that are ranked."""
+        seeded = {row["technique"]: row["is_ranked"] for row in self.tables["techniques"]}
+        found = {row["technique"] for row in self.rows("technique_rankings")} | {
+            row["technique"] for row in self.rows("attrition")
+        }
+        return sorted(found, key=lambda name: (name != NO_TECHNIQUE, not seeded.get(name, False), name))
+
+    @property
+    def ranked(self):
+        """The techniques that are ranked."""
+        return [row["technique"] for row in self.tables["techniques"] if row["is_ranked"]]
+
+    def technique(self, name):
+        """Return how a technique is called."""
+        return _called(name, "technique", self.tables["techniques"])
+
+    def llm(self, name):
+        """Return how an LLM is called; its id where two are called the same."""
+        return _called(name, "llm", self.tables["llms"])
+
+    def in_order(self, rows):
+        """Sort rows by technique."""
+        places = {name: i for i, name in enumerate(self.techniques)}
+        return sorted(rows, key=lambda row: (places.get(row["technique"], len(places)), str(row["technique"])))
+
+    def look(self, technique):
+        """Return the colour and the shape of a technique, the same in all figures."""
+        ranked = [name for name in self.techniques if name in self.ranked]
+        at = ranked.index(technique) if technique in ranked else len(ranked)
+        return f"var(--{PALETTE[at % len(PALETTE)]})", SHAPES[at % len(SHAPES)]
+
+    def named(self, row):
+        """Return how the LLM of a row is called, with the vignette where its domain has several."""
+        name = self.llm(row["llm"])
+        several = {other["vignette"] for other in self.rows("baselines", domain=row["domain"])}
+        return f"{name}, {clean(row['vignette'])}" if len(several) > 1 else name
+
+
+def _called(name, column, seeded):
+    called = {row[column]: row["display_name"] for row in seeded}
+    times = Counter(called.values())
+    display = called.get(name)
+    return clean(display if display and times[display] == 1 else name)

@@ -1,0 +1,120 @@
+"""Tables of the page: a caption, scopes, and attributes that say which query gives each number."""
+
+import re
+from dataclasses import dataclass, field
+
+from markupsafe import Markup, escape
+
+from analysis.report.values import Number, clean, key_text
+
+TABLE = re.compile(r"\b(?:raw|staging|marts|inference|seeds)\.\w+")
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row of a table: what picks it in the warehouse, and its cells, the first of them its name."""
+
+    key: dict
+    cells: list
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of the page.
+
+    Parameters
+    ----------
+    caption : str or Markup
+    source : str
+        The table of the warehouse.
+    key : dict
+        What all rows share.
+    heads : list of str
+    rows : list of Row
+        A cell is a `Number`, a text or Markup.
+    groups : list of (str, int)
+        Heads above heads, with the columns that each spans.
+    is_simulated : bool
+    """
+
+    caption: str
+    source: str
+    key: dict
+    heads: list
+    rows: list
+    groups: list = field(default_factory=list)
+    is_simulated: bool = False
+    name: str = ""
+
+    def __html__(self):
+        caption = Markup("<b>Simulated.</b> {}").format(self.caption) if self.is_simulated else self.caption
+        to_right = {i for row in self.rows for i, cell in enumerate(row.cells) if isinstance(cell, Number)}
+        heads = Markup("")
+        if self.groups:
+            heads += Markup("<tr>{}</tr>").format(
+                Markup("").join(
+                    Markup('<th scope="colgroup" colspan="{}">{}</th>').format(span, text)
+                    if text
+                    else Markup('<td colspan="{}"></td>').format(span)
+                    for text, span in self.groups
+                )
+            )
+        heads += Markup("<tr>{}</tr>").format(
+            Markup("").join(
+                Markup('<th scope="col"{}>{}</th>').format(Markup(' class="n"' if i in to_right else ""), head)
+                for i, head in enumerate(self.heads)
+            )
+        )
+        return Markup(
+            '<div class="scroll" tabindex="0" role="region" aria-label="{}"><table data-table="{}" data-key="{}">'
+            '<caption><span class="held">{} <span class="from">From {}{}.</span></span></caption>'
+            "<thead>{}</thead>\n<tbody>{}</tbody></table></div>"
+        ).format(
+            self.name or "table",
+            self.source,
+            key_text(self.key),
+            caption,
+            named(self.source),
+            _where(self.key),
+            heads,
+            Markup("").join(map(_row, self.rows)),
+        )
+
+
+def named(source):
+    """Name the tables of the warehouse that a relation reads.
+
+    Parameters
+    ----------
+    source : str
+        A table, or tables joined.
+
+    Returns
+    -------
+    Markup
+    """
+    return Markup(", ").join(Markup("<code>{}</code>").format(name) for name in dict.fromkeys(TABLE.findall(source)))
+
+
+def _row(row):
+    first, *rest = row.cells
+    return Markup('<tr data-key="{}"><th scope="row">{}</th>{}</tr>\n').format(
+        key_text(row.key), _shown(first), Markup("").join(map(_cell, rest))
+    )
+
+
+def _cell(cell):
+    if isinstance(cell, Number):
+        return Markup(f'<td class="n"{cell.attributes()}>{cell.content()}</td>')
+    return Markup(f"<td>{escape(_shown(cell))}</td>")
+
+
+def _shown(cell):
+    return cell if hasattr(cell, "__html__") else clean("" if cell is None else cell)
+
+
+def _where(key):
+    if not key:
+        return ""
+    said = [f"{name} is null" if value is None else f"{name} = {clean(value)!r}" for name, value in key.items()]
+    return Markup(" where <code>{}</code>").format(" and ".join(said))

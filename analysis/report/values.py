@@ -1,0 +1,146 @@
+"""Text and numbers as the page shows them: text made harmless, each number with the row and column it is from."""
+
+import re
+from dataclasses import dataclass, field
+from urllib.parse import quote
+
+from markupsafe import Markup, escape
+
+MISSING = "\N{EN DASH}"
+UNKNOWN = "no reason is given"
+
+REASONS = {
+    "control": "it is what the others are held against",
+    "equal_to_no_technique": "it is what the others are held against",
+    "no_spread_to_change": "there is next to no spread to change",
+    "not_ranked": "it is not ranked",
+    "nothing_to_rank": "there is nothing to rank",
+    "no_baseline": "no unanchored trial was answered",
+    "one_llm": "it is one LLM",
+    "too_few_llms": "too few LLMs",
+    "zero_variance": "all answers are the same",
+}
+
+
+@dataclass(frozen=True)
+class Number:
+    """A number of the warehouse.
+
+    Parameters
+    ----------
+    value : float, int or None
+    column : str
+        The column, or a SQL aggregate over the rows that the key picks.
+    digits : int
+        Decimals that are printed.
+    scale : float
+        What it is multiplied by for print: 100 for a share in percent.
+    is_signed : bool
+    unit : str
+    reason : str, optional
+        Why there is none.
+    table : str, optional
+        Where it is from, if not from the table that the page's table is from.
+    key : dict
+        What picks its row, beyond the key of the page's row.
+    """
+
+    value: float | None
+    column: str
+    digits: int = 1
+    scale: float = 1
+    is_signed: bool = False
+    unit: str = ""
+    reason: str | None = None
+    table: str | None = None
+    key: dict = field(default_factory=dict)
+
+    @property
+    def text(self):
+        """The number as it is printed, without its unit; a share is never 0 or 100 % that is neither."""
+        if self.value is None:
+            return MISSING
+        scaled = self.value * self.scale
+        number = round(scaled, self.digits) + 0.0
+        if self.unit == "%" and self.scale == 100 and 0 < self.value < 1:
+            if not number:
+                return f"<{10**-self.digits:.{self.digits}f}"
+            if number == 100:
+                return f">{100 - 10**-self.digits:.{self.digits}f}"
+        text = f"{number:{'+' if self.is_signed and number else ''},.{self.digits}f}"
+        return text.replace("-", "\N{MINUS SIGN}")
+
+    def attributes(self):
+        """The attributes that say where the number is from."""
+        made = f' data-table="{escape(self.table)}"' if self.table else ""
+        if self.key:
+            made += f' data-key="{escape(key_text(self.key))}"'
+        made += f' data-column="{escape(self.column)}"'
+        return Markup(made if self.scale == 1 else f'{made} data-scale="{self.scale:g}"')
+
+    def content(self):
+        """The number with its unit, or a dash and why there is none."""
+        if self.value is None:
+            said = reason_text(self.reason)
+            return Markup('<span title="{0}">{1}<span class="why"> {0}</span></span>').format(said, MISSING)
+        return escape(f"{self.text}\N{NO-BREAK SPACE}{self.unit}" if self.unit else self.text)
+
+    def __html__(self):
+        return Markup(f"<span{self.attributes()}>{self.content()}</span>")
+
+
+def key_text(key):
+    """Write a key in one attribute: `study=s;llm` for study s and no LLM."""
+    return ";".join(
+        name if value is None else f"{name}={quote(_plain(value), safe=' /:.+')}" for name, value in key.items()
+    )
+
+
+def _plain(value):
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def reason_text(reason):
+    """Say a typed reason in words."""
+    if not reason:
+        return UNKNOWN
+    return "; ".join(REASONS.get(word, clean(word).replace("_", " ")) for word in str(reason).split("; "))
+
+
+def clean(text):
+    """Return text in which nothing is invisible, turns the reading direction or controls a device."""
+    text = str(text)
+    return text if text.isprintable() else "".join(c if c.isprintable() else f"\\u{{{ord(c):x}}}" for c in text)
+
+
+def clean_lines(text):
+    """Return text of several lines, each made harmless."""
+    return "\n".join(clean(line) for line in re.split(r"\r?\n", str(text)))
+
+
+def moment(time):
+    """Write a time to the second, in UTC."""
+    return MISSING if time is None else f"{time:%Y-%m-%d %H:%M:%S} UTC"
+
+
+def counted(n, one, many=None):
+    """Return the noun that suits a count."""
+    return one if n == 1 else many or f"{one}s"
+
+
+def listed(parts, last="and"):
+    """Join parts as a sentence does.
+
+    Parameters
+    ----------
+    parts : list of str or Markup
+    last : str
+
+    Returns
+    -------
+    Markup
+    """
+    parts = list(parts)
+    if len(parts) < 2:
+        return Markup("").join(parts)
+    return Markup("{} {} {}").format(Markup(", ").join(parts[:-1]), last, parts[-1])

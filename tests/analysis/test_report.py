@@ -1,0 +1,262 @@
+import itertools
+import re
+from urllib.parse import unquote
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from markupsafe import Markup, escape
+
+from analysis.report.evidence import class_of, tint
+from analysis.report.figures import WIDTH, draw, room_for_text, spaced
+from analysis.report.studies import Study
+from analysis.report.tables import Row, Table, named
+from analysis.report.text import answer
+from analysis.report.values import Number, clean, clean_lines, key_text, listed, reason_text
+from tests.report_page import TRIED
+
+DECISIONS = ("use", "avoid", "equivalent", "no_evidence")
+
+
+@given(st.floats(-1e6, 1e6), st.integers(0, 4))
+def test_a_number_is_printed_to_half_a_unit_of_its_last_digit(value, digits):
+    printed = Number(value, "c", digits).text.replace("\N{MINUS SIGN}", "-").replace(",", "")
+    assert abs(float(printed) - value) <= 0.5 * 10**-digits * (1 + 1e-6)
+    assert len(printed.partition(".")[2]) == digits
+
+
+@pytest.mark.parametrize(
+    ("value", "printed"),
+    [(0, "0.0"), (1, "100.0"), (0.00004, "<0.1"), (0.99996, ">99.9"), (0.0005, "0.1"), (0.9837, "98.4")],
+)
+def test_a_share_is_never_nought_or_all_that_is_neither(value, printed):
+    assert Number(value, "p_best", 1, 100, unit="%").text == printed
+
+
+def test_a_zero_has_no_sign_and_a_minus_is_a_minus():
+    assert Number(-0.04, "gain", is_signed=True).text == "0.0"
+    assert Number(0.06, "gain", is_signed=True).text == "+0.1"
+    assert Number(-1234.56, "gain").text == "\N{MINUS SIGN}1,234.6"
+
+
+def test_a_number_that_is_not_there_is_a_dash_with_its_reason():
+    said = Number(None, "low", reason="too_few_llms; one_llm").__html__()
+    assert ">\N{EN DASH}<" in said
+    assert "too few LLMs; it is one LLM" in said
+    assert "no reason is given" in Number(None, "low").__html__()
+
+
+def test_a_number_says_its_table_key_column_and_scale():
+    made = Number(0.5, "p_best", 1, 100, unit="%", table="inference.t", key={"llm": None, "domain": 'a;b="c'})
+    assert made.__html__() == (
+        '<span data-table="inference.t" data-key="llm;domain=a%3Bb%3D%22c" data-column="p_best" data-scale="100">'
+        "50.0\N{NO-BREAK SPACE}%</span>"
+    )
+
+
+@given(st.dictionaries(st.sampled_from(["study", "llm", "domain"]), st.none() | st.text(max_size=12)))
+def test_a_key_is_read_back_from_its_attribute(key):
+    pairs = [pair.partition("=") for pair in key_text(key).split(";")] if key else []
+    assert {name: unquote(value) if sign else None for name, sign, value in pairs} == key
+
+
+@given(st.text(max_size=40))
+def test_clean_text_has_nothing_that_is_not_seen_and_seen_text_stays(text):
+    assert clean(text).isprintable()
+    assert clean(clean(text)) == clean(text)
+    assert not text.isprintable() or clean(text) == text
+
+
+def test_lines_stay_lines():
+    assert clean_lines("select 1\r\nfrom t\x00\u202e") == "select 1\nfrom t\\u{0}\\u{202e}"
+
+
+def test_a_list_is_said_as_one_says_it():
+    assert [listed([]), listed(["a"]), listed(["a", "b"]), listed(["a", "b", "c"])] == [
+        "", "a", "a and b", "a, b and c",
+    ]  # fmt: skip
+    assert listed([Markup.escape("<a>"), "<b>"]) == "&lt;a&gt; and &lt;b&gt;"
+
+
+def test_a_reason_that_nobody_put_in_words_is_shown_as_it_is():
+    assert reason_text("no_such_thing<b>; control") == "no such thing<b>; it is what the others are held against"
+
+
+@given(st.lists(st.floats(-100, 100), min_size=1, max_size=8), st.floats(0.1, 20))
+def test_labels_are_moved_apart_in_their_order_and_stay_around_their_mean(values, least):
+    placed = spaced(values, least)
+    order = sorted(range(len(values)), key=lambda i: values[i])
+    gaps = [placed[b] - placed[a] for a, b in itertools.pairwise(order)]
+    assert all(gap >= least - 1e-6 for gap in gaps)
+    assert sum(placed) == pytest.approx(sum(values), abs=1e-6)
+
+
+@given(st.lists(st.integers(-20, 20), min_size=1, max_size=8, unique=True))
+def test_labels_that_are_far_enough_apart_stay_where_they_are(places):
+    values = [10.0 * place for place in places]
+    assert spaced(values, 9.5) == pytest.approx(values)
+
+
+def test_an_axis_leaves_the_share_that_text_needs():
+    low, high = room_for_text(0, 80, 0.2)
+    assert (low, high) == (0, 100)
+
+
+@pytest.mark.parametrize(
+    ("percent", "sign"),
+    [(100, "●"), (95, "●"), (105.001, "◆"), (90, "◆"), (110.01, "▲"), (89.99, "▼"), (50, "▼"), (49.99, "✕")],
+)
+def test_sacds_classes_are_those_of_document_a(percent, sign):
+    assert class_of(percent)[0] == sign
+
+
+def test_the_shade_grows_with_the_deviation_and_is_neutral_within_five():
+    shades = [tint(deviation) for deviation in (-30, -20, -7, -5, 0, 5, 7, 20, 30)]
+    assert shades == ["under-3", "under-2", "under-1", "near", "near", "near", "over-1", "over-2", "over-3"]
+
+
+def drawn(said="a", **more):
+    rows = [
+        {"name": f"{said}{i}", "value": 50.123456 + i, "end": 60, "text": said, "colour": "var(--blue)"}
+        for i in range(2)
+    ]
+    return draw("bars", rows, label=f"label {said}", title=f"title {said}", domain=[0, 90], **more)
+
+
+def test_a_drawing_is_the_same_each_time_and_as_wide_as_a_panel():
+    assert drawn() == drawn()
+    width = float(re.search(r'viewBox="0 0 ([\d.]+)', drawn())[1])
+    assert WIDTH - 2 <= width <= WIDTH + 2
+
+
+def test_a_drawing_has_no_style_class_script_or_reference():
+    assert not re.search(r"<(script|style|image|use|foreignObject|a)\b|\b(style|href|on\w+|id)=|url\(", drawn())
+
+
+def test_a_drawing_takes_its_ink_from_the_page():
+    assert set(re.findall(r'(?:fill|stroke)="([^"]+)"', drawn())) <= {
+        "none",
+        "currentColor",
+        "var(--blue)",
+        "var(--paper)",
+    }
+
+
+@pytest.mark.parametrize("said", TRIED.values(), ids=TRIED)
+def test_text_in_a_drawing_stays_text(said):
+    made = drawn(said)
+    tags = re.findall(r"<(\w+)", made)
+    assert set(tags) <= {"svg", "g", "path", "text", "line"}
+    assert made.count("<svg") == 1
+    assert made.replace("\n", "").isprintable()
+    assert f'aria-label="label {escape(clean(said))}"' in made
+
+
+def test_only_a_simulated_drawing_is_stamped():
+    assert ">SIMULATED</text></svg>" in drawn(is_simulated=True)
+    assert "SIMULATED" not in drawn()
+
+
+def table(**more):
+    rows = [Row({"llm": "x"}, ["<x>", Number(1.25, "a", 2), Markup("<b>m</b>"), "\u202e"])]
+    return Table("Numbers.", "marts.t", {"study": "s"}, ["llm", "a", "m", "t"], rows, **more).__html__()
+
+
+def test_a_table_has_a_caption_scopes_and_one_key_for_each_row():
+    made = table()
+    assert '<table data-table="marts.t" data-key="study=s"><caption>' in made
+    assert '<tr data-key="llm=x"><th scope="row">&lt;x&gt;</th><td class="n" data-column="a">1.25</td>' in made
+    assert "<td><b>m</b></td><td>\\u{202e}</td>" in made
+    assert made.count('<th scope="col"') == 4
+
+
+def test_only_a_simulated_table_is_called_so():
+    assert "<b>Simulated.</b> Numbers." in table(is_simulated=True)
+    assert "Simulated" not in table()
+
+
+def test_of_a_relation_its_tables_are_named():
+    assert named("raw.a semi join staging.b using (c)") == "<code>raw.a</code>, <code>staging.b</code>"
+
+
+def study_with(decisions, *, first=("a", "b"), is_identified=True, reason=None):
+    """A study with techniques `a`, `b`, … decided as given, by deviation and by susceptibility."""
+    names = "abc"[: len(decisions)]
+    of = {"study": "s", "domain": "d"}
+    ranks = [
+        {
+            **of, "llm": None, "technique": name, "metric": metric, "decision": decision, "gain": 1.0, "gain_low": 0.5,
+            "gain_high": 1.5, "p_best": 0.5, "p_worse_than_nothing": 0.5, "p_metrics_disagree": 0.25, "n_trials": 9,
+            "n_llms": 2, "reason": reason,
+        }
+        for name, pair in zip(names, decisions, strict=True)
+        for metric, decision in zip(("deviation", "susceptibility"), pair, strict=True)
+    ]  # fmt: skip
+    rankings = [
+        {
+            **of, "llm": llm, "technique": name, "rank_by_deviation": 1 if name == first[0] else 2,
+            "rank_by_susceptibility": 1 if name == first[1] else 2, "metrics_disagree": first[0] != first[1],
+            "not_identified": not is_identified, "reason": "no_baseline",
+        }
+        for name in names
+        for llm in (None, "x")
+    ]  # fmt: skip
+    techniques = [
+        {"technique": name, "display_name": name.upper(), "is_ranked": True, "description": ""} for name in names
+    ]
+    tables = {
+        "rank_probabilities": ranks, "technique_rankings": rankings, "techniques": techniques, "llms": [],
+        "attrition": [{**of, "technique": name} for name in names], "attrition_bounds": [], "baselines": [],
+    }  # fmt: skip
+    return Study("s", False, tables)
+
+
+def sentences(*decisions, **more):
+    return [re.sub(r"<[^>]+>", "", said) for said in answer(study_with(decisions, **more), "d").sentences]
+
+
+@pytest.mark.parametrize(
+    ("pair", "said"),
+    [
+        (("use", "use"), "Use A: better than no technique by both metrics."),
+        (("avoid", "avoid"), "Avoid A: worse than no technique by both metrics."),
+        (("use", "avoid"), "Use A if answers should stay near what is said without an anchor (deviation), avoid it if"),
+        (("avoid", "use"), "Use A if high and low anchors should not pull answers apart (susceptibility), avoid it if"),
+        (("use", "no_evidence"), "By susceptibility there is no evidence either way."),
+        (
+            ("equivalent", "avoid"),
+            "Avoid A if high and low anchors should not pull answers apart (susceptibility): worse",
+        ),
+        (("equivalent", "equivalent"), "A is no different from no technique, by both metrics."),
+        (("no_evidence", "equivalent"), "Of A nothing better or worse can be said by either metric."),
+    ],
+)
+def test_what_both_metrics_decide_is_said_in_words(pair, said):
+    assert any(said in sentence for sentence in sentences(pair))
+
+
+@pytest.mark.parametrize("pair", list(itertools.product(DECISIONS, DECISIONS)))
+def test_a_technique_is_recommended_only_where_a_metric_decides_for_it(pair):
+    said = " ".join(sentences(pair))
+    assert ("Use A" in said) == ("use" in pair)
+    assert ("void A" in said or "avoid it" in said) == ("avoid" in pair)
+    assert ("No technique is shown to be better than none." in said) == ("use" not in pair)
+
+
+def test_that_the_metrics_disagree_is_said_with_how_often():
+    apart, together = sentences(("use", "use"), ("use", "use")), sentences(("use", "use"), first=("a", "a"))
+    assert any("A comes closest" in said and "B keeps high and low" in said and "25.0" in said for said in apart)
+    assert any("The two metrics agree that A comes first" in said for said in together)
+
+
+def test_too_few_llms_and_an_order_that_is_not_identified_are_said_only_where_it_is_so():
+    unsure = " ".join(sentences(("use", "use"), reason="too_few_llms", is_identified=False))
+    assert "Only 2 LLMs were asked (x): all this speaks of them alone, not of LLMs in general." in unsure
+    assert "not identified" in unsure
+    sure = " ".join(sentences(("use", "use")))
+    assert "alone" not in sure
+    assert "not identified" not in sure
+
+
+def test_where_nothing_is_ranked_the_reason_is_said():
+    assert answer(study_with([]), "d").sentences == ["Nothing can be ranked here: no trial had a low or a high anchor."]

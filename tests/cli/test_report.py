@@ -1,0 +1,272 @@
+import argparse
+import re
+import stat
+from contextlib import closing
+from html.parser import HTMLParser
+
+import duckdb
+import pytest
+from markupsafe import Markup
+
+import bais
+import bais_report
+from analysis.report import evidence
+from ingest.warehouse import UserError
+from tests.report_page import TRIED, Numbers, make_warehouse, numbers_that_differ
+
+
+class Elements(HTMLParser):
+    """The elements of a page, with their attributes."""
+
+    def __init__(self, page):
+        super().__init__()
+        self.found = []
+        self.feed(page)
+
+    def handle_starttag(self, tag, attributes):
+        self.found.append((tag, dict(attributes)))
+
+
+def report(*arguments):
+    parser = argparse.ArgumentParser()
+    bais_report.add_report_arguments(parser)
+    return bais_report.report(parser.parse_args([str(a) for a in arguments]), bais.trials_query, bais._basis)
+
+
+def page_of(path, monkeypatch, *arguments, is_drawn=False):
+    """Write the page and read it; drawing takes most of the time, so that most tests do without."""
+    monkeypatch.setenv("BAIS_WAREHOUSE", str(path))
+    if not is_drawn:
+        monkeypatch.setattr(evidence, "draw", lambda *_, **__: Markup("<svg></svg>"))
+    out = path.with_suffix(".html")
+    assert report("--out", out, *arguments) == 0
+    return out.read_text(encoding="utf-8")
+
+
+@pytest.fixture
+def warehouse(tmp_path):
+    path = tmp_path / "some.duckdb"
+    make_warehouse(path, studies=["real"])
+    return path
+
+
+@pytest.fixture(scope="module")
+def both(tmp_path_factory):
+    """A warehouse with a real and a simulated study, and its page."""
+    path = tmp_path_factory.mktemp("both") / "some.duckdb"
+    make_warehouse(path)
+    with pytest.MonkeyPatch.context() as patch:
+        return path, page_of(path, patch, is_drawn=True)
+
+
+def differing(page, path):
+    with closing(duckdb.connect(str(path), read_only=True)) as connection:
+        return numbers_that_differ(page, connection)
+
+
+def test_every_number_of_the_page_equals_a_query_on_the_warehouse(both):
+    path, page = both
+    n_numbers, wrong = differing(page, path)
+    assert not wrong
+    assert n_numbers > 400
+
+
+def test_a_number_that_is_not_the_warehouses_is_found_by_that_test(warehouse, monkeypatch):
+    page = page_of(warehouse, monkeypatch)
+    with closing(duckdb.connect(str(warehouse))) as connection:
+        connection.execute("update marts.baselines set baseline = baseline + 0.02 where llm = 'vendor/a'")
+    _, wrong = differing(page, warehouse)
+    assert wrong
+    assert all('"baseline"' in said for said in wrong)
+
+
+def test_no_cell_of_a_table_holds_a_number_without_saying_where_it_is_from(both):
+    cells = Numbers(both[1]).cells
+    looks_like_one = re.compile(r"[<>+\N{MINUS SIGN}]?[\d.,]+( %)?")
+    bare = [cell["text"] for cell in cells if looks_like_one.fullmatch(cell["text"].strip()) and not cell["is_known"]]
+    assert not bare
+    assert sum(cell["is_known"] for cell in cells) > 300
+
+
+def test_the_same_warehouse_gives_the_same_bytes(both, monkeypatch):
+    path, page = both
+    assert page_of(path, monkeypatch, is_drawn=True) == page
+
+
+def test_a_last_digit_that_depends_on_the_order_of_a_sum_changes_nothing(warehouse, monkeypatch):
+    before = page_of(warehouse, monkeypatch)
+    with closing(duckdb.connect(str(warehouse))) as connection:
+        connection.execute("update marts.technique_rankings set deviation_pp = deviation_pp * (1 + 1e-15)")
+    assert page_of(warehouse, monkeypatch) == before
+
+
+def test_another_number_gives_another_fingerprint(warehouse, monkeypatch):
+    def fingerprint():
+        return re.search(r'class="fingerprint">(\w{64})<', page_of(warehouse, monkeypatch))[1]
+
+    before = fingerprint()
+    with closing(duckdb.connect(str(warehouse))) as connection:
+        connection.execute("update marts.technique_rankings set spread_pp = spread_pp + 1e-6")
+    assert fingerprint() != before
+
+
+def test_a_real_study_comes_first_and_a_simulated_one_is_marked_everywhere(both):
+    page = both[1]
+    real, simulated = page[page.index("<main") : page.index("</main>")].split("</article>")[:2]
+    assert 'class="simulated"' not in real
+    assert "SIMULATED" not in real
+    assert 'class="simulated"' in simulated
+    assert 'class="banner"><strong>SIMULATED.' in simulated
+    captions = re.findall(r"<caption><span class=\"held\">(.*?)</span>", simulated)
+    assert len(captions) > 10
+    assert all(caption.startswith(("Simulated.", "<b>Simulated.</b>")) for caption in captions)
+    drawings = re.findall(r"<svg.*?</svg>", simulated, re.DOTALL)
+    assert len(drawings) > 8
+    assert all(">SIMULATED</text>" in drawing for drawing in drawings)
+    assert all("(SIMULATED)" in title for title in re.findall(r"<figure.*?<h4.*?</h4>", simulated, re.DOTALL))
+
+
+def test_a_study_in_which_one_batch_is_simulated_counts_as_simulated(warehouse, monkeypatch):
+    with closing(duckdb.connect(str(warehouse))) as connection:
+        connection.execute("insert into raw.batches values ('b', 'real', 'simulated', 1, null)")
+    page = page_of(warehouse, monkeypatch, "--study", "real")
+    assert page.count('class="banner"') == 1
+    assert "<title>SIMULATED: " in page
+
+
+def test_the_page_can_be_of_one_study(both, monkeypatch, capsys):
+    page = page_of(both[0], monkeypatch, "--study", "made-up")
+    assert "Study real" not in page
+    assert "study made-up (SIMULATED)" in capsys.readouterr().out
+    assert "published claims are about the study real" in page
+
+
+def test_nothing_is_recommended_without_saying_for_whom_and_how_the_metrics_differ(both):
+    page = re.sub(r"<[^>]+>", "", both[1])
+    assert (
+        "Use Premortem if answers should stay near what is said without an anchor (deviation), avoid it if high and "
+        "low "
+        "anchors should not pull answers apart (susceptibility): the metrics contradict each other here." in page
+    )
+    assert "In 98.4\N{NO-BREAK SPACE}% of resamples no technique is first by both." in page
+    assert "Only 2 LLMs were asked (A so: 12 and vendor/b): all this speaks of them alone" in page
+    assert "The order by deviation is not identified" in page
+    assert "too few LLMs" in page
+
+
+def test_a_claim_opens_down_to_its_specification_and_the_sql_of_its_trials(both):
+    page = both[1]
+    row = next(row for row in re.findall(r"<tr .*?</tr>", page, re.DOTALL) if "claim_id=real-claim-1" in row)
+    assert 'data-document="A" data-status="differs"' in row
+    assert "<code>technique=sacd</code>" in row
+    assert "technique = &#39;sacd&#39;" in row
+    assert ">58.7</span>" in row
+    assert "(<span" in row
+
+
+def test_text_of_an_llm_a_file_or_a_person_stays_text(tmp_path, monkeypatch):
+    said = " ".join(TRIED.values())
+    path = tmp_path / "some.duckdb"
+    make_warehouse(path, studies=[f"s{said}"], llms=(f"x/{said}", f"y/{said}"), said=said, domain=f"d{said}")
+    page = page_of(path, monkeypatch, is_drawn=True)
+    elements = Elements(page).found
+    assert [tag for tag, _ in elements].count("script") == 1
+    assert [tag for tag, _ in elements].count("style") == 1
+    assert not {tag for tag, _ in elements} & {"img", "iframe", "object", "embed", "base", "foreignobject"}
+    assert not [name for _, attributes in elements for name in attributes if name.startswith("on") or name == "style"]
+    assert all(c.isprintable() or c in "\n\N{NO-BREAK SPACE}" for c in page)
+    assert "{{ 7 * 7 }}" in page
+    n_numbers, wrong = differing(page, path)
+    assert not wrong
+    assert n_numbers > 200
+
+
+def test_the_policy_of_the_page_lets_nothing_but_its_own_style_and_script_through(both):
+    page = both[1]
+    policy = re.search(r'Content-Security-Policy" content="([^"]+)"', page)[1]
+    assert policy.startswith("default-src 'none'; style-src 'sha256-")
+    assert "unsafe" not in policy
+    assert "http" not in policy
+    links = [value for _, found in Elements(page).found for name, value in found.items() if name in ("href", "src")]
+    assert links
+    assert all(link.startswith("#") for link in links)
+
+
+def test_the_file_is_replaced_as_a_whole_and_readable(warehouse, monkeypatch, tmp_path):
+    monkeypatch.setenv("BAIS_WAREHOUSE", str(warehouse))
+    out = tmp_path / "new folder" / "report.html"
+    assert report("--out", out) == 0
+    assert stat.S_IMODE(out.stat().st_mode) == 0o644
+    assert [file.name for file in out.parent.iterdir()] == ["report.html"]
+
+
+def refusal(*arguments):
+    with pytest.raises(UserError) as error:
+        report(*arguments)
+    assert error.value.exit_code == 2
+    return str(error.value)
+
+
+def test_what_cannot_be_written_is_said_and_leaves_nothing_behind(warehouse, monkeypatch, tmp_path):
+    monkeypatch.setenv("BAIS_WAREHOUSE", str(warehouse))
+    assert "is a folder: name a file" in refusal("--out", tmp_path)
+    (tmp_path / "file").touch()
+    assert "cannot be written" in refusal("--out", tmp_path / "file" / "report.html")
+    assert not [file for file in tmp_path.iterdir() if file.name.startswith(".")]
+
+
+def test_a_study_that_is_not_there_is_said_with_those_that_are(warehouse, monkeypatch, tmp_path):
+    monkeypatch.setenv("BAIS_WAREHOUSE", str(warehouse))
+    assert refusal("--study", "r\x1b[31m", "--out", tmp_path / "r.html") == (
+        "there is no study r\\x1b[31m in this warehouse; there is real"
+    )
+
+
+def test_a_warehouse_that_is_missing_unbuilt_or_older_is_said(warehouse, monkeypatch, tmp_path):
+    monkeypatch.setenv("BAIS_WAREHOUSE", str(tmp_path / "none.duckdb"))
+    assert "there is no warehouse" in refusal("--out", tmp_path / "r.html")
+    duckdb.connect(str(tmp_path / "empty.duckdb")).close()
+    monkeypatch.setenv("BAIS_WAREHOUSE", str(tmp_path / "empty.duckdb"))
+    assert "has no marts yet: run `bais build`" in refusal("--out", tmp_path / "r.html")
+    with closing(duckdb.connect(str(warehouse))) as connection:
+        connection.execute("alter table marts.technique_rankings rename spread_pp to spread_percent")
+        connection.execute("drop table inference.intervals")
+    monkeypatch.setenv("BAIS_WAREHOUSE", str(warehouse))
+    assert "is not what this version builds" in refusal("--out", tmp_path / "r.html")
+    assert not (tmp_path / "r.html").exists()
+
+
+def test_a_warehouse_without_any_trial_gives_a_page_that_says_so(warehouse, monkeypatch):
+    with closing(duckdb.connect(str(warehouse))) as connection:
+        connection.execute("delete from raw.batches")
+    assert "The warehouse holds no trials." in page_of(warehouse, monkeypatch)
+
+
+def test_a_study_whose_batches_are_not_published_has_a_gate_and_no_answer(warehouse, monkeypatch):
+    with closing(duckdb.connect(str(warehouse))) as connection:
+        connection.execute("insert into raw.batches values ('late', 'unpublished', 'recorded', 7, null)")
+    page = page_of(warehouse, monkeypatch, "--study", "unpublished")
+    assert "No trial of this study is in a published batch" in page
+    assert "not audited" in page
+    assert not differing(page, warehouse)[1]
+
+
+def test_what_slips_through_as_markup_is_still_made_visible(warehouse, monkeypatch):
+    monkeypatch.setenv("BAIS_WAREHOUSE", str(warehouse))
+    monkeypatch.setattr(evidence, "draw", lambda *_, **__: Markup("<svg><text>a\u202eb\x07</text></svg>"))
+    assert report("--out", warehouse.with_suffix(".html")) == 0
+    assert "<text>a\\u{202e}b\\u{7}</text>" in warehouse.with_suffix(".html").read_text(encoding="utf-8")
+
+
+def test_the_command_ends_with_0_and_with_2_and_a_sentence_where_there_is_no_such_study(tmp_path, monkeypatch, capsys):
+    path = tmp_path / "some.duckdb"
+    make_warehouse(path)
+    monkeypatch.setenv("BAIS_WAREHOUSE", str(path))
+    out = tmp_path / "report.html"
+    assert bais.main(["report", "--out", str(out)]) == 0
+    assert str(out) in capsys.readouterr().out
+    assert out.read_text().startswith("<!doctype html>")
+    assert bais.main(["report", "--study", "nosuch", "--out", str(out)]) == 2
+    said = capsys.readouterr().err
+    assert "nosuch" in said
+    assert "Traceback" not in said
