@@ -1,14 +1,17 @@
 """Document A's own tables, from the recorded trials. Every number below is cited from the document."""
 
 import json
+import re
 import shutil
 from contextlib import closing
+from pathlib import Path
 
 import duckdb
 import pytest
 
 from tests.report_page import numbers_that_differ
 
+ROOT = Path(__file__).resolve().parent.parent
 RANKED = "('devils_advocate', 'premortem', 'random_control', 'sacd')"
 
 
@@ -266,3 +269,11 @@ def test_every_number_on_the_report_of_the_archive_is_one_of_the_warehouse(recor
         n_numbers, wrong = numbers_that_differ(page, connection)
     assert n_numbers > 3000
     assert wrong == []
+
+
+def test_the_five_questions_of_the_readme_have_answers(recorded):
+    (block,) = re.findall(r"^```sql\n(.*?)^```", (ROOT / "README.md").read_text(), flags=re.DOTALL | re.MULTILINE)
+    queries = [query for query in block.split(";") if query.strip()]
+    assert len(queries) == 5
+    for query in queries:
+        assert recorded.query(query), query
