@@ -104,7 +104,6 @@ def _parser():
 
     from bais_doctor import add_doctor_commands
     from bais_experiment import add_protocol_argument, add_run_arguments, analyze, render, run, show
-    from bais_export import add_export_arguments, export
     from bais_paper import add_paper_arguments, paper
     from bais_recommend import add_recommend_command
     from bais_report import add_report_arguments, report
@@ -138,9 +137,13 @@ def _parser():
         "archive", nargs="?", metavar="PATH", type=Path, help="a file of recorded trials, or a folder"
     )
     add_import_arguments(imported)
-    add_export_arguments(
-        command("export", export, "write the public tables to files that others can read, cite and import")
+    exported = command("export", export, "write the public tables to files that others can read, cite and import")
+    exported.add_argument("folder", metavar="DIR", type=Path, help="the folder to write; it is made")
+    exported.add_argument(
+        "--format", choices=("parquet", "csv", "jsonl"), default="parquet", help="default: %(default)s"
     )
+    exported.add_argument("--study", metavar="S", help="only this study")
+    exported.add_argument("--force", action="store_true", help="replace an earlier export in DIR")
     checked_batches = command("check", check, "audit what has no verdict yet, and say what the gate says of each batch")
     which = checked_batches.add_mutually_exclusive_group()
     which.add_argument("--batch", metavar="ID", help="audit this batch anew, and say what is wrong with it")
@@ -307,6 +310,13 @@ def check(options):
     if any(verdict["verdict"] == "failed" and not verdict["is_published"] for verdict in verdicts):
         return FAILED
     return 1 if options.strict and any(verdict["verdict"] != "passed" for verdict in verdicts) else 0
+
+
+def export(options):
+    """Write the public tables, and the raw ones that they come from, to files."""
+    from bais_export import export as write
+
+    return write(options)
 
 
 def _print_verdicts(verdicts, in_full):

@@ -10,10 +10,8 @@ import re
 import shutil
 import time
 from importlib.metadata import version
-from pathlib import Path
 
 from ingest.archives.bais_export import (
-    FILE_FORMATS,
     FORMAT,
     FORMULA,
     MANIFEST,
@@ -122,14 +120,6 @@ RAW_COLUMNS = {
     "who": "Who decided",
     "why": "The reason given",
 }
-
-
-def add_export_arguments(parser):
-    """Declare what `bais export` takes."""
-    parser.add_argument("folder", metavar="DIR", type=Path, help="the folder to write; it is made")
-    parser.add_argument("--format", choices=FILE_FORMATS, default="parquet", help="default: %(default)s")
-    parser.add_argument("--study", metavar="S", help="only this study")
-    parser.add_argument("--force", action="store_true", help="replace an earlier export in DIR")
 
 
 def export(options):
