@@ -124,7 +124,8 @@ RAW_COLUMNS = {
 
 def export(options):
     """Write the public tables, and the raw ones that they are derived from, into a folder."""
-    from bais import _marts, _paragraph
+    from bais.terminal import paragraph as _paragraph
+    from bais.warehouse import marts as _marts
 
     started = time.monotonic()
     target = options.folder.resolve()
@@ -216,7 +217,7 @@ def _put_in_place(folder, target):
 
 
 def _studies(warehouse, only):
-    from bais import _records
+    from bais.warehouse import records as _records
 
     found = _records(
         warehouse,
@@ -311,7 +312,7 @@ def write_export(warehouse, folder, form, studies, only=None):
 
 def _tables(warehouse):
     """List what is exported: name, grain and columns, each with type and description."""
-    from bais import _public_tables
+    from bais.warehouse import public_tables as _public_tables
 
     public = [(schema, name) for schema, name, _ in _public_tables(warehouse) if name not in NOT_EXPORTED]
     in_raw = warehouse.execute("select table_name from duckdb_tables() where schema_name = 'raw'").fetchall()

@@ -179,7 +179,8 @@ def read_facts(study):
     """
     from analysis.paper import facts_of
     from analysis.small_samples import FEWEST_LLMS
-    from bais import _marts, _records
+    from bais.warehouse import marts as _marts
+    from bais.warehouse import records as _records
 
     with _marts() as warehouse:
         studies = {row["study"]: row for row in _records(warehouse, OF_STUDY)}

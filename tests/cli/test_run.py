@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from bais import main
+from bais.main import main
 from ingest.warehouse import ROOT
 
 STUB = """#!{python}

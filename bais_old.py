@@ -7,7 +7,22 @@ import re
 import sys
 from pathlib import Path
 
-from ingest.warehouse import ROOT, UserError, connect, explain, printable, warehouse_path
+from bais.terminal import first_sentence as _first_sentence
+from bais.terminal import lay_out, write_rows
+from bais.terminal import one_line as _one_line
+from bais.terminal import pairs as _pairs
+from bais.terminal import paragraph as _paragraph
+from bais.terminal import similar as _similar
+from bais.terminal import terminal_width as _width
+from bais.warehouse import count as _count
+from bais.warehouse import interruptible as _interruptible
+from bais.warehouse import marts as _marts
+from bais.warehouse import public_tables as _public_tables
+from bais.warehouse import quoted as _quoted
+from bais.warehouse import records as _records
+from bais.warehouse import refuse_to_write as _refuse_to_write
+from bais.warehouse import stream as _stream
+from ingest.warehouse import ROOT, UserError, connect, printable, warehouse_path
 
 PUBLIC_SCHEMAS = ("marts", "inference")
 NOT_TEXT = "the query is not UTF-8 text"
@@ -36,58 +51,6 @@ quarantined, 4 no LLM answered, 5 a report holds what its analysis does not, 6 t
 interrupted, all kept. The
 warehouse is data/bais.duckdb of the checkout, or what BAIS_WAREHOUSE names.
 """
-
-
-def main(arguments=None):
-    """Run one `bais` command.
-
-    Parameters
-    ----------
-    arguments : list of str, optional
-        Those of the command line if not given.
-
-    Returns
-    -------
-    int
-        The exit code. Whatever is wrong has been said in one sentence on stderr.
-    """
-    parser = _parser()
-    options, of_dbt = parser.parse_known_args(arguments)
-    if of_dbt and options.command != "build":
-        parser.error(f"unrecognized arguments: {' '.join(of_dbt)}")
-    if options.version:
-        return _print_version()
-    if not options.command:
-        parser.print_help()
-        return 2
-    options.of_dbt = of_dbt
-    for stream in (sys.stdout, sys.stderr):
-        if stream.isatty():
-            stream.reconfigure(errors="backslashreplace")
-        elif hasattr(stream, "reconfigure"):
-            stream.reconfigure(encoding="utf-8", newline="")
-    try:
-        code = _run(options)
-        sys.stdout.flush()
-    except BrokenPipeError:
-        _drop_output()
-        return 0
-    except OSError as error:
-        _drop_output()
-        print(f"bais: {error.filename or 'the output'} cannot be written: {error.strerror}", file=sys.stderr)
-        return 2
-    return code
-
-
-def _run(options):
-    try:
-        return options.run(options)
-    except UserError as error:
-        print(f"bais: {error}", file=sys.stderr)
-        return error.exit_code
-    except KeyboardInterrupt:
-        print("bais: interrupted", file=sys.stderr)
-        return 130
 
 
 def _parser():
@@ -144,21 +107,6 @@ def _parser():
     )
     exported.add_argument("--study", metavar="S", help="only this study")
     exported.add_argument("--force", action="store_true", help="replace an earlier export in DIR")
-    checked_batches = command("check", check, "audit what has no verdict yet, and say what the gate says of each batch")
-    which = checked_batches.add_mutually_exclusive_group()
-    which.add_argument("--batch", metavar="ID", help="audit this batch anew, and say what is wrong with it")
-    which.add_argument("--all", action="store_true", help="audit every batch anew")
-    checked_batches.add_argument("--json", action="store_true", help="as JSON, with every check that is not met")
-    checked_batches.add_argument("--strict", action="store_true", help="exit 1 on warnings")
-    for act, what, object_name in (
-        ("accept", "publish a batch whatever its verdict", "BATCH"),
-        ("reject", "keep a batch from being published", "BATCH"),
-        ("release", "clear a trial of what the gate flagged it for", "TRIAL"),
-    ):
-        decided = command(act, decide, f"{what}; kept with name and reason")
-        decided.add_argument("object_id", metavar=object_name)
-        decided.add_argument("--why", required=True, metavar="TEXT", help="the reason, for those who come later")
-        decided.add_argument("--who", metavar="NAME", help="your name (default: BAIS_USER, else this machine's user)")
     command("build", build, "derive and test every table with dbt; takes the arguments of `dbt build`")
     asked = command(
         "sql", sql, "ask the warehouse in SQL, read-only; without a query a prompt, or the query on stdin",
@@ -188,18 +136,6 @@ def _parser():
     add_paper_arguments(command("paper", paper, "have the paper on a study written, from the warehouse alone"))
     add_doctor_commands(command)
     return parser
-
-
-def _print_version():
-    from importlib.metadata import version
-
-    print(f"bais {version('bais')}")
-    return 0
-
-
-def _drop_output():
-    """Let the interpreter leave in silence when nobody reads, or the disk holds, what is still buffered."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def import_(options):
@@ -289,83 +225,11 @@ def _from_to(ends, has_fraction=False):
     return low if low == high else f"{low} to {high}"
 
 
-def check(options):
-    """Audit, and say what the gate says of each batch; exit 6 if one is not published for it."""
-    import json
-
-    from ingest.gate import FAILED, audit, last_verdicts
-
-    if options.batch or not options.all:
-        audit([options.batch] if options.batch else None)
-    else:
-        audit([verdict["batch_id"] for verdict in last_verdicts()])
-        audit()
-    verdicts = [verdict for verdict in last_verdicts() if options.batch in (None, verdict["batch_id"])]
-    if options.json:
-        print(json.dumps([_plain(verdict) for verdict in verdicts], indent=2))
-    elif verdicts:
-        _print_verdicts(verdicts, in_full=bool(options.batch))
-    else:
-        print(_paragraph("There is no batch yet: collect a study, or import an archive."))
-    if any(verdict["verdict"] == "failed" and not verdict["is_published"] for verdict in verdicts):
-        return FAILED
-    return 1 if options.strict and any(verdict["verdict"] != "passed" for verdict in verdicts) else 0
-
-
 def export(options):
     """Write the public tables, and the raw ones that they come from, to files."""
     from bais_export import export as write
 
     return write(options)
-
-
-def _print_verdicts(verdicts, in_full):
-    names = ["batch", "trials", "verdict", "published", "quarantined", "suspect"]
-    rows = [
-        (
-            verdict["batch_id"],
-            verdict["n_trials"],
-            verdict["verdict"].replace("_", " "),
-            f"{'yes' if verdict['is_published'] else 'no'}{', by ' + verdict['act'] if verdict['act'] else ''}",
-            verdict["n_quarantined"],
-            verdict["n_suspect"],
-        )
-        for verdict in verdicts
-    ]
-    print(lay_out(names, rows, width=_width()))
-    for verdict in verdicts:
-        failed = [found for found in verdict["checks"] if _has_failed(found)]
-        unmet = verdict["checks"] if in_full else failed or verdict["checks"][:3]
-        if not unmet:
-            continue
-        print()
-        print(_paragraph(f"{verdict['batch_id']}:"))
-        for found in unmet:
-            observed = "nothing" if found["observed_value"] is None else f"{found['observed_value']:.4g}"
-            word = "FAILED" if _has_failed(found) else "warning"
-            sample = f"; such as {', '.join(found['sample'][:2])}" if found["sample"] else ""
-            said = (
-                f"{word}, {found['check_name']}: {observed} ({found['measure']}), at most {found['threshold']:g}; "
-                f"{found['n_offending']:,} offending{sample}. {found['detail'] or ''}"
-            )
-            print(_paragraph(said, indent="  "))
-        left = len(verdict["checks"]) - len(unmet)
-        if left:
-            print(_paragraph(f"and {left} more: bais check --batch '{verdict['batch_id']}'", indent="  "))
-
-
-def _has_failed(found):
-    """Whether an unmet check fails its batch: by its level, or because the gate observed nothing."""
-    return found["level"] == "fail" or found["observed_value"] is None
-
-
-def decide(options):
-    """Keep what a person decides of a batch or a trial."""
-    from ingest.gate import decide as keep
-
-    keep(options.command, options.object_id, options.why, options.who)
-    print(_paragraph(f"{options.command}: {options.object_id}. `bais build` derives the tables anew."))
-    return 0
 
 
 def build(options):
@@ -443,18 +307,6 @@ def answer(query, form):
             raise UserError(_explain_sql(error, warehouse)) from None
 
 
-def _refuse_to_write(warehouse, statement):
-    """Let through what only reads: a read-only warehouse would still let `copy … to` overwrite files."""
-    kind = statement.type.name
-    if kind == "EXPLAIN":
-        explained = EXPLAIN.sub("", statement.query)
-        kind = " ".join(found.type.name for found in warehouse.extract_statements(explained))
-    if kind not in ("SELECT", "MULTI"):  # MULTI is a pivot
-        raise UserError(
-            f"`bais sql` only reads, so {kind.replace('_', ' ')} is not run: ask with select, from, describe or explain"
-        )
-
-
 def _answer_one(warehouse, statement, form):
     from itertools import islice
 
@@ -479,26 +331,6 @@ def _answer_one(warehouse, statement, form):
     sys.stdout.flush()
     left_out = f"the first {len(shown):,} rows; --format csv gives all" if len(shown) < len(rows) else ""
     print(left_out or f"{len(rows):,} row{'' if len(rows) == 1 else 's'}", file=sys.stderr)
-
-
-def _stream(warehouse, result):
-    while rows := _interruptible(warehouse, lambda: result.fetchmany(10_000)):
-        yield from rows
-
-
-def _interruptible(warehouse, work):
-    """Do what DuckDB may take long for in another thread: in this one it can miss a Ctrl-C until it is done."""
-    from concurrent.futures import ThreadPoolExecutor, wait
-
-    with ThreadPoolExecutor(1) as other:
-        doing = other.submit(work)
-        try:
-            return doing.result()
-        except KeyboardInterrupt:
-            while not doing.done():
-                warehouse.interrupt()
-                wait([doing], timeout=0.05)
-            raise
 
 
 def _explain_sql(error, warehouse):
@@ -576,54 +408,6 @@ def tables(options):
     if options.name:
         return _describe(options.name, options.format)
     return _list_tables(options.format)
-
-
-def _public_tables(warehouse):
-    """Return schema, name and comment of each public table."""
-    return warehouse.execute(
-        """
-        with relations as (
-            select database_name, schema_name, table_name, comment from duckdb_tables()
-            union all
-            select database_name, schema_name, view_name, comment from duckdb_views()
-        )
-
-        select schema_name, table_name, comment from relations
-        where database_name = current_database() and schema_name in $schemas and not starts_with(table_name, 'int_')
-        order by list_position($schemas, schema_name), table_name
-        """,
-        {"schemas": list(PUBLIC_SCHEMAS)},
-    ).fetchall()
-
-
-@contextlib.contextmanager
-def _marts():
-    """Open the warehouse for a command that needs the marts."""
-    import duckdb
-
-    with contextlib.closing(connect()) as warehouse:
-        try:
-            if not _public_tables(warehouse):
-                raise UserError(f"the warehouse {warehouse_path()} has no marts yet: run `bais build`")
-            yield warehouse
-        except (duckdb.CatalogException, duckdb.BinderException) as error:
-            missing = printable(str(error).splitlines()[0])
-            raise UserError(
-                f"the warehouse {warehouse_path()} is not what this version builds ({missing}): run `bais build`"
-            ) from None
-        except duckdb.Error as error:
-            raise UserError(explain(error, warehouse_path())) from None
-
-
-def _records(warehouse, query, parameters=None):
-    """Return the answer as a list of dicts."""
-    result = warehouse.execute(query, parameters or {})
-    names = [column[0] for column in result.description]
-    return [dict(zip(names, row, strict=True)) for row in result.fetchall()]
-
-
-def _count(warehouse, schema, name):
-    return warehouse.execute(f'select count(*) from "{schema}"."{name}"').fetchall()[0][0]
 
 
 def _list_tables(form):
@@ -938,10 +722,6 @@ def _compares_techniques(claim):
     return claim["quantity"].startswith(of_all) or (claim["technique"] is None and claim["method"] is not None)
 
 
-def _quoted(text):
-    return "'" + text.replace("'", "''") + "'"
-
-
 def headlines(options):
     """Say which technique comes first in each domain, by deviation and by susceptibility, and whether these agree."""
     with _marts() as warehouse:
@@ -1053,224 +833,11 @@ def _fixed(value, sign=""):
     return None if value is None else f"{value:{sign}.1f}"
 
 
-def write_rows(form, names, rows):
-    """Write rows to stdout with every digit they have.
-
-    Parameters
-    ----------
-    form : {"csv", "json"}
-        RFC 4180 with a header, where an empty text is quoted and a null is not; or an array of objects, where NaN and
-        the infinities are null.
-    names : list of str
-        A name that comes again gets a number.
-    rows : iterable of sequence
-    """
-    import json
-
-    names = _distinct(names)
-    escape = printable if sys.stdout.isatty() else str
-    if form == "csv":
-        sys.stdout.write(escape(",".join(map(_csv_field, names))) + "\r\n")
-        for row in rows:
-            sys.stdout.write(escape(",".join(map(_csv_field, row))) + "\r\n")
-        return
-    separator = "["
-    for row in rows:
-        text = json.dumps({name: _plain(value) for name, value in zip(names, row, strict=True)}, ensure_ascii=False)
-        if not text.isprintable():
-            text = "".join(c if c.isprintable() else json.dumps(c)[1:-1] for c in text)
-        sys.stdout.write(f"{separator}\n{text}")
-        separator = ","
-    sys.stdout.write("[]\n" if separator == "[" else "\n]\n")
-
-
-def _distinct(names):
-    taken, distinct = set(names), []
-    for name in names:
-        new, n = name, 0
-        while new in distinct or (n and new in taken):
-            n += 1
-            new = f"{name}_{n}"
-        distinct.append(new)
-    return distinct
-
-
-def _csv_field(value):
-    if value is None:
-        return ""
-    text = value if isinstance(value, str) else _full(_plain(value, is_finite=False))
-    return '"' + text.replace('"', '""') + '"' if not text or re.search(r'[",\r\n]', text) else text
-
-
-def _full(value):
-    import json
-
-    if isinstance(value, str):
-        return value
-    return repr(value) if isinstance(value, float) else json.dumps(value, ensure_ascii=False)
-
-
-def _plain(value, *, is_finite=True):
-    """Return a value of DuckDB as one that JSON has, with all its digits."""
-    import math
-    from datetime import date, datetime, time
-    from decimal import Decimal
-
-    if value is None or isinstance(value, bool | int | str):
-        return value
-    if isinstance(value, float):
-        return value if math.isfinite(value) or not is_finite else None
-    if isinstance(value, Decimal):
-        exact = int(value) if value == value.to_integral_value() else float(value)
-        return exact if isinstance(exact, int) or Decimal(repr(exact)) == value else str(value)
-    if isinstance(value, datetime | date | time):
-        return value.isoformat()
-    if isinstance(value, bytes):
-        return value.hex()
-    if isinstance(value, dict):
-        return {str(key): _plain(inner) for key, inner in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(inner) for inner in value]
-    return str(value)
-
-
-def lay_out(names, rows, *, width=None, null="NULL", right=()):
-    """Lay rows out as a table for people.
-
-    Parameters
-    ----------
-    names : list of str
-    rows : list of sequence
-        Text is escaped; a column of numbers goes to the right.
-    width : int, optional
-        The columns of the terminal. Cells fold to fit and long ones are cut; if even that does not fit, each row
-        becomes a block of lines. Without a width nothing is folded or cut.
-    null : str
-        What stands for a null.
-    right : collection of int
-        Columns that go to the right although they hold text.
-
-    Returns
-    -------
-    str
-    """
-    from rich.cells import cell_len
-
-    cells = [[null if value is None else _cut(_shown(value), width) for value in row] for row in rows]
-    heads = [name.split("\n") if i in right else [printable(name)] for i, name in enumerate(names)]
-    to_right = [i in right or _holds_numbers(row[i] for row in rows) for i in range(len(names))]
-    sizes = [max(map(cell_len, [*heads[i], *(row[i] for row in cells)])) for i in range(len(names))]
-    gaps = 2 * (len(sizes) - 1)
-    if width is not None and sum(sizes) + gaps > width:
-        words = [
-            max((cell_len(word) for row in cells for word in row[i].split()), default=0) for i in range(len(names))
-        ]
-        least = [
-            size if right_ else min(size, max(NARROWEST_TEXT, min(word, WIDEST_WORD)))
-            for size, word, right_ in zip(sizes, words, to_right, strict=True)
-        ]
-        if sum(least) + gaps > width:
-            records = [_pairs(zip(names, row, strict=True), width=width) for row in cells]
-            return "\n".join(
-                f"── {i} {'─' * (width - len(str(i)) - 4)}\n{record}" for i, record in enumerate(records, 1)
-            )
-        while sum(sizes) + gaps > width:
-            widest = max(range(len(sizes)), key=lambda i: (sizes[i] - least[i] > 0, sizes[i]))
-            sizes[widest] -= 1
-
-    def lines(folded):
-        deepest = max(map(len, folded))
-        for at in range(deepest):
-            texts = [of[at] if at < len(of) else "" for of in folded]
-            yield "  ".join(
-                " " * (size - cell_len(text)) + text if right_ else text + " " * (size - cell_len(text))
-                for text, size, right_ in zip(texts, sizes, to_right, strict=True)
-            ).rstrip()
-
-    out = list(
-        lines([[part for line in head for part in _fold(line, size)] for head, size in zip(heads, sizes, strict=True)])
-    )
-    out.append("  ".join("─" * size for size in sizes))
-    for row in cells:
-        out += lines([_fold(text, size) for text, size in zip(row, sizes, strict=True)])
-    return "\n".join(out)
-
-
-def _fold(text, size):
-    """Break text into lines of at most `size` columns of a terminal, at spaces if there are any."""
-    if len(text) * 2 <= size:
-        return [text]
-    from rich.cells import cell_len
-    from rich.console import Console
-    from rich.text import Text
-
-    if cell_len(text) <= size:
-        return [text]
-    return [line.plain.rstrip() for line in Text(text).wrap(Console(width=size), size, overflow="fold")]
-
-
-def _pairs(pairs, indent="", width=None):
-    """Lay names and values out below each other, the values folded to the terminal."""
-    pairs = [(printable(name), _shown(value)) for name, value in pairs]
-    width = width or _width()
-    longest = max(len(name) for name, _ in pairs)
-    size = max(width - longest - len(indent) - 2, NARROWEST_TEXT) if width else None
-    lines = []
-    for name, text in pairs:
-        first, *rest = _fold(text, size) if size else [text]
-        lines += [f"{indent}{name:<{longest}}  {first}", *(f"{indent}{'':<{longest}}  {line}" for line in rest)]
-    return "\n".join(line.rstrip() for line in lines)
-
-
-def _paragraph(text, indent=""):
-    """Escape text and, on a terminal, break it into lines that are easy to read."""
-    width = _width()
-    lines = _fold(printable(text), min(width, WIDEST_PARAGRAPH) - len(indent)) if width else [printable(text)]
-    return "\n".join(indent + line for line in lines)
-
-
-def _shown(value):
-    """Return a value as people read it: numbers to six digits, nothing that could act on a terminal."""
-    if isinstance(value, float):
-        is_large = 1e6 <= abs(value) < 1e15
-        return f"{value:.0f}" if is_large else f"{value:.6g}"
-    if hasattr(value, "isoformat"):
-        return str(value)
-    return printable(value if isinstance(value, str) else _full(_plain(value)))
-
-
-def _holds_numbers(values):
-    from decimal import Decimal
-
-    kinds = {type(value) for value in values} - {type(None)}
-    return bool(kinds) and kinds <= {int, float, Decimal}
-
-
-def _cut(text, width):
-    return text if width is None or len(text) <= MOST_CHARACTERS else text[: MOST_CHARACTERS - 1] + "…"
-
-
-def _one_line(text):
-    return text and " ".join(text.split())
-
-
-def _first_sentence(text):
-    return text and re.split(r"(?<=\.)\s", _one_line(text), maxsplit=1)[0]
-
-
-def _similar(asked, names):
-    from difflib import get_close_matches
-
-    close = get_close_matches(asked, names, n=3, cutoff=0.5)
-    return f" (perhaps {' or '.join(close)})" if close else ""
-
-
-def _width():
-    """Return the columns of the terminal, or None if stdout is none and nothing need fit."""
-    import shutil
-
-    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+def run_command(arguments):
+    """Run a command that is not ported yet."""
+    parser = _parser()
+    options, of_dbt = parser.parse_known_args(arguments)
+    if of_dbt and options.command != "build":
+        parser.error(f"unrecognized arguments: {' '.join(of_dbt)}")
+    options.of_dbt = of_dbt
+    return options.run(options)
