@@ -16,7 +16,7 @@ COMMANDS = {
     "collect": {
         "STUDY": "text, required",
         "--no-load": "flag",
-        "--max-cost": "float of at least 0",
+        "--max-cost": "amount",
         "--max-calls": "int of at least 1",
         "--ask-again": "failed|refused|unparsed|out_of_range, repeated",
         "--strict": "flag",

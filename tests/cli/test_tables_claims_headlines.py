@@ -9,8 +9,8 @@ import duckdb
 import pytest
 
 from bais.main import main
+from bais.published import trials_query
 from bais.warehouse import records
-from bais_old import trials_query
 from ingest.warehouse import ROOT, connect
 
 CLAIMS = {
