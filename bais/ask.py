@@ -171,7 +171,7 @@ def _history(path: Path) -> Iterator[None]:
 
 @click.command()
 @format_option()
-@click.argument("name", required=False, metavar="[NAME]")
+@click.argument("name", required=False, metavar="[NAME]", help="such as baselines or marts.baselines")
 def tables(form: str, name: str | None) -> None:
     """List the public tables, or the columns of one."""
     if name:

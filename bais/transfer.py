@@ -130,7 +130,7 @@ RAW_COLUMNS = {
 
 
 @click.command("import")
-@click.argument("archive", required=False, metavar="[PATH]", type=PATH)
+@click.argument("archive", required=False, metavar="[PATH]", type=PATH, help="a file of recorded trials, or a folder")
 @import_options
 def import_(archive: Path | None, form: str, mapping: Path | None, of_study: str | None, download: Path | None) -> int:
     """Land recorded trials in `raw`, as `python ingest/run.py` does."""
@@ -142,10 +142,8 @@ def import_(archive: Path | None, form: str, mapping: Path | None, of_study: str
 
 
 @click.command()
-@click.argument("folder", metavar="DIR", type=PATH)
-@click.option(
-    "--format", "form", type=click.Choice(("parquet", "csv", "jsonl")), default="parquet", help="default: parquet"
-)
+@click.argument("folder", metavar="DIR", type=PATH, help="the folder to write; it is made")
+@click.option("--format", "form", type=click.Choice(("parquet", "csv", "jsonl")), default="parquet")
 @only_study
 @click.option("--force", is_flag=True, help="replace an earlier export in DIR")
 def export(folder: Path, form: str, study: str | None, force: bool) -> None:
