@@ -12,10 +12,10 @@ from scipy.stats import f as f_distribution
 from scipy.stats import t as student_t
 
 from analysis.counts import compared
+from analysis.small_samples import FEWEST_LLMS
 
 FITS = ("intercept", "direction", "interaction", "slopes")
 METHODS = ("REML", "ML")
-FEWEST_LLMS = 5
 SINGULAR = 1e-4
 
 
