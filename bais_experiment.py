@@ -313,7 +313,7 @@ def _write(path, text, what):
 
 def _write_report(study, analysis, options, paths):
     """Have the report written by the LLM, check it, and hand it over; return the exit code."""
-    from analysis.grounding import check_grounding, report_prompt, template_report
+    from analysis.writing.experiment_report import check_report, report_prompt, template_report
     from ingest.study import Plan
 
     plan = Plan(study)
@@ -335,7 +335,7 @@ def _write_report(study, analysis, options, paths):
                 file=sys.stderr,
             )
             return LLM_SILENT
-    problems = check_grounding(text, analysis, case_text=case_text, prompts=prompts)
+    problems = check_report(text, analysis, case_text=case_text, prompts=prompts)
     if problems:
         for problem in problems[:MOST_PROBLEMS]:
             print(f"bais: the report is refused: {printable(problem)}", file=sys.stderr)
