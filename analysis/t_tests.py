@@ -1,4 +1,4 @@
-"""Student's t where variances are unequal or a margin is tested: degrees of freedom, p values, bounds and TOST."""
+"""Student's t and its kin: degrees of freedom, p values, bounds, two one-sided tests, and Hotelling's for vectors."""
 
 import numpy as np
 from scipy import special
@@ -55,3 +55,36 @@ def tost_p(difference, error, df, margin):
     return float(
         max(special.stdtr(df, -(difference + margin) / error), special.stdtr(df, (difference - margin) / error))
     )
+
+
+def hotelling(values):
+    """Hotelling's one-sample test that all means are zero.
+
+    Parameters
+    ----------
+    values : ndarray, shape (G, d)
+        One row per independent unit.
+
+    Returns
+    -------
+    dict
+        `statistic` (F), `df1`, `df2`, `p_value`, `partial_eta_squared`; or `reason`, if the covariance is singular.
+
+    References
+    ----------
+    Hotelling (1931), Annals of Mathematical Statistics 2, 360-378.
+    """
+    n, d = values.shape
+    covariance = np.atleast_2d(np.cov(values, rowvar=False))
+    if not np.trace(covariance) > 0 or np.linalg.cond(covariance) > 1e12:
+        return {"reason": "zero_variance"}
+    mean = values.mean(axis=0)
+    t2 = n * mean @ np.linalg.solve(covariance, mean)
+    statistic = float((n - d) / (d * (n - 1)) * t2)
+    return {
+        "statistic": statistic,
+        "df1": d,
+        "df2": n - d,
+        "p_value": float(special.fdtrc(d, n - d, statistic)),
+        "partial_eta_squared": float(t2 / (t2 + n - 1)),
+    }
