@@ -2,9 +2,9 @@
 
 import csv
 import json
-import re
 import time
 from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -13,14 +13,13 @@ from pathlib import Path
 import duckdb
 import pyarrow as pa
 
-from ingest.lines import beginning, read_blocks, split_blocks, walk
+from ingest.archives import Archive
+from ingest.lines import beginning, read_blocks, split_blocks, walk, whole_characters
 from ingest.load import BATCHES, DUCKDB_SETTINGS, QUARANTINED_LINES, TRIALS, conform, land, landed_ids, work_path
 from ingest.warehouse import ROOT, UserError, printable, warehouse_path
 
 BLOCK_BYTES = 1 << 20
 CHUNK_BYTES = 32 << 20
-ESCAPE = re.compile(r"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|.)")
-LONE_SURROGATE = re.compile(r"\\u[dD][89a-fA-F][0-9a-fA-F]{2}")
 
 PREPARE = """
 set TimeZone = 'UTC';
@@ -271,32 +270,12 @@ class Summary:
         return 3 if self.quarantined else 0
 
 
-def import_archive(folder, archive, on_bytes=lambda n_done, n_total: None):
-    """Import a folder (or a file) of recorded trials into `raw`.
-
-    Parameters
-    ----------
-    folder : path-like
-        A folder is looked through with all its subfolders.
-    archive : ingest.archives.Archive
-        The format.
-    on_bytes : callable, optional
-        Called with the bytes read so far and in all, for a progress bar.
-
-    Returns
-    -------
-    Summary
-
-    Raises
-    ------
-    UserError
-        With exit code 2, if the folder is missing or holds no trial of the format, or the warehouse is in use.
-        No trial is landed then.
-    """
+def import_archive(
+    folder: Path, archive: Archive, on_bytes: Callable[[int, int], None] = lambda n_done, n_total: None
+) -> Summary:
+    """Import a file or folder of recorded trials into `raw`; `on_bytes` gets the bytes read so far and in all."""
     started = time.monotonic()
     folder = Path(folder).resolve()
-    if not folder.exists():
-        raise UserError(f"there is no {printable(folder)}: give a file of recorded trials, or a folder that holds some")
     run = _Import(folder, archive, on_bytes)
     try:
         land(trials=ahead(run.trials()), quarantined_lines=run.quarantined_lines(), batches=run.batches())
@@ -311,6 +290,7 @@ class _Import:
 
     def __init__(self, folder, archive, on_bytes):
         self.folder, self.archive, self.on_bytes = folder, archive, on_bytes
+        self.walked = walk(folder)
         self.summary = Summary(printable(folder))
         self.labels = {
             "study": archive.study,
@@ -352,15 +332,10 @@ class _Import:
 
     def _look_around(self):
         """List the files of the format, in the order of their numbers, each with its size."""
-        if self.folder.is_file():
-            sizes, skipped, unreadable = {self.folder: self.folder.stat().st_size}, {}, {}
-        else:
-            sizes, skipped, unreadable = walk(self.folder)
+        sizes, skipped, unreadable = self.walked
         self.summary.n_files = len(sizes)
-        suffix = self.archive.suffix
-        ours = {path: size for path, size in sizes.items() if path.name.endswith(suffix)}
-        kinds = suffix if isinstance(suffix, str) else " or ".join(suffix)
-        skipped |= {path: f"not a {kinds} file" for path in sizes if path not in ours}
+        ours = {path: size for path, size in sizes.items() if path.name.endswith(self.archive.suffix)}
+        skipped |= {path: f"not a {self.archive.kinds} file" for path in sizes if path not in ours}
         self.summary.skipped = {self._name(path): reason for path, reason in skipped.items()}
         places = [printable(self.archive.path_in_archive(path)) for path in ours]
         n_at_place = Counter(places)
@@ -469,21 +444,8 @@ class _Import:
         return printable(path.name if path == self.folder else path.relative_to(self.folder))
 
 
-def gather(items, size, enough):
-    """Put the items of an iterator together into lists that are large enough.
-
-    Parameters
-    ----------
-    items : iterable
-    size : callable
-        From an item to a number.
-    enough : number
-        A list ends with the item that brings its sizes to this sum.
-
-    Yields
-    ------
-    list
-    """
+def gather(items: Iterable, size: Callable[..., int], enough: int) -> Iterator[list]:
+    """Put items together into lists, each of which ends with the item that brings its sizes to `enough`."""
     gathered, total = [], 0
     for item in items:
         gathered.append(item)
@@ -495,18 +457,8 @@ def gather(items, size, enough):
         yield gathered
 
 
-def ahead(items):
-    """Make each item of a generator in a thread while the one before it is in use.
-
-    Parameters
-    ----------
-    items : generator
-
-    Yields
-    ------
-    object
-        The same items in the same order.
-    """
+def ahead(items: Iterator) -> Iterator:
+    """Make each item of a generator in a thread while the one before it is in use."""
     end = object()
     with ThreadPoolExecutor(1) as thread:
         following = thread.submit(next, items, end)
@@ -515,22 +467,8 @@ def ahead(items):
             yield item
 
 
-def mend(line):
-    """Make a line that DuckDB cannot read as a JSON object readable, or say why that is impossible.
-
-    Text that was cut within a character holds half of a surrogate pair (``\\ud83d``): legal for many writers of JSON,
-    not for DuckDB. Such halves become U+FFFD.
-
-    Parameters
-    ----------
-    line : str
-
-    Returns
-    -------
-    mended : str or None
-    reason : str or None
-        Exactly one of the two.
-    """
+def mend(line: str) -> tuple[str | None, str | None]:
+    """Make a line that DuckDB cannot read as a JSON object readable, or say why that is impossible."""
     try:
         value = json.loads(line)
     except json.JSONDecodeError as error:
@@ -541,7 +479,7 @@ def mend(line):
         return None, f"not readable JSON: {error}"
     if not isinstance(value, dict):
         return None, f"not a JSON object but a {type(value).__name__}"
-    return ESCAPE.sub(lambda m: "\\ufffd" if LONE_SURROGATE.fullmatch(m[0]) else m[0], line), None
+    return whole_characters(line), None
 
 
 def _mend(unread):
