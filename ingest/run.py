@@ -15,11 +15,11 @@ from pathlib import Path
 if __package__ in (None, ""):
     sys.path[0] = str(Path(__file__).resolve().parent.parent)
 
+from ingest.archives import archive_of, formats
 from ingest.warehouse import ROOT, UserError, printable
 
 MOST_NAMED = 20
 DEFAULT_STUDY = "simulated"
-FORMATS = ("voder-bais", "story-001", "bais-export", "promptfoo", "inspect-logs")
 
 
 def main(arguments=None):
@@ -44,17 +44,17 @@ def add_arguments(parser):
 def add_import_arguments(parser):
     """Declare how recorded trials are imported."""
     parser.add_argument(
-        "--format", choices=FORMATS, default=FORMATS[0], help="the format of the recorded trials (default: %(default)s)"
+        "--format", choices=formats(), help="the format of the recorded trials (default: told by what the files hold)"
     )
     parser.add_argument(
         "--map",
         metavar="FILE",
         type=Path,
         dest="mapping",
-        help="which field is what, for promptfoo and inspect-logs (docs/importing.md)",
+        help="which field is what, for logs of other tools (docs/importing.md)",
     )
     parser.add_argument(
-        "--study", metavar="S", dest="of_study", help="the study they belong to, for promptfoo and inspect-logs"
+        "--study", metavar="S", dest="of_study", help="the study they belong to, for logs of other tools"
     )
     parser.add_argument(
         "--download",
@@ -282,19 +282,15 @@ def _duration(seconds):
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
-def import_folder(folder, form, mapping=None, study=None):
-    """Import recorded trials, print the summary, and return its exit code."""
-    from ingest.archives import archive_of
+def import_folder(folder, form=None, mapping=None, study=None):
+    """Import recorded trials of a format, or of the one that they are recognised by; return the exit code."""
     from ingest.importer import import_archive
+    from ingest.recognition import recognised
 
-    if form == "bais-export":
-        from ingest.archives.bais_export import import_export
-
-        if mapping or study:
-            raise UserError("an export says itself which study its trials belong to: leave out --map and --study")
-        print(import_export(folder))
+    archive = (archive_of(form) if form else recognised(folder)).under(mapping, study)
+    if archive.land:
+        print(archive.land(folder))
         return pass_gate()
-    archive = archive_of(form, mapping, study)
     with progress_bar(f"reading {printable(folder)}") as on_bytes:
         summary = import_archive(folder, archive, on_bytes)
     print(render(summary))
