@@ -4,12 +4,14 @@ import io
 import json
 import os
 import subprocess
-from pathlib import Path
 
 import duckdb
 import pytest
 
-import bais
+from bais.main import main
+from bais.published import trials_query
+from bais.warehouse import records
+from ingest.warehouse import ROOT, connect
 
 CLAIMS = {
     # claim_id: what differs from a claim about the percentage of one technique in study `s`, domain `d`
@@ -157,7 +159,7 @@ def change(warehouse):
 
 
 def ask(capsys, *arguments):
-    code = bais.main([*arguments])
+    code = main([*arguments])
     out, err = capsys.readouterr()
     assert (code, err) == (0, "")
     return out
@@ -168,7 +170,7 @@ def asked_as_json(capsys, *arguments):
 
 
 def refused(capsys, *arguments):
-    code = bais.main([*arguments])
+    code = main([*arguments])
     out, err = capsys.readouterr()
     assert (code, out) == (2, "")
     assert err.startswith("bais: ")
@@ -345,7 +347,7 @@ def test_a_derived_claim_shows_its_inputs(warehouse, capsys):
 def test_the_query_of_a_claim_lists_its_trials(warehouse, capsys, claim_id, trials):
     (claim,) = asked_as_json(capsys, "claims", claim_id)
     assert claim["query"] in ask(capsys, "claims", claim_id)
-    bais.main(["sql", claim["query"], "--format", "json"])
+    main(["sql", claim["query"], "--format", "json"])
     assert sorted(row["trial_id"] for row in json.loads(capsys.readouterr().out)) == trials
 
 
@@ -371,9 +373,9 @@ def test_the_query_of_a_claim_lists_its_trials(warehouse, capsys, claim_id, tria
     ],
 )
 def test_each_column_of_a_specification_narrows_the_trials_down(warehouse, differing, trials):
-    with contextlib.closing(bais.connect()) as opened:
-        (claim,) = bais._records(opened, "from seeds.published_claims where claim_id = 'reproduced'")
-        found = opened.execute(bais.trials_query([claim | differing])).fetchall()
+    with contextlib.closing(connect()) as opened:
+        (claim,) = records(opened, "from seeds.published_claims where claim_id = 'reproduced'")
+        found = opened.execute(trials_query([claim | differing])).fetchall()
     assert sorted(row[0] for row in found) == trials
 
 
@@ -466,10 +468,10 @@ def dbt(monkeypatch):
 def test_build_runs_dbt_here_on_the_same_warehouse_with_all_its_arguments(tmp_path, monkeypatch, dbt):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("BAIS_WAREHOUSE", "folder/relative.duckdb")
-    assert bais.main(["build", "--select", "marts.trials+", "--full-refresh"]) == 0
+    assert main(["build", "--select", "marts.trials+", "--full-refresh"]) == 0
     ((command, options),) = dbt.calls
     assert command[-5:] == ["--quiet", "build", "--select", "marts.trials+", "--full-refresh"]
-    assert options["cwd"] == Path(bais.__file__).parent
+    assert options["cwd"] == ROOT
     assert options["env"]["BAIS_WAREHOUSE"] == str(tmp_path / "folder" / "relative.duckdb")
     assert (tmp_path / "folder").is_dir()
 
@@ -477,7 +479,7 @@ def test_build_runs_dbt_here_on_the_same_warehouse_with_all_its_arguments(tmp_pa
 @pytest.mark.parametrize(("code", "passed_on"), [(1, 1), (2, 2), (-15, 143)])
 def test_build_passes_on_how_dbt_ended(warehouse, dbt, code, passed_on):
     dbt.code = code
-    assert bais.main(["build"]) == passed_on
+    assert main(["build"]) == passed_on
     assert len(dbt.calls) == 1
 
 
@@ -490,7 +492,7 @@ def test_build_waits_for_dbt_to_stop_when_interrupted(warehouse, dbt, capsys):
             raise KeyboardInterrupt
 
     dbt.wait = wait
-    assert bais.main(["build"]) == 130
+    assert main(["build"]) == 130
     assert len(waits) == 2
     assert capsys.readouterr().err == "bais: interrupted\n"
 
@@ -498,7 +500,7 @@ def test_build_waits_for_dbt_to_stop_when_interrupted(warehouse, dbt, capsys):
 def test_import_does_what_the_script_does(tmp_path, monkeypatch):
     imported = []
     monkeypatch.setattr("ingest.run.import_folder", lambda *asked: imported.append(asked) or 3)
-    assert bais.main(["import", str(tmp_path)]) == 3
+    assert main(["import", str(tmp_path)]) == 3
     assert imported == [(tmp_path, None, None, None)]
 
 
