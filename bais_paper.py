@@ -125,7 +125,7 @@ def paper(options):
     """
     import json
 
-    from analysis.paper import check_paper, paper_prompt, template_paper
+    from analysis.writing.paper import check_paper, paper_prompt, template_paper
     from bais.texts import refuse_existing as _refuse_existing
 
     if options.llm and (options.prompt or options.facts):
@@ -170,15 +170,15 @@ def read_facts(study):
     Returns
     -------
     dict
-        As `analysis.paper.facts_of` returns it.
+        As `analysis.writing.paper_facts.facts_of` returns it.
 
     Raises
     ------
     UserError
         If the warehouse does not hold the study, or is not built.
     """
-    from analysis.paper import facts_of
     from analysis.small_samples import FEWEST_LLMS
+    from analysis.writing.paper_facts import facts_of
     from bais.warehouse import marts as _marts
     from bais.warehouse import records as _records
 

@@ -181,7 +181,7 @@ def _write_analysis(analysed, path):
 
 def _write_report(study, analysed, path, otherwise):
     """Have the report written by the LLM, check it, and hand it over; return the exit code."""
-    from analysis.grounding import check_grounding, report_prompt, template_report
+    from analysis.writing.experiment_report import check_report, report_prompt, template_report
     from ingest.study import Plan
 
     plan = Plan(study)
@@ -202,7 +202,7 @@ def _write_report(study, analysed, path, otherwise):
                 f"the report was not written ({printable(problem)}); the results and the analysis are complete",
                 texts.LLM_SILENT,
             )
-    if problems := check_grounding(text, analysed, case_text=case_text, prompts=prompts):
+    if problems := check_report(text, analysed, case_text=case_text, prompts=prompts):
         return texts.refuse("the report", text, problems, path and path.with_name(f"{path.name}.refused"))
     if path:
         texts.write_new(path, text, "the report")

@@ -132,7 +132,9 @@ RAW_COLUMNS = {
 @click.command("import")
 @click.argument("archive", required=False, metavar="[PATH]", type=PATH, help="a file of recorded trials, or a folder")
 @import_options
-def import_(archive: Path | None, form: str, mapping: Path | None, of_study: str | None, download: Path | None) -> int:
+def import_(
+    archive: Path | None, form: str | None, mapping: Path | None, of_study: str | None, download: Path | None
+) -> int:
     """Land recorded trials in `raw`, as `python ingest/run.py` does."""
     if not archive and not download:
         raise UserError("there is nothing to import: name a file or a folder of recorded trials, or give --download")

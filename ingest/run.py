@@ -16,11 +16,11 @@ import click
 if __package__ in (None, ""):
     sys.path[0] = str(Path(__file__).resolve().parent.parent)
 
+from ingest.archives import archive_of, formats
 from ingest.warehouse import ROOT, UserError, printable
 
 MOST_NAMED = 20
 DEFAULT_STUDY = "simulated"
-FORMATS = ("voder-bais", "story-001", "bais-export", "promptfoo", "inspect-logs")
 ARCHIVE = ROOT / "data" / "archives" / "voder-bais"
 PATH = click.Path(path_type=Path)
 
@@ -40,15 +40,15 @@ def import_options(command):
     return _with(
         command,
         click.option(
-            "--format", "form", type=click.Choice(FORMATS), default=FORMATS[0], show_default=True,
-            help="the format of the recorded trials",
+            "--format", "form", type=click.Choice(formats()),
+            help="the format of the recorded trials (default: told by what the files hold)",
         ),
         click.option(
             "--map", "mapping", metavar="FILE", type=PATH,
-            help="which field is what, for promptfoo and inspect-logs (docs/importing.md)",
+            help="which field is what, for logs of other tools (docs/importing.md)",
         ),
         click.option(
-            "--study", "of_study", metavar="S", help="the study they belong to, for promptfoo and inspect-logs"
+            "--study", "of_study", metavar="S", help="the study they belong to, for logs of other tools"
         ),
         click.option(
             "--download", metavar="[DIR]", type=PATH, is_flag=False, flag_value=ARCHIVE,
@@ -86,7 +86,7 @@ def _with(command, *options):
 @import_options
 @collect_options
 def land(
-    study: str | None, archive: Path | None, form: str, mapping: Path | None, of_study: str | None,
+    study: str | None, archive: Path | None, form: str | None, mapping: Path | None, of_study: str | None,
     download: Path | None, **limits,
 ) -> int:  # fmt: skip
     """Land what the arguments ask for."""
@@ -131,7 +131,7 @@ def worded():
 
 
 def land_archive(
-    archive: Path | None, form: str, mapping: Path | None, study: str | None, download: Path | None
+    archive: Path | None, form: str | None, mapping: Path | None, study: str | None, download: Path | None
 ) -> int:
     """Land recorded trials, those of a public archive after they were fetched, and return the exit code."""
     with worded():
@@ -289,19 +289,15 @@ def _duration(seconds):
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
-def import_folder(folder, form, mapping=None, study=None):
-    """Import recorded trials, print the summary, and return its exit code."""
-    from ingest.archives import archive_of
+def import_folder(folder, form=None, mapping=None, study=None):
+    """Import recorded trials of a format, or of the one that they are recognised by; return the exit code."""
     from ingest.importer import import_archive
+    from ingest.recognition import recognised
 
-    if form == "bais-export":
-        from ingest.archives.bais_export import import_export
-
-        if mapping or study:
-            raise UserError("an export says itself which study its trials belong to: leave out --map and --study")
-        print(import_export(folder))
+    archive = (archive_of(form) if form else recognised(folder)).under(mapping, study)
+    if archive.land:
+        print(archive.land(folder))
         return pass_gate()
-    archive = archive_of(form, mapping, study)
     with progress_bar(f"reading {printable(folder)}") as on_bytes:
         summary = import_archive(folder, archive, on_bytes)
     print(render(summary))

@@ -8,7 +8,7 @@ import pytest
 
 import bais_report
 from bais.published import basis, trials_query
-from tests.report_page import TRIED, make_warehouse
+from tests.tools.report_page import TRIED, make_warehouse
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 

@@ -13,7 +13,7 @@ from analysis.report import evidence
 from bais.main import main
 from bais.published import basis, trials_query
 from ingest.warehouse import UserError
-from tests.report_page import TRIED, Numbers, make_warehouse, numbers_that_differ
+from tests.tools.report_page import TRIED, Numbers, make_warehouse, numbers_that_differ
 
 
 class Elements(HTMLParser):

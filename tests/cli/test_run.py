@@ -287,7 +287,7 @@ def test_an_interrupted_run_ends_with_130_and_a_complete_one_with_6_where_the_ga
 
 
 def test_a_grounded_report_of_the_llm_is_written_as_it_came(codex, work, monkeypatch):
-    from analysis.grounding import template_report
+    from analysis.writing.experiment_report import template_report
 
     _, _, analysis = codex("ok", "--no-report")
     case = (ROOT / "ingest" / "prompts" / "vignettes.yaml").read_text()
