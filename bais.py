@@ -13,6 +13,10 @@ PUBLIC_SCHEMAS = ("marts", "inference")
 NOT_TEXT = "the query is not UTF-8 text"
 FORMATS = ("table", "csv", "json")
 FAILING = ("differs", "contradicted", "not_established", "not_derivable")
+PUBLISHED = (
+    "seeds.published_claims as claims "
+    "on checks.claim_id = claims.claim_id and checks.part is not distinct from claims.part"
+)
 STATUSES = ("reproduces", "stands", *FAILING, "not_checked")
 
 # On a terminal a table is for reading; the other formats give everything.
@@ -179,11 +183,7 @@ def _parser():
     first = command("headlines", headlines, "say which technique comes first in each domain, by either metric")
     first.add_argument("--study", help="only this study")
     add_report_arguments(
-        command(
-            "report",
-            lambda options: report(options, trials_query, _basis),
-            "write what the warehouse knows as one HTML page that needs no network",
-        )
+        command("report", report, "write what the warehouse knows as one HTML page that needs no network")
     )
     add_paper_arguments(command("paper", paper, "have the paper on a study written, from the warehouse alone"))
     add_doctor_commands(command)
@@ -589,7 +589,7 @@ def _public_tables(warehouse):
         )
 
         select schema_name, table_name, comment from relations
-        where database_name = current_database() and schema_name in $schemas and not starts_with(table_name, 'int_')
+        where database_name = current_database() and schema_name in $schemas
         order by list_position($schemas, schema_name), table_name
         """,
         {"schemas": list(PUBLIC_SCHEMAS)},
@@ -670,15 +670,13 @@ def claims(options):
     with _marts() as warehouse:
         everything = _records(
             warehouse,
-            "select checks.*, claims.decimals, claims.study from marts.claim_checks as checks "
-            "left join seeds.published_claims as claims using (claim_id)",
+            "select checks.* replace (concat_ws('/', checks.claim_id, checks.part) as claim_id), claims.decimals, "
+            f"claims.study from marts.claim_checks as checks inner join {PUBLISHED} order by claims.rowid",
         )
-        order = [row["claim_id"] for row in _records(warehouse, "select claim_id from seeds.published_claims")]
         known = {claim["claim_id"]: claim for claim in everything}
-        everything = [known[claim_id] for claim_id in order if claim_id in known]
         if options.claim_id:
-            if options.claim_id not in order:
-                raise UserError(f"there is no claim {printable(options.claim_id)}{_similar(options.claim_id, order)}")
+            if options.claim_id not in known:
+                raise UserError(f"there is no claim {printable(options.claim_id)}{_similar(options.claim_id, known)}")
             return _one_claim(warehouse, known, options.claim_id, options.format)
     chosen = _choose(everything, options)
     if options.differs or options.status:
@@ -811,10 +809,14 @@ def _values(claim):
 
 
 def _one_claim(warehouse, checks, claim_id, form):
-    published = {row["claim_id"]: row for row in _records(warehouse, "select * from seeds.published_claims")}
-    claim, check = published[claim_id], checks[claim_id]
+    (claim,) = _records(
+        warehouse,
+        f"select claims.*, checks.trials_query from marts.claim_trials as checks inner join {PUBLISHED} "
+        "where concat_ws('/', checks.claim_id, checks.part) = $claim_id",
+        {"claim_id": claim_id},
+    )
+    check, query = checks[claim_id], claim.pop("trials_query")
     inputs = (claim["inputs"] or "").split()
-    query = trials_query([published[i] for i in _basis(claim_id, published)])
     not_specified = {*check, "decimals", "inputs", "note", "not_derivable"} - {"study", "quantity"}
     specification = {name: claim[name] for name in claim if claim[name] is not None and name not in not_specified}
     if form != "table":
@@ -846,102 +848,6 @@ def _one_claim(warehouse, checks, claim_id, form):
     return 0
 
 
-def _basis(claim_id, published):
-    """Return the ids of the claims that are computed from trials and that a claim rests on, itself or its inputs'."""
-    inputs = (published[claim_id]["inputs"] or "").split()
-    if not inputs:
-        return [claim_id]
-    return list(dict.fromkeys(basis for i in inputs for basis in _basis(i, published)))
-
-
-def trials_query(of):
-    """Write the SQL that lists the trials behind claims.
-
-    Parameters
-    ----------
-    of : list of dict
-        Rows of `seeds.published_claims`, none of them derived.
-
-    Returns
-    -------
-    str
-        On `marts.trials`, and on what was quarantined where a claim counts it; a condition that all claims share is
-        there once.
-    """
-    each = list(dict.fromkeys(tuple(_conditions(claim)) for claim in of))
-    shared = [condition for condition in each[0] if all(condition in conditions for conditions in each)]
-    rest = [[condition for condition in conditions if condition not in shared] for conditions in each]
-    where = list(shared)
-    if all(rest):
-        lines = [" and ".join(conditions) for conditions in rest]
-        where.append(
-            "(\n        " + "\n        or ".join(f"({line})" if " and " in line else line for line in lines) + "\n    )"
-        )
-    both = "(from marts.trials union all by name from marts.quarantined_trials)"
-    source = both if any(claim["row_set"] == "as_recorded" for claim in of) else "marts.trials"
-    return (
-        "select trial_id, llm, technique, anchor_direction, temperature, status, response_recorded, first_response, "
-        f"baseline\nfrom {source}\nwhere\n    "
-        + "\n    and ".join(where)
-        + "\norder by llm, technique, anchor_direction;"
-    )
-
-
-def _conditions(claim):
-    """Return the conditions on `marts.trials` that pick the trials of a claim."""
-    quantity, technique = claim["quantity"], claim["technique"]
-    of_baseline = quantity.startswith(("baseline", "sd_population", "sd_response")) or quantity.endswith(
-        "_with_baseline"
-    )
-    for name in ("study", "domain", "llm"):
-        if claim[name] is not None:
-            yield f"{name} = {_quoted(claim[name])}"
-    if claim["excluded_llm"]:
-        yield f"llm != {_quoted(claim['excluded_llm'])}"
-    if of_baseline:
-        yield "technique = 'no_technique'"
-    elif claim["technique_b"]:
-        yield f"technique in ({_quoted(technique)}, {_quoted(claim['technique_b'])})"
-    elif _compares_techniques(claim):
-        or_none = " or technique = 'no_technique'" if "no_technique" in quantity else ""
-        among = "technique in (select technique from seeds.techniques where is_ranked)"
-        yield f"({among}{or_none})" if or_none else among
-    elif quantity == "spread_change_percent" or quantity.startswith("gain_by"):
-        yield f"technique in ({_quoted(technique)}, 'no_technique')"
-    elif technique == "sacd_initial":
-        yield "technique = 'sacd'"
-    elif technique not in (None, "all"):
-        yield f"technique = {_quoted(technique)}"
-    direction = "none" if of_baseline else claim["anchor_direction"]
-    if direction == "both":
-        yield "anchor_direction in ('low', 'high')"
-    elif direction not in (None, "all"):
-        yield f"anchor_direction = {_quoted(direction)}"
-    if claim["temperature_scope"] not in (None, "pooled"):
-        yield f"temperature = {claim['temperature_scope']}"
-    if not quantity.startswith(("iterations", "calls")):
-        initial = technique == "sacd_initial"
-        yield (
-            "status = 'answered'"
-            if claim["row_set"] == "accepted"
-            else f"{'first_response' if initial else 'response_recorded'} is not null"
-        )
-    if claim["non_null"] == "both" and technique == "sacd":
-        yield "first_response is not null"
-    if claim["baseline_scope"] and claim["estimator"] != "ratio_of_file_means":  # that one takes every LLM in
-        yield "baseline is not null"
-
-
-def _compares_techniques(claim):
-    """Whether a claim's quantity is computed from all ranked techniques, although it may be of one of them."""
-    of_all = ("rank_by", "place_by", "nothing_beats", "slope", "residual_reduction", "direction_effect")
-    return claim["quantity"].startswith(of_all) or (claim["technique"] is None and claim["method"] is not None)
-
-
-def _quoted(text):
-    return "'" + text.replace("'", "''") + "'"
-
-
 def headlines(options):
     """Say which technique comes first in each domain, by deviation and by susceptibility, and whether these agree."""
     with _marts() as warehouse:
@@ -959,8 +865,7 @@ def headlines(options):
         )
         checks = _records(
             warehouse,
-            "select checks.kind, status, study from marts.claim_checks as checks "
-            "left join seeds.published_claims using (claim_id)",
+            f"select checks.kind, status, study from marts.claim_checks as checks inner join {PUBLISHED}",
         )
     if options.study and options.study not in [study["study"] for study in studies]:
         names = ", ".join(printable(study["study"]) for study in studies) or "none: import some trials first"

@@ -30,7 +30,7 @@ class Elements(HTMLParser):
 def report(*arguments):
     parser = argparse.ArgumentParser()
     bais_report.add_report_arguments(parser)
-    return bais_report.report(parser.parse_args([str(a) for a in arguments]), bais.trials_query, bais._basis)
+    return bais_report.report(parser.parse_args([str(a) for a in arguments]))
 
 
 def page_of(path, monkeypatch, *arguments, is_drawn=False):
