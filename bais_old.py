@@ -68,9 +68,7 @@ def _parser():
     from bais_doctor import add_doctor_commands
     from bais_experiment import add_protocol_argument, add_run_arguments, analyze, render, run, show
     from bais_paper import add_paper_arguments, paper
-    from bais_recommend import add_recommend_command
     from bais_report import add_report_arguments, report
-    from bais_trials import add_trial_commands
     from ingest.run import add_collect_arguments, add_import_arguments
 
     planned = command("plan", plan, "say what a study will ask and cost, before anything is asked")
@@ -122,8 +120,6 @@ def _parser():
     checked.add_argument("--differs", action="store_true", help="list each claim that does not hold, and why")
     checked.add_argument("--status", choices=STATUSES, help="list the claims of one status")
     checked.add_argument("--document", help="only the claims of one document, such as A")
-    add_recommend_command(command)
-    add_trial_commands(command)
     first = command("headlines", headlines, "say which technique comes first in each domain, by either metric")
     first.add_argument("--study", help="only this study")
     add_report_arguments(

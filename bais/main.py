@@ -56,7 +56,7 @@ COMMANDS = {
 MODULES = {name: module for of in COMMANDS.values() for name, (module, _) in of.items()}
 SUMMARIES = {name: summary for of in COMMANDS.values() for name, (_, summary) in of.items()}
 
-PORTED = {"check"}  # while the others still run by the code of before
+PORTED = {"check", "trials", "recommend"}  # while the others still run by the code of before
 
 EXIT_CODES = """
 exit codes: 0 done, 1 dbt found a failure (or --strict did), 2 bad usage or nothing usable, 3 imported with lines
