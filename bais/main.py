@@ -8,7 +8,7 @@ from keyword import iskeyword
 import click
 
 from bais.terminal import complain
-from ingest.warehouse import UserError
+from ingest.run import run_command
 
 COMMANDS = {
     "Collect": {
@@ -56,8 +56,6 @@ COMMANDS = {
 MODULES = {name: module for of in COMMANDS.values() for name, (module, _) in of.items()}
 SUMMARIES = {name: summary for of in COMMANDS.values() for name, (_, summary) in of.items()}
 
-PORTED = {"check", "trials", "recommend"}  # while the others still run by the code of before
-
 EXIT_CODES = """
 exit codes: 0 done, 1 dbt found a failure (or --strict did), 2 bad usage or nothing usable, 3 imported with lines
 quarantined, 4 no LLM answered, 5 a report holds what its analysis does not, 6 the gate failed a batch, 130
@@ -76,9 +74,11 @@ class Commands(click.Group):
         """Import a command: the one of this name in its module."""
         if name not in MODULES:
             return None
-        if MODULES[name] not in PORTED:
+        try:
+            module = import_module(f"bais.{MODULES[name]}")
+            command = getattr(module, f"{name}_" if iskeyword(name) else name)
+        except (ModuleNotFoundError, AttributeError):
             return _not_yet_ported(name)
-        command = getattr(import_module(f"bais.{MODULES[name]}"), f"{name}_" if iskeyword(name) else name)
         command.help = f"{SUMMARIES[name][0].upper()}{SUMMARIES[name][1:]}."
         return command
 
@@ -106,7 +106,7 @@ def _not_yet_ported(name):
     cls=Commands,
     epilog=EXIT_CODES,
     invoke_without_command=True,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100, "show_default": True},
 )
 @click.version_option(package_name="bais", prog_name="bais", message="%(prog)s %(version)s")
 @click.pass_context
@@ -125,7 +125,7 @@ def main(arguments: list[str] | None = None) -> int:
         elif hasattr(stream, "reconfigure"):
             stream.reconfigure(encoding="utf-8", newline="")
     try:
-        code = _run(sys.argv[1:] if arguments is None else arguments)
+        code = run_command(commands, "bais", arguments)
         sys.stdout.flush()
     except BrokenPipeError:
         _drop_output()
@@ -135,24 +135,6 @@ def main(arguments: list[str] | None = None) -> int:
         complain(f"{error.filename or 'the output'} cannot be written: {error.strerror}")
         return 2
     return code
-
-
-def _run(arguments: list[str]) -> int:
-    """Run a command; what keeps it from its work is raised, and becomes a message and an exit code here."""
-    try:
-        with commands.make_context("bais", [*arguments]) as ctx:
-            return commands.invoke(ctx) or 0
-    except click.exceptions.Exit as left:
-        return left.exit_code
-    except click.ClickException as error:
-        error.show()
-        return error.exit_code
-    except UserError as error:
-        complain(str(error))
-        return error.exit_code
-    except KeyboardInterrupt:
-        complain("interrupted")
-        return 130
 
 
 def _drop_output() -> None:

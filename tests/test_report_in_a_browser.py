@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 import bais_report
-from bais_old import _basis, trials_query
-from tests.report_page import TRIED, make_warehouse
+from bais.published import basis, trials_query
+from tests.tools.report_page import TRIED, make_warehouse
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 
@@ -65,7 +65,7 @@ def file(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("BAIS_WAREHOUSE", str(folder / "w.duckdb"))
         options = argparse.Namespace(out=folder / "report.html", study=None)
-        bais_report.report(options, trials_query, _basis)
+        bais_report.report(options, trials_query, basis)
     return folder / "report.html"
 
 

@@ -16,7 +16,7 @@ COMMANDS = {
     "collect": {
         "STUDY": "text, required",
         "--no-load": "flag",
-        "--max-cost": "float of at least 0",
+        "--max-cost": "amount",
         "--max-calls": "int of at least 1",
         "--ask-again": "failed|refused|unparsed|out_of_range, repeated",
         "--strict": "flag",
@@ -53,7 +53,7 @@ COMMANDS = {
     },
     "import": {
         "PATH": "path",
-        "--format": "voder-bais|story-001|bais-export|promptfoo|inspect-logs, default voder-bais",
+        "--format": "bais-export|inspect-logs|promptfoo|story-001|voder-bais",
         "--map": "path",
         "--study": "text",
         "--download": "path, value optional",

@@ -11,9 +11,9 @@ from markupsafe import Markup
 import bais_report
 from analysis.report import evidence
 from bais.main import main
-from bais_old import _basis, trials_query
+from bais.published import basis, trials_query
 from ingest.warehouse import UserError
-from tests.report_page import TRIED, Numbers, make_warehouse, numbers_that_differ
+from tests.tools.report_page import TRIED, Numbers, make_warehouse, numbers_that_differ
 
 
 class Elements(HTMLParser):
@@ -31,7 +31,7 @@ class Elements(HTMLParser):
 def report(*arguments):
     parser = argparse.ArgumentParser()
     bais_report.add_report_arguments(parser)
-    return bais_report.report(parser.parse_args([str(a) for a in arguments]), trials_query, _basis)
+    return bais_report.report(parser.parse_args([str(a) for a in arguments]), trials_query, basis)
 
 
 def page_of(path, monkeypatch, *arguments, is_drawn=False):

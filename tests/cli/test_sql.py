@@ -19,9 +19,9 @@ import duckdb
 import pyarrow.parquet as pq
 import pytest
 
+from bais.ask import MOST_ROWS
 from bais.main import main
 from bais.terminal import lay_out
-from bais_old import MOST_ROWS
 from ingest.warehouse import ROOT
 
 COMMAND = [sys.executable, "-m", "bais"]

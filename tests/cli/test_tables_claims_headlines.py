@@ -9,8 +9,8 @@ import duckdb
 import pytest
 
 from bais.main import main
+from bais.published import trials_query
 from bais.warehouse import records
-from bais_old import trials_query
 from ingest.warehouse import ROOT, connect
 
 CLAIMS = {
@@ -501,7 +501,7 @@ def test_import_does_what_the_script_does(tmp_path, monkeypatch):
     imported = []
     monkeypatch.setattr("ingest.run.import_folder", lambda *asked: imported.append(asked) or 3)
     assert main(["import", str(tmp_path)]) == 3
-    assert imported == [(tmp_path, "voder-bais", None, None)]
+    assert imported == [(tmp_path, None, None, None)]
 
 
 def test_import_of_a_folder_that_is_not_there_is_one_sentence(warehouse, tmp_path, capsys):
