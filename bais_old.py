@@ -2,8 +2,6 @@
 
 import argparse
 
-from bais.published import basis, trials_query
-
 
 def _parser():
     parser = argparse.ArgumentParser(prog="bais", allow_abbrev=False)
@@ -24,7 +22,7 @@ def _parser():
     add_report_arguments(
         command(
             "report",
-            lambda options: report(options, trials_query, basis),
+            report,
             "write what the warehouse knows as one HTML page that needs no network",
         )
     )

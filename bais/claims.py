@@ -5,7 +5,7 @@ from collections import Counter
 import click
 
 from bais.options import format_option
-from bais.published import FAILING, STATUSES, basis, sum_up, trials_query
+from bais.published import FAILING, PUBLISHED, STATUSES, sum_up
 from bais.terminal import one_line, pairs, say, say_rows, similar, write_rows
 from bais.warehouse import marts, records
 from ingest.warehouse import UserError, printable
@@ -27,26 +27,24 @@ def claims(form: str, claim_id: str | None, differs: bool, status: str | None, d
     with marts() as warehouse:
         everything = records(
             warehouse,
-            "select checks.*, claims.decimals, claims.study from marts.claim_checks as checks "
-            "left join seeds.published_claims as claims using (claim_id)",
+            "select checks.* replace (concat_ws('/', checks.claim_id, checks.part) as claim_id), claims.decimals, "
+            f"claims.study from marts.claim_checks as checks inner join {PUBLISHED} order by claims.rowid",
         )
-        published = {row["claim_id"]: row for row in records(warehouse, "from seeds.published_claims")}
-    checks = {check["claim_id"]: check for check in everything}
-    if claim_id:
-        if claim_id not in published:
-            raise UserError(f"there is no claim {printable(claim_id)}{similar(claim_id, list(published))}")
-        _say_claim(claim_id, published, checks, form)
-        return
+        if claim_id:
+            checks = {check["claim_id"]: check for check in everything}
+            if claim_id not in checks:
+                raise UserError(f"there is no claim {printable(claim_id)}{similar(claim_id, list(checks))}")
+            _say_claim(warehouse, claim_id, checks, form)
+            return
     documents = sorted({check["document"] for check in everything})
     if document and document not in documents:
         raise UserError(f"there are no claims of document {printable(document)}, only of {', '.join(documents)}")
     chosen = [
-        checks[name]
-        for name in published
-        if name in checks
-        and document in (None, checks[name]["document"])
-        and status in (None, checks[name]["status"])
-        and (not differs or checks[name]["status"] in FAILING)
+        check
+        for check in everything
+        if document in (None, check["document"])
+        and status in (None, check["status"])
+        and (not differs or check["status"] in FAILING)
     ]
     if differs or status:
         _list_claims(chosen, form)
@@ -110,10 +108,15 @@ def _values(claim):
     return sign + text(published, decimals if is_exact else decimals + 1), recomputed, recommended
 
 
-def _say_claim(claim_id, published, checks, form):
-    claim, check = published[claim_id], checks[claim_id]
+def _say_claim(warehouse, claim_id, checks, form):
+    (claim,) = records(
+        warehouse,
+        f"select claims.*, checks.trials_query from marts.claim_trials as checks inner join {PUBLISHED} "
+        "where concat_ws('/', checks.claim_id, checks.part) = $claim_id",
+        {"claim_id": claim_id},
+    )
+    check, query = checks[claim_id], claim.pop("trials_query")
     inputs = (claim["inputs"] or "").split()
-    query = trials_query([published[i] for i in basis(claim_id, published)])
     not_specified = {*check, "decimals", "inputs", "note", "not_derivable"} - {"study", "quantity"}
     specification = {name: claim[name] for name in claim if claim[name] is not None and name not in not_specified}
     if form != "table":

@@ -3,7 +3,7 @@
 import click
 
 from bais.options import only_study
-from bais.published import sum_up
+from bais.published import PUBLISHED, sum_up
 from bais.terminal import say, say_rows
 from bais.warehouse import marts, records, unknown
 from ingest.warehouse import printable, warehouse_path
@@ -28,8 +28,7 @@ def headlines(study: str | None) -> None:
         )
         checks = records(
             warehouse,
-            "select checks.kind, status, study from marts.claim_checks as checks "
-            "left join seeds.published_claims using (claim_id)",
+            f"select checks.kind, status, study from marts.claim_checks as checks inner join {PUBLISHED}",
         )
     names = [of["study"] for of in studies]
     if study and study not in names:

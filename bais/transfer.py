@@ -30,8 +30,6 @@ from ingest.archives.bais_export import (
 from ingest.run import import_options, land_archive
 from ingest.warehouse import ROOT, UserError, explain, printable, warehouse_path
 
-# Every row of these is in the tables that are derived from them.
-NOT_EXPORTED = ("mixed_models", "resampled", "inferred_estimates")
 ORDERED_BY = {"trial_id", "call_id"}
 DOC_BLOCK = re.compile(r"{% docs (\w+) %}\s*(.*?)\s*{% enddocs %}", flags=re.DOTALL)
 DOC_CALL = re.compile(r"""{{\s*doc\(\s*["'](\w+)["']\s*\)\s*}}""")
@@ -306,7 +304,7 @@ def write_export(warehouse, folder, form, studies, only=None):
 
 def _tables(warehouse):
     """List what is exported: name, grain and columns, each with type and description."""
-    public = [(schema, name) for schema, name, _ in public_tables(warehouse) if name not in NOT_EXPORTED]
+    public = [(schema, name) for schema, name, _ in public_tables(warehouse)]
     in_raw = warehouse.execute("select table_name from duckdb_tables() where schema_name = 'raw'").fetchall()
     grains, descriptions, blocks = _documented()
     comments = dict(

@@ -50,7 +50,7 @@ def public_tables(warehouse) -> list[tuple]:
         )
 
         select schema_name, table_name, comment from relations
-        where database_name = current_database() and schema_name in $schemas and not starts_with(table_name, 'int_')
+        where database_name = current_database() and schema_name in $schemas
         order by list_position($schemas, schema_name), table_name
         """,
         {"schemas": list(PUBLIC_SCHEMAS)},

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 import bais_report
-from bais.published import basis, trials_query
 from tests.tools.report_page import TRIED, make_warehouse
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
@@ -65,7 +64,7 @@ def file(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("BAIS_WAREHOUSE", str(folder / "w.duckdb"))
         options = argparse.Namespace(out=folder / "report.html", study=None)
-        bais_report.report(options, trials_query, basis)
+        bais_report.report(options)
     return folder / "report.html"
 
 

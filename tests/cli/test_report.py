@@ -11,7 +11,6 @@ from markupsafe import Markup
 import bais_report
 from analysis.report import evidence
 from bais.main import main
-from bais.published import basis, trials_query
 from ingest.warehouse import UserError
 from tests.tools.report_page import TRIED, Numbers, make_warehouse, numbers_that_differ
 
@@ -31,7 +30,7 @@ class Elements(HTMLParser):
 def report(*arguments):
     parser = argparse.ArgumentParser()
     bais_report.add_report_arguments(parser)
-    return bais_report.report(parser.parse_args([str(a) for a in arguments]), trials_query, basis)
+    return bais_report.report(parser.parse_args([str(a) for a in arguments]))
 
 
 def page_of(path, monkeypatch, *arguments, is_drawn=False):
