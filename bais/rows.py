@@ -1,17 +1,7 @@
-"""`bais report`: what the warehouse knows, as one HTML file that needs nothing else."""
+"""What the report's page and the paper are made of: the rows of one query for each of their tables."""
 
-import contextlib
-import os
-import tempfile
-from pathlib import Path
-
-from ingest.warehouse import ROOT, UserError, connect, explain, printable, warehouse_path
-
-OUT = Path("data") / "report.html"
-PUBLIC_SCHEMAS = ("marts", "inference")
-
-# what the page is made of; every query has its own order, so that the same warehouse gives the same page
-QUERIES = {
+# every query has its own order, so that the same warehouse gives the same page
+PAGE = {
     "studies": """
         select study, bool_or(source = 'simulated') as is_simulated from raw.batches
         group by all order by is_simulated, study
@@ -111,127 +101,93 @@ QUERIES = {
     """,
 }
 
+STUDIES = """
+select study, bool_or(source = 'simulated') as is_simulated, list(distinct source order by source) as sources,
+    count(*) as n_trials, list(distinct llm order by llm) as llms
+from marts.trials group by study order by study
+"""
 
-def add_report_arguments(parser):
-    """Declare what `bais report` takes."""
-    parser.add_argument("--out", type=Path, metavar="FILE", help=f"the HTML file (default: {OUT})")
-    parser.add_argument("--study", metavar="STUDY", help="only this study (default: all of them)")
-
-
-def report(options):
-    """Write the report.
-
-    Parameters
-    ----------
-    options : argparse.Namespace
-        With `out` and `study`.
-
-    Returns
-    -------
-    int
-        0.
-    """
-    from analysis.report.page import page
-
-    out = (options.out or ROOT / OUT).absolute()
-    if out.is_dir():
-        raise UserError(f"{printable(out)} is a folder: name a file")
-    tables = read_tables(options.study)
-    text = page(tables, versions())
-    _write(out, text)
-    print(f"{printable(out)}: {len(text.encode()) / 1e6:.1f} MB, {_said(tables['studies'])}")
-    return 0
-
-
-def _said(studies):
-    names = [f"{printable(row['study'])}{' (SIMULATED)' if row['is_simulated'] else ''}" for row in studies]
-    return f"{'study' if len(names) == 1 else 'studies'} {', '.join(names)}" if names else "no study yet"
-
-
-def read_tables(study=None):
-    """Read what the page is made of.
-
-    Parameters
-    ----------
-    study : str, optional
-        Only this one; the seeds are read whole.
-
-    Returns
-    -------
-    dict of str to list of dict
-        The rows of each of `QUERIES`, and the number of rows of each public table as `row_counts`.
-
-    Raises
-    ------
-    UserError
-        If the warehouse is not built, is another version's, or has no such study.
-    """
-    import duckdb
-
-    with contextlib.closing(connect()) as warehouse:
-        try:
-            names = _public_tables(warehouse)
-            if not names:
-                raise UserError(f"the warehouse {warehouse_path()} has no marts yet: run `bais build`")
-            tables = {name: _records(warehouse, query) for name, query in QUERIES.items()}
-            tables["row_counts"] = [
-                {"table": name, "n_rows": warehouse.execute(f"select count(*) from {name}").fetchall()[0][0]}
-                for name in names
-            ]
-        except (duckdb.CatalogException, duckdb.BinderException) as error:
-            missing = printable(str(error).splitlines()[0])
-            raise UserError(
-                f"the warehouse {warehouse_path()} is not what this version builds ({missing}): run `bais build`"
-            ) from None
-        except duckdb.Error as error:
-            raise UserError(explain(error, warehouse_path())) from None
-    known = [row["study"] for row in tables["studies"]]
-    if study is not None:
-        if study not in known:
-            there = ", ".join(map(printable, known)) or "none: import some trials first"
-            raise UserError(f"there is no study {printable(study)} in this warehouse; there is {there}")
-        tables["studies"] = [row for row in tables["studies"] if row["study"] == study]
-    return tables
-
-
-def _public_tables(warehouse):
-    rows = warehouse.execute(
-        """
-        select schema_name, table_name from duckdb_tables() where database_name = current_database()
-        union all select schema_name, view_name from duckdb_views() where database_name = current_database()
-        order by all
-        """
-    ).fetchall()
-    return [f"{schema}.{name}" for schema, name in rows if schema in PUBLIC_SCHEMAS]
-
-
-def _records(warehouse, query):
-    result = warehouse.execute(query)
-    names = [column[0] for column in result.description]
-    return [dict(zip(names, row, strict=True)) for row in result.fetchall()]
-
-
-def versions():
-    """Return the versions of what made the numbers and the page."""
-    from importlib.metadata import version
-
-    return {name: version(name) for name in ("bais", "dbt-core", "duckdb", "altair", "vl-convert-python")}
-
-
-def _write(out, text):
-    """Put the whole file in place at once, so that nobody opens half of one."""
-    try:
-        out.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=out.parent, prefix=f".{out.name}.")
-    except OSError as error:
-        raise UserError(f"{printable(out)} cannot be written: {error.strerror}") from None
-    new = Path(name)
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
-            file.write(text)
-        new.chmod(0o644)
-        new.replace(out)
-    except OSError as error:
-        raise UserError(f"{printable(out)} cannot be written: {error.strerror}") from None
-    finally:
-        new.unlink(missing_ok=True)
+# What a paper may say: the recommended specification, over all LLMs of the study.
+PAPER = {
+    "techniques": "select technique, display_name from seeds.techniques",
+    "rankings": """
+        select * from marts.technique_rankings where study = $study and llm is null
+        order by domain, technique != 'no_technique', rank_by_deviation nulls last, technique
+    """,
+    "intervals": """
+        select domain, technique, metric, method, low, high, reason from inference.intervals
+        where study = $study and llm is null and anchor_direction = 'both' and row_set = 'accepted'
+            and baseline_scope = 'pooled' and weighting = 'llm' and metric in ('percent_of_baseline', 'spread_pp')
+            and method = case when n_llms < $fewest_llms then 'trial' else 'headline' end
+    """,
+    "probabilities": """
+        select domain, technique, metric, method, gain, gain_low, gain_high, p_best, p_worst, p_worse_than_nothing,
+            rank_low, rank_high, decision, reason
+        from inference.rank_probabilities
+        where study = $study and llm is null and weighting = 'llm' and metric in ('deviation', 'susceptibility')
+        order by domain, metric, technique
+    """,
+    "contrasts": """
+        select domain, technique_a, metric, difference, low, high, p_holm, n_llms, reason from inference.contrasts
+        where study = $study and family = 'against_no_technique' and level = 'llm' and anchor_direction = 'both'
+            and row_set = 'accepted' and baseline_scope = 'pooled' and metric in ('percent_of_baseline', 'spread_pp')
+        order by domain, metric, technique_a
+    """,
+    "equivalences": """
+        select domain, technique_a, low_90, high_90, status, reason from inference.equivalence_tests
+        where study = $study and technique_b = 'no_technique' and level = 'llm' and row_set = 'accepted'
+            and baseline_scope = 'pooled' and metric = 'percent_of_baseline'
+        order by domain, technique_a
+    """,
+    "baselines": """
+        select domain, llm, vignette, baseline, baselines.n_trials, reason, response_unit
+        from marts.baselines as baselines
+        left join (
+            select study, vignette, any_value(response_unit) as response_unit from marts.trials group by all
+        ) as units using (study, vignette)
+        where study = $study and temperature_scope = 'pooled' order by domain, llm, vignette
+    """,
+    "conditions": """
+        select domain, llm, vignette, anchor_direction, mean_response, n_trials from marts.anchored_conditions
+        where study = $study and technique = 'no_technique' and temperature_scope = 'pooled'
+            and mean_response is not null
+        order by domain, llm, vignette, anchor_direction desc
+    """,
+    "spreads": """
+        select domain, llm, vignette, spread, spread_pp, reason from marts.spreads
+        where study = $study and technique = 'no_technique' order by domain, llm, vignette
+    """,
+    "attrition": """
+        select domain, vignette, sum(n_asked)::bigint as n_asked, sum(n_answered)::bigint as n_answered,
+            sum(n_refused)::bigint as n_refused, sum(n_unparsed)::bigint as n_unparsed,
+            sum(n_out_of_range)::bigint as n_out_of_range, sum(n_failed)::bigint as n_failed
+        from marts.attrition where study = $study group by all order by all
+    """,
+    "batches": """
+        select batch_id, coalesce(verdict, 'not_audited') as verdict, coalesce(is_published, false) as is_published
+        from staging.stg_batches left join staging.stg_batch_verdicts using (batch_id)
+        where study = $study order by verdict, batch_id
+    """,
+    "flags": """
+        select severity, reason, count(distinct trial_id) as n_trials from raw.flagged_trials
+        semi join staging.stg_batch_verdicts using (verdict_id)
+        where study = $study group by all order by severity, reason
+    """,
+    "claims": """
+        select checks.kind, checks.status, count(*) as n_claims from marts.claim_checks as checks
+        inner join seeds.published_claims as claims using (claim_id)
+        where study = $study group by all order by all desc
+    """,
+    "open_claims": """
+        select checks.statement, checks.status from marts.claim_checks as checks
+        inner join seeds.published_claims as claims using (claim_id)
+        where study = $study and checks.kind = 'sentence' and checks.status in ('contradicted', 'not_established')
+        order by claim_id
+    """,
+    "method": """
+        select any_value(n_resamples) as n_resamples, any_value(seed) as seed, any_value(margin_pp) as margin_pp,
+            (select max(confidence) from inference.intervals where study = $study) as confidence,
+            $fewest_llms as fewest_llms
+        from inference.rank_probabilities where study = $study
+    """,
+}
