@@ -53,7 +53,7 @@ COMMANDS = {
     },
     "import": {
         "PATH": "path",
-        "--format": "voder-bais|story-001|bais-export|promptfoo|inspect-logs, default voder-bais",
+        "--format": "bais-export|inspect-logs|promptfoo|story-001|voder-bais",
         "--map": "path",
         "--study": "text",
         "--download": "path, value optional",
