@@ -17,12 +17,8 @@ def _parser():
 
     from bais_doctor import add_doctor_commands
     from bais_paper import add_paper_arguments, paper
-    from bais_recommend import add_recommend_command
     from bais_report import add_report_arguments, report
-    from bais_trials import add_trial_commands
 
-    add_recommend_command(command)
-    add_trial_commands(command)
     add_report_arguments(
         command(
             "report",

@@ -106,7 +106,7 @@ def _not_yet_ported(name):
     cls=Commands,
     epilog=EXIT_CODES,
     invoke_without_command=True,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100, "show_default": True},
 )
 @click.version_option(package_name="bais", prog_name="bais", message="%(prog)s %(version)s")
 @click.pass_context

@@ -128,7 +128,7 @@ RAW_COLUMNS = {
 
 
 @click.command("import")
-@click.argument("archive", required=False, metavar="[PATH]", type=PATH)
+@click.argument("archive", required=False, metavar="[PATH]", type=PATH, help="a file of recorded trials, or a folder")
 @import_options
 def import_(
     archive: Path | None, form: str | None, mapping: Path | None, of_study: str | None, download: Path | None
@@ -142,10 +142,8 @@ def import_(
 
 
 @click.command()
-@click.argument("folder", metavar="DIR", type=PATH)
-@click.option(
-    "--format", "form", type=click.Choice(("parquet", "csv", "jsonl")), default="parquet", help="default: parquet"
-)
+@click.argument("folder", metavar="DIR", type=PATH, help="the folder to write; it is made")
+@click.option("--format", "form", type=click.Choice(("parquet", "csv", "jsonl")), default="parquet")
 @only_study
 @click.option("--force", is_flag=True, help="replace an earlier export in DIR")
 def export(folder: Path, form: str, study: str | None, force: bool) -> None:
@@ -281,13 +279,22 @@ def write_export(warehouse, folder, form, studies, only=None):
     """Write an export into an empty folder, its manifest last."""
     tables = _tables(warehouse)
     written = [write_table(warehouse, folder, form, table, only) for table in tables]
+    dictionary = [
+        {"table": table["table"], "grain": table["grain"], "column": of["name"]} | of
+        for table in tables
+        for of in table["columns"]
+    ]
     texts = {
-        "data_dictionary.csv": dictionary_csv(tables),
-        "data_dictionary.md": dictionary_md(tables),
-        "studies.csv": _csv([["study", "source", "is_simulated", "n_trials", "licence", "cite"]], studies),
-        "README.md": readme(form, studies, tables, written, only),
+        "data_dictionary.csv": _csv(["table", "grain", "column", "type", "description"], dictionary),
+        "data_dictionary.md": _written("data_dictionary.md", tables=tables),
+        "studies.csv": _csv(["study", "source", "is_simulated", "n_trials", "licence", "cite"], studies),
+        "README.md": _written(
+            "README.md", version=version("bais"), form=form, only=only, studies=studies, written=written,
+            simulated=[of["study"] for of in studies if of["is_simulated"]],
+            grains={table["table"]: table["grain"] for table in tables},
+        ),
         "CITATION.cff": citation(studies),
-    }
+    }  # fmt: skip
     for name, text in texts.items():
         (folder / name).write_text(text, encoding="utf-8", newline="")
     manifest = {
@@ -420,105 +427,28 @@ def _of_study(table, study):
     }.get(table["table"], "true")
 
 
-def dictionary_csv(tables):
-    """Write the data dictionary, one row per column."""
-    head = ["table", "grain", "column", "type", "description"]
-    rows = [
-        dict(zip(head, (table["table"], table["grain"], of["name"], of["type"], of["description"]), strict=True))
-        for table in tables
-        for of in table["columns"]
-    ]
-    return _csv([head], rows)
+def _written(name: str, **given) -> str:
+    """Write a text of an export from its template."""
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    environment = Environment(
+        loader=FileSystemLoader(Path(__file__).with_name("templates")),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    environment.filters["cell"] = lambda text: printable(text).replace("|", "\\|")
+    return environment.get_template(name).render(given)
 
 
-def _csv(head, rows):
+def _csv(head: list[str], rows: list[dict]) -> str:
     text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerows(head)
-    writer.writerows(
-        ["true" if of[name] is True else "false" if of[name] is False else of[name] for name in head[0]] for of in rows
-    )
+    writer = csv.DictWriter(text, head, lineterminator="\n")
+    writer.writeheader()
+    for row in rows:
+        writer.writerow({name: str(row[name]).lower() if isinstance(row[name], bool) else row[name] for name in head})
     return text.getvalue()
-
-
-def dictionary_md(tables):
-    """Write the data dictionary for people."""
-    parts = ["# Data dictionary\n"]
-    for table in tables:
-        parts.append(f"## {table['table']}\n\n{table['grain']}\n\n| column | type | description |\n| --- | --- | --- |")
-        parts += [f"| {of['name']} | {of['type'].lower()} | {_cell(of['description'])} |" for of in table["columns"]]
-        parts.append("")
-    return "\n".join(parts)
-
-
-def _cell(text):
-    return text.replace("|", "\\|")
-
-
-HOW = {
-    "parquet": "Parquet with zstd; times are UTC, JSON is text.",
-    "csv": """CSV (RFC 4180, UTF-8, a header, lines end in LF). An empty cell is a null, an empty text is `""`. Times
-are ISO 8601 in UTC, numbers have all their digits, lists and objects are JSON.
-
-**Text that a spreadsheet would take for a formula** (it begins with `=`, `+`, `-`, `@`, their full-width forms, a tab
-or a line break, or with an apostrophe already) has an apostrophe put before it: answers of LLMs are untrusted text.
-Take one leading apostrophe off a text to have it back as it was; the import does. Numbers are never touched.""",
-    "jsonl": """JSON lines (UTF-8), one object a row with every column, nulls too. Times are ISO 8601 in UTC, numbers
-have all their digits, recorded JSON is text as it was recorded. JSON has no infinity and no NaN: such a number is
-null.""",
-}
-
-
-def readme(form, studies, tables, written, only):
-    """Write what an export is, for whoever finds it."""
-    simulated = [of["study"] for of in studies if of["is_simulated"]]
-    warning = ""
-    if simulated:
-        names = ", ".join(f"`{_cell(printable(name))}`" for name in simulated)
-        warning = (
-            f"\n> **SIMULATED DATA**: in the study {names} no LLM was asked. Rows with that `study` say nothing "
-            "about any LLM. Leave them out of every statement on LLMs.\n"
-        )
-    of_studies = "\n".join(
-        f"| {_cell(printable(of['study']))} | {'**SIMULATED**' if of['is_simulated'] else _cell(of['source'])} "
-        f"| {of['n_trials']:,} | {_cell(of['licence'])} | {_cell(of['cite'])} |"
-        for of in studies
-    )
-    grains = {table["table"]: table["grain"] for table in tables}
-    of_tables = "\n".join(f"| `{of['file']}` | {of['rows']:,} | {_cell(grains[of['table']])} |" for of in written)
-    limited = f" Only the study `{printable(only)}`." if only is not None else ""
-    return f"""# An export of bais {version("bais")}
-{warning}
-Trials on anchoring and other cognitive biases in LLMs, and what was derived from them.{limited} `marts` are the public
-tables, `inference` holds intervals and tests, `raw` is what was landed and what the gate and people decided, from which
-everything else is derived. `data_dictionary.csv` and `.md` define every column; `manifest.json` has rows and SHA-256 of
-every file. Names of those who accepted or rejected a batch are in `raw/gate_acts.{form}`.
-
-## Studies
-
-Trials of different studies are never pooled; `studies.csv` is this table.
-
-| study | source | trials | licence | cite |
-| --- | --- | --- | --- | --- |
-{of_studies}
-
-bais itself is MIT; `CITATION.cff` says how to cite it and its sources.
-
-## How to read the files
-
-{HOW[form]}
-
-## Import it again
-
-`bais import DIR --format bais-export`, then `bais build`: the same version of bais derives the same tables, but for the
-last digits of sums. Nothing is imported from a folder in which a file is missing or was changed.
-
-## Tables
-
-| file | rows | grain |
-| --- | --- | --- |
-{of_tables}
-"""
 
 
 def citation(studies):
