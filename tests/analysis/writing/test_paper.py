@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis.paper import SIMULATED, check_paper, facts_of, paper_prompt, template_paper
+from analysis.writing.paper import SIMULATED, check_paper, paper_prompt, template_paper
+from analysis.writing.paper_facts import facts_of
 
 STUDY = {"study": "s-7", "sources": ["recorded"], "is_simulated": False, "n_trials": 1234, "llms": ["v/o3", "v/b-4.5"]}
 NAMES = {"no_technique": "No technique", "sacd": "SACD", "devils_advocate": "Devil's Advocate", "sacd_initial": None}

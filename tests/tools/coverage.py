@@ -26,7 +26,7 @@ from analysis.counts import Summary, selected
 from analysis.intervals import METHODS, _of_llms, _over_llms
 from analysis.small_samples import FEWEST_LLMS
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 STUDY, DOMAIN = "voder-bais", "judicial"
 NO_TECHNIQUE = "no_technique"
 CELLS = ("baseline", "low", "high")

@@ -1,4 +1,4 @@
-"""A paper may stand only if its numbers are in the analysis; the template always may."""
+"""A report may stand only if its numbers are in the analysis; the template always may."""
 
 import csv
 import json
@@ -11,9 +11,9 @@ from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 
 from analysis.experiment import analyze
-from analysis.grounding import check_grounding, report_prompt, template_report
+from analysis.writing.experiment_report import check_report, report_prompt, template_report
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 CASE = "Lena M., 25 years old, was caught shoplifting for the 12th time."
 PROMPTS = {"prosecutor": "The demand is {anchor} months.", "defense": "The defense attorney demands 1 month."}
 CONFIG = {
@@ -66,9 +66,7 @@ def problems_with(sentence, analysis=GOLDEN, section="Results"):
     text = template(analysis)
     heading = f"## {section}\n"
     assert heading in text
-    return check_grounding(
-        text.replace(heading, f"{heading}\n{sentence}\n\n"), analysis, case_text=CASE, prompts=PROMPTS
-    )
+    return check_report(text.replace(heading, f"{heading}\n{sentence}\n\n"), analysis, case_text=CASE, prompts=PROMPTS)
 
 
 def numbers_in(value):
@@ -83,7 +81,7 @@ def numbers_in(value):
 @given(answers, answers)
 def test_the_template_passes_for_every_analysis(low, high):
     analysis = analysis_of(low, high)
-    assert check_grounding(template(analysis), analysis, case_text=CASE) == []
+    assert check_report(template(analysis), analysis, case_text=CASE) == []
 
 
 json_values = st.recursive(
@@ -101,7 +99,7 @@ json_values = st.recursive(
 @given(st.dictionaries(st.text("abz_", min_size=1, max_size=5), json_values, max_size=4))
 def test_the_template_passes_whatever_the_configuration(config):
     analysis = analysis_of([3, 4], [5, 7], config)
-    assert check_grounding(template(analysis), analysis, case_text=CASE) == []
+    assert check_report(template(analysis), analysis, case_text=CASE) == []
 
 
 @settings(deadline=None)
@@ -109,7 +107,7 @@ def test_the_template_passes_whatever_the_configuration(config):
 @given(st.text("abz 019.,-%#>|\n", max_size=60))
 def test_the_template_passes_whatever_the_case(case_text):
     report = template_report(GOLDEN, case_text=case_text, prompts=[])
-    assert check_grounding(report, GOLDEN, case_text=case_text) == []
+    assert check_report(report, GOLDEN, case_text=case_text) == []
 
 
 @settings(deadline=None, max_examples=400)
@@ -132,7 +130,7 @@ def test_any_altered_digit_of_a_statistic_is_found_unless_the_analysis_holds_it(
     known = {Decimal(5), Decimal(10), Decimal(90), Decimal(95)} if is_percentage else known
     assume(not any(abs(number - value) <= half for number in known))
     forged = text[: start + statistic.start()] + altered + text[start + statistic.end() :]
-    assert check_grounding(forged, analysis, case_text=CASE)
+    assert check_report(forged, analysis, case_text=CASE)
 
 
 @pytest.mark.parametrize(
@@ -208,12 +206,12 @@ def test_the_p_value_of_humans_does_not_lend_significance_to_the_llm(sentence):
 )
 def test_a_missing_section_is_named(name):
     text = template(GOLDEN).replace(f"## {name}\n", "")
-    assert f"the section {name} is missing" in check_grounding(text, GOLDEN, case_text=CASE)
+    assert f"the section {name} is missing" in check_report(text, GOLDEN, case_text=CASE)
 
 
 def test_a_missing_title_is_named():
     text = template(GOLDEN).partition("\n")[2]
-    assert check_grounding(text, GOLDEN, case_text=CASE) == ["the section Title is missing"]
+    assert check_report(text, GOLDEN, case_text=CASE) == ["the section Title is missing"]
 
 
 @pytest.mark.parametrize(
@@ -235,7 +233,7 @@ def test_what_the_discussion_must_say(old, new, problem):
     discussion = text[start:end].replace(old, new)
     if old in ("4.00 months",):
         discussion = discussion.replace("4.00", "4.03")
-    problems = check_grounding(text[:start] + discussion + text[end:], GOLDEN, case_text=CASE)
+    problems = check_report(text[:start] + discussion + text[end:], GOLDEN, case_text=CASE)
     assert any(problem in said for said in problems), problems
 
 
@@ -263,13 +261,13 @@ def test_the_label_with_human_uncertainty_may_only_stand_where_the_uncertainty_i
 def test_the_reference_must_be_whole(old, new, part):
     head, _, references = template(GOLDEN).partition("## References")
     assert old in references
-    problems = check_grounding(f"{head}## References{references.replace(old, new)}", GOLDEN, case_text=CASE)
+    problems = check_report(f"{head}## References{references.replace(old, new)}", GOLDEN, case_text=CASE)
     assert any(f"lack the {part}" in problem for problem in problems)
 
 
 def test_a_reference_with_emphasis_and_typographic_signs_is_whole():
     text = template(GOLDEN).replace("experts'", "experts\u2019").replace("Bulletin, 32(2)", "Bulletin*, **32**(2)")
-    assert check_grounding(text.replace("Personality and", "*Personality and"), GOLDEN, case_text=CASE) == []
+    assert check_report(text.replace("Personality and", "*Personality and"), GOLDEN, case_text=CASE) == []
 
 
 def test_the_template_says_what_was_not_computed_and_why():

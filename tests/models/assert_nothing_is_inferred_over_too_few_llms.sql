@@ -1,4 +1,4 @@
--- `fewest_llms` here and FEWEST_LLMS in analysis/small_samples.py are one number.
+-- What SQL is told (`fewest_llms`) is what the intervals keep to.
 select *
 from {{ ref('intervals') }}
 where

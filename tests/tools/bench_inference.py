@@ -24,12 +24,11 @@ import duckdb
 import numpy as np
 import pandas as pd
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 SHARED = Path(os.environ.get("BAIS_SHARED") or ROOT.parent / "shared").resolve()
 RECORDED = SHARED / "data" / "bais_recorded"
 NO_TESTS = ("--exclude-resource-type", "test", "unit_test")
 PATIENCE_S = 120
-sys.path.insert(0, str(ROOT))  # before tests/, which has folders of the same names
 N_LLMS, TECHNIQUES = 10, ("devils_advocate", "no_technique", "premortem", "sacd")
 
 

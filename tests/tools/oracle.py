@@ -14,8 +14,8 @@ import pandas as pd
 
 from analysis.mixed_effects import FITS, METHODS, fit_sample, samples
 
-ROOT = Path(__file__).resolve().parent.parent
-SCRIPT = ROOT / "tests" / "oracle" / "mixed_models.R"
+ROOT = Path(__file__).resolve().parents[2]
+SCRIPT = Path(__file__).with_name("mixed_models.R")
 ESTIMATES, VARIANCES, LOG_LIKELIHOOD = 1e-5, 5e-5, 1e-6
 
 
