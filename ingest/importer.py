@@ -14,7 +14,7 @@ import duckdb
 import pyarrow as pa
 
 from ingest.lines import beginning, read_blocks, split_blocks, walk
-from ingest.load import BATCHES, DUCKDB_SETTINGS, QUARANTINED_LINES, TRIALS, conform, land, landed_ids, work_path
+from ingest.load import DUCKDB_SETTINGS, land, landed_ids, work_path
 from ingest.warehouse import ROOT, UserError, printable, warehouse_path
 
 BLOCK_BYTES = 1 << 20
@@ -335,14 +335,13 @@ class _Import:
     def quarantined_lines(self):
         """Yield what could not be read, once all trials have been."""
         if self.summary.quarantined:
-            lines = self.memory.sql(SELECT_QUARANTINED).to_arrow_table()
-            yield lines.cast(QUARANTINED_LINES)
+            yield self.memory.sql(SELECT_QUARANTINED).to_arrow_table()
 
     def batches(self):
         """Yield what came new of each vignette, once all trials have been."""
         batches = self.memory.sql(SELECT_BATCHES).to_arrow_table()
         if batches.num_rows:
-            yield conform(batches, BATCHES)
+            yield batches
 
     def _declare(self):
         names = ("domain", "response_unit", "valid_min", "valid_max")
@@ -410,7 +409,7 @@ class _Import:
         self.memory.execute(COUNT)
         new = self.memory.sql(SELECT_NEW).to_arrow_table()
         if new.num_rows:
-            yield conform(new, TRIALS)
+            yield new
 
     def _conclude(self):
         """Fill in the summary."""

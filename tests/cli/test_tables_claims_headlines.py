@@ -10,6 +10,7 @@ import duckdb
 import pytest
 
 import bais
+from ingest.raw import raw_statements
 
 CLAIMS = {
     # claim_id: what differs from a claim about the percentage of one technique in study `s`, domain `d`
@@ -57,8 +58,7 @@ TRIALS = [
 ]
 
 TABLES = """
-create schema raw; create schema seeds; create schema marts;
-create table raw.trials (trial_id varchar);
+create schema seeds; create schema marts;
 create table marts.int_hidden (a integer);
 create table marts.baselines (llm varchar, baseline double);
 insert into marts.baselines values ('a', 1), ('b', 2), ('c', 3);
@@ -127,6 +127,7 @@ def insert_claim(warehouse, claim_id, **differing):
 def warehouse(tmp_path, monkeypatch):
     path = tmp_path / "some.duckdb"
     with contextlib.closing(duckdb.connect(str(path))) as made:
+        made.execute(raw_statements())
         made.execute(TABLES)
         for claim_id, differing in CLAIMS.items():
             insert_claim(made, claim_id, **differing)
