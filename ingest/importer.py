@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from ingest.archives import Archive
 from ingest.lines import beginning, read_blocks, split_blocks, walk, whole_characters
-from ingest.load import BATCHES, DUCKDB_SETTINGS, QUARANTINED_LINES, TRIALS, conform, land, landed_ids, work_path
+from ingest.load import DUCKDB_SETTINGS, land, landed_ids, work_path
 from ingest.warehouse import ROOT, UserError, in_memory, printable, warehouse_path
 
 BLOCK_BYTES = 1 << 20
@@ -321,14 +321,13 @@ class _Import:
     def quarantined_lines(self):
         """Yield what could not be read, once all trials have been."""
         if self.summary.quarantined:
-            lines = self.memory.sql(SELECT_QUARANTINED).to_arrow_table()
-            yield lines.cast(QUARANTINED_LINES)
+            yield self.memory.sql(SELECT_QUARANTINED).to_arrow_table()
 
     def batches(self):
         """Yield what came new of each vignette, once all trials have been."""
         batches = self.memory.sql(SELECT_BATCHES).to_arrow_table()
         if batches.num_rows:
-            yield conform(batches, BATCHES)
+            yield batches
 
     def _declare(self):
         names = ("domain", "response_unit", "valid_min", "valid_max")
@@ -379,7 +378,7 @@ class _Import:
             self.memory.execute(step)
         new = self.memory.sql(SELECT_NEW).to_arrow_table()
         if new.num_rows:
-            yield conform(new, TRIALS)
+            yield new
 
     def _conclude(self):
         """Fill in the summary."""

@@ -12,19 +12,13 @@ from pathlib import Path
 import pyarrow as pa
 
 from ingest.archives import Archive
-from ingest.load import TABLES, conform, land, landed_ids, prepare_raw
+from ingest.load import land, landed_ids
+from ingest.raw import LANDED, OF_THE_GATE, TABLES, prepare_raw
 from ingest.warehouse import UserError, connect, explain, in_memory, printable, quoted, warehouse_path
 
 FORMAT, VERSION = "bais-export", 1
 MANIFEST = "manifest.json"
 FILE_FORMATS = ("parquet", "csv", "jsonl")
-GATE_TABLES = {
-    "batch_verdicts": ("verdict_id",),
-    "batch_checks": ("verdict_id", "check_name", "level"),
-    "flagged_trials": ("verdict_id", "trial_id", "reason"),
-    "gate_acts": ("act_id",),
-}
-RAW_TABLES = (*TABLES, *GATE_TABLES)
 LONGEST_ROW = 128 << 20
 SETTINGS = {"memory_limit": "2GB", "threads": 1}
 
@@ -39,12 +33,12 @@ def import_export(folder: Path) -> str:
     manifest = read_manifest(folder)
     _verify(folder, manifest)
     with _opened(folder, manifest) as memory:
-        named = " union ".join(f"select study from {name}" for name in TABLES)
+        named = " union ".join(f"select study from {name}" for name in LANDED)
         studies = [study for (study,) in memory.execute(f"{named} order by study").fetchall()]
         counts = _keep_what_is_new(memory, studies)
         _land_gate(memory)
         if any(n_new for n_new, _ in counts.values()):
-            land(**{name: _batches_of(memory, name) for name in TABLES})
+            land(**{name: _batches_of(memory, name) for name in LANDED})
     n_rows, n_there = counts["trials"]
     lines = [f"{printable(folder)}: an export of {_listed(manifest['studies'])}"]
     lines += [f"  {name:<18}{added:>10,} added {there:>10,} already there" for name, (added, there) in counts.items()]
@@ -78,7 +72,7 @@ def read_manifest(folder: Path) -> dict:
         raise UserError(f"{printable(path)} cannot be read: {error.strerror}") from None
     except (ValueError, KeyError, TypeError):
         raise UserError(f"{printable(path)} is not the manifest of an export: write the export again") from None
-    missing = [f"raw.{name}" for name in RAW_TABLES if f"raw.{name}" not in columns]
+    missing = [f"raw.{name}" for name in TABLES if f"raw.{name}" not in columns]
     if missing:
         raise UserError(f"{printable(path)} lists no {missing[0]}, without which nothing can be imported")
     return manifest
@@ -118,7 +112,7 @@ def _opened(folder, manifest):
     spill = str(warehouse_path().with_name(f"{warehouse_path().name}.import-spill"))
     with contextlib.closing(in_memory(**SETTINGS, temp_directory=spill)) as memory:
         of_name = {of["table"]: of for of in manifest["tables"]}
-        for name in RAW_TABLES:
+        for name in TABLES:
             of = of_name[f"raw.{name}"]
             path = folder / of["file"]
             try:
@@ -178,8 +172,8 @@ def _keep_what_is_new(memory, studies):
     """
     counts = {}
     memory.execute("create table batches_there as select distinct batch_id from trials limit 0")
-    for name, (_, key, _) in TABLES.items():
-        column = key if isinstance(key, str) else key[-1]
+    for name, table in LANDED.items():
+        column = table.key[-1]
         ((before,),) = memory.execute(f"select count(*) from {name}").fetchall()
         for study in studies:
             _register(memory, landed_ids(study, name, column))
@@ -208,7 +202,7 @@ def _batches_of(memory, name):
     """Yield the rows of a table for dlt."""
     for rows in memory.sql(f"select * from {name}").to_arrow_reader(50_000):
         if rows.num_rows:
-            yield conform(pa.Table.from_batches([rows]), TABLES[name][0])
+            yield pa.Table.from_batches([rows])
 
 
 def _land_gate(memory):
@@ -221,10 +215,11 @@ def _land_gate(memory):
     with contextlib.closing(connect(path, read_only=False)) as warehouse:
         try:
             warehouse.execute("begin")
-            for name, keys in GATE_TABLES.items():
+            for name, table in OF_THE_GATE.items():
+                keys = ", ".join(table.key)
                 warehouse.register("made", memory.sql(f"select * from {name}").to_arrow_table())
                 warehouse.execute(
-                    f"insert into raw.{name} by name select * from made anti join raw.{name} using ({', '.join(keys)})"
+                    f"insert into raw.{name} by name select * from made anti join raw.{name} using ({keys})"
                 )
                 warehouse.unregister("made")
             warehouse.execute("commit")
@@ -236,7 +231,7 @@ ARCHIVE = Archive(
     name="bais_export",
     suffix=MANIFEST,
     mark=f"line ->> 'format' = '{FORMAT}'",
-    tables=RAW_TABLES,
+    tables=tuple(TABLES),
     expected="the folder that `bais export` wrote",
     land=import_export,
 )
