@@ -50,5 +50,5 @@
 {%- endmacro %}
 
 
-{# Below so many LLMs nothing is inferred over LLMs; as `FEWEST_LLMS` of analysis/small_samples.py, which a test compares. #}
+{# Below so many LLMs nothing is inferred over LLMs; a test compares it with that of analysis/small_samples.py. #}
 {% macro fewest_llms() %}{{ return(5) }}{% endmacro %}
