@@ -6,7 +6,6 @@ import fcntl
 import io
 import json
 import os
-import re
 import shutil
 import time
 from importlib.metadata import version
@@ -21,18 +20,16 @@ from ingest.archives.bais_export import (
     FORMAT,
     FORMULA,
     MANIFEST,
-    RAW_TABLES,
     VERSION,
     quoted,
     read_manifest,
     sha256_of,
 )
+from ingest.raw import LOAD_ID, TABLES, glossary, resolved
 from ingest.run import import_options, land_archive
 from ingest.warehouse import ROOT, UserError, explain, printable, warehouse_path
 
 ORDERED_BY = {"trial_id", "call_id"}
-DOC_BLOCK = re.compile(r"{% docs (\w+) %}\s*(.*?)\s*{% enddocs %}", flags=re.DOTALL)
-DOC_CALL = re.compile(r"""{{\s*doc\(\s*["'](\w+)["']\s*\)\s*}}""")
 
 SOURCES = {
     "voder-bais": {
@@ -42,88 +39,6 @@ SOURCES = {
         "url": "https://github.com/voder-ai/bAIs",
         "licence": "MIT",
     }
-}
-
-RAW_COLUMNS = {
-    "act": "`accept` or `reject` a batch, `release` a trial",
-    "act_id": "Identifies an act",
-    "acted_at": "When it was decided (UTC)",
-    "anchor_baseline": "The baseline that the anchor was derived from",
-    "anchor_n_trials": "How many trials that baseline stands on",
-    "anchor_rule": "How the anchor follows from the baseline, as JSON",
-    "archive": "The format that the trial was recorded in; null for collected trials",
-    "attempt": "Counts the attempts at one turn, from 1",
-    "attempt_of": "The trial that this one was asked in place of",
-    "batch_checks.level": "`warn` or `fail`: what it means when the expectation is not met",
-    "batch_verdicts.n_failed": "Expectations that fail the batch",
-    "call_id": "Identifies a call: trial, turn and attempt",
-    "check_name": "What was expected, as ingest/gate.yaml calls it",
-    "checked_at": "When the batch was audited (UTC)",
-    "cost_source": "Who said what the call cost",
-    "cost_usd": "Price of the call, in US dollars",
-    "definition": "The study file, as JSON; null for recorded archives",
-    "detail": "What is wrong, in words",
-    "error": "What kept the call from an answer, as a word",
-    "error_detail": "The endpoint's own words for it",
-    "finish_reason": "Why the answer ended, in the endpoint's word",
-    "finished_at": "When the trial ended (UTC)",
-    "first_text": "The answer of SACD before debiasing, whole",
-    "flagged_at": "When it was flagged (UTC)",
-    "flagged_trials.reason": "What is wrong with the trial, a word of seeds/flag_reasons.csv",
-    "git_revision": "The commit of the collector",
-    "http_status": "Status of the response",
-    "is_passed": "Whether the expectation is met",
-    "iterations": "Rounds of SACD",
-    "latency_s": "Seconds until the answer was there",
-    "line": "The recorded line, whole",
-    "line_number": "The line, from 1; null where the file as a whole could not be read",
-    "llm_recorded": "The LLM as the recording or the study names it",
-    "llm_returned": "The model that the endpoint says has answered",
-    "loaded_at": "When the batch was loaded (UTC)",
-    "logprobs": "Log-probabilities, as JSON, where they were asked for",
-    "measure": "The number that is held against the threshold",
-    "n_messages": "Messages in the request",
-    "n_offending": "Trials (or cells) that are not as expected",
-    "n_warnings": "Expectations that are not met and only warn",
-    "object": "`batch` or `trial`",
-    "object_id": "The batch_id or trial_id",
-    "observed_value": "What was found; null if the check itself failed",
-    "order_index": "Place in the order in which trials were asked",
-    "parameters": "Sampling parameters of the request, as JSON",
-    "phase": "Part of the collection: baselines, anchored or top-ups",
-    "prompt_hash": "Names a text of raw.prompts",
-    "prompt_kind": "`message` or `template`",
-    "protocol": "What asked: the recorded methodology, or bais and its version",
-    "quarantine_id": "Identifies a line that could not be read",
-    "quarantined_at": "When it was set apart (UTC)",
-    "quarantined_lines.reason": "Why the line is no trial",
-    "reason_recorded": "Why there is no answer, as the collector or the log says",
-    "refusal": "The endpoint's own refusal field",
-    "replicate": "Counts the trials of one condition",
-    "request_id": "The endpoint's id of the request",
-    "requested_model": "The model that was asked for",
-    "returned_model": "The model that the endpoint says has answered",
-    "round": "Round of SACD",
-    "rule_version": "Version of the gate's rules",
-    "sample": "Some of the offending trial_ids",
-    "session_id": "One run of the collector",
-    "severity": "`quarantined` (left out of the public tables) or `suspect`",
-    "software_version": "Version of bais",
-    "status_recorded": "What became of the trial, where it was recorded; null if the number tells",
-    "step": "The technique's name for the turn",
-    "system_fingerprint": "The endpoint's fingerprint of its system",
-    "text": "The text, whole (of a very long line its beginning)",
-    "threshold": "The most that is allowed",
-    "tokens_in": "Tokens of the request",
-    "tokens_out": "Tokens of the answer",
-    "turn": "Counts the turns of a trial, from 1",
-    "upstream_provider": "Who served the model, where a router says it",
-    "valid_max": "The largest answer that is possible",
-    "valid_min": "The smallest answer that is possible",
-    "verdict": "`passed`, `passed_with_warnings` or `failed`",
-    "verdict_id": "Identifies an audit of a batch; the last one counts",
-    "who": "Who decided",
-    "why": "The reason given",
 }
 
 
@@ -315,7 +230,7 @@ def _tables(warehouse):
     """List what is exported: name, grain and columns, each with type and description."""
     public = [(schema, name) for schema, name, _ in public_tables(warehouse)]
     in_raw = warehouse.execute("select table_name from duckdb_tables() where schema_name = 'raw'").fetchall()
-    grains, descriptions, blocks = _documented()
+    grains, descriptions, definitions = _documented()
     comments = dict(
         warehouse.execute(
             "select schema_name || '.' || table_name, comment from duckdb_tables() where comment is not null "
@@ -323,19 +238,20 @@ def _tables(warehouse):
         ).fetchall()
     )
     tables = []
-    for schema, name in [*public, *(("raw", name) for name in RAW_TABLES if (name,) in in_raw)]:
+    for schema, name in [*public, *(("raw", name) for name in TABLES if (name,) in in_raw)]:
         found = warehouse.execute(
             "select column_name, data_type, comment from duckdb_columns() where database_name = current_database() "
-            "and schema_name = ? and table_name = ? and column_name != '_dlt_load_id' order by column_index",
-            [schema, name],
+            "and schema_name = ? and table_name = ? and column_name != ? order by column_index",
+            [schema, name, LOAD_ID],
         ).fetchall()
+        of_raw = TABLES[name] if schema == "raw" else None
         columns = []
         for column, kind, comment in found:
-            said = comment or descriptions.get((name, column))
-            if schema == "raw":
-                said = said or RAW_COLUMNS.get(f"{name}.{column}") or RAW_COLUMNS.get(column)
-            columns.append({"name": column, "type": kind, "description": one_line(said or blocks.get(column) or "")})
-        grain = comments.get(f"{schema}.{name}") or grains.get(name) or ""
+            if of_raw and column in of_raw.columns:
+                comment = of_raw.columns[column]["description"]
+            said = comment or descriptions.get((name, column)) or definitions.get(column) or ""
+            columns.append({"name": column, "type": kind, "description": one_line(said)})
+        grain = of_raw.description if of_raw else comments.get(f"{schema}.{name}") or grains.get(name) or ""
         tables.append({"table": f"{schema}.{name}", "grain": one_line(grain), "columns": columns})
     return tables
 
@@ -344,21 +260,14 @@ def _documented():
     """Read the descriptions of tables and columns beside the models, and the glossary that they quote."""
     import yaml
 
-    blocks, grains, descriptions = {}, {}, {}
-    for path in sorted((ROOT / "models").rglob("*.md")):
-        blocks |= dict(DOC_BLOCK.findall(path.read_text(encoding="utf-8")))
+    definitions, grains, descriptions = glossary(), {}, {}
     for path in sorted((ROOT / "models").rglob("*.yml")):
         content = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
-        sources = [table for source in content.get("sources", []) for table in source.get("tables", [])]
-        for table in [*content.get("models", []), *sources]:
-            grains[table["name"]] = _resolved(table.get("description"), blocks)
+        for table in content.get("models", []):
+            grains[table["name"]] = resolved(table.get("description", ""), definitions)
             for column in table.get("columns", []):
-                descriptions[table["name"], column["name"]] = _resolved(column.get("description"), blocks)
-    return grains, descriptions, blocks
-
-
-def _resolved(text, blocks):
-    return DOC_CALL.sub(lambda call: blocks.get(call[1], ""), text) if text else text
+                descriptions[table["name"], column["name"]] = resolved(column.get("description", ""), definitions)
+    return grains, descriptions, definitions
 
 
 def write_table(warehouse, folder, form, table, only):

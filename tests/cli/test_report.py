@@ -123,7 +123,9 @@ def test_a_real_study_comes_first_and_a_simulated_one_is_marked_everywhere(both)
 
 def test_a_study_in_which_one_batch_is_simulated_counts_as_simulated(warehouse, monkeypatch):
     with closing(duckdb.connect(str(warehouse))) as connection:
-        connection.execute("insert into raw.batches values ('b', 'real', 'simulated', 1, null)")
+        connection.execute(
+            "insert into raw.batches (batch_id, study, source, n_trials) values ('b', 'real', 'simulated', 1)"
+        )
     page = page_of(warehouse, monkeypatch, "--study", "real")
     assert page.count('class="banner"') == 1
     assert "<title>SIMULATED: " in page
@@ -243,7 +245,9 @@ def test_a_warehouse_without_any_trial_gives_a_page_that_says_so(warehouse, monk
 
 def test_a_study_whose_batches_are_not_published_has_a_gate_and_no_answer(warehouse, monkeypatch):
     with closing(duckdb.connect(str(warehouse))) as connection:
-        connection.execute("insert into raw.batches values ('late', 'unpublished', 'recorded', 7, null)")
+        connection.execute(
+            "insert into raw.batches (batch_id, study, source, n_trials) values ('late', 'unpublished', 'recorded', 7)"
+        )
     page = page_of(warehouse, monkeypatch, "--study", "unpublished")
     assert "No trial of this study is in a published batch" in page
     assert "not audited" in page

@@ -9,7 +9,7 @@ import duckdb
 import pytest
 
 from bais.main import main
-from ingest.load import prepare_raw
+from ingest.raw import prepare_raw
 
 AT = datetime(2026, 2, 3, 4, 5, 6, tzinfo=UTC)
 NASTY = "\x1b[31mred\x07 \u202eback <script>\nAnswer: 24"
