@@ -2,10 +2,8 @@
 
 import contextlib
 import csv
-import fcntl
 import io
 import json
-import os
 import shutil
 import time
 from importlib.metadata import version
@@ -15,7 +13,7 @@ import click
 
 from bais.options import PATH, only_study
 from bais.terminal import one_line, say
-from bais.warehouse import marts, public_tables, records, unknown
+from bais.warehouse import marts, public_tables, records, unknown, values
 from ingest.archives.bais_export import (
     FORMAT,
     FORMULA,
@@ -25,10 +23,17 @@ from ingest.archives.bais_export import (
     read_manifest,
     sha256_of,
 )
-from ingest.raw import LOAD_ID, TABLES, glossary, resolved
+from ingest.lock import alone
+from ingest.raw import LOAD_ID, TABLES
 from ingest.run import import_options, land_archive
-from ingest.warehouse import ROOT, UserError, explain, printable, warehouse_path
+from ingest.warehouse import UserError, explain, printable, warehouse_path
 
+COLUMNS = """
+select column_name as name, data_type as type, comment as description from duckdb_columns()
+where
+    database_name = current_database() and schema_name = $schema and table_name = $table and column_name != $load_id
+order by column_index
+"""
 ORDERED_BY = {"trial_id", "call_id"}
 
 SOURCES = {
@@ -114,23 +119,19 @@ def _written_files(target):
 @contextlib.contextmanager
 def _unfinished(target):
     """Lend an empty folder beside the target to one process; it is gone afterwards, unless it was put in place."""
-    folder = target.with_name(f"{target.name}.unfinished")
+    unfinished = target.with_name(f"{target.name}.unfinished")
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-        try:
-            try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                raise UserError(f"another process is exporting to {printable(target)}: wait until it is done") from None
-            for path in folder.iterdir():
-                shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
+        unfinished.mkdir(parents=True, exist_ok=True)
+        with alone(
+            unfinished / "lock", lambda who: f"{who} is exporting to {printable(target)}: wait until it is done"
+        ):
+            folder = unfinished / "export"
+            shutil.rmtree(folder, ignore_errors=True)
+            folder.mkdir()
             try:
                 yield folder
             finally:
-                shutil.rmtree(folder, ignore_errors=True)
-        finally:
-            os.close(descriptor)
+                shutil.rmtree(unfinished, ignore_errors=True)
     except OSError as error:
         raise UserError(f"{printable(target)} cannot be written: {error.strerror}") from None
 
@@ -228,46 +229,16 @@ def write_export(warehouse, folder, form, studies, only=None):
 
 def _tables(warehouse):
     """List what is exported: name, grain and columns, each with type and description."""
-    public = [(schema, name) for schema, name, _ in public_tables(warehouse)]
-    in_raw = warehouse.execute("select table_name from duckdb_tables() where schema_name = 'raw'").fetchall()
-    grains, descriptions, definitions = _documented()
-    comments = dict(
-        warehouse.execute(
-            "select schema_name || '.' || table_name, comment from duckdb_tables() where comment is not null "
-            "union all select schema_name || '.' || view_name, comment from duckdb_views() where comment is not null"
-        ).fetchall()
-    )
+    in_raw = values(warehouse, "select table_name from duckdb_tables() where schema_name = 'raw'")
+    raw = [("raw", name, of.description, of.columns) for name, of in TABLES.items() if name in in_raw]
     tables = []
-    for schema, name in [*public, *(("raw", name) for name in TABLES if (name,) in in_raw)]:
-        found = warehouse.execute(
-            "select column_name, data_type, comment from duckdb_columns() where database_name = current_database() "
-            "and schema_name = ? and table_name = ? and column_name != ? order by column_index",
-            [schema, name, LOAD_ID],
-        ).fetchall()
-        of_raw = TABLES[name] if schema == "raw" else None
-        columns = []
-        for column, kind, comment in found:
-            if of_raw and column in of_raw.columns:
-                comment = of_raw.columns[column]["description"]
-            said = comment or descriptions.get((name, column)) or definitions.get(column) or ""
-            columns.append({"name": column, "type": kind, "description": one_line(said)})
-        grain = of_raw.description if of_raw else comments.get(f"{schema}.{name}") or grains.get(name) or ""
-        tables.append({"table": f"{schema}.{name}", "grain": one_line(grain), "columns": columns})
+    for schema, name, grain, declared in [*((*public, {}) for public in public_tables(warehouse)), *raw]:
+        columns = records(warehouse, COLUMNS, {"schema": schema, "table": name, "load_id": LOAD_ID})
+        for column in columns:
+            said = declared.get(column["name"], column)["description"]
+            column["description"] = one_line(said or "")
+        tables.append({"table": f"{schema}.{name}", "grain": one_line(grain or ""), "columns": columns})
     return tables
-
-
-def _documented():
-    """Read the descriptions of tables and columns beside the models, and the glossary that they quote."""
-    import yaml
-
-    definitions, grains, descriptions = glossary(), {}, {}
-    for path in sorted((ROOT / "models").rglob("*.yml")):
-        content = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
-        for table in content.get("models", []):
-            grains[table["name"]] = resolved(table.get("description", ""), definitions)
-            for column in table.get("columns", []):
-                descriptions[table["name"], column["name"]] = resolved(column.get("description", ""), definitions)
-    return grains, descriptions, definitions
 
 
 def write_table(warehouse, folder, form, table, only):
