@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from ingest.archives import Archive
 from ingest.load import TABLES, conform, land, landed_ids, prepare_raw
 from ingest.warehouse import UserError, connect, explain, printable, warehouse_path
 
@@ -298,3 +299,13 @@ def _land_gate(memory):
             warehouse.execute("commit")
         except duckdb.Error as error:
             raise UserError(explain(error, path)) from None
+
+
+ARCHIVE = Archive(
+    name="bais_export",
+    suffix=MANIFEST,
+    mark=f"line ->> 'format' = '{FORMAT}'",
+    tables=RAW_TABLES,
+    expected="the folder that `bais export` wrote",
+    land=import_export,
+)

@@ -33,16 +33,17 @@ create table staging.stg_flagged_trials (trial_id varchar);
 create table seeds.techniques (technique varchar, display_name varchar, is_ranked boolean, description varchar);
 create table seeds.llms (llm varchar, display_name varchar);
 create table seeds.flag_reasons (reason varchar, sentence varchar);
-create table seeds.published_claims (claim_id varchar, document varchar, location varchar, kind varchar,
+create table seeds.published_claims (claim_id varchar, part varchar, document varchar, location varchar, kind varchar,
     statement varchar, published_value double, decimals integer, unit varchar, comparison varchar, quantity varchar,
     study varchar, domain varchar, technique varchar, technique_b varchar, llm varchar, excluded_llm varchar,
     anchor_direction varchar, temperature_scope varchar, row_set varchar, baseline_scope varchar, weighting varchar,
     direction_weighting varchar, baseline_pooling varchar, estimator varchar, non_null varchar, method varchar,
     derivation varchar, inputs varchar, input_decimals integer, recommended_quantity varchar,
     recommended_method varchar, not_derivable varchar, note varchar);
-create table marts.claim_checks (claim_id varchar, document varchar, recomputed_value double, status varchar,
-    reason varchar, recommended_value double, recommended_low double, recommended_high double, n_trials bigint,
-    published_value double);
+create table marts.claim_trials (claim_id varchar, part varchar, study varchar, trials_query varchar);
+create table marts.claim_checks (claim_id varchar, part varchar, document varchar, recomputed_value double,
+    status varchar, reason varchar, recommended_value double, recommended_low double, recommended_high double,
+    n_trials bigint, published_value double);
 create table marts.trials (trial_id varchar, study varchar, domain varchar, vignette varchar, llm varchar,
     source varchar, response_unit varchar, asked_at timestamptz);
 create table marts.attrition (study varchar, domain varchar, llm varchar, technique varchar, n_asked bigint,
@@ -221,6 +222,8 @@ def _add_study(made, study, llms, said, domain, source):
             recommended_value=57.65, recommended_low=50.125, recommended_high=66, n_trials=119,
             published_value=57.7 + i,
         )  # fmt: skip
+        query = "select trial_id\nfrom marts.trials\nwhere\n    technique = 'sacd'\norder by llm;"
+        made.add("marts.claim_trials", claim_id=claim, study=study, trials_query=query)
 
 
 class Numbers(HTMLParser):

@@ -1,5 +1,5 @@
 -- noqa: disable=LT02
--- One row per claim that is looked up and purpose (published, recommended): the estimate it is compared with.
+-- One row per claim and part that is looked up and purpose (published, recommended): the estimate it is compared with.
 with claims as (
     select * from {{ ref('published_claims') }}
 ),
@@ -7,6 +7,7 @@ with claims as (
 published as (
     select
         claim_id,
+        part,
         'published' as purpose,
         {{ estimate_keys() | join(', ') }}
     from claims
@@ -16,6 +17,7 @@ published as (
 recommended as (
     select
         claim_id,
+        part,
         'recommended' as purpose,
         coalesce(recommended_quantity, quantity) as quantity,
         study,

@@ -13,6 +13,7 @@ vignettes:
 """
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -20,7 +21,6 @@ import yaml
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
 from ingest.archives import Archive
-from ingest.lines import Block
 from ingest.responses import macros
 from ingest.study import Name
 from ingest.warehouse import UserError, printable
@@ -110,25 +110,8 @@ class Mapping(_Part):
     vignettes: dict[Text, Vignette] = {}
 
 
-def read_mapping(path, study=None):
-    """Read a mapping file.
-
-    Parameters
-    ----------
-    path : Path
-    study : str, optional
-        What `--study` says; it goes before the file's own.
-
-    Returns
-    -------
-    Mapping
-        With its study.
-
-    Raises
-    ------
-    UserError
-        With the key that is wrong.
-    """
+def read_mapping(path: Path, study: str | None = None) -> Mapping:
+    """Read a mapping file; `study` goes before the one that it names."""
     path = Path(path)
     try:
         content = yaml.safe_load(path.read_text(encoding="utf-8"))
@@ -155,47 +138,22 @@ def read_mapping(path, study=None):
     return mapping
 
 
-def mapped_archive(name, mapping, *, suffix, expected, read):
-    """Make a format of recorded trials out of a mapping.
-
-    Parameters
-    ----------
-    name : str
-    mapping : Mapping
-    suffix, expected, read
-        As in `ingest.archives.Archive`.
-
-    Returns
-    -------
-    ingest.archives.Archive
-    """
-    return Archive(
-        name=name,
+def mapped_archive(archive: Archive, path: Path, study: str | None = None) -> Archive:
+    """Return a format under a mapping."""
+    mapping = read_mapping(path, study)
+    return replace(
+        archive,
         study=mapping.study,
-        suffix=suffix,
-        read_trials=read_trials(name, mapping),
-        path_in_archive=lambda path: Path(path).name,
-        expected=expected,
-        read=read,
+        read_trials=read_trials(archive.name, mapping),
         vignettes={vignette: declared.model_dump() for vignette, declared in mapping.vignettes.items()},
     )
 
 
-def read_trials(name, mapping):
-    """Write the SQL that makes trials of lines.
+def read_trials(name: str, mapping: Mapping) -> str:
+    """Write the SQL that makes trials, of the kind `name`, of lines.
 
     A condition that cannot be read makes a line no trial; an answer that cannot is a trial without a number. A number
     that the log does not have is read in the text, by the rule that the models read with.
-
-    Parameters
-    ----------
-    name : str
-        The kind of its trials.
-    mapping : Mapping
-
-    Returns
-    -------
-    str
     """
     columns = mapping.columns
     texts = ",\n        ".join(f"{_text(getattr(columns, key))} as {key}_said" for key in Columns.model_fields)
@@ -311,28 +269,3 @@ def _json_path(path):
 
 def _quoted(text):
     return "'" + text.replace("'", "''") + "'"
-
-
-def blocks_of(lines, file, block_bytes):
-    """Put texts together into blocks of lines, as if they were those of a file.
-
-    Parameters
-    ----------
-    lines : iterable of str
-        Without newlines in them.
-    file, block_bytes : int
-        As in `ingest.lines.read_blocks`.
-
-    Yields
-    ------
-    ingest.lines.Block
-    """
-    first, gathered, size = 1, [], 0
-    for line in lines:
-        gathered.append(line.encode() + b"\n")
-        size += len(gathered[-1])
-        if size >= block_bytes:
-            yield Block(file, first, b"".join(gathered))
-            first, gathered, size = first + len(gathered), [], 0
-    if gathered:
-        yield Block(file, first, b"".join(gathered))

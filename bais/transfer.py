@@ -1,4 +1,4 @@
-"""`bais export`: the public tables as files that others can read, cite and import."""
+"""`bais import` and `bais export`: recorded trials into the warehouse, and its tables into files for others."""
 
 import contextlib
 import csv
@@ -10,7 +10,13 @@ import re
 import shutil
 import time
 from importlib.metadata import version
+from pathlib import Path
 
+import click
+
+from bais.options import PATH, only_study
+from bais.terminal import one_line, say
+from bais.warehouse import marts, public_tables, records, unknown
 from ingest.archives.bais_export import (
     FORMAT,
     FORMULA,
@@ -21,10 +27,9 @@ from ingest.archives.bais_export import (
     read_manifest,
     sha256_of,
 )
+from ingest.run import import_options, land_archive
 from ingest.warehouse import ROOT, UserError, explain, printable, warehouse_path
 
-# Every row of these is in the tables that are derived from them.
-NOT_EXPORTED = ("mixed_models", "resampled", "inferred_estimates")
 ORDERED_BY = {"trial_id", "call_id"}
 DOC_BLOCK = re.compile(r"{% docs (\w+) %}\s*(.*?)\s*{% enddocs %}", flags=re.DOTALL)
 DOC_CALL = re.compile(r"""{{\s*doc\(\s*["'](\w+)["']\s*\)\s*}}""")
@@ -122,30 +127,46 @@ RAW_COLUMNS = {
 }
 
 
-def export(options):
-    """Write the public tables, and the raw ones that they are derived from, into a folder."""
-    from bais import _marts, _paragraph
+@click.command("import")
+@click.argument("archive", required=False, metavar="[PATH]", type=PATH)
+@import_options
+def import_(
+    archive: Path | None, form: str | None, mapping: Path | None, of_study: str | None, download: Path | None
+) -> int:
+    """Land recorded trials in `raw`, as `python ingest/run.py` does."""
+    if not archive and not download:
+        raise UserError("there is nothing to import: name a file or a folder of recorded trials, or give --download")
+    if archive and download:
+        raise UserError("give a path or --download, not both")
+    return land_archive(archive, form, mapping, of_study, download)
 
+
+@click.command()
+@click.argument("folder", metavar="DIR", type=PATH)
+@click.option(
+    "--format", "form", type=click.Choice(("parquet", "csv", "jsonl")), default="parquet", help="default: parquet"
+)
+@only_study
+@click.option("--force", is_flag=True, help="replace an earlier export in DIR")
+def export(folder: Path, form: str, study: str | None, force: bool) -> None:
+    """Write the public tables, and the raw ones that they are derived from, into a folder."""
     started = time.monotonic()
-    target = options.folder.resolve()
-    _refuse_other_files(target, options.force)
-    with _marts() as warehouse:
-        studies = _studies(warehouse, options.study)
-        with _unfinished(target) as folder:
-            manifest = write_export(warehouse, folder, options.format, studies, options.study)
-            _put_in_place(folder, target)
+    target = folder.resolve()
+    _refuse_other_files(target, force)
+    with marts() as warehouse:
+        studies = _studies(warehouse, study)
+        with _unfinished(target) as unfinished:
+            manifest = write_export(warehouse, unfinished, form, studies, study)
+            _put_in_place(unfinished, target)
     n_bytes = sum(of["bytes"] for of in manifest["tables"])
     n_rows = sum(of["rows"] for of in manifest["tables"])
-    print(
-        _paragraph(
-            f"{target}: {len(manifest['tables'])} tables, {n_rows:,} rows, {n_bytes / 1e6:.1f} MB as {options.format}; "
-            f"{time.monotonic() - started:.1f} s"
-        )
+    say(
+        f"{target}: {len(manifest['tables'])} tables, {n_rows:,} rows, {n_bytes / 1e6:.1f} MB as {form}; "
+        f"{time.monotonic() - started:.1f} s"
     )
     for of in studies:
         marked = ", SIMULATED respondents, no LLM was asked" if of["is_simulated"] else ""
-        print(_paragraph(f"  study {of['study']}: {of['n_trials']:,} trials ({of['source']}{marked})"))
-    return 0
+        say(f"  study {of['study']}: {of['n_trials']:,} trials ({of['source']}{marked})")
 
 
 def _refuse_other_files(target, is_forced):
@@ -216,9 +237,7 @@ def _put_in_place(folder, target):
 
 
 def _studies(warehouse, only):
-    from bais import _records
-
-    found = _records(
+    found = records(
         warehouse,
         """
         select
@@ -229,8 +248,7 @@ def _studies(warehouse, only):
     )
     names = [of["study"] for of in found]
     if only is not None and only not in names:
-        said = printable(", ".join(names)) or "none: import some trials first"
-        raise UserError(f"there is no study {printable(only)} in this warehouse; there is {said}")
+        raise unknown("study", only, names, " in this warehouse")
     return [_sourced(of) for of in found if only in (None, of["study"])]
 
 
@@ -260,30 +278,7 @@ def _commit():
 
 
 def write_export(warehouse, folder, form, studies, only=None):
-    """Write an export into an empty folder, its manifest last.
-
-    The same warehouse gives the same bytes.
-
-    Parameters
-    ----------
-    warehouse : duckdb.DuckDBPyConnection
-    folder : Path
-    form : {"parquet", "csv", "jsonl"}
-    studies : list of dict
-        study, source, is_simulated, n_trials, licence and cite of each.
-    only : str, optional
-        The study that it is limited to.
-
-    Returns
-    -------
-    dict
-        The manifest.
-
-    Raises
-    ------
-    UserError
-        If a file cannot be written.
-    """
+    """Write an export into an empty folder, its manifest last."""
     tables = _tables(warehouse)
     written = [write_table(warehouse, folder, form, table, only) for table in tables]
     texts = {
@@ -311,9 +306,7 @@ def write_export(warehouse, folder, form, studies, only=None):
 
 def _tables(warehouse):
     """List what is exported: name, grain and columns, each with type and description."""
-    from bais import _public_tables
-
-    public = [(schema, name) for schema, name, _ in _public_tables(warehouse) if name not in NOT_EXPORTED]
+    public = [(schema, name) for schema, name, _ in public_tables(warehouse)]
     in_raw = warehouse.execute("select table_name from duckdb_tables() where schema_name = 'raw'").fetchall()
     grains, descriptions, blocks = _documented()
     comments = dict(
@@ -334,9 +327,9 @@ def _tables(warehouse):
             said = comment or descriptions.get((name, column))
             if schema == "raw":
                 said = said or RAW_COLUMNS.get(f"{name}.{column}") or RAW_COLUMNS.get(column)
-            columns.append({"name": column, "type": kind, "description": _one_line(said or blocks.get(column) or "")})
+            columns.append({"name": column, "type": kind, "description": one_line(said or blocks.get(column) or "")})
         grain = comments.get(f"{schema}.{name}") or grains.get(name) or ""
-        tables.append({"table": f"{schema}.{name}", "grain": _one_line(grain), "columns": columns})
+        tables.append({"table": f"{schema}.{name}", "grain": one_line(grain), "columns": columns})
     return tables
 
 
@@ -361,33 +354,8 @@ def _resolved(text, blocks):
     return DOC_CALL.sub(lambda call: blocks.get(call[1], ""), text) if text else text
 
 
-def _one_line(text):
-    return " ".join(text.split())
-
-
 def write_table(warehouse, folder, form, table, only):
-    """Write one table in the order of its key.
-
-    Parameters
-    ----------
-    warehouse : duckdb.DuckDBPyConnection
-    folder : Path
-    form : {"parquet", "csv", "jsonl"}
-    table : dict
-        `table` (schema and name) and `columns`, each with name and type.
-    only : str or None
-        The study that it is limited to.
-
-    Returns
-    -------
-    dict
-        Its entry in the manifest.
-
-    Raises
-    ------
-    UserError
-        If it cannot be written.
-    """
+    """Write one table in the order of its key."""
     import duckdb
 
     schema, name = table["table"].split(".")
@@ -453,17 +421,7 @@ def _of_study(table, study):
 
 
 def dictionary_csv(tables):
-    """Write the data dictionary, one row per column.
-
-    Parameters
-    ----------
-    tables : list of dict
-        table, grain, and columns with name, type and description.
-
-    Returns
-    -------
-    str
-    """
+    """Write the data dictionary, one row per column."""
     head = ["table", "grain", "column", "type", "description"]
     rows = [
         dict(zip(head, (table["table"], table["grain"], of["name"], of["type"], of["description"]), strict=True))
@@ -484,16 +442,7 @@ def _csv(head, rows):
 
 
 def dictionary_md(tables):
-    """Write the data dictionary for people.
-
-    Parameters
-    ----------
-    tables : list of dict
-
-    Returns
-    -------
-    str
-    """
+    """Write the data dictionary for people."""
     parts = ["# Data dictionary\n"]
     for table in tables:
         parts.append(f"## {table['table']}\n\n{table['grain']}\n\n| column | type | description |\n| --- | --- | --- |")
@@ -521,18 +470,7 @@ null.""",
 
 
 def readme(form, studies, tables, written, only):
-    """Write what an export is, for whoever finds it.
-
-    Parameters
-    ----------
-    form : str
-    studies, tables, written : list of dict
-    only : str or None
-
-    Returns
-    -------
-    str
-    """
+    """Write what an export is, for whoever finds it."""
     simulated = [of["study"] for of in studies if of["is_simulated"]]
     warning = ""
     if simulated:
@@ -584,16 +522,7 @@ last digits of sums. Nothing is imported from a folder in which a file is missin
 
 
 def citation(studies):
-    """Write a CITATION.cff of the project and of the recorded data in an export.
-
-    Parameters
-    ----------
-    studies : list of dict
-
-    Returns
-    -------
-    str
-    """
+    """Write a CITATION.cff of the project and of the recorded data in an export."""
     import yaml
 
     references = [
