@@ -13,7 +13,9 @@ import pytest
 
 from ingest.warehouse import ROOT
 
-PAGES = ("add-an-llm", "add-a-technique", "add-a-vignette", "add-an-archive", "add-a-metric")
+PAGES = (
+    "add-an-llm", "add-a-technique", "add-a-vignette", "add-an-archive", "add-a-metric", "add-a-check-to-the-gate",
+)  # fmt: skip
 # what the pages look at, and its tests; `bais build` itself takes a minute
 LOOKED_AT = ["path:seeds", "+technique_rankings", "+spreads", "+relative_spreads"]
 BUILD = ["build", "--select", *LOOKED_AT, "--exclude", "unit_[!r]*", "--indirect-selection", "cautious"]
