@@ -1,5 +1,7 @@
 """What the report's page and the paper are made of: the rows of one query for each of their tables."""
 
+from bais.published import PUBLISHED
+
 # every query has its own order, so that the same warehouse gives the same page
 PAGE = {
     "studies": """
@@ -29,37 +31,18 @@ PAGE = {
     "baselines": """
         from marts.baselines where temperature_scope = 'pooled' order by study, domain, vignette, llm
     """,
-    "baseline_counts": """
-        select study, domain, vignette, llm, response, sum(n_trials)::bigint as n_trials from marts.response_counts
-        where technique = 'no_technique' and anchor_direction = 'none' and row_set = 'accepted'
-            and response_source = 'recorded'
-        group by all order by all
-    """,
-    "gains": """
-        select study, domain, technique, list(value order by value) as gains,
-            max(value) filter (where is_recommended) as recommended, max(share_standing) as share_standing,
-            max(n_specifications) as n_specifications
-        from inference.sensitivity where predicate = 'closer_than_no_technique' and value is not null
-        group by all order by study, domain, technique
-    """,
-    "headlines": """
-        select study, domain, headline, predicate, technique, technique_b, max(share_standing) as share_standing,
-            max(n_specifications) as n_specifications, max(reason) as reason
-        from inference.sensitivity group by all order by study, domain, headline
-    """,
     "attrition": """
         select study, domain, technique,
             sum(columns('n_.*'))::bigint from marts.attrition
         group by all order by study, domain, technique
     """,
     "attrition_bounds": "from marts.attrition_bounds where llm is null order by study, domain, technique",
-    "claims": """
+    "claims": f"""
         select claims.* exclude (note, not_derivable), checks.recomputed_value, checks.status, checks.reason,
             checks.recommended_value, checks.recommended_low, checks.recommended_high, checks.n_trials,
             trials.trials_query as query
         from marts.claim_checks as checks
-        inner join seeds.published_claims as claims
-            on checks.claim_id = claims.claim_id and checks.part is not distinct from claims.part
+        inner join {PUBLISHED}
         inner join marts.claim_trials as trials
             on checks.claim_id = trials.claim_id and checks.part is not distinct from trials.part
         order by document, claims.rowid
@@ -173,16 +156,16 @@ PAPER = {
         semi join staging.stg_batch_verdicts using (verdict_id)
         where study = $study group by all order by severity, reason
     """,
-    "claims": """
+    "claims": f"""
         select checks.kind, checks.status, count(*) as n_claims from marts.claim_checks as checks
-        inner join seeds.published_claims as claims using (claim_id)
+        inner join {PUBLISHED}
         where study = $study group by all order by all desc
     """,
-    "open_claims": """
+    "open_claims": f"""
         select checks.statement, checks.status from marts.claim_checks as checks
-        inner join seeds.published_claims as claims using (claim_id)
+        inner join {PUBLISHED}
         where study = $study and checks.kind = 'sentence' and checks.status in ('contradicted', 'not_established')
-        order by claim_id
+        order by checks.claim_id, checks.part
     """,
     "method": """
         select any_value(n_resamples) as n_resamples, any_value(seed) as seed, any_value(margin_pp) as margin_pp,

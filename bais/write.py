@@ -52,8 +52,10 @@ def _said(studies):
 
 def _tables_of_page(study):
     """Read what the page is made of, of one study or of all; the seeds are read whole."""
+    from analysis.report import evidence
+
     with marts() as warehouse:
-        tables = {name: records(warehouse, query) for name, query in PAGE.items()}
+        tables = {name: records(warehouse, query) for name, query in (PAGE | evidence.QUERIES).items()}
         tables["row_counts"] = [
             {"table": f"{schema}.{name}", "n_rows": count(warehouse, schema, name)}
             for schema, name, _ in sorted(public_tables(warehouse))

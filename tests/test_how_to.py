@@ -8,12 +8,19 @@ import shutil
 import subprocess
 import sys
 import textwrap
+from contextlib import closing
 
+import duckdb
 import pytest
 
 from ingest.warehouse import ROOT
+from tests.tools.report_page import make_warehouse, numbers_that_differ
 
-PAGES = ("add-an-llm", "add-a-technique", "add-a-vignette", "add-an-archive", "add-a-metric", "add-a-command")
+PAGES = (
+    "add-an-llm", "add-a-technique", "add-a-vignette", "add-an-archive", "add-a-metric", "add-a-command",
+    "add-a-figure", "add-a-check-to-the-gate",
+)  # fmt: skip
+BUILDS_NOTHING = "add-a-figure"
 # what the pages look at, and its tests; `bais build` itself takes a minute
 LOOKED_AT = ["path:seeds", "+technique_rankings", "+spreads", "+relative_spreads"]
 BUILD = ["build", "--select", *LOOKED_AT, "--exclude", "unit_[!r]*", "--indirect-selection", "cautious"]
@@ -107,6 +114,8 @@ def test_every_page_works_as_written(tmp_path):
     copy = Copy(tmp_path / "bais")
     before, after = [], []
     for page in PAGES:
+        if page == BUILDS_NOTHING:
+            continue
         ran = before
         for step, *of in steps(page):
             if step == "run" and words_of(of[0])[0] == "build":
@@ -125,6 +134,25 @@ def test_every_page_works_as_written(tmp_path):
             assert left_with == code, f"{page}: {shlex.join(words)} left with {left_with}\n{output}"
             for line in prints:
                 assert " ".join(line.split()) in " ".join(output.split()), f"{page}: {line}\n{output}"
+
+
+def test_a_figure_stands_on_the_page_with_numbers_of_the_warehouse(tmp_path):
+    copy = Copy(tmp_path / "bais")
+    copy.environment["BAIS_WAREHOUSE"] = str(tmp_path / "warehouse.duckdb")
+    make_warehouse(tmp_path / "warehouse.duckdb", studies=["real"])
+    for step, *of in steps(BUILDS_NOTHING):
+        if step == "run":
+            (left_with, output), command = copy.run([words_of(of[0])])[0], of[0]
+            assert left_with == of[1], output
+        elif step == "prints":
+            assert of[0] in output, command
+        else:
+            copy.edit(step, *of)
+    page = (copy.folder / "refusals.html").read_text(encoding="utf-8")
+    assert "Which LLMs refuse to answer" in page
+    assert "loan: trials that each LLM refused. A so: 12 " in page
+    with closing(duckdb.connect(copy.environment["BAIS_WAREHOUSE"], read_only=True)) as connection:
+        assert not numbers_that_differ(page, connection)[1]
 
 
 @pytest.mark.parametrize("page", PAGES)
