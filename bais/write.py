@@ -52,6 +52,8 @@ def _said(studies):
 
 def _tables_of_page(study):
     """Read what the page is made of, of one study or of all; the seeds are read whole."""
+    from analysis.report import evidence
+
     with marts() as warehouse:
         tables = {name: records(warehouse, query) for name, query in (PAGE | evidence.QUERIES).items()}
         tables["row_counts"] = [
