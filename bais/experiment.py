@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 
 from bais import texts
-from bais.options import PATH, WholeNumber
+from bais.options import PATH, WholeNumber, study_argument
 from bais.terminal import complain
 from ingest.warehouse import ROOT, UserError, printable
 
@@ -24,9 +24,7 @@ put_as = click.option(
     "--protocol", type=click.Choice(("single_turn", "three_turn")), default="single_turn",
     help="all steps in one prompt, or one turn for each",
 )  # fmt: skip
-experiment_or_study = click.argument(
-    "study", metavar="STUDY", help="an experiment, a study file, or the name of a shipped study"
-)
+experiment_or_study = study_argument("an experiment, a study file, or the name of a shipped study")
 
 
 @click.command()

@@ -64,9 +64,7 @@ def _filters(command):
 
 
 @click.command()
-@format_option(
-    help=f"on a terminal a table stops at {SHOWN} rows and has the main columns; the others have all",
-)
+@format_option(help=f"on a terminal a table stops at {SHOWN} rows and has the main columns; the others have all")
 @click.option("--where", metavar="SQL", help='a condition on marts.trials, such as "response > 100"')
 @_filters
 @click.option("--all", "with_held_back", is_flag=True, help="also what the gate keeps out of the public tables")
@@ -251,9 +249,8 @@ def _everything(warehouse, asked):
         turns = turns_of_calls(calls, {prompt["prompt_hash"]: prompt["text"] for prompt in prompts})
     else:
         turns = turns_of_line(line, kept["response_text"])
-    number = derived["response_recorded"] if derived else kept["response_recorded"]
     first_number = (derived or kept)["first_response"]
-    number = mark(turns, kept, unit, number, first_number)
+    number = mark(turns, kept, unit, (derived or kept)["response_recorded"], first_number)
     costs = [call["cost_usd"] for call in calls if call["error"] is None or call["cost_usd"] is not None]
     is_cost_known = calls and None not in costs
     held_back = None if public else "quarantined" if quarantined else "not_published"
