@@ -10,7 +10,8 @@ from ingest.warehouse import ROOT, UserError, connect, explain, printable, wareh
 OUT = Path("data") / "report.html"
 PUBLIC_SCHEMAS = ("marts", "inference")
 
-# what the page is made of; every query has its own order, so that the same warehouse gives the same page
+# what the page is made of, beside what one figure alone reads; each has its own order, so that the same warehouse gives
+# the same page
 QUERIES = {
     "studies": """
         select study, bool_or(source = 'simulated') as is_simulated from raw.batches
@@ -38,24 +39,6 @@ QUERIES = {
     """,
     "baselines": """
         from marts.baselines where temperature_scope = 'pooled' order by study, domain, vignette, llm
-    """,
-    "baseline_counts": """
-        select study, domain, vignette, llm, response, sum(n_trials)::bigint as n_trials from marts.response_counts
-        where technique = 'no_technique' and anchor_direction = 'none' and row_set = 'accepted'
-            and response_source = 'recorded'
-        group by all order by all
-    """,
-    "gains": """
-        select study, domain, technique, list(value order by value) as gains,
-            max(value) filter (where is_recommended) as recommended, max(share_standing) as share_standing,
-            max(n_specifications) as n_specifications
-        from inference.sensitivity where predicate = 'closer_than_no_technique' and value is not null
-        group by all order by study, domain, technique
-    """,
-    "headlines": """
-        select study, domain, headline, predicate, technique, technique_b, max(share_standing) as share_standing,
-            max(n_specifications) as n_specifications, max(reason) as reason
-        from inference.sensitivity group by all order by study, domain, headline
     """,
     "attrition": """
         select study, domain, technique,
@@ -159,7 +142,7 @@ def read_tables(study=None):
     Returns
     -------
     dict of str to list of dict
-        The rows of each of `QUERIES`, and the number of rows of each public table as `row_counts`.
+        The rows of each query, and the number of rows of each public table as `row_counts`.
 
     Raises
     ------
@@ -168,12 +151,15 @@ def read_tables(study=None):
     """
     import duckdb
 
+    from analysis.report import evidence
+
     with contextlib.closing(connect()) as warehouse:
         try:
             names = _public_tables(warehouse)
             if not names:
                 raise UserError(f"the warehouse {warehouse_path()} has no marts yet: run `bais build`")
-            tables = {name: _records(warehouse, query) for name, query in QUERIES.items()}
+            queries = QUERIES | evidence.QUERIES
+            tables = {name: _records(warehouse, query) for name, query in queries.items()}
             tables["row_counts"] = [
                 {"table": name, "n_rows": warehouse.execute(f"select count(*) from {name}").fetchall()[0][0]}
                 for name in names

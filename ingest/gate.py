@@ -20,7 +20,8 @@ from pathlib import Path
 import pyarrow as pa
 import yaml
 
-from ingest.load import DUCKDB_SETTINGS, prepare_raw
+from ingest.load import DUCKDB_SETTINGS
+from ingest.raw import prepare_raw
 from ingest.responses import macros
 from ingest.study import Anchors
 from ingest.warehouse import ROOT, UserError, connect, explain, printable, warehouse_path

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import bais_report
-from tests.report_page import TRIED, make_warehouse
+from tests.tools.report_page import TRIED, make_warehouse
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 

@@ -8,11 +8,11 @@ import duckdb
 import pytest
 from markupsafe import Markup
 
-import bais
 import bais_report
 from analysis.report import evidence
+from bais.main import main
 from ingest.warehouse import UserError
-from tests.report_page import TRIED, Numbers, make_warehouse, numbers_that_differ
+from tests.tools.report_page import TRIED, Numbers, make_warehouse, numbers_that_differ
 
 
 class Elements(HTMLParser):
@@ -128,7 +128,9 @@ def test_a_real_study_comes_first_and_a_simulated_one_is_marked_everywhere(both)
 
 def test_a_study_in_which_one_batch_is_simulated_counts_as_simulated(warehouse, monkeypatch):
     with closing(duckdb.connect(str(warehouse))) as connection:
-        connection.execute("insert into raw.batches values ('b', 'real', 'simulated', 1, null)")
+        connection.execute(
+            "insert into raw.batches (batch_id, study, source, n_trials) values ('b', 'real', 'simulated', 1)"
+        )
     page = page_of(warehouse, monkeypatch, "--study", "real")
     assert page.count('class="banner"') == 1
     assert "<title>SIMULATED: " in page
@@ -244,7 +246,9 @@ def test_a_warehouse_without_any_trial_gives_a_page_that_says_so(warehouse, monk
 
 def test_a_study_whose_batches_are_not_published_has_a_gate_and_no_answer(warehouse, monkeypatch):
     with closing(duckdb.connect(str(warehouse))) as connection:
-        connection.execute("insert into raw.batches values ('late', 'unpublished', 'recorded', 7, null)")
+        connection.execute(
+            "insert into raw.batches (batch_id, study, source, n_trials) values ('late', 'unpublished', 'recorded', 7)"
+        )
     page = page_of(warehouse, monkeypatch, "--study", "unpublished")
     assert "No trial of this study is in a published batch" in page
     assert "not audited" in page
@@ -263,10 +267,10 @@ def test_the_command_ends_with_0_and_with_2_and_a_sentence_where_there_is_no_suc
     make_warehouse(path)
     monkeypatch.setenv("BAIS_WAREHOUSE", str(path))
     out = tmp_path / "report.html"
-    assert bais.main(["report", "--out", str(out)]) == 0
+    assert main(["report", "--out", str(out)]) == 0
     assert str(out) in capsys.readouterr().out
     assert out.read_text().startswith("<!doctype html>")
-    assert bais.main(["report", "--study", "nosuch", "--out", str(out)]) == 2
+    assert main(["report", "--study", "nosuch", "--out", str(out)]) == 2
     said = capsys.readouterr().err
     assert "nosuch" in said
     assert "Traceback" not in said

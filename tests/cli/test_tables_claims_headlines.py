@@ -4,13 +4,13 @@ import io
 import json
 import os
 import subprocess
-from pathlib import Path
 
 import duckdb
 import pytest
 from jinja2 import Environment
 
-import bais
+from bais.main import main
+from ingest.raw import raw_statements
 from ingest.warehouse import ROOT
 
 CLAIMS = {
@@ -59,8 +59,7 @@ TRIALS = [
 ]
 
 TABLES = """
-create schema raw; create schema seeds; create schema marts;
-create table raw.trials (trial_id varchar);
+create schema seeds; create schema marts;
 create schema intermediate; create table intermediate.hidden (a integer);
 create table marts.baselines (llm varchar, baseline double);
 insert into marts.baselines values ('a', 1), ('b', 2), ('c', 3);
@@ -134,6 +133,7 @@ def insert_claim(warehouse, claim_id, **differing):
 def warehouse(tmp_path, monkeypatch):
     path = tmp_path / "some.duckdb"
     with contextlib.closing(duckdb.connect(str(path))) as made:
+        made.execute(raw_statements())
         made.execute(TABLES)
         made.execute(f"create view marts.claim_trials as {claim_trials()}")
         for claim_id, differing in CLAIMS.items():
@@ -165,7 +165,7 @@ def change(warehouse):
 
 
 def ask(capsys, *arguments):
-    code = bais.main([*arguments])
+    code = main([*arguments])
     out, err = capsys.readouterr()
     assert (code, err) == (0, "")
     return out
@@ -176,7 +176,7 @@ def asked_as_json(capsys, *arguments):
 
 
 def refused(capsys, *arguments):
-    code = bais.main([*arguments])
+    code = main([*arguments])
     out, err = capsys.readouterr()
     assert (code, out) == (2, "")
     assert err.startswith("bais: ")
@@ -353,7 +353,7 @@ def test_a_derived_claim_shows_its_inputs(warehouse, capsys):
 def test_the_query_of_a_claim_lists_its_trials(warehouse, capsys, claim_id, trials):
     (claim,) = asked_as_json(capsys, "claims", claim_id)
     assert claim["query"] in ask(capsys, "claims", claim_id)
-    bais.main(["sql", claim["query"], "--format", "json"])
+    main(["sql", claim["query"], "--format", "json"])
     assert sorted(row["trial_id"] for row in json.loads(capsys.readouterr().out)) == trials
 
 
@@ -383,7 +383,7 @@ def test_each_column_of_a_specification_narrows_the_trials_down(warehouse, capsy
         for name, value in differing.items():
             opened.execute(f"update seeds.published_claims set {name} = $1 where claim_id = 'reproduced'", [value])
     (claim,) = asked_as_json(capsys, "claims", "reproduced")
-    assert bais.main(["sql", claim["query"], "--format", "json"]) == 0
+    assert main(["sql", claim["query"], "--format", "json"]) == 0
     assert sorted(row["trial_id"] for row in json.loads(capsys.readouterr().out)) == trials
 
 
@@ -484,10 +484,10 @@ def dbt(monkeypatch):
 def test_build_runs_dbt_here_on_the_same_warehouse_with_all_its_arguments(tmp_path, monkeypatch, dbt):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("BAIS_WAREHOUSE", "folder/relative.duckdb")
-    assert bais.main(["build", "--select", "marts.trials+", "--full-refresh"]) == 0
+    assert main(["build", "--select", "marts.trials+", "--full-refresh"]) == 0
     ((command, options),) = dbt.calls
     assert command[-5:] == ["--quiet", "build", "--select", "marts.trials+", "--full-refresh"]
-    assert options["cwd"] == Path(bais.__file__).parent
+    assert options["cwd"] == ROOT
     assert options["env"]["BAIS_WAREHOUSE"] == str(tmp_path / "folder" / "relative.duckdb")
     assert (tmp_path / "folder").is_dir()
 
@@ -495,7 +495,7 @@ def test_build_runs_dbt_here_on_the_same_warehouse_with_all_its_arguments(tmp_pa
 @pytest.mark.parametrize(("code", "passed_on"), [(1, 1), (2, 2), (-15, 143)])
 def test_build_passes_on_how_dbt_ended(warehouse, dbt, code, passed_on):
     dbt.code = code
-    assert bais.main(["build"]) == passed_on
+    assert main(["build"]) == passed_on
     assert len(dbt.calls) == 1
 
 
@@ -508,7 +508,7 @@ def test_build_waits_for_dbt_to_stop_when_interrupted(warehouse, dbt, capsys):
             raise KeyboardInterrupt
 
     dbt.wait = wait
-    assert bais.main(["build"]) == 130
+    assert main(["build"]) == 130
     assert len(waits) == 2
     assert capsys.readouterr().err == "bais: interrupted\n"
 
@@ -516,8 +516,8 @@ def test_build_waits_for_dbt_to_stop_when_interrupted(warehouse, dbt, capsys):
 def test_import_does_what_the_script_does(tmp_path, monkeypatch):
     imported = []
     monkeypatch.setattr("ingest.run.import_folder", lambda *asked: imported.append(asked) or 3)
-    assert bais.main(["import", str(tmp_path)]) == 3
-    assert imported == [(tmp_path, "voder-bais", None, None)]
+    assert main(["import", str(tmp_path)]) == 3
+    assert imported == [(tmp_path, None, None, None)]
 
 
 def test_import_of_a_folder_that_is_not_there_is_one_sentence(warehouse, tmp_path, capsys):
