@@ -145,7 +145,7 @@ def test_every_page_works_as_written(tmp_path):
                 assert " ".join(line.split()) in " ".join(output.split()), f"{page}: {line}\n{output}"
     copy.edit("write", "models/marts/undeclared.sql", "select 1 as a\n")
     done = copy.dbt("build", "--select", "undeclared")
-    assert done.returncode == 1
+    assert done.returncode == 2
     assert "marts.undeclared (models/marts/undeclared.sql) has no contract" in done.stdout
     assert "docs/how-to/add-a-metric.md" in done.stdout
 
