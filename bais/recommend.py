@@ -106,6 +106,7 @@ OF_METRIC = (
 @click.option(
     "--metric",
     default="both",
+    show_default=False,
     metavar="M",
     help=f"{', '.join(METRICS)} or both (default: deviation and susceptibility)",
 )

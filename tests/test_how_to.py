@@ -19,7 +19,7 @@ from tests.tools.report_page import make_warehouse, numbers_that_differ
 
 PAGES = (
     "add-an-llm", "add-a-technique", "add-a-vignette", "add-an-archive", "add-a-metric", "add-a-claim", "add-a-command",
-    "add-a-figure",
+    "add-a-figure", "add-a-check-to-the-gate",
 )  # fmt: skip
 BUILDS_NOTHING = "add-a-figure"
 # what the pages look at, and its tests; `bais build` itself takes a minute
