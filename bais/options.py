@@ -9,7 +9,7 @@ from bais.terminal import FORMATS
 PATH = click.Path(path_type=Path)
 
 strict = click.option("--strict", is_flag=True, help="exit 1 on warnings")
-study_to_ask = click.argument("study", metavar="STUDY")
+study_to_ask = click.argument("study", metavar="STUDY", help="a study file, or the name of a shipped study")
 only_study = click.option("--study", metavar="S", help="only this study")
 
 

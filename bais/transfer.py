@@ -6,7 +6,6 @@ import fcntl
 import io
 import json
 import os
-import re
 import shutil
 import time
 from importlib.metadata import version
@@ -21,18 +20,16 @@ from ingest.archives.bais_export import (
     FORMAT,
     FORMULA,
     MANIFEST,
-    RAW_TABLES,
     VERSION,
     quoted,
     read_manifest,
     sha256_of,
 )
+from ingest.raw import LOAD_ID, TABLES, glossary, resolved
 from ingest.run import import_options, land_archive
 from ingest.warehouse import ROOT, UserError, explain, printable, warehouse_path
 
 ORDERED_BY = {"trial_id", "call_id"}
-DOC_BLOCK = re.compile(r"{% docs (\w+) %}\s*(.*?)\s*{% enddocs %}", flags=re.DOTALL)
-DOC_CALL = re.compile(r"""{{\s*doc\(\s*["'](\w+)["']\s*\)\s*}}""")
 
 SOURCES = {
     "voder-bais": {
@@ -44,91 +41,9 @@ SOURCES = {
     }
 }
 
-RAW_COLUMNS = {
-    "act": "`accept` or `reject` a batch, `release` a trial",
-    "act_id": "Identifies an act",
-    "acted_at": "When it was decided (UTC)",
-    "anchor_baseline": "The baseline that the anchor was derived from",
-    "anchor_n_trials": "How many trials that baseline stands on",
-    "anchor_rule": "How the anchor follows from the baseline, as JSON",
-    "archive": "The format that the trial was recorded in; null for collected trials",
-    "attempt": "Counts the attempts at one turn, from 1",
-    "attempt_of": "The trial that this one was asked in place of",
-    "batch_checks.level": "`warn` or `fail`: what it means when the expectation is not met",
-    "batch_verdicts.n_failed": "Expectations that fail the batch",
-    "call_id": "Identifies a call: trial, turn and attempt",
-    "check_name": "What was expected, as ingest/gate.yaml calls it",
-    "checked_at": "When the batch was audited (UTC)",
-    "cost_source": "Who said what the call cost",
-    "cost_usd": "Price of the call, in US dollars",
-    "definition": "The study file, as JSON; null for recorded archives",
-    "detail": "What is wrong, in words",
-    "error": "What kept the call from an answer, as a word",
-    "error_detail": "The endpoint's own words for it",
-    "finish_reason": "Why the answer ended, in the endpoint's word",
-    "finished_at": "When the trial ended (UTC)",
-    "first_text": "The answer of SACD before debiasing, whole",
-    "flagged_at": "When it was flagged (UTC)",
-    "flagged_trials.reason": "What is wrong with the trial, a word of seeds/flag_reasons.csv",
-    "git_revision": "The commit of the collector",
-    "http_status": "Status of the response",
-    "is_passed": "Whether the expectation is met",
-    "iterations": "Rounds of SACD",
-    "latency_s": "Seconds until the answer was there",
-    "line": "The recorded line, whole",
-    "line_number": "The line, from 1; null where the file as a whole could not be read",
-    "llm_recorded": "The LLM as the recording or the study names it",
-    "llm_returned": "The model that the endpoint says has answered",
-    "loaded_at": "When the batch was loaded (UTC)",
-    "logprobs": "Log-probabilities, as JSON, where they were asked for",
-    "measure": "The number that is held against the threshold",
-    "n_messages": "Messages in the request",
-    "n_offending": "Trials (or cells) that are not as expected",
-    "n_warnings": "Expectations that are not met and only warn",
-    "object": "`batch` or `trial`",
-    "object_id": "The batch_id or trial_id",
-    "observed_value": "What was found; null if the check itself failed",
-    "order_index": "Place in the order in which trials were asked",
-    "parameters": "Sampling parameters of the request, as JSON",
-    "phase": "Part of the collection: baselines, anchored or top-ups",
-    "prompt_hash": "Names a text of raw.prompts",
-    "prompt_kind": "`message` or `template`",
-    "protocol": "What asked: the recorded methodology, or bais and its version",
-    "quarantine_id": "Identifies a line that could not be read",
-    "quarantined_at": "When it was set apart (UTC)",
-    "quarantined_lines.reason": "Why the line is no trial",
-    "reason_recorded": "Why there is no answer, as the collector or the log says",
-    "refusal": "The endpoint's own refusal field",
-    "replicate": "Counts the trials of one condition",
-    "request_id": "The endpoint's id of the request",
-    "requested_model": "The model that was asked for",
-    "returned_model": "The model that the endpoint says has answered",
-    "round": "Round of SACD",
-    "rule_version": "Version of the gate's rules",
-    "sample": "Some of the offending trial_ids",
-    "session_id": "One run of the collector",
-    "severity": "`quarantined` (left out of the public tables) or `suspect`",
-    "software_version": "Version of bais",
-    "status_recorded": "What became of the trial, where it was recorded; null if the number tells",
-    "step": "The technique's name for the turn",
-    "system_fingerprint": "The endpoint's fingerprint of its system",
-    "text": "The text, whole (of a very long line its beginning)",
-    "threshold": "The most that is allowed",
-    "tokens_in": "Tokens of the request",
-    "tokens_out": "Tokens of the answer",
-    "turn": "Counts the turns of a trial, from 1",
-    "upstream_provider": "Who served the model, where a router says it",
-    "valid_max": "The largest answer that is possible",
-    "valid_min": "The smallest answer that is possible",
-    "verdict": "`passed`, `passed_with_warnings` or `failed`",
-    "verdict_id": "Identifies an audit of a batch; the last one counts",
-    "who": "Who decided",
-    "why": "The reason given",
-}
-
 
 @click.command("import")
-@click.argument("archive", required=False, metavar="[PATH]", type=PATH)
+@click.argument("archive", required=False, metavar="[PATH]", type=PATH, help="a file of recorded trials, or a folder")
 @import_options
 def import_(
     archive: Path | None, form: str | None, mapping: Path | None, of_study: str | None, download: Path | None
@@ -142,10 +57,8 @@ def import_(
 
 
 @click.command()
-@click.argument("folder", metavar="DIR", type=PATH)
-@click.option(
-    "--format", "form", type=click.Choice(("parquet", "csv", "jsonl")), default="parquet", help="default: parquet"
-)
+@click.argument("folder", metavar="DIR", type=PATH, help="the folder to write; it is made")
+@click.option("--format", "form", type=click.Choice(("parquet", "csv", "jsonl")), default="parquet")
 @only_study
 @click.option("--force", is_flag=True, help="replace an earlier export in DIR")
 def export(folder: Path, form: str, study: str | None, force: bool) -> None:
@@ -281,13 +194,22 @@ def write_export(warehouse, folder, form, studies, only=None):
     """Write an export into an empty folder, its manifest last."""
     tables = _tables(warehouse)
     written = [write_table(warehouse, folder, form, table, only) for table in tables]
+    dictionary = [
+        {"table": table["table"], "grain": table["grain"], "column": of["name"]} | of
+        for table in tables
+        for of in table["columns"]
+    ]
     texts = {
-        "data_dictionary.csv": dictionary_csv(tables),
-        "data_dictionary.md": dictionary_md(tables),
-        "studies.csv": _csv([["study", "source", "is_simulated", "n_trials", "licence", "cite"]], studies),
-        "README.md": readme(form, studies, tables, written, only),
+        "data_dictionary.csv": _csv(["table", "grain", "column", "type", "description"], dictionary),
+        "data_dictionary.md": _written("data_dictionary.md", tables=tables),
+        "studies.csv": _csv(["study", "source", "is_simulated", "n_trials", "licence", "cite"], studies),
+        "README.md": _written(
+            "README.md", version=version("bais"), form=form, only=only, studies=studies, written=written,
+            simulated=[of["study"] for of in studies if of["is_simulated"]],
+            grains={table["table"]: table["grain"] for table in tables},
+        ),
         "CITATION.cff": citation(studies),
-    }
+    }  # fmt: skip
     for name, text in texts.items():
         (folder / name).write_text(text, encoding="utf-8", newline="")
     manifest = {
@@ -308,7 +230,7 @@ def _tables(warehouse):
     """List what is exported: name, grain and columns, each with type and description."""
     public = [(schema, name) for schema, name, _ in public_tables(warehouse)]
     in_raw = warehouse.execute("select table_name from duckdb_tables() where schema_name = 'raw'").fetchall()
-    grains, descriptions, blocks = _documented()
+    grains, descriptions, definitions = _documented()
     comments = dict(
         warehouse.execute(
             "select schema_name || '.' || table_name, comment from duckdb_tables() where comment is not null "
@@ -316,19 +238,20 @@ def _tables(warehouse):
         ).fetchall()
     )
     tables = []
-    for schema, name in [*public, *(("raw", name) for name in RAW_TABLES if (name,) in in_raw)]:
+    for schema, name in [*public, *(("raw", name) for name in TABLES if (name,) in in_raw)]:
         found = warehouse.execute(
             "select column_name, data_type, comment from duckdb_columns() where database_name = current_database() "
-            "and schema_name = ? and table_name = ? and column_name != '_dlt_load_id' order by column_index",
-            [schema, name],
+            "and schema_name = ? and table_name = ? and column_name != ? order by column_index",
+            [schema, name, LOAD_ID],
         ).fetchall()
+        of_raw = TABLES[name] if schema == "raw" else None
         columns = []
         for column, kind, comment in found:
-            said = comment or descriptions.get((name, column))
-            if schema == "raw":
-                said = said or RAW_COLUMNS.get(f"{name}.{column}") or RAW_COLUMNS.get(column)
-            columns.append({"name": column, "type": kind, "description": one_line(said or blocks.get(column) or "")})
-        grain = comments.get(f"{schema}.{name}") or grains.get(name) or ""
+            if of_raw and column in of_raw.columns:
+                comment = of_raw.columns[column]["description"]
+            said = comment or descriptions.get((name, column)) or definitions.get(column) or ""
+            columns.append({"name": column, "type": kind, "description": one_line(said)})
+        grain = of_raw.description if of_raw else comments.get(f"{schema}.{name}") or grains.get(name) or ""
         tables.append({"table": f"{schema}.{name}", "grain": one_line(grain), "columns": columns})
     return tables
 
@@ -337,21 +260,14 @@ def _documented():
     """Read the descriptions of tables and columns beside the models, and the glossary that they quote."""
     import yaml
 
-    blocks, grains, descriptions = {}, {}, {}
-    for path in sorted((ROOT / "models").rglob("*.md")):
-        blocks |= dict(DOC_BLOCK.findall(path.read_text(encoding="utf-8")))
+    definitions, grains, descriptions = glossary(), {}, {}
     for path in sorted((ROOT / "models").rglob("*.yml")):
         content = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
-        sources = [table for source in content.get("sources", []) for table in source.get("tables", [])]
-        for table in [*content.get("models", []), *sources]:
-            grains[table["name"]] = _resolved(table.get("description"), blocks)
+        for table in content.get("models", []):
+            grains[table["name"]] = resolved(table.get("description", ""), definitions)
             for column in table.get("columns", []):
-                descriptions[table["name"], column["name"]] = _resolved(column.get("description"), blocks)
-    return grains, descriptions, blocks
-
-
-def _resolved(text, blocks):
-    return DOC_CALL.sub(lambda call: blocks.get(call[1], ""), text) if text else text
+                descriptions[table["name"], column["name"]] = resolved(column.get("description", ""), definitions)
+    return grains, descriptions, definitions
 
 
 def write_table(warehouse, folder, form, table, only):
@@ -420,105 +336,28 @@ def _of_study(table, study):
     }.get(table["table"], "true")
 
 
-def dictionary_csv(tables):
-    """Write the data dictionary, one row per column."""
-    head = ["table", "grain", "column", "type", "description"]
-    rows = [
-        dict(zip(head, (table["table"], table["grain"], of["name"], of["type"], of["description"]), strict=True))
-        for table in tables
-        for of in table["columns"]
-    ]
-    return _csv([head], rows)
+def _written(name: str, **given) -> str:
+    """Write a text of an export from its template."""
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    environment = Environment(
+        loader=FileSystemLoader(Path(__file__).with_name("templates")),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    environment.filters["cell"] = lambda text: printable(text).replace("|", "\\|")
+    return environment.get_template(name).render(given)
 
 
-def _csv(head, rows):
+def _csv(head: list[str], rows: list[dict]) -> str:
     text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerows(head)
-    writer.writerows(
-        ["true" if of[name] is True else "false" if of[name] is False else of[name] for name in head[0]] for of in rows
-    )
+    writer = csv.DictWriter(text, head, lineterminator="\n")
+    writer.writeheader()
+    for row in rows:
+        writer.writerow({name: str(row[name]).lower() if isinstance(row[name], bool) else row[name] for name in head})
     return text.getvalue()
-
-
-def dictionary_md(tables):
-    """Write the data dictionary for people."""
-    parts = ["# Data dictionary\n"]
-    for table in tables:
-        parts.append(f"## {table['table']}\n\n{table['grain']}\n\n| column | type | description |\n| --- | --- | --- |")
-        parts += [f"| {of['name']} | {of['type'].lower()} | {_cell(of['description'])} |" for of in table["columns"]]
-        parts.append("")
-    return "\n".join(parts)
-
-
-def _cell(text):
-    return text.replace("|", "\\|")
-
-
-HOW = {
-    "parquet": "Parquet with zstd; times are UTC, JSON is text.",
-    "csv": """CSV (RFC 4180, UTF-8, a header, lines end in LF). An empty cell is a null, an empty text is `""`. Times
-are ISO 8601 in UTC, numbers have all their digits, lists and objects are JSON.
-
-**Text that a spreadsheet would take for a formula** (it begins with `=`, `+`, `-`, `@`, their full-width forms, a tab
-or a line break, or with an apostrophe already) has an apostrophe put before it: answers of LLMs are untrusted text.
-Take one leading apostrophe off a text to have it back as it was; the import does. Numbers are never touched.""",
-    "jsonl": """JSON lines (UTF-8), one object a row with every column, nulls too. Times are ISO 8601 in UTC, numbers
-have all their digits, recorded JSON is text as it was recorded. JSON has no infinity and no NaN: such a number is
-null.""",
-}
-
-
-def readme(form, studies, tables, written, only):
-    """Write what an export is, for whoever finds it."""
-    simulated = [of["study"] for of in studies if of["is_simulated"]]
-    warning = ""
-    if simulated:
-        names = ", ".join(f"`{_cell(printable(name))}`" for name in simulated)
-        warning = (
-            f"\n> **SIMULATED DATA**: in the study {names} no LLM was asked. Rows with that `study` say nothing "
-            "about any LLM. Leave them out of every statement on LLMs.\n"
-        )
-    of_studies = "\n".join(
-        f"| {_cell(printable(of['study']))} | {'**SIMULATED**' if of['is_simulated'] else _cell(of['source'])} "
-        f"| {of['n_trials']:,} | {_cell(of['licence'])} | {_cell(of['cite'])} |"
-        for of in studies
-    )
-    grains = {table["table"]: table["grain"] for table in tables}
-    of_tables = "\n".join(f"| `{of['file']}` | {of['rows']:,} | {_cell(grains[of['table']])} |" for of in written)
-    limited = f" Only the study `{printable(only)}`." if only is not None else ""
-    return f"""# An export of bais {version("bais")}
-{warning}
-Trials on anchoring and other cognitive biases in LLMs, and what was derived from them.{limited} `marts` are the public
-tables, `inference` holds intervals and tests, `raw` is what was landed and what the gate and people decided, from which
-everything else is derived. `data_dictionary.csv` and `.md` define every column; `manifest.json` has rows and SHA-256 of
-every file. Names of those who accepted or rejected a batch are in `raw/gate_acts.{form}`.
-
-## Studies
-
-Trials of different studies are never pooled; `studies.csv` is this table.
-
-| study | source | trials | licence | cite |
-| --- | --- | --- | --- | --- |
-{of_studies}
-
-bais itself is MIT; `CITATION.cff` says how to cite it and its sources.
-
-## How to read the files
-
-{HOW[form]}
-
-## Import it again
-
-`bais import DIR --format bais-export`, then `bais build`: the same version of bais derives the same tables, but for the
-last digits of sums. Nothing is imported from a folder in which a file is missing or was changed.
-
-## Tables
-
-| file | rows | grain |
-| --- | --- | --- |
-{of_tables}
-"""
 
 
 def citation(studies):

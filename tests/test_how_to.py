@@ -16,14 +16,17 @@ import pytest
 from ingest.warehouse import ROOT
 from tests.tools.report_page import make_warehouse, numbers_that_differ
 
-PAGES = ("add-an-llm", "add-a-technique", "add-a-vignette", "add-an-archive", "add-a-metric", "add-a-figure")
+PAGES = (
+    "add-an-llm", "add-a-technique", "add-a-vignette", "add-an-archive", "add-a-metric", "add-a-command",
+    "add-a-figure", "add-a-check-to-the-gate",
+)  # fmt: skip
 BUILDS_NOTHING = "add-a-figure"
 # what the pages look at, and its tests; `bais build` itself takes a minute
 LOOKED_AT = ["path:seeds", "+technique_rankings", "+spreads", "+relative_spreads"]
 BUILD = ["build", "--select", *LOOKED_AT, "--exclude", "unit_[!r]*", "--indirect-selection", "cautious"]
 COPIED = (
-    "analysis", "docs", "ingest", "macros", "models", "profiles", "seeds", "dbt_project.yml", "profiles.yml",
-    "requirements.lock",
+    "analysis", "bais", "docs", "ingest", "macros", "models", "profiles", "seeds", "dbt_project.yml", "profiles.yml",
+    "requirements.lock", "tests/cli/test_commands.py",
 )  # fmt: skip
 RUN = """
 import contextlib, io, json, sys
@@ -38,7 +41,7 @@ BLOCK = re.compile(
     r"^(?P<indent> *)```(?P<kind>\w+)(?: exit (?P<code>\d+))?\n(?P<body>.*?)^(?P=indent)```$", re.MULTILINE | re.DOTALL
 )
 PLACE = re.compile(r"(?P<how>Write|[Aa]dd to the end of) `(?P<path>[^`]+)`[^`]*(?:`[^`]*`[^`]*)*$")
-INSERTION = re.compile(r"In `(?P<path>[^`]+)`, right after `(?P<after>[^`]+)`, insert `(?P<what>[^`]+)`")
+INSERTION = re.compile(r"In `(?P<path>[^`]+)`,\s+right\s+after\s+`(?P<after>[^`]+)`,\s+insert\s+`(?P<what>[^`]+)`")
 
 
 def steps(page):
@@ -70,7 +73,8 @@ class Copy:
             if path.is_dir():
                 shutil.copytree(path, folder / path.name, ignore=shutil.ignore_patterns("__pycache__"))
             else:
-                shutil.copy(path, folder, follow_symlinks=False)
+                (folder / path.relative_to(ROOT)).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy(path, folder / path.relative_to(ROOT), follow_symlinks=False)
         self.environment = {name: value for name, value in os.environ.items() if not name.startswith("BAIS_")}
         self.environment |= {"PYTHONPATH": str(folder), "BAIS_RESAMPLES": "100"}
 

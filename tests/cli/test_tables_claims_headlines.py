@@ -10,6 +10,7 @@ import pytest
 from jinja2 import Environment
 
 from bais.main import main
+from ingest.raw import raw_statements
 from ingest.warehouse import ROOT
 
 CLAIMS = {
@@ -58,8 +59,7 @@ TRIALS = [
 ]
 
 TABLES = """
-create schema raw; create schema seeds; create schema marts;
-create table raw.trials (trial_id varchar);
+create schema seeds; create schema marts;
 create schema intermediate; create table intermediate.hidden (a integer);
 create table marts.baselines (llm varchar, baseline double);
 insert into marts.baselines values ('a', 1), ('b', 2), ('c', 3);
@@ -133,6 +133,7 @@ def insert_claim(warehouse, claim_id, **differing):
 def warehouse(tmp_path, monkeypatch):
     path = tmp_path / "some.duckdb"
     with contextlib.closing(duckdb.connect(str(path))) as made:
+        made.execute(raw_statements())
         made.execute(TABLES)
         made.execute(f"create view marts.claim_trials as {claim_trials()}")
         for claim_id, differing in CLAIMS.items():

@@ -9,6 +9,8 @@ from urllib.parse import unquote
 
 import duckdb
 
+from ingest.raw import raw_statements
+
 VOID = {"meta", "link", "input", "br", "img", "hr", "path", "line"}
 TRIED = {
     "tag": "<script>document.title='injected'</script>",
@@ -20,14 +22,7 @@ TRIED = {
     "svg": "]]></text><svg onload=\"document.title='injected'\">",
 }
 SCHEMA = """
-create schema raw; create schema staging; create schema seeds; create schema marts; create schema inference;
-create table raw.batches (batch_id varchar, study varchar, source varchar, n_trials bigint, loaded_at timestamptz);
-create table raw.batch_verdicts (verdict_id varchar, batch_id varchar, study varchar, vignette varchar, verdict varchar,
-    n_failed bigint, n_warnings bigint, checked_at timestamptz);
-create table raw.batch_checks (verdict_id varchar, check_name varchar, level varchar, is_passed boolean,
-    observed_value double, threshold double, measure varchar, n_offending bigint, detail varchar);
-create table raw.flagged_trials (verdict_id varchar, trial_id varchar, study varchar, severity varchar, reason varchar);
-create table raw.quarantined_lines (study varchar, reason varchar);
+create schema staging; create schema seeds; create schema marts; create schema inference;
 create table staging.stg_batch_verdicts (batch_id varchar, verdict_id varchar, act varchar, is_published boolean);
 create table staging.stg_flagged_trials (trial_id varchar);
 create table seeds.techniques (technique varchar, display_name varchar, is_ranked boolean, description varchar);
@@ -87,6 +82,7 @@ class Made:
     def __init__(self, path):
         self.connection = duckdb.connect(str(path))
         self.connection.execute("set TimeZone = 'UTC'")
+        self.connection.execute(raw_statements().replace(" not null", ""))  # rows here hold what the page reads
         self.connection.execute(SCHEMA)
 
     def add(self, table, **values):
