@@ -2,11 +2,9 @@
 
 import click
 
-from bais.options import json_option, strict
+from bais.options import COMPLETE, json_option, strict
 from bais.terminal import pairs, say_json
 from ingest.warehouse import connect, warehouse_path
-
-COMPLETE = "_BAIS_COMPLETE"  # what click calls the variable in which a shell asks `bais` for completions
 
 
 @click.command(context_settings={"ignore_unknown_options": True, "allow_extra_args": True})

@@ -8,7 +8,7 @@ from keyword import iskeyword
 import click
 from click.shell_completion import CompletionItem, shell_complete
 
-from bais.machine import COMPLETE
+from bais.options import COMPLETE
 from bais.terminal import complain
 from ingest.run import run_command
 

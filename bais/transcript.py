@@ -4,7 +4,7 @@ import contextlib
 import json
 import re
 
-from bais.warehouse import quoted
+from ingest.warehouse import quoted
 
 MOST_NUMBERS = 200
 NUMBER = re.compile(r"\d+(?:[.,]\d+)*")

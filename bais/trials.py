@@ -10,8 +10,8 @@ from bais import terminal
 from bais.options import format_option, json_option
 from bais.terminal import fold, lay_out, pairs, plain, say, say_json, write_rows
 from bais.transcript import SPOKEN, mark, turns_of_calls, turns_of_line
-from bais.warehouse import interruptible, is_text, marts, opened, quoted, records, stream, unknown, values
-from ingest.warehouse import UserError, printable, warehouse_path
+from bais.warehouse import interruptible, is_text, marts, opened, records, stream, unknown, values
+from ingest.warehouse import UserError, printable, quoted, warehouse_path
 
 STATUSES = ("answered", "refused", "unparsed", "out_of_range", "failed")
 DIRECTIONS = ("none", "low", "high", "unknown")
@@ -284,11 +284,11 @@ def _of_call(call):
 
 def _gate(warehouse, rows, keys):
     """Return what the gate says of the trial's batch, and of the trial."""
-    from ingest.responses import macros
+    from ingest.models import Models
 
     if not rows("raw.batch_verdicts", "batch_id = $batch_id"):
         return None
-    published = macros()["published_batches"]("raw.batch_verdicts", "raw.gate_acts")
+    published = Models(warehouse, {"raw": "raw"}, {}).render("stg_batch_verdicts")
     (verdict,) = records(
         warehouse,
         f"select verdict, act, is_published, verdict_id, checked_at from ({published}) "
