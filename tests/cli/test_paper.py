@@ -52,7 +52,9 @@ def tables(source):
         "seeds.techniques": [{"technique": name, "display_name": shown} for name, shown in named.items()],
         "seeds.published_claims": [{"claim_id": "A-1", "part": None, "study": "elsewhere"}],
         "marts.claim_checks": [
-            {"claim_id": "A-1", "part": None, "kind": "value", "statement": "It is 55.", "status": "not_checked"}
+            {
+                "claim_id": "A-1", "part": None, "kind": "value", "statement": "It is 55.", "status": "not_checked",
+            }
         ],
         "marts.trials": [
             {"study": "s", "source": source, "llm": f"v/{n}", "vignette": "theft", "response_unit": "months"}
