@@ -6,7 +6,7 @@ from importlib import import_module
 from keyword import iskeyword
 
 import click
-from click.shell_completion import shell_complete
+from click.shell_completion import CompletionItem, shell_complete
 
 from bais.terminal import complain
 from ingest.run import run_command
@@ -80,6 +80,13 @@ class Commands(click.Group):
         command = getattr(import_module(f"bais.{MODULES[name]}"), f"{name}_" if iskeyword(name) else name)
         command.help = f"{SUMMARIES[name][0].upper()}{SUMMARIES[name][1:]}."
         return command
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Complete the names and our own options, without importing any command."""
+        names = [
+            CompletionItem(name, help=summary) for name, summary in SUMMARIES.items() if name.startswith(incomplete)
+        ]
+        return names + click.Command.shell_complete(self, ctx, incomplete)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the commands in groups, without importing any."""

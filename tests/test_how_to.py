@@ -9,6 +9,7 @@ import subprocess
 import sys
 import textwrap
 from contextlib import closing
+from pathlib import Path
 
 import duckdb
 import pytest
@@ -17,12 +18,14 @@ from ingest.warehouse import ROOT
 from tests.tools.report_page import make_warehouse, numbers_that_differ
 
 PAGES = (
-    "add-an-llm", "add-a-technique", "add-a-vignette", "add-an-archive", "add-a-metric", "add-a-command", "add-a-figure",
+    "add-an-llm", "add-a-technique", "add-a-vignette", "add-an-archive", "add-a-metric", "add-a-claim", "add-a-command",
+    "add-a-figure", "add-a-check-to-the-gate",
 )  # fmt: skip
 BUILDS_NOTHING = "add-a-figure"
 # what the pages look at, and its tests; `bais build` itself takes a minute
-LOOKED_AT = ["path:seeds", "+technique_rankings", "+spreads", "+relative_spreads"]
-BUILD = ["build", "--select", *LOOKED_AT, "--exclude", "unit_[!r]*", "--indirect-selection", "cautious"]
+LOOKED_AT = ["path:seeds", "+technique_rankings", "+spreads", "+relative_spreads", "+claim_checks", "claim_trials"]
+LEFT_OUT = ["unit_[!r]*", "path:models/inference,resource_type:test"]
+BUILD = ["build", "--select", *LOOKED_AT, "--exclude", *LEFT_OUT, "--indirect-selection", "cautious"]
 COPIED = (
     "analysis", "bais", "docs", "ingest", "macros", "models", "profiles", "seeds", "dbt_project.yml", "profiles.yml",
     "requirements.lock", "tests/cli/test_commands.py",
@@ -102,6 +105,13 @@ class Copy:
         assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
         return [json.loads(line) for line in done.stdout.splitlines()]
 
+    def dbt(self, *arguments):
+        """Run dbt as it is, without `bais`."""
+        program = Path(sys.executable).parent / "dbt"
+        return subprocess.run(
+            [program, *arguments], cwd=self.folder, env=self.environment, capture_output=True, text=True
+        )
+
 
 def words_of(line):
     assert line.startswith(".venv/bin/bais "), line
@@ -133,6 +143,11 @@ def test_every_page_works_as_written(tmp_path):
             assert left_with == code, f"{page}: {shlex.join(words)} left with {left_with}\n{output}"
             for line in prints:
                 assert " ".join(line.split()) in " ".join(output.split()), f"{page}: {line}\n{output}"
+    copy.edit("write", "models/marts/undeclared.sql", "select 1 as a\n")
+    done = copy.dbt("build", "--select", "undeclared")
+    assert done.returncode == 2
+    assert "marts.undeclared (models/marts/undeclared.sql) has no contract" in done.stdout
+    assert "docs/how-to/add-a-metric.md" in done.stdout
 
 
 def test_a_figure_stands_on_the_page_with_numbers_of_the_warehouse(tmp_path):
