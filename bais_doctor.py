@@ -46,7 +46,8 @@ def doctor(options):
     """
     import json
 
-    from bais import _fold, _width
+    from bais.terminal import fold as _fold
+    from bais.terminal import terminal_width as _width
 
     findings = [finding for look in LOOKS for finding in look()]
     if options.json:
@@ -322,7 +323,7 @@ def docs(options):
     import subprocess
     import tempfile
 
-    from bais import _marts
+    from bais.warehouse import marts as _marts
 
     with _marts():
         pass
@@ -356,7 +357,7 @@ def docs(options):
 
 def completion(options):
     """Print a script that completes `bais`: its commands, their options, and the choices of these."""
-    from bais import _parser
+    from bais_old import _parser
 
     write = {"bash": _bash, "zsh": _zsh, "fish": _fish}[options.shell]
     print(write(_words(_parser())), end="")

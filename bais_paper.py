@@ -125,8 +125,8 @@ def paper(options):
     """
     import json
 
-    from analysis.paper import check_paper, paper_prompt, template_paper
-    from bais_experiment import _refuse_existing, _write
+    from analysis.writing.paper import check_paper, paper_prompt, template_paper
+    from bais.texts import refuse_existing as _refuse_existing
 
     if options.llm and (options.prompt or options.facts):
         raise UserError("--prompt and --facts ask no LLM: leave --llm away")
@@ -170,16 +170,17 @@ def read_facts(study):
     Returns
     -------
     dict
-        As `analysis.paper.facts_of` returns it.
+        As `analysis.writing.paper_facts.facts_of` returns it.
 
     Raises
     ------
     UserError
         If the warehouse does not hold the study, or is not built.
     """
-    from analysis.paper import facts_of
     from analysis.small_samples import FEWEST_LLMS
-    from bais import _marts, _records
+    from analysis.writing.paper_facts import facts_of
+    from bais.warehouse import marts as _marts
+    from bais.warehouse import records as _records
 
     with _marts() as warehouse:
         studies = {row["study"]: row for row in _records(warehouse, OF_STUDY)}
@@ -213,9 +214,18 @@ def _refused_path(options):
     return next(path for path in named if not path.exists())
 
 
-def _hand_over(text, out, what, *, is_marked):
-    from bais_experiment import _write
+def _write(path, text, what):
+    from bais.texts import write_new
 
+    try:
+        write_new(path, text, what)
+    except UserError as error:
+        print(f"bais: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+def _hand_over(text, out, what, *, is_marked):
     if out:
         return _write(out, text, what)
     shown = "\n".join(printable(line) for line in text.splitlines())

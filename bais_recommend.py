@@ -38,7 +38,10 @@ def recommend(options):
     int
     """
     from analysis.advice import advise
-    from bais import _marts, _paragraph, _plain, warehouse_path
+    from bais.terminal import paragraph as _paragraph
+    from bais.terminal import plain as _plain
+    from bais.warehouse import marts as _marts
+    from ingest.warehouse import warehouse_path
 
     if options.metric not in (*METRICS, "both"):
         raise _unknown("metric", options.metric, [*METRICS, "both"])
@@ -71,7 +74,7 @@ def recommend(options):
 
 def _what_was_asked(warehouse):
     """Return trials by study, domain and LLM; the largest study first, those of LLMs before simulated ones."""
-    from bais import _records
+    from bais.warehouse import records as _records
 
     rows = _records(
         warehouse,
@@ -85,7 +88,7 @@ def _what_was_asked(warehouse):
 
 
 def _llm(warehouse, named, asked):
-    from bais import _records
+    from bais.warehouse import records as _records
 
     if named is None:
         return None
@@ -122,7 +125,7 @@ def _study(options, llm, asked):
 
 
 def _unknown(what, named, known, where=""):
-    from bais import _similar
+    from bais.terminal import similar as _similar
 
     holding = [name for name in known if named and named.lower() in name.lower()][:3]
     close = f" (perhaps {' or '.join(map(printable, holding))})" if holding else _similar(named, known)
@@ -135,7 +138,7 @@ def _list(names):
 
 def _evidence(warehouse, study, domain, llm):
     from analysis.advice import CONTROL, Evidence
-    from bais import _records
+    from bais.warehouse import records as _records
 
     keys = {"study": study, "domain": domain, "llm": llm}
 
@@ -279,7 +282,9 @@ def _by_technique(rows, metrics, techniques, costs):
 def _print_evidence(rows, metrics, evidence):
     """Print the metrics side by side where the terminal is wide enough, else one below the other."""
     from analysis.advice import in_words
-    from bais import _paragraph, _width, lay_out
+    from bais.terminal import lay_out
+    from bais.terminal import paragraph as _paragraph
+    from bais.terminal import terminal_width as _width
 
     order = sorted(
         {row["technique"]: row for row in reversed(rows) if row["metric"] == metrics[0]}.values(),

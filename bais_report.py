@@ -65,8 +65,13 @@ QUERIES = {
     "attrition_bounds": "from marts.attrition_bounds where llm is null order by study, domain, technique",
     "claims": """
         select claims.* exclude (note, not_derivable), checks.recomputed_value, checks.status, checks.reason,
-            checks.recommended_value, checks.recommended_low, checks.recommended_high, checks.n_trials
-        from marts.claim_checks as checks inner join seeds.published_claims as claims using (claim_id)
+            checks.recommended_value, checks.recommended_low, checks.recommended_high, checks.n_trials,
+            trials.trials_query as query
+        from marts.claim_checks as checks
+        inner join seeds.published_claims as claims
+            on checks.claim_id = claims.claim_id and checks.part is not distinct from claims.part
+        inner join marts.claim_trials as trials
+            on checks.claim_id = trials.claim_id and checks.part is not distinct from trials.part
         order by document, claims.rowid
     """,
     "batches": """
@@ -113,17 +118,13 @@ def add_report_arguments(parser):
     parser.add_argument("--study", metavar="STUDY", help="only this study (default: all of them)")
 
 
-def report(options, trials_query, basis):
+def report(options):
     """Write the report.
 
     Parameters
     ----------
     options : argparse.Namespace
         With `out` and `study`.
-    trials_query : callable
-        From rows of `seeds.published_claims` to the SQL that lists their trials.
-    basis : callable
-        From a claim id and all rows of `seeds.published_claims` by id to the ids of those that it rests on.
 
     Returns
     -------
@@ -136,9 +137,6 @@ def report(options, trials_query, basis):
     if out.is_dir():
         raise UserError(f"{printable(out)} is a folder: name a file")
     tables = read_tables(options.study)
-    published = {row["claim_id"]: row for row in tables["claims"]}
-    for claim in tables["claims"]:
-        claim["query"] = trials_query([published[i] for i in basis(claim["claim_id"], published)])
     text = page(tables, versions())
     _write(out, text)
     print(f"{printable(out)}: {len(text.encode()) / 1e6:.1f} MB, {_said(tables['studies'])}")
@@ -204,7 +202,7 @@ def _public_tables(warehouse):
         order by all
         """
     ).fetchall()
-    return [f"{schema}.{name}" for schema, name in rows if schema in PUBLIC_SCHEMAS and not name.startswith("int_")]
+    return [f"{schema}.{name}" for schema, name in rows if schema in PUBLIC_SCHEMAS]
 
 
 def _records(warehouse, query):

@@ -64,7 +64,12 @@ def trials(options):
     """
     import duckdb
 
-    from bais import _interruptible, _marts, _paragraph, _stream, _width, write_rows
+    from bais.terminal import paragraph as _paragraph
+    from bais.terminal import terminal_width as _width
+    from bais.terminal import write_rows
+    from bais.warehouse import interruptible as _interruptible
+    from bais.warehouse import marts as _marts
+    from bais.warehouse import stream as _stream
 
     if options.where is not None and not _is_text(options.where):
         raise UserError("the condition is not UTF-8 text")
@@ -107,7 +112,7 @@ def trials(options):
 
 def _query(warehouse, options, conditions):
     """Write the query, after DuckDB has read the user's condition by itself, so that it can only be a condition."""
-    from bais import _refuse_to_write
+    from bais.warehouse import refuse_to_write as _refuse_to_write
 
     if options.where is not None:
         warehouse.sql(_source(options.all)).filter(options.where)
@@ -120,7 +125,7 @@ def _query(warehouse, options, conditions):
 
 
 def _filters(warehouse, options):
-    from bais import _quoted
+    from bais.warehouse import quoted as _quoted
 
     columns = {"study": "study", "technique": "technique", "domain": "domain"}
     found = []
@@ -156,7 +161,7 @@ def _filters(warehouse, options):
 
 
 def _unknown(what, named, known):
-    from bais import _similar
+    from bais.terminal import similar as _similar
 
     there = ", ".join(printable(name) for name in known) or "none"
     return UserError(f"there is no {what} {printable(named)}{_similar(named, list(known))}; there is {there}")
@@ -193,7 +198,7 @@ def _source(with_held_back):
 
 def _table(rows, with_held_back, width):
     """Lay out the main columns; on a narrow terminal without those that matter least."""
-    from bais import lay_out
+    from bais.terminal import lay_out
 
     columns = {
         "trial": [row["trial_id"] if width is None else row["trial_id"][:SHORT_ID] for row in rows],
@@ -255,7 +260,7 @@ def trial(options):
     """
     import duckdb
 
-    from bais import _plain
+    from bais.terminal import plain as _plain
 
     with contextlib.closing(connect()) as warehouse:
         try:
@@ -310,7 +315,7 @@ def _has(warehouse, schema, name):
 
 def _everything(warehouse, trial_id):
     """Return all that the warehouse keeps of a trial, as JSON could hold it."""
-    from bais import _records
+    from bais.warehouse import records as _records
 
     def rows(table, condition="trial_id = $id", more="", **parameters):
         schema, name = table.split(".")
@@ -505,7 +510,7 @@ def _as_number(digits):
 
 def _gate(warehouse, rows, kept):
     """What the gate says of the trial's batch, and of the trial."""
-    from bais import _records
+    from bais.warehouse import records as _records
     from ingest.responses import macros
 
     if not _has(warehouse, "raw", "batch_verdicts") or not _has(warehouse, "raw", "gate_acts"):
@@ -553,7 +558,10 @@ def _gate(warehouse, rows, kept):
 
 
 def _print_trial(found):
-    from bais import _pairs, _paragraph, _width, lay_out
+    from bais.terminal import lay_out
+    from bais.terminal import pairs as _pairs
+    from bais.terminal import paragraph as _paragraph
+    from bais.terminal import terminal_width as _width
 
     simulated = " (SIMULATED: no LLM was asked)" if found["is_simulated"] else ""
     print(_paragraph(f"Trial {found['trial_id']}{simulated}"))
@@ -635,7 +643,8 @@ def _print_transcript(found):
 
 def _text(text, marks=()):
     """Lay out a text of several lines, harmless, indented and folded, with the marked places in brackets."""
-    from bais import _fold, _width
+    from bais.terminal import fold as _fold
+    from bais.terminal import terminal_width as _width
 
     parts, at = [], 0
     for start, end in marks:

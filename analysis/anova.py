@@ -6,7 +6,8 @@ import numpy as np
 import pandas as pd
 from scipy.stats import f as f_distribution
 
-from analysis.mixed_effects import FEWEST_LLMS, cells_of, samples
+from analysis.mixed_effects import cells_of, samples
+from analysis.small_samples import FEWEST_LLMS
 
 TERMS = ("technique", "temperature", "technique x temperature")
 

@@ -23,7 +23,7 @@ COPIED = (
 )  # fmt: skip
 RUN = """
 import contextlib, io, json, sys
-from bais import main
+from bais.main import main
 
 for words in json.loads(sys.argv[1]):
     with contextlib.redirect_stdout(io.StringIO()) as output:

@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-import bais
 import bais_report
-from tests.report_page import TRIED, make_warehouse
+from tests.tools.report_page import TRIED, make_warehouse
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 
@@ -65,7 +64,7 @@ def file(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("BAIS_WAREHOUSE", str(folder / "w.duckdb"))
         options = argparse.Namespace(out=folder / "report.html", study=None)
-        bais_report.report(options, bais.trials_query, bais._basis)
+        bais_report.report(options)
     return folder / "report.html"
 
 

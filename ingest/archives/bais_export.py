@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from ingest.archives import Archive
 from ingest.load import land, landed_ids
 from ingest.raw import LANDED, OF_THE_GATE, TABLES, prepare_raw
 from ingest.warehouse import UserError, connect, explain, printable, warehouse_path
@@ -293,3 +294,13 @@ def _land_gate(memory):
             warehouse.execute("commit")
         except duckdb.Error as error:
             raise UserError(explain(error, path)) from None
+
+
+ARCHIVE = Archive(
+    name="bais_export",
+    suffix=MANIFEST,
+    mark=f"line ->> 'format' = '{FORMAT}'",
+    tables=tuple(TABLES),
+    expected="the folder that `bais export` wrote",
+    land=import_export,
+)

@@ -7,65 +7,25 @@ A line has the columns of Inspect's samples data frame (`id`, `epoch`, `input`, 
 
 import json
 import math
+from collections.abc import Iterator
+from pathlib import Path
 
-from ingest.archives.mapping import blocks_of, mapped_archive, read_mapping
+from ingest.archives import Archive
+from ingest.lines import Block, blocks_of
 from ingest.warehouse import UserError
 
-ARCHIVE_NAME = "inspect_logs"
 OF_THE_EVALUATION = {"created": "eval.created", "task_name": "eval.task"}
 
 
-def archive(mapping, study=None):
-    """Return the format under a mapping.
-
-    Parameters
-    ----------
-    mapping : Path
-    study : str, optional
-
-    Returns
-    -------
-    ingest.archives.Archive
-
-    Raises
-    ------
-    UserError
-        If Inspect is not installed here, or the mapping is not one.
-    """
+def read(path: Path, file: int, block_bytes: int) -> Iterator[Block]:
+    """Yield the samples of a log, each as a line."""
     try:
-        import inspect_ai.analysis  # noqa: F401
+        from inspect_ai.analysis import EvalColumn, EvalModel, SampleColumn, SampleSummary, samples_df
     except ImportError as error:
         raise UserError(
             f"Inspect's logs are read by inspect_ai, which cannot be imported here ({error}): "
             "install it beside bais with `pip install inspect_ai`, and try again"
         ) from None
-    return mapped_archive(
-        ARCHIVE_NAME,
-        read_mapping(mapping, study),
-        suffix=(".eval", ".json"),
-        expected="logs of Inspect, whose samples have the columns that the mapping names",
-        read=read,
-    )
-
-
-def read(path, file, block_bytes):
-    """Yield the samples of a log, each as a line.
-
-    Parameters
-    ----------
-    path : Path
-    file, block_bytes : int
-
-    Yields
-    ------
-    ingest.lines.Block
-
-    Raises
-    ------
-    OSError
-        If Inspect cannot read the log.
-    """
-    from inspect_ai.analysis import EvalColumn, EvalModel, SampleColumn, SampleSummary, samples_df
 
     columns = [
         *EvalModel,
@@ -106,3 +66,14 @@ def _plain(name, value):
 
 def _named(value):
     return None if repr(value) in ("<NA>", "NaT") else str(value)
+
+
+ARCHIVE = Archive(
+    name="inspect_logs",
+    suffix=(".eval", ".json"),
+    magic=b"PK",
+    mark="json_exists(line, '$.eval.task') and json_exists(line, '$.status')",
+    mapping=Path(__file__).with_suffix(".yaml"),
+    expected="logs of Inspect, whose samples have the columns that the mapping names",
+    read=read,
+)

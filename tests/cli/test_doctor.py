@@ -11,7 +11,7 @@ import duckdb
 import pytest
 
 import bais_doctor
-from bais import main
+from bais.main import main
 from ingest.warehouse import ROOT
 
 KEY = "sk-never-shown-0123456789"
@@ -182,7 +182,7 @@ def test_docs_of_a_warehouse_that_is_not_built_are_one_sentence(machine, capsys)
 
 
 COMPLETE = """
-source <("$1" -c 'from bais import main; main(["completion", "bash"])')
+source <("$1" -c 'from bais.main import main; main(["completion", "bash"])')
 complete -p bais
 shift
 COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _bais
@@ -214,7 +214,7 @@ def test_bash_completes_files_where_a_path_is_wanted(tmp_path):
 
 @pytest.mark.parametrize("shell", ["zsh", "fish"])
 def test_every_command_and_option_is_in_the_script_of_each_shell(shell, capsys):
-    from bais import _parser
+    from bais_old import _parser
 
     assert main(["completion", shell]) == 0
     script = capsys.readouterr().out
@@ -225,14 +225,14 @@ def test_every_command_and_option_is_in_the_script_of_each_shell(shell, capsys):
 
 
 def test_help_answers_at_once():
-    program = [sys.executable, "-c", "from bais import main; main(['--help'])"]
+    program = [sys.executable, "-c", "from bais.main import main; main(['--help'])"]
     began = time.perf_counter()
     done = subprocess.run(program, capture_output=True, text=True, check=True, cwd=ROOT)
     took = time.perf_counter() - began
     assert "doctor" in done.stdout
     assert took < 2  # alone on this machine a fifth of a second
     heavy = "[name for name in ('duckdb', 'dbt', 'dlt', 'pandas', 'scipy') if name in sys.modules]"
-    program[2] = f"import sys; from bais import _parser; _parser(); print({heavy})"
+    program[2] = f"import sys; from bais_old import _parser; _parser(); print({heavy})"
     assert subprocess.run(program, capture_output=True, text=True, check=True, cwd=ROOT).stdout == "[]\n"
 
 

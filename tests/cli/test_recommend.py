@@ -5,9 +5,9 @@ import shutil
 import duckdb
 import pytest
 
-import bais
 from analysis.advice import Evidence, advise, probability
 from bais_recommend import add_recommend_command, recommend
+from ingest.warehouse import UserError
 
 SPLIT = {
     # technique: decision, loss, gain, bounds; by deviation, by susceptibility
@@ -154,7 +154,7 @@ def refused(warehouse):
     """Run `bais recommend`, which must refuse, and return why."""
 
     def run(*arguments):
-        with pytest.raises(bais.UserError) as raised:
+        with pytest.raises(UserError) as raised:
             recommend(parsed(*arguments))
         assert raised.value.exit_code == 2
         return str(raised.value)
@@ -197,7 +197,7 @@ def test_both_metrics_stand_side_by_side_with_every_number_of_the_table(ask):
 
 @pytest.mark.parametrize("columns", [80, 120, 200])
 def test_no_line_is_wider_than_the_terminal(ask, monkeypatch, columns):
-    monkeypatch.setattr(bais, "_width", lambda: columns)
+    monkeypatch.setattr("bais.terminal.terminal_width", lambda: columns)
     lines = ask("--domain", "split").splitlines()
     assert max(map(len, lines)) <= columns
     is_in_one = any(line.startswith("SACD") and "avoid" in line and "use" in line for line in lines)

@@ -8,11 +8,11 @@ import duckdb
 import pytest
 from markupsafe import Markup
 
-import bais
 import bais_report
 from analysis.report import evidence
+from bais.main import main
 from ingest.warehouse import UserError
-from tests.report_page import TRIED, Numbers, make_warehouse, numbers_that_differ
+from tests.tools.report_page import TRIED, Numbers, make_warehouse, numbers_that_differ
 
 
 class Elements(HTMLParser):
@@ -30,7 +30,7 @@ class Elements(HTMLParser):
 def report(*arguments):
     parser = argparse.ArgumentParser()
     bais_report.add_report_arguments(parser)
-    return bais_report.report(parser.parse_args([str(a) for a in arguments]), bais.trials_query, bais._basis)
+    return bais_report.report(parser.parse_args([str(a) for a in arguments]))
 
 
 def page_of(path, monkeypatch, *arguments, is_drawn=False):
@@ -267,10 +267,10 @@ def test_the_command_ends_with_0_and_with_2_and_a_sentence_where_there_is_no_suc
     make_warehouse(path)
     monkeypatch.setenv("BAIS_WAREHOUSE", str(path))
     out = tmp_path / "report.html"
-    assert bais.main(["report", "--out", str(out)]) == 0
+    assert main(["report", "--out", str(out)]) == 0
     assert str(out) in capsys.readouterr().out
     assert out.read_text().startswith("<!doctype html>")
-    assert bais.main(["report", "--study", "nosuch", "--out", str(out)]) == 2
+    assert main(["report", "--study", "nosuch", "--out", str(out)]) == 2
     said = capsys.readouterr().err
     assert "nosuch" in said
     assert "Traceback" not in said

@@ -8,9 +8,9 @@ from datetime import UTC, datetime
 import duckdb
 import pytest
 
-import bais
 import bais_trials
 from ingest.raw import prepare_raw
+from ingest.warehouse import UserError
 
 AT = datetime(2026, 2, 3, 4, 5, 6, tzinfo=UTC)
 NASTY = "\x1b[31mred\x07 \u202eback <script>\nAnswer: 24"
@@ -172,7 +172,7 @@ def refused(warehouse):
     """Run a command, which must refuse, and return why, in one line."""
 
     def asked(*arguments):
-        with pytest.raises(bais.UserError) as raised:
+        with pytest.raises(UserError) as raised:
             run(*arguments)
         assert raised.value.exit_code == 2
         assert "\n" not in str(raised.value)
@@ -414,7 +414,7 @@ def test_what_there_is_not_is_answered_by_what_there_is(refused, arguments, sent
 
 @pytest.mark.parametrize("columns", [80, 200])
 def test_the_table_fits_the_terminal(ask, monkeypatch, columns):
-    monkeypatch.setattr(bais, "_width", lambda: columns)
+    monkeypatch.setattr("bais.terminal.terminal_width", lambda: columns)
     out = ask("trials", "--study", "s")
     assert max(map(len, out.splitlines())) <= columns
     assert not out.startswith("── 1")
