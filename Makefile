@@ -20,7 +20,7 @@ test: .venv/installed  ## the whole suite, offline: pytest builds its own wareho
 check: .venv/installed  ## style: Python and SQL
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/sqlfluff lint --processes 2 models tests/models
+	$(BIN)/sqlfluff lint --processes 2 models tests/models macros
 
 bench: .venv/installed  ## speed, as ratios against named peers in the same run
 	$(BIN)/python tests/tools/bench.py

@@ -9,7 +9,7 @@ import numpy as np
 from analysis.counts import Summary, compared
 from analysis.effect_sizes import CONFIDENCE, standardised
 from analysis.small_samples import FEWEST_LLMS
-from analysis.t_tests import satterthwaite_df, t_bounds, two_sided_p
+from analysis.t_and_f_tests import satterthwaite_df, t_bounds, two_sided_p
 
 SPECIFICATIONS = (("accepted", "pooled"), ("as_recorded", "t=1"))  # recommended; the papers'
 METRICS = {"percent_of_baseline": ("both", "low", "high"), "madb_percent": ("both",), "spread_pp": ("both",)}
@@ -195,11 +195,11 @@ def contrasts(responses, techniques, *, seed, specifications=SPECIFICATIONS):
     """
     rows = []
     for domain in domains(responses, specifications):
-        for family, pairs in families(domain.techniques, techniques).items():
+        for family, of_family in families(domain.techniques, techniques).items():
             for metric, directions in METRICS.items():
                 for direction in directions:
                     for compare in (over_trials, over_llms):
-                        tested = [_row(compare, domain, a, b, metric, direction, seed) for a, b in pairs]
+                        tested = [_row(compare, domain, a, b, metric, direction, seed) for a, b in of_family]
                         tested = [{"family": family, **row} for row in tested if row]
                         rows += _adjusted(tested)
     return rows
@@ -230,6 +230,12 @@ def families(present, techniques):
         "own_first_answer": [(SACD, SACD_INITIAL)],
     }
     return {family: [(a, b) for a, b in pairs if a in present and b in present] for family, pairs in declared.items()}
+
+
+def pairs(present, techniques):
+    """Return the pairs of ranked techniques, and each technique with no technique; see `families`."""
+    declared = families(present, techniques)
+    return declared["pairs"] + declared["against_no_technique"]
 
 
 def domains(responses, specifications=SPECIFICATIONS):

@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from analysis.contrasts import CONTROL, SPECIFICATIONS, domains, families, over_llms, over_trials
+from analysis.contrasts import CONTROL, SPECIFICATIONS, domains, over_llms, over_trials, pairs
 from analysis.counts import Summary, baseline_rows, selected
 from analysis.small_samples import FEWEST_LLMS
-from analysis.t_tests import satterthwaite_df, tost_p
+from analysis.t_and_f_tests import satterthwaite_df, tost_p
 
 ALPHA = 0.05
 
@@ -87,23 +87,6 @@ def equivalence_tests(responses, techniques, *, margin_pp, specifications=SPECIF
         for level, comparison in (("trial", spread), ("trial", with_baseline), ("llm", of_llms)):
             rows.append(_row(domain, CONTROL, None, "spread_pp", level, comparison, margin_pp))
     return [row for row in rows if row]
-
-
-def pairs(present, techniques):
-    """Return the pairs of ranked techniques, and each technique with no technique.
-
-    Parameters
-    ----------
-    present : collection of str
-    techniques : pandas.DataFrame
-        `technique`, `is_ranked`.
-
-    Returns
-    -------
-    list of (str, str)
-    """
-    declared = families(present, techniques)
-    return declared["pairs"] + declared["against_no_technique"]
 
 
 def _row(domain, a, b, metric, level, comparison, margin):

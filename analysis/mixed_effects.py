@@ -6,13 +6,13 @@ from functools import cached_property
 import numpy as np
 import pandas as pd
 from scipy.stats import chi2
-from scipy.stats import f as f_distribution
 from scipy.stats import t as student_t
 
 from analysis.counts import compared
 from analysis.linear_mixed_model import Fit, NotFittedError, RandomTerm, fit
 from analysis.small_samples import FEWEST_LLMS
-from analysis.t_tests import hotelling
+from analysis.t_and_f_tests import f_test, hotelling
+from analysis.tables import reasons
 
 FITS = ("intercept", "direction", "interaction", "slopes")
 METHODS = ("REML", "ML")
@@ -120,7 +120,7 @@ class Fitted:
             "method": f"linear_mixed_model_{self.estimation.lower()}",
             "n_trials": int(self.cells["n_trials"].sum()),
             "n_llms": n_llms,
-            "reason": "; ".join(filter(None, [self.reason, few])) or None,
+            "reason": reasons(self.reason, few),
         }
 
 
@@ -363,7 +363,7 @@ def variance_component_rows(fits):
                 variance, total = max(float(value[0]), 0.0), float(value[1])
                 row |= {"variance": variance, "sd": variance**0.5, "icc": variance / total}
                 if base is None:
-                    row["reason"] = "; ".join(filter(None, [fitted.reason, "no_intercept_fit"]))
+                    row["reason"] = reasons(fitted.reason, "no_intercept_fit")
                 else:
                     row["residual_reduction_percent"] = 100 * (1 - result.residual_variance / base.residual_variance)
             yield row
@@ -396,7 +396,7 @@ def random_effect_rows(fits):
                 if n_trials:
                     row["observed"] = mean - totals[key][1]
                 else:
-                    row["reason"] = "; ".join(filter(None, [fitted.reason, "no_trials"]))
+                    row["reason"] = reasons(fitted.reason, "no_trials")
                 yield row
 
 
@@ -510,10 +510,9 @@ def wald_rows(fits):
             estimate = contrast @ result.coefficients
             quadratic = estimate @ np.linalg.solve(contrast @ result.covariance @ contrast.T, estimate)
             df2 = result.n_trials - len(fitted.names)
-            row |= {"statistic": quadratic / (k - 1), "df1": k - 1, "df2": df2}
-            row["partial_eta_squared"] = quadratic / (quadratic + df2)
-            if row["n_llms"] >= FEWEST_LLMS:
-                row["p_value"] = float(f_distribution.sf(row["statistic"], k - 1, df2))
+            row |= f_test(quadratic, k - 1, df2, df2)
+            if row["n_llms"] < FEWEST_LLMS:
+                row["p_value"] = None
         yield row
 
 

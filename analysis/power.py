@@ -5,9 +5,8 @@ import math
 import numpy as np
 from scipy import optimize, special
 
-from analysis.contrasts import SPECIFICATIONS, domains, over_llms, over_trials
+from analysis.contrasts import SPECIFICATIONS, domains, over_llms, over_trials, pairs
 from analysis.effect_sizes import standardised
-from analysis.equivalence import pairs
 from analysis.small_samples import FEWEST_LLMS
 
 ALPHA = 0.05

@@ -10,26 +10,16 @@ from pathlib import Path
 
 import click
 
+from bais import terminal
 from bais.options import format_option
-from bais.terminal import (
-    MOST_CHARACTERS,
-    complain,
-    first_sentence,
-    lay_out,
-    one_line,
-    say,
-    say_rows,
-    similar,
-    terminal_width,
-    write_rows,
-)
+from bais.terminal import complain, first_sentence, lay_out, one_line, say, say_rows, similar, write_rows
 from bais.warehouse import count, interruptible, is_text, marts, public_tables, refuse_to_write, stream
 from ingest.warehouse import UserError, connect, printable, warehouse_path
 
 MOST_ROWS = 500
 NOT_TEXT = "the query is not UTF-8 text"
 SHOWN = (
-    f"on a terminal a table stops at {MOST_ROWS} rows and {MOST_CHARACTERS} characters a cell; "
+    f"on a terminal a table stops at {MOST_ROWS} rows and {terminal.MOST_CHARACTERS} characters a cell; "
     "elsewhere, and in the other formats, nothing is left out"
 )
 
@@ -93,7 +83,7 @@ def _answer_one(warehouse, statement, form):
     if form != "table":
         write_rows(form, names, stream(warehouse, result))
         return
-    width = terminal_width()
+    width = terminal.terminal_width()
     rows = list(islice(stream(warehouse, result), None if width is None else MOST_ROWS + 1))
     if names == ["explain_key", "explain_value"]:
         print("\n".join(map(printable, "\n".join(plan for _, plan in rows).splitlines())))
@@ -171,7 +161,7 @@ def _history(path: Path) -> Iterator[None]:
 
 @click.command()
 @format_option()
-@click.argument("name", required=False, metavar="[NAME]")
+@click.argument("name", required=False, metavar="[NAME]", help="such as baselines or marts.baselines")
 def tables(form: str, name: str | None) -> None:
     """List the public tables, or the columns of one."""
     if name:

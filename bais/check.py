@@ -72,11 +72,11 @@ def _has_failed(found):
     return found["level"] == "fail" or found["observed_value"] is None
 
 
-def _decides(act: str, what: str) -> click.Command:
+def _decides(act: str, metavar: str) -> click.Command:
     """Make the command by which a person decides something of a batch or a trial."""
 
     @click.command(act)
-    @click.argument("object_id", metavar=what)
+    @click.argument("object_id", metavar=metavar)
     @click.option("--why", required=True, metavar="TEXT", help="the reason, for those who come later")
     @click.option("--who", metavar="NAME", help="your name (default: BAIS_USER, else this machine's user)")
     def command(object_id: str, why: str, who: str | None) -> None:

@@ -18,7 +18,7 @@ LISTED = (
 
 @click.command()
 @format_option()
-@click.argument("claim_id", required=False, metavar="[CLAIM_ID]")
+@click.argument("claim_id", required=False, metavar="[CLAIM_ID]", help="everything about one claim")
 @click.option("--differs", is_flag=True, help="list each claim that does not hold, and why")
 @click.option("--status", type=click.Choice(STATUSES), help="list the claims of one status")
 @click.option("--document", help="only the claims of one document, such as A")

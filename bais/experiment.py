@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 
 from bais import texts
-from bais.options import PATH, WholeNumber
+from bais.options import PATH, WholeNumber, study_argument
 from bais.terminal import complain
 from ingest.warehouse import ROOT, UserError, printable
 
@@ -22,51 +22,33 @@ SIMULATED_NOTE = (
 
 put_as = click.option(
     "--protocol", type=click.Choice(("single_turn", "three_turn")), default="single_turn",
-    help="all steps in one prompt, or one turn for each (default: one prompt)",
+    help="all steps in one prompt, or one turn for each",
 )  # fmt: skip
-experiment_or_study = click.argument("study", metavar="STUDY")
+experiment_or_study = study_argument("an experiment, a study file, or the name of a shipped study")
 
 
 @click.command()
-@click.argument("experiment", metavar="EXPERIMENT")
+@click.argument("experiment", metavar="EXPERIMENT", help="such as anchoring-prosecutor-sentencing")
 @click.option("--runs", type=WholeNumber(min=1), required=True, metavar="N", help="trials of each condition")
 @click.option(
-    "--model",
-    metavar="M",
+    "--model", metavar="M",
     help="vendor/name at an OpenAI-compatible endpoint, sim/NAME, or codex/NAME (default: the Codex command line)",
-)
+)  # fmt: skip
 @click.option("--seed", type=WholeNumber(min=0), default=1, metavar="S", help="of the order and the bootstrap")
-@click.option(
-    "--max-attempts",
-    type=WholeNumber(min=1),
-    default=3,
-    metavar="K",
-    help="calls that an answer may take (default: 3)",
-)
+@click.option("--max-attempts", type=WholeNumber(min=1), default=3, metavar="K", help="calls that an answer may take")
 @click.option("--out", type=PATH, metavar="PATH", help="the results, JSON lines (default: stdout)")
 @click.option("--analysis", type=PATH, metavar="PATH", help="the analysis (default: beside --out)")
 @click.option("--report", type=PATH, metavar="PATH", help="the report (default: the terminal)")
 @click.option("--no-report", is_flag=True, help="let no report be written")
 @put_as
 @click.option(
-    "--json-mode",
-    type=click.Choice(("strict", "lenient")),
-    default="strict",
-    help="whether a code fence or prose around the JSON is let pass, and recorded (default: strict)",
-)
+    "--json-mode", type=click.Choice(("strict", "lenient")), default="strict",
+    help="whether a code fence or prose around the JSON is let pass, and recorded",
+)  # fmt: skip
 def run(
-    experiment: str,
-    runs: int,
-    model: str | None,
-    seed: int,
-    max_attempts: int,
-    out: Path | None,
-    analysis: Path | None,
-    report: Path | None,
-    no_report: bool,
-    protocol: str,
-    json_mode: str,
-) -> int:
+    experiment: str, runs: int, model: str | None, seed: int, max_attempts: int, out: Path | None,
+    analysis: Path | None, report: Path | None, no_report: bool, protocol: str, json_mode: str,
+) -> int:  # fmt: skip
     """Put an experiment to an LLM, analyse it, have the report written, and load the trials.
 
     What is wrong before the first call is raised. Afterwards a step that fails does not keep the next ones from what
@@ -95,7 +77,8 @@ def run(
     }
     analysed = analysis_of(study, config, made.lines, seed)
     _say_counts(analysed, outcome, made)
-    code = outcome.exit_code or _attempt(_write_analysis, analysed, analysis)
+    written = _attempt(_write_analysis, analysed, analysis)
+    code = outcome.exit_code or written
     for name, why in outcome.stopped_llms.items():
         complain(f"{printable(name)} was asked no more: {printable(why)}")
     if analysed["totals"]["nTrials"] and not analysed["totals"]["nOk"]:
@@ -240,9 +223,9 @@ def _load(study):
 
 
 @click.command()
-@click.argument("results", type=PATH, metavar="PATH")
+@click.argument("results", type=PATH, metavar="PATH", help="JSON lines, as `bais run` writes them")
 @click.option("--analysis", type=PATH, metavar="PATH", help="where it goes (default: stdout)")
-@click.option("--seed", type=int, default=1, metavar="S", help="of the bootstrap (default: 1)")
+@click.option("--seed", type=int, default=1, metavar="S", help="of the bootstrap")
 def analyze(results: Path, analysis: Path | None, seed: int) -> None:
     """Analyse a file of results, of `bais run` or of the recorded archive, and print the analysis."""
     from ingest.experiment import experiment

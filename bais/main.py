@@ -6,7 +6,9 @@ from importlib import import_module
 from keyword import iskeyword
 
 import click
+from click.shell_completion import CompletionItem, shell_complete
 
+from bais.machine import COMPLETE
 from bais.terminal import complain
 from ingest.run import run_command
 
@@ -74,13 +76,16 @@ class Commands(click.Group):
         """Import a command: the one of this name in its module."""
         if name not in MODULES:
             return None
-        try:
-            module = import_module(f"bais.{MODULES[name]}")
-            command = getattr(module, f"{name}_" if iskeyword(name) else name)
-        except (ModuleNotFoundError, AttributeError):
-            return _not_yet_ported(name)
+        command = getattr(import_module(f"bais.{MODULES[name]}"), f"{name}_" if iskeyword(name) else name)
         command.help = f"{SUMMARIES[name][0].upper()}{SUMMARIES[name][1:]}."
         return command
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Complete the names and our own options, without importing any command."""
+        names = [
+            CompletionItem(name, help=summary) for name, summary in SUMMARIES.items() if name.startswith(incomplete)
+        ]
+        return names + click.Command.shell_complete(self, ctx, incomplete)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the commands in groups, without importing any."""
@@ -89,24 +94,11 @@ class Commands(click.Group):
                 formatter.write_dl([(name, summary) for name, (_, summary) in commands.items()])
 
 
-def _not_yet_ported(name):
-    from bais_old import run_command
-
-    command = click.Command(
-        name,
-        callback=lambda rest: run_command([name, *rest]),
-        params=[click.Argument(["rest"], nargs=-1, type=click.UNPROCESSED)],
-        context_settings={"ignore_unknown_options": True, "allow_extra_args": True, "help_option_names": []},
-    )
-    command.is_bridged = True
-    return command
-
-
 @click.group(
     cls=Commands,
     epilog=EXIT_CODES,
     invoke_without_command=True,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100, "show_default": True},
 )
 @click.version_option(package_name="bais", prog_name="bais", message="%(prog)s %(version)s")
 @click.pass_context
@@ -125,6 +117,8 @@ def main(arguments: list[str] | None = None) -> int:
         elif hasattr(stream, "reconfigure"):
             stream.reconfigure(encoding="utf-8", newline="")
     try:
+        if COMPLETE in os.environ:
+            return shell_complete(commands, {}, "bais", COMPLETE, os.environ[COMPLETE])
         code = run_command(commands, "bais", arguments)
         sys.stdout.flush()
     except BrokenPipeError:

@@ -159,17 +159,18 @@ def _distinct(names: list[str]) -> list[str]:
 def _csv_field(value) -> str:
     if value is None:
         return ""
-    text = value if isinstance(value, str) else _full(plain(value, is_finite=False))
+    text = _full(value)
     return '"' + text.replace('"', '""') + '"' if not text or re.search(r'[",\r\n]', text) else text
 
 
 def _full(value) -> str:
-    if isinstance(value, str):
-        return value
-    return repr(value) if isinstance(value, float) else json.dumps(value, ensure_ascii=False)
+    if isinstance(value, float):
+        return repr(value)
+    value = plain(value)
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def plain(value, *, is_finite: bool = True):
+def plain(value):
     """Return a value of DuckDB as one that JSON has, with all its digits."""
     import math
     from datetime import date, datetime, time
@@ -178,7 +179,7 @@ def plain(value, *, is_finite: bool = True):
     if value is None or isinstance(value, bool | int | str):
         return value
     if isinstance(value, float):
-        return value if math.isfinite(value) or not is_finite else None
+        return value if math.isfinite(value) else None
     if isinstance(value, Decimal):
         exact = int(value) if value == value.to_integral_value() else float(value)
         return exact if isinstance(exact, int) or Decimal(repr(exact)) == value else str(value)
@@ -200,7 +201,7 @@ def _shown(value) -> str:
         return f"{value:.0f}" if is_large else f"{value:.6g}"
     if hasattr(value, "isoformat"):
         return str(value)
-    return printable(value if isinstance(value, str) else _full(plain(value)))
+    return printable(_full(value))
 
 
 def _holds_numbers(of: Iterable) -> bool:

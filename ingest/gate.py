@@ -1,110 +1,69 @@
 """Write, audit, publish: each batch gets a verdict before its numbers are anybody's.
 
-SQL (`gate.sql`) finds what is wrong with which trial and reduces a batch to one row per cell with a column per check;
-Great Expectations holds the columns against their thresholds (`gate.yaml`). Verdict, checks and flags are written in
-one transaction. Nothing is deleted, and what a person decides is kept as history.
+SQL (`models/gate/`, on the models that everybody reads) finds what is wrong with which trial and reduces a batch to one
+value per cell and check; Great Expectations holds the values against their thresholds (`gate.yaml`). Verdict, checks
+and flags are written in one transaction. Nothing is deleted, and what a person decides is kept as history.
 """
 
 import contextlib
-import csv
 import getpass
-import json
 import logging
 import os
-import re
 import uuid
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
+from statistics import NormalDist
 
 import pyarrow as pa
 import yaml
 
 from ingest.load import DUCKDB_SETTINGS
+from ingest.models import Models
 from ingest.raw import prepare_raw
-from ingest.responses import macros
-from ingest.study import Anchors
-from ingest.warehouse import ROOT, UserError, connect, explain, printable, warehouse_path
+from ingest.warehouse import UserError, connect, explain, printable, warehouse_path
 
 CONFIG = Path(__file__).with_name("gate.yaml")
-N_SAMPLE = 5
 FAILED = 6
-NUMBER = re.compile(r"(?<![\w.,])\d+(?:\.\d+)?(?!\d)")
 ACTS = {"accept": "batch", "reject": "batch", "release": "trial"}
 
 
 @dataclass
 class Verdict:
-    """What the gate says of a batch.
-
-    Attributes
-    ----------
-    verdict_id, batch_id, study, vignette : str
-    n_trials : int
-    checks : list of dict
-        One per expectation, with the columns of `raw.batch_checks`.
-    n_flagged : dict of str to int
-        Trials by severity.
-    """
+    """What the gate says of a batch: a row of `raw.batch_checks` per expectation, and flagged trials by severity."""
 
     verdict_id: str
     batch_id: str
     study: str
     vignette: str
     n_trials: int
-    checks: list = field(default_factory=list)
-    n_flagged: dict = field(default_factory=dict)
+    checks: list[dict] = field(default_factory=list)
+    n_flagged: dict[str, int] = field(default_factory=dict)
 
     @property
-    def verdict(self):
+    def verdict(self) -> str:
         """`failed`, `passed_with_warnings` or `passed`."""
         unmet = [check for check in self.checks if not check["is_passed"]]
         if any(check["level"] == "fail" or check["observed_value"] is None for check in unmet):
             return "failed"
         return "passed_with_warnings" if unmet else "passed"
 
-    def count(self, level):
+    def count(self, level: str) -> int:
         """Return how many expectations of a level are not met."""
         return sum(1 for check in self.checks if check["level"] == level and not check["is_passed"])
 
 
-def read_config(path=CONFIG):
-    """Read the thresholds.
-
-    Parameters
-    ----------
-    path : Path
-
-    Returns
-    -------
-    dict
-        `rule_version`, `settings`, `checks`.
-    """
+def read_config(path: Path = CONFIG) -> dict:
+    """Read the thresholds: `rule_version`, `settings` and `checks`."""
     return yaml.safe_load(path.read_text(encoding="utf-8"))
 
 
-def audit(batch_ids=None, config=None):
-    """Give batches their verdict, and write it down.
+def audit(batch_ids: list[str] | None = None, config: dict | None = None) -> list[Verdict]:
+    """Give batches (those that have none yet, if not named) their verdict, and write it down.
 
     Batches of one study and vignette are audited one after the other, in the order in which they were loaded: what a
-    batch is compared with depends on the verdicts on those before it.
-
-    Parameters
-    ----------
-    batch_ids : list of str, optional
-        Those that have none yet, if not given.
-    config : dict, optional
-        The thresholds; those of `gate.yaml` if not given.
-
-    Returns
-    -------
-    list of Verdict
-
-    Raises
-    ------
-    UserError
-        If a batch is not there (then nothing is written), or the warehouse cannot be read or written (then the verdicts
-        on earlier batches stay).
+    batch is compared with depends on the verdicts on those before it. A failure leaves the verdicts of earlier rounds.
     """
     config = config or read_config()
     path = warehouse_path()
@@ -136,34 +95,30 @@ def _memory(path):
 def _attached(memory, path):
     import duckdb
 
+    quoted = "'" + str(path).replace("'", "''") + "'"
     try:
-        memory.execute(f"attach {_quoted(path)} as warehouse (read_only)")
+        memory.execute(f"attach {quoted} as warehouse (read_only)")
         yield
         memory.execute("detach warehouse")
     except duckdb.IOException as error:
         raise UserError(explain(error, path)) from None
 
 
-def _quoted(path):
-    return "'" + str(path).replace("'", "''") + "'"
-
-
 def _batches_to_audit(memory, batch_ids):
-    """Return the batches as dicts, with what their study declares, in the order in which they were loaded."""
-    found = memory.execute(
+    """Return the batches as dicts, in the order in which they were loaded."""
+    found = memory.sql(
         """
         select
-            batch_id, any_value(trials.study), any_value(trials.vignette), count(*), any_value(batches.source),
-            any_value(batches.definition), coalesce(any_value(batches.loaded_at), now()) as since,
-            batch_id in (select batch_id from warehouse.raw.batch_verdicts)
+            batch_id, any_value(trials.study) as study, any_value(trials.vignette) as vignette, count(*) as n_trials,
+            coalesce(any_value(batches.loaded_at), now()) as loaded_at,
+            batch_id in (select batch_id from warehouse.raw.batch_verdicts) as is_audited
         from warehouse.raw.trials as trials
         left join warehouse.raw.batches as batches using (batch_id)
         group by batch_id
-        order by since, batch_id
+        order by loaded_at, batch_id
         """
-    ).fetchall()
-    keys = ("batch_id", "study", "vignette", "n_trials", "source", "definition", "loaded_at", "is_audited")
-    batches = [dict(zip(keys, row, strict=True)) for row in found]
+    )
+    batches = found.to_arrow_table().to_pylist()
     if batch_ids is None:
         return [batch for batch in batches if not batch["is_audited"]]
     known = {batch["batch_id"] for batch in batches}
@@ -182,169 +137,47 @@ def _next_round(batches):
 
 
 def _audit(memory, batches, config):
-    for name, made in (
-        ("batches", _declared(batches)),
-        ("asked", _asked_as(batches)),
-        ("case_numbers", _case_numbers(batches)),
-    ):
-        memory.register("made", made)
-        memory.execute(f"create table {name} as from made")
-        memory.unregister("made")
-    for seed, name in (
-        ("llm_aliases", "aliases"),
-        ("llms", "known_llms"),
-        ("techniques", "known_techniques"),
-        ("vignettes", "seeded_vignettes"),
-        ("flag_reasons", "reasons"),
-    ):
-        seed_path = _quoted(ROOT / "seeds" / f"{seed}.csv")
-        memory.execute(f"create table {name} as from read_csv({seed_path}, header = true, all_varchar = true)")
-    memory.execute(_sql(config))
     verdicts = [
         Verdict(uuid.uuid4().hex, batch["batch_id"], batch["study"], batch["vignette"], batch["n_trials"])
         for batch in batches
     ]
-    measured = _measure(memory, config)
+    models = gate_models(memory, batches, config)
+    measures = memory.sql(f"from {models.ref('gate_measures')}").to_arrow_table().to_pylist()
     validate = expectations()
     for verdict in verdicts:
-        verdict.checks = _check(verdict, measured, config, validate)
-    flags = _flags(memory, {verdict.batch_id: verdict for verdict in verdicts}, config)
-    return verdicts, flags
+        of_batch = {row["check_name"]: row for row in measures if row["batch_id"] == verdict.batch_id}
+        verdict.checks = _check(verdict, of_batch, config, validate)
+    models.ref("gate_flags")
+    return verdicts, _flags(memory, {verdict.batch_id: verdict for verdict in verdicts}, config)
 
 
-def _sql(config):
-    """Render what the gate computes."""
-    from jinja2 import Environment, StrictUndefined
-    from scipy.stats import norm
-
+def gate_models(memory, batches: list[dict], config: dict) -> Models:
+    """Return the models as they would be if the audited batches were published: nothing else that is later is there."""
     settings = dict(config["settings"])
-    settings["drift_z"] = float(norm.isf(settings.pop("drift_p") / 2))
-    text = CONFIG.with_suffix(".sql").read_text(encoding="utf-8")
-    return Environment(undefined=StrictUndefined).from_string(text).render(**macros(), **settings)
+    settings["drift_z"] = -NormalDist().inv_cdf(settings.pop("drift_p") / 2)
+    checks = [{"check_name": name, **check} for name, check in config["checks"].items()]
+    memory.execute("create schema gate; create schema raw")
+    for name, rows in (("audited_batches", batches), ("settings", [settings]), ("checks", checks)):
+        memory.register("made", pa.Table.from_pylist(rows))
+        memory.execute(f"create table gate.{name} as from made")
+        memory.unregister("made")
+    models = Models(memory, {"raw": "warehouse.raw", "gate": "gate"}, {"response_source": "recorded"})
+    batches_looked_at = models.ref("gate_batches")
+    memory.execute(
+        f"create view raw.trials as from warehouse.raw.trials semi join {batches_looked_at} using (batch_id);"
+        "create view raw.calls as from warehouse.raw.calls"
+    )
+    models.sources["raw"] = "raw"
+    models.replace("stg_batch_verdicts", f"select batch_id, true as is_published from {batches_looked_at}")
+    models.replace(
+        "stg_flagged_trials",
+        "select '' as trial_id, false as is_quarantined, '' as flag_reasons where false",
+    )
+    return models
 
 
-def _declared(batches):
-    """Return what the study of each batch declares: its anchor rule, its minimum and its LLMs."""
-    rows = []
-    for batch in batches:
-        study = _definition(batch)
-        row = {
-            "batch_id": batch["batch_id"], "study": batch["study"], "vignette": batch["vignette"],
-            "is_archive": study is None, "rule": None, "rule_low": None, "rule_high": None, "minimum": None,
-            "llms": [], "loaded_at": batch["loaded_at"],
-        }  # fmt: skip
-        if study:
-            entry = next((v for v in study["vignettes"] if v["vignette"] == batch["vignette"]), {})
-            rule = Anchors.model_validate(entry.get("anchors") or study["anchors"])
-            ends = rule.fixed or rule.proportional
-            row["rule"], row["rule_low"], row["rule_high"] = (
-                "fixed" if rule.fixed else "proportional",
-                ends.low,
-                ends.high,
-            )
-            row["minimum"] = study["stopping_rule"]["minimum"]
-            row["llms"] = [llm["llm"] for llm in study["llms"]]
-        rows.append(row)
-    text, number = pa.string(), pa.float64()
-    return pa.Table.from_pylist(
-        rows,
-        pa.schema(
-            [
-                ("batch_id", text), ("study", text), ("vignette", text), ("is_archive", pa.bool_()), ("rule", text),
-                ("rule_low", number), ("rule_high", number), ("minimum", pa.int64()), ("llms", pa.list_(text)),
-                ("loaded_at", pa.timestamp("us", tz="UTC")),
-            ]
-        ),
-    )  # fmt: skip
-
-
-def _definition(batch):
-    definition = json.loads(batch["definition"]) if batch["definition"] else None
-    return definition if batch["source"] != "recorded" else None
-
-
-def _asked_as(batches):
-    rows = [
-        {"batch_id": batch["batch_id"], "llm_recorded": llm["llm"], "model": llm.get("model")}
-        for batch in batches
-        for llm in (_definition(batch) or {"llms": []})["llms"]
-    ]
-    names = ("batch_id", "llm_recorded", "model")
-    return pa.Table.from_pylist(rows, pa.schema([(name, pa.string()) for name in names]))
-
-
-def _case_numbers(batches):
-    """Return the numbers in the case texts, as the study says or, for an archive, seeds/vignettes.csv."""
-    with open(ROOT / "seeds" / "vignettes.csv", encoding="utf-8", newline="") as file:
-        rows = list(csv.DictReader(file))
-    found = {(row["study"], row["vignette"]): [float(n) for n in row["case_numbers"].split()] for row in rows}
-    for batch in batches:
-        for entry in (_definition(batch) or {"vignettes": []})["vignettes"]:
-            if entry["vignette"] == batch["vignette"]:
-                numbers = NUMBER.findall(f"{entry['case']} {entry.get('question', '')}")
-                found[batch["study"], batch["vignette"]] = sorted(set(map(float, numbers)))
-    rows = [{"study": study, "vignette": vignette, "numbers": numbers} for (study, vignette), numbers in found.items()]
-    schema = pa.schema([("study", pa.string()), ("vignette", pa.string()), ("numbers", pa.list_(pa.float64()))])
-    return pa.Table.from_pylist(rows, schema)
-
-
-def _measure(memory, config):
-    """Return by batch and check: the value in each cell, how many offend, a sample, and what is wrong in words."""
-    import collections
-
-    cells = memory.execute("select batch_id, llm, technique, direction, n_trials from cells order by all").fetchall()
-    offending = memory.execute(
-        """
-        select batch_id, reason, llm, technique, direction, count(*), list(trial_id order by trial_id)[:$n],
-            min(detail)
-        from offences inner join new_trials using (trial_id)
-        group by all order by all
-        """,
-        {"n": N_SAMPLE},
-    ).fetchall()
-    of_cells = memory.execute("from cell_offences order by all").fetchall()
-    samples = {
-        tuple(row[:4]): row[4]
-        for row in memory.execute(
-            f"select batch_id, llm, technique, direction, list(trial_id order by trial_id)[:{N_SAMPLE}] "
-            "from new_trials group by all"
-        ).fetchall()
-    }
-    measured = collections.defaultdict(lambda: {"cells": [], "n_trials": 0, "checks": {}})
-    for batch_id, llm, technique, direction, n in cells:
-        measured[batch_id]["cells"].append((llm, technique, direction))
-        measured[batch_id]["n_trials"] += n
-
-    def entry(batch_id, check):
-        return measured[batch_id]["checks"].setdefault(check, {"by_cell": {}, "n": 0, "sample": [], "detail": None})
-
-    for batch_id, reason, llm, technique, direction, n, sample, detail in offending:
-        found = entry(batch_id, reason)
-        found["by_cell"][llm, technique, direction] = n
-        found["n"] += n
-        found["sample"] = (found["sample"] + sample)[:N_SAMPLE]
-        found["detail"] = found["detail"] or detail
-    for batch_id, llm, technique, direction, reason, value, n, detail in of_cells:
-        found = entry(batch_id, reason)
-        found["by_cell"][llm, technique, direction] = value
-        is_of_cells = config["checks"][reason]["measure"] == "count"
-        found["n"] += 1 if is_of_cells else int(n)
-        found["sample"] = (found["sample"] + samples.get((batch_id, llm, technique, direction), []))[:N_SAMPLE]
-        where = " ".join(part for part in (llm, technique, direction) if part)
-        worst = max(found["by_cell"].values())
-        found["detail"] = f"{where}: {detail}" if value >= worst else found["detail"]
-    return measured
-
-
-def expectations():
-    """Return a function that holds the columns of a frame against thresholds, through Great Expectations.
-
-    Returns
-    -------
-    callable
-        From a pandas frame and a dict of column to threshold (for each, its maximum) to a dict of column to (whether
-        it is met, the observed value).
-    """
+def expectations() -> Callable:
+    """Return a function from a frame and the maximum of each column to whether it is met and the observed value."""
     os.environ.setdefault("GX_ANALYTICS_ENABLED", "false")
     import great_expectations as gx
 
@@ -372,29 +205,23 @@ def expectations():
     return validate
 
 
-def _check(verdict, measured, config, validate):
+def _check(verdict, measures, config, validate):
     """Hold a batch against the thresholds; a check without an observed value is a failure of the gate itself."""
     import pandas as pd
 
-    of_batch = measured[verdict.batch_id]
-    columns, maxima = {}, {}
-    for name, check in config["checks"].items():
-        found = of_batch["checks"].get(name, {"by_cell": {}, "n": 0})
-        if check["over"] == "batch":
-            value = found["n"] / of_batch["n_trials"] if check["measure"] == "share" else found["n"]
-            values = [value] * len(of_batch["cells"])
-        else:
-            values = [found["by_cell"].get(cell, 0) for cell in of_batch["cells"]]
-        for level in ("warn", "fail"):
-            if check[level] is not None:
-                columns[f"{name}/{level}"] = [float(value) for value in values]
-                maxima[f"{name}/{level}"] = float(check[level])
-    results = validate(pd.DataFrame(columns), maxima)
+    maxima = {
+        f"{name}/{level}": float(check[level])
+        for name, check in config["checks"].items()
+        for level in ("warn", "fail")
+        if check[level] is not None
+    }
+    frame = pd.DataFrame({column: measures[column.split("/")[0]]["values_of_cells"] for column in maxima})
+    results = validate(frame, maxima)
     checks = []
     for column, threshold in maxima.items():
         name, level = column.split("/")
+        measured = measures[name]
         is_met, observed = results.get(column, (False, None))
-        found = of_batch["checks"].get(name, {"n": 0, "sample": [], "detail": None})
         without = observed is None
         checks.append(
             {
@@ -406,11 +233,11 @@ def _check(verdict, measured, config, validate):
                 "observed_value": None if without else float(observed),
                 "threshold": threshold,
                 "measure": f"{config['checks'][name]['measure']} over {config['checks'][name]['over']}",
-                "n_offending": found["n"],
-                "sample": found["sample"],
+                "n_offending": measured["n_offending"],
+                "sample": measured["sample"],
                 "detail": "the check gave no observed value: the gate itself has failed"
                 if without
-                else found["detail"],
+                else measured["detail"],
             }
         )
     return checks
@@ -418,28 +245,17 @@ def _check(verdict, measured, config, validate):
 
 def _flags(memory, verdicts, config):
     """Return what is wrong with single trials, for the reasons that have a severity."""
-    by_batch = {batch_id: verdict.verdict_id for batch_id, verdict in verdicts.items()}
-    ids = pa.Table.from_pylist(
-        [{"batch_id": batch_id, "verdict_id": verdict_id} for batch_id, verdict_id in by_batch.items()]
-    )
+    for batch_id, severity, n in memory.execute(
+        "select batch_id, severity, count(distinct trial_id) from gate_flags group by all"
+    ).fetchall():
+        verdicts[batch_id].n_flagged[severity] = n
+    ids = pa.table({"batch_id": list(verdicts), "verdict_id": [verdict.verdict_id for verdict in verdicts.values()]})
     memory.register("ids", ids)
-    flags = memory.sql(
-        """
-        select verdict_id, trial_id, batch_id, study, severity, reason, min(detail) as detail,
-            $rule_version::bigint as rule_version, now() as flagged_at
-        from offences
-        inner join new_trials using (trial_id)
-        inner join reasons using (reason)
-        inner join ids using (batch_id)
-        group by all
-        """,
+    return memory.sql(
+        "select verdict_id, gate_flags.*, $rule_version::bigint as rule_version, now() as flagged_at "
+        "from gate_flags inner join ids using (batch_id)",
         params={"rule_version": config["rule_version"]},
     ).to_arrow_table()
-    memory.register("made", flags)
-    counted = memory.execute("select batch_id, severity, count(distinct trial_id) from made group by all").fetchall()
-    for batch_id, severity, n in counted:
-        verdicts[batch_id].n_flagged[severity] = n
-    return flags
 
 
 def _write(verdicts, flags, config):
@@ -481,24 +297,8 @@ def _writing():
             raise UserError(explain(error, path)) from None
 
 
-def decide(act, object_id, why, who=None):
-    """Keep what a person decides of a batch or a trial, with name and reason.
-
-    Parameters
-    ----------
-    act : {"accept", "reject", "release"}
-        Publish a batch or do not, whatever its verdict; or clear a trial of its flags.
-    object_id : str
-        A batch_id, or for `release` a trial_id.
-    why : str
-    who : str, optional
-        The user of this machine if not given.
-
-    Raises
-    ------
-    UserError
-        If there is no such batch or flagged trial, or no reason is given.
-    """
+def decide(act: str, object_id: str, why: str, who: str | None = None) -> None:
+    """Keep what a person decides: `accept` or `reject` a batch whatever its verdict, or `release` a trial's flags."""
     object_kind = ACTS[act]
     if not why.strip():
         raise UserError("say why: a decision without a reason helps nobody later")
@@ -518,15 +318,8 @@ def decide(act, object_id, why, who=None):
         )
 
 
-def last_verdicts():
-    """Return the last verdict of each batch, with what was decided since.
-
-    Returns
-    -------
-    list of dict
-        batch_id, study, vignette, verdict, is_published, act, n_trials, n_failed, n_warnings, n_quarantined, n_suspect,
-        checked_at and `checks`, those that are not met; newest last.
-    """
+def last_verdicts() -> list[dict]:
+    """Return the last verdict of each batch, newest last, with what was decided since and which checks it fails."""
     if not warehouse_path().exists():
         return []
     with contextlib.closing(connect()) as warehouse:
@@ -535,7 +328,7 @@ def last_verdicts():
             return []
         result = warehouse.execute(
             f"""
-            with published as ({macros()["published_batches"]("raw.batch_verdicts", "raw.gate_acts")})
+            with published as ({Models(warehouse, {"raw": "raw"}, {}).render("stg_batch_verdicts")})
             select verdicts.* exclude (verdict_id), verdict_id, act, is_published,
                 (select count(distinct trial_id) from raw.flagged_trials as flags
                  where flags.verdict_id = published.verdict_id and severity = 'quarantined') as n_quarantined,

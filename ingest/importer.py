@@ -9,13 +9,12 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
-import duckdb
 import pyarrow as pa
 
 from ingest.archives import Archive
 from ingest.lines import beginning, read_blocks, split_blocks, walk, whole_characters
 from ingest.load import DUCKDB_SETTINGS, land, landed_ids, work_path
-from ingest.warehouse import ROOT, UserError, printable, warehouse_path
+from ingest.warehouse import ROOT, UserError, in_memory, printable, warehouse_path
 
 BLOCK_BYTES = 1 << 20
 CHUNK_BYTES = 32 << 20
@@ -27,9 +26,6 @@ FILES = pa.schema(
 )
 
 PREPARE = """
-set TimeZone = 'UTC';
-set autoinstall_known_extensions = false;
-set autoload_known_extensions = false;
 set enable_progress_bar = false;
 create table known (trial_id varchar);
 create table seen (file bigint, trial_id varchar, n bigint);
@@ -284,7 +280,7 @@ def import_archive(
     folder = Path(folder).resolve()
     run = _Import(folder, archive, on_bytes)
     try:
-        land(trials=ahead(run.trials()), quarantined_lines=run.quarantined_lines(), batches=run.batches())
+        land(**{table: getattr(run, table)() for table in archive.tables})
     finally:
         run.memory.close()
     run.summary.seconds = time.monotonic() - started
@@ -305,10 +301,13 @@ class _Import:
             "stamp": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ"),
         }
         spill = work_path(warehouse_path()) / "spill"
-        self.memory = duckdb.connect(config={**DUCKDB_SETTINGS, "temp_directory": str(spill)})
+        self.memory = in_memory(**DUCKDB_SETTINGS, temp_directory=str(spill))
 
     def trials(self):
         """Yield Arrow tables of the trials that the warehouse does not have yet; then `summary` is complete."""
+        return ahead(self._trials())
+
+    def _trials(self):
         self.memory.execute(PREPARE)
         for name, value in self.labels.items():
             self.memory.execute(f"set variable {name} = $value", {"value": value})

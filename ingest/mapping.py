@@ -23,7 +23,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 from ingest.archives import Archive
 from ingest.responses import macros
 from ingest.study import Name
-from ingest.warehouse import UserError, printable
+from ingest.warehouse import UserError, printable, quoted
 
 SEGMENT = re.compile(r'"([^"]+)"|([^."]+)')
 PATH = re.compile(r'^(?:"[^"]+"|[^."]+)(?:\.(?:"[^"]+"|[^."]+))*$')
@@ -158,7 +158,7 @@ def read_trials(name: str, mapping: Mapping) -> str:
     columns = mapping.columns
     texts = ",\n        ".join(f"{_text(getattr(columns, key))} as {key}_said" for key in Columns.model_fields)
     units = " ".join(
-        f"when {_quoted(vignette)} then {_quoted(declared.response_unit)}"
+        f"when {quoted(vignette)} then {quoted(declared.response_unit)}"
         for vignette, declared in mapping.vignettes.items()
     )
     unit = f"case vignette_said {units} end" if units else "null::varchar"
@@ -198,7 +198,7 @@ select
     file,
     line_number,
     line,
-    case when complaint is null then {_quoted(name)} end as kind,
+    case when complaint is null then {quoted(name)} end as kind,
     complaint as looks_like,
     llm_said as llm_recorded,
     llm_returned_said as llm_returned,
@@ -215,7 +215,7 @@ select
     null::bigint as iterations,
     coalesce(text_said, case when isfinite(number_read) is not true then number_said end) as response_text,
     null::varchar as prompt_hash,
-    {_quoted(name)} as protocol,
+    {quoted(name)} as protocol,
     try_cast(time_said as timestamptz) as asked_at
 from judged
 """
@@ -224,17 +224,17 @@ from judged
 def _complaints(columns):
     """Say what keeps a line from being a trial."""
     cases = [
-        f"when coalesce({key}_said, '') = '' then {_quoted(f'there is no {_place(getattr(columns, key))} ({key})')}"
+        f"when coalesce({key}_said, '') = '' then {quoted(f'there is no {_place(getattr(columns, key))} ({key})')}"
         for key in ("llm", "vignette", "technique")
     ]
     cases += [
         f"when {key}_said is not null and isfinite(try_cast({key}_said as double)) is not true "
-        f"then {_quoted(f'{key} is no number: ')} || {key}_said[:100]"
+        f"then {quoted(f'{key} is no number: ')} || {key}_said[:100]"
         for key in NUMBERS
     ]
     cases += [
         f"when {key}_said is not null and try_cast({key}_said as {kind}) is null "
-        f"then {_quoted(f'{key} is no {word}: ')} || {key}_said[:100]"
+        f"then {quoted(f'{key} is no {word}: ')} || {key}_said[:100]"
         for key, kind, word in (("replicate", "bigint", "whole number"), ("time", "timestamptz", "time"))
     ]
     cases.append(
@@ -252,20 +252,16 @@ def _text(column):
     if column is None:
         return "null::varchar"
     if column.value is not None:
-        return _quoted(column.value)
-    said = ", ".join(f"nullif(line ->> {_quoted(_json_path(path))}, '')" for path in column.field)
+        return quoted(column.value)
+    said = ", ".join(f"nullif(line ->> {quoted(_json_path(path))}, '')" for path in column.field)
     if column.values:
-        meant = " ".join(f"when {_quoted(word)} then {_quoted(mean)}" for word, mean in column.values.items())
+        meant = " ".join(f"when {quoted(word)} then {quoted(mean)}" for word, mean in column.values.items())
         said = f"case coalesce({said}) {meant} else coalesce({said}) end"
-    default = f", {_quoted(column.default)}" if column.default is not None else ""
+    default = f", {quoted(column.default)}" if column.default is not None else ""
     return f"coalesce({said}{default})"
 
 
 def _json_path(path):
     """Write `vars.0."a.b"` as DuckDB does: `$."vars"[0]."a.b"`."""
-    parts = [quoted or bare for quoted, bare in SEGMENT.findall(path)]
+    parts = [between_quotes or bare for between_quotes, bare in SEGMENT.findall(path)]
     return "$" + "".join(f"[{part}]" if part.isascii() and part.isdigit() else f'."{part}"' for part in parts)
-
-
-def _quoted(text):
-    return "'" + text.replace("'", "''") + "'"

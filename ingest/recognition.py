@@ -5,14 +5,13 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
-import duckdb
 import pyarrow as pa
 from pydantic_core import from_json
 
 from ingest.archives import Archive, archives
 from ingest.lines import walk, whole_characters
 from ingest.load import DUCKDB_SETTINGS
-from ingest.warehouse import UserError, printable
+from ingest.warehouse import UserError, in_memory, printable
 
 MOST_FILES = 1024
 MOST_BYTES = 16 << 20
@@ -50,7 +49,7 @@ def _found(path: Path, files: list[Path]) -> list[tuple[Archive, list[Path]]]:
     heads = [_head(file, n_bytes) for file in files]
     objects = [(file, number, line) for file, head in enumerate(heads) for number, line in enumerate(_objects(head))]
     found = []
-    with contextlib.closing(duckdb.connect(config=DUCKDB_SETTINGS)) as memory:
+    with contextlib.closing(in_memory(**DUCKDB_SETTINGS)) as memory:
         memory.register("objects", pa.table(list(zip(*objects, strict=True)) or [[]] * len(LINES), schema=LINES))
         memory.execute("create table lines as from objects where try(json_type(line)) = 'OBJECT'")
         for archive in archives():

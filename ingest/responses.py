@@ -1,13 +1,17 @@
 """Read spool files with DuckDB, and the numbers in their answers by the one rule that the models use."""
 
 import contextlib
-import functools
-from typing import NamedTuple
+from collections.abc import Collection, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
 
 import pyarrow as pa
 
-from ingest.study import Cell
-from ingest.warehouse import ROOT
+from ingest.models import macros
+from ingest.study import Cell, Plan
+
+if TYPE_CHECKING:
+    import duckdb
 
 TRIAL_FIELDS = {
     "trial_id": "varchar", "session": "varchar", "study": "varchar", "source": "varchar", "llm": "varchar",
@@ -28,41 +32,9 @@ class Summary(NamedTuple):
     sd: float | None
 
 
-@functools.cache
-def macros():
-    """Return the macros of the models that are pure Jinja, by name.
-
-    Returns
-    -------
-    dict of str to callable
-        `read_response(text, unit)` gives an expression of type struct(response double, status varchar, reason varchar,
-        note varchar); `trial_status` and `published_batches` say in their files what they take.
-    """
-    from jinja2 import Environment
-
-    found = {}
-    for name in ("read_response", "trial_status", "published_batches"):
-        template = Environment().from_string((ROOT / "macros" / f"{name}.sql").read_text(encoding="utf-8"))
-        found[name] = getattr(template.module, name)
-    return found
-
-
 @contextlib.contextmanager
-def spooled(paths, fields, kind):
-    """Open a relation `spooled` over the lines of one kind in spool files.
-
-    Parameters
-    ----------
-    paths : list of Path
-    fields : dict of str to str
-        Type by field.
-    kind : str
-
-    Yields
-    ------
-    duckdb.DuckDBPyConnection
-        In memory, in UTC.
-    """
+def spooled(paths: list[Path], fields: dict[str, str], kind: str) -> "Iterator[duckdb.DuckDBPyConnection]":
+    """Open a relation `spooled` over the lines of one kind in spool files; `fields` gives the type of each."""
     import duckdb
 
     settings = {"memory_limit": "256MB", "threads": 1, "preserve_insertion_order": False}
@@ -78,18 +50,8 @@ def spooled(paths, fields, kind):
 
 
 @contextlib.contextmanager
-def read_trials(path, plan):
-    """Open a relation `answers` over the trials of a plan: each with its `status` and its `response`.
-
-    Parameters
-    ----------
-    path : Path
-    plan : ingest.study.Plan
-
-    Yields
-    ------
-    duckdb.DuckDBPyConnection
-    """
+def read_trials(path: Path, plan: Plan) -> "Iterator[duckdb.DuckDBPyConnection]":
+    """Open a relation `answers` over the trials of a plan: each with its `status` and its `response`."""
     ranges = pa.table(
         {
             "vignette": pa.array(list(plan.vignettes), pa.string()),
@@ -126,21 +88,8 @@ def read_trials(path, plan):
         yield connection
 
 
-def cell_summaries(path, plan, n_first):
-    """Summarise the answers of each cell among its first replicates.
-
-    Parameters
-    ----------
-    path : Path
-        A spool file.
-    plan : ingest.study.Plan
-    n_first : int
-
-    Returns
-    -------
-    dict of Cell to Summary
-        Only cells with trials.
-    """
+def cell_summaries(path: Path, plan: Plan, n_first: int) -> dict[Cell, Summary]:
+    """Summarise the answers in a spool file by cell, among its first replicates."""
     with read_trials(path, plan) as connection:
         rows = connection.execute(
             """
@@ -158,20 +107,8 @@ def cell_summaries(path, plan, n_first):
     return {Cell(*row[:6]): Summary(*row[6:]) for row in rows}
 
 
-def ended_trials(path, plan, statuses):
-    """List the trials that ended in certain statuses and have not been asked again.
-
-    Parameters
-    ----------
-    path : Path
-    plan : ingest.study.Plan
-    statuses : collection of str
-
-    Returns
-    -------
-    list of (Cell, int, str)
-        With the trial's replicate and id; in the order in which they were planned.
-    """
+def ended_trials(path: Path, plan: Plan, statuses: Collection[str]) -> list[tuple[Cell, int, str]]:
+    """List the trials, as planned, that ended in certain statuses and were not asked again: cell, replicate, id."""
     with read_trials(path, plan) as connection:
         rows = connection.execute(
             """

@@ -164,17 +164,8 @@ def collect_study(
     return outcome.exit_code or gate or (1 if strict and is_short else 0)
 
 
-def load_study_trials(study):
-    """Load what was collected for a study, and say what came of it.
-
-    Parameters
-    ----------
-    study : str
-
-    Returns
-    -------
-    str
-    """
+def load_study_trials(study: str) -> str:
+    """Load what was collected for a study, and say what came of it."""
     from ingest.collected import load_collected
 
     started = time.monotonic()
@@ -185,18 +176,8 @@ def load_study_trials(study):
     )
 
 
-def render_outcome(study, outcome):
-    """Write what became of a collection for a terminal.
-
-    Parameters
-    ----------
-    study : ingest.study.Study
-    outcome : ingest.collector.Outcome
-
-    Returns
-    -------
-    str
-    """
+def render_outcome(study, outcome) -> str:
+    """Write what became of a collection for a terminal."""
     are_simulated = all(llm.provider == "simulated" for llm in study.llms)
     lines = [f"study {study.study}{' (SIMULATED respondents, no LLM is asked)' if are_simulated else ''}"]
     said = ", ".join(f"{n:,} {status}" for status, n in sorted(outcome.statuses.items()) if status != "replied")
@@ -223,7 +204,7 @@ def render_outcome(study, outcome):
     return "\n".join(lines)
 
 
-def cost_of(outcome):
+def cost_of(outcome) -> str:
     """Say what the calls cost, as far as that is known."""
     known = f"{outcome.cost_usd:.4f} USD"
     return f"{known} and {outcome.n_unpriced:,} calls of unknown price" if outcome.n_unpriced else known
@@ -261,17 +242,8 @@ def _now_and_then(seconds):
     return show
 
 
-def progress_line(collector):
-    """Say in one line how far a collection is.
-
-    Parameters
-    ----------
-    collector : ingest.collector.Collector
-
-    Returns
-    -------
-    str
-    """
+def progress_line(collector) -> str:
+    """Say in one line how far a collection is."""
     outcome, elapsed = collector.outcome, time.monotonic() - collector.started
     rate = outcome.n_done / elapsed if elapsed else 0.0
     n_left = max(outcome.n_planned - outcome.n_before - outcome.n_done, 0)
@@ -304,13 +276,8 @@ def import_folder(folder, form=None, mapping=None, study=None):
     return pass_gate() or summary.exit_code
 
 
-def pass_gate():
-    """Audit the batches that have no verdict yet, say what came of it, and return the exit code: 0, or 6 if one failed.
-
-    Returns
-    -------
-    int
-    """
+def pass_gate() -> int:
+    """Audit the batches that have no verdict yet, say what came of it, and return 6 if one failed, else 0."""
     from ingest.gate import FAILED, audit
 
     verdicts = audit()
@@ -319,17 +286,8 @@ def pass_gate():
     return FAILED if any(verdict.verdict == "failed" for verdict in verdicts) else 0
 
 
-def render_verdict(verdict):
-    """Write a verdict in a few words.
-
-    Parameters
-    ----------
-    verdict : ingest.gate.Verdict
-
-    Returns
-    -------
-    str
-    """
+def render_verdict(verdict) -> str:
+    """Write a verdict in a few words."""
     names = {"fail": set(), "warn": set()}
     for check in verdict.checks:
         if not check["is_passed"]:
@@ -357,18 +315,8 @@ def progress_bar(title):
         yield lambda n_done, n_total: progress.update(task, completed=n_done, total=n_total)
 
 
-def render(summary):
-    """Write the summary of an import for a terminal.
-
-    Parameters
-    ----------
-    summary : ingest.importer.Summary
-
-    Returns
-    -------
-    str
-        What was read per kind, what was skipped, quarantined or unknown, and what the warehouse gained.
-    """
+def render(summary) -> str:
+    """Write the summary of an import for a terminal."""
     lines = [f"{summary.folder}: {summary.n_files:,} files"]
     lines += [
         f"  {kind:<18}{summary.files[kind]:>6,} files {n:>10,} trials" for kind, n in sorted(summary.rows.items())

@@ -463,3 +463,7 @@
     (?:the |a |an |full )?[$€£]?\d|(?:ich kann|ich werde) nicht (?:mehr|weniger|länger|höher|niedriger) als [$€£]?\d|
     {{- '(?:ne peux pas|no puedo) [a-zéí]+ (?:plus|moins|más|menos) (?:de|que) [$€£]?\\d)' -}}
 {%- endmacro %}
+
+
+{# What changes with the reader, and only with it: texts are read anew when it does. #}
+{% macro reader_version() -%} {{ local_md5(read_response('text', 'unit')) }} {%- endmacro %}

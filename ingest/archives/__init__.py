@@ -33,8 +33,8 @@ class Archive:
     mark: str | None = None
     # what a file that is not JSON begins with
     magic: bytes | None = None
-    # the tables of `raw` that it fills
-    tables: tuple[str, ...] = ("trials", "batches", "quarantined_lines")
+    # the tables of `raw` that it fills, in this order
+    tables: tuple[str, ...] = ("trials", "quarantined_lines", "batches")
     # an example of the YAML file that `--map` takes, which says which field is what; if none, the format needs none
     mapping: Path | None = None
     # from a file's absolute path to its path within the archive, wherever the archive's folder lies

@@ -14,7 +14,7 @@ import pyarrow as pa
 from ingest.archives import Archive
 from ingest.load import land, landed_ids
 from ingest.raw import LANDED, OF_THE_GATE, TABLES, prepare_raw
-from ingest.warehouse import UserError, connect, explain, printable, warehouse_path
+from ingest.warehouse import UserError, connect, explain, in_memory, printable, quoted, warehouse_path
 
 FORMAT, VERSION = "bais-export", 1
 MANIFEST = "manifest.json"
@@ -26,22 +26,8 @@ SETTINGS = {"memory_limit": "2GB", "threads": 1}
 FORMULA = r"^[=+\-@\t\r\n\x{FF1D}\x{FF0B}\x{FF0D}\x{FF20}'']"
 
 
-def import_export(folder):
-    """Land what an export holds and the warehouse does not, and say what came of it.
-
-    Parameters
-    ----------
-    folder : path-like
-
-    Returns
-    -------
-    str
-
-    Raises
-    ------
-    UserError
-        If the export is not whole, was changed, or the warehouse cannot be written. Nothing is landed then.
-    """
+def import_export(folder: Path) -> str:
+    """Land what an export holds and the warehouse does not, all or nothing, and say what came of it."""
     started = time.monotonic()
     folder = Path(folder).resolve()
     manifest = read_manifest(folder)
@@ -65,22 +51,8 @@ def _listed(studies):
     return printable(", ".join(named)) or "no study"
 
 
-def read_manifest(folder):
-    """Read what an export says of itself.
-
-    Parameters
-    ----------
-    folder : Path
-
-    Returns
-    -------
-    dict
-
-    Raises
-    ------
-    UserError
-        If it is missing, is not one, or is of a later version.
-    """
+def read_manifest(folder: Path) -> dict:
+    """Read what an export says of itself, or say why it is none of this version of bais."""
     path = folder / MANIFEST
     try:
         manifest = json.loads(path.read_text(encoding="utf-8"))
@@ -106,17 +78,8 @@ def read_manifest(folder):
     return manifest
 
 
-def sha256_of(path):
-    """Return the SHA-256 of a file.
-
-    Parameters
-    ----------
-    path : Path
-
-    Returns
-    -------
-    str
-    """
+def sha256_of(path: Path) -> str:
+    """Return the SHA-256 of a file."""
     with open(path, "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
@@ -147,10 +110,7 @@ def _opened(folder, manifest):
     import duckdb
 
     spill = str(warehouse_path().with_name(f"{warehouse_path().name}.import-spill"))
-    with contextlib.closing(duckdb.connect(config=SETTINGS | {"temp_directory": spill})) as memory:
-        memory.execute(
-            "set TimeZone = 'UTC'; set autoinstall_known_extensions = false; set autoload_known_extensions = false"
-        )
+    with contextlib.closing(in_memory(**SETTINGS, temp_directory=spill)) as memory:
         of_name = {of["table"]: of for of in manifest["tables"]}
         for name in TABLES:
             of = of_name[f"raw.{name}"]
@@ -168,20 +128,8 @@ def _opened(folder, manifest):
         yield memory
 
 
-def reading(path, form, columns):
-    """Write the SQL that reads a file of an export with the types that its columns had.
-
-    Parameters
-    ----------
-    path : Path
-    form : {"parquet", "csv", "jsonl"}
-    columns : list of dict
-        name and type of each, as the manifest has them.
-
-    Returns
-    -------
-    str
-    """
+def reading(path: Path, form: str, columns: list[dict]) -> str:
+    """Write the SQL that reads a file of an export with the types that its columns had, as the manifest has them."""
     if form == "parquet":
         return f"select * from read_parquet({quoted(path)})"
     longest = min(LONGEST_ROW, max(path.stat().st_size, 1 << 20))
@@ -217,27 +165,10 @@ def _typed(column, form):
     return name
 
 
-def quoted(text):
-    """Return text or a path as a literal of SQL.
-
-    Parameters
-    ----------
-    text : str or path-like
-
-    Returns
-    -------
-    str
-    """
-    return "'" + str(text).replace("'", "''") + "'"
-
-
 def _keep_what_is_new(memory, studies):
-    """Drop what the warehouse has; of batches, and what was said of them, keep those that have trials in it then.
+    """Drop what the warehouse has, and count by table what is new and what is there.
 
-    Returns
-    -------
-    dict of str to (int, int)
-        By table: how many rows are new, and how many are there already.
+    Of batches, and what was said of them, those are kept that have trials in the warehouse then.
     """
     counts = {}
     memory.execute("create table batches_there as select distinct batch_id from trials limit 0")

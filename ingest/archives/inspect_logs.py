@@ -5,6 +5,7 @@ A line has the columns of Inspect's samples data frame (`id`, `epoch`, `input`, 
 `completion`, the model's last answer.
 """
 
+import contextlib
 import json
 import math
 from collections.abc import Iterator
@@ -39,7 +40,9 @@ def read(path: Path, file: int, block_bytes: int) -> Iterator[Block]:
         raise OSError(0, f"Inspect cannot read it: {_first_line(error)}") from None
     if frame.empty:
         raise OSError(0, f"Inspect finds no sample in it{f': {_first_line(errors[0])}' if errors else ''}")
-    lines = (json.dumps({name: _plain(name, value) for name, value in row.items()}) for row in frame.to_dict("records"))
+    # what is missing, whatever pandas calls it, is null
+    rows = frame.astype(object).where(frame.notna(), None).to_dict("records")
+    lines = (json.dumps({name: _plain(name, value) for name, value in row.items()}, default=_as_json) for row in rows)
     yield from blocks_of(lines, file, block_bytes)
 
 
@@ -49,23 +52,18 @@ def _first_line(error):
 
 def _plain(name, value):
     """Return a cell as JSON has it; what Inspect writes as JSON of the model becomes an object again."""
-    if hasattr(value, "isoformat"):
-        text = value.isoformat()
-        return None if text == "NaT" else text
-    if hasattr(value, "item"):
-        value = value.item()
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
     if isinstance(value, str) and name.startswith("model_") and value.startswith("{"):
-        try:
+        with contextlib.suppress(ValueError):
             return json.loads(value)
-        except ValueError:
-            return value
-    return value if value is None or isinstance(value, bool | int | str | list | dict) else _named(value)
+    return value
 
 
-def _named(value):
-    return None if repr(value) in ("<NA>", "NaT") else str(value)
+def _as_json(value):
+    if hasattr(value, "isoformat"):
+        return value.isoformat()
+    return value.item() if hasattr(value, "item") else str(value)
 
 
 ARCHIVE = Archive(

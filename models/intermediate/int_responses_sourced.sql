@@ -3,28 +3,8 @@
 -- its first as `sacd_initial`. `as_recorded` holds every number, `accepted` the answered trials that the gate did not
 -- quarantine, `without_suspects` those of them that it did not flag at all. Each study has both response sources: only
 -- the text of a recorded archive can say another number than was recorded.
-with numbers as (
-    select
-        *,
-        case
-            when is_read and status_recorded is null then coalesce(number_recorded, number_read)
-            else number_recorded
-        end as recorded,
-        case
-            when response_text is not null and status_recorded is null then number_read
-            else number_recorded
-        end as reparsed
-    from {{ ref('int_trials_directed') }}
-),
-
-judged as (
-    select
-        *,
-        {{ trial_status('status_recorded', 'status_read', 'recorded', 'valid_min', 'valid_max') }} = 'answered'
-            as is_recorded_answered,
-        {{ trial_status('status_recorded', 'status_read', 'reparsed', 'valid_min', 'valid_max') }} = 'answered'
-            as is_reparsed_answered
-    from numbers
+with trials as (
+    select * from {{ ref('int_trials_directed') }}
 ),
 
 counted as (
@@ -37,25 +17,29 @@ counted as (
         anchor_direction,
         anchor_value,
         temperature,
-        recorded,
-        is_recorded_answered,
-        reparsed,
-        is_reparsed_answered,
+        number_if_recorded,
+        status_if_recorded = 'answered' as is_answered_if_recorded,
+        number_if_reparsed,
+        status_if_reparsed = 'answered' as is_answered_if_reparsed,
         first_response,
         is_first_out_of_range,
         is_quarantined,
         is_flagged,
         count(*) as n_trials
-    from judged
+    from trials
     group by all
 ),
 
 by_source as (
-    select *, 'recorded' as response_source, recorded as last_response, is_recorded_answered as is_answered
+    {% for source in ('recorded', 'reparsed') %}
+    select
+        *,
+        '{{ source }}' as response_source,
+        number_if_{{ source }} as last_response,
+        is_answered_if_{{ source }} as is_answered
     from counted
-    union all
-    select *, 'reparsed' as response_source, reparsed as last_response, is_reparsed_answered as is_answered
-    from counted
+    {{ 'union all' if not loop.last }}
+    {% endfor %}
 ),
 
 answers as (

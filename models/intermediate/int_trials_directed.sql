@@ -1,18 +1,11 @@
--- One row per trial, with the direction of its anchor: as recorded, else against the LLM's own baseline, else (an LLM
--- without a baseline) against its other anchors, else unknown.
+-- One row per trial of a published batch, with the direction of its anchor: as recorded, else against the LLM's own
+-- baseline, else (an LLM without a baseline) against its other anchors, else unknown.
 with trials as (
     select * from {{ ref('int_trials_identified') }}
 ),
 
 baselines as (
-    select
-        study,
-        vignette,
-        llm,
-        avg(response_recorded) as baseline
-    from trials
-    where technique = 'no_technique' and anchor_value is null
-    group by all
+    select study, vignette, llm, baseline from {{ ref('int_baselines_read') }}
 ),
 
 anchors as (

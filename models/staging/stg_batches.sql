@@ -13,5 +13,6 @@ select
     valid_min,
     valid_max,
     n_trials,
+    nullif(definition::varchar, 'null')::json as definition,
     loaded_at
 from source

@@ -9,6 +9,7 @@ select
     study,
     turn,
     attempt,
+    upstream_provider,
     error,
     tokens_in,
     tokens_out,

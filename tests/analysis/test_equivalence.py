@@ -11,7 +11,7 @@ from statsmodels.stats.weightstats import CompareMeans, DescrStatsW, ttost_ind, 
 
 from analysis.counts import compared
 from analysis.equivalence import COLUMNS, equivalence_tests
-from analysis.t_tests import t_bounds, tost_p
+from analysis.t_and_f_tests import t_bounds, tost_p
 from analysis.tables import table
 
 TECHNIQUES = pd.DataFrame(

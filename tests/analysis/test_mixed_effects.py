@@ -26,7 +26,7 @@ from analysis.mixed_effects import (
     variance_component_rows,
     wald_rows,
 )
-from analysis.t_tests import hotelling
+from analysis.t_and_f_tests import hotelling
 from analysis.tables import table
 
 TECHNIQUES = ["devils_advocate", "premortem", "sacd"]

@@ -17,7 +17,7 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bais import transfer
+from bais import exported as files
 from bais.main import main
 from ingest.archives.bais_export import reading
 from ingest.raw import OF_THE_GATE, TABLES
@@ -39,15 +39,15 @@ NASTY = [
 MARTS = ("trials", "baselines", "technique_effects", "technique_rankings", "response_counts")
 KILLED = """
 import os, signal
-from bais import transfer
+from bais import exported
 from bais.main import main
-real, n = transfer.write_table, []
+real, n = exported.write_table, []
 def write_table(*arguments):
     n.append(1)
     if len(n) == 4:
         os.kill(os.getpid(), signal.SIGKILL)
     return real(*arguments)
-transfer.write_table = write_table
+exported.write_table = write_table
 main(["export", {folder!r}, "--format", "csv"])
 """
 
@@ -200,7 +200,7 @@ def test_what_is_written_is_read_again_to_the_last_digit_and_character(form, tex
                 for i, text in enumerate(texts)
             ],
         )
-        of = transfer.write_table(memory, Path(folder), form, {"table": "raw.t", "columns": columns}, None)
+        of = files.write_table(memory, Path(folder), form, {"table": "raw.t", "columns": columns}, None)
         memory.execute(f"create table back as {reading(Path(folder) / of['file'], form, columns)}")
         assert memory.sql("from back order by i").fetchall() == memory.sql("from raw.t order by i").fetchall()
         if form == "csv":
@@ -270,7 +270,7 @@ def test_force_replaces_an_export_and_nothing_else(warehouse, tmp_path, capsys):
 
 
 def test_a_full_disk_leaves_nothing_and_is_one_sentence(warehouse, tmp_path, monkeypatch, capsys):
-    real, n_written = transfer.write_table, []
+    real, n_written = files.write_table, []
 
     def write_table(*arguments):
         n_written.append(1)
@@ -278,7 +278,7 @@ def test_a_full_disk_leaves_nothing_and_is_one_sentence(warehouse, tmp_path, mon
             raise OSError(28, "No space left on device")
         return real(*arguments)
 
-    monkeypatch.setattr(transfer, "write_table", write_table)
+    monkeypatch.setattr(files, "write_table", write_table)
     assert main(["export", str(tmp_path / "out")]) == 2
     assert capsys.readouterr().err == f"bais: {tmp_path}/out cannot be written: No space left on device\n"
     assert list(tmp_path.iterdir()) == []
@@ -309,9 +309,9 @@ def test_an_import_back_has_the_same_rows_and_a_second_adds_nothing(warehouse, t
     assert main(["export", str(tmp_path / "out"), "--format", form]) == 0
     back = tmp_path / "back" / "w.duckdb"
     monkeypatch.setenv("BAIS_WAREHOUSE", str(back))
-    for added in (37, 0):
+    for added, said in ((37, []), (0, ["--format", "bais-export"])):
         capsys.readouterr()
-        assert main(["import", str(tmp_path / "out"), "--format", "bais-export"]) == 0
+        assert main(["import", str(tmp_path / "out"), *said]) == 0
         assert f"{added} trials added, {37 - added} already there" in capsys.readouterr().out
         for name in TABLES:
             assert all_of(back, f"raw.{name}") == all_of(warehouse, f"raw.{name}")

@@ -1,4 +1,3 @@
-import argparse
 import re
 import stat
 from contextlib import closing
@@ -8,10 +7,8 @@ import duckdb
 import pytest
 from markupsafe import Markup
 
-import bais_report
 from analysis.report import evidence
 from bais.main import main
-from ingest.warehouse import UserError
 from tests.tools.report_page import TRIED, Numbers, make_warehouse, numbers_that_differ
 
 
@@ -28,9 +25,7 @@ class Elements(HTMLParser):
 
 
 def report(*arguments):
-    parser = argparse.ArgumentParser()
-    bais_report.add_report_arguments(parser)
-    return bais_report.report(parser.parse_args([str(a) for a in arguments]))
+    return main(["report", *map(str, arguments)])
 
 
 def page_of(path, monkeypatch, *arguments, is_drawn=False):
@@ -202,14 +197,18 @@ def test_the_file_is_replaced_as_a_whole_and_readable(warehouse, monkeypatch, tm
     assert [file.name for file in out.parent.iterdir()] == ["report.html"]
 
 
-def refusal(*arguments):
-    with pytest.raises(UserError) as error:
-        report(*arguments)
-    assert error.value.exit_code == 2
-    return str(error.value)
+@pytest.fixture
+def refusal(capsys):
+    """Write a report, which must be refused, and return why."""
+
+    def refused(*arguments):
+        assert report(*arguments) == 2
+        return capsys.readouterr().err.removeprefix("bais: ").rstrip("\n")
+
+    return refused
 
 
-def test_what_cannot_be_written_is_said_and_leaves_nothing_behind(warehouse, monkeypatch, tmp_path):
+def test_what_cannot_be_written_is_said_and_leaves_nothing_behind(warehouse, monkeypatch, tmp_path, refusal):
     monkeypatch.setenv("BAIS_WAREHOUSE", str(warehouse))
     assert "is a folder: name a file" in refusal("--out", tmp_path)
     (tmp_path / "file").touch()
@@ -217,14 +216,14 @@ def test_what_cannot_be_written_is_said_and_leaves_nothing_behind(warehouse, mon
     assert not [file for file in tmp_path.iterdir() if file.name.startswith(".")]
 
 
-def test_a_study_that_is_not_there_is_said_with_those_that_are(warehouse, monkeypatch, tmp_path):
+def test_a_study_that_is_not_there_is_said_with_those_that_are(warehouse, monkeypatch, tmp_path, refusal):
     monkeypatch.setenv("BAIS_WAREHOUSE", str(warehouse))
     assert refusal("--study", "r\x1b[31m", "--out", tmp_path / "r.html") == (
         "there is no study r\\x1b[31m in this warehouse; there is real"
     )
 
 
-def test_a_warehouse_that_is_missing_unbuilt_or_older_is_said(warehouse, monkeypatch, tmp_path):
+def test_a_warehouse_that_is_missing_unbuilt_or_older_is_said(warehouse, monkeypatch, tmp_path, refusal):
     monkeypatch.setenv("BAIS_WAREHOUSE", str(tmp_path / "none.duckdb"))
     assert "there is no warehouse" in refusal("--out", tmp_path / "r.html")
     duckdb.connect(str(tmp_path / "empty.duckdb")).close()

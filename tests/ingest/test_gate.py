@@ -14,7 +14,7 @@ from ingest import gate
 from ingest.archives.voder_bais import ARCHIVE
 from ingest.importer import import_archive
 from ingest.run import render_verdict
-from ingest.warehouse import ROOT, UserError
+from ingest.warehouse import ROOT, UserError, warehouse_path
 from tests.ingest.faults import FAULTS, NUMBER, SIZES, beside_clean, inject, load_clean, named, opened
 
 with open(ROOT / "seeds" / "flag_reasons.csv", encoding="utf-8", newline="") as file:
@@ -302,13 +302,14 @@ def test_a_crash_in_a_later_round_keeps_the_verdicts_of_the_rounds_before(drifte
     assert sorted(verdicts.values()) == ["burglary", "fever"]
 
 
-def test_the_numbers_of_a_case_are_its_ordinals_too_but_no_piece_of_a_longer_number():
-    entry = {"vignette": "theft", "case": "Her 12th theft, on the 2,400th day after her 3rd."}
-    definition = json.dumps({"vignettes": [entry]})
-    batch = {"study": "own", "vignette": "theft", "source": "collected", "definition": definition}
-    (numbers,) = (row["numbers"] for row in gate._case_numbers([batch]).to_pylist() if row["study"] == "own")
-    assert {3, 12} <= set(numbers)
-    assert 400 not in numbers
+def test_the_numbers_of_a_case_are_its_ordinals_too_but_no_piece_of_a_longer_number(small):
+    entry = {"vignette": "shoplifting", "case": "Her 12th theft, on the 2,400th day after her 3rd. 5.5 7,8"}
+    with opened() as warehouse:
+        warehouse.execute("update raw.batches set definition = ?", [json.dumps({"vignettes": [entry]})])
+    path = warehouse_path()
+    with contextlib.closing(gate._memory(path)) as memory, gate._attached(memory, path):
+        gate.gate_models(memory, gate._batches_to_audit(memory, None), gate.read_config())
+        assert set(memory.execute("select case_numbers from gate_batches").fetchall()[0][0]) == {12, 2, 3, 5.5, 7}
 
 
 # What a verdict does to the marts

@@ -200,6 +200,15 @@ def test_a_format_that_is_given_wins(archive, make, query, capsys):
     ]
 
 
+@pytest.mark.parametrize("form", ["voder-bais", "story-001"])
+def test_an_import_fills_the_tables_that_its_format_names(archive, make, query, form):
+    make.file(archive / "a.jsonl", *([make.baseline()] if form == "voder-bais" else [STORY]), "{")
+    assert main(["--archive", str(archive)]) == 3
+    tables = query("select table_name from duckdb_tables() where schema_name = 'raw' and table_name[1] != '_'")
+    filled = {table for (table,) in tables if query(f"select 1 from raw.{table} limit 1")}
+    assert filled == set(archive_of(form).tables)
+
+
 def test_a_recognised_log_is_told_that_it_needs_a_mapping(archive, capsys):
     write(archive / "r.jsonl", PROMPTFOO)
     assert main(["--archive", str(archive)]) == 2

@@ -9,11 +9,16 @@ with studies as (
     select distinct study from {{ ref('published_claims') }}
 ),
 
-intervals as (
-    select * from {{ ref('intervals') }}
-    semi join studies using (study)
-),
+{% for table in [
+    'intervals', 'technique_rankings', 'rank_probabilities', 'contrasts', 'equivalence_tests', 'mixed_effects',
+    'variance_components', 'random_effects', 'model_tests', 'power',
+] -%}
+    {{ table }} as (
+        select * from {{ ref(table) }}
+        semi join studies using (study)
+    ),
 
+{% endfor %}
 bounds as (
     select
         intervals_long.* exclude (metric, bound),
@@ -47,7 +52,7 @@ asymmetries as (
 ranks as (
     select study, domain, llm, technique, replace(rank_name, 'rank_by_', '') as metric, place::double as place
     from (
-        unpivot {{ ref('technique_rankings') }}
+        unpivot technique_rankings
         on rank_by_deviation, rank_by_susceptibility, rank_by_madb
         into name rank_name value place
     )
@@ -60,8 +65,7 @@ places as (
         'accepted' as row_set,
         'pooled' as baseline_scope,
         'both' as anchor_direction
-    from {{ ref('rank_probabilities') }} as probabilities
-    semi join studies using (study)
+    from rank_probabilities as probabilities
     left join ranks
         on
             probabilities.study = ranks.study
@@ -90,14 +94,13 @@ place_quantities as (
     where technique = 'no_technique' and metric = 'deviation'
 ),
 
-contrasts as (
-    select * from {{ ref('contrasts') }}
-    semi join studies using (study)
+compared as (
+    select * from contrasts
     where family in ('pairs', 'against_no_technique', 'own_first_answer')
 ),
 
 contrasts_in_both_orders as (
-    select * exclude (method), level as method, technique_a as technique from contrasts
+    select * exclude (method), level as method, technique_a as technique from compared
     union all by name
     select
         * exclude (method, technique_b) replace (
@@ -107,7 +110,7 @@ contrasts_in_both_orders as (
         level as method,
         technique_b as technique,
         technique_a as technique_b
-    from contrasts
+    from compared
 ),
 
 contrast_quantities as (
@@ -144,7 +147,7 @@ families as (
         level as method,
         any_value(n_tests)::double as n_comparisons,
         0.05 / any_value(n_tests) as bonferroni_alpha
-    from contrasts
+    from compared
     where family = 'pairs' and metric = 'percent_of_baseline' and anchor_direction = 'both'
     group by all
 ),
@@ -155,8 +158,7 @@ equivalences as (
         abs(difference) as distance,
         case when low_90 * high_90 < 0 then 0 else least(abs(low_90), abs(high_90)) end as low,
         greatest(abs(low_90), abs(high_90)) as high
-    from {{ ref('equivalence_tests') }}
-    semi join studies using (study)
+    from equivalence_tests
     -- of a spread against 0 the test that knows the noise of the baseline
     where technique_b is not null or level = 'llm' or method like '%delta_with_baseline%'
 ),
@@ -205,8 +207,7 @@ fixed_effects as (
         high,
         n_trials,
         n_llms
-    from {{ ref('mixed_effects') }}
-    semi join studies using (study)
+    from mixed_effects
 ),
 
 fits as (
@@ -234,8 +235,7 @@ variances as (
         residual_reduction_percent,
         n_trials,
         n_llms
-    from {{ ref('variance_components') }}
-    semi join studies using (study)
+    from variance_components
 ),
 
 variance_quantities as (
@@ -270,8 +270,7 @@ slopes as (
         observed,
         n_trials,
         llm
-    from {{ ref('random_effects') }}
-    semi join studies using (study)
+    from random_effects
     where term like 'slope:%'
 ),
 
@@ -318,8 +317,7 @@ tests as (
         case when method = 'likelihood_ratio_least_squares' then 100 * partial_eta_squared end as reduction_percent,
         n_trials,
         n_llms
-    from {{ ref('model_tests') }}
-    semi join studies using (study)
+    from model_tests
     where tested is not null
 ),
 
@@ -356,8 +354,7 @@ power_quantities as (
         baseline_scope,
         level as method,
         max(effect) as detectable_d
-    from {{ ref('power') }}
-    semi join studies using (study)
+    from power
     where design = 'observed' and level = 'trial' and quantity = 'effect'
     group by all
 ),
@@ -375,8 +372,7 @@ powers_at_published_d as (
         max(needed_trials) filter (where quantity = 'needed_trials')::double as needed_trials_at_published_d,
         any_value(n_trials) as n_trials,
         any_value(n_llms) as n_llms
-    from {{ ref('power') }}
-    semi join studies using (study)
+    from power
     where design = 'published'
     group by all
 ),

@@ -1,6 +1,19 @@
 -- noqa: disable=LT02
 -- One row per specification that a claim asks for, technique, llm (null = all) and anchor direction.
-with specifications as (
+with techniques as (
+    select technique, is_ranked from {{ ref('techniques') }}
+),
+
+scoped_baselines as (
+    select * from {{ ref('int_baselines_scoped') }}
+),
+
+counted as (
+    select * from {{ ref('int_responses_counted') }}
+    where anchor_direction in ('low', 'high')
+),
+
+specifications as (
     select distinct
         study,
         domain,
@@ -35,7 +48,7 @@ baselines as (
         scoped.n_trials,
         scoped.baseline
     from numbered
-    inner join {{ ref('int_baselines_scoped') }} as scoped using (study, domain, row_set, baseline_scope)
+    inner join scoped_baselines as scoped using (study, domain, row_set, baseline_scope)
     where scoped.llm is distinct from numbered.excluded_llm
 ),
 
@@ -60,10 +73,9 @@ responses as (
         counted.response,
         counted.n_trials
     from numbered
-    inner join {{ ref('int_responses_counted') }} as counted using (study, domain, row_set)
+    inner join counted using (study, domain, row_set)
     where
-        counted.anchor_direction in ('low', 'high')
-        and counted.llm is distinct from numbered.excluded_llm
+        counted.llm is distinct from numbered.excluded_llm
         and numbered.temperature_scope in ('pooled', {{ temperature_scope('counted.temperature') }})
         and (numbered.non_null = 'final' or counted.has_all_answers)
 ),
@@ -231,4 +243,4 @@ select
     techniques.is_ranked,
     {{ spread_change_percent('effects.spread_pp', 'effects.spread_pp_no_technique') }} as spread_change_percent
 from compared_to_no_technique as effects
-inner join {{ ref('techniques') }} as techniques using (technique)
+inner join techniques using (technique)

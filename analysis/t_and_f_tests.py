@@ -1,4 +1,4 @@
-"""Student's t and its kin: degrees of freedom, p values, bounds, two one-sided tests, and Hotelling's for vectors."""
+"""Tests of means: Student's t with its degrees of freedom and bounds, two one-sided tests, Hotelling's T², and F."""
 
 import numpy as np
 from scipy import special
@@ -79,12 +79,29 @@ def hotelling(values):
     if not np.trace(covariance) > 0 or np.linalg.cond(covariance) > 1e12:
         return {"reason": "zero_variance"}
     mean = values.mean(axis=0)
-    t2 = n * mean @ np.linalg.solve(covariance, mean)
-    statistic = float((n - d) / (d * (n - 1)) * t2)
+    return f_test(float(n * mean @ np.linalg.solve(covariance, mean)), d, n - 1, n - d)
+
+
+def f_test(effect, df1, error, df2):
+    """F test of what an effect explains against what is left.
+
+    Parameters
+    ----------
+    effect, error : float
+        Sums of squares, in any common unit.
+    df1, df2 : int
+        Of the test, so that F is (effect / df1) / (error / df2).
+
+    Returns
+    -------
+    dict
+        `statistic` (F), `df1`, `df2`, `p_value`, `partial_eta_squared`.
+    """
+    statistic = (effect / df1) / (error / df2)
     return {
         "statistic": statistic,
-        "df1": d,
-        "df2": n - d,
-        "p_value": float(special.fdtrc(d, n - d, statistic)),
-        "partial_eta_squared": float(t2 / (t2 + n - 1)),
+        "df1": df1,
+        "df2": df2,
+        "p_value": float(special.fdtrc(df1, df2, statistic)),
+        "partial_eta_squared": effect / (effect + error),
     }

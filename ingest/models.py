@@ -1,0 +1,92 @@
+"""The project's models outside of dbt: rendered with what dbt would give them, and made in any DuckDB connection."""
+
+import functools
+import hashlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import jinja2
+import yaml
+
+from ingest.warehouse import ROOT
+
+if TYPE_CHECKING:
+    import duckdb
+
+MACROS = ("read_response", "trial_status")
+SEED_TYPES = ROOT / "seeds" / "_seeds.yml"
+PROJECT = ROOT / "dbt_project.yml"
+
+
+@functools.cache
+def macros() -> dict[str, Callable[..., str]]:
+    """Return by name the macros that read an answer and judge it; each gives a SQL expression."""
+    environment = jinja2.Environment(undefined=jinja2.StrictUndefined)
+    environment.globals["local_md5"] = lambda text: hashlib.md5(text.encode()).hexdigest()
+    files = (ROOT / "macros" / f"{name}.sql" for name in MACROS)
+    return vars(environment.from_string("".join(file.read_text(encoding="utf-8") for file in files)).module)
+
+
+@functools.cache
+def _environment() -> jinja2.Environment:
+    environment = jinja2.Environment(undefined=jinja2.StrictUndefined)
+    environment.globals.update(macros())
+    return environment
+
+
+class Models:
+    """Models and seeds in a DuckDB connection, each made when it is first referred to."""
+
+    def __init__(self, connection: "duckdb.DuckDBPyConnection", sources: dict[str, str], variables: dict):
+        self.connection = connection
+        self.sources = sources
+        self.variables = variables
+        self.made: set[str] = set()
+        self.files = {path.stem: path for path in (ROOT / "models").rglob("*.sql")}
+        self.seeds = {seed["name"]: seed["config"]["column_types"] for seed in _yaml(SEED_TYPES)["seeds"]}
+
+    def ref(self, name: str) -> str:
+        """Return the relation of a model or seed, which is made if it is not there yet."""
+        if name not in self.made:
+            self.made.add(name)
+            if name in self.seeds:
+                types = {column: type_.upper() for column, type_ in self.seeds[name].items()}
+                file = self.connection.read_csv(str(ROOT / "seeds" / f"{name}.csv"), header=True, dtype=types)
+                file.create(name)
+            else:
+                self.connection.execute(f"create {self._kind(name)} {name} as {self.render(name)}")
+        return name
+
+    def replace(self, name: str, sql: str) -> None:
+        """Put a query in the place of a model."""
+        self.made.add(name)
+        self.connection.execute(f"create or replace view {name} as {sql}")
+
+    def source(self, of: str, table: str) -> str:
+        """Return the relation of a source's table."""
+        return f"{self.sources[of]}.{table}"
+
+    def render(self, name: str) -> str:
+        """Return the SQL of a model; what it refers to is made on the way."""
+        return (
+            _environment()
+            .from_string(self.files[name].read_text(encoding="utf-8"))
+            .render(
+                ref=self.ref,
+                source=self.source,
+                var=self.variables.__getitem__,
+                config=lambda **_: "",
+                is_incremental=lambda: False,
+            )
+        )
+
+    def _kind(self, name: str) -> str:
+        folder = _yaml(PROJECT)["models"]["bais"][self.files[name].parent.name]
+        kind = folder.get(name, {}).get("+materialized", folder["+materialized"])
+        return "view" if kind == "view" else "table"
+
+
+@functools.cache
+def _yaml(path: Path) -> dict:
+    return yaml.safe_load(path.read_text(encoding="utf-8"))

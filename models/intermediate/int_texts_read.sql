@@ -1,0 +1,47 @@
+-- One row per distinct text and unit, with what is read in it: a text is read once, however many trials ended with it,
+-- and again only when the reader has changed.
+{{ config(
+    materialized='incremental',
+    incremental_strategy='append',
+    pre_hook="{% if is_incremental() %}delete from {{ this }} where reader_version != '{{ reader_version() }}'{% endif %}",
+) }}
+with trials as (
+    select * from {{ ref('stg_trials') }}
+),
+
+vignettes as (
+    select study, vignette, response_unit from {{ ref('int_vignettes_defined') }}
+),
+
+said as (
+    select study, vignette, response_text as text from trials
+    union all
+    select study, vignette, first_text as text from trials
+),
+
+texts as (
+    select distinct said.text, coalesce(vignettes.response_unit, 'unknown') as response_unit
+    from said
+    left join vignettes using (study, vignette)
+    where said.text is not null
+),
+
+unread as (
+    select * from texts
+    {% if is_incremental() %}
+    anti join {{ this }} using (text, response_unit)
+    {% endif %}
+),
+
+readings as (
+    select *, {{ read_response('text', "nullif(response_unit, 'unknown')") }} as reading from unread
+)
+
+select
+    text,
+    response_unit,
+    '{{ reader_version() }}' as reader_version,
+    struct_extract(reading, 'response') as number_read,
+    struct_extract(reading, 'status') as status_read,
+    struct_extract(reading, 'note') as note_read
+from readings

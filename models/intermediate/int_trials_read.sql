@@ -1,0 +1,69 @@
+-- One row per trial of any batch, published or not, before flags: its canonical LLM, its vignette's domain, unit and
+-- range, what its texts say, and the number that counts with its status. With response source `recorded` an archive
+-- keeps the number that it recorded; with `reparsed` a text that is there is read anew. A collected text always is.
+with trials as (
+    select
+        * exclude (
+            session_id, llm_returned, anchor_baseline, anchor_n_trials, replicate, prompt_hash, finished_at, line
+        )
+    from {{ ref('stg_trials') }}
+),
+
+aliases as (
+    select alias, llm from {{ ref('llm_aliases') }}
+),
+
+vignettes as (
+    select * from {{ ref('int_vignettes_defined') }}
+),
+
+texts as (
+    select * from {{ ref('int_texts_read') }}
+),
+
+joined as (
+    select
+        trials.*,
+        coalesce(aliases.llm, trials.llm_recorded) as llm,
+        coalesce(vignettes.domain, 'unknown') as domain,
+        coalesce(vignettes.response_unit, 'unknown') as response_unit,
+        vignettes.valid_min,
+        vignettes.valid_max,
+        trials.source != 'recorded' as is_read
+    from trials
+    left join aliases on trials.llm_recorded = aliases.alias
+    left join vignettes on trials.study = vignettes.study and trials.vignette = vignettes.vignette
+),
+
+numbers as (
+    select
+        joined.* exclude (first_text, first_response_recorded),
+        last_texts.number_read,
+        last_texts.status_read,
+        last_texts.note_read,
+        coalesce(joined.first_response_recorded, first_texts.number_read) as first_response,
+        case
+            when joined.is_read and joined.status_recorded is null
+                then coalesce(joined.number_recorded, last_texts.number_read)
+            else joined.number_recorded
+        end as number_if_recorded,
+        case
+            when joined.response_text is not null and joined.status_recorded is null then last_texts.number_read
+            else joined.number_recorded
+        end as number_if_reparsed
+    from joined
+    left join texts as last_texts
+        on joined.response_text = last_texts.text and joined.response_unit = last_texts.response_unit
+    left join texts as first_texts
+        on joined.first_text = first_texts.text and joined.response_unit = first_texts.response_unit
+)
+
+select
+    *,
+    {{ trial_status(
+        'status_recorded', 'case when is_read then status_read end', 'number_if_recorded', 'valid_min', 'valid_max'
+    ) }} as status_if_recorded,
+    {{ trial_status('status_recorded', 'status_read', 'number_if_reparsed', 'valid_min', 'valid_max') }}
+        as status_if_reparsed,
+    first_response not between coalesce(valid_min, '-inf') and coalesce(valid_max, 'inf') as is_first_out_of_range
+from numbers
