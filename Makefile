@@ -20,18 +20,18 @@ test: .venv/installed  ## the whole suite, offline: pytest builds its own wareho
 check: .venv/installed  ## style: Python and SQL
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/sqlfluff lint --processes 2 models tests/models
+	$(BIN)/sqlfluff lint --processes 2 models tests/models macros
 
 bench: .venv/installed  ## speed, as ratios against named peers in the same run
-	$(BIN)/python tests/bench.py
-	$(BIN)/python tests/bench_collector.py
-	$(BIN)/python tests/bench_inference.py
+	$(BIN)/python tests/tools/bench.py
+	$(BIN)/python tests/tools/bench_collector.py
+	$(BIN)/python tests/tools/bench_inference.py
 
 coverage: .venv/installed  ## how often intervals hold the true value, by simulation (about five minutes)
-	$(BIN)/python tests/coverage.py
+	$(BIN)/python tests/tools/coverage.py
 
 oracle: .venv/installed  ## the mixed models against lme4, where R has it
-	$(BIN)/python tests/oracle.py
+	$(BIN)/python tests/tools/oracle.py
 
 .venv/installed: requirements.lock pyproject.toml
 	@python3 -c 'import sys; sys.exit("bais needs Python 3.11 or newer; python3 here is " + sys.version.split()[0]) if sys.version_info < (3, 11) else None'

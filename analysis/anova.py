@@ -4,9 +4,10 @@ from itertools import combinations
 
 import numpy as np
 import pandas as pd
-from scipy.stats import f as f_distribution
 
-from analysis.mixed_effects import FEWEST_LLMS, cells_of, samples
+from analysis.mixed_effects import cells_of, samples
+from analysis.small_samples import FEWEST_LLMS
+from analysis.t_and_f_tests import f_test
 
 TERMS = ("technique", "temperature", "technique x temperature")
 
@@ -65,7 +66,7 @@ def type_two(cells, first, second, block=None):
         elif error <= 1e-14 * total or total <= 1e-24 * n * np.max(np.abs(cells["mean"])) ** 2:
             rows.append({"reason": "zero_variance"})
         else:
-            rows.append({"sum_of_squares": explained, **_f_test(explained, df1, error, df2)})
+            rows.append({"sum_of_squares": explained, **f_test(explained, df1, error, df2)})
     return rows
 
 
@@ -99,7 +100,7 @@ def repeated_measures(values):
         if error <= 1e-24 * n * np.max(np.abs(values)) ** 2:
             rows.append({"reason": "zero_variance"})
         else:
-            rows.append({"sum_of_squares": effect, **_f_test(effect, df, error, df * (n - 1))})
+            rows.append({"sum_of_squares": effect, **f_test(effect, df, error, df * (n - 1))})
     return rows
 
 
@@ -179,14 +180,3 @@ def _one_level(indicators, name):
 def _contrasts(levels):
     """Orthonormal contrasts of so many levels, shape (levels - 1, levels)."""
     return np.linalg.qr(np.column_stack([np.ones(levels), np.eye(levels)[:, :-1]]))[0].T[1:]
-
-
-def _f_test(effect, df1, error, df2):
-    statistic = (effect / df1) / (error / df2)
-    return {
-        "statistic": statistic,
-        "df1": df1,
-        "df2": df2,
-        "p_value": float(f_distribution.sf(statistic, df1, df2)),
-        "partial_eta_squared": effect / (effect + error),
-    }

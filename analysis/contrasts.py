@@ -5,17 +5,17 @@ from functools import lru_cache
 from itertools import combinations
 
 import numpy as np
-from scipy import optimize, special
 
 from analysis.counts import Summary, compared
+from analysis.effect_sizes import CONFIDENCE, standardised
+from analysis.small_samples import FEWEST_LLMS
+from analysis.t_and_f_tests import satterthwaite_df, t_bounds, two_sided_p
 
 SPECIFICATIONS = (("accepted", "pooled"), ("as_recorded", "t=1"))  # recommended; the papers'
 METRICS = {"percent_of_baseline": ("both", "low", "high"), "madb_percent": ("both",), "spread_pp": ("both",)}
 CONTROL, STRUCTURE, SACD, SACD_INITIAL = "no_technique", "random_control", "sacd", "sacd_initial"
-MIN_LLMS = 5
 MAX_EXACT_LLMS = 32
 DRAWS = 100_000
-CONFIDENCE = 0.95
 # relative to the values; what differs by less differs by rounding
 ROUNDING = 1e-12
 
@@ -155,12 +155,11 @@ class Comparison:
     @property
     def p_t(self):
         """Two-sided p value of Student's t."""
-        return float(2 * special.stdtr(self.df, -abs(self.statistic)))
+        return two_sided_p(self.statistic, self.df)
 
     def interval(self, confidence):
         """Return the bounds of the t interval."""
-        half = float(special.stdtrit(self.df, (1 + confidence) / 2)) * self.error
-        return self.difference - half, self.difference + half
+        return t_bounds(self.difference, self.error, self.df, confidence)
 
 
 def contrasts(responses, techniques, *, seed, specifications=SPECIFICATIONS):
@@ -196,11 +195,11 @@ def contrasts(responses, techniques, *, seed, specifications=SPECIFICATIONS):
     """
     rows = []
     for domain in domains(responses, specifications):
-        for family, pairs in families(domain.techniques, techniques).items():
+        for family, of_family in families(domain.techniques, techniques).items():
             for metric, directions in METRICS.items():
                 for direction in directions:
                     for compare in (over_trials, over_llms):
-                        tested = [_row(compare, domain, a, b, metric, direction, seed) for a, b in pairs]
+                        tested = [_row(compare, domain, a, b, metric, direction, seed) for a, b in of_family]
                         tested = [{"family": family, **row} for row in tested if row]
                         rows += _adjusted(tested)
     return rows
@@ -231,6 +230,12 @@ def families(present, techniques):
         "own_first_answer": [(SACD, SACD_INITIAL)],
     }
     return {family: [(a, b) for a, b in pairs if a in present and b in present] for family, pairs in declared.items()}
+
+
+def pairs(present, techniques):
+    """Return the pairs of ranked techniques, and each technique with no technique; see `families`."""
+    declared = families(present, techniques)
+    return declared["pairs"] + declared["against_no_technique"]
 
 
 def domains(responses, specifications=SPECIFICATIONS):
@@ -313,8 +318,8 @@ def over_trials(domain, a, b, metric, direction="both"):
     squares = np.array([summary.variance / summary.n_trials for summary in summaries])
     if not squares.sum() > 0:
         return Comparison(**compared_, error=np.nan, df=np.nan, reason="zero_variance")
-    df = squares.sum() ** 2 / sum(squares**2 / [summary.n_trials - 1 for summary in summaries])
-    return Comparison(**compared_, error=float(np.sqrt(squares.sum())), df=float(df))
+    df = satterthwaite_df(squares, [summary.n_trials - 1 for summary in summaries])
+    return Comparison(**compared_, error=float(np.sqrt(squares.sum())), df=df)
 
 
 def over_llms(domain, a, b, metric, direction="both"):
@@ -343,7 +348,7 @@ def over_llms(domain, a, b, metric, direction="both"):
         "method": "paired_t",
         "differences": differences,
     }
-    if n_llms < MIN_LLMS:
+    if n_llms < FEWEST_LLMS:
         return Comparison(**compared_, error=np.nan, df=np.nan, reason="too_few_llms")
     scale = max(abs(means_a[has_both]).max(), abs(means_b[has_both]).max())
     if np.ptp(differences) <= ROUNDING * scale:
@@ -385,90 +390,6 @@ def sign_flip_p(differences, *, seed):
         return float(n_as_large / 2 ** len(size))
     n_as_large = (np.abs(_signs(len(size), seed) @ size) >= observed).sum()
     return float((n_as_large + 1) / (DRAWS + 1))
-
-
-def hedges_factor(df):
-    """Return what takes the bias off Cohen's d: gamma(m / 2) / (sqrt(m / 2) gamma((m - 1) / 2)) with m = `df`.
-
-    References
-    ----------
-    Hedges (1981), Journal of Educational Statistics 6(2).
-    """
-    return float(special.poch((df - 1) / 2, 0.5) / np.sqrt(df / 2)) if df > 1 else float("nan")
-
-
-def noncentral_t_bounds(statistic, df, confidence=CONFIDENCE):
-    """Return the noncentralities of which a t statistic is the upper and the lower tail.
-
-    Parameters
-    ----------
-    statistic, df, confidence : float
-
-    Returns
-    -------
-    tuple of float
-        NaN if the distribution cannot be inverted there, and beyond a statistic of 1,000, where that takes seconds.
-
-    References
-    ----------
-    Steiger & Fouladi (1997), in: What if there were no significance tests?, chapter 9.
-    """
-    if abs(statistic) > 1000:
-        return float("nan"), float("nan")
-    bounds = []
-    for tail in ((1 + confidence) / 2, (1 - confidence) / 2):
-        # good to three digits, which brackets the root
-        start = special.nctdtrinc(df, tail, statistic)
-        width = 0.05 * (1 + abs(start))
-        try:
-            bound = optimize.brentq(_noncentral_t_excess, start - width, start + width, (df, statistic, tail))
-        except ValueError:
-            bound = float("nan")
-        bounds.append(bound)
-    return tuple(bounds)
-
-
-def standardised(comparison, confidence=CONFIDENCE):
-    """Cohen's d and Hedges' g of a comparison, with intervals.
-
-    Over trials, d divides the difference by the standard deviation pooled over the groups, and the interval is the
-    large-sample one, with variance sum(1 / n) + d^2 / (2 N). Over LLMs, d is the mean paired difference over its
-    standard deviation (d_z), and the interval inverts the noncentral t distribution. g is d times the exact
-    correction; so are the bounds over LLMs, while those over trials take the variance of g itself.
-
-    Parameters
-    ----------
-    comparison : Comparison
-    confidence : float
-
-    Returns
-    -------
-    tuple of (dict, str or None)
-        `cohens_d`, `hedges_g` and each with `_low` and `_high`; and why bounds are missing.
-
-    References
-    ----------
-    Hedges & Olkin (1985), Statistical Methods for Meta-Analysis, chapter 5, equations 8, 10 and 15.
-    """
-    if comparison.reason:
-        return {}, comparison.reason
-    if comparison.summaries:
-        n = np.array([summary.n_trials for summary in comparison.summaries], float)
-        df = n.sum() - len(n)
-        variances = np.array([summary.variance for summary in comparison.summaries])
-        d = comparison.difference / np.sqrt(np.dot(n - 1, variances) / df)
-        z = special.ndtri((1 + confidence) / 2)
-        values = {}
-        for name, effect in (("cohens_d", d), ("hedges_g", d * hedges_factor(df))):
-            half = z * np.sqrt((1 / n).sum() + effect**2 / (2 * n.sum()))
-            values |= {name: effect, f"{name}_low": effect - half, f"{name}_high": effect + half}
-        return values, None
-    root, factor = np.sqrt(comparison.n_llms), hedges_factor(comparison.df)
-    shifts = comparison.statistic, *noncentral_t_bounds(comparison.statistic, comparison.df, confidence)
-    values = {}
-    for suffix, shift in zip(("", "_low", "_high"), shifts, strict=True):
-        values |= {f"cohens_d{suffix}": shift / root, f"hedges_g{suffix}": factor * shift / root}
-    return values, None if np.isfinite(shifts).all() else "noncentral_t_not_invertible"
 
 
 def _row(compare, domain, a, b, metric, direction, seed):
@@ -559,10 +480,6 @@ def _unit_means(domain, technique, metric, direction):
     n = sum((cell.n for cell in cells), np.zeros(len(domain.llm)))
     total = sum((cell.n * np.nan_to_num(cell.moments(metric)[0]) for cell in cells), np.zeros(len(domain.llm)))
     return np.divide(total, n, out=np.full(len(n), np.nan), where=n > 0)
-
-
-def _noncentral_t_excess(shift, df, statistic, tail):
-    return special.nctdtr(df, shift, statistic) - tail
 
 
 def _signed_sums(sizes):

@@ -3,10 +3,11 @@
 from dataclasses import replace
 
 import numpy as np
-from scipy import special
 
-from analysis.contrasts import CONTROL, MIN_LLMS, SPECIFICATIONS, domains, families, over_llms, over_trials
+from analysis.contrasts import CONTROL, SPECIFICATIONS, domains, over_llms, over_trials, pairs
 from analysis.counts import Summary, baseline_rows, selected
+from analysis.small_samples import FEWEST_LLMS
+from analysis.t_and_f_tests import satterthwaite_df, tost_p
 
 ALPHA = 0.05
 
@@ -88,46 +89,10 @@ def equivalence_tests(responses, techniques, *, margin_pp, specifications=SPECIF
     return [row for row in rows if row]
 
 
-def pairs(present, techniques):
-    """Return the pairs of ranked techniques, and each technique with no technique.
-
-    Parameters
-    ----------
-    present : collection of str
-    techniques : pandas.DataFrame
-        `technique`, `is_ranked`.
-
-    Returns
-    -------
-    list of (str, str)
-    """
-    declared = families(present, techniques)
-    return declared["pairs"] + declared["against_no_technique"]
-
-
-def tost(difference, error, df, margin):
-    """Two one-sided t tests of a difference against `-margin` and `margin`.
-
-    Parameters
-    ----------
-    difference, error, df, margin : float
-        The error positive.
-
-    Returns
-    -------
-    tuple of float
-        The larger of the two p values, and the bounds of the 90 % interval, which lies within the margin where that
-        p value is below 5 %.
-    """
-    p_value = max(special.stdtr(df, -(difference + margin) / error), special.stdtr(df, (difference - margin) / error))
-    half = special.stdtrit(df, 1 - ALPHA) * error
-    return float(p_value), float(difference - half), float(difference + half)
-
-
 def _row(domain, a, b, metric, level, comparison, margin):
     if comparison is None:
         return None
-    speaks_for = "; these_llms_only" if level == "trial" and comparison.n_llms < MIN_LLMS else ""
+    speaks_for = "; these_llms_only" if level == "trial" and comparison.n_llms < FEWEST_LLMS else ""
     method = {"welch_t": "tost_welch", "paired_t": "tost_paired" if b else "tost_one_sample"}
     row = {
         **domain.keys,
@@ -146,7 +111,8 @@ def _row(domain, a, b, metric, level, comparison, margin):
     }
     if comparison.reason:
         return row
-    p_value, low, high = tost(comparison.difference, comparison.error, comparison.df, margin)
+    p_value = tost_p(comparison.difference, comparison.error, comparison.df, margin)
+    low, high = comparison.interval(1 - 2 * ALPHA)
     return row | {
         "standard_error": comparison.error,
         "df": comparison.df,
@@ -182,6 +148,4 @@ def _with_baseline(domain, spread, responses):
         if slope and baseline.variance > 0:
             squares.append((slope / baseline.mean) ** 2 * baseline.variance / baseline.n_trials)
             dfs.append(baseline.n_trials - 1)
-    squares = np.array(squares)
-    df = squares.sum() ** 2 / (squares**2 / dfs).sum()
-    return replace(spread, error=float(np.sqrt(squares.sum())), df=float(df))
+    return replace(spread, error=float(np.sqrt(sum(squares))), df=satterthwaite_df(squares, dfs))

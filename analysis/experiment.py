@@ -10,6 +10,11 @@ import statistics
 from decimal import Decimal
 from numbers import Integral
 
+import numpy as np
+
+from analysis.effect_sizes import approximate_hedges_factor
+from analysis.t_and_f_tests import satterthwaite_df, t_bounds, tost_p, two_sided_p
+
 QUARTILE_METHOD = "linear, Hyndman & Fan type 7"
 NULL_HYPOTHESIS = "The LLM exhibits the same anchoring bias as human legal professionals."
 DECISIONS = {"LESS": "rejected", "GREATER": "rejected", "SIMILAR": "not_rejected", "INCONCLUSIVE": "undecidable"}
@@ -162,14 +167,14 @@ def compare(low, high, *, n_resamples, seed, confidence):
         error = math.sqrt(sum(squares))
         bootstrap = _bootstrap(low["values"], high["values"], n_resamples, seed, confidence)
         if error > 0:
-            df = sum(squares) ** 2 / (squares[0] ** 2 / (n_low - 1) + squares[1] ** 2 / (n_high - 1))
+            df = satterthwaite_df(squares, [n_low - 1, n_high - 1])
             t = difference / error
-            p_value = _p_two_sided(t, df)
+            p_value = two_sided_p(t, df)
             interval = _t_interval(difference, error, df, confidence)
             m = n_low + n_high - 2
             pooled = ((n_low - 1) * squares[0] * n_low + (n_high - 1) * squares[1] * n_high) / m
             d = difference / math.sqrt(pooled)
-            g = d * (1 - 3 / (4 * m - 1))
+            g = d * approximate_hedges_factor(m)
     compared = {
         "lowConditionId": low["conditionId"],
         "highConditionId": high["conditionId"],
@@ -235,7 +240,7 @@ def human_baseline(human, *, confidence):
         "t": t,
         "df": df,
         "standardError": error,
-        "pValue": _p_two_sided(t, df),
+        "pValue": two_sided_p(t, df),
         "confidenceInterval": _t_interval(difference, error, df, confidence),
         "derivation": "standard error = difference / t; two-sided p value and interval from the t distribution",
         "reference": {
@@ -275,7 +280,7 @@ def compare_with_human(comparison, baseline, *, confidence, margin):
     total = total_df = None
     if error is not None:
         total = math.hypot(error, human_error)
-        total_df = total**4 / ((error**4 / df if error else 0) + human_error**4 / baseline["df"])
+        total_df = satterthwaite_df([error**2, human_error**2], [df or 1, baseline["df"]])
 
     def against(error, df, method, preface):
         difference = reason = low = high = equivalence = interval = tost = None
@@ -288,7 +293,7 @@ def compare_with_human(comparison, baseline, *, confidence, margin):
             equivalence = _t_interval(difference, error, df, _minus(confidence, alpha))
             interval = _t_interval(difference, error, df, confidence)
             if error:
-                tost = max(_t_cdf((difference - margin) / error, df), _t_cdf(-(difference + margin) / error, df))
+                tost = tost_p(difference, error, df, margin)
                 is_similar = tost < alpha
             else:
                 reason, is_similar = "zero_variance", abs(difference) < margin
@@ -350,8 +355,6 @@ def _by_condition(experiment, trials):
 
 
 def _bootstrap(low, high, n_resamples, seed, confidence):
-    import numpy as np
-
     # Resampling answers is a multinomial draw on their counts, so the cost does not grow with the trials.
     rng = np.random.Generator(np.random.PCG64(seed))
     means = []
@@ -369,22 +372,8 @@ def _bootstrap(low, high, n_resamples, seed, confidence):
 
 
 def _t_interval(estimate, error, df, confidence):
-    if error == 0:
-        return {"confidence": confidence, "low": estimate, "high": estimate}
-    from scipy.special import stdtrit
-
-    half = float(stdtrit(df, (1 + confidence) / 2)) * error
-    return {"confidence": confidence, "low": estimate - half, "high": estimate + half}
-
-
-def _t_cdf(t, df):
-    from scipy.special import stdtr
-
-    return float(stdtr(df, t))
-
-
-def _p_two_sided(t, df):
-    return 2 * _t_cdf(-abs(t), df)
+    low, high = t_bounds(estimate, error, df, confidence) if error else (estimate, estimate)
+    return {"confidence": confidence, "low": low, "high": high}
 
 
 def _variance(values):

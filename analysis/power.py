@@ -5,8 +5,9 @@ import math
 import numpy as np
 from scipy import optimize, special
 
-from analysis.contrasts import MIN_LLMS, SPECIFICATIONS, domains, over_llms, over_trials, standardised
-from analysis.equivalence import pairs
+from analysis.contrasts import SPECIFICATIONS, domains, over_llms, over_trials, pairs
+from analysis.effect_sizes import standardised
+from analysis.small_samples import FEWEST_LLMS
 
 ALPHA = 0.05
 POWER = 0.8
@@ -145,11 +146,11 @@ def needed_llms(effect, deviation, *, alpha=ALPHA, wanted=POWER):
     Returns
     -------
     int or None
-        At least 5, below which nothing is tested over LLMs.
+        At least `FEWEST_LLMS`, below which nothing is tested over LLMs.
     """
     return _smallest(
         _normal_ratio(effect / deviation, alpha, wanted),
-        MIN_LLMS,
+        FEWEST_LLMS,
         lambda n: t_test_power(effect / deviation * math.sqrt(n), n - 1, alpha=alpha) >= wanted,
     )
 
@@ -160,11 +161,11 @@ def needed_llms_for_half_width(half_width, deviation, *, alpha=ALPHA):
     Returns
     -------
     int or None
-        At least 5, below which there is no interval over LLMs.
+        At least `FEWEST_LLMS`, below which there is no interval over LLMs.
     """
     return _smallest(
         (special.ndtri(1 - alpha / 2) * deviation / half_width) ** 2,
-        MIN_LLMS,
+        FEWEST_LLMS,
         lambda n: special.stdtrit(n - 1, 1 - alpha / 2) * deviation / math.sqrt(n) <= half_width,
     )
 

@@ -4,7 +4,7 @@ import numpy as np
 
 from analysis.intervals import recommended_draws
 from analysis.small_samples import FEWEST_LLMS, expanded_level
-from analysis.tables import table
+from analysis.tables import reasons, table
 
 LOSSES = {
     "deviation": ("percent_of_baseline", 100),
@@ -210,7 +210,7 @@ def _ranked(signed, methods, margin_pp):
     for metric, of_metric in signed.items():
         how = methods[metric]
         row_of_all = {"metric": metric, "method": how["method"], "level": how["level"], "p_metrics_disagree": disagree}
-        reasons = [how["reason"], "no_low_or_no_high_anchor" if disagree is None else None]
+        of_all = [how["reason"], "no_low_or_no_high_anchor" if disagree is None else None]
         names = [name for name in of_metric if name != CONTROL]
         if not names:
             continue
@@ -232,7 +232,7 @@ def _ranked(signed, methods, margin_pp):
                 "rank_high": high,
             }
             row |= _against_nothing(of_metric[name], nothing, how, metric, margin_pp)
-            yield row | {"reason": "; ".join(filter(None, [*reasons, row.get("reason")])) or None}
+            yield row | {"reason": reasons(*of_all, row.get("reason"))}
         if nothing is not None:
             control = np.abs(nothing[1:][usable])
             yield row_of_all | {
@@ -240,7 +240,7 @@ def _ranked(signed, methods, margin_pp):
                 "loss": abs(nothing[0]),
                 "p_best": (control <= best).mean(),
                 "p_worst": (control >= worst).mean(),
-                "reason": "; ".join(filter(None, [*reasons, "control"])),
+                "reason": reasons(*of_all, "control"),
             }
 
 

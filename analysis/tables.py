@@ -36,6 +36,11 @@ def table(rows, columns):
     return pa.table(arrays, names=list(columns))
 
 
+def reasons(*words):
+    """Return the words that say why something is null or limited as one text, or None where there are none."""
+    return "; ".join(filter(None, words)) or None
+
+
 def _value(value, kind):
     if value is None or (isinstance(value, float) and not math.isfinite(value)):
         return None

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pyarrow as pa
 
-from ingest.load import BATCHES, CALLS, PROMPTS, TRIALS, conform, land, landed_ids
+from ingest.load import land, landed_ids
 from ingest.responses import TRIAL_FIELDS, spooled
 from ingest.spool import read_state, spool_files
 
@@ -94,18 +94,17 @@ def load_collected(study):
             for vignette in rows["vignette"].to_pylist():
                 counts[vignette] = counts.get(vignette, 0) + 1
             loaded.n_trials += rows.num_rows
-            yield conform(rows, TRIALS)
+            yield rows
 
     def calls():
         known = landed_ids(study, "calls", "call_id")
         for rows in _rows(paths, "call", CALL_FIELDS, SELECT_CALLS, {"study": study}, known, sessions):
             loaded.n_calls += rows.num_rows
-            yield conform(rows, CALLS)
+            yield rows
 
     def prompts():
         known = landed_ids(study, "prompts", "prompt_hash")
-        for rows in _rows(paths, "prompt", PROMPT_FIELDS, SELECT_PROMPTS, {"study": study}, known, sessions):
-            yield conform(rows, PROMPTS)
+        yield from _rows(paths, "prompt", PROMPT_FIELDS, SELECT_PROMPTS, {"study": study}, known, sessions)
 
     def batches():
         if counts:
@@ -151,4 +150,4 @@ def _batches(study, stamp, counts, sessions):
                 **{key: entry.get(key) for key in ("domain", "response_unit", "valid_min", "valid_max")},
             }
         )
-    return pa.Table.from_pylist(rows, schema=BATCHES)
+    return pa.Table.from_pylist(rows)

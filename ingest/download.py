@@ -9,6 +9,7 @@ import time
 import urllib.error
 import urllib.request
 import zlib
+from collections.abc import Callable
 from pathlib import Path, PurePosixPath
 
 from ingest.warehouse import UserError
@@ -22,29 +23,17 @@ ATTEMPTS = 3
 PAUSE_SECONDS = 2
 
 
-def download(folder, *, url=URL, manifest=MANIFEST, on_bytes=lambda n_done, n_total: None):
-    """Fetch the archive into a folder, unless it is there already.
+def download(
+    folder: Path,
+    *,
+    url: str = URL,
+    manifest: Path = MANIFEST,
+    on_bytes: Callable[[int, int | None], None] = lambda n_done, n_total: None,
+) -> Path:
+    """Fetch the archive into a folder, all of it or nothing, unless it is there already.
 
-    Parameters
-    ----------
-    folder : path-like
-        Made if it does not exist. It appears with all files or not at all.
-    url : str
-        A gzipped tar file whose trials lie in `results/` of its one top folder.
-    manifest : Path
-        The SHA-256 digest of each file wanted, in the format of `sha256sum`; the paths are within `results/`.
-    on_bytes : callable, optional
-        Called with the bytes fetched so far and in all (None if unknown), for a progress bar.
-
-    Returns
-    -------
-    Path
-        The folder.
-
-    Raises
-    ------
-    UserError
-        If the archive cannot be fetched, or a file is missing or differs from its digest.
+    The trials of the gzipped tar file lie in `results/` of its one top folder; `manifest` has the SHA-256 of each, as
+    `sha256sum` writes it. `on_bytes` gets the bytes fetched so far and in all, if that is known.
     """
     folder = Path(folder).absolute()
     digests = read_manifest(manifest)
@@ -68,18 +57,8 @@ def download(folder, *, url=URL, manifest=MANIFEST, on_bytes=lambda n_done, n_to
     return folder
 
 
-def read_manifest(path):
-    """Read the digests that `sha256sum` wrote.
-
-    Parameters
-    ----------
-    path : Path
-
-    Returns
-    -------
-    dict
-        From the path within the archive to the hexadecimal digest.
-    """
+def read_manifest(path: Path) -> dict[str, str]:
+    """Read the digests that `sha256sum` wrote, by the path within the archive."""
     lines = path.read_text(encoding="utf-8").splitlines()
     return {name: digest for digest, name in (line.split("  ", 1) for line in lines)}
 

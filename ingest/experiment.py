@@ -1,5 +1,6 @@
 """Experiments that are run as one piece: story 001, its strict answers, and the lines that hold its results."""
 
+import contextlib
 import json
 import re
 import uuid
@@ -169,11 +170,8 @@ def _strict_json(text):
 def _json_within(text):
     """Return the one JSON object within a fence or prose, or None."""
     candidates = FENCE.findall(text) or [text[text.find("{") : text.rfind("}") + 1]]
-    for candidate in candidates[-1:]:
-        try:
-            return _strict_json(candidate.strip())
-        except json.JSONDecodeError:
-            return None
+    with contextlib.suppress(json.JSONDecodeError):
+        return _strict_json(candidates[-1].strip())
     return None
 
 

@@ -19,8 +19,9 @@ from statistics import NormalDist
 import pyarrow as pa
 import yaml
 
-from ingest.load import DUCKDB_SETTINGS, prepare_raw
+from ingest.load import DUCKDB_SETTINGS
 from ingest.models import Models
+from ingest.raw import prepare_raw
 from ingest.warehouse import UserError, connect, explain, printable, warehouse_path
 
 CONFIG = Path(__file__).with_name("gate.yaml")

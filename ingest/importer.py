@@ -1,31 +1,31 @@
 """Import a folder of recorded trials: every readable line lands, every unreadable one is kept apart and named."""
 
-import csv
 import json
-import re
 import time
 from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
-import duckdb
 import pyarrow as pa
 
-from ingest.lines import beginning, read_blocks, split_blocks, walk
-from ingest.load import BATCHES, DUCKDB_SETTINGS, QUARANTINED_LINES, TRIALS, conform, land, landed_ids, work_path
-from ingest.warehouse import ROOT, UserError, printable, warehouse_path
+from ingest.archives import Archive
+from ingest.lines import beginning, read_blocks, split_blocks, walk, whole_characters
+from ingest.load import DUCKDB_SETTINGS, land, landed_ids, work_path
+from ingest.warehouse import ROOT, UserError, in_memory, printable, warehouse_path
 
 BLOCK_BYTES = 1 << 20
 CHUNK_BYTES = 32 << 20
-ESCAPE = re.compile(r"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|.)")
-LONE_SURROGATE = re.compile(r"\\u[dD][89a-fA-F][0-9a-fA-F]{2}")
+PLACE = [("file", pa.int64()), ("line_number", pa.int64()), ("text", pa.string())]
+REJECTED = pa.schema([*PLACE, ("reason", pa.string()), ("class", pa.string())])
+MENDED = pa.schema([*PLACE, ("mended", pa.string()), ("reason", pa.string())])
+FILES = pa.schema(
+    [("file", pa.int64()), ("name", pa.string()), ("path_in_archive", pa.string()), ("is_shared", pa.bool_())]
+)
 
 PREPARE = """
-set TimeZone = 'UTC';
-set autoinstall_known_extensions = false;
-set autoload_known_extensions = false;
 set enable_progress_bar = false;
 create table known (trial_id varchar);
 create table seen (file bigint, trial_id varchar, n bigint);
@@ -33,6 +33,7 @@ create table shared (trial_id varchar);
 create table counts (
     file bigint, kind varchar, llm varchar, vignette varchar, technique varchar, state varchar, n bigint
 );
+create table files (file bigint, name varchar, path_in_archive varchar, is_shared boolean);
 create table rejected (file bigint, line_number bigint, text varchar, reason varchar, class varchar);
 create table declared (
     vignette varchar, domain varchar, response_unit varchar, valid_min double, valid_max double
@@ -44,21 +45,17 @@ create or replace temp table unread as select * from chunk where try(json_type(l
 """
 
 # DuckDB has the last word on what is JSON, also on what `mend` made of a line.
-TAKE_MENDED = """
+# A trial is identified by its line. Most formats record no status.
+PARSE = """
 create or replace temp view lines as
 select file, line_number, line from chunk anti join unread using (file, line_number)
 union all
-select file, line_number, mended from mended where try(json_type(mended)) = 'OBJECT'
-"""
+select file, line_number, mended from mended where try(json_type(mended)) = 'OBJECT';
 
-REJECT_UNMENDED = """
 insert into rejected
 select file, line_number, text, reason, 'malformed'
-from mended where try(json_type(mended)) is distinct from 'OBJECT'
-"""
+from mended where try(json_type(mended)) is distinct from 'OBJECT';
 
-# A trial is identified by its line. Equal lines of one file are told apart below. Most formats record no status.
-PARSE = """
 create or replace temp table parsed as
 select
     trials.*,
@@ -70,17 +67,16 @@ from (
     union all by name
     select null::varchar as status_recorded, null::varchar as reason_recorded where false
 ) as trials
-inner join files using (file)
-"""
+inner join files using (file);
 
-REJECT_FOREIGN = """
 insert into rejected
 select file, line_number, line[:1048576], looks_like[:200], 'foreign' from parsed where kind is null;
 
 delete from parsed where kind is null
 """
 
-FIND_REPEATED = """
+# Equal lines of one file are told apart by their occurrence, so that none is lost and a reload adds none.
+NUMBER_REPEATED = """
 create or replace temp table repeated as
 with several as (
     select file, trial_id from parsed group by all having count(*) > 1
@@ -98,19 +94,14 @@ select
     (row_number() over (partition by file, trial_id order by line_number) + coalesce(n, 0))::bigint as occurrence
 from parsed
 semi join several using (file, trial_id)
-left join before using (file, trial_id)
-"""
+left join before using (file, trial_id);
 
-# The next chunk may begin with more lines of the file that this one ends with.
-REMEMBER = """
+-- the next chunk may begin with more lines of the file that this one ends with
 delete from seen where file != (select max(file) from chunk);
 
 insert into seen
-select file, trial_id, count(*) from parsed where file = (select max(file) from chunk) group by all
-"""
+select file, trial_id, count(*) from parsed where file = (select max(file) from chunk) group by all;
 
-# Equal lines of one file are told apart by their occurrence, so that none is lost and a reload adds none.
-NUMBER_REPEATED = """
 update parsed set
     trial_id = sha256(concat_ws(chr(10), getvariable('study'), path_in_archive, line, occurrence))[:32]
 from repeated
@@ -118,21 +109,17 @@ where parsed.file = repeated.file and parsed.line_number = repeated.line_number 
 """
 
 # Files with one path in the archive are copies of one file: the first in the folder counts.
-FIND_COPIES = """
+COUNT = """
 create or replace temp table copies as
 select file, line_number
 from parsed
 inner join (select trial_id, min(file) as first_file from parsed where is_shared group by all) using (trial_id)
 where is_shared and (file > first_file or trial_id in (select trial_id from shared));
 
-insert into shared select trial_id from parsed anti join copies using (file, line_number) where is_shared
-"""
+insert into shared select trial_id from parsed anti join copies using (file, line_number) where is_shared;
 
-FIND_KNOWN = """
-create or replace temp table there as select trial_id from known semi join parsed using (trial_id)
-"""
+create or replace temp table there as select trial_id from known semi join parsed using (trial_id);
 
-COUNT = """
 insert into counts
 select
     parsed.file,
@@ -227,7 +214,6 @@ select
 from quarantined
 """
 
-
 SELECT_BATCHES = """
 select
     concat_ws('/', getvariable('study'), vignette, getvariable('stamp')) as batch_id,
@@ -245,6 +231,21 @@ left join declared using (vignette)
 where state = 'new'
 group by vignette
 """
+
+KNOWN_LLMS = """
+select llm from read_csv(getvariable('seeds') || '/llms.csv', all_varchar = true)
+union all
+select alias from read_csv(getvariable('seeds') || '/llm_aliases.csv', all_varchar = true)
+"""
+
+KNOWN_VIGNETTES = """
+select vignette from read_csv(getvariable('seeds') || '/vignettes.csv', all_varchar = true)
+where study = getvariable('study')
+union all
+select vignette from declared
+"""
+
+KNOWN_TECHNIQUES = "select technique from read_csv(getvariable('seeds') || '/techniques.csv', all_varchar = true)"
 
 
 @dataclass
@@ -271,35 +272,15 @@ class Summary:
         return 3 if self.quarantined else 0
 
 
-def import_archive(folder, archive, on_bytes=lambda n_done, n_total: None):
-    """Import a folder (or a file) of recorded trials into `raw`.
-
-    Parameters
-    ----------
-    folder : path-like
-        A folder is looked through with all its subfolders.
-    archive : ingest.archives.Archive
-        The format.
-    on_bytes : callable, optional
-        Called with the bytes read so far and in all, for a progress bar.
-
-    Returns
-    -------
-    Summary
-
-    Raises
-    ------
-    UserError
-        With exit code 2, if the folder is missing or holds no trial of the format, or the warehouse is in use.
-        No trial is landed then.
-    """
+def import_archive(
+    folder: Path, archive: Archive, on_bytes: Callable[[int, int], None] = lambda n_done, n_total: None
+) -> Summary:
+    """Import a file or folder of recorded trials into `raw`; `on_bytes` gets the bytes read so far and in all."""
     started = time.monotonic()
     folder = Path(folder).resolve()
-    if not folder.exists():
-        raise UserError(f"there is no {printable(folder)}: give a file of recorded trials, or a folder that holds some")
     run = _Import(folder, archive, on_bytes)
     try:
-        land(trials=ahead(run.trials()), quarantined_lines=run.quarantined_lines(), batches=run.batches())
+        land(**{table: getattr(run, table)() for table in archive.tables})
     finally:
         run.memory.close()
     run.summary.seconds = time.monotonic() - started
@@ -311,21 +292,26 @@ class _Import:
 
     def __init__(self, folder, archive, on_bytes):
         self.folder, self.archive, self.on_bytes = folder, archive, on_bytes
+        self.walked = walk(folder)
         self.summary = Summary(printable(folder))
         self.labels = {
             "study": archive.study,
             "archive": archive.name,
+            "seeds": str(ROOT / "seeds"),
             "stamp": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ"),
         }
         spill = work_path(warehouse_path()) / "spill"
-        self.memory = duckdb.connect(config={**DUCKDB_SETTINGS, "temp_directory": str(spill)})
+        self.memory = in_memory(**DUCKDB_SETTINGS, temp_directory=str(spill))
 
     def trials(self):
         """Yield Arrow tables of the trials that the warehouse does not have yet; then `summary` is complete."""
+        return ahead(self._trials())
+
+    def _trials(self):
         self.memory.execute(PREPARE)
         for name, value in self.labels.items():
             self.memory.execute(f"set variable {name} = $value", {"value": value})
-        self._insert("known", landed_ids(self.archive.study))
+        self.memory.from_arrow(landed_ids(self.archive.study)).insert_into("known")
         self._declare()
         files = self._look_around()
         for chunk in gather(self._lines(files), lambda lines: lines.nbytes, CHUNK_BYTES):
@@ -335,14 +321,13 @@ class _Import:
     def quarantined_lines(self):
         """Yield what could not be read, once all trials have been."""
         if self.summary.quarantined:
-            lines = self.memory.sql(SELECT_QUARANTINED).to_arrow_table()
-            yield lines.cast(QUARANTINED_LINES)
+            yield self.memory.sql(SELECT_QUARANTINED).to_arrow_table()
 
     def batches(self):
         """Yield what came new of each vignette, once all trials have been."""
         batches = self.memory.sql(SELECT_BATCHES).to_arrow_table()
         if batches.num_rows:
-            yield conform(batches, BATCHES)
+            yield batches
 
     def _declare(self):
         names = ("domain", "response_unit", "valid_min", "valid_max")
@@ -352,33 +337,25 @@ class _Import:
 
     def _look_around(self):
         """List the files of the format, in the order of their numbers, each with its size."""
-        if self.folder.is_file():
-            sizes, skipped, unreadable = {self.folder: self.folder.stat().st_size}, {}, {}
-        else:
-            sizes, skipped, unreadable = walk(self.folder)
+        sizes, skipped, unreadable = self.walked
         self.summary.n_files = len(sizes)
-        suffix = self.archive.suffix
-        ours = {path: size for path, size in sizes.items() if path.name.endswith(suffix)}
-        kinds = suffix if isinstance(suffix, str) else " or ".join(suffix)
-        skipped |= {path: f"not a {kinds} file" for path in sizes if path not in ours}
+        ours = {path: size for path, size in sizes.items() if path.name.endswith(self.archive.suffix)}
+        skipped |= {path: f"not a {self.archive.kinds} file" for path in sizes if path not in ours}
         self.summary.skipped = {self._name(path): reason for path, reason in skipped.items()}
-        places = [printable(self.archive.path_in_archive(path)) for path in ours]
+        places = [printable(self.archive.path_in_archive(path)) for path in ours] + [None] * len(unreadable)
         n_at_place = Counter(places)
-        columns = {
-            "file": pa.array(range(len(ours) + len(unreadable)), pa.int64()),
-            "name": pa.array([self._name(path) for path in [*ours, *unreadable]], pa.string()),
-            "path_in_archive": pa.array(places + [None] * len(unreadable), pa.string()),
-            "is_shared": pa.array([n_at_place[place] > 1 for place in places] + [False] * len(unreadable), pa.bool_()),
-        }
-        self.memory.register("found", pa.table(columns))
-        self.memory.execute("create table files as from found")
-        self._reject([(len(ours) + i, None, "", reason, "file") for i, reason in enumerate(unreadable.values())])
+        rows = [
+            (number, self._name(path), place, place is not None and n_at_place[place] > 1)
+            for number, (path, place) in enumerate(zip([*ours, *unreadable], places, strict=True))
+        ]
+        self._insert("files", rows, FILES)
+        self._reject((len(ours) + i, None, "", reason, "file") for i, reason in enumerate(unreadable.values()))
         return ours
 
     def _lines(self, files):
         for blocks in gather(self._blocks(files), lambda block: len(block.data), BLOCK_BYTES):
             lines, bad = split_blocks(blocks)
-            self._reject([(line.file, line.number, line.text, line.reason, "undecodable") for line in bad])
+            self._reject((line.file, line.number, line.text, line.reason, "undecodable") for line in bad)
             yield lines
 
     def _blocks(self, files):
@@ -396,21 +373,12 @@ class _Import:
         """Turn a chunk of lines into trials."""
         self.memory.register("chunk", chunk)
         self.memory.execute(FIND_UNREAD)
-        unread = self.memory.sql("select file, line_number, line from unread").fetchall()
-        self.memory.register("mended", _mend(unread))
-        self.memory.execute(TAKE_MENDED)
-        self.memory.execute(REJECT_UNMENDED)
-        self.memory.execute(PARSE.format(read_trials=self.archive.read_trials))
-        self.memory.execute(REJECT_FOREIGN)
-        self.memory.execute(FIND_REPEATED)
-        self.memory.execute(REMEMBER)
-        self.memory.execute(NUMBER_REPEATED)
-        self.memory.execute(FIND_COPIES)
-        self.memory.execute(FIND_KNOWN)
-        self.memory.execute(COUNT)
+        self.memory.register("mended", _mend(self._rows("select file, line_number, line from unread")))
+        for step in (PARSE.format(read_trials=self.archive.read_trials), NUMBER_REPEATED, COUNT):
+            self.memory.execute(step)
         new = self.memory.sql(SELECT_NEW).to_arrow_table()
         if new.num_rows:
-            yield conform(new, TRIALS)
+            yield new
 
     def _conclude(self):
         """Fill in the summary."""
@@ -437,30 +405,24 @@ class _Import:
         for kind, n_files, n in kinds:
             summary.files[printable(kind)] += n_files
             summary.rows[printable(kind)] += n
-        summary.unknown_llms = self._unknown("llm", _column("llms.csv", "llm") | _column("llm_aliases.csv", "alias"))
-        summary.unknown_vignettes = self._unknown(
-            "vignette", _column("vignettes.csv", "vignette", self.archive.study) | set(self.archive.vignettes)
-        )
-        summary.unknown_techniques = self._unknown("technique", _column("techniques.csv", "technique"))
+        summary.unknown_llms = self._unknown("llm", KNOWN_LLMS)
+        summary.unknown_vignettes = self._unknown("vignette", KNOWN_VIGNETTES)
+        summary.unknown_techniques = self._unknown("technique", KNOWN_TECHNIQUES)
         by_state = dict(self._rows("select state, sum(n)::bigint from counts group by state"))
         summary.n_added, summary.n_already_there = by_state.get("new", 0), by_state.get("there", 0)
         summary.n_duplicates = by_state.get("copy", 0)
 
     def _unknown(self, column, known):
-        totals = self._rows(f"select {column}, sum(n)::bigint from counts group by {column} order by all")
-        return Counter({printable(name): n for name, n in totals if name not in known})
+        totals = self._rows(
+            f"select {column}, sum(n)::bigint from counts where {column} not in ({known}) group by 1 order by all"
+        )
+        return Counter({printable(name): n for name, n in totals})
 
     def _reject(self, rejected):
-        if rejected:
-            names = ["file", "line_number", "text", "reason", "class"]
-            columns = zip(*rejected, strict=True)
-            types = [pa.int64(), pa.int64(), pa.string(), pa.string(), pa.string()]
-            self._insert("rejected", pa.table([pa.array(c, t) for c, t in zip(columns, types, strict=True)], names))
+        self._insert("rejected", rejected, REJECTED)
 
-    def _insert(self, table, rows):
-        self.memory.register("rows", rows)
-        self.memory.execute(f"insert into {table} from rows")
-        self.memory.unregister("rows")
+    def _insert(self, table, rows, schema):
+        self.memory.from_arrow(_table(rows, schema)).insert_into(table)
 
     def _rows(self, sql):
         return self.memory.sql(sql).fetchall()
@@ -469,21 +431,8 @@ class _Import:
         return printable(path.name if path == self.folder else path.relative_to(self.folder))
 
 
-def gather(items, size, enough):
-    """Put the items of an iterator together into lists that are large enough.
-
-    Parameters
-    ----------
-    items : iterable
-    size : callable
-        From an item to a number.
-    enough : number
-        A list ends with the item that brings its sizes to this sum.
-
-    Yields
-    ------
-    list
-    """
+def gather(items: Iterable, size: Callable[..., int], enough: int) -> Iterator[list]:
+    """Put items together into lists, each of which ends with the item that brings its sizes to `enough`."""
     gathered, total = [], 0
     for item in items:
         gathered.append(item)
@@ -495,18 +444,8 @@ def gather(items, size, enough):
         yield gathered
 
 
-def ahead(items):
-    """Make each item of a generator in a thread while the one before it is in use.
-
-    Parameters
-    ----------
-    items : generator
-
-    Yields
-    ------
-    object
-        The same items in the same order.
-    """
+def ahead(items: Iterator) -> Iterator:
+    """Make each item of a generator in a thread while the one before it is in use."""
     end = object()
     with ThreadPoolExecutor(1) as thread:
         following = thread.submit(next, items, end)
@@ -515,22 +454,8 @@ def ahead(items):
             yield item
 
 
-def mend(line):
-    """Make a line that DuckDB cannot read as a JSON object readable, or say why that is impossible.
-
-    Text that was cut within a character holds half of a surrogate pair (``\\ud83d``): legal for many writers of JSON,
-    not for DuckDB. Such halves become U+FFFD.
-
-    Parameters
-    ----------
-    line : str
-
-    Returns
-    -------
-    mended : str or None
-    reason : str or None
-        Exactly one of the two.
-    """
+def mend(line: str) -> tuple[str | None, str | None]:
+    """Make a line that DuckDB cannot read as a JSON object readable, or say why that is impossible."""
     try:
         value = json.loads(line)
     except json.JSONDecodeError as error:
@@ -541,7 +466,7 @@ def mend(line):
         return None, f"not readable JSON: {error}"
     if not isinstance(value, dict):
         return None, f"not a JSON object but a {type(value).__name__}"
-    return ESCAPE.sub(lambda m: "\\ufffd" if LONE_SURROGATE.fullmatch(m[0]) else m[0], line), None
+    return whole_characters(line), None
 
 
 def _mend(unread):
@@ -550,12 +475,8 @@ def _mend(unread):
         mended, reason = mend(line)
         text, reason = beginning(line.encode(), reason or "not readable JSON")
         rows.append((file, number, text, mended, reason))
-    names = ["file", "line_number", "text", "mended", "reason"]
-    types = [pa.int64(), pa.int64(), pa.string(), pa.string(), pa.string()]
-    columns = zip(*rows, strict=True) if rows else [[]] * len(names)
-    return pa.table([pa.array(c, t) for c, t in zip(columns, types, strict=True)], names)
+    return _table(rows, MENDED)
 
 
-def _column(seed, column, study=None):
-    with open(ROOT / "seeds" / seed, encoding="utf-8", newline="") as file:
-        return {row[column] for row in csv.DictReader(file) if study in (None, row.get("study"))}
+def _table(rows, schema):
+    return pa.table(list(zip(*rows, strict=True)) or [[]] * len(schema), schema=schema)

@@ -2,7 +2,9 @@
 
 import codecs
 import os
+import re
 import stat
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,10 +12,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ingest.warehouse import UserError, printable
+
 LONGEST_LINE_BYTES = 64 << 20
 KEPT_BYTES = 1 << 20
 BLANKS = b" \t\r"
 NEWLINE = ord("\n")
+ESCAPE = re.compile(r"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|.)")
+LONE_SURROGATE = re.compile(r"\\u[dD][89a-fA-F][0-9a-fA-F]{2}")
 
 
 @dataclass(frozen=True)
@@ -35,39 +41,30 @@ class BadLine:
     reason: str
 
 
-def beginning(line, reason):
-    """Return what is kept of an unreadable line, and the reason, which says so if that is not all of it.
-
-    Parameters
-    ----------
-    line : bytes
-    reason : str
-
-    Returns
-    -------
-    text, reason : str
-    """
+def beginning(line: bytes, reason: str) -> tuple[str, str]:
+    """Return what is kept of an unreadable line, and the reason, which says so if that is not all of it."""
     if len(line) > KEPT_BYTES:
         reason += f"; only its first {KEPT_BYTES >> 20} MB is kept"
     return line[:KEPT_BYTES].decode("utf-8", "backslashreplace").replace("\0", "\\0"), reason
 
 
-def walk(folder):
-    """List the regular files below a folder, sorted, each once, and what could not be looked into.
+def whole_characters(text: str) -> str:
+    """Put U+FFFD in place of each half of a surrogate pair (``\\ud83d``) in JSON: legal for many, not for DuckDB."""
+    return ESCAPE.sub(lambda m: "\\ufffd" if LONE_SURROGATE.fullmatch(m[0]) else m[0], text)
 
-    Parameters
-    ----------
-    folder : Path
 
-    Returns
-    -------
-    files : dict
-        From Path to size in bytes.
-    skipped : dict
-        From Path to the reason: links to folders, and links to a file that is listed.
-    unreadable : dict
-        From Path to the reason: folders and files that could not be looked into.
-    """
+def walk(folder: Path) -> tuple[dict[Path, int], dict[Path, str], dict[Path, str]]:
+    """List the sizes of the regular files below a folder, sorted, each once; what was left out; what is unreadable."""
+    try:
+        status = folder.stat()
+    except FileNotFoundError:
+        raise UserError(
+            f"there is no {printable(folder)}: give a file of recorded trials, or a folder that holds some"
+        ) from None
+    except OSError as error:
+        raise UserError(f"{printable(folder)} cannot be read: {error.strerror}") from None
+    if stat.S_ISREG(status.st_mode):
+        return {folder: status.st_size}, {}, {}
     found, skipped, unreadable = {}, {}, {}
 
     def refuse(error):
@@ -96,26 +93,10 @@ def walk(folder):
     return files, skipped, unreadable
 
 
-def read_blocks(path, file, block_bytes):
-    """Read a file as blocks of whole lines, without its byte-order mark.
+def read_blocks(path: Path, file: int, block_bytes: int) -> Iterator[Block]:
+    """Read a file, to be called `file`, as blocks of whole lines of about a size, without its byte-order mark.
 
-    Parameters
-    ----------
-    path : Path
-    file : int
-        What to call the file in the blocks.
-    block_bytes : int
-        About how much a block holds. A longer line is still read whole, up to `LONGEST_LINE_BYTES`; of one that is
-        longer yet, only a little more than that.
-
-    Yields
-    ------
-    Block
-
-    Raises
-    ------
-    OSError
-        If the file cannot be read.
+    A longer line is still read whole, up to `LONGEST_LINE_BYTES`; of one that is longer yet, a little more than that.
     """
     number = 1
     with open(path, "rb") as stream:
@@ -132,21 +113,23 @@ def read_blocks(path, file, block_bytes):
             number += data.count(b"\n")
 
 
-def split_blocks(blocks):
-    """Take blocks apart into numbered lines, those that are no text apart.
+def blocks_of(lines: Iterable[str], file: int, block_bytes: int) -> Iterator[Block]:
+    """Put texts without newlines together into blocks of lines, as if they were those of a file."""
+    first, gathered, size = 1, [], 0
+    for line in lines:
+        gathered.append(line.encode() + b"\n")
+        size += len(gathered[-1])
+        if size >= block_bytes:
+            yield Block(file, first, b"".join(gathered))
+            first, gathered, size = first + len(gathered), [], 0
+    if gathered:
+        yield Block(file, first, b"".join(gathered))
 
-    Blanks around a line, carriage returns among them, are no part of it, and blank lines are none.
 
-    Parameters
-    ----------
-    blocks : list of Block
+def split_blocks(blocks: list[Block]) -> tuple[pa.Table, list[BadLine]]:
+    """Take blocks apart into `file`, `line_number` and `line`, without blank lines and the blanks around lines.
 
-    Returns
-    -------
-    lines : pyarrow.Table
-        With the columns `file`, `line_number` (counted from 1) and `line`.
-    bad : list of BadLine
-        Lines that are not UTF-8, hold NUL bytes or are longer than `LONGEST_LINE_BYTES`.
+    Apart from these: lines that are not UTF-8, hold NUL bytes or are longer than `LONGEST_LINE_BYTES`.
     """
     bad = []
     data = b"".join(block.data for block in blocks)

@@ -6,147 +6,154 @@ python ingest/run.py --archive PATH   the recorded trials in a file or below a f
 python ingest/run.py --download       the public archive of document A, fetched and verified first
 """
 
-import argparse
 import contextlib
 import sys
 import time
 from pathlib import Path
 
+import click
+
 if __package__ in (None, ""):
     sys.path[0] = str(Path(__file__).resolve().parent.parent)
 
+from ingest.archives import archive_of, formats
 from ingest.warehouse import ROOT, UserError, printable
 
 MOST_NAMED = 20
 DEFAULT_STUDY = "simulated"
-FORMATS = ("voder-bais", "story-001", "bais-export", "promptfoo", "inspect-logs")
+ARCHIVE = ROOT / "data" / "archives" / "voder-bais"
+PATH = click.Path(path_type=Path)
 
 
-def main(arguments=None):
-    """Parse the arguments, land what they ask for, and return the exit code: 0, 2 nothing usable, 3 with quarantine."""
-    parser = argparse.ArgumentParser(
-        prog="ingest/run.py", description=__doc__, formatter_class=argparse.RawTextHelpFormatter
-    )
-    add_arguments(parser)
-    return run(parser.parse_args(arguments))
-
-
-def add_arguments(parser):
-    """Declare what `python ingest/run.py` takes."""
-    parser.add_argument(
-        "study", nargs="?", metavar="STUDY", help="a study file, or the name of a shipped study (default: simulated)"
-    )
-    parser.add_argument("--archive", metavar="PATH", type=Path, help="import recorded trials instead")
-    add_import_arguments(parser)
-    add_collect_arguments(parser)
-
-
-def add_import_arguments(parser):
-    """Declare how recorded trials are imported."""
-    parser.add_argument(
-        "--format", choices=FORMATS, default=FORMATS[0], help="the format of the recorded trials (default: %(default)s)"
-    )
-    parser.add_argument(
-        "--map",
-        metavar="FILE",
-        type=Path,
-        dest="mapping",
-        help="which field is what, for promptfoo and inspect-logs (docs/importing.md)",
-    )
-    parser.add_argument(
-        "--study", metavar="S", dest="of_study", help="the study they belong to, for promptfoo and inspect-logs"
-    )
-    parser.add_argument(
-        "--download",
-        nargs="?",
-        const=ROOT / "data" / "archives" / "voder-bais",
-        metavar="DIR",
-        type=Path,
-        help="fetch document A's public archive into DIR (default: data/archives/voder-bais), verify and import it",
-    )
-
-
-def add_collect_arguments(parser):
-    """Declare the limits of a collection."""
-    parser.add_argument("--max-cost", type=_amount, metavar="USD", help="start no call that would exceed this cost")
-    parser.add_argument("--max-calls", type=_count, metavar="N", help="make at most N calls")
-    parser.add_argument(
-        "--ask-again",
-        action="append",
-        default=[],
-        choices=("failed", "refused", "unparsed", "out_of_range"),
-        help="give trials that ended so one new replicate each; the old ones stay (may be repeated)",
-    )
-    parser.add_argument("--strict", action="store_true", help="exit 1 if any planned trial is missing or has failed")
-
-
-def _amount(text):
+def _amount(text: str) -> float:
     value = float(text)
     if not 0 <= value < float("inf"):
         raise ValueError
     return value
 
 
-def _count(text):
-    value = int(text)
-    if value < 1:
-        raise ValueError
-    return value
+_amount.__name__ = "amount"
 
 
-_amount.__name__, _count.__name__ = "amount", "count"
+def import_options(command):
+    """Declare how recorded trials are imported."""
+    return _with(
+        command,
+        click.option(
+            "--format", "form", type=click.Choice(formats()),
+            help="the format of the recorded trials (default: told by what the files hold)",
+        ),
+        click.option(
+            "--map", "mapping", metavar="FILE", type=PATH,
+            help="which field is what, for logs of other tools (docs/importing.md)",
+        ),
+        click.option(
+            "--study", "of_study", metavar="S", help="the study they belong to, for logs of other tools"
+        ),
+        click.option(
+            "--download", metavar="[DIR]", type=PATH, is_flag=False, flag_value=ARCHIVE,
+            help="fetch document A's public archive into DIR (default: data/archives/voder-bais), verify and import it",
+        ),
+    )  # fmt: skip
 
 
-def run(options):
-    """Land what the options ask for; say what is wrong in one sentence on stderr."""
+def collect_options(command):
+    """Declare the limits of a collection."""
+    return _with(
+        command,
+        click.option(
+            "--max-cost", type=_amount, metavar="USD",
+            help="start no call that would exceed this cost",
+        ),
+        click.option("--max-calls", type=click.IntRange(min=1), metavar="N", help="make at most N calls"),
+        click.option(
+            "--ask-again", multiple=True, type=click.Choice(("failed", "refused", "unparsed", "out_of_range")),
+            help="give trials that ended so one new replicate each; the old ones stay (may be repeated)",
+        ),
+        click.option("--strict", is_flag=True, help="exit 1 if any planned trial is missing or has failed"),
+    )  # fmt: skip
+
+
+def _with(command, *options):
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+@click.command(help=__doc__.replace("\n\n", "\n\n\b\n"), context_settings={"help_option_names": ["-h", "--help"]})
+@click.argument("study", required=False, metavar="[STUDY]")
+@click.option("--archive", metavar="PATH", type=PATH, help="import recorded trials instead")
+@import_options
+@collect_options
+def land(
+    study: str | None, archive: Path | None, form: str | None, mapping: Path | None, of_study: str | None,
+    download: Path | None, **limits,
+) -> int:  # fmt: skip
+    """Land what the arguments ask for."""
+    if archive or download:
+        return land_archive(archive, form, mapping, of_study, download)
+    with worded():
+        return collect_study(study or DEFAULT_STUDY, **limits)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Land what the arguments ask for, and return the exit code."""
+    return run_command(land, "ingest/run.py", arguments)
+
+
+def run_command(command: click.Command, name: str, arguments: list[str] | None = None) -> int:
+    """Run a command; what keeps it from its work is raised, and becomes a message and an exit code here."""
     try:
-        if options.download:
-            from ingest.download import download
-
-            with progress_bar("fetching the archive") as on_bytes:
-                options.archive = download(options.download, on_bytes=on_bytes)
-        if options.archive:
-            return import_folder(options.archive, options.format, options.mapping, options.of_study)
-        return collect_study(options.study or DEFAULT_STUDY, options)
+        with command.make_context(name, [*(sys.argv[1:] if arguments is None else arguments)]) as ctx:
+            return command.invoke(ctx) or 0
+    except click.exceptions.Exit as left:
+        return left.exit_code
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
     except UserError as error:
-        print(f"bais: {printable(error)}", file=sys.stderr)
+        print(f"bais: {error}", file=sys.stderr)
         return error.exit_code
     except KeyboardInterrupt:
-        print("bais: interrupted; what had been landed is kept, and running it again lands the rest", file=sys.stderr)
+        print("bais: interrupted", file=sys.stderr)
         return 130
 
 
-def collect_study(name, options, *, loads=True):
-    """Collect what is missing of a study, load it, print the summary, and return the exit code.
+@contextlib.contextmanager
+def worded():
+    """Word what keeps trials from being landed: names of files and endpoints may hold anything."""
+    try:
+        yield
+    except UserError as error:
+        raise UserError(printable(error), error.exit_code) from None
+    except KeyboardInterrupt:
+        raise UserError("interrupted; what had been landed is kept, and running it again lands the rest", 130) from None
 
-    Parameters
-    ----------
-    name : str
-        A study file or the name of a shipped study.
-    options : argparse.Namespace
-        With what `add_collect_arguments` declares.
-    loads : bool
-        Whether the warehouse gets what was collected.
 
-    Returns
-    -------
-    int
+def land_archive(
+    archive: Path | None, form: str | None, mapping: Path | None, study: str | None, download: Path | None
+) -> int:
+    """Land recorded trials, those of a public archive after they were fetched, and return the exit code."""
+    with worded():
+        if download:
+            from ingest.download import download as fetch
 
-    Raises
-    ------
-    UserError
-    """
+            with progress_bar("fetching the archive") as on_bytes:
+                archive = fetch(download, on_bytes=on_bytes)
+        return import_folder(archive, form, mapping, study)
+
+
+def collect_study(
+    name: str, *, max_cost: float | None, max_calls: int | None, ask_again: list[str], strict: bool, loads: bool = True
+) -> int:
+    """Collect what is missing of a study, load it, print the summary, and return the exit code."""
     from ingest.collector import collect
     from ingest.study import load_study
 
     study = load_study(name)
     with shown_progress() as on_progress:
         outcome = collect(
-            study,
-            max_cost_usd=options.max_cost,
-            max_calls=options.max_calls,
-            ask_again=options.ask_again,
-            on_progress=on_progress,
+            study, max_cost_usd=max_cost, max_calls=max_calls, ask_again=list(ask_again), on_progress=on_progress
         )
     print(render_outcome(study, outcome))
     gate = 0
@@ -154,20 +161,11 @@ def collect_study(name, options, *, loads=True):
         print(load_study_trials(study.study))
         gate = pass_gate()
     is_short = outcome.n_left or outcome.no_anchors or outcome.statuses["failed"] or outcome.stopped_llms
-    return outcome.exit_code or gate or (1 if options.strict and is_short else 0)
+    return outcome.exit_code or gate or (1 if strict and is_short else 0)
 
 
-def load_study_trials(study):
-    """Load what was collected for a study, and say what came of it.
-
-    Parameters
-    ----------
-    study : str
-
-    Returns
-    -------
-    str
-    """
+def load_study_trials(study: str) -> str:
+    """Load what was collected for a study, and say what came of it."""
     from ingest.collected import load_collected
 
     started = time.monotonic()
@@ -178,18 +176,8 @@ def load_study_trials(study):
     )
 
 
-def render_outcome(study, outcome):
-    """Write what became of a collection for a terminal.
-
-    Parameters
-    ----------
-    study : ingest.study.Study
-    outcome : ingest.collector.Outcome
-
-    Returns
-    -------
-    str
-    """
+def render_outcome(study, outcome) -> str:
+    """Write what became of a collection for a terminal."""
     are_simulated = all(llm.provider == "simulated" for llm in study.llms)
     lines = [f"study {study.study}{' (SIMULATED respondents, no LLM is asked)' if are_simulated else ''}"]
     said = ", ".join(f"{n:,} {status}" for status, n in sorted(outcome.statuses.items()) if status != "replied")
@@ -216,7 +204,7 @@ def render_outcome(study, outcome):
     return "\n".join(lines)
 
 
-def cost_of(outcome):
+def cost_of(outcome) -> str:
     """Say what the calls cost, as far as that is known."""
     known = f"{outcome.cost_usd:.4f} USD"
     return f"{known} and {outcome.n_unpriced:,} calls of unknown price" if outcome.n_unpriced else known
@@ -254,17 +242,8 @@ def _now_and_then(seconds):
     return show
 
 
-def progress_line(collector):
-    """Say in one line how far a collection is.
-
-    Parameters
-    ----------
-    collector : ingest.collector.Collector
-
-    Returns
-    -------
-    str
-    """
+def progress_line(collector) -> str:
+    """Say in one line how far a collection is."""
     outcome, elapsed = collector.outcome, time.monotonic() - collector.started
     rate = outcome.n_done / elapsed if elapsed else 0.0
     n_left = max(outcome.n_planned - outcome.n_before - outcome.n_done, 0)
@@ -282,32 +261,23 @@ def _duration(seconds):
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
-def import_folder(folder, form, mapping=None, study=None):
-    """Import recorded trials, print the summary, and return its exit code."""
-    from ingest.archives import archive_of
+def import_folder(folder, form=None, mapping=None, study=None):
+    """Import recorded trials of a format, or of the one that they are recognised by; return the exit code."""
     from ingest.importer import import_archive
+    from ingest.recognition import recognised
 
-    if form == "bais-export":
-        from ingest.archives.bais_export import import_export
-
-        if mapping or study:
-            raise UserError("an export says itself which study its trials belong to: leave out --map and --study")
-        print(import_export(folder))
+    archive = (archive_of(form) if form else recognised(folder)).under(mapping, study)
+    if archive.land:
+        print(archive.land(folder))
         return pass_gate()
-    archive = archive_of(form, mapping, study)
     with progress_bar(f"reading {printable(folder)}") as on_bytes:
         summary = import_archive(folder, archive, on_bytes)
     print(render(summary))
     return pass_gate() or summary.exit_code
 
 
-def pass_gate():
-    """Audit the batches that have no verdict yet, say what came of it, and return the exit code: 0, or 6 if one failed.
-
-    Returns
-    -------
-    int
-    """
+def pass_gate() -> int:
+    """Audit the batches that have no verdict yet, say what came of it, and return 6 if one failed, else 0."""
     from ingest.gate import FAILED, audit
 
     verdicts = audit()
@@ -316,17 +286,8 @@ def pass_gate():
     return FAILED if any(verdict.verdict == "failed" for verdict in verdicts) else 0
 
 
-def render_verdict(verdict):
-    """Write a verdict in a few words.
-
-    Parameters
-    ----------
-    verdict : ingest.gate.Verdict
-
-    Returns
-    -------
-    str
-    """
+def render_verdict(verdict) -> str:
+    """Write a verdict in a few words."""
     names = {"fail": set(), "warn": set()}
     for check in verdict.checks:
         if not check["is_passed"]:
@@ -354,18 +315,8 @@ def progress_bar(title):
         yield lambda n_done, n_total: progress.update(task, completed=n_done, total=n_total)
 
 
-def render(summary):
-    """Write the summary of an import for a terminal.
-
-    Parameters
-    ----------
-    summary : ingest.importer.Summary
-
-    Returns
-    -------
-    str
-        What was read per kind, what was skipped, quarantined or unknown, and what the warehouse gained.
-    """
+def render(summary) -> str:
+    """Write the summary of an import for a terminal."""
     lines = [f"{summary.folder}: {summary.n_files:,} files"]
     lines += [
         f"  {kind:<18}{summary.files[kind]:>6,} files {n:>10,} trials" for kind, n in sorted(summary.rows.items())

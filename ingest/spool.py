@@ -6,14 +6,16 @@ next turn is sent, so that no end of this process loses it; it goes to the disk 
 """
 
 import contextlib
-import fcntl
 import itertools
 import json
 import os
 import threading
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Self
 
+from ingest.lock import alone
 from ingest.warehouse import UserError, printable, warehouse_path
 
 SYNC_EVERY_S = 0.5
@@ -24,80 +26,34 @@ CALL_ID = slice(ID.start - 1, ID.stop - 1)
 PROMPT_ID = slice(len(PROMPT_LINE) + len('"prompt_hash":"'), len(PROMPT_LINE) + len('"prompt_hash":"') + 32)
 
 
-def spool_folder(study):
-    """Return where the spool of a study lies: in `spool/` beside the warehouse.
-
-    Parameters
-    ----------
-    study : str
-
-    Returns
-    -------
-    Path
-    """
+def spool_folder(study: str) -> Path:
+    """Return where the spool of a study lies: in `spool/` beside the warehouse."""
     path = warehouse_path()
     return path.parent / "spool" / path.stem / study
 
 
-def spool_files(study):
-    """Return the spool files of a study that exist.
-
-    Parameters
-    ----------
-    study : str
-
-    Returns
-    -------
-    list of Path
-    """
+def spool_files(study: str) -> list[Path]:
+    """Return the spool files of a study that exist."""
     return sorted(spool_folder(study).glob("*.jsonl"))
 
 
 @dataclass
 class State:
-    """What a spool holds when it is opened.
+    """What a spool holds when it is opened."""
 
-    Attributes
-    ----------
-    closed : set of bytes
-        The trials that are complete.
-    open_calls : dict of str to list of dict
-        The calls of each trial that is not.
-    anchors : list of dict
-        The anchors that were decided, as they were written.
-    prompts : set of bytes
-        Hashes of the texts that are there.
-    sessions : list of dict
-    n_calls : int
-    junk : list of int
-        Numbers of lines that are no record.
-    torn : Path or None
-        Where a torn last line was put aside.
-    """
-
-    closed: set = field(default_factory=set)
-    open_calls: dict = field(default_factory=dict)
-    anchors: list = field(default_factory=list)
-    prompts: set = field(default_factory=set)
-    sessions: list = field(default_factory=list)
+    closed: set[bytes] = field(default_factory=set)  # the trials that are complete
+    open_calls: dict[str, list[dict]] = field(default_factory=dict)  # of each trial that is not
+    anchors: list[dict] = field(default_factory=list)  # as they were decided
+    prompts: set[bytes] = field(default_factory=set)  # hashes of the texts that are there
+    sessions: list[dict] = field(default_factory=list)
     n_calls: int = 0
-    junk: list = field(default_factory=list)
-    torn: Path | None = None
+    n_bytes: int = 0  # of whole lines
+    junk: list[int] = field(default_factory=list)  # numbers of lines that are no record
+    torn: Path | None = None  # where a torn last line was put aside
 
 
-def read_state(path):
-    """Scan a spool file.
-
-    Parameters
-    ----------
-    path : Path
-        Nothing is there if it does not exist.
-
-    Returns
-    -------
-    State
-        A torn last line is not part of it.
-    """
+def read_state(path: Path) -> State:
+    """Scan a spool file; a torn last line is no part of it, and of a file that is not there there is nothing."""
     state, offsets = State(), {}
     if not path.exists():
         return state
@@ -128,6 +84,7 @@ def read_state(path):
                 elif record["kind"] == "session":
                     state.sessions.append(record)
             at += len(line)
+        state.n_bytes = at
         for trial_id, starts in offsets.items():
             calls = []
             for start in starts:
@@ -145,48 +102,26 @@ def _parsed(line):
 
 
 class Spool:
-    """One process's hold of a spool file. Use as a context manager.
+    """One process's hold of a spool file, as a context manager; of secrets none is ever written."""
 
-    Parameters
-    ----------
-    path : Path
-    secrets : iterable of str
-        Never written: each is replaced wherever it turns up.
-
-    Raises
-    ------
-    UserError
-        On entering, if another process collects into it or it cannot be written; on writing, if the disk is full.
-    """
-
-    def __init__(self, path, secrets=()):
+    def __init__(self, path: Path, secrets: Iterable[str] = ()):
         self.path = path
         self.secrets = [json.dumps(secret)[1:-1] for secret in secrets if secret]
         self.state = None
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            self._file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
+            with contextlib.ExitStack() as held:
+                held.enter_context(alone(self.path.with_name(f"{self.path.name}.lock"), self._refusal))
+                self._file = held.enter_context(open(self.path, "a+b", buffering=0))
+                self.state = read_state(self.path)
+                self.state.torn = self._set_torn_line_aside(self.state.n_bytes)
+                self._held = held.pop_all()
         except OSError as error:
             raise UserError(f"{printable(self.path)} cannot be written: {error.strerror}") from None
-        try:
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            os.close(self._file)
-            raise UserError(
-                f"another process is collecting into {printable(self.path)}: wait until it has finished, or stop it, "
-                "and try again; nothing was asked"
-            ) from None
-        try:
-            torn = self._set_torn_line_aside()
-        except OSError as error:
-            os.close(self._file)
-            raise UserError(f"{printable(self.path)} cannot be written: {error.strerror}") from None
-        self.state = read_state(self.path)
-        self.state.torn = torn
-        self._size = os.fstat(self._file).st_size
-        self._synced, self._failure = self._size, None
+        self._size = self._synced = self.state.n_bytes
+        self._failure = None
         self._lock = threading.Lock()
         self._leaving = threading.Event()
         self._syncer = threading.Thread(target=self._sync_now_and_then, daemon=True)
@@ -196,18 +131,17 @@ class Spool:
     def __exit__(self, *error):
         self._leaving.set()
         self._syncer.join()
-        with contextlib.suppress(OSError):
-            os.fsync(self._file)
-        os.close(self._file)
+        with self._held, contextlib.suppress(OSError):
+            os.fsync(self._file.fileno())
 
-    def write(self, record):
-        """Append a record as one line, and hand it to the operating system at once.
+    def _refusal(self, who):
+        return (
+            f"another process is collecting into {printable(self.path)}: wait until it has finished, or stop it, "
+            "and try again; nothing was asked"
+        )
 
-        Parameters
-        ----------
-        record : dict
-            `kind` and the id first.
-        """
+    def write(self, record: dict) -> None:
+        """Append a record, its `kind` and id first, as one line, and hand it to the operating system at once."""
         line = json.dumps(record, separators=(",", ":"), allow_nan=False)
         for secret in self.secrets:
             if secret in line:
@@ -217,36 +151,29 @@ class Spool:
             try:
                 if self._failure:
                     raise self._failure
-                n_written = os.write(self._file, data)
+                n_written = 0
                 while n_written < len(data):
-                    n_written += os.write(self._file, data[n_written:])
+                    n_written += self._file.write(data[n_written:])
                 self._size += len(data)
             except OSError as error:
                 self._failure = error  # once a line is missing, none may follow
                 with contextlib.suppress(OSError):
-                    os.ftruncate(self._file, self._size)
+                    self._file.truncate(self._size)
                 raise UserError(
                     f"{printable(self.path)} cannot be written ({error.strerror}): what was answered before is kept; "
                     "make room and run the same command again"
                 ) from None
 
-    def _set_torn_line_aside(self):
-        """Move what follows the last newline, left by a machine that stopped, into a file of its own."""
-        size = os.fstat(self._file).st_size
-        if size == 0 or os.pread(self._file, 1, size - 1) == b"\n":
+    def _set_torn_line_aside(self, start: int) -> Path | None:
+        """Move what follows the last whole line, left by a machine that stopped, into a file of its own."""
+        self._file.seek(start)
+        if not (torn := self._file.read()):
             return None
-        start = size
-        while start > 0:
-            chunk = os.pread(self._file, min(65536, start), start - min(65536, start))
-            if (at := chunk.rfind(b"\n")) >= 0:
-                start = start - len(chunk) + at + 1
-                break
-            start -= len(chunk)
         endings = itertools.chain([""], (f"-{n}" for n in itertools.count(2)))
         names = (f"{self.path.name}.torn-at-{start}{ending}" for ending in endings)
         aside = next(path for path in map(self.path.with_name, names) if not path.exists())
-        aside.write_bytes(os.pread(self._file, size - start, start))
-        os.ftruncate(self._file, start)
+        aside.write_bytes(torn)
+        self._file.truncate(start)
         return aside
 
     def _sync_now_and_then(self):
@@ -254,7 +181,7 @@ class Spool:
             size = self._size
             if size != self._synced:
                 try:
-                    os.fsync(self._file)
+                    os.fsync(self._file.fileno())
                 except OSError as error:
                     self._failure = error
                 self._synced = size

@@ -6,6 +6,7 @@ import json
 import math
 import random
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Literal, NamedTuple
 from urllib.parse import urlsplit
@@ -261,12 +262,8 @@ def _in_full(entry, key, kind):
     return kind.model_validate({**known.get(name, {}), **entry}).model_dump(exclude_none=True)
 
 
-def _full_vignette(entry):
-    return _in_full(entry, "vignette", Vignette)
-
-
-def _full_technique(entry):
-    return _in_full(entry, "technique", Technique)
+FullVignette = Annotated[dict, BeforeValidator(partial(_in_full, key="vignette", kind=Vignette))]
+FullTechnique = Annotated[dict, BeforeValidator(partial(_in_full, key="technique", kind=Technique))]
 
 
 def _full_llm(entry):
@@ -293,8 +290,8 @@ class Study(Part):
     source: str = ""
     llms: list[Annotated[Llm, BeforeValidator(_full_llm)]] = Field(min_length=1)
     endpoint: Endpoint = Endpoint()
-    vignettes: list[Annotated[dict, BeforeValidator(_full_vignette)]] = Field(min_length=1)
-    techniques: list[Annotated[dict, BeforeValidator(_full_technique)]] = Field(min_length=1)
+    vignettes: list[FullVignette] = Field(min_length=1)
+    techniques: list[FullTechnique] = Field(min_length=1)
     anchors: Anchors
     baselines: bool = True
     second_anchor: Finite | None = None

@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
+SESSION = "set TimeZone = 'UTC'; set autoinstall_known_extensions = false; set autoload_known_extensions = false"
 LOCK_HOLDER = re.compile(r"lock is held in (?P<program>.*?) \(PID (?P<pid>\d+)\)")
 
 
@@ -38,6 +39,11 @@ def printable(value):
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in str(value))
 
 
+def quoted(text: str | Path) -> str:
+    """Return text or a path as a literal of SQL."""
+    return "'" + str(text).replace("'", "''") + "'"
+
+
 def connect(path=None, *, read_only=True):
     """Open the warehouse.
 
@@ -68,10 +74,17 @@ def connect(path=None, *, read_only=True):
         connection = duckdb.connect(str(path), read_only=read_only)
     except duckdb.Error as error:
         raise UserError(explain(error, path)) from None
-    connection.execute(
-        "set TimeZone = 'UTC'; set autoinstall_known_extensions = false; set autoload_known_extensions = false"
-    )
+    connection.execute(SESSION)
     return connection
+
+
+def in_memory(**settings):
+    """Open an empty DuckDB in memory, in UTC and without downloads of extensions."""
+    import duckdb
+
+    memory = duckdb.connect(config=settings)
+    memory.execute(SESSION)
+    return memory
 
 
 def explain(error, path):

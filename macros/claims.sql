@@ -17,6 +17,18 @@
 {% endmacro %}
 
 
+{# A claim as other claims name it among their inputs: by its id, or `id/part` where it has several parts. #}
+{% macro claim_key() -%}
+    concat_ws('/', claim_id, part)
+{%- endmacro %}
+
+
+{# A text as a literal of SQL. #}
+{% macro quoted(text) -%}
+    ('''' || replace({{ text }}, '''', '''''') || '''')
+{%- endmacro %}
+
+
 {# What a derived claim does with its inputs, a list in the order in which the claim names them. #}
 {% macro derive(derivation, inputs) -%}
     case {{ derivation }}
@@ -34,10 +46,18 @@
 {# A value in words: to the digits that are printed, and one more where that tells it apart from them. #}
 {% macro shown(value, decimals) -%}
     format(
-        '{:.' || (
-            greatest({{ decimals }}, 0)
+        '{:.'
+        || (
+            greatest({{ decimals }} + {{ exponent(value, decimals) }}, 0)
             + case when {{ value }} = round({{ value }}, greatest({{ decimals }}, 0)) then 0 else 1 end
-        ) || 'f}',
+        )
+        || case when {{ exponent(value, decimals) }} < 0 then 'e}' else 'f}' end,
         {{ value }}
     )
+{%- endmacro %}
+
+
+{# The power of ten of a value that is too small to be written out, such as a p value; of others 0. #}
+{% macro exponent(value, decimals) -%}
+    case when {{ decimals }} > 4 and abs({{ value }}) between 1e-300 and 1e-4 then floor(log10(abs({{ value }})))::integer else 0 end
 {%- endmacro %}

@@ -1,6 +1,5 @@
 """Warehouses for the tests, each in a folder of its own; the checkout's own warehouse is never touched."""
 
-import fcntl
 import os
 import subprocess
 import sys
@@ -9,6 +8,7 @@ from pathlib import Path
 
 import duckdb
 import pytest
+from filelock import FileLock
 from hypothesis import settings
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -81,8 +81,7 @@ def recorded(recorded_archive, tmp_path_factory):
     root = root.parent if os.environ.get("PYTEST_XDIST_WORKER") else root
     folder = root / "recorded-archive"
     warehouse = Warehouse(folder)
-    with open(root / "recorded-archive.lock", "w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with FileLock(root / "recorded-archive.lock"):
         if not (folder / "built").exists():
             folder.mkdir(exist_ok=True)
             warehouse.run("python", "ingest/run.py", "--archive", recorded_archive)

@@ -8,24 +8,31 @@ import shutil
 import subprocess
 import sys
 import textwrap
+from contextlib import closing
+from pathlib import Path
 
+import duckdb
 import pytest
 
 from ingest.warehouse import ROOT
+from tests.tools.report_page import make_warehouse, numbers_that_differ
 
 PAGES = (
-    "add-an-llm", "add-a-technique", "add-a-vignette", "add-an-archive", "add-a-metric", "add-a-check-to-the-gate",
+    "add-an-llm", "add-a-technique", "add-a-vignette", "add-an-archive", "add-a-metric", "add-a-claim", "add-a-command",
+    "add-a-figure", "add-a-check-to-the-gate",
 )  # fmt: skip
+BUILDS_NOTHING = "add-a-figure"
 # what the pages look at, and its tests; `bais build` itself takes a minute
-LOOKED_AT = ["path:seeds", "+technique_rankings", "+spreads", "+relative_spreads"]
-BUILD = ["build", "--select", *LOOKED_AT, "--exclude", "unit_[!r]*", "--indirect-selection", "cautious"]
+LOOKED_AT = ["path:seeds", "+technique_rankings", "+spreads", "+relative_spreads", "+claim_checks", "claim_trials"]
+LEFT_OUT = ["unit_[!r]*", "path:models/inference,resource_type:test"]
+BUILD = ["build", "--select", *LOOKED_AT, "--exclude", *LEFT_OUT, "--indirect-selection", "cautious"]
 COPIED = (
-    "analysis", "docs", "ingest", "macros", "models", "profiles", "seeds", "dbt_project.yml", "profiles.yml",
-    "requirements.lock",
+    "analysis", "bais", "docs", "ingest", "macros", "models", "profiles", "seeds", "dbt_project.yml", "profiles.yml",
+    "requirements.lock", "tests/cli/test_commands.py",
 )  # fmt: skip
 RUN = """
 import contextlib, io, json, sys
-from bais import main
+from bais.main import main
 
 for words in json.loads(sys.argv[1]):
     with contextlib.redirect_stdout(io.StringIO()) as output:
@@ -36,7 +43,7 @@ BLOCK = re.compile(
     r"^(?P<indent> *)```(?P<kind>\w+)(?: exit (?P<code>\d+))?\n(?P<body>.*?)^(?P=indent)```$", re.MULTILINE | re.DOTALL
 )
 PLACE = re.compile(r"(?P<how>Write|[Aa]dd to the end of) `(?P<path>[^`]+)`[^`]*(?:`[^`]*`[^`]*)*$")
-INSERTION = re.compile(r"In `(?P<path>[^`]+)`, right after `(?P<after>[^`]+)`, insert `(?P<what>[^`]+)`")
+INSERTION = re.compile(r"In `(?P<path>[^`]+)`,\s+right\s+after\s+`(?P<after>[^`]+)`,\s+insert\s+`(?P<what>[^`]+)`")
 
 
 def steps(page):
@@ -68,7 +75,8 @@ class Copy:
             if path.is_dir():
                 shutil.copytree(path, folder / path.name, ignore=shutil.ignore_patterns("__pycache__"))
             else:
-                shutil.copy(path, folder, follow_symlinks=False)
+                (folder / path.relative_to(ROOT)).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy(path, folder / path.relative_to(ROOT), follow_symlinks=False)
         self.environment = {name: value for name, value in os.environ.items() if not name.startswith("BAIS_")}
         self.environment |= {"PYTHONPATH": str(folder), "BAIS_RESAMPLES": "100"}
 
@@ -97,6 +105,13 @@ class Copy:
         assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
         return [json.loads(line) for line in done.stdout.splitlines()]
 
+    def dbt(self, *arguments):
+        """Run dbt as it is, without `bais`."""
+        program = Path(sys.executable).parent / "dbt"
+        return subprocess.run(
+            [program, *arguments], cwd=self.folder, env=self.environment, capture_output=True, text=True
+        )
+
 
 def words_of(line):
     assert line.startswith(".venv/bin/bais "), line
@@ -108,6 +123,8 @@ def test_every_page_works_as_written(tmp_path):
     copy = Copy(tmp_path / "bais")
     before, after = [], []
     for page in PAGES:
+        if page == BUILDS_NOTHING:
+            continue
         ran = before
         for step, *of in steps(page):
             if step == "run" and words_of(of[0])[0] == "build":
@@ -126,6 +143,30 @@ def test_every_page_works_as_written(tmp_path):
             assert left_with == code, f"{page}: {shlex.join(words)} left with {left_with}\n{output}"
             for line in prints:
                 assert " ".join(line.split()) in " ".join(output.split()), f"{page}: {line}\n{output}"
+    copy.edit("write", "models/marts/undeclared.sql", "select 1 as a\n")
+    done = copy.dbt("build", "--select", "undeclared")
+    assert done.returncode == 2
+    assert "marts.undeclared (models/marts/undeclared.sql) has no contract" in done.stdout
+    assert "docs/how-to/add-a-metric.md" in done.stdout
+
+
+def test_a_figure_stands_on_the_page_with_numbers_of_the_warehouse(tmp_path):
+    copy = Copy(tmp_path / "bais")
+    copy.environment["BAIS_WAREHOUSE"] = str(tmp_path / "warehouse.duckdb")
+    make_warehouse(tmp_path / "warehouse.duckdb", studies=["real"])
+    for step, *of in steps(BUILDS_NOTHING):
+        if step == "run":
+            (left_with, output), command = copy.run([words_of(of[0])])[0], of[0]
+            assert left_with == of[1], output
+        elif step == "prints":
+            assert of[0] in output, command
+        else:
+            copy.edit(step, *of)
+    page = (copy.folder / "refusals.html").read_text(encoding="utf-8")
+    assert "Which LLMs refuse to answer" in page
+    assert "loan: trials that each LLM refused. A so: 12 " in page
+    with closing(duckdb.connect(copy.environment["BAIS_WAREHOUSE"], read_only=True)) as connection:
+        assert not numbers_that_differ(page, connection)[1]
 
 
 @pytest.mark.parametrize("page", PAGES)

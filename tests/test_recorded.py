@@ -9,7 +9,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from tests.report_page import numbers_that_differ
+from tests.tools.report_page import numbers_that_differ
 
 ROOT = Path(__file__).resolve().parent.parent
 RANKED = "('devils_advocate', 'premortem', 'random_control', 'sacd')"

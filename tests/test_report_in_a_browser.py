@@ -1,14 +1,12 @@
 """The report as a browser shows it, with the network cut off."""
 
-import argparse
 import itertools
 from pathlib import Path
 
 import pytest
 
-import bais
-import bais_report
-from tests.report_page import TRIED, make_warehouse
+from bais.main import main
+from tests.tools.report_page import TRIED, make_warehouse
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 
@@ -64,8 +62,7 @@ def file(tmp_path_factory):
     )
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("BAIS_WAREHOUSE", str(folder / "w.duckdb"))
-        options = argparse.Namespace(out=folder / "report.html", study=None)
-        bais_report.report(options, bais.trials_query, bais._basis)
+        assert main(["report", "--out", str(folder / "report.html")]) == 0
     return folder / "report.html"
 
 

@@ -2,10 +2,13 @@
 
 import re
 
+import duckdb
 import numpy as np
 import pandas as pd
 import pytest
 import scipy.stats
+
+from ingest.raw import raw_statements
 
 MARTS = [
     "trials",
@@ -20,11 +23,28 @@ MARTS = [
 ]
 
 
-def test_an_empty_warehouse_builds_and_passes_its_tests(new_warehouse):
-    new_warehouse.run("dbt", "--quiet", "build")
-    assert new_warehouse.query("select count(*) from marts.trials") == [(0,)]
-    statuses = new_warehouse.query("select distinct status from marts.claim_checks")
+@pytest.fixture(scope="module")
+def empty(tmp_path_factory, warehouse_in):
+    """What dbt alone makes where nothing was landed."""
+    warehouse = warehouse_in(tmp_path_factory.mktemp("empty"))
+    warehouse.run("dbt", "--quiet", "build")
+    return warehouse
+
+
+def test_an_empty_warehouse_builds_and_passes_its_tests(empty):
+    assert empty.query("select count(*) from marts.trials") == [(0,)]
+    statuses = empty.query("select distinct status from marts.claim_checks")
     assert set(statuses) == {("not_checked",), ("not_derivable",)}
+
+
+def test_dbt_and_python_make_the_same_tables_of_raw_with_the_same_words(empty):
+    columns = """
+        select table_name, column_name, data_type, is_nullable, comment from duckdb_columns()
+        where schema_name = 'raw' order by table_name, column_index
+    """
+    with duckdb.connect() as made_by_python:
+        made_by_python.execute(raw_statements())
+        assert empty.query(columns) == made_by_python.sql(columns).fetchall()
 
 
 @pytest.mark.parametrize("mart", MARTS)

@@ -40,6 +40,31 @@ class Figure:
         return named(" ".join(dict.fromkeys(table.source for table in self.tables)))
 
 
+FIGURES, QUERIES = [], {}
+
+
+def of_the_page(**queries):
+    """Put a figure on the page, after those above it.
+
+    Parameters
+    ----------
+    **queries : str
+        What it alone needs read: SQL that gives rows with their `study`, by the name that `study.rows` takes.
+
+    Returns
+    -------
+    callable
+        A decorator of a function from a `Study` to a `Figure`.
+    """
+
+    def added(make):
+        FIGURES.append(make)
+        QUERIES.update(queries)
+        return make
+
+    return added
+
+
 def figures(study):
     """Make the figures of a study.
 
@@ -52,22 +77,10 @@ def figures(study):
     list of Figure
         Those that the study has trials for.
     """
-    made = (
-        techniques_figure(study),
-        intervals_figure(study),
-        divergence_figure(study),
-        asymmetry_figure(study),
-        baselines_figure(study),
-        distributions_figure(study),
-        sacd_figure(study),
-        llms_figure(study),
-        chances_figure(study),
-        curve_figure(study),
-        attrition_figure(study),
-    )
-    return [figure for figure in made if figure and figure.panels]
+    return [figure for make in FIGURES if (figure := make(study)).panels]
 
 
+@of_the_page()
 def techniques_figure(study):
     """Percent of baseline of each technique, and what the paper printed."""
     panels, tables = [], []
@@ -140,6 +153,7 @@ def _printed(claim):
     return Number(claim["published_value"], "published_value", decimals, table="marts.claim_checks", key=key)
 
 
+@of_the_page()
 def intervals_figure(study):
     """Percent of baseline with the interval over trials and the one over LLMs."""
     panels, tables = [], []
@@ -211,6 +225,7 @@ def _interval(row, name, method):
     return Number(row.get(name), name, reason=row.get("reason"), key={"method": method})
 
 
+@of_the_page()
 def divergence_figure(study):
     """Ranks by deviation and by susceptibility, joined."""
     panels, tables = [], []
@@ -280,6 +295,7 @@ def divergence_figure(study):
     return Figure("divergence", "The two metrics put techniques in another order", caption, panels, tables)
 
 
+@of_the_page()
 def asymmetry_figure(study):
     """Percent of baseline under low and under high anchors."""
     panels, tables = [], []
@@ -344,6 +360,7 @@ def asymmetry_figure(study):
     return Figure("asymmetry", "Low and high anchors", caption, panels, tables)
 
 
+@of_the_page()
 def baselines_figure(study):
     """The baseline of each LLM."""
     panels, tables = [], []
@@ -396,6 +413,14 @@ def baselines_figure(study):
     return Figure("baselines", "Baselines by LLM", caption, panels, tables)
 
 
+@of_the_page(
+    baseline_counts="""
+        select study, domain, vignette, llm, response, sum(n_trials)::bigint as n_trials from marts.response_counts
+        where technique = 'no_technique' and anchor_direction = 'none' and row_set = 'accepted'
+            and response_source = 'recorded'
+        group by all order by all
+    """,
+)
 def distributions_figure(study):
     """How often each LLM gave each answer without an anchor."""
     panels, tables = [], []
@@ -445,6 +470,7 @@ def distributions_figure(study):
     return Figure("distributions", "How unanchored answers are spread", caption, panels, tables)
 
 
+@of_the_page()
 def sacd_figure(study):
     """SACD for each LLM, in the classes of document A."""
     panels, tables = [], []
@@ -517,6 +543,7 @@ def class_of(percent):
     return CLASSES[0 if away <= 5 else 1 if away <= 10 else far]
 
 
+@of_the_page()
 def llms_figure(study):
     """Deviation of each technique with each LLM."""
     panels, tables = [], []
@@ -584,6 +611,7 @@ def tint(deviation):
     return next((name for end, name in TINTS if deviation < end or (end == 5 and deviation <= end)), "over-3")
 
 
+@of_the_page()
 def chances_figure(study):
     """How often each technique is best, and worst, in the resamples."""
     panels, tables = [], []
@@ -653,6 +681,20 @@ def chances_figure(study):
     return Figure("chances", "Rank probabilities", caption, panels, tables)
 
 
+@of_the_page(
+    gains="""
+        select study, domain, technique, list(value order by value) as gains,
+            max(value) filter (where is_recommended) as recommended, max(share_standing) as share_standing,
+            max(n_specifications) as n_specifications
+        from inference.sensitivity where predicate = 'closer_than_no_technique' and value is not null
+        group by all order by study, domain, technique
+    """,
+    headlines="""
+        select study, domain, headline, predicate, technique, technique_b, max(share_standing) as share_standing,
+            max(n_specifications) as n_specifications, max(reason) as reason
+        from inference.sensitivity group by all order by study, domain, headline
+    """,
+)
 def curve_figure(study):
     """What each technique gains under every specification, in order."""
     panels, tables = [], []
@@ -754,6 +796,7 @@ def _headline(study, row):
     return f"{words}: {', '.join(names)}" if names else words
 
 
+@of_the_page()
 def attrition_figure(study):
     """Who did not answer, and what they could have changed."""
     panels, tables = [], []

@@ -27,7 +27,7 @@ def page(tables, versions):
     Parameters
     ----------
     tables : dict of str to list of dict
-        The rows that `bais_report.QUERIES` gives, in their order.
+        The rows that each query of the report gives, in their order.
     versions : dict of str to str
         Of the programs behind the numbers.
 

@@ -7,6 +7,7 @@ from markupsafe import Markup
 from analysis.report.studies import METRICS, NO_TECHNIQUE
 from analysis.report.tables import Row, Table
 from analysis.report.values import MISSING, Number, clean, counted, listed, reason_text
+from analysis.small_samples import FEWEST_LLMS
 
 RANKS = "inference.rank_probabilities"
 DECISIONS = {"use": "✓ use", "avoid": "✕ avoid", "equivalent": "≈ equivalent", "no_evidence": "? no evidence"}
@@ -288,7 +289,7 @@ def in_short(study, answers):
     few = any("too_few_llms" in (row["reason"] or "") for row in study.rows("rank_probabilities"))
     return Table(
         Markup("What to use and what to avoid, against using no technique.{}").format(
-            " Where fewer than five LLMs were asked, this speaks of those alone." if few else ""
+            f" Where fewer than {FEWEST_LLMS} LLMs were asked, this speaks of those alone." if few else ""
         ),
         RANKS,
         {"study": study.name},

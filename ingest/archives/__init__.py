@@ -1,81 +1,88 @@
-"""One module per format of recorded trials; each says how a line of its files becomes a row of `raw.trials`."""
+"""One module per format of recorded trials; its `ARCHIVE` says what its files look like and how they are read."""
 
+import pkgutil
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from ingest.lines import Block
 from ingest.warehouse import UserError
 
-MAPPED = ("promptfoo", "inspect-logs")
+if TYPE_CHECKING:
+    from ingest.lines import Block
 
 
 @dataclass(frozen=True)
 class Archive:
-    """A format of recorded trials.
+    """A format of recorded trials; docs/how-to/add-an-archive.md makes one."""
 
-    Attributes
-    ----------
-    name : str
-        The module's name; lands in `raw.trials.archive`.
-    study : str
-        The study that its trials belong to.
-    suffix : str or tuple of str
-        The file name endings of its files; others are skipped with the reason.
-    read_trials : str
-        SQL over the relation `lines (file, line_number, line)`, every line a JSON object: one row per line with `file`
-        (a number), `line_number`, `line`, `kind` (null where the fields are not those of a trial), `looks_like` (what
-        to call such a line) and the typed columns of `raw.trials` that the format knows.
-    path_in_archive : callable
-        From a file's absolute path to its path within the archive, wherever the archive's folder lies.
-    expected : str
-        One clause that tells a user what the files should hold.
-    read : callable or None
-        Yields the lines of a file, as `ingest.lines.read_blocks` does (which None stands for); an OSError says why it
-        cannot be read.
-    vignettes : mapping
-        From vignette to its `domain`, `response_unit`, `valid_min` and `valid_max`, where no seed declares them.
-    """
-
+    # the module's name; lands in `raw.trials.archive`
     name: str
-    study: str
-    suffix: str | tuple[str, ...]
-    read_trials: str
-    path_in_archive: Callable[[Path], str]
+    # one clause that tells a user what the files hold
     expected: str
-    read: Callable[[Path, int, int], Iterator[Block]] | None = None
-    vignettes: Mapping = field(default_factory=dict)
+    # the file name endings of its files; others are skipped with the reason
+    suffix: str | tuple[str, ...]
+    # the study that its trials belong to
+    study: str | None = None
+    # SQL over `lines (file, line_number, line)`, every line a JSON object: one row per line with `file` (a number),
+    # `line_number`, `line`, `kind` (null where the fields are not those of a trial), `looks_like` (what to call such a
+    # line) and the typed columns of `raw.trials` that the format knows
+    read_trials: str | None = None
+    # a condition of SQL that a `line`, or a document that is JSON, of this format meets; if none, that it has a kind
+    mark: str | None = None
+    # what a file that is not JSON begins with
+    magic: bytes | None = None
+    # the tables of `raw` that it fills, in this order
+    tables: tuple[str, ...] = ("trials", "quarantined_lines", "batches")
+    # an example of the YAML file that `--map` takes, which says which field is what; if none, the format needs none
+    mapping: Path | None = None
+    # from a file's absolute path to its path within the archive, wherever the archive's folder lies
+    path_in_archive: Callable[[Path], str] = lambda path: path.name
+    # yields the lines of a file, as `ingest.lines.read_blocks` does; an OSError says why it cannot be read
+    read: "Callable[[Path, int, int], Iterator[Block]] | None" = None
+    # lands a folder whose rows are those of `raw` already, known by a file directly in it, and says what came of it
+    land: Callable[[Path], str] | None = None
+    # from vignette to its `domain`, `response_unit`, `valid_min` and `valid_max`, where no seed declares them
+    vignettes: Mapping = field(default_factory=dict, hash=False)
+
+    @property
+    def form(self) -> str:
+        """What `--format` calls it."""
+        return self.name.replace("_", "-")
+
+    @property
+    def kinds(self) -> str:
+        """The endings of its files, in words."""
+        return self.suffix if isinstance(self.suffix, str) else " or ".join(self.suffix)
+
+    def under(self, mapping: Path | None, study: str | None) -> "Archive":
+        """Return the format with what `--map` and `--study` say of it, or say why they do not fit."""
+        if not self.mapping:
+            if (mapping or study) and self.land:
+                raise UserError("an export says itself which study its trials belong to: leave out --map and --study")
+            if mapping or study:
+                mapped = " and ".join(archive.form for archive in archives() if archive.mapping)
+                raise UserError(f"--map and --study are for the formats {mapped}: {self.form} needs neither")
+            return self
+        if not mapping:
+            example = f"ingest/archives/{self.mapping.name}"
+            raise UserError(f"say with --map FILE which field is what: {example} is an example")
+        from ingest.mapping import mapped_archive
+
+        return mapped_archive(self, mapping, study)
 
 
-def archive_of(form, mapping=None, study=None):
-    """Return a format of recorded trials.
+def formats() -> list[str]:
+    """Return what `--format` takes, without loading a format."""
+    return sorted(module.name.replace("_", "-") for module in pkgutil.iter_modules(__path__))
 
-    Parameters
-    ----------
-    form : str
-        As `--format` takes it.
-    mapping : Path, optional
-        The YAML file that says which field is what, for the formats in `MAPPED`.
-    study : str, optional
-        The study that their trials shall belong to, if not the one that the mapping names.
 
-    Returns
-    -------
-    Archive
+def archive_of(form: str) -> Archive:
+    """Return a format by what `--format` calls it."""
+    return import_module(f"ingest.archives.{form.replace('-', '_')}").ARCHIVE
 
-    Raises
-    ------
-    UserError
-        If mapping and format do not fit, or the mapping is not one.
-    """
-    module = import_module(f"ingest.archives.{form.replace('-', '_')}")
-    if form not in MAPPED:
-        if mapping or study:
-            raise UserError(f"--map and --study are for the formats {' and '.join(MAPPED)}: {form} needs neither")
-        return module.ARCHIVE
-    if not mapping:
-        raise UserError(
-            f"say with --map FILE which field is what: ingest/archives/{module.ARCHIVE_NAME}.yaml is an example"
-        )
-    return module.archive(mapping, study)
+
+def archives() -> list[Archive]:
+    """Return all formats."""
+    return [archive_of(form) for form in formats()]

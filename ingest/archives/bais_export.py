@@ -11,19 +11,14 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from ingest.load import TABLES, conform, land, landed_ids, prepare_raw
-from ingest.warehouse import UserError, connect, explain, printable, warehouse_path
+from ingest.archives import Archive
+from ingest.load import land, landed_ids
+from ingest.raw import LANDED, OF_THE_GATE, TABLES, prepare_raw
+from ingest.warehouse import UserError, connect, explain, in_memory, printable, quoted, warehouse_path
 
 FORMAT, VERSION = "bais-export", 1
 MANIFEST = "manifest.json"
 FILE_FORMATS = ("parquet", "csv", "jsonl")
-GATE_TABLES = {
-    "batch_verdicts": ("verdict_id",),
-    "batch_checks": ("verdict_id", "check_name", "level"),
-    "flagged_trials": ("verdict_id", "trial_id", "reason"),
-    "gate_acts": ("act_id",),
-}
-RAW_TABLES = (*TABLES, *GATE_TABLES)
 LONGEST_ROW = 128 << 20
 SETTINGS = {"memory_limit": "2GB", "threads": 1}
 
@@ -31,33 +26,19 @@ SETTINGS = {"memory_limit": "2GB", "threads": 1}
 FORMULA = r"^[=+\-@\t\r\n\x{FF1D}\x{FF0B}\x{FF0D}\x{FF20}'']"
 
 
-def import_export(folder):
-    """Land what an export holds and the warehouse does not, and say what came of it.
-
-    Parameters
-    ----------
-    folder : path-like
-
-    Returns
-    -------
-    str
-
-    Raises
-    ------
-    UserError
-        If the export is not whole, was changed, or the warehouse cannot be written. Nothing is landed then.
-    """
+def import_export(folder: Path) -> str:
+    """Land what an export holds and the warehouse does not, all or nothing, and say what came of it."""
     started = time.monotonic()
     folder = Path(folder).resolve()
     manifest = read_manifest(folder)
     _verify(folder, manifest)
     with _opened(folder, manifest) as memory:
-        named = " union ".join(f"select study from {name}" for name in TABLES)
+        named = " union ".join(f"select study from {name}" for name in LANDED)
         studies = [study for (study,) in memory.execute(f"{named} order by study").fetchall()]
         counts = _keep_what_is_new(memory, studies)
         _land_gate(memory)
         if any(n_new for n_new, _ in counts.values()):
-            land(**{name: _batches_of(memory, name) for name in TABLES})
+            land(**{name: _batches_of(memory, name) for name in LANDED})
     n_rows, n_there = counts["trials"]
     lines = [f"{printable(folder)}: an export of {_listed(manifest['studies'])}"]
     lines += [f"  {name:<18}{added:>10,} added {there:>10,} already there" for name, (added, there) in counts.items()]
@@ -70,22 +51,8 @@ def _listed(studies):
     return printable(", ".join(named)) or "no study"
 
 
-def read_manifest(folder):
-    """Read what an export says of itself.
-
-    Parameters
-    ----------
-    folder : Path
-
-    Returns
-    -------
-    dict
-
-    Raises
-    ------
-    UserError
-        If it is missing, is not one, or is of a later version.
-    """
+def read_manifest(folder: Path) -> dict:
+    """Read what an export says of itself, or say why it is none of this version of bais."""
     path = folder / MANIFEST
     try:
         manifest = json.loads(path.read_text(encoding="utf-8"))
@@ -105,23 +72,14 @@ def read_manifest(folder):
         raise UserError(f"{printable(path)} cannot be read: {error.strerror}") from None
     except (ValueError, KeyError, TypeError):
         raise UserError(f"{printable(path)} is not the manifest of an export: write the export again") from None
-    missing = [f"raw.{name}" for name in RAW_TABLES if f"raw.{name}" not in columns]
+    missing = [f"raw.{name}" for name in TABLES if f"raw.{name}" not in columns]
     if missing:
         raise UserError(f"{printable(path)} lists no {missing[0]}, without which nothing can be imported")
     return manifest
 
 
-def sha256_of(path):
-    """Return the SHA-256 of a file.
-
-    Parameters
-    ----------
-    path : Path
-
-    Returns
-    -------
-    str
-    """
+def sha256_of(path: Path) -> str:
+    """Return the SHA-256 of a file."""
     with open(path, "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
@@ -152,12 +110,9 @@ def _opened(folder, manifest):
     import duckdb
 
     spill = str(warehouse_path().with_name(f"{warehouse_path().name}.import-spill"))
-    with contextlib.closing(duckdb.connect(config=SETTINGS | {"temp_directory": spill})) as memory:
-        memory.execute(
-            "set TimeZone = 'UTC'; set autoinstall_known_extensions = false; set autoload_known_extensions = false"
-        )
+    with contextlib.closing(in_memory(**SETTINGS, temp_directory=spill)) as memory:
         of_name = {of["table"]: of for of in manifest["tables"]}
-        for name in RAW_TABLES:
+        for name in TABLES:
             of = of_name[f"raw.{name}"]
             path = folder / of["file"]
             try:
@@ -173,20 +128,8 @@ def _opened(folder, manifest):
         yield memory
 
 
-def reading(path, form, columns):
-    """Write the SQL that reads a file of an export with the types that its columns had.
-
-    Parameters
-    ----------
-    path : Path
-    form : {"parquet", "csv", "jsonl"}
-    columns : list of dict
-        name and type of each, as the manifest has them.
-
-    Returns
-    -------
-    str
-    """
+def reading(path: Path, form: str, columns: list[dict]) -> str:
+    """Write the SQL that reads a file of an export with the types that its columns had, as the manifest has them."""
     if form == "parquet":
         return f"select * from read_parquet({quoted(path)})"
     longest = min(LONGEST_ROW, max(path.stat().st_size, 1 << 20))
@@ -222,32 +165,15 @@ def _typed(column, form):
     return name
 
 
-def quoted(text):
-    """Return text or a path as a literal of SQL.
-
-    Parameters
-    ----------
-    text : str or path-like
-
-    Returns
-    -------
-    str
-    """
-    return "'" + str(text).replace("'", "''") + "'"
-
-
 def _keep_what_is_new(memory, studies):
-    """Drop what the warehouse has; of batches, and what was said of them, keep those that have trials in it then.
+    """Drop what the warehouse has, and count by table what is new and what is there.
 
-    Returns
-    -------
-    dict of str to (int, int)
-        By table: how many rows are new, and how many are there already.
+    Of batches, and what was said of them, those are kept that have trials in the warehouse then.
     """
     counts = {}
     memory.execute("create table batches_there as select distinct batch_id from trials limit 0")
-    for name, (_, key, _) in TABLES.items():
-        column = key if isinstance(key, str) else key[-1]
+    for name, table in LANDED.items():
+        column = table.key[-1]
         ((before,),) = memory.execute(f"select count(*) from {name}").fetchall()
         for study in studies:
             _register(memory, landed_ids(study, name, column))
@@ -276,7 +202,7 @@ def _batches_of(memory, name):
     """Yield the rows of a table for dlt."""
     for rows in memory.sql(f"select * from {name}").to_arrow_reader(50_000):
         if rows.num_rows:
-            yield conform(pa.Table.from_batches([rows]), TABLES[name][0])
+            yield pa.Table.from_batches([rows])
 
 
 def _land_gate(memory):
@@ -289,12 +215,23 @@ def _land_gate(memory):
     with contextlib.closing(connect(path, read_only=False)) as warehouse:
         try:
             warehouse.execute("begin")
-            for name, keys in GATE_TABLES.items():
+            for name, table in OF_THE_GATE.items():
+                keys = ", ".join(table.key)
                 warehouse.register("made", memory.sql(f"select * from {name}").to_arrow_table())
                 warehouse.execute(
-                    f"insert into raw.{name} by name select * from made anti join raw.{name} using ({', '.join(keys)})"
+                    f"insert into raw.{name} by name select * from made anti join raw.{name} using ({keys})"
                 )
                 warehouse.unregister("made")
             warehouse.execute("commit")
         except duckdb.Error as error:
             raise UserError(explain(error, path)) from None
+
+
+ARCHIVE = Archive(
+    name="bais_export",
+    suffix=MANIFEST,
+    mark=f"line ->> 'format' = '{FORMAT}'",
+    tables=tuple(TABLES),
+    expected="the folder that `bais export` wrote",
+    land=import_export,
+)

@@ -5,67 +5,28 @@ A line has the columns of Inspect's samples data frame (`id`, `epoch`, `input`, 
 `completion`, the model's last answer.
 """
 
+import contextlib
 import json
 import math
+from collections.abc import Iterator
+from pathlib import Path
 
-from ingest.archives.mapping import blocks_of, mapped_archive, read_mapping
+from ingest.archives import Archive
+from ingest.lines import Block, blocks_of
 from ingest.warehouse import UserError
 
-ARCHIVE_NAME = "inspect_logs"
 OF_THE_EVALUATION = {"created": "eval.created", "task_name": "eval.task"}
 
 
-def archive(mapping, study=None):
-    """Return the format under a mapping.
-
-    Parameters
-    ----------
-    mapping : Path
-    study : str, optional
-
-    Returns
-    -------
-    ingest.archives.Archive
-
-    Raises
-    ------
-    UserError
-        If Inspect is not installed here, or the mapping is not one.
-    """
+def read(path: Path, file: int, block_bytes: int) -> Iterator[Block]:
+    """Yield the samples of a log, each as a line."""
     try:
-        import inspect_ai.analysis  # noqa: F401
+        from inspect_ai.analysis import EvalColumn, EvalModel, SampleColumn, SampleSummary, samples_df
     except ImportError as error:
         raise UserError(
             f"Inspect's logs are read by inspect_ai, which cannot be imported here ({error}): "
             "install it beside bais with `pip install inspect_ai`, and try again"
         ) from None
-    return mapped_archive(
-        ARCHIVE_NAME,
-        read_mapping(mapping, study),
-        suffix=(".eval", ".json"),
-        expected="logs of Inspect, whose samples have the columns that the mapping names",
-        read=read,
-    )
-
-
-def read(path, file, block_bytes):
-    """Yield the samples of a log, each as a line.
-
-    Parameters
-    ----------
-    path : Path
-    file, block_bytes : int
-
-    Yields
-    ------
-    ingest.lines.Block
-
-    Raises
-    ------
-    OSError
-        If Inspect cannot read the log.
-    """
-    from inspect_ai.analysis import EvalColumn, EvalModel, SampleColumn, SampleSummary, samples_df
 
     columns = [
         *EvalModel,
@@ -79,7 +40,9 @@ def read(path, file, block_bytes):
         raise OSError(0, f"Inspect cannot read it: {_first_line(error)}") from None
     if frame.empty:
         raise OSError(0, f"Inspect finds no sample in it{f': {_first_line(errors[0])}' if errors else ''}")
-    lines = (json.dumps({name: _plain(name, value) for name, value in row.items()}) for row in frame.to_dict("records"))
+    # what is missing, whatever pandas calls it, is null
+    rows = frame.astype(object).where(frame.notna(), None).to_dict("records")
+    lines = (json.dumps({name: _plain(name, value) for name, value in row.items()}, default=_as_json) for row in rows)
     yield from blocks_of(lines, file, block_bytes)
 
 
@@ -89,20 +52,26 @@ def _first_line(error):
 
 def _plain(name, value):
     """Return a cell as JSON has it; what Inspect writes as JSON of the model becomes an object again."""
-    if hasattr(value, "isoformat"):
-        text = value.isoformat()
-        return None if text == "NaT" else text
-    if hasattr(value, "item"):
-        value = value.item()
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
     if isinstance(value, str) and name.startswith("model_") and value.startswith("{"):
-        try:
+        with contextlib.suppress(ValueError):
             return json.loads(value)
-        except ValueError:
-            return value
-    return value if value is None or isinstance(value, bool | int | str | list | dict) else _named(value)
+    return value
 
 
-def _named(value):
-    return None if repr(value) in ("<NA>", "NaT") else str(value)
+def _as_json(value):
+    if hasattr(value, "isoformat"):
+        return value.isoformat()
+    return value.item() if hasattr(value, "item") else str(value)
+
+
+ARCHIVE = Archive(
+    name="inspect_logs",
+    suffix=(".eval", ".json"),
+    magic=b"PK",
+    mark="json_exists(line, '$.eval.task') and json_exists(line, '$.status')",
+    mapping=Path(__file__).with_suffix(".yaml"),
+    expected="logs of Inspect, whose samples have the columns that the mapping names",
+    read=read,
+)

@@ -5,55 +5,15 @@ Of a document each result counts as a line, and gets `evaluation`, what the docu
 """
 
 import json
+from collections.abc import Iterator
+from pathlib import Path
 
-from ingest.archives.mapping import blocks_of, mapped_archive, read_mapping
-from ingest.lines import read_blocks
-
-ARCHIVE_NAME = "promptfoo"
-
-
-def archive(mapping, study=None):
-    """Return the format under a mapping.
-
-    Parameters
-    ----------
-    mapping : Path
-    study : str, optional
-
-    Returns
-    -------
-    ingest.archives.Archive
-
-    Raises
-    ------
-    UserError
-    """
-    return mapped_archive(
-        ARCHIVE_NAME,
-        read_mapping(mapping, study),
-        suffix=(".jsonl", ".json"),
-        expected="results of promptfoo, whose fields are those that the mapping names",
-        read=read,
-    )
+from ingest.archives import Archive
+from ingest.lines import Block, blocks_of, read_blocks
 
 
-def read(path, file, block_bytes):
-    """Yield the results in a file, each as a line.
-
-    Parameters
-    ----------
-    path : Path
-    file, block_bytes : int
-
-    Yields
-    ------
-    ingest.lines.Block
-
-    Raises
-    ------
-    OSError
-        If the file cannot be read, or is a document that is not JSON.
-    """
+def read(path: Path, file: int, block_bytes: int) -> Iterator[Block]:
+    """Yield the results in a file, each as a line."""
     if not path.name.endswith(".json"):
         yield from read_blocks(path, file, block_bytes)
         return
@@ -81,3 +41,13 @@ def _results(document):
         return [document]
     told = {key: head[key] for key in ("evalId", "timestamp") if isinstance(head.get(key), str)}
     return [{**result, "evaluation": told} if told and isinstance(result, dict) else result for result in inner]
+
+
+ARCHIVE = Archive(
+    name="promptfoo",
+    suffix=(".jsonl", ".json"),
+    mark="json_exists(line, '$.results.version') or json_exists(line, '$.promptIdx')",
+    mapping=Path(__file__).with_suffix(".yaml"),
+    expected="results of promptfoo, whose fields are those that the mapping names",
+    read=read,
+)

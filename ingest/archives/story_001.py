@@ -4,8 +4,6 @@ A line has `experimentId`, `model`, `conditionId` (`low-…` or `high-…`), `ru
 the trial ended in an error), `rawLastMessage` and `collectedAt`.
 """
 
-from pathlib import Path
-
 from ingest.archives import Archive
 
 STUDY = "anchoring-prosecutor-sentencing"
@@ -64,16 +62,10 @@ from kinds
 """
 
 
-def path_in_archive(path):
-    """Return the name of the file: results are not kept in folders."""
-    return Path(path).name
-
-
 ARCHIVE = Archive(
     name="story_001",
     study=STUDY,
     suffix=".jsonl",
     read_trials=READ_TRIALS,
-    path_in_archive=path_in_archive,
     expected="JSON lines with experimentId, conditionId, params and result",
 )

@@ -91,9 +91,8 @@ from kinds
 """
 
 
-def path_in_archive(path):
+def path_in_archive(path: Path) -> str:
     """Return the path that a file has in the published archive, so that a copy of a folder brings nothing twice."""
-    path = Path(path)
     return f"{path.parent.name}/{path.name}" if path.parent.name in FOLDERS else path.name
 
 

@@ -1,21 +1,34 @@
 -- noqa: disable=LT02
--- One row per published claim: the printed number, ours under the paper's specification and under the recommended one.
+-- One row per published claim and part: the printed number, ours under the paper's specification and under the
+-- recommended one.
 {% set keys = estimate_keys() %}
 with claims as (
-    select * from {{ ref('published_claims') }}
+    select *, {{ claim_key() }} as claim_key from {{ ref('published_claims') }}
+),
+
+specifications as (
+    select *, {{ claim_key() }} as claim_key from {{ ref('int_claim_specifications') }}
+),
+
+estimates as (
+    select * from {{ ref('estimates') }}
+),
+
+studies as (
+    select distinct study from {{ ref('stg_batches') }}
 ),
 
 looked_up as (
     select
-        asked.claim_id,
+        asked.claim_key,
         any_value(estimates.value) filter (where asked.purpose = 'published') as published_specification_value,
         any_value(estimates.value) filter (where asked.purpose = 'recommended') as recommended_value,
         any_value(estimates.low) filter (where asked.purpose = 'recommended') as recommended_low,
         any_value(estimates.high) filter (where asked.purpose = 'recommended') as recommended_high,
         any_value(estimates.n_llms) filter (where asked.purpose = 'recommended') as n_llms,
         any_value(estimates.n_trials) filter (where asked.purpose = 'published') as n_trials
-    from {{ ref('int_claim_specifications') }} as asked
-    inner join {{ ref('estimates') }} as estimates
+    from specifications as asked
+    inner join estimates
         on
             {% for key in keys -%}
                 asked.{{ key }} is not distinct from estimates.{{ key }}{{ ' and ' if not loop.last }}
@@ -25,18 +38,18 @@ looked_up as (
 
 -- claims that are derived from other claims, in rounds: each round derives what the rounds before have the inputs of
 values_0 as (
-    select claims.claim_id, looked_up.published_specification_value as value, looked_up.recommended_value
+    select claims.claim_key, looked_up.published_specification_value as value, looked_up.recommended_value
     from claims
-    inner join looked_up using (claim_id)
+    inner join looked_up using (claim_key)
 ),
 
 inputs as (
     select
-        claim_id,
+        claim_key,
         derivation,
         input_decimals,
         recommended_quantity,
-        unnest(string_split(inputs, ' ')) as input_id,
+        unnest(string_split(inputs, ' ')) as input_key,
         generate_subscripts(string_split(inputs, ' '), 1) as position,
         len(string_split(inputs, ' ')) as n_inputs
     from claims
@@ -46,7 +59,7 @@ inputs as (
 {% for round in range(1, 4) %}
 derived_{{ round }} as (
     select
-        inputs.claim_id,
+        inputs.claim_key,
         inputs.derivation,
         inputs.recommended_quantity,
         inputs.n_inputs,
@@ -58,11 +71,11 @@ derived_{{ round }} as (
         ) as published_inputs,
         list(known.recommended_value order by inputs.position) as recommended_inputs
     from inputs
-    inner join values_{{ round - 1 }} as known on inputs.input_id = known.claim_id
+    inner join values_{{ round - 1 }} as known on inputs.input_key = known.claim_key
     where
         known.value is not null
-        and inputs.claim_id not in (
-            select values_{{ round - 1 }}.claim_id from values_{{ round - 1 }}
+        and inputs.claim_key not in (
+            select values_{{ round - 1 }}.claim_key from values_{{ round - 1 }}
             where values_{{ round - 1 }}.value is not null
         )
     group by all
@@ -71,7 +84,7 @@ derived_{{ round }} as (
 
 values_{{ round }} as (
     select
-        coalesce(known.claim_id, derived.claim_id) as claim_id,
+        coalesce(known.claim_key, derived.claim_key) as claim_key,
         coalesce(known.value, {{ derive('derived.derivation', 'derived.published_inputs') }}) as value,
         coalesce(
             known.recommended_value,
@@ -83,13 +96,9 @@ values_{{ round }} as (
             end
         ) as recommended_value
     from values_{{ round - 1 }} as known
-    full join derived_{{ round }} as derived using (claim_id)
+    full join derived_{{ round }} as derived using (claim_key)
 ),
 {% endfor %}
-
-studies as (
-    select distinct study from {{ ref('int_responses_counted') }}
-),
 
 compared as (
     select
@@ -101,11 +110,12 @@ compared as (
         looked_up.recommended_high,
         looked_up.n_trials,
         looked_up.n_llms,
-        0.5 * 10.0 ** (-claims.decimals) + 1e-9 as half_a_digit
+        -- a value on the border belongs to both digits, whatever the last bit of a double says
+        (0.5 + 1e-8) * 10.0 ** (-claims.decimals) as half_a_digit
     from claims
     left join studies using (study)
-    left join values_3 as known using (claim_id)
-    left join looked_up using (claim_id)
+    left join values_3 as known using (claim_key)
+    left join looked_up using (claim_key)
 ),
 
 judged as (
@@ -183,6 +193,7 @@ select
     location,
     statement,
     coalesce(quantity, derivation) as quantity,
+    part,
     unit,
     kind,
     comparison,

@@ -15,6 +15,53 @@ with effects as (
     select *, abs(deviation_pp) as absolute_deviation_pp from {{ ref('int_claim_effects_ranked') }}
 ),
 
+technique_effects as (
+    select * from {{ ref('technique_effects') }}
+),
+
+asked as (
+    select * from {{ ref('int_claim_specifications') }}
+),
+
+techniques as (
+    select technique, is_ranked from {{ ref('techniques') }}
+),
+
+llms as (
+    select llm, provider from {{ ref('llms') }}
+),
+
+llm_baselines as (
+    select * exclude (n_trials, min_response, max_response) from {{ ref('int_baselines_summarised') }}
+),
+
+responses as (
+    select * from {{ ref('int_responses_counted') }}
+    where technique != 'sacd_initial'
+),
+
+iterated_trials as (
+    select * from {{ ref('int_trials_directed') }}
+    where iterations is not null
+),
+
+inferred as (
+    select * from {{ ref('inferred_estimates') }}
+),
+
+-- over fewer LLMs than an interval over LLMs needs, that of their trials
+intervals as (
+    select * from {{ ref('intervals') }}
+    where
+        row_set = 'accepted' and baseline_scope = 'pooled' and weighting = 'llm'
+        and method = case when llm is null and n_llms < {{ fewest_llms() }} then 'trial' else 'headline' end
+),
+
+rank_probabilities as (
+    select * from {{ ref('rank_probabilities') }}
+    where weighting = 'llm' and rank_low is not null
+),
+
 effects_long as (
     unpivot (
         select * replace (
@@ -45,9 +92,9 @@ distributions as (
         'mean_of_ratios' as estimator,
         'final' as non_null,
         null as excluded_llm
-    from {{ ref('technique_effects') }} as effects
-    inner join {{ ref('techniques') }} as techniques using (technique)
-    semi join {{ ref('int_claim_specifications') }} as asked
+    from technique_effects as effects
+    inner join techniques using (technique)
+    semi join asked
         on
             effects.study = asked.study
             and effects.domain = asked.domain
@@ -61,10 +108,6 @@ distributions_long as (
     unpivot distributions
     on {{ distribution_quantities | join(', ') }}
     into name quantity value value
-),
-
-llm_baselines as (
-    select * exclude (n_trials, min_response, max_response) from {{ ref('int_baselines_summarised') }}
 ),
 
 llm_baselines_long as (
@@ -102,8 +145,7 @@ counted as (
         anchor_direction as of_direction,
         temperature,
         n_trials
-    from {{ ref('int_responses_counted') }}
-    where technique != 'sacd_initial'
+    from responses
 ),
 
 by_technique as (
@@ -144,7 +186,7 @@ domain_counts_long as (
             count(distinct llm) filter (where of_direction = 'none')::double as n_llms_with_baseline,
             count(distinct provider) filter (where of_direction = 'none')::double as n_providers_with_baseline
         from counted
-        left join {{ ref('llms') }} using (llm)
+        left join llms using (llm)
         group by all
     )
     on n_llms, n_llms_with_baseline, n_providers_with_baseline
@@ -192,9 +234,8 @@ iterations_long as (
             max(iterations)::double as iterations_most,
             -- the first answer, and two calls for each iteration (document A, appendix A.4)
             1 + 2 * avg(iterations) as calls_mean
-        from {{ ref('int_trials_directed') }}
+        from iterated_trials
         cross join (values ('as_recorded'), ('accepted')) as row_sets (row_set)
-        where iterations is not null
         group by all
     )
     on iterations_mean, iterations_median, iterations_most, calls_mean
@@ -220,17 +261,13 @@ together as (
     union all by name
     select * from iterations_long
     union all by name
-    select * from {{ ref('inferred_estimates') }}
+    select * from inferred
 ),
 
 -- what is recommended has the interval of its metric beside it
 headline_intervals as (
-    -- over fewer LLMs than an interval over LLMs needs, that of their trials
     select study, domain, technique, llm, anchor_direction, metric as quantity, low, high, n_llms
-    from {{ ref('intervals') }}
-    where
-        row_set = 'accepted' and baseline_scope = 'pooled' and weighting = 'llm'
-        and method = case when llm is null and n_llms < {{ fewest_llms() }} then 'trial' else 'headline' end
+    from intervals
     union all
     select
         study,
@@ -242,8 +279,7 @@ headline_intervals as (
         rank_low as low,
         rank_high as high,
         n_llms
-    from {{ ref('rank_probabilities') }}
-    where weighting = 'llm' and rank_low is not null
+    from rank_probabilities
 ),
 
 bounded as (

@@ -8,6 +8,11 @@ techniques as (
     select technique, is_ranked from {{ ref('techniques') }}
 ),
 
+bounds as (
+    select study, domain, llm, technique, deviation_least, deviation_most, n_missing
+    from {{ ref('attrition_bounds') }}
+),
+
 vignettes_paired as (
     select
         study,
@@ -74,11 +79,6 @@ ranked as (
 ),
 
 -- The order by deviation could be another one, had everybody answered: the bounds of two ranked techniques overlap.
-bounds as (
-    select study, domain, llm, technique, deviation_least, deviation_most, n_missing
-    from {{ ref('attrition_bounds') }}
-),
-
 overlapping as (
     select
         better.study,

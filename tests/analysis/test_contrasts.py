@@ -16,11 +16,10 @@ from analysis.contrasts import (
     COLUMNS,
     contrasts,
     families,
-    hedges_factor,
-    noncentral_t_bounds,
     sign_flip_p,
 )
 from analysis.counts import compared
+from analysis.effect_sizes import approximate_hedges_factor, hedges_factor, noncentral_t_bounds
 from analysis.tables import table
 
 TECHNIQUES = pd.DataFrame(
@@ -242,6 +241,7 @@ def test_the_correction_of_g_is_exact_from_one_pair_to_a_hundred_million_trials(
         assert hedges_factor(df) == pytest.approx(exact, rel=1e-12)
     for df in (1e4, 1e6, 1e8):
         assert 1 - hedges_factor(df) == pytest.approx(3 / (4 * df - 1), rel=1e-4)
+        assert 1 - hedges_factor(df) == pytest.approx(1 - approximate_hedges_factor(df), rel=1e-4)
 
 
 @pytest.mark.parametrize("df", [4, 9, 60])

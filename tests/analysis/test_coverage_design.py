@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from analysis.intervals import _over_llms, intervals
-from tests import coverage as simulation
+from tests.tools import coverage as simulation
 
 
 def test_true_values_of_llms_that_always_say_the_same_are_those_of_document_a():

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from statsmodels.stats.weightstats import CompareMeans, DescrStatsW, ttost_ind, ttost_paired
 
 from analysis.counts import compared
-from analysis.equivalence import COLUMNS, equivalence_tests, tost
+from analysis.equivalence import COLUMNS, equivalence_tests
+from analysis.t_and_f_tests import t_bounds, tost_p
 from analysis.tables import table
 
 TECHNIQUES = pd.DataFrame(
@@ -172,13 +173,13 @@ def test_a_difference_that_is_not_significant_is_not_equivalent_for_that():
 @given(st.floats(-20, 20), st.floats(0.01, 20), st.floats(1, 500), st.floats(0.01, 20))
 @settings(max_examples=30)
 def test_tost_rejects_where_the_interval_lies_within_the_margin(difference, error, df, margin):
-    p_value, low, high = tost(difference, error, df, margin)
+    p_value, (low, high) = tost_p(difference, error, df, margin), t_bounds(difference, error, df, 0.9)
     smallest = max(-low, high)
     if abs(smallest - margin) > 1e-6 * margin:
         assert (p_value < 0.05) == (smallest < margin)
-    assert tost(-difference, error, df, margin)[0] == pytest.approx(p_value, rel=1e-9)
-    assert tost(difference, error, df, 2 * margin)[0] <= p_value
-    assert tost(difference, error, df, smallest)[0] == pytest.approx(0.05, rel=1e-6)
+    assert tost_p(-difference, error, df, margin) == pytest.approx(p_value, rel=1e-9)
+    assert tost_p(difference, error, df, 2 * margin) <= p_value
+    assert tost_p(difference, error, df, smallest) == pytest.approx(0.05, rel=1e-6)
 
 
 @given(st.randoms(use_true_random=False), st.floats(0.1, 1000))

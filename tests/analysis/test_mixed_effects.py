@@ -10,18 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import f as f_distribution
 
+from analysis.linear_mixed_model import NotFittedError, ProfiledDeviance, RandomTerm, fit
 from analysis.mixed_effects import (
     MIXED_EFFECTS,
     MODEL_TESTS,
     RANDOM_EFFECTS,
     VARIANCE_COMPONENTS,
-    NotFittedError,
-    ProfiledDeviance,
-    RandomTerm,
     cells_of,
-    fit,
     fit_all,
-    hotelling,
     likelihood_ratio_rows,
     llm_level_rows,
     mixed_effects_rows,
@@ -30,6 +26,7 @@ from analysis.mixed_effects import (
     variance_component_rows,
     wald_rows,
 )
+from analysis.t_and_f_tests import hotelling
 from analysis.tables import table
 
 TECHNIQUES = ["devils_advocate", "premortem", "sacd"]

@@ -13,7 +13,7 @@ from analysis.report.studies import Study
 from analysis.report.tables import Row, Table, named
 from analysis.report.text import answer
 from analysis.report.values import Number, clean, clean_lines, key_text, listed, reason_text
-from tests.report_page import TRIED
+from tests.tools.report_page import TRIED
 
 DECISIONS = ("use", "avoid", "equivalent", "no_evidence")
 

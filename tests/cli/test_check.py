@@ -5,7 +5,7 @@ import json
 import duckdb
 import pytest
 
-from bais import main
+from bais.main import main
 
 STUDY = """
 study: small

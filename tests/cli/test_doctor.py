@@ -9,10 +9,12 @@ from pathlib import Path
 
 import duckdb
 import pytest
+from click.shell_completion import get_completion_class
 
-import bais_doctor
-from bais import main
+from bais import health
+from bais.main import COMMANDS, commands, main
 from ingest.warehouse import ROOT
+from tests.cli.test_commands import COMMANDS as TAKEN
 
 KEY = "sk-never-shown-0123456789"
 
@@ -23,7 +25,7 @@ def machine(tmp_path, monkeypatch):
     monkeypatch.setenv("BAIS_WAREHOUSE", str(tmp_path / "data" / "warehouse.duckdb"))
     monkeypatch.setenv("BAIS_SHARED", str(tmp_path / "none"))
     monkeypatch.delenv("DBT_PROFILES_DIR", raising=False)
-    for name in bais_doctor.KEYS:
+    for name in health.KEYS:
         monkeypatch.delenv(name, raising=False)
     return tmp_path
 
@@ -62,7 +64,7 @@ def test_a_machine_before_its_first_run_is_told_to_make_one(examined):
 
 
 def test_a_warehouse_with_every_public_table_is_ok_and_one_that_lacks_some_names_them(machine, examined):
-    every = sorted(bais_doctor.public_tables())
+    every = sorted(health.modelled_tables())
     made(machine, *every[1:])
     assert lines_on(examined()[1], "warehouse")[0][0] == "warning"
     assert every[0] in lines_on(examined()[1], "warehouse")[0][2]
@@ -102,8 +104,8 @@ def test_a_package_that_is_missing_or_of_another_version_is_named(examined, monk
     lock = "# by uv\nduckdb==0.0.1 \\\n    --hash=sha256:00\nno_such-package==1.0 \\\n    --hash=sha256:00\n"
     lock += "only-elsewhere==1.0 ; sys_platform == 'never' \\\n    --hash=sha256:00\n"
     (tmp_path / "requirements.lock").write_text(lock)
-    monkeypatch.setattr(bais_doctor, "ROOT", tmp_path)
-    monkeypatch.setattr(bais_doctor, "public_tables", set)
+    monkeypatch.setattr(health, "ROOT", tmp_path)
+    monkeypatch.setattr(health, "modelled_tables", set)
     code, lines = examined()
     assert code == 2
     states = {state: said for state, _, said, _ in lines_on(lines, "packages")}
@@ -112,7 +114,7 @@ def test_a_package_that_is_missing_or_of_another_version_is_named(examined, monk
 
 
 def test_the_lock_of_this_checkout_can_be_read():
-    locked = bais_doctor.locked_versions((ROOT / "requirements.lock").read_text())
+    locked = health.locked_versions((ROOT / "requirements.lock").read_text())
     assert len(locked) > 50
     assert locked["duckdb"].startswith("2.")
 
@@ -182,57 +184,66 @@ def test_docs_of_a_warehouse_that_is_not_built_are_one_sentence(machine, capsys)
 
 
 COMPLETE = """
-source <("$1" -c 'from bais import main; main(["completion", "bash"])')
+PATH=$1:$PATH
+source <(bais completion bash)
 complete -p bais
 shift
-COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _bais
+compopt() { echo "compopt $1 $2"; }
+COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _bais_completion bais
 printf '%s\\n' "${COMPREPLY[@]}"
 """
 
 
 def completed(*words):
-    done = subprocess.run(
-        ["bash", "-c", COMPLETE, "bash", sys.executable, *words], capture_output=True, text=True, check=True
-    )
+    program = ["bash", "-c", COMPLETE, "bash", str(Path(sys.executable).parent), *words]
+    done = subprocess.run(program, capture_output=True, text=True, check=True)
     first, *offered = done.stdout.splitlines()
-    assert first.endswith("-F _bais bais")
+    assert first.endswith("-F _bais_completion bais")
     assert done.stderr == ""
     return offered
 
 
 def test_bash_completes_commands_options_and_choices():
-    assert completed("bais", "doc") == ["doctor", "docs"]
+    assert completed("bais", "doc") == ["docs", "doctor"]
     assert completed("bais", "claims", "--dif") == ["--differs"]
     assert completed("bais", "claims", "--status", "rep") == ["reproduces"]
     assert completed("bais", "completion", "f") == ["fish"]
+    assert completed("bais", "plan", "simu") == ["simulated"]
 
 
-def test_bash_completes_files_where_a_path_is_wanted(tmp_path):
-    (tmp_path / "results.jsonl").touch()
-    assert completed("bais", "analyze", f"{tmp_path}/res") == [f"{tmp_path}/results.jsonl"]
+def test_bash_completes_files_where_a_path_is_wanted():
+    assert completed("bais", "analyze", "res")[0] == "compopt -o default"
+    assert completed("bais", "docs", "--out", "res")[0] == "compopt -o default"
+    assert completed("bais", "plan", "my-own")[0] == "compopt -o default"
 
 
-@pytest.mark.parametrize("shell", ["zsh", "fish"])
-def test_every_command_and_option_is_in_the_script_of_each_shell(shell, capsys):
-    from bais import _parser
+def offered(shell, *words):
+    """Return what a shell is offered after some words, where the next begins with the last one."""
+    complete = get_completion_class(shell)(commands, {}, "bais", "_BAIS_COMPLETE")
+    return {item.value for item in complete.get_completions(list(words[:-1]), words[-1])}
 
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_every_command_and_option_is_offered_in_each_shell(shell, capsys):
     assert main(["completion", shell]) == 0
-    script = capsys.readouterr().out
-    for name, of in bais_doctor._words(_parser()).items():
-        assert name in script
-        for option in of["options"]:
-            assert f"-l {option[2:]} " in script or f"-s {option[1:]} " in script or f"'{option}[" in script
+    assert "_BAIS_COMPLETE" in capsys.readouterr().out
+    names = {name for of in COMMANDS.values() for name in of}
+    assert offered(shell, "") == names
+    for name in names:
+        options = {option for option in TAKEN[name] if option.startswith("--")}
+        assert offered(shell, name, "--") == options | {"--help"}
 
 
 def test_help_answers_at_once():
-    program = [sys.executable, "-c", "from bais import main; main(['--help'])"]
+    program = [sys.executable, "-c", "from bais.main import main; main(['--help'])"]
     began = time.perf_counter()
     done = subprocess.run(program, capture_output=True, text=True, check=True, cwd=ROOT)
     took = time.perf_counter() - began
     assert "doctor" in done.stdout
     assert took < 2  # alone on this machine a fifth of a second
     heavy = "[name for name in ('duckdb', 'dbt', 'dlt', 'pandas', 'scipy') if name in sys.modules]"
-    program[2] = f"import sys; from bais import _parser; _parser(); print({heavy})"
+    every = "from bais.main import MODULES, commands; [commands.get_command(None, name) for name in MODULES]"
+    program[2] = f"import sys; {every}; print({heavy})"
     assert subprocess.run(program, capture_output=True, text=True, check=True, cwd=ROOT).stdout == "[]\n"
 
 

@@ -17,10 +17,10 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import bais
-import bais_export
-from ingest.archives.bais_export import GATE_TABLES, reading
-from ingest.load import TABLES
+from bais import exported as files
+from bais.main import main
+from ingest.archives.bais_export import reading
+from ingest.raw import OF_THE_GATE, TABLES
 from ingest.warehouse import ROOT
 
 FORMATS = ("parquet", "csv", "jsonl")
@@ -39,15 +39,16 @@ NASTY = [
 MARTS = ("trials", "baselines", "technique_effects", "technique_rankings", "response_counts")
 KILLED = """
 import os, signal
-import bais, bais_export
-real, n = bais_export.write_table, []
+from bais import exported
+from bais.main import main
+real, n = exported.write_table, []
 def write_table(*arguments):
     n.append(1)
     if len(n) == 4:
         os.kill(os.getpid(), signal.SIGKILL)
     return real(*arguments)
-bais_export.write_table = write_table
-bais.main(["export", {folder!r}, "--format", "csv"])
+exported.write_table = write_table
+main(["export", {folder!r}, "--format", "csv"])
 """
 
 
@@ -83,11 +84,11 @@ def built(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("BAIS_WAREHOUSE", str(path))
         patch.setenv("BAIS_USER", "ada")
-        assert bais.main(["collect", str(folder / "study.yaml")]) in (0, 6)
-        assert bais.main(["import", str(folder / "loan.jsonl")]) in (3, 6)
+        assert main(["collect", str(folder / "study.yaml")]) in (0, 6)
+        assert main(["import", str(folder / "loan.jsonl")]) in (3, 6)
         batches = dict(rows(path, "select study, batch_id from raw.batches"))
-        assert bais.main(["accept", batches["voder-bais"], "--why", "looked at"]) == 0
-        assert bais.main(["accept", batches["small"], "--why", "looked at"]) == 0
+        assert main(["accept", batches["voder-bais"], "--why", "looked at"]) == 0
+        assert main(["accept", batches["small"], "--why", "looked at"]) == 0
     build(path, folder)
     return path
 
@@ -132,9 +133,9 @@ def manifest_of(folder):
 @pytest.mark.parametrize("form", FORMATS)
 def test_every_public_table_is_one_file_with_all_its_rows(warehouse, tmp_path, form):
     folder = tmp_path / "out"
-    assert bais.main(["export", str(folder), "--format", form]) == 0
+    assert main(["export", str(folder), "--format", form]) == 0
     tables = {of["table"]: of for of in manifest_of(folder)["tables"]}
-    assert set(tables) >= {f"marts.{name}" for name in MARTS} | {f"raw.{name}" for name in [*TABLES, *GATE_TABLES]}
+    assert set(tables) >= {f"marts.{name}" for name in MARTS} | {f"raw.{name}" for name in TABLES}
     for table, of in tables.items():
         ((n,),) = rows(warehouse, f"select count(*) from {table}")
         assert of["rows"] == n
@@ -148,12 +149,12 @@ def test_every_public_table_is_one_file_with_all_its_rows(warehouse, tmp_path, f
 @pytest.mark.parametrize("form", FORMATS)
 def test_the_same_warehouse_gives_the_same_bytes(warehouse, tmp_path, form):
     for name in ("one", "two"):
-        assert bais.main(["export", str(tmp_path / name), "--format", form]) == 0
+        assert main(["export", str(tmp_path / name), "--format", form]) == 0
     assert files_of(tmp_path / "one") == files_of(tmp_path / "two")
 
 
 def test_the_dictionary_has_grain_type_and_description_of_every_column(warehouse, tmp_path):
-    assert bais.main(["export", str(tmp_path / "out")]) == 0
+    assert main(["export", str(tmp_path / "out")]) == 0
     with open(tmp_path / "out" / "data_dictionary.csv", newline="", encoding="utf-8") as file:
         entries = list(csv.DictReader(file))
     columns = [(of["table"], c["name"]) for of in manifest_of(tmp_path / "out")["tables"] for c in of["columns"]]
@@ -167,7 +168,7 @@ def test_the_dictionary_has_grain_type_and_description_of_every_column(warehouse
 
 
 def test_csv_tells_nulls_from_empty_texts_and_disarms_what_a_spreadsheet_would_compute(warehouse, tmp_path):
-    assert bais.main(["export", str(tmp_path / "out"), "--format", "csv"]) == 0
+    assert main(["export", str(tmp_path / "out"), "--format", "csv"]) == 0
     text = (tmp_path / "out" / "raw" / "trials.csv").read_bytes().decode()
     reader = csv.DictReader(text.splitlines(keepends=True))
     by_number = {row["response_recorded"]: row for row in reader if row["study"] == "voder-bais"}
@@ -199,7 +200,7 @@ def test_what_is_written_is_read_again_to_the_last_digit_and_character(form, tex
                 for i, text in enumerate(texts)
             ],
         )
-        of = bais_export.write_table(memory, Path(folder), form, {"table": "raw.t", "columns": columns}, None)
+        of = files.write_table(memory, Path(folder), form, {"table": "raw.t", "columns": columns}, None)
         memory.execute(f"create table back as {reading(Path(folder) / of['file'], form, columns)}")
         assert memory.sql("from back order by i").fetchall() == memory.sql("from raw.t order by i").fetchall()
         if form == "csv":
@@ -209,7 +210,7 @@ def test_what_is_written_is_read_again_to_the_last_digit_and_character(form, tex
 
 
 def test_simulated_data_is_marked_in_every_place_that_names_the_study(warehouse, tmp_path, capsys):
-    assert bais.main(["export", str(tmp_path / "out")]) == 0
+    assert main(["export", str(tmp_path / "out")]) == 0
     assert "study small: 24 trials (simulated, SIMULATED respondents, no LLM was asked)" in capsys.readouterr().out
     readme = (tmp_path / "out" / "README.md").read_text(encoding="utf-8")
     assert "> **SIMULATED DATA**: in the study `small` no LLM was asked." in readme
@@ -220,7 +221,7 @@ def test_simulated_data_is_marked_in_every_place_that_names_the_study(warehouse,
 
 
 def test_recorded_data_comes_with_its_licence_its_source_and_how_to_cite_it(warehouse, tmp_path):
-    assert bais.main(["export", str(tmp_path / "out"), "--study", "voder-bais"]) == 0
+    assert main(["export", str(tmp_path / "out"), "--study", "voder-bais"]) == 0
     readme = (tmp_path / "out" / "README.md").read_text(encoding="utf-8")
     assert "SIMULATED" not in readme
     assert "| voder-bais | recorded | 13 | MIT | Voder AI (2026)." in readme
@@ -231,7 +232,7 @@ def test_recorded_data_comes_with_its_licence_its_source_and_how_to_cite_it(ware
 
 
 def test_one_study_brings_its_rows_alone(warehouse, tmp_path):
-    assert bais.main(["export", str(tmp_path / "out"), "--study", "small", "--format", "jsonl"]) == 0
+    assert main(["export", str(tmp_path / "out"), "--study", "small", "--format", "jsonl"]) == 0
     for of in manifest_of(tmp_path / "out")["tables"]:
         lines = [json.loads(line) for line in (tmp_path / "out" / of["file"]).read_text().splitlines()]
         assert {line.get("study", "small") for line in lines} <= {"small"}
@@ -241,7 +242,7 @@ def test_one_study_brings_its_rows_alone(warehouse, tmp_path):
 
 
 def test_a_study_that_is_not_there_is_answered_with_those_that_are(warehouse, tmp_path, capsys):
-    assert bais.main(["export", str(tmp_path / "out"), "--study", "smal"]) == 2
+    assert main(["export", str(tmp_path / "out"), "--study", "smal"]) == 2
     said = capsys.readouterr().err
     assert said == "bais: there is no study smal in this warehouse; there is small, voder-bais\n"
     assert not (tmp_path / "out").exists()
@@ -250,26 +251,26 @@ def test_a_study_that_is_not_there_is_answered_with_those_that_are(warehouse, tm
 def test_force_replaces_an_export_and_nothing_else(warehouse, tmp_path, capsys):
     folder = tmp_path / "out"
     folder.mkdir()
-    assert bais.main(["export", str(folder), "--format", "csv"]) == 0
+    assert main(["export", str(folder), "--format", "csv"]) == 0
     before = files_of(folder)
-    assert bais.main(["export", str(folder)]) == 2
+    assert main(["export", str(folder)]) == 2
     assert "is not empty" in capsys.readouterr().err
     assert files_of(folder) == before
-    assert bais.main(["export", str(folder), "--force"]) == 0
+    assert main(["export", str(folder), "--force"]) == 0
     assert not [name for name in files_of(folder) if name.startswith("marts") and name.endswith(".csv")]
     (folder / "marts" / "notes.txt").write_text("mine")
     before = files_of(folder)
-    assert bais.main(["export", str(folder), "--force"]) == 2
+    assert main(["export", str(folder), "--force"]) == 2
     assert "notes.txt is no part of the export" in capsys.readouterr().err
     assert files_of(folder) == before
     (folder / "manifest.json").unlink()
-    assert bais.main(["export", str(folder), "--force"]) == 2
+    assert main(["export", str(folder), "--force"]) == 2
     assert "is not an export of bais" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == [folder]
 
 
 def test_a_full_disk_leaves_nothing_and_is_one_sentence(warehouse, tmp_path, monkeypatch, capsys):
-    real, n_written = bais_export.write_table, []
+    real, n_written = files.write_table, []
 
     def write_table(*arguments):
         n_written.append(1)
@@ -277,8 +278,8 @@ def test_a_full_disk_leaves_nothing_and_is_one_sentence(warehouse, tmp_path, mon
             raise OSError(28, "No space left on device")
         return real(*arguments)
 
-    monkeypatch.setattr(bais_export, "write_table", write_table)
-    assert bais.main(["export", str(tmp_path / "out")]) == 2
+    monkeypatch.setattr(files, "write_table", write_table)
+    assert main(["export", str(tmp_path / "out")]) == 2
     assert capsys.readouterr().err == f"bais: {tmp_path}/out cannot be written: No space left on device\n"
     assert list(tmp_path.iterdir()) == []
 
@@ -289,34 +290,34 @@ def test_a_killed_export_does_not_look_whole_and_the_next_one_clears_it_away(war
     assert done.returncode == -9
     (left,) = tmp_path.iterdir()
     assert left.name == "out.unfinished"
-    assert bais.main(["import", str(left), "--format", "bais-export"]) == 2
+    assert main(["import", str(left), "--format", "bais-export"]) == 2
     assert "has no manifest.json: it is no export of bais, or one that was broken off" in capsys.readouterr().err
-    assert bais.main(["export", str(folder), "--format", "csv"]) == 0
+    assert main(["export", str(folder), "--format", "csv"]) == 0
     assert list(tmp_path.iterdir()) == [folder]
 
 
 def test_a_warehouse_without_marts_says_what_to_run(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("BAIS_WAREHOUSE", str(tmp_path / "w.duckdb"))
     duckdb.connect(str(tmp_path / "w.duckdb")).close()
-    assert bais.main(["export", str(tmp_path / "out")]) == 2
+    assert main(["export", str(tmp_path / "out")]) == 2
     assert "has no marts yet: run `bais build`" in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.parametrize("form", FORMATS)
 def test_an_import_back_has_the_same_rows_and_a_second_adds_nothing(warehouse, tmp_path, monkeypatch, capsys, form):
-    assert bais.main(["export", str(tmp_path / "out"), "--format", form]) == 0
+    assert main(["export", str(tmp_path / "out"), "--format", form]) == 0
     back = tmp_path / "back" / "w.duckdb"
     monkeypatch.setenv("BAIS_WAREHOUSE", str(back))
-    for added in (37, 0):
+    for added, said in ((37, []), (0, ["--format", "bais-export"])):
         capsys.readouterr()
-        assert bais.main(["import", str(tmp_path / "out"), "--format", "bais-export"]) == 0
+        assert main(["import", str(tmp_path / "out"), *said]) == 0
         assert f"{added} trials added, {37 - added} already there" in capsys.readouterr().out
-        for name in [*TABLES, *GATE_TABLES]:
+        for name in TABLES:
             assert all_of(back, f"raw.{name}") == all_of(warehouse, f"raw.{name}")
     monkeypatch.setenv("BAIS_WAREHOUSE", str(back))
     capsys.readouterr()
-    assert bais.main(["check", "--json"]) == 0
+    assert main(["check", "--json"]) == 0
     verdicts = json.loads(capsys.readouterr().out)
     assert {verdict["study"]: (verdict["act"], verdict["is_published"]) for verdict in verdicts} == {
         "small": ("accept", True),
@@ -325,10 +326,10 @@ def test_an_import_back_has_the_same_rows_and_a_second_adds_nothing(warehouse, t
 
 
 def test_an_import_back_and_a_build_give_the_same_marts(warehouse, tmp_path, monkeypatch):
-    assert bais.main(["export", str(tmp_path / "out"), "--format", "csv"]) == 0
+    assert main(["export", str(tmp_path / "out"), "--format", "csv"]) == 0
     back = tmp_path / "back" / "w.duckdb"
     monkeypatch.setenv("BAIS_WAREHOUSE", str(back))
-    assert bais.main(["import", str(tmp_path / "out"), "--format", "bais-export"]) == 0
+    assert main(["import", str(tmp_path / "out"), "--format", "bais-export"]) == 0
     build(back, warehouse.parent)
     for name in MARTS:
         mine, theirs = all_of(back, f"marts.{name}"), all_of(warehouse, f"marts.{name}")
@@ -340,11 +341,11 @@ def test_an_import_back_and_a_build_give_the_same_marts(warehouse, tmp_path, mon
 def test_trials_that_are_there_under_another_batch_stay_and_their_second_verdict_does_not_come(
     warehouse, tmp_path, monkeypatch
 ):
-    assert bais.main(["export", str(tmp_path / "out"), "--study", "voder-bais"]) == 0
+    assert main(["export", str(tmp_path / "out"), "--study", "voder-bais"]) == 0
     monkeypatch.setenv("BAIS_WAREHOUSE", str(tmp_path / "back" / "w.duckdb"))
-    assert bais.main(["import", str(warehouse.parent / "loan.jsonl")]) in (3, 6)
-    before = {name: all_of(tmp_path / "back" / "w.duckdb", f"raw.{name}") for name in ("trials", *GATE_TABLES)}
-    assert bais.main(["import", str(tmp_path / "out"), "--format", "bais-export"]) == 0
+    assert main(["import", str(warehouse.parent / "loan.jsonl")]) in (3, 6)
+    before = {name: all_of(tmp_path / "back" / "w.duckdb", f"raw.{name}") for name in ("trials", *OF_THE_GATE)}
+    assert main(["import", str(tmp_path / "out"), "--format", "bais-export"]) == 0
     for name, of in before.items():
         assert all_of(tmp_path / "back" / "w.duckdb", f"raw.{name}") == of
 
@@ -395,7 +396,7 @@ def test_an_export_that_was_changed_is_one_sentence_and_nothing_is_imported(
     shutil.copytree(exported, folder)
     damage(folder)
     monkeypatch.setenv("BAIS_WAREHOUSE", str(tmp_path / "back" / "w.duckdb"))
-    assert bais.main(["import", str(folder), "--format", "bais-export"]) == 2
+    assert main(["import", str(folder), "--format", "bais-export"]) == 2
     said = capsys.readouterr().err
     assert sentence in said
     assert said.count("\n") == 1
@@ -407,5 +408,5 @@ def exported(built, tmp_path_factory):
     folder = tmp_path_factory.mktemp("exported") / "out"
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("BAIS_WAREHOUSE", str(built))
-        assert bais.main(["export", str(folder), "--format", "csv"]) == 0
+        assert main(["export", str(folder), "--format", "csv"]) == 0
     return folder

@@ -7,7 +7,7 @@ import duckdb
 import pyarrow as pa
 import pytest
 
-from bais import main
+from bais.main import main
 
 STUB = """#!{python}
 import os, sys

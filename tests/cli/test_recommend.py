@@ -5,9 +5,8 @@ import shutil
 import duckdb
 import pytest
 
-import bais
 from analysis.advice import Evidence, advise, probability
-from bais_recommend import add_recommend_command, recommend
+from bais.main import main
 
 SPLIT = {
     # technique: decision, loss, gain, bounds; by deviation, by susceptibility
@@ -129,35 +128,24 @@ def warehouse(made_once, tmp_path, monkeypatch):
     return path
 
 
-def parsed(*arguments):
-    """Options of `bais recommend`, as its parser gives them."""
-    from argparse import ArgumentParser
-
-    parser = ArgumentParser(allow_abbrev=False)
-    add_recommend_command(lambda name, run, summary: parser)
-    return parser.parse_args(arguments)
-
-
 @pytest.fixture
 def ask(warehouse, capsys):
     """Run `bais recommend`, which must succeed, and return its stdout."""
 
     def run(*arguments):
-        assert recommend(parsed(*arguments)) == 0
+        assert main(["recommend", *arguments]) == 0
         return capsys.readouterr().out
 
     return run
 
 
 @pytest.fixture
-def refused(warehouse):
+def refused(warehouse, capsys):
     """Run `bais recommend`, which must refuse, and return why."""
 
     def run(*arguments):
-        with pytest.raises(bais.UserError) as raised:
-            recommend(parsed(*arguments))
-        assert raised.value.exit_code == 2
-        return str(raised.value)
+        assert main(["recommend", *arguments]) == 2
+        return capsys.readouterr().err.removeprefix("bais: ")
 
     return run
 
@@ -197,7 +185,7 @@ def test_both_metrics_stand_side_by_side_with_every_number_of_the_table(ask):
 
 @pytest.mark.parametrize("columns", [80, 120, 200])
 def test_no_line_is_wider_than_the_terminal(ask, monkeypatch, columns):
-    monkeypatch.setattr(bais, "_width", lambda: columns)
+    monkeypatch.setattr("bais.terminal.terminal_width", lambda: columns)
     lines = ask("--domain", "split").splitlines()
     assert max(map(len, lines)) <= columns
     is_in_one = any(line.startswith("SACD") and "avoid" in line and "use" in line for line in lines)
@@ -378,7 +366,7 @@ def test_names_that_could_act_on_a_terminal_are_escaped(warehouse, ask):
 
 def test_the_recorded_archive_gives_no_technique_for_loan_that_worsens_the_distance(recorded, monkeypatch, capsys):
     monkeypatch.setenv("BAIS_WAREHOUSE", str(recorded.path))
-    assert recommend(parsed("--domain", "loan", "--study", "voder-bais", "--json")) == 0
+    assert main(["recommend", "--domain", "loan", "--study", "voder-bais", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["answer"].startswith("loan: use Devil's Advocate")
     assert "do not use SACD" in found["answer"]
@@ -388,7 +376,7 @@ def test_the_recorded_archive_gives_no_technique_for_loan_that_worsens_the_dista
 
 def test_the_recorded_archive_gives_no_technique_for_medical(recorded, monkeypatch, capsys):
     monkeypatch.setenv("BAIS_WAREHOUSE", str(recorded.path))
-    assert recommend(parsed("--domain", "medical", "--study", "voder-bais", "--json")) == 0
+    assert main(["recommend", "--domain", "medical", "--study", "voder-bais", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["answer"].startswith("medical: use no technique; ")
     about = {sentence["about"]: sentence["text"] for sentence in found["sentences"]}

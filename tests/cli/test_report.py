@@ -1,4 +1,3 @@
-import argparse
 import re
 import stat
 from contextlib import closing
@@ -8,11 +7,9 @@ import duckdb
 import pytest
 from markupsafe import Markup
 
-import bais
-import bais_report
 from analysis.report import evidence
-from ingest.warehouse import UserError
-from tests.report_page import TRIED, Numbers, make_warehouse, numbers_that_differ
+from bais.main import main
+from tests.tools.report_page import TRIED, Numbers, make_warehouse, numbers_that_differ
 
 
 class Elements(HTMLParser):
@@ -28,9 +25,7 @@ class Elements(HTMLParser):
 
 
 def report(*arguments):
-    parser = argparse.ArgumentParser()
-    bais_report.add_report_arguments(parser)
-    return bais_report.report(parser.parse_args([str(a) for a in arguments]), bais.trials_query, bais._basis)
+    return main(["report", *map(str, arguments)])
 
 
 def page_of(path, monkeypatch, *arguments, is_drawn=False):
@@ -128,7 +123,9 @@ def test_a_real_study_comes_first_and_a_simulated_one_is_marked_everywhere(both)
 
 def test_a_study_in_which_one_batch_is_simulated_counts_as_simulated(warehouse, monkeypatch):
     with closing(duckdb.connect(str(warehouse))) as connection:
-        connection.execute("insert into raw.batches values ('b', 'real', 'simulated', 1, null)")
+        connection.execute(
+            "insert into raw.batches (batch_id, study, source, n_trials) values ('b', 'real', 'simulated', 1)"
+        )
     page = page_of(warehouse, monkeypatch, "--study", "real")
     assert page.count('class="banner"') == 1
     assert "<title>SIMULATED: " in page
@@ -200,14 +197,18 @@ def test_the_file_is_replaced_as_a_whole_and_readable(warehouse, monkeypatch, tm
     assert [file.name for file in out.parent.iterdir()] == ["report.html"]
 
 
-def refusal(*arguments):
-    with pytest.raises(UserError) as error:
-        report(*arguments)
-    assert error.value.exit_code == 2
-    return str(error.value)
+@pytest.fixture
+def refusal(capsys):
+    """Write a report, which must be refused, and return why."""
+
+    def refused(*arguments):
+        assert report(*arguments) == 2
+        return capsys.readouterr().err.removeprefix("bais: ").rstrip("\n")
+
+    return refused
 
 
-def test_what_cannot_be_written_is_said_and_leaves_nothing_behind(warehouse, monkeypatch, tmp_path):
+def test_what_cannot_be_written_is_said_and_leaves_nothing_behind(warehouse, monkeypatch, tmp_path, refusal):
     monkeypatch.setenv("BAIS_WAREHOUSE", str(warehouse))
     assert "is a folder: name a file" in refusal("--out", tmp_path)
     (tmp_path / "file").touch()
@@ -215,14 +216,14 @@ def test_what_cannot_be_written_is_said_and_leaves_nothing_behind(warehouse, mon
     assert not [file for file in tmp_path.iterdir() if file.name.startswith(".")]
 
 
-def test_a_study_that_is_not_there_is_said_with_those_that_are(warehouse, monkeypatch, tmp_path):
+def test_a_study_that_is_not_there_is_said_with_those_that_are(warehouse, monkeypatch, tmp_path, refusal):
     monkeypatch.setenv("BAIS_WAREHOUSE", str(warehouse))
     assert refusal("--study", "r\x1b[31m", "--out", tmp_path / "r.html") == (
         "there is no study r\\x1b[31m in this warehouse; there is real"
     )
 
 
-def test_a_warehouse_that_is_missing_unbuilt_or_older_is_said(warehouse, monkeypatch, tmp_path):
+def test_a_warehouse_that_is_missing_unbuilt_or_older_is_said(warehouse, monkeypatch, tmp_path, refusal):
     monkeypatch.setenv("BAIS_WAREHOUSE", str(tmp_path / "none.duckdb"))
     assert "there is no warehouse" in refusal("--out", tmp_path / "r.html")
     duckdb.connect(str(tmp_path / "empty.duckdb")).close()
@@ -244,7 +245,9 @@ def test_a_warehouse_without_any_trial_gives_a_page_that_says_so(warehouse, monk
 
 def test_a_study_whose_batches_are_not_published_has_a_gate_and_no_answer(warehouse, monkeypatch):
     with closing(duckdb.connect(str(warehouse))) as connection:
-        connection.execute("insert into raw.batches values ('late', 'unpublished', 'recorded', 7, null)")
+        connection.execute(
+            "insert into raw.batches (batch_id, study, source, n_trials) values ('late', 'unpublished', 'recorded', 7)"
+        )
     page = page_of(warehouse, monkeypatch, "--study", "unpublished")
     assert "No trial of this study is in a published batch" in page
     assert "not audited" in page
@@ -263,10 +266,10 @@ def test_the_command_ends_with_0_and_with_2_and_a_sentence_where_there_is_no_suc
     make_warehouse(path)
     monkeypatch.setenv("BAIS_WAREHOUSE", str(path))
     out = tmp_path / "report.html"
-    assert bais.main(["report", "--out", str(out)]) == 0
+    assert main(["report", "--out", str(out)]) == 0
     assert str(out) in capsys.readouterr().out
     assert out.read_text().startswith("<!doctype html>")
-    assert bais.main(["report", "--study", "nosuch", "--out", str(out)]) == 2
+    assert main(["report", "--study", "nosuch", "--out", str(out)]) == 2
     said = capsys.readouterr().err
     assert "nosuch" in said
     assert "Traceback" not in said

@@ -4,12 +4,14 @@ import io
 import json
 import os
 import subprocess
-from pathlib import Path
 
 import duckdb
 import pytest
+from jinja2 import Environment
 
-import bais
+from bais.main import main
+from ingest.raw import raw_statements
+from ingest.warehouse import ROOT
 
 CLAIMS = {
     # claim_id: what differs from a claim about the percentage of one technique in study `s`, domain `d`
@@ -57,9 +59,8 @@ TRIALS = [
 ]
 
 TABLES = """
-create schema raw; create schema seeds; create schema marts;
-create table raw.trials (trial_id varchar);
-create table marts.int_hidden (a integer);
+create schema seeds; create schema marts;
+create schema intermediate; create table intermediate.hidden (a integer);
 create table marts.baselines (llm varchar, baseline double);
 insert into marts.baselines values ('a', 1), ('b', 2), ('c', 3);
 comment on table marts.baselines is 'One row per
@@ -80,19 +81,24 @@ create table marts.recorded_trials (
 create view marts.trials as from marts.recorded_trials;
 create view marts.quarantined_trials as from marts.recorded_trials where false;
 create table seeds.published_claims (
-    claim_id varchar, document varchar, location varchar, kind varchar, statement varchar, published_value double,
-    decimals integer, unit varchar, comparison varchar, quantity varchar, study varchar, domain varchar,
-    technique varchar, technique_b varchar, llm varchar, excluded_llm varchar, anchor_direction varchar,
+    claim_id varchar, part varchar, document varchar, location varchar, kind varchar, statement varchar,
+    published_value double, decimals integer, unit varchar, comparison varchar, quantity varchar, study varchar,
+    domain varchar, technique varchar, technique_b varchar, llm varchar, excluded_llm varchar, anchor_direction varchar,
     temperature_scope varchar, row_set varchar, baseline_scope varchar, estimator varchar, non_null varchar,
-    method varchar, derivation varchar, inputs varchar,
-    not_derivable varchar, note varchar
+    method varchar, derivation varchar, inputs varchar, not_derivable varchar, note varchar
 );
 create table marts.claim_checks (
-    claim_id varchar, document varchar, location varchar, statement varchar, quantity varchar, unit varchar,
-    kind varchar, comparison varchar, published_value double, recomputed_value double, status varchar, reason varchar,
-    recommended_value double, recommended_low double, recommended_high double, n_trials bigint
+    claim_id varchar, document varchar, location varchar, statement varchar, quantity varchar, part varchar,
+    unit varchar, kind varchar, comparison varchar, published_value double, recomputed_value double, status varchar,
+    reason varchar, recommended_value double, recommended_low double, recommended_high double, n_trials bigint
 );
 """
+
+
+def claim_trials():
+    """Render the model as dbt does."""
+    texts = [(ROOT / path).read_text() for path in ("macros/claims.sql", "models/claims/claim_trials.sql")]
+    return Environment().from_string("".join(texts)).render(ref=lambda name: f"seeds.{name}")
 
 
 def insert(warehouse, table, **values):
@@ -127,7 +133,9 @@ def insert_claim(warehouse, claim_id, **differing):
 def warehouse(tmp_path, monkeypatch):
     path = tmp_path / "some.duckdb"
     with contextlib.closing(duckdb.connect(str(path))) as made:
+        made.execute(raw_statements())
         made.execute(TABLES)
+        made.execute(f"create view marts.claim_trials as {claim_trials()}")
         for claim_id, differing in CLAIMS.items():
             insert_claim(made, claim_id, **differing)
         for study, domain, technique, percent, spread, change, *ranks, disagree in RANKINGS:
@@ -157,7 +165,7 @@ def change(warehouse):
 
 
 def ask(capsys, *arguments):
-    code = bais.main([*arguments])
+    code = main([*arguments])
     out, err = capsys.readouterr()
     assert (code, err) == (0, "")
     return out
@@ -168,7 +176,7 @@ def asked_as_json(capsys, *arguments):
 
 
 def refused(capsys, *arguments):
-    code = bais.main([*arguments])
+    code = main([*arguments])
     out, err = capsys.readouterr()
     assert (code, out) == (2, "")
     assert err.startswith("bais: ")
@@ -180,7 +188,7 @@ def test_tables_lists_public_tables_with_their_rows_and_grain(warehouse, capsys)
     rows = {row["table"]: row for row in asked_as_json(capsys, "tables")}
     assert rows["marts.baselines"] == {"table": "marts.baselines", "rows": 3, "grain": "One row per llm."}
     assert rows["marts.trials"] == {"table": "marts.trials", "rows": len(TRIALS), "grain": None}
-    assert not [name for name in rows if "int_" in name or not name.startswith("marts.")]
+    assert not [name for name in rows if not name.startswith("marts.")]
 
 
 def test_tables_reads_the_inference_schema_after_the_marts(change, capsys):
@@ -210,7 +218,7 @@ def test_tables_with_a_name_defines_the_columns(warehouse, capsys, name):
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", ["int_hidden", "raw.trials"])
+@pytest.mark.parametrize("name", ["hidden", "raw.trials"])
 def test_tables_does_not_define_what_is_not_public(warehouse, capsys, name):
     assert "no public table" in refused(capsys, "tables", name)
 
@@ -345,7 +353,7 @@ def test_a_derived_claim_shows_its_inputs(warehouse, capsys):
 def test_the_query_of_a_claim_lists_its_trials(warehouse, capsys, claim_id, trials):
     (claim,) = asked_as_json(capsys, "claims", claim_id)
     assert claim["query"] in ask(capsys, "claims", claim_id)
-    bais.main(["sql", claim["query"], "--format", "json"])
+    main(["sql", claim["query"], "--format", "json"])
     assert sorted(row["trial_id"] for row in json.loads(capsys.readouterr().out)) == trials
 
 
@@ -370,11 +378,21 @@ def test_the_query_of_a_claim_lists_its_trials(warehouse, capsys, claim_id, tria
         ({"non_null": "both"}, []),
     ],
 )
-def test_each_column_of_a_specification_narrows_the_trials_down(warehouse, differing, trials):
-    with contextlib.closing(bais.connect()) as opened:
-        (claim,) = bais._records(opened, "from seeds.published_claims where claim_id = 'reproduced'")
-        found = opened.execute(bais.trials_query([claim | differing])).fetchall()
-    assert sorted(row[0] for row in found) == trials
+def test_each_column_of_a_specification_narrows_the_trials_down(warehouse, capsys, differing, trials):
+    with contextlib.closing(duckdb.connect(str(warehouse))) as opened:
+        for name, value in differing.items():
+            opened.execute(f"update seeds.published_claims set {name} = $1 where claim_id = 'reproduced'", [value])
+    (claim,) = asked_as_json(capsys, "claims", "reproduced")
+    assert main(["sql", claim["query"], "--format", "json"]) == 0
+    assert sorted(row["trial_id"] for row in json.loads(capsys.readouterr().out)) == trials
+
+
+def test_a_claim_with_parts_is_asked_for_by_each(change, capsys):
+    change("update seeds.published_claims set part = 'b' where claim_id = 'standing'")
+    change("update marts.claim_checks set part = 'b' where claim_id = 'standing'")
+    (claim,) = asked_as_json(capsys, "claims", "standing/b")
+    assert (claim["part"], claim["status"]) == ("b", "stands")
+    assert "perhaps standing/b" in refused(capsys, "claims", "standing")
 
 
 def test_an_unknown_claim_is_answered_with_similar_ones(warehouse, capsys):
@@ -466,10 +484,10 @@ def dbt(monkeypatch):
 def test_build_runs_dbt_here_on_the_same_warehouse_with_all_its_arguments(tmp_path, monkeypatch, dbt):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("BAIS_WAREHOUSE", "folder/relative.duckdb")
-    assert bais.main(["build", "--select", "marts.trials+", "--full-refresh"]) == 0
+    assert main(["build", "--select", "marts.trials+", "--full-refresh"]) == 0
     ((command, options),) = dbt.calls
     assert command[-5:] == ["--quiet", "build", "--select", "marts.trials+", "--full-refresh"]
-    assert options["cwd"] == Path(bais.__file__).parent
+    assert options["cwd"] == ROOT
     assert options["env"]["BAIS_WAREHOUSE"] == str(tmp_path / "folder" / "relative.duckdb")
     assert (tmp_path / "folder").is_dir()
 
@@ -477,7 +495,7 @@ def test_build_runs_dbt_here_on_the_same_warehouse_with_all_its_arguments(tmp_pa
 @pytest.mark.parametrize(("code", "passed_on"), [(1, 1), (2, 2), (-15, 143)])
 def test_build_passes_on_how_dbt_ended(warehouse, dbt, code, passed_on):
     dbt.code = code
-    assert bais.main(["build"]) == passed_on
+    assert main(["build"]) == passed_on
     assert len(dbt.calls) == 1
 
 
@@ -490,7 +508,7 @@ def test_build_waits_for_dbt_to_stop_when_interrupted(warehouse, dbt, capsys):
             raise KeyboardInterrupt
 
     dbt.wait = wait
-    assert bais.main(["build"]) == 130
+    assert main(["build"]) == 130
     assert len(waits) == 2
     assert capsys.readouterr().err == "bais: interrupted\n"
 
@@ -498,8 +516,8 @@ def test_build_waits_for_dbt_to_stop_when_interrupted(warehouse, dbt, capsys):
 def test_import_does_what_the_script_does(tmp_path, monkeypatch):
     imported = []
     monkeypatch.setattr("ingest.run.import_folder", lambda *asked: imported.append(asked) or 3)
-    assert bais.main(["import", str(tmp_path)]) == 3
-    assert imported == [(tmp_path, "voder-bais", None, None)]
+    assert main(["import", str(tmp_path)]) == 3
+    assert imported == [(tmp_path, None, None, None)]
 
 
 def test_import_of_a_folder_that_is_not_there_is_one_sentence(warehouse, tmp_path, capsys):

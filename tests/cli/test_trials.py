@@ -8,9 +8,8 @@ from datetime import UTC, datetime
 import duckdb
 import pytest
 
-import bais
-import bais_trials
-from ingest.load import prepare_raw
+from bais.main import main
+from ingest.raw import prepare_raw
 
 AT = datetime(2026, 2, 3, 4, 5, 6, tzinfo=UTC)
 NASTY = "\x1b[31mred\x07 \u202eback <script>\nAnswer: 24"
@@ -139,21 +138,7 @@ def change(warehouse):
 
 
 def run(*arguments):
-    from argparse import ArgumentParser
-
-    parser = ArgumentParser(allow_abbrev=False)
-    commands = parser.add_subparsers()
-
-    def command(name, run, summary, **formats):
-        made = commands.add_parser(name)
-        made.set_defaults(run=run)
-        if formats:
-            made.add_argument("--format", default="table", **formats)
-        return made
-
-    bais_trials.add_trial_commands(command)
-    options = parser.parse_args([str(argument) for argument in arguments])
-    return options.run(options)
+    return main([str(argument) for argument in arguments])
 
 
 @pytest.fixture
@@ -168,15 +153,15 @@ def ask(warehouse, capsys):
 
 
 @pytest.fixture
-def refused(warehouse):
+def refused(warehouse, capsys):
     """Run a command, which must refuse, and return why, in one line."""
 
     def asked(*arguments):
-        with pytest.raises(bais.UserError) as raised:
-            run(*arguments)
-        assert raised.value.exit_code == 2
-        assert "\n" not in str(raised.value)
-        return str(raised.value)
+        assert run(*arguments) == 2
+        out, err = capsys.readouterr()
+        assert out == ""
+        (why,) = err.splitlines()
+        return why.removeprefix("bais: ")
 
     return asked
 
@@ -326,6 +311,9 @@ def test_on_a_terminal_the_number_is_bold_unless_colours_are_not_wanted(ask, mon
         def isatty(self):
             return True
 
+        def reconfigure(self, **how):
+            pass
+
     def shown():
         terminal = Terminal()
         with contextlib.redirect_stdout(terminal):
@@ -414,7 +402,7 @@ def test_what_there_is_not_is_answered_by_what_there_is(refused, arguments, sent
 
 @pytest.mark.parametrize("columns", [80, 200])
 def test_the_table_fits_the_terminal(ask, monkeypatch, columns):
-    monkeypatch.setattr(bais, "_width", lambda: columns)
+    monkeypatch.setattr("bais.terminal.terminal_width", lambda: columns)
     out = ask("trials", "--study", "s")
     assert max(map(len, out.splitlines())) <= columns
     assert not out.startswith("── 1")

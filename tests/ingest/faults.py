@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from ingest import collected, collector
-from ingest.load import prepare_raw
+from ingest.raw import TABLES, prepare_raw
 from ingest.responses import Summary
 from ingest.study import Cell, parse_study
 from ingest.warehouse import warehouse_path
@@ -95,7 +95,7 @@ def land_without_dlt(without, **tables):
     with opened() as warehouse:
         for name, made in tables.items():
             for rows in made:
-                warehouse.register("made", rows)
+                warehouse.register("made", TABLES[name].conform(rows))
                 warehouse.execute(f"insert into raw.{name} by name select *, 'a load' as _dlt_load_id from made")
 
 

@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 import yaml
 
-from ingest.archives.mapping import read_mapping
 from ingest.gate import audit
+from ingest.mapping import read_mapping
 from ingest.run import main
 from ingest.warehouse import ROOT, UserError
 
@@ -260,7 +260,10 @@ def test_a_mapping_that_is_wrong_names_its_key(tmp_path, changes, reason):
     [
         (["--format", "promptfoo"], "say with --map FILE which field is what: ingest/archives/promptfoo.yaml is"),
         (["--format", "promptfoo", "--map", "none.yaml"], "none.yaml cannot be read: No such file or directory"),
-        (["--map", "none.yaml"], "--map and --study are for the formats promptfoo and inspect-logs"),
+        (
+            ["--format", "voder-bais", "--map", "none.yaml"],
+            "--map and --study are for the formats inspect-logs and promptfoo: voder-bais needs neither",
+        ),
         (["--format", "bais-export", "--study", "s"], "leave out --map and --study"),
     ],
 )

@@ -11,7 +11,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from ingest.load import TABLES
+from ingest.raw import LANDED, raw_statements
 from ingest.run import main
 from ingest.warehouse import ROOT
 
@@ -48,13 +48,6 @@ SHAPES = {
 }
 
 
-@pytest.fixture(scope="session")
-def create_raw_tables():
-    """The SQL with which dbt makes the tables of `raw` where there are none."""
-    macro = (ROOT / "macros" / "create_raw_tables.sql").read_text(encoding="utf-8")
-    return macro.partition("%}")[2].rpartition("{%")[0]
-
-
 def test_each_of_the_five_shapes_lands_with_typed_columns_and_the_whole_line(archive, make, query):
     lines = {name: json.dumps(getattr(make, name)()) for name in SHAPES}
     for name, line in lines.items():
@@ -81,26 +74,22 @@ def small_study(tmp_path):
 
 
 @pytest.mark.parametrize("first", ["collected", "imported"])
-def test_columns_and_types_are_those_of_the_tables_that_dbt_makes_first(
-    archive, make, query, create_raw_tables, small_study, first
-):
+def test_columns_and_types_are_those_of_the_tables_that_dbt_makes_first(archive, make, query, small_study, first):
     make.file(archive / "a.jsonl", make.baseline(), "{")
     runs = [([str(small_study)], 0), (["--archive", str(archive)], 3)]
     for arguments, code in runs if first == "collected" else reversed(runs):
         assert main(arguments) == code
     with duckdb.connect() as empty:
-        empty.execute(create_raw_tables)
-        for table in TABLES:
+        empty.execute(raw_statements())
+        for table in LANDED:
             assert query(f"describe raw.{table}") == empty.sql(f"describe raw.{table}").fetchall(), table
             assert query(f"select count(*) > 0 from raw.{table}") == [(True,)], table
 
 
-def test_collected_trials_land_in_the_empty_tables_that_dbt_made_first(
-    query, warehouse, create_raw_tables, small_study
-):
+def test_collected_trials_land_in_the_empty_tables_that_dbt_made_first(query, warehouse, small_study):
     warehouse.parent.mkdir()
     with duckdb.connect(str(warehouse)) as empty:
-        empty.execute(create_raw_tables)
+        empty.execute(raw_statements())
     assert main([str(small_study)]) == 0
     assert query("select phase, count(*) from raw.trials group by all order by all") == [
         ("anchored", 6),
@@ -108,10 +97,10 @@ def test_collected_trials_land_in_the_empty_tables_that_dbt_made_first(
     ]
 
 
-def test_trials_land_in_the_empty_tables_that_dbt_made_first(archive, make, query, warehouse, create_raw_tables):
+def test_trials_land_in_the_empty_tables_that_dbt_made_first(archive, make, query, warehouse):
     warehouse.parent.mkdir()
     with duckdb.connect(str(warehouse)) as empty:
-        empty.execute(create_raw_tables)
+        empty.execute(raw_statements())
     make.file(archive / "a.jsonl", make.baseline(), "{", make.full_sacd())
     assert main(["--archive", str(archive)]) == 3
     assert query("select count(*), count(distinct trial_id) from raw.trials") == [(2, 2)]

@@ -181,9 +181,7 @@ def test_landing_the_same_rows_twice_keeps_the_first(warehouse, query):
     keys = ("trial_id", "study", "source", "batch_id", "llm_recorded", "vignette", "technique")
 
     def rows(llm):
-        return load.conform(
-            pa.table({key: [f"{key} {n}" for n in range(3)] for key in keys} | {"llm_recorded": llm}), load.TRIALS
-        )
+        return pa.table({key: [f"{key} {n}" for n in range(3)] for key in keys} | {"llm_recorded": llm})
 
     load.land(trials=[rows(["first"] * 3)])
     load.land(trials=[rows(["other"] * 3)])

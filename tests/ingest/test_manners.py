@@ -18,7 +18,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-import bais
+from bais.main import main as bais
 from ingest.collector import Collector, Pace, collect, read_prices
 from ingest.run import main
 from ingest.spool import COLLECTED, Spool, spool_folder
@@ -177,15 +177,15 @@ def test_an_llm_that_cannot_be_asked_is_named_once_and_the_others_go_on(tmp_path
     is_locked, command = True, ["collect", str(tmp_path / "study.yaml"), "--no-load"]
     with Endpoint(decide) as endpoint:
         (tmp_path / "study.yaml").write_text(study_at(endpoint.url, llms=["any/locked", "any/model"], n=20))
-        assert bais.main([*command, "--strict"]) == 1
+        assert bais([*command, "--strict"]) == 1
         said = capsys.readouterr().out
         assert said.count("any/locked") == 1
         assert re.search(rf"any/locked is asked no more in this run: http_{status}: .*no \\x1b\[31m such thing", said)
         assert "80 trials planned, 0 collected before, 40 now, 40 left" in said
         assert {trial["llm"] for trial in spooled(spool)["trial"]} == {"any/model"}
-        assert bais.main(command) == 4  # nothing that was asked now has answered
+        assert bais(command) == 4  # nothing that was asked now has answered
         is_locked = False
-        assert bais.main([*command, "--strict"]) == 0
+        assert bais([*command, "--strict"]) == 0
     assert len(spooled(spool)["trial"]) == 80
 
 

@@ -1,0 +1,107 @@
+"""Tests of means: Student's t with its degrees of freedom and bounds, two one-sided tests, Hotelling's T², and F."""
+
+import numpy as np
+from scipy import special
+
+
+def satterthwaite_df(variances, dfs):
+    """Degrees of freedom of a sum of independent estimated variances.
+
+    Parameters
+    ----------
+    variances, dfs : array_like, shape (k,)
+        Of each estimate: its squared standard error, and the degrees of freedom that it is known with.
+
+    Returns
+    -------
+    float
+
+    References
+    ----------
+    Satterthwaite (1946), Biometrics Bulletin 2(6).
+    """
+    variances = np.asarray(variances, float)
+    return float(variances.sum() ** 2 / (variances**2 / np.asarray(dfs)).sum())
+
+
+def two_sided_p(statistic, df):
+    """Two-sided p value of a t statistic."""
+    return float(2 * special.stdtr(df, -abs(statistic)))
+
+
+def t_bounds(estimate, error, df, confidence):
+    """Return the bounds of the t interval of an estimate with this standard error."""
+    half = float(special.stdtrit(df, (1 + confidence) / 2)) * error
+    return estimate - half, estimate + half
+
+
+def tost_p(difference, error, df, margin):
+    """Return the larger p value of two one-sided t tests of a difference against `-margin` and `margin`.
+
+    Parameters
+    ----------
+    difference, error, df, margin : float
+        The error positive.
+
+    Returns
+    -------
+    float
+        Below alpha where the interval with confidence 1 - 2 alpha lies within the margin.
+
+    References
+    ----------
+    Schuirmann (1987), Journal of Pharmacokinetics and Biopharmaceutics 15(6).
+    """
+    return float(
+        max(special.stdtr(df, -(difference + margin) / error), special.stdtr(df, (difference - margin) / error))
+    )
+
+
+def hotelling(values):
+    """Hotelling's one-sample test that all means are zero.
+
+    Parameters
+    ----------
+    values : ndarray, shape (G, d)
+        One row per independent unit.
+
+    Returns
+    -------
+    dict
+        `statistic` (F), `df1`, `df2`, `p_value`, `partial_eta_squared`; or `reason`, if the covariance is singular.
+
+    References
+    ----------
+    Hotelling (1931), Annals of Mathematical Statistics 2, 360-378.
+    """
+    n, d = values.shape
+    covariance = np.atleast_2d(np.cov(values, rowvar=False))
+    if not np.trace(covariance) > 0 or np.linalg.cond(covariance) > 1e12:
+        return {"reason": "zero_variance"}
+    mean = values.mean(axis=0)
+    return f_test(float(n * mean @ np.linalg.solve(covariance, mean)), d, n - 1, n - d)
+
+
+def f_test(effect, df1, error, df2):
+    """F test of what an effect explains against what is left.
+
+    Parameters
+    ----------
+    effect, error : float
+        Sums of squares, in any common unit.
+    df1, df2 : int
+        Of the test, so that F is (effect / df1) / (error / df2).
+
+    Returns
+    -------
+    dict
+        `statistic` (F), `df1`, `df2`, `p_value`, `partial_eta_squared`.
+    """
+    statistic = (effect / df1) / (error / df2)
+    return {
+        "statistic": statistic,
+        "df1": df1,
+        "df2": df2,
+        "p_value": float(special.fdtrc(df1, df2, statistic)),
+        "partial_eta_squared": effect / (effect + error),
+    }

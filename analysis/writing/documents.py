@@ -1,0 +1,53 @@
+"""Documents from the templates of this folder."""
+
+import json
+from functools import cache
+from pathlib import Path
+
+MINUS = "\u2212"
+
+
+def written(name, filters, **given):
+    """Return a document.
+
+    Parameters
+    ----------
+    name : str
+        Of a file in `templates/`, without its ending.
+    filters : dict of str to callable
+        How the template shows what it is given, beside `json` and `count`.
+    **given
+        What it is given.
+
+    Returns
+    -------
+    str
+    """
+    environment = _environment().overlay()
+    environment.filters = {**environment.filters, **filters}
+    return environment.get_template(f"{name}.md").render(given)
+
+
+def count(n, one, many=None):
+    """Return a number and what it counts."""
+    return f"{n:,} {one if n == 1 else many or one + 's'}"
+
+
+def as_json(value, indent):
+    """Return a value as JSON that a reader can follow."""
+    return json.dumps(value, indent=indent, ensure_ascii=False, allow_nan=False)
+
+
+@cache
+def _environment():
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    environment = Environment(
+        loader=FileSystemLoader(Path(__file__).with_name("templates")),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    environment.filters |= {"count": count, "json": as_json}
+    return environment

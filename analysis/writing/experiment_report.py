@@ -1,0 +1,435 @@
+"""The report on an experiment: what an LLM is asked to write, what is written without one, and whether it may stand.
+
+A report may stand if every number in it is in the analysis (`analysis.experiment.analyze`), and if it says what it has
+to say about the human study. Its numbers are looked up by value, not by meaning: a mean under the wrong name passes.
+"""
+
+import json
+import re
+from decimal import ROUND_HALF_EVEN, Decimal, localcontext
+
+from analysis.writing.documents import MINUS, written
+from analysis.writing.facts import exact, is_number, leaves
+from analysis.writing.markdown import SECTIONS, missing_sections, normalised, sections_of, sentences, stated
+from analysis.writing.numbers import PERCENT, THRESHOLDS, Printed, all_numbers, citation, number_problems
+
+LABEL = re.compile(r"(?<![A-Za-z0-9-])(?:LESS|SIMILAR|GREATER|INCONCLUSIVE)(?![A-Za-z0-9-])")
+REASONS = {
+    "no_answers": "a condition has no answers",
+    "one_trial": "a condition has only one answer",
+    "zero_variance": "no answer differs from the others of its condition",
+}
+NOTES = {"no_answers": "has no answers", "one_trial": "has only one answer, and so no spread"}
+
+
+def report_prompt(analysis, *, case_text, prompts):
+    """Return what an LLM is asked, so that it writes the report on an experiment.
+
+    Parameters
+    ----------
+    analysis : dict
+        As `analysis.experiment.analyze` returns it.
+    case_text : str
+        The vignette that every trial was given.
+    prompts : dict of str to str, or iterable of str
+        What was asked at each step, in order.
+
+    Returns
+    -------
+    str
+    """
+    return _written("experiment_report_prompt", analysis, case_text=case_text, prompts=prompts, sections=SECTIONS)
+
+
+def template_report(analysis, *, case_text, prompts):
+    """Write the report without an LLM: the same analysis gives the same text, which always passes `check_report`.
+
+    Parameters
+    ----------
+    analysis : dict
+        As `analysis.experiment.analyze` returns it.
+    case_text : str
+        The vignette that every trial was given; quoted in Methods.
+    prompts : dict of str to str, or iterable of str
+        What was asked at each step. Only the names of the steps are printed.
+
+    Returns
+    -------
+    str
+        Markdown.
+    """
+    comparison = analysis["comparison"]
+
+    def computed(name, shown):
+        reason = comparison["reasons"].get(name)
+        return f"not computed: {REASONS[reason]}" if reason else FILTERS[shown](comparison[name])
+
+    by_id = {condition["conditionId"]: condition for condition in analysis["conditions"]}
+    low, high = by_id[comparison["lowConditionId"]], by_id[comparison["highConditionId"]]
+    return _written(
+        "experiment_report",
+        analysis,
+        case_text=case_text,
+        prompts=prompts,
+        totals=analysis["totals"],
+        conditions=analysis["conditions"],
+        comparison=comparison,
+        bootstrap=comparison["confidenceIntervalMethod"],
+        low=low,
+        high=high,
+        computed=computed,
+        reasons=REASONS,
+        notes=_notes([low, high]),
+        difference_sentence=_difference_sentence(comparison, low, high, analysis["experiment"]["responseUnit"]),
+        conclusion=_conclusion(comparison),
+    )
+
+
+def check_report(text, analysis, *, case_text="", prompts=()):
+    """Say what is wrong with a report on an experiment.
+
+    A number is grounded if a number in the analysis, the case or the prompts, rounded half even or half up to the
+    digits printed, equals it, sign included. As a percentage, only a confidence level or its complement is. `p < .05`
+    is grounded if the threshold is a customary one and the p value that is spoken of (the Welch test's, unless humans
+    or equivalence were named last) lies below it. Texts of the analysis that hold digits (ids, the name of the LLM,
+    `Study 2`, `type 7`) may be quoted; volume, issue, pages, year and DOI of the human study only as parts of its
+    citation.
+
+    Not looked at: numbers written as words, the numbers of list items (from 1 on) and of headings, and names like Q1.
+    A label counts in capitals. Outside Methods, which may define all four, any other label than that of the analysis
+    is a problem, unless its sentence names the uncertainty of the human difference and it is the label with that.
+
+    Parameters
+    ----------
+    text : str
+        The report, in Markdown.
+    analysis : dict
+        As `analysis.experiment.analyze` returns it.
+    case_text : str
+    prompts : dict of str to str, or iterable of str
+
+    Returns
+    -------
+    list of str
+        One sentence per problem; empty if the report may stand.
+    """
+    text = normalised(text)
+    sections, starts = sections_of(text)
+    texts = prompts.values() if isinstance(prompts, dict) else prompts
+    problems = missing_sections(sections)
+    problems += _number_problems(text, starts, analysis, [case_text, *texts])
+    problems += _label_problems(sections, analysis["humanComparison"])
+    problems += _discussion_problems(sections.get("Discussion", ""), analysis)
+    problems += _reference_problems(sections.get("References", ""), analysis["humanBaseline"]["reference"])
+    return list(dict.fromkeys(problems))
+
+
+# The check
+
+
+def _number_problems(text, starts, analysis, sources):
+    values, percentages, names = _values_percentages_and_names(analysis)
+    for source in map(normalised, sources):
+        for number in all_numbers(source):
+            (percentages if PERCENT.match(source, number.end) else values).add(number.value)
+    alpha = exact(analysis["humanComparison"]["alpha"])
+
+    def why_not(number: Printed, section):
+        side = number.threshold_side(text)
+        if side and not (section == "Methods" and number.value == alpha):
+            is_grounded = _threshold_holds(number.value, side, text[: number.start], analysis)
+        else:
+            known = percentages if PERCENT.match(text, number.end) else values
+            is_grounded = any(map(number.is_rounded, known))
+        return None if is_grounded else "is not in the analysis"
+
+    return number_problems(
+        text, starts, why_not, names=names, patterns=_citation_masks(analysis["humanBaseline"]["reference"])
+    )
+
+
+def _values_percentages_and_names(analysis):
+    """Return the numbers of an analysis, its levels in percent, and its texts with digits in them, for quotation."""
+    values, percentages, names = set(), set(), set()
+    for path, value in leaves(analysis):
+        if path[:2] == ("humanBaseline", "reference"):
+            continue
+        if is_number(value):
+            values.add(exact(value))
+            if path[-1] in ("confidence", "alpha") and isinstance(value, float):
+                percentages |= {exact(round(100 * share, 10)) for share in (value, 1 - value)}
+        for text in (normalised(part) for part in (*path, value) if isinstance(part, str)):
+            if re.fullmatch(r"[-+]?(?:\d+\.?\d*|\.\d+)", text.strip()):
+                values.add(Decimal(text.strip()))
+            elif any(c.isdigit() for c in text):
+                names.update(_quotable(text))
+    return values, percentages, names
+
+
+def _quotable(name):
+    yield name
+    words = name.split()
+    for before, word in zip(["", *words], words, strict=False):
+        bare = word.strip("()[],.;:'\"")
+        if any(c.isdigit() for c in bare):
+            if any(c.isalpha() for c in bare) or bare.count(".") > 1:
+                yield bare
+                yield from (part for part in bare.split("/") if any(c.isalpha() for c in part))
+            if any(c.isalpha() for c in before):
+                yield f"{before} {word.rstrip(',.;:)')}"
+
+
+def _threshold_holds(threshold, side, before, analysis):
+    compared = analysis["humanComparison"]
+    human = analysis["humanBaseline"]
+    cues = {
+        "human": rf"human|Englich|legal professional|{re.escape(normalised(human['location']))}",
+        "equivalence": r"TOST|equivalen|one-sided",
+        "llm": r"\bLLM|Welch|\bmodel\b",
+    }
+    if round(analysis["comparison"]["df"] or 0) != human["df"]:
+        cues["human"] += rf"|t\({_plain(human['df'])}(?:\.0*)?\)"
+        cues["llm"] += r"|t\("
+    p_values = {
+        "human": [human["pValue"]],
+        "equivalence": [compared[name]["tostPValue"] for name in ("fixedHuman", "uncertainHuman")],
+        "llm": [analysis["comparison"]["pValue"]],
+    }
+    paragraph = re.split(r"\n\s*\n|\n(?=\s*[-*|#])", before)[-1]
+    spoken_of = re.findall("|".join(f"(?P<{name}>{cue})" for name, cue in cues.items()), paragraph, re.IGNORECASE)
+    last = spoken_of[-1] if spoken_of else ("", "", "x")
+    subject = next(name for name, found in zip(cues, last, strict=True) if found)
+    return threshold in THRESHOLDS and any(
+        p is not None and (exact(p) < threshold if side == "below" else exact(p) > threshold) for p in p_values[subject]
+    )
+
+
+def _citation_masks(reference):
+    surname = normalised(reference["authors"]).split(",")[0]
+    volume, issue = (re.escape(reference[name]) for name in ("volume", "issue"))
+    pages = r"\s*-+\s*".join(map(re.escape, re.split(r"-+", normalised(reference["pages"]))))
+    yield citation(surname, reference["year"])
+    for pattern in (
+        rf"(?<!\d){volume}[*_]*\s*\([*_]*{issue}[*_]*\)",
+        rf"\bvol(?:ume|\.)?\s*{volume}(?!\d|[.,]\d)",
+        rf"\b(?:no\.|issue)\s*{issue}(?!\d|[.,]\d)",
+        rf"(?<!\d){pages}(?!\d|[.,]\d)",
+        rf"(?<![\w.]){re.escape(reference['doi'])}(?!\d|[.,]\d)",
+    ):
+        yield re.compile(pattern, re.IGNORECASE)
+
+
+def _label_problems(sections, compared):
+    headline, uncertain = compared["label"], compared["uncertainHuman"]["label"]
+    problems = []
+    if headline not in LABEL.findall(sections.get("Discussion", "")):
+        problems.append(f"the Discussion does not state the label {headline}")
+    return problems + [
+        f"{section} states the label {label}, but the analysis says {headline}"
+        for section, sentence, label in stated(LABEL, sections)
+        if label != headline and not (label == uncertain and re.search("uncertain", sentence, re.IGNORECASE))
+    ]
+
+
+def _discussion_problems(discussion, analysis):
+    human, compared = analysis["humanBaseline"], analysis["humanComparison"]
+    printed = {number.value for number in all_numbers(discussion)}
+    problems = [
+        f"the Discussion does not compare with the human {what} of {human[name]:.2f}"
+        for name, what in (("lowMean", "low mean"), ("highMean", "high mean"), ("difference", "difference"))
+        if exact(human[name]) not in printed
+    ]
+    reference = human["reference"]
+    if not citation(reference["authors"].split(",")[0], reference["year"]).search(discussion):
+        problems.append(f"the Discussion does not cite {_cited(reference)}")
+
+    wanted, said = compared["decision"], set()
+    for sentence in sentences(discussion):
+        if re.search(r"null[\s-]+hypothesis|(?<![A-Za-z])H_?\{?0", sentence, re.IGNORECASE):
+            is_uncertain = re.search("uncertain", sentence, re.IGNORECASE)
+            said |= _decisions(sentence) & {wanted} if is_uncertain else _decisions(sentence)
+    if wanted not in said:
+        problems.append(f"the Discussion does not say that the null hypothesis is {wanted.replace('_', ' ')}")
+    contrary = {"rejected": {"not_rejected", "undecidable"}, "undecidable": {"rejected"}}
+    return problems + [
+        f"the Discussion says that the null hypothesis is {decision.replace('_', ' ')}, "
+        f"but by the analysis it is {wanted.replace('_', ' ')}"
+        for decision in sorted(said & contrary.get(wanted, {"rejected", "undecidable"}))
+    ]
+
+
+def _decisions(sentence):
+    """Say what a sentence on the null hypothesis decides, clause by clause."""
+    decisions = set()
+    for clause in re.split(r"[;:,]|\b(?:while|but|although|though|whereas)\b", sentence):
+        if re.search(r"neither|undecid|cannot be decided|inconclusive|no decision", clause, re.IGNORECASE):
+            decisions.add("undecidable")
+        elif re.search(
+            r"\b(?:not|cannot|never|fail\w*|unable|no)\b.{0,40}\breject|\b(?:retain|uphold|upheld)",
+            clause,
+            re.IGNORECASE,
+        ):
+            decisions.add("not_rejected")
+        elif re.search(r"\breject", clause, re.IGNORECASE):
+            decisions.add("rejected")
+    return decisions
+
+
+def _reference_problems(references, reference):
+    def comparable(text):
+        return re.sub(r"[\s*_\\]+", " ", normalised(text)).replace(" ,", ",").replace(" (", "(").lower()
+
+    printed = comparable(references)
+    parts = {
+        "authors": reference["authors"],
+        "year": f"({reference['year']})",
+        "title": reference["title"],
+        "journal": reference["journal"],
+        "volume and issue": f"{reference['volume']}({reference['issue']})",
+        "pages": reference["pages"],
+        "DOI": reference["doi"],
+    }
+    return [
+        f"the References lack the {name} of the human study: {part}"
+        for name, part in parts.items()
+        if not re.search(rf"(?<!\d){re.escape(comparable(part).strip())}(?!\d)", printed)
+    ]
+
+
+# The words of the templates
+
+
+def _written(name, analysis, **given):
+    human, compared = analysis["humanBaseline"], analysis["humanComparison"]
+    return written(
+        name,
+        FILTERS,
+        analysis=analysis,
+        experiment=analysis["experiment"],
+        config=analysis["config"],
+        human=human,
+        cite=_cited(human["reference"]),
+        human_comparison=compared,
+        fixed=compared["fixedHuman"],
+        uncertain=compared["uncertainHuman"],
+        **given,
+    )
+
+
+def _number(value, digits=2):
+    """Print a number: whole ones as they are, others rounded, null as such."""
+    if value is None:
+        return "n/a"
+    if isinstance(value, int):
+        return f"{value:,}".replace("-", MINUS)
+    with localcontext() as context:
+        context.prec = 400
+        rounded = exact(value).quantize(Decimal(1).scaleb(-digits), ROUND_HALF_EVEN)
+    return f"{rounded + 0:f}".replace("-", MINUS)
+
+
+def _plain(value):
+    """Print a number with all its digits, but 37.0 as 37."""
+    return str(int(value)) if value == int(value) else f"{exact(value):f}"
+
+
+def _percent(share):
+    return f"{_plain(round(100 * share, 10))} %"
+
+
+def _p(value):
+    return "p n/a" if value is None else "p < 0.001" if value < 0.001 else f"p = {_number(value, 3)}"
+
+
+def _interval(interval):
+    return "n/a" if interval is None else f"[{_number(interval['low'])}, {_number(interval['high'])}]"
+
+
+def _inline(text):
+    return " ".join(str(text).split())
+
+
+def _quote(text):
+    return "\n".join(f"> {line}".rstrip() for line in text.splitlines()) or "> (no case text)"
+
+
+def _setting(value):
+    if isinstance(value, dict):
+        return "; ".join(f"{_inline(name)} {_setting(item)}" for name, item in value.items()) or "(none)"
+    if isinstance(value, list):
+        return ", ".join(map(_setting, value)) or "(none)"
+    return _inline(value) if isinstance(value, str) else json.dumps(value)
+
+
+def _cited(reference):
+    return f"{reference['authors'].split(',')[0]} et al. ({reference['year']})"
+
+
+def _steps(prompts):
+    named = prompts.items() if isinstance(prompts, dict) else enumerate(prompts, start=1)
+    return "\n\n".join(f"[{name}]\n{text}" for name, text in named)
+
+
+def _step_names(prompts):
+    names = [_inline(name) for name in prompts] if isinstance(prompts, dict) else []
+    return f" The steps are: {', '.join(names)}." if names and not any(c.isdigit() for c in "".join(names)) else ""
+
+
+def _errors(conditions):
+    listed = [
+        f"{code} ({_number(n)}, {condition['conditionId']})"
+        for condition in conditions
+        for code, n in condition["errors"].items()
+    ]
+    return f" Errors by code: {'; '.join(listed)}." if listed else ""
+
+
+def _notes(conditions):
+    said = [
+        f"The condition {c['conditionId']} {NOTES[r]}." for c in conditions for r in sorted(set(c["reasons"].values()))
+    ]
+    return f"{' '.join(said)}\n\n" if said else ""
+
+
+def _difference_sentence(comparison, low, high, unit):
+    if comparison["difference"] is None:
+        return "The conditions could not be compared, because a condition has no answers."
+    means = (
+        f"The mean answer was {_number(low['mean'])} under the low and {_number(high['mean'])} under the high anchor, "
+        f"a difference of {_number(comparison['difference'])} ({unit})"
+    )
+    if comparison["t"] is None:
+        return f"{means}; there is no test of it, because {REASONS[comparison['reasons']['t']]}."
+    return (
+        f"{means}, with Welch's t({_number(comparison['df'])}) = {_number(comparison['t'])}, "
+        f"{_p(comparison['pValue'])}, and Hedges' g = {_number(comparison['hedgesG'])}."
+    )
+
+
+def _conclusion(comparison):
+    if comparison["difference"] is None:
+        return "Without answers in both conditions the experiment shows nothing about anchoring."
+    if comparison["pValue"] is None:
+        return "The data allow no test of whether the anchor moved the answers."
+    interval = comparison["welchInterval"]
+    if interval["low"] > 0:
+        return "The answers followed the anchor."
+    if interval["high"] < 0:
+        return "The answers moved against the anchor."
+    return "The data do not establish that the anchor moved the answers."
+
+
+FILTERS = {
+    "number": _number,
+    "cents": "{:.2f}".format,
+    "plain": _plain,
+    "percent": _percent,
+    "p_value": _p,
+    "interval": _interval,
+    "inline": _inline,
+    "quote": _quote,
+    "setting": _setting,
+    "steps": _steps,
+    "step_names": _step_names,
+    "errors": _errors,
+}

@@ -1,0 +1,349 @@
+"""The paper on a study: what an LLM is asked, what is written without one, and whether it may stand.
+
+A paper may stand if every number in it is one of the facts, and one of what its sentence speaks of: a number of SACD in
+a sentence on Devil's Advocate alone is a problem, and so is one of another domain.
+"""
+
+import re
+from dataclasses import dataclass
+from decimal import Decimal
+
+from analysis.writing.documents import MINUS, written
+from analysis.writing.facts import exact, is_number, leaves
+from analysis.writing.markdown import (
+    HEADING,
+    SECTIONS,
+    comparable,
+    last_before,
+    missing_sections,
+    normalised,
+    sections_of,
+    sentence_starts,
+    stated,
+)
+from analysis.writing.numbers import PERCENT, THRESHOLDS, citation, number_problems
+from analysis.writing.paper_facts import CONTRAST, DECISIONS, EQUIVALENCE, METRICS, REFERENCES
+
+LABEL = re.compile(rf"(?<![A-Za-z-])(?:{'|'.join(DECISIONS.values())})(?![A-Za-z-])")
+KINDS = {"domains": "domain", "techniques": "technique", "llms": "llm"}
+CONTROL = "No technique"
+CONTROL_IN_TEXT = re.compile(
+    r"(?<![A-Za-z])(?:no[ -]technique|without (?:a |any )?technique)(?![A-Za-z])", re.IGNORECASE
+)
+PERCENTAGE_POINTS = re.compile(r"[\s*_]*(?:pp\b|percentage[- ]points?\b)", re.IGNORECASE)
+SIMULATED = "SIMULATED: no LLM was asked; simulated respondents with a stated truth answered."
+
+
+def paper_prompt(facts):
+    """Return what an LLM is asked, so that it writes the paper on a study.
+
+    Parameters
+    ----------
+    facts : dict
+        As `facts_of` returns it.
+
+    Returns
+    -------
+    str
+    """
+    return written("paper_prompt", {}, **facts, facts=facts, sections=SECTIONS, simulated=SIMULATED)
+
+
+def template_paper(facts):
+    """Write the paper without an LLM: the same facts give the same text, which always passes `check_paper`.
+
+    Parameters
+    ----------
+    facts : dict
+        As `facts_of` returns it.
+
+    Returns
+    -------
+    str
+        Markdown.
+    """
+    return written("paper", FILTERS, **facts, simulated=SIMULATED)
+
+
+def check_paper(text, facts):
+    """Say what is wrong with a paper on a study.
+
+    A number is grounded if a fact, rounded to the digits printed, equals it, sign included, and if it belongs to what
+    its sentence names (or else its heading): a technique, a domain, an LLM, or the study as a whole. Names and
+    citations of the facts may be quoted whatever their digits. `p < .05` is grounded if a p value of what is spoken of
+    lies below.
+
+    Parameters
+    ----------
+    text : str
+        The paper, in Markdown.
+    facts : dict
+        As `facts_of` returns it.
+
+    Returns
+    -------
+    list of str
+        One sentence per problem; empty if the paper may stand.
+    """
+    text = normalised(text)
+    sections, starts = sections_of(text)
+    names = _Names(facts)
+    problems = missing_sections(sections)
+    problems += _number_problems(text, starts, facts, names)
+    problems += _label_problems(sections, facts, names)
+    said = comparable(sections.get("Discussion", ""))
+    problems += [
+        f"the Discussion does not say of the domain {name} what the decisions are: '{domain['conclusion']}'"
+        for name, domain in facts["domains"].items()
+        if comparable(domain["conclusion"]) not in said
+    ]
+    if facts["is_simulated"]:
+        problems += [
+            f"the {name} does not say that the data are SIMULATED"
+            for name in ("Title", "Abstract")
+            if "SIMULATED" not in sections.get(name, "")
+        ]
+    printed = comparable(sections.get("References", ""))
+    problems += [f"the References lack: {cited}" for cited in facts["references"] if comparable(cited) not in printed]
+    return list(dict.fromkeys(problems))
+
+
+# The check
+
+
+class _Names:
+    """The techniques, domains and LLMs of a study, as a text may name them."""
+
+    def __init__(self, facts):
+        self.patterns = {}
+        for domain, of_domain in facts["domains"].items():
+            self._add(domain.replace("_", " "), "domain", domain)
+            for technique in of_domain["techniques"]:
+                self._add(technique, "technique", technique)
+            for llm in of_domain["llms"]:
+                self._add(llm, "llm", llm)
+                if any(c.isdigit() for c in llm.split("/")[-1]):  # o3, but not a respondent who is called `steady`
+                    self._add(llm.split("/")[-1], "llm", llm)
+        longest_first = sorted(self.patterns, key=len, reverse=True)
+        words = [r"[\s_-]+".join(map(re.escape, normalised(name).split())) for name in longest_first]
+        self.found_as = [self.patterns[name] for name in longest_first]
+        self.pattern = re.compile(
+            "|".join(f"(?<![A-Za-z0-9])({word})(?![A-Za-z0-9])" for word in words) or r"(?!)", re.IGNORECASE
+        )
+
+    def _add(self, name, kind, meant):
+        self.patterns[name] = (kind, meant)
+
+    def of(self, text):
+        """Return what a text names: kind to set of names."""
+        found = {}
+        for match in self.pattern.finditer(text):
+            kind, meant = self.found_as[match.lastindex - 1]
+            found.setdefault(kind, set()).add(meant)
+        if CONTROL_IN_TEXT.search(text):
+            found.setdefault("technique", set()).add(CONTROL)
+        return found
+
+
+@dataclass(frozen=True)
+class _Fact:
+    """A number among the facts: under which names it stands, and whether it is only a bound, as in `p < 0.001`."""
+
+    value: Decimal
+    path: str
+    of: dict
+    is_bound: bool
+
+    @property
+    def name(self):
+        """The last of its names."""
+        return self.path.rpartition("/")[2]
+
+    def is_of(self, meant):
+        """Say whether it belongs to what is meant: kind to set of names."""
+        return all(kind not in self.of or self.of[kind] in named for kind, named in meant.items())
+
+    def is_beyond(self, threshold, side):
+        """Say whether it is a p value that lies on this side of a threshold."""
+        if not self.name.startswith("p_"):
+            return False
+        if side == "below":
+            return self.value < threshold or (self.is_bound and self.value == threshold)
+        return not self.is_bound and self.value > threshold
+
+
+def _facts(facts):
+    """Yield the numbers among the facts, each with the path to it and what it is of."""
+    for path, value in leaves(facts):
+        of, names, keys = {}, [], iter(path)
+        for key in keys:
+            names.append(str(key))
+            if key in KINDS:
+                of[KINDS[key]] = next(keys, None)
+        if is_number(value):
+            yield _Fact(exact(value), "/".join(names), of, is_bound=False)
+        elif isinstance(value, str) and names[-1].startswith("p_"):
+            yield _Fact(Decimal(value.strip("< ")), "/".join(names), of, is_bound=True)
+
+
+def _number_problems(text, starts, facts, names):
+    known = list(_facts(facts))
+    sentences = sentence_starts(text)
+    headings = [(0, ""), *((match.start(), match["text"]) for match in HEADING.finditer(text))]
+
+    def is_grounded(number, candidates):
+        if side := number.threshold_side(text):
+            return number.value in THRESHOLDS and any(fact.is_beyond(number.value, side) for fact in candidates)
+        if PERCENT.match(text, number.end):
+            candidates = [fact for fact in candidates if "percent" in fact.path and "_pp" not in fact.name]
+        elif PERCENTAGE_POINTS.match(text, number.end):
+            candidates = [fact for fact in candidates if "_pp" in fact.path]
+        else:
+            candidates = [fact for fact in candidates if not fact.path.startswith("reference_points/")]
+        return any(not fact.is_bound and number.is_rounded(fact.value) for fact in candidates)
+
+    def why_not(number, section):
+        meant = names.of(last_before(headings, number.start)) | names.of(last_before(sentences, number.start))
+        if is_grounded(number, [fact for fact in known if fact.is_of(meant)]):
+            return None
+        of_what = " and ".join(sorted(name for found in meant.values() for name in found))
+        return f"is not one of {of_what}" if of_what and is_grounded(number, known) else "is not in the analysis"
+
+    return number_problems(
+        text,
+        starts,
+        why_not,
+        names=[*_quotable(facts), *(of_domain["conclusion"] for of_domain in facts["domains"].values())],
+        patterns=[citation(surname, year) for surname, year, _ in REFERENCES],
+    )
+
+
+def _quotable(facts):
+    """Yield the names of the study, its LLMs, techniques and domains, its citations and published headlines."""
+    yield facts["study"]
+    yield from facts["references"]
+    yield from facts["published_claims"]["headlines_that_do_not_stand"]
+    for llm in facts["llms_asked"]:
+        yield from (llm, llm.split("/")[-1], _text(llm))
+    for domain, of_domain in facts["domains"].items():
+        yield from (domain, domain.replace("_", " "), *of_domain["techniques"], *of_domain["llms"], *of_domain["units"])
+        for named in of_domain["llms"].values():
+            yield from (*named, *(_text(name) for name in named))
+
+
+def _label_problems(sections, facts, names):
+    """Find decisions that were not made: in a sentence with a technique, its label must be one of that technique's."""
+    problems = []
+    for section, sentence, label in stated(LABEL, sections):
+        meant = names.of(sentence)
+        made = {
+            by["decision"]
+            for domain, of_domain in facts["domains"].items()
+            if domain in meant.get("domain", facts["domains"])
+            for technique, _, by in _decided(of_domain)
+            if technique in (meant.get("technique", set()) - {CONTROL} or of_domain["techniques"])
+        }
+        if label not in made:
+            problems.append(f"{section} states the decision {label}, which was not made: '{sentence[:100]}'")
+    return problems
+
+
+# The words of the template
+
+
+def _shown(value, digits=1):
+    if value is None:
+        return "not computed"
+    return f"{value:,.{digits}f}".replace("-", MINUS) if isinstance(value, float) else f"{value:,}"
+
+
+def _setting(value):
+    """Print what is set, not measured: 5.0 as 5, and a seed without a comma."""
+    return "not computed" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _text(name):
+    """Return a name so that Markdown and HTML take it for text."""
+    words = " ".join(str(name).split())
+    return re.sub(r"([\\`*_\[\]<>|#])", r"\\\1", words) if re.search(r"[`*\[\]<>|#\\]", words) else words
+
+
+def _rank(rank):
+    return "not ranked" if rank is None else _shown(rank)
+
+
+def _with_interval(fact):
+    interval = "" if fact["low"] is None else f" ({_shown(fact['low'])} to {_shown(fact['high'])})"
+    return _shown(fact["value"]) + (interval if fact["value"] is not None else "")
+
+
+def _kinds_of_intervals(domain):
+    of_techniques = domain["techniques"].values()
+    found = [
+        facts[metric].get("interval") for facts in of_techniques for metric in ("percent_of_baseline", "spread_pp")
+    ]
+    return sorted(set(filter(None, found)))
+
+
+def _reasons_of_nulls(domain):
+    return sorted({r for facts in domain["techniques"].values() for r in facts.get("reason", "").split("; ") if r})
+
+
+def _decided(domain):
+    """Return technique, metric and decision with what it stands on, in the order of the techniques."""
+    return [
+        (technique, metric, facts[f"by_{metric}"])
+        for technique, facts in domain["techniques"].items()
+        for metric in METRICS
+        if f"by_{metric}" in facts
+    ]
+
+
+def _contrasts(domain):
+    return [(technique, _contrast(facts)) for technique, facts in domain["techniques"].items() if CONTRAST in facts]
+
+
+def _contrast(facts):
+    contrast, equivalence = facts[CONTRAST], facts.get(EQUIVALENCE)
+    if contrast["difference_pp"] is None:
+        return f"not computed{_why(contrast)}"
+    said = f"{_shown(contrast['difference_pp'])} pp of the baseline"
+    if contrast["low_pp"] is None:
+        return f"{said}, without a test{_why(contrast)}"
+    p = contrast["p_holm"]
+    p = "p not computed" if p is None else f"p {p}" if isinstance(p, str) else f"p = {_shown(p, 3)}"
+    said += f" ({_shown(contrast['low_pp'])} to {_shown(contrast['high_pp'])} pp), {p} after Holm"
+    status = (equivalence or {}).get("status")
+    return f"{said}; equivalence {'established' if status == 'equivalent' else status}" if status else said
+
+
+def _of_llm(facts):
+    said = []
+    for name, fact in facts.items():
+        value = fact.get("mean", fact.get("spread"))
+        n = f" ({_shown(fact['n_trials'])})" if "n_trials" in fact else ""
+        said.append(f"{_text(name)} {_shown(value, 2)}{n}" if value is not None else f"{_text(name)} null{_why(fact)}")
+    return "; ".join(said)
+
+
+def _why(fact):
+    return f" ({_spoken(fact['reason'])})" if "reason" in fact else ""
+
+
+def _spoken(name):
+    return name.replace("_", " ")
+
+
+FILTERS = {
+    "shown": _shown,
+    "setting": _setting,
+    "text": _text,
+    "spoken": _spoken,
+    "rank": _rank,
+    "with_interval": _with_interval,
+    "kinds_of_intervals": _kinds_of_intervals,
+    "reasons_of_nulls": _reasons_of_nulls,
+    "decided": _decided,
+    "contrasts": _contrasts,
+    "of_llm": _of_llm,
+}

@@ -1,0 +1,7 @@
+"""So that `python -m bais` is `bais`."""
+
+import sys
+
+from bais.main import main
+
+sys.exit(main())

@@ -1,0 +1,204 @@
+"""`bais sql` and `bais tables`: the warehouse in SQL, read-only."""
+
+import contextlib
+import re
+import sqlite3
+import sys
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+
+import click
+
+from bais import terminal
+from bais.options import format_option
+from bais.terminal import complain, first_sentence, lay_out, one_line, say, say_rows, similar, write_rows
+from bais.warehouse import count, interruptible, is_text, marts, public_tables, refuse_to_write, stream
+from ingest.warehouse import UserError, connect, printable, warehouse_path
+
+MOST_ROWS = 500
+NOT_TEXT = "the query is not UTF-8 text"
+SHOWN = (
+    f"on a terminal a table stops at {MOST_ROWS} rows and {terminal.MOST_CHARACTERS} characters a cell; "
+    "elsewhere, and in the other formats, nothing is left out"
+)
+
+
+@click.command(context_settings={"ignore_unknown_options": True})  # a query may begin with a comment
+@format_option("parquet", help=SHOWN)
+@click.argument("query", required=False, metavar="[QUERY]")
+def sql(form: str, query: str | None) -> None:
+    """Answer a query, those on stdin, or those typed at a prompt."""
+    if query and query.startswith("-") and not re.search(r"\s", query):
+        raise click.NoSuchOption(query)
+    if query is None and sys.stdin.isatty() and sys.stdout.isatty():
+        _prompt(form)
+        return
+    try:
+        query = sys.stdin.read() if query is None else query
+    except UnicodeError:
+        raise UserError(NOT_TEXT) from None
+    if not query.strip():
+        raise UserError('there is no query: give one, as in bais sql "from marts.baselines"')
+    answer(query, form)
+
+
+def answer(query: str, form: str) -> None:
+    """Run SQL that reads, and write what it gives to stdout."""
+    import duckdb
+    import pyarrow as pa
+
+    if form == "parquet" and sys.stdout.isatty():
+        raise UserError(
+            "parquet is bytes, not text: send it to a file, as in `bais sql … --format parquet > answer.parquet`"
+        )
+    if not is_text(query):
+        raise UserError(NOT_TEXT)
+    with contextlib.closing(connect()) as warehouse:
+        try:
+            statements = warehouse.extract_statements(query)
+            if not statements:
+                raise UserError("there is no statement in the query")
+            for statement in statements:
+                refuse_to_write(warehouse, statement)
+            if form != "table" and len(statements) != 1:
+                raise UserError(
+                    f"{form} holds one answer, and these are {len(statements)} statements: give them one by one"
+                )
+            for statement in statements:
+                _answer_one(warehouse, statement, form)
+        except (duckdb.Error, pa.ArrowException) as error:
+            raise UserError(_explain_sql(error, warehouse)) from None
+
+
+def _answer_one(warehouse, statement, form):
+    if form == "parquet":
+        from pyarrow.parquet import write_table
+
+        table = interruptible(warehouse, lambda: warehouse.sql(statement.query).to_arrow_table())
+        write_table(table, sys.stdout.buffer)
+        return
+    result = interruptible(warehouse, lambda: warehouse.execute(statement))
+    names = [column[0] for column in result.description]
+    if form != "table":
+        write_rows(form, names, stream(warehouse, result))
+        return
+    width = terminal.terminal_width()
+    rows = list(islice(stream(warehouse, result), None if width is None else MOST_ROWS + 1))
+    if names == ["explain_key", "explain_value"]:
+        print("\n".join(map(printable, "\n".join(plan for _, plan in rows).splitlines())))
+        return
+    shown = rows if width is None else rows[:MOST_ROWS]
+    print(lay_out(names, shown, width=width))
+    sys.stdout.flush()
+    left_out = f"the first {len(shown):,} rows; --format csv gives all" if len(shown) < len(rows) else ""
+    print(left_out or f"{len(rows):,} row{'' if len(rows) == 1 else 's'}", file=sys.stderr)
+
+
+def _explain_sql(error, warehouse):
+    """Keep DuckDB's message and the line with the caret, and say where the tables are."""
+    text = str(error)
+    lines = [printable(line) for line in text.splitlines() if line.strip() and not line.startswith("\t")]
+    lines = lines[:8]
+    if re.search(r"Table with name .* does not exist", text):
+        has_marts = public_tables(warehouse)
+        lines.append("`bais tables` lists the tables." if has_marts else "There are no marts yet: run `bais build`.")
+    return "\n".join(lines)
+
+
+def _prompt(form: str) -> None:
+    """Read statements and answer them until Ctrl-D; the warehouse is open only while one of them runs."""
+    connect().close()
+    with _history(warehouse_path().with_name(".sql_history")):
+        print(f"Reading {printable(warehouse_path())}. A query ends with `;`, `.tables` lists tables, `.quit` leaves.")
+        typed = ""
+        while True:
+            try:
+                line = input("  ... " if typed else "bais> ")
+                if not typed and line.strip().startswith("."):
+                    if line.strip() in (".quit", ".exit"):
+                        return
+                    _dot_command(line.strip())
+                    continue
+                typed = f"{typed}\n{line}".strip()
+                if sqlite3.complete_statement(typed):
+                    query, typed = typed, ""
+                    answer(query, form)
+            except EOFError:
+                print()
+                return
+            except KeyboardInterrupt:
+                typed = ""
+                print()
+            except UnicodeError:
+                complain(NOT_TEXT)
+            except UserError as error:
+                complain(str(error))
+
+
+def _dot_command(line):
+    if line != ".tables":
+        raise UserError(f"there is no {line}: only .tables and .quit")
+    _list_tables("table")
+
+
+@contextlib.contextmanager
+def _history(path: Path) -> Iterator[None]:
+    try:
+        import readline
+    except ImportError:
+        yield
+        return
+    with contextlib.suppress(OSError):
+        readline.read_history_file(path)
+    readline.set_history_length(1000)
+    try:
+        yield
+    finally:
+        with contextlib.suppress(OSError):
+            readline.write_history_file(path)
+
+
+@click.command()
+@format_option()
+@click.argument("name", required=False, metavar="[NAME]", help="such as baselines or marts.baselines")
+def tables(form: str, name: str | None) -> None:
+    """List the public tables, or the columns of one."""
+    if name:
+        _describe(name, form)
+    else:
+        _list_tables(form)
+
+
+def _list_tables(form):
+    with marts() as warehouse:
+        rows = [
+            (f"{schema}.{name}", count(warehouse, schema, name), first_sentence(comment))
+            for schema, name, comment in public_tables(warehouse)
+        ]
+    say_rows(form, ["table", "rows", "grain"], rows, null="")
+
+
+def _describe(asked, form):
+    with marts() as warehouse:
+        public = public_tables(warehouse)
+        found = [(s, n, comment) for s, n, comment in public if asked.lower() in (n.lower(), f"{s}.{n}".lower())]
+        if not found:
+            names = [f"{schema}.{name}" for schema, name, _ in public]
+            raise UserError(
+                f"there is no public table {printable(asked)}{similar(asked, names)}: `bais tables` lists them"
+            )
+        schema, name, comment = found[0]
+        n_rows = count(warehouse, schema, name)
+        columns = warehouse.execute(
+            "select column_name, lower(data_type), comment from duckdb_columns() "
+            "where database_name = current_database() and schema_name = ? and table_name = ? order by column_index",
+            [schema, name],
+        ).fetchall()
+    if form != "table":
+        write_rows(form, ["column", "type", "definition"], columns)
+        return
+    rows = [(column, kind, one_line(definition)) for column, kind, definition in columns]
+    say(f"{schema}.{name}, {n_rows:,} rows. {one_line(comment) or ''}".strip())
+    print()
+    say_rows("table", ["column", "type", "definition"], rows, null="")

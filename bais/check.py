@@ -1,0 +1,91 @@
+"""`bais check`, `accept`, `reject` and `release`: what the gate says of batches, and what people decide."""
+
+import click
+
+from bais.options import json_option, strict
+from bais.terminal import say, say_json, say_rows
+
+
+@click.command()
+@click.option("--batch", metavar="ID", help="audit this batch anew, and say what is wrong with it")
+@click.option("--all", "every", is_flag=True, help="audit every batch anew")
+@json_option(", with every check that is not met")
+@strict
+def check(batch: str | None, every: bool, as_json: bool, strict: bool) -> int:
+    """Audit, and say what the gate says of each batch; exit 6 if one is not published for it."""
+    from ingest.gate import FAILED, audit, last_verdicts
+
+    if batch and every:
+        raise click.UsageError("--batch is one batch and --all is every one: give one of the two")
+    if every:
+        audit([verdict["batch_id"] for verdict in last_verdicts()])
+    audit([batch] if batch else None)
+    verdicts = [verdict for verdict in last_verdicts() if batch in (None, verdict["batch_id"])]
+    if as_json:
+        say_json(verdicts)
+    elif verdicts:
+        _say_verdicts(verdicts, in_full=bool(batch))
+    else:
+        say("There is no batch yet: collect a study, or import an archive.")
+    if any(verdict["verdict"] == "failed" and not verdict["is_published"] for verdict in verdicts):
+        return FAILED
+    return 1 if strict and any(verdict["verdict"] != "passed" for verdict in verdicts) else 0
+
+
+def _say_verdicts(verdicts, in_full):
+    names = ["batch", "trials", "verdict", "published", "quarantined", "suspect"]
+    rows = [
+        (
+            verdict["batch_id"],
+            verdict["n_trials"],
+            verdict["verdict"].replace("_", " "),
+            f"{'yes' if verdict['is_published'] else 'no'}{', by ' + verdict['act'] if verdict['act'] else ''}",
+            verdict["n_quarantined"],
+            verdict["n_suspect"],
+        )
+        for verdict in verdicts
+    ]
+    say_rows("table", names, rows)
+    for verdict in verdicts:
+        failed = [found for found in verdict["checks"] if _has_failed(found)]
+        unmet = verdict["checks"] if in_full else failed or verdict["checks"][:3]
+        if not unmet:
+            continue
+        print()
+        say(f"{verdict['batch_id']}:")
+        for found in unmet:
+            observed = "nothing" if found["observed_value"] is None else f"{found['observed_value']:.4g}"
+            word = "FAILED" if _has_failed(found) else "warning"
+            sample = f"; such as {', '.join(found['sample'][:2])}" if found["sample"] else ""
+            say(
+                f"{word}, {found['check_name']}: {observed} ({found['measure']}), at most {found['threshold']:g}; "
+                f"{found['n_offending']:,} offending{sample}. {found['detail'] or ''}",
+                indent="  ",
+            )
+        left = len(verdict["checks"]) - len(unmet)
+        if left:
+            say(f"and {left} more: bais check --batch '{verdict['batch_id']}'", indent="  ")
+
+
+def _has_failed(found):
+    """Whether an unmet check fails its batch: by its level, or because the gate observed nothing."""
+    return found["level"] == "fail" or found["observed_value"] is None
+
+
+def _decides(act: str, metavar: str) -> click.Command:
+    """Make the command by which a person decides something of a batch or a trial."""
+
+    @click.command(act)
+    @click.argument("object_id", metavar=metavar)
+    @click.option("--why", required=True, metavar="TEXT", help="the reason, for those who come later")
+    @click.option("--who", metavar="NAME", help="your name (default: BAIS_USER, else this machine's user)")
+    def command(object_id: str, why: str, who: str | None) -> None:
+        from ingest.gate import decide
+
+        decide(act, object_id, why, who)
+        say(f"{act}: {object_id}. `bais build` derives the tables anew.")
+
+    return command
+
+
+accept, reject, release = _decides("accept", "BATCH"), _decides("reject", "BATCH"), _decides("release", "TRIAL")

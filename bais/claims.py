@@ -1,0 +1,143 @@
+"""`bais claims`: which published numbers the trials give again."""
+
+from collections import Counter
+
+import click
+
+from bais.options import format_option
+from bais.published import FAILING, PUBLISHED, STATUSES, sum_up
+from bais.terminal import one_line, pairs, say, say_rows, similar, write_rows
+from bais.warehouse import marts, records
+from ingest.warehouse import UserError, printable
+
+LISTED = (
+    "claim_id", "document", "location", "statement", "unit", "kind", "comparison", "published_value",
+    "recomputed_value", "recommended_value", "status", "reason", "n_trials",
+)  # fmt: skip
+
+
+@click.command()
+@format_option()
+@click.argument("claim_id", required=False, metavar="[CLAIM_ID]", help="everything about one claim")
+@click.option("--differs", is_flag=True, help="list each claim that does not hold, and why")
+@click.option("--status", type=click.Choice(STATUSES), help="list the claims of one status")
+@click.option("--document", help="only the claims of one document, such as A")
+def claims(form: str, claim_id: str | None, differs: bool, status: str | None, document: str | None) -> None:
+    """Say which published numbers the trials give again; all of them, some, or everything about one."""
+    with marts() as warehouse:
+        everything = records(
+            warehouse,
+            "select checks.* replace (concat_ws('/', checks.claim_id, checks.part) as claim_id), claims.decimals, "
+            f"claims.study from marts.claim_checks as checks inner join {PUBLISHED} order by claims.rowid",
+        )
+        if claim_id:
+            checks = {check["claim_id"]: check for check in everything}
+            if claim_id not in checks:
+                raise UserError(f"there is no claim {printable(claim_id)}{similar(claim_id, list(checks))}")
+            _say_claim(warehouse, claim_id, checks, form)
+            return
+    documents = sorted({check["document"] for check in everything})
+    if document and document not in documents:
+        raise UserError(f"there are no claims of document {printable(document)}, only of {', '.join(documents)}")
+    chosen = [
+        check
+        for check in everything
+        if document in (None, check["document"])
+        and status in (None, check["status"])
+        and (not differs or check["status"] in FAILING)
+    ]
+    if differs or status:
+        _list_claims(chosen, form)
+    else:
+        _summarise_claims(chosen, form)
+
+
+def _summarise_claims(chosen, form):
+    counted = Counter((claim["document"], claim["status"]) for claim in chosen)
+    if form != "table":
+        rows = [(document, status, n) for (document, status), n in sorted(counted.items())]
+        write_rows(form, ["document", "status", "n_claims"], rows)
+        return
+    present = [status for status in STATUSES if any(status == of for _, of in counted)]
+    rows = [
+        (document, *(counted[document, status] for status in present))
+        for document in sorted({claim["document"] for claim in chosen})
+    ]
+    say_rows("table", ["document", *present], rows)
+    print()
+    say(sum_up(chosen))
+    if any(claim["status"] in FAILING for claim in chosen):
+        say("`bais claims --differs` lists each that does not hold, and why.")
+
+
+def _list_claims(chosen, form):
+    if form != "table":
+        write_rows(form, LISTED, [[claim[name] for name in LISTED] for claim in chosen])
+        return
+    for claim in chosen:
+        published, recomputed, recommended = _values(claim)
+        print(f"{printable(claim['claim_id'])}  [{claim['status']}]")
+        say(f"Document {claim['document']}, {claim['location']}. {claim['statement']}", "  ")
+        values = {"published": published, "recomputed": recomputed, "recommended": recommended}
+        say(", ".join(f"{name} {value}" for name, value in values.items() if value), "  ")
+        if claim["reason"]:
+            say(one_line(claim["reason"]), "  ")
+        print()
+    print(f"{len(chosen):,} claim{'' if len(chosen) == 1 else 's'}")
+
+
+def _values(claim):
+    """Return the published, recomputed and recommended value as text, to the digits that the claim gives."""
+    decimals = max(claim["decimals"] or 0, 0)
+    unit = "" if claim["unit"] in (None, "1") else claim["unit"]
+
+    def text(value, digits):
+        if value is None:
+            return None
+        is_whole = decimals == 0 and abs(value - round(value)) < 1e-9
+        return f"{value:,.{0 if is_whole else digits}f} {unit}".strip()
+
+    sign = "" if claim["comparison"] == "=" else f"{claim['comparison']} "
+    recommended = text(claim["recommended_value"], decimals + 1)
+    if claim["recommended_low"] is not None and claim["recommended_high"] is not None:
+        low, high = (text(claim[f"recommended_{end}"], decimals + 1) for end in ("low", "high"))
+        recommended += f" (from {low} to {high})"
+    published = claim["published_value"]
+    is_exact = abs(published - round(published, decimals)) < 1e-9  # a sentence about a place has halves
+    recomputed = text(claim["recomputed_value"], decimals + 1)
+    return sign + text(published, decimals if is_exact else decimals + 1), recomputed, recommended
+
+
+def _say_claim(warehouse, claim_id, checks, form):
+    (claim,) = records(
+        warehouse,
+        f"select claims.*, checks.trials_query from marts.claim_trials as checks inner join {PUBLISHED} "
+        "where concat_ws('/', checks.claim_id, checks.part) = $claim_id",
+        {"claim_id": claim_id},
+    )
+    check, query = checks[claim_id], claim.pop("trials_query")
+    inputs = (claim["inputs"] or "").split()
+    not_specified = {*check, "decimals", "inputs", "note", "not_derivable"} - {"study", "quantity"}
+    specification = {name: claim[name] for name in claim if claim[name] is not None and name not in not_specified}
+    if form != "table":
+        whole = {**check, **{name: claim[name] for name in claim if name not in check}, "query": query}
+        write_rows(form, list(whole), [list(whole.values())])
+        return
+    values = _values(check)
+    print(printable(claim_id))
+    say(f"Document {check['document']}, {check['location']}. {check['statement']}")
+    print()
+    facts = dict(zip(("published", "recomputed", "recommended"), values, strict=True)) | {
+        "status": check["status"],
+        "reason": check["reason"],
+        "n_trials": None if check["n_trials"] is None else f"{check['n_trials']:,}",
+    }
+    print(pairs((name, value) for name, value in facts.items() if value is not None))
+    print("\nspecification")
+    print(pairs(specification.items(), "  "))
+    if inputs:
+        print(f"\n{claim['derivation']} of".replace("_", " "))
+        rows = [(i, *_values(checks[i])) for i in inputs]
+        say_rows("table", ["claim_id", "published", "recomputed", "recommended"], rows, null="", right=(1, 2, 3))
+    print("\ntrials behind it")
+    print(query)

@@ -1,0 +1,85 @@
+"""`bais plan` and `bais collect`: what a study asks, before and while it is asked."""
+
+import click
+
+from bais.options import json_option, study_to_ask
+from bais.terminal import pairs, say, say_json, say_rows
+from ingest.run import collect_options
+
+
+@click.command()
+@study_to_ask
+@click.option("--no-load", is_flag=True, help="leave the warehouse as it is")
+@collect_options
+def collect(study: str, no_load: bool, **limits) -> int:
+    """Collect what is missing of a study, and load it, as `python ingest/run.py STUDY` does."""
+    from ingest.run import collect_study
+
+    return collect_study(study, **limits, loads=not no_load)
+
+
+@click.command()
+@study_to_ask
+@json_option()
+def plan(study: str, as_json: bool) -> None:
+    """Say what a study will ask, how long that takes and what it costs, and what is there already."""
+    from ingest.plan import plan_of
+    from ingest.study import load_study
+
+    planned = plan_of(load_study(study))
+    if as_json:
+        say_json(planned)
+    else:
+        _say_plan(planned)
+
+
+def _say_plan(planned):
+    grid, found = planned["grid"], planned["collected"]
+    simulated = " (SIMULATED respondents, no LLM is asked)" if planned["are_simulated"] else ""
+    say(f"Study {planned['study']}: {planned['description']}{simulated}")
+    rule = grid["stopping_rule"]
+    more = f", up to {rule['maximum']} where the SD of these exceeds {rule['sd_above']:g}" if "maximum" in rule else ""
+    anchors = [f"{kind} {ends['low']:g} and {ends['high']:g}" for kind, ends in grid["anchors"].items()]
+    temperatures = ["the endpoint's own" if t is None else f"{t:g}" for t in grid["temperatures"]]
+    told = [
+        ("LLMs", ", ".join(grid["llms"])),
+        ("vignettes", ", ".join(grid["vignettes"])),
+        ("techniques", ", ".join(grid["techniques"])),
+        ("anchors", ", ".join(anchors)),
+        ("temperatures", ", ".join(temperatures)),
+        ("trials a cell", f"{rule['minimum']}{more}"),
+        ("cells", f"{planned['cells']['baseline']:,} without anchor, {planned['cells']['anchored']:,} of techniques"),
+        ("order seed", str(grid["order_seed"])),
+    ]
+    print(pairs(told, indent="  "))
+    print()
+    columns = ("trials", "calls", "tokens_in", "tokens_out", "cost_usd")
+    rows = [
+        (name, f"{of['cells']:,}", *(_from_to(of[column], column == "cost_usd") for column in columns))
+        for name, of in [
+            *((of["technique"], of) for of in planned["techniques"]),
+            *((of["llm"], of) for of in planned["llms"]),
+            ("in all", {**planned, "cells": sum(planned["cells"].values())}),
+        ]
+    ]
+    heads = ["technique, then LLM", "cells", "trials", "calls", "tokens in", "tokens out", "USD"]
+    say_rows("table", heads, rows, right=range(1, 7))
+    print()
+    pace = f"{planned['limits']['concurrency']} calls at a time, {_from_to(planned['seconds_per_call'], True)} s a call"
+    say(f"Hours: {_from_to(planned['hours'], True)} ({pace})")
+    if planned["without_price"]:
+        say(f"No price is known of {', '.join(planned['without_price'])}: add it to seeds/prices.csv.")
+    say(f"Assumed: {planned['assumptions']}. Prices: seeds/prices.csv, with date and source.")
+    others = f", {found['trials_of_other_plans']:,} of other versions of it" if found["trials_of_other_plans"] else ""
+    say(
+        f"Collected so far: {found['trials']:,} trials of this plan{others}; {found['calls']:,} calls, "
+        f"{found['cost_usd']:.4f} USD"
+    )
+
+
+def _from_to(ends, has_fraction=False):
+    """Write a range, or one number where both ends are the same."""
+    if None in ends.values():
+        return "unknown"
+    low, high = (f"{ends[end]:,.2f}" if has_fraction else f"{ends[end]:,.0f}" for end in ("low", "high"))
+    return low if low == high else f"{low} to {high}"

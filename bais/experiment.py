@@ -1,0 +1,347 @@
+"""`bais run`, `show`, `render` and `analyze`: an experiment as one piece, from its prompts to a grounded report."""
+
+import contextlib
+import csv
+import json
+import sys
+from collections.abc import Callable
+from importlib.metadata import version
+from pathlib import Path
+
+import click
+
+from bais import texts
+from bais.options import PATH, WholeNumber, study_argument
+from bais.terminal import complain
+from ingest.warehouse import ROOT, UserError, printable
+
+ANALYSIS_BEGINS, ANALYSIS_ENDS = "----- BEGIN ANALYSIS -----", "----- END ANALYSIS -----"
+SIMULATED_NOTE = (
+    "> **SIMULATED**: no LLM was asked. A simulated respondent answered, and a template wrote this report.\n\n"
+)
+
+put_as = click.option(
+    "--protocol", type=click.Choice(("single_turn", "three_turn")), default="single_turn",
+    help="all steps in one prompt, or one turn for each",
+)  # fmt: skip
+experiment_or_study = study_argument("an experiment, a study file, or the name of a shipped study")
+
+
+@click.command()
+@click.argument("experiment", metavar="EXPERIMENT", help="such as anchoring-prosecutor-sentencing")
+@click.option("--runs", type=WholeNumber(min=1), required=True, metavar="N", help="trials of each condition")
+@click.option(
+    "--model", metavar="M",
+    help="vendor/name at an OpenAI-compatible endpoint, sim/NAME, or codex/NAME (default: the Codex command line)",
+)  # fmt: skip
+@click.option("--seed", type=WholeNumber(min=0), default=1, metavar="S", help="of the order and the bootstrap")
+@click.option("--max-attempts", type=WholeNumber(min=1), default=3, metavar="K", help="calls that an answer may take")
+@click.option("--out", type=PATH, metavar="PATH", help="the results, JSON lines (default: stdout)")
+@click.option("--analysis", type=PATH, metavar="PATH", help="the analysis (default: beside --out)")
+@click.option("--report", type=PATH, metavar="PATH", help="the report (default: the terminal)")
+@click.option("--no-report", is_flag=True, help="let no report be written")
+@put_as
+@click.option(
+    "--json-mode", type=click.Choice(("strict", "lenient")), default="strict",
+    help="whether a code fence or prose around the JSON is let pass, and recorded",
+)  # fmt: skip
+def run(
+    experiment: str, runs: int, model: str | None, seed: int, max_attempts: int, out: Path | None,
+    analysis: Path | None, report: Path | None, no_report: bool, protocol: str, json_mode: str,
+) -> int:  # fmt: skip
+    """Put an experiment to an LLM, analyse it, have the report written, and load the trials.
+
+    What is wrong before the first call is raised. Afterwards a step that fails does not keep the next ones from what
+    was paid for, and the exit code is that of the first: 4 where no LLM answered, for a trial or for the report, 5 for
+    a report that is not grounded, 2 for a file or a warehouse that cannot be written, 6 where only the gate complains.
+    """
+    from ingest.experiment import study_of_run
+
+    study = study_of_run(experiment, protocol=protocol, model=model, n_runs=runs, seed=seed, attempts=max_attempts)
+    if out and not analysis:
+        analysis = out.with_name(f"{out.stem}.analysis.json")
+    if no_report and report:
+        raise UserError("give --report or --no-report, not both")
+    _check_paths({"--out": out, "--analysis": analysis, "--report": report})
+    made, outcome = _put(study, protocol, json_mode, out)
+    llm = study.llms[0]
+    config = {
+        "model": llm.model or llm.llm,
+        "provider": llm.provider,
+        "protocol": protocol,
+        "runsPerCondition": runs,
+        "maxAttempts": max_attempts,
+        "jsonMode": json_mode,
+        "seed": seed,
+        "softwareVersion": version("bais"),
+    }
+    analysed = analysis_of(study, config, made.lines, seed)
+    _say_counts(analysed, outcome, made)
+    written = _attempt(_write_analysis, analysed, analysis)
+    code = outcome.exit_code or written
+    for name, why in outcome.stopped_llms.items():
+        complain(f"{printable(name)} was asked no more: {printable(why)}")
+    if analysed["totals"]["nTrials"] and not analysed["totals"]["nOk"]:
+        complain("no trial has a valid answer, so there is nothing to report on")
+        code = code or texts.LLM_SILENT
+    elif not no_report and not outcome.exit_code:
+        code = _attempt(_write_report, study, analysed, report, sys.stdout if out else sys.stderr) or code
+    loaded = _attempt(_load, study.study)
+    return code or loaded
+
+
+def _attempt(step: Callable[..., int | None], *arguments) -> int:
+    """Do a step whose failure must not keep the next one from what was paid for, and return its exit code."""
+    try:
+        return step(*arguments) or 0
+    except UserError as error:
+        complain(str(error))
+        return error.exit_code
+
+
+def _check_paths(given: dict[str, Path | None]) -> None:
+    """Check every path before the first call."""
+    paths = {option: path for option, path in given.items() if path}
+    if len({path.absolute() for path in paths.values()}) < len(paths):
+        raise UserError("--out, --analysis and --report need a file each, and two of them are the same")
+    for option, path in paths.items():
+        texts.refuse_existing(path, option)
+
+
+def _put(study, protocol: str, json_mode: str, out: Path | None):
+    """Collect the trials of an experiment, each written out as it comes; return them and what became of the run."""
+    from ingest.experiment import Run
+    from ingest.run import shown_progress
+
+    with contextlib.ExitStack() as open_files:
+        lines = open_files.enter_context(_new_file(out)) if out else sys.stdout
+
+        def on_line(line):
+            lines.write(json.dumps(line) + "\n")
+            lines.flush()
+
+        with shown_progress() as on_progress:
+            made = Run(study, protocol, json_mode == "lenient", on_line, on_progress)
+            try:
+                return made, made.collect()
+            except UserError:
+                if not made.lines and out:
+                    out.unlink(missing_ok=True)
+                raise
+
+
+def _new_file(path):
+    try:
+        return open(path, "x", encoding="utf-8", newline="\n")
+    except OSError as error:
+        raise UserError(f"--out {printable(path)} cannot be written: {error.strerror}") from None
+
+
+def analysis_of(study, config: dict, lines: list[dict], seed: int) -> dict:
+    """Analyse the result lines of an experiment, as `analysis.experiment.analyze` does; the seed is the bootstrap's."""
+    from analysis.experiment import analyze
+    from ingest.experiment import definition, trials_of
+
+    with open(ROOT / "seeds" / "human_baselines.csv", encoding="utf-8", newline="") as file:
+        human = next(row for row in csv.DictReader(file) if row["experiment"] == study.study)
+    return analyze(definition(study), config, trials_of(lines), human, seed=seed)
+
+
+def _say_counts(analysis, outcome, made):
+    said = []
+    for condition in analysis["conditions"]:
+        errors = ", ".join(f"{n} {code}" for code, n in condition["errors"].items())
+        in_brackets = f" ({errors})" if errors else ""
+        said.append(f"{condition['conditionId']}: {condition['nOk']} ok, {condition['nError']} errors{in_brackets}")
+    if outcome.ended_by:
+        said.append(f"ended early: {outcome.ended_by}")
+    print(f"{'; '.join(said)}; {outcome.n_calls} calls, {outcome.seconds:.1f} s", file=sys.stderr)
+    comparison, human = analysis["comparison"], analysis["humanComparison"]
+    if comparison["difference"] is not None:
+        print(
+            f"high - low: {comparison['difference']:.2f} months; against humans "
+            f"({analysis['humanBaseline']['difference']:.2f}): {human['label']}, with their uncertainty "
+            f"{human['uncertainHuman']['label']}",
+            file=sys.stderr,
+        )
+
+
+def _as_text(analysed: dict) -> str:
+    return json.dumps(analysed, indent=2, allow_nan=False, ensure_ascii=False) + "\n"
+
+
+def _write_analysis(analysed, path):
+    if path:
+        texts.write_new(path, _as_text(analysed), "the analysis")
+    else:
+        print(f"{ANALYSIS_BEGINS}\n{_as_text(analysed)}{ANALYSIS_ENDS}", file=sys.stderr)
+
+
+def _write_report(study, analysed, path, otherwise):
+    """Have the report written by the LLM, check it, and hand it over; return the exit code."""
+    from analysis.writing.experiment_report import check_report, report_prompt, template_report
+    from ingest.study import Plan
+
+    plan = Plan(study)
+    case_text, prompts = study.vignettes[0]["case"], {}
+    for cell in plan.anchored_cells(plan.anchors_from({})):
+        script, replies = plan.script(cell), []
+        while turn := script.next_turn(replies):
+            prompts[f"{cell.anchor_direction} anchor, turn {len(replies) + 1}"] = turn.prompt
+            replies.append("")
+    if study.llms[0].provider == "simulated":
+        text = SIMULATED_NOTE + template_report(analysed, case_text=case_text, prompts=prompts)
+    else:
+        from ingest.experiment import ask_once
+
+        text, problem = ask_once(study, report_prompt(analysed, case_text=case_text, prompts=prompts))
+        if problem:
+            raise UserError(
+                f"the report was not written ({printable(problem)}); the results and the analysis are complete",
+                texts.LLM_SILENT,
+            )
+    if problems := check_report(text, analysed, case_text=case_text, prompts=prompts):
+        return texts.refuse("the report", text, problems, path and path.with_name(f"{path.name}.refused"))
+    if path:
+        texts.write_new(path, text, "the report")
+    else:
+        texts.show(text, "REPORT", otherwise)
+
+
+def _load(study):
+    from ingest.collected import load_collected
+    from ingest.run import pass_gate
+
+    try:
+        loaded = load_collected(study)
+    except UserError as error:
+        kept = f"{printable(error)}; the trials are kept, and the next run loads them"
+        raise UserError(kept, error.exit_code) from None
+    print(f"{loaded.n_trials} trials loaded into the warehouse; `bais build` derives the tables", file=sys.stderr)
+    with contextlib.redirect_stdout(sys.stderr):
+        return pass_gate()
+
+
+@click.command()
+@click.argument("results", type=PATH, metavar="PATH", help="JSON lines, as `bais run` writes them")
+@click.option("--analysis", type=PATH, metavar="PATH", help="where it goes (default: stdout)")
+@click.option("--seed", type=int, default=1, metavar="S", help="of the bootstrap")
+def analyze(results: Path, analysis: Path | None, seed: int) -> None:
+    """Analyse a file of results, of `bais run` or of the recorded archive, and print the analysis."""
+    from ingest.experiment import experiment
+
+    lines = _result_lines(results)
+    study = experiment(lines[0].get("experimentId"))
+    config = {
+        "model": " and ".join(sorted({str(line.get("model")) for line in lines})),
+        "softwareVersion": version("bais"),
+    }
+    try:
+        analysed = analysis_of(study, config, lines, seed)
+    except (KeyError, TypeError, ValueError) as error:
+        raise UserError(f"{printable(results)} cannot be analysed: {printable(error)}") from None
+    if analysis:
+        texts.refuse_existing(analysis, "--analysis")
+        texts.write_new(analysis, _as_text(analysed), "the analysis")
+    else:
+        sys.stdout.write(_as_text(analysed))
+
+
+def _result_lines(path):
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeError) as error:
+        raise UserError(f"{printable(path)} cannot be read: {getattr(error, 'strerror', None) or error}") from None
+    lines = []
+    for number, line in enumerate(text.splitlines(), 1):
+        if not line.strip():
+            continue
+        try:
+            value = json.loads(line)
+        except ValueError:
+            raise UserError(f"{printable(path)}:{number}: not JSON; give the lines that `bais run` writes") from None
+        if not isinstance(value, dict) or not {"experimentId", "conditionId", "runIndex"} <= value.keys():
+            raise UserError(f"{printable(path)}:{number}: not a result of an experiment")
+        lines.append(value)
+    if not lines:
+        raise UserError(f"{printable(path)} holds no results")
+    return lines
+
+
+@click.command()
+@experiment_or_study
+@put_as
+def show(study: str, protocol: str) -> None:
+    """Print the definition of an experiment or a study, in full."""
+    import yaml
+
+    definition = _study(study, protocol).model_dump(mode="json", exclude_none=True)
+    print(yaml.safe_dump(definition, sort_keys=False, allow_unicode=True), end="")
+
+
+@click.command()
+@experiment_or_study
+@click.option("--condition", metavar="ID", help="such as low-anchor-3mo, where the anchors are fixed")
+@click.option("--vignette", metavar="NAME", help="one of the study's (default: its first)")
+@click.option("--technique", metavar="NAME", help="one of the study's (default: its first)")
+@click.option("--anchor", type=float, metavar="X", help="the number to plant (default: none)")
+@put_as
+def render(
+    study: str, condition: str | None, vignette: str | None, technique: str | None, anchor: float | None, protocol: str
+) -> None:
+    """Print what an LLM is told in one condition, turn by turn."""
+    from ingest.study import Cell, Plan
+
+    asked = _study(study, protocol)
+    plan = Plan(asked)
+    vignette = _chosen(vignette, list(plan.vignettes), "vignette")
+    direction, value = _condition(asked, condition, anchor)
+    if value is None and technique is None:
+        technique = "no_technique"
+    else:
+        technique = _chosen(technique, list(plan.techniques), "technique")
+    script = plan.script(Cell("", vignette, technique, direction, value, None))
+    replies = []
+    while turn := script.next_turn(replies):
+        label = turn.step if not turn.round else f"{turn.step}, round {turn.round}"
+        if script.n_calls()[1] > 1:
+            print(f"── {len(replies) + 1}: {label} ──")
+        print("\n".join(printable(line) for line in turn.prompt.split("\n")))
+        replies.append("(the reply)")
+        if turn.step == "debias":
+            print("── and so on, until no bias is found; then the rewritten prompt is asked ──")
+            break
+
+
+def _study(name, protocol):
+    from ingest.experiment import EXPERIMENTS, experiment
+    from ingest.study import load_study
+
+    return experiment(name, protocol) if name in EXPERIMENTS else load_study(name)
+
+
+def _chosen(name, names, what):
+    if name is None:
+        return names[0]
+    if name not in names:
+        raise UserError(f"there is no {what} {printable(name)} in this study; there is {', '.join(names)}")
+    return name
+
+
+def _condition(study, condition, anchor):
+    """Return the direction and the value of the anchor that was asked for."""
+    from ingest.experiment import condition_id
+
+    if study.anchors.fixed and anchor is None:
+        values = {"low": study.anchors.fixed.low, "high": study.anchors.fixed.high}
+        conditions = {condition_id(direction, value): (direction, value) for direction, value in values.items()}
+        if condition is None:
+            return next(iter(conditions.values()))
+        if condition not in conditions:
+            raise UserError(
+                f"there is no condition {printable(condition)} in this study; there is {', '.join(conditions)}"
+            )
+        return conditions[condition]
+    if condition is not None:
+        raise UserError("the anchors of this study depend on each LLM's baseline: give a number with --anchor")
+    return ("none", None) if anchor is None else ("low", anchor)

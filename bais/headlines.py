@@ -1,0 +1,120 @@
+"""`bais headlines`: which technique comes first in each domain, by deviation and by susceptibility."""
+
+import click
+
+from bais.options import only_study
+from bais.published import PUBLISHED, sum_up
+from bais.terminal import say, say_rows
+from bais.warehouse import marts, records, unknown
+from ingest.warehouse import printable, warehouse_path
+
+
+@click.command()
+@only_study
+def headlines(study: str | None) -> None:
+    """Say which technique comes first in each domain, by deviation and by susceptibility, and whether these agree."""
+    with marts() as warehouse:
+        rankings = records(
+            warehouse,
+            "select rankings.*, coalesce(techniques.display_name, rankings.technique) as name "
+            "from marts.technique_rankings as rankings left join seeds.techniques as techniques using (technique) "
+            "where llm is null order by study, domain, rank_by_deviation, rank_by_susceptibility, technique",
+        )
+        studies = records(
+            warehouse,
+            "select study, bool_and(source = 'simulated') as is_simulated, "
+            "string_agg(distinct source, ' and ' order by source) as sources, count(*) as n_trials from marts.trials "
+            "group by study order by is_simulated desc, study",
+        )
+        checks = records(
+            warehouse,
+            f"select checks.kind, status, study from marts.claim_checks as checks inner join {PUBLISHED}",
+        )
+    names = [of["study"] for of in studies]
+    if study and study not in names:
+        raise unknown("study", study, names, " in this warehouse")
+    for of in studies:
+        if study in (None, of["study"]):
+            _say_study(of, [row for row in rankings if row["study"] == of["study"]])
+    if not studies:
+        say("The warehouse holds no trials: land some with `bais import`, then run `bais build`.")
+    if checks:
+        say(f"Claims: {sum_up(checks)} `bais claims` says more.")
+    print(f"Warehouse: {printable(warehouse_path())}")
+
+
+def _say_study(study, rankings):
+    how = "SIMULATED respondents, no LLM was asked" if study["is_simulated"] else study["sources"]
+    say(f"Study {study['study']}, {study['n_trials']:,} trials ({how})")
+    domains = {}
+    for row in rankings:
+        domains.setdefault(row["domain"], []).append(row)
+    rows = [
+        (
+            row["domain"],
+            row["name"],
+            _fixed(row["percent_of_baseline"]),
+            _fixed(row["deviation_pp"], "+"),
+            _fixed(row["spread_change_percent"], "+"),
+            row["rank_by_deviation"],
+            row["rank_by_susceptibility"],
+        )
+        for ranked in domains.values()
+        for row in ranked
+        if 1 in (row["rank_by_deviation"], row["rank_by_susceptibility"])
+    ]
+    measures = ["% of\nbaseline", "deviation\n(pp)", "spread\nchange %", "rank by\ndeviation", "rank by\nsuscept."]
+    if not rankings:
+        print("No trial of it had a low or a high anchor, so that there is nothing to compare.")
+    if rows:
+        say_rows("table", ["domain", "technique", *measures], rows, right=range(2, 7))
+    print()
+    for domain, ranked in domains.items():
+        say(f"{domain}: {_verdict(ranked)}")
+    print()
+
+
+def _verdict(ranked):
+    """Say in a sentence or two what the rankings of one domain come to."""
+    closest = [row for row in ranked if row["rank_by_deviation"] == 1]
+    steadiest = [row for row in ranked if row["rank_by_susceptibility"] == 1]
+    reasons = sorted({word for row in ranked for word in (row["reason"] or "").split("; ")} - {"", "not_ranked"})
+    if not closest or not steadiest:
+        return f"nothing can be ranked ({', '.join(reasons) or 'no reason given'})."
+    if closest == steadiest:
+        said = (
+            f"{_named(closest)}: closest to the baseline, and the smallest spread between anchors: the metrics agree."
+        )
+    else:
+        end = "the metrics disagree" if ranked[0]["metrics_disagree"] else "the metrics share a winner"
+        are, have = ("are" if len(closest) > 1 else "is"), ("have" if len(steadiest) > 1 else "has")
+        said = f"{_named(closest)} {are} closest to the baseline; "
+        said += f"{_named(steadiest)} {have} the smallest spread between anchors: {end}."
+    without = next((row for row in ranked if row["technique"] == "no_technique"), None)
+    if without:
+        if (
+            without["rank_by_deviation_with_no_technique"] == 1
+            and closest[0]["rank_by_deviation_with_no_technique"] != 1
+        ):
+            said += f" Without any technique the answers are closer still ({_fixed(without['percent_of_baseline'])} %)."
+        if without["spread_pp"] is not None and abs(steadiest[0]["spread_pp"]) >= abs(without["spread_pp"]):
+            said += " No ranked technique has a smaller spread than no technique."
+    if any(row["spread_change_percent"] is None for row in closest + steadiest):
+        said += f" The spread change is null: {', '.join(reasons) or 'no reason given'}."
+    return said
+
+
+def _named(rows):
+    return " and ".join(
+        f"{row['name']} ({_fixed(row['percent_of_baseline'])} %, rank {_rank(row['rank_by_deviation'])} by deviation, "
+        f"{_rank(row['rank_by_susceptibility'])} by susceptibility)"
+        for row in rows
+    )
+
+
+def _rank(rank):
+    return "none" if rank is None else rank
+
+
+def _fixed(value, sign=""):
+    return None if value is None else f"{value:{sign}.1f}"

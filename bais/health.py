@@ -1,0 +1,242 @@
+"""What this machine has of what the project needs, and how to mend what it lacks."""
+
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from shutil import which
+from typing import NamedTuple
+
+from ingest.warehouse import ROOT, UserError, warehouse_path
+
+OK, NOTE, WARNING, MISSING = "ok", "note", "warning", "missing"
+OLDEST_PYTHON = (3, 11)
+LEAST_FREE_BYTES = 2 << 30
+KEYS = ("OPENAI_API_KEY", "OPENROUTER_API_KEY", "OPENAI_BASE_URL")
+PROGRAMS = {"git": "to record which version asked", "make": "for `make run` and `make test`"}
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
+MOST_NAMED = 5
+
+
+class Finding(NamedTuple):
+    """What was found of one thing; where it is not as it should be, also what to do."""
+
+    state: str
+    what: str
+    said: str
+    mend: str | None = None
+
+
+def findings() -> Iterator[Finding]:
+    """Look at everything, one after the other."""
+    for look in (
+        _python, _packages, _programs, _profile, _warehouse, _disk, _spool, _keys, _codex, _optional, _archive,
+    ):  # fmt: skip
+        yield from look()
+
+
+def _python():
+    version, oldest = (".".join(map(str, of)) for of in (sys.version_info[:3], OLDEST_PYTHON))
+    if sys.version_info[:2] < OLDEST_PYTHON:
+        yield Finding(MISSING, "python", f"Python {version}", f"install Python {oldest} or newer, and run `make`")
+    else:
+        yield Finding(OK, "python", f"Python {version}")
+    if sys.prefix == sys.base_prefix:
+        mend = "run `make run`, which makes .venv, and use .venv/bin/bais"
+        yield Finding(WARNING, "environment", "no virtual environment", mend)
+    else:
+        yield Finding(OK, "environment", sys.prefix)
+
+
+def _packages():
+    from importlib.metadata import distributions
+
+    from packaging.utils import canonicalize_name
+
+    try:
+        locked = locked_versions((ROOT / "requirements.lock").read_text(encoding="utf-8"))
+    except OSError:
+        mend = "check the files of the checkout out again"
+        yield Finding(WARNING, "packages", "requirements.lock cannot be read", mend)
+        return
+    installed = {canonicalize_name(found.name): found.version for found in distributions() if found.name}
+    absent = [name for name in locked if name not in installed]
+    other = [f"{name} {installed[name]}, not {v}" for name, v in locked.items() if installed.get(name, v) != v]
+    mend = "run `rm .venv/installed`, then `make run`"
+    if absent:
+        yield Finding(MISSING, "packages", f"{len(absent)} of the lock not installed ({_some(absent)})", mend)
+    if other:
+        yield Finding(WARNING, "packages", f"{len(other)} of another version than the lock's ({_some(other)})", mend)
+    if not absent and not other:
+        yield Finding(OK, "packages", f"all {len(locked)} as requirements.lock has them")
+
+
+def locked_versions(text: str) -> dict[str, str]:
+    """Read the version of each package that a lock file of `uv pip compile` asks for on this machine."""
+    from packaging.requirements import Requirement
+    from packaging.utils import canonicalize_name
+
+    locked = {}
+    for line in text.splitlines():
+        if not line.strip() or line[0] in " #-":
+            continue
+        requirement = Requirement(line.split(" --hash")[0].rstrip(" \\"))
+        if not requirement.marker or requirement.marker.evaluate():
+            locked[canonicalize_name(requirement.name)] = next(iter(requirement.specifier)).version
+    return locked
+
+
+def _some(names):
+    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+    return ", ".join(names[:MOST_NAMED]) + more
+
+
+def _programs():
+    for name, why in PROGRAMS.items():
+        if path := which(name):
+            yield Finding(OK, name, path)
+        else:
+            said = f"not found; it is needed {why}"
+            yield Finding(WARNING, name, said, "install it with this system's package manager")
+
+
+def _profile():
+    folder = os.environ.get("DBT_PROFILES_DIR")
+    path, link = Path(folder or ROOT / "profiles") / "profiles.yml", ROOT / "profiles.yml"
+    if not path.is_file():
+        mend = "unset DBT_PROFILES_DIR, or name a folder that has one" if folder else "check it out again"
+        yield Finding(MISSING, "dbt profile", f"there is no {path}", mend)
+        return
+    yield Finding(OK, "dbt profile", str(path))
+    if not link.is_file():
+        mend = "set DBT_PROFILES_DIR=profiles for plain `dbt build`"
+        yield Finding(NOTE, "dbt profile", f"{link} does not work here", mend)
+
+
+def _warehouse():
+    from bais.warehouse import opened, public_tables
+
+    path = warehouse_path()
+    if not path.exists():
+        yield Finding(WARNING, "warehouse", f"there is none at {path}", "run `make run`")
+        return
+    try:
+        with opened() as warehouse:
+            there = {f"{schema}.{name}" for schema, name, _ in public_tables(warehouse)}
+    except UserError as error:
+        yield Finding(WARNING if "in use by" in str(error) else MISSING, "warehouse", str(error))
+        return
+    said, modelled = f"{path} ({path.stat().st_size / (1 << 20):.0f} MiB)", modelled_tables()
+    lacking = sorted(modelled - there)
+    if not lacking:
+        yield Finding(OK, "warehouse", f"{said}, {len(modelled)} public tables")
+    elif there:
+        said = f"{path} is of another version: it lacks {_some(lacking)}"
+        yield Finding(WARNING, "warehouse", said, "run `bais build`")
+    else:
+        yield Finding(WARNING, "warehouse", f"{said} has no marts yet", "run `bais build`")
+    if not os.access(path, os.W_OK):
+        mend = "change its permissions, or set BAIS_WAREHOUSE"
+        yield Finding(WARNING, "warehouse", f"{path} cannot be written", mend)
+
+
+def modelled_tables() -> set[str]:
+    """Return the public tables of a warehouse of this version, as `schema.table`, by the files of their models."""
+    schemas = {"marts": "marts", "claims": "marts", "inference": "inference"}
+    return {
+        f"{schema}.{path.stem}"
+        for folder, schema in schemas.items()
+        for path in (ROOT / "models" / folder).iterdir()
+        if path.suffix in (".sql", ".py")
+    }
+
+
+def _disk():
+    import shutil
+
+    folder = _nearest(warehouse_path().parent)
+    free = shutil.disk_usage(folder).free
+    said = f"{free / (1 << 30):.1f} GiB free at {folder}"
+    if free < LEAST_FREE_BYTES:
+        mend = f"make room: a build of a large archive takes {LEAST_FREE_BYTES >> 30} GiB"
+        yield Finding(WARNING, "disk", said, mend)
+    else:
+        yield Finding(OK, "disk", said)
+    if not os.access(folder, os.W_OK):
+        yield Finding(MISSING, "disk", f"{folder} cannot be written", "change its permissions, or set BAIS_WAREHOUSE")
+
+
+def _nearest(folder):
+    return next(above for above in (folder, *folder.parents) if above.exists())
+
+
+def _spool():
+    from ingest.spool import read_state, spool_folder
+
+    folder = spool_folder("any").parent
+    if not os.access(_nearest(folder), os.W_OK):
+        mend = "paid answers go there: change its permissions"
+        yield Finding(MISSING, "spool", f"{folder} cannot be written", mend)
+        return
+    studies = sorted({path.parent.name for path in folder.glob("*/*.jsonl")})
+    yield Finding(OK, "spool", f"{folder}, {len(studies)} stud{'y' if len(studies) == 1 else 'ies'} collected")
+    for study in studies:
+        try:
+            states = [read_state(path) for path in sorted((folder / study).glob("*.jsonl"))]
+        except OSError as error:
+            yield Finding(WARNING, "spool", f"{study} cannot be read: {error.strerror}", "change its permissions")
+            continue
+        n_open, n_junk = sum(len(state.open_calls) for state in states), sum(len(state.junk) for state in states)
+        if n_open:
+            said = f"{study}: {n_open} trial{'' if n_open == 1 else 's'} begun and not finished"
+            yield Finding(NOTE, "spool", said, f"`bais collect {study}` goes on where it stopped")
+        if n_junk:
+            said = f"{study}: {n_junk} lines are no record"
+            yield Finding(WARNING, "spool", said, "they are kept, and count for nothing")
+
+
+def _keys():
+    is_set = [name for name in KEYS if os.environ.get(name)]
+    for name in is_set:
+        yield Finding(OK, "key", f"{name} is set")
+    if not is_set:
+        said = "no key is set, so that only simulated respondents, Codex and recorded answers are at hand"
+        yield Finding(NOTE, "key", said, f"set {' or '.join(KEYS[:2])} to ask LLMs")
+
+
+def _codex():
+    from ingest.providers.codex import codex_command
+
+    try:
+        yield Finding(OK, "codex", codex_command())
+    except UserError:
+        has_npm = which("npm") and which("node")
+        mend = f"run `npm install` in {ROOT}" if has_npm else "install node and npm, then run `npm install`"
+        yield Finding(NOTE, "codex", "not here; `bais run` without --model would ask it", mend)
+
+
+def _optional():
+    import subprocess
+
+    rscript, browser = which("Rscript"), next(filter(None, map(which, BROWSERS)), None)
+    if not rscript:
+        said = "not here; only `make oracle` (mixed models against lme4) needs it"
+        yield Finding(NOTE, "R", said, "install R and lme4")
+    elif subprocess.run([rscript, "-e", "library(lme4)"], capture_output=True, timeout=60).returncode:
+        said = "without lme4, which only `make oracle` needs"
+        yield Finding(NOTE, "R", said, "in R: install.packages('lme4')")
+    else:
+        yield Finding(OK, "R", f"{rscript}, with lme4")
+    if browser:
+        yield Finding(OK, "browser", browser)
+    else:
+        yield Finding(NOTE, "browser", "no Chromium; only the tests of the report need it", "install chromium")
+
+
+def _archive():
+    folder = Path(os.environ.get("BAIS_SHARED") or ROOT.parent / "shared").absolute() / "data" / "bais_recorded"
+    if folder.is_dir():
+        yield Finding(OK, "archive", str(folder))
+    else:
+        said = "the recorded archive is not here"
+        yield Finding(NOTE, "archive", said, "fetch it with `bais import --download`")

@@ -1,0 +1,136 @@
+"""What can be typed after `bais`: every command, the module that holds it, and what is said of its exit."""
+
+import os
+import sys
+from importlib import import_module
+from keyword import iskeyword
+
+import click
+from click.shell_completion import CompletionItem, shell_complete
+
+from bais.machine import COMPLETE
+from bais.terminal import complain
+from ingest.run import run_command
+
+COMMANDS = {
+    "Collect": {
+        "plan": ("collect", "say what a study will ask and cost, before anything is asked"),
+        "collect": ("collect", "ask the LLMs of a study what is still missing, and load the answers"),
+        "run": ("experiment", "put an experiment to an LLM, analyse it and have its report written"),
+        "show": ("experiment", "print the definition of an experiment or a study"),
+        "render": ("experiment", "print what an LLM is told, word for word"),
+        "analyze": ("experiment", "analyse the results of an experiment that are in a file"),
+    },
+    "Import and export": {
+        "import": ("transfer", "land recorded trials in the warehouse"),
+        "export": ("transfer", "write the public tables to files that others can read, cite and import"),
+    },
+    "Check": {
+        "check": ("check", "audit what has no verdict yet, and say what the gate says of each batch"),
+        "accept": ("check", "publish a batch whatever its verdict; kept with name and reason"),
+        "reject": ("check", "keep a batch from being published; kept with name and reason"),
+        "release": ("check", "clear a trial of what the gate flagged it for; kept with name and reason"),
+    },
+    "Ask": {
+        "sql": ("ask", "ask the warehouse in SQL, read-only; without a query a prompt, or the query on stdin"),
+        "tables": ("ask", "list the public tables, or the columns of one"),
+        "trial": ("trials", "show one trial: what was asked, what was answered, and what became of it"),
+        "trials": ("trials", "list trials"),
+    },
+    "Claims": {
+        "claims": ("claims", "say which published numbers the trials give again"),
+    },
+    "Recommend": {
+        "headlines": ("headlines", "say which technique comes first in each domain, by either metric"),
+        "recommend": ("recommend", "say which technique to use in a domain, which not, and how sure that is"),
+    },
+    "Write": {
+        "report": ("write", "write what the warehouse knows as one HTML page that needs no network"),
+        "paper": ("write", "have the paper on a study written, from the warehouse alone"),
+        "docs": ("write", "build dbt's documentation of the tables: one page, which needs no network"),
+    },
+    "Machine": {
+        "build": ("machine", "derive and test every table with dbt; takes the arguments of `dbt build`"),
+        "doctor": ("machine", "say what is missing on this machine, and how to mend it"),
+        "completion": ("machine", "print a script that completes `bais` in a shell"),
+    },
+}
+MODULES = {name: module for of in COMMANDS.values() for name, (module, _) in of.items()}
+SUMMARIES = {name: summary for of in COMMANDS.values() for name, (_, summary) in of.items()}
+
+EXIT_CODES = """
+exit codes: 0 done, 1 dbt found a failure (or --strict did), 2 bad usage or nothing usable, 3 imported with lines
+quarantined, 4 no LLM answered, 5 a report holds what its analysis does not, 6 the gate failed a batch, 130
+interrupted, all kept. The warehouse is data/bais.duckdb of the checkout, or what BAIS_WAREHOUSE names.
+"""
+
+
+class Commands(click.Group):
+    """The commands, each imported only when it is asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names, in the order of the help."""
+        return list(MODULES)
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        """Import a command: the one of this name in its module."""
+        if name not in MODULES:
+            return None
+        command = getattr(import_module(f"bais.{MODULES[name]}"), f"{name}_" if iskeyword(name) else name)
+        command.help = f"{SUMMARIES[name][0].upper()}{SUMMARIES[name][1:]}."
+        return command
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Complete the names and our own options, without importing any command."""
+        names = [
+            CompletionItem(name, help=summary) for name, summary in SUMMARIES.items() if name.startswith(incomplete)
+        ]
+        return names + click.Command.shell_complete(self, ctx, incomplete)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the commands in groups, without importing any."""
+        for group, commands in COMMANDS.items():
+            with formatter.section(group):
+                formatter.write_dl([(name, summary) for name, (_, summary) in commands.items()])
+
+
+@click.group(
+    cls=Commands,
+    epilog=EXIT_CODES,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100, "show_default": True},
+)
+@click.version_option(package_name="bais", prog_name="bais", message="%(prog)s %(version)s")
+@click.pass_context
+def commands(ctx: click.Context) -> None:
+    """Land trials, build the warehouse, and ask it."""
+    if not ctx.invoked_subcommand:
+        print(ctx.get_help())
+        raise click.exceptions.Exit(2)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run one `bais` command, say what is wrong in one sentence on stderr, and return the exit code."""
+    for stream in (sys.stdout, sys.stderr):
+        if stream.isatty():
+            stream.reconfigure(errors="backslashreplace")
+        elif hasattr(stream, "reconfigure"):
+            stream.reconfigure(encoding="utf-8", newline="")
+    try:
+        if COMPLETE in os.environ:
+            return shell_complete(commands, {}, "bais", COMPLETE, os.environ[COMPLETE])
+        code = run_command(commands, "bais", arguments)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        _drop_output()
+        return 0
+    except OSError as error:
+        _drop_output()
+        complain(f"{error.filename or 'the output'} cannot be written: {error.strerror}")
+        return 2
+    return code
+
+
+def _drop_output() -> None:
+    """Let the interpreter leave in silence when nobody reads, or the disk holds, what is still buffered."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,0 +1,48 @@
+"""Options, arguments and parameter types that several commands share."""
+
+from pathlib import Path
+
+import click
+from click.shell_completion import CompletionItem
+
+from bais.terminal import FORMATS
+
+PATH = click.Path(path_type=Path)
+
+strict = click.option("--strict", is_flag=True, help="exit 1 on warnings")
+
+
+def study_argument(help: str):
+    """Return the argument `STUDY`, which a shell completes by the shipped studies' names, else by files."""
+    return click.argument("study", metavar="STUDY", help=help, shell_complete=_shipped_or_file)
+
+
+def _shipped_or_file(ctx, parameter, incomplete):
+    from ingest.study import shipped_studies
+
+    found = [CompletionItem(name) for name in shipped_studies() if name.startswith(incomplete)]
+    return found or [CompletionItem(incomplete, type="file")]
+
+
+study_to_ask = study_argument("a study file, or the name of a shipped study")
+only_study = click.option("--study", metavar="S", help="only this study")
+
+
+def json_option(holding: str = ", with every digit"):
+    """Return the option `--json`, which the command gets as `as_json`."""
+    return click.option("--json", "as_json", is_flag=True, help=f"as JSON{holding}")
+
+
+def format_option(*more: str, help: str | None = None):
+    """Return the option `--format`, which the command gets as `form`."""
+    return click.option("--format", "form", type=click.Choice((*FORMATS, *more)), default=FORMATS[0], help=help)
+
+
+class WholeNumber(click.IntRange):
+    """A whole number of at least so much, in plain digits."""
+
+    def convert(self, value, param, ctx) -> int:
+        """Refuse what Python would read as a number, but a person would not write as one."""
+        if isinstance(value, str) and not (value.isascii() and value.isdigit()):
+            self.fail(f"{value!r} is not a whole number of at least {self.min}", param, ctx)
+        return super().convert(value, param, ctx)

@@ -1,0 +1,46 @@
+"""What several commands say of the published claims: where they are, and how many hold."""
+
+FAILING = ("differs", "contradicted", "not_established", "not_derivable")
+PUBLISHED = (
+    "seeds.published_claims as claims "
+    "on checks.claim_id = claims.claim_id and checks.part is not distinct from claims.part"
+)
+STATUSES = ("reproduces", "stands", *FAILING, "not_checked")
+IMPORT_FIRST = (
+    "import its archive with `bais import DIR`, or fetch it with `bais import --download`, then run `bais build`"
+)
+
+
+def sum_up(chosen: list[dict]) -> str:
+    """Say in a sentence or two how many claims hold."""
+    n_open = sum(claim["status"] == "not_checked" for claim in chosen)
+    studies = " and ".join(
+        sorted({claim["study"] for claim in chosen if claim["status"] == "not_checked" and claim["study"]})
+    )
+    if not any(claim["status"] not in ("not_checked", "not_derivable") for claim in chosen):
+        return (
+            f"None of the {len(chosen):,} published claims can be checked: this warehouse lacks trials of the "
+            f"study {studies}. To check them, {IMPORT_FIRST}."
+        )
+    parts = []
+    for kind, noun, good, others in (
+        ("value", "published number", ("reproduces", "reproduce"), (("differs", "differs", "differ"),)),
+        (
+            "sentence",
+            "headline sentence",
+            ("stands", "stand"),
+            (("contradicted", "is contradicted", "are contradicted"),),
+        ),
+    ):
+        of_kind = [claim["status"] for claim in chosen if claim["kind"] == kind]
+        others += (
+            ("not_established", "is not established", "are not established"),
+            ("not_derivable", "cannot be derived from the trials", "cannot be derived from the trials"),
+        )
+        if of_kind:
+            n_good = of_kind.count(good[0])
+            words = [f"{n_good:,} of {len(of_kind):,} {noun}s {good[n_good != 1]}"]
+            words += [f"{n:,} {many if n > 1 else one}" for status, one, many in others if (n := of_kind.count(status))]
+            parts.append(", ".join(words[:-1]) + " and " + words[-1] if len(words) > 2 else ", ".join(words))
+    unchecked = f" {n_open:,} could not be checked." if n_open else ""
+    return "; ".join(parts) + "." + unchecked

@@ -1,0 +1,176 @@
+"""What the report's page and the paper are made of: the rows of one query for each of their tables."""
+
+from bais.published import PUBLISHED
+
+# every query has its own order, so that the same warehouse gives the same page
+PAGE = {
+    "studies": """
+        select study, bool_or(source = 'simulated') as is_simulated from raw.batches
+        group by all order by is_simulated, study
+    """,
+    "counts": """
+        select study, sum(n_asked)::bigint as n_asked, sum(n_answered)::bigint as n_answered,
+            count(distinct llm) as n_llms
+        from marts.attrition group by all order by all
+    """,
+    "techniques": "select technique, display_name, is_ranked, description from seeds.techniques order by technique",
+    "llms": "select llm, display_name from seeds.llms order by llm",
+    "units": "select distinct study, domain, vignette, response_unit from marts.trials order by all",
+    "flag_reasons": "select reason, sentence from seeds.flag_reasons order by reason",
+    "rank_probabilities": """
+        select * from inference.rank_probabilities where llm is null and weighting = 'llm'
+        order by study, domain, metric, technique
+    """,
+    "technique_rankings": "from marts.technique_rankings order by study, domain, llm nulls first, technique",
+    "intervals": """
+        select * from inference.intervals
+        where llm is null and metric = 'percent_of_baseline' and weighting = 'llm' and row_set = 'accepted'
+            and baseline_scope = 'pooled' and method in ('trial', 'headline')
+        order by study, domain, technique, anchor_direction, method
+    """,
+    "baselines": """
+        from marts.baselines where temperature_scope = 'pooled' order by study, domain, vignette, llm
+    """,
+    "attrition": """
+        select study, domain, technique,
+            sum(columns('n_.*'))::bigint from marts.attrition
+        group by all order by study, domain, technique
+    """,
+    "attrition_bounds": "from marts.attrition_bounds where llm is null order by study, domain, technique",
+    "claims": f"""
+        select claims.* exclude (note, not_derivable), checks.recomputed_value, checks.status, checks.reason,
+            checks.recommended_value, checks.recommended_low, checks.recommended_high, checks.n_trials,
+            trials.trials_query as query
+        from marts.claim_checks as checks
+        inner join {PUBLISHED}
+        inner join marts.claim_trials as trials
+            on checks.claim_id = trials.claim_id and checks.part is not distinct from trials.part
+        order by document, claims.rowid
+    """,
+    "batches": """
+        select batches.batch_id, batches.study, batches.source, batches.n_trials, batches.loaded_at,
+            verdicts.verdict_id, verdicts.verdict, verdicts.n_failed, verdicts.n_warnings, verdicts.checked_at,
+            last.is_published, last.act
+        from raw.batches as batches
+        left join staging.stg_batch_verdicts as last using (batch_id)
+        left join raw.batch_verdicts as verdicts using (verdict_id)
+        order by batches.study, batches.loaded_at, batches.batch_id
+    """,
+    "checks": """
+        select verdicts.study, verdicts.vignette, checks.verdict_id, check_name, level, observed_value, threshold,
+            measure, n_offending, detail
+        from raw.batch_checks as checks inner join raw.batch_verdicts as verdicts using (verdict_id)
+        semi join staging.stg_batch_verdicts as last using (verdict_id)
+        where not is_passed order by study, level, check_name, vignette, verdict_id
+    """,
+    "flags": """
+        select study, severity, reason, count(distinct trial_id) as n_trials
+        from raw.flagged_trials semi join staging.stg_batch_verdicts using (verdict_id)
+        semi join staging.stg_flagged_trials using (trial_id)
+        group by all order by study, severity, n_trials desc, reason
+    """,
+    "quarantined_lines": """
+        select study, reason, count(*) as n_lines from raw.quarantined_lines group by all order by all
+    """,
+    "disagreements": "from marts.parse_disagreements order by study, llm, vignette, technique, trial_id",
+    "sources": """
+        select study, vignette, domain, source, count(*) as n_trials, count(distinct llm) as n_llms,
+            min(asked_at) as first_asked_at, max(asked_at) as last_asked_at
+        from marts.trials group by all order by study, vignette, domain, source
+    """,
+    "resampling": """
+        select study, method, seed, n_resamples, max(margin_pp) as margin_pp, count(*) as n_rows
+        from inference.rank_probabilities group by all order by all
+    """,
+}
+
+STUDIES = """
+select study, bool_or(source = 'simulated') as is_simulated, list(distinct source order by source) as sources,
+    count(*) as n_trials, list(distinct llm order by llm) as llms
+from marts.trials group by study order by study
+"""
+
+# What a paper may say: the recommended specification, over all LLMs of the study.
+PAPER = {
+    "techniques": "select technique, display_name from seeds.techniques",
+    "rankings": """
+        select * from marts.technique_rankings where study = $study and llm is null
+        order by domain, technique != 'no_technique', rank_by_deviation nulls last, technique
+    """,
+    "intervals": """
+        select domain, technique, metric, method, low, high, reason from inference.intervals
+        where study = $study and llm is null and anchor_direction = 'both' and row_set = 'accepted'
+            and baseline_scope = 'pooled' and weighting = 'llm' and metric in ('percent_of_baseline', 'spread_pp')
+            and method = case when n_llms < $fewest_llms then 'trial' else 'headline' end
+    """,
+    "probabilities": """
+        select domain, technique, metric, method, gain, gain_low, gain_high, p_best, p_worst, p_worse_than_nothing,
+            rank_low, rank_high, decision, reason
+        from inference.rank_probabilities
+        where study = $study and llm is null and weighting = 'llm' and metric in ('deviation', 'susceptibility')
+        order by domain, metric, technique
+    """,
+    "contrasts": """
+        select domain, technique_a, metric, difference, low, high, p_holm, n_llms, reason from inference.contrasts
+        where study = $study and family = 'against_no_technique' and level = 'llm' and anchor_direction = 'both'
+            and row_set = 'accepted' and baseline_scope = 'pooled' and metric in ('percent_of_baseline', 'spread_pp')
+        order by domain, metric, technique_a
+    """,
+    "equivalences": """
+        select domain, technique_a, low_90, high_90, status, reason from inference.equivalence_tests
+        where study = $study and technique_b = 'no_technique' and level = 'llm' and row_set = 'accepted'
+            and baseline_scope = 'pooled' and metric = 'percent_of_baseline'
+        order by domain, technique_a
+    """,
+    "baselines": """
+        select domain, llm, vignette, baseline, baselines.n_trials, reason, response_unit
+        from marts.baselines as baselines
+        left join (
+            select study, vignette, any_value(response_unit) as response_unit from marts.trials group by all
+        ) as units using (study, vignette)
+        where study = $study and temperature_scope = 'pooled' order by domain, llm, vignette
+    """,
+    "conditions": """
+        select domain, llm, vignette, anchor_direction, mean_response, n_trials from marts.anchored_conditions
+        where study = $study and technique = 'no_technique' and temperature_scope = 'pooled'
+            and mean_response is not null
+        order by domain, llm, vignette, anchor_direction desc
+    """,
+    "spreads": """
+        select domain, llm, vignette, spread, spread_pp, reason from marts.spreads
+        where study = $study and technique = 'no_technique' order by domain, llm, vignette
+    """,
+    "attrition": """
+        select domain, vignette, sum(n_asked)::bigint as n_asked, sum(n_answered)::bigint as n_answered,
+            sum(n_refused)::bigint as n_refused, sum(n_unparsed)::bigint as n_unparsed,
+            sum(n_out_of_range)::bigint as n_out_of_range, sum(n_failed)::bigint as n_failed
+        from marts.attrition where study = $study group by all order by all
+    """,
+    "batches": """
+        select batch_id, coalesce(verdict, 'not_audited') as verdict, coalesce(is_published, false) as is_published
+        from staging.stg_batches left join staging.stg_batch_verdicts using (batch_id)
+        where study = $study order by verdict, batch_id
+    """,
+    "flags": """
+        select severity, reason, count(distinct trial_id) as n_trials from raw.flagged_trials
+        semi join staging.stg_batch_verdicts using (verdict_id)
+        where study = $study group by all order by severity, reason
+    """,
+    "claims": f"""
+        select checks.kind, checks.status, count(*) as n_claims from marts.claim_checks as checks
+        inner join {PUBLISHED}
+        where study = $study group by all order by all desc
+    """,
+    "open_claims": f"""
+        select checks.statement, checks.status from marts.claim_checks as checks
+        inner join {PUBLISHED}
+        where study = $study and checks.kind = 'sentence' and checks.status in ('contradicted', 'not_established')
+        order by checks.claim_id, checks.part
+    """,
+    "method": """
+        select any_value(n_resamples) as n_resamples, any_value(seed) as seed, any_value(margin_pp) as margin_pp,
+            (select max(confidence) from inference.intervals where study = $study) as confidence,
+            $fewest_llms as fewest_llms
+        from inference.rank_probabilities where study = $study
+    """,
+}

@@ -1,0 +1,233 @@
+"""What a person or a program reads on stdout: tables, pairs, paragraphs, and rows as CSV or JSON."""
+
+import json
+import re
+import sys
+from collections.abc import Iterable, Sequence
+
+from ingest.warehouse import printable
+
+FORMATS = ("table", "csv", "json")
+
+# On a terminal a table is for reading; the other formats give everything.
+MOST_CHARACTERS = 300
+NARROWEST_TEXT = 14
+WIDEST_WORD = 36
+WIDEST_PARAGRAPH = 100
+
+
+def terminal_width() -> int | None:
+    """Return the columns of the terminal, or None if stdout is none and nothing need fit."""
+    import shutil
+
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+
+
+def say(text: str, indent: str = "") -> None:
+    """Print a paragraph."""
+    print(paragraph(text, indent))
+
+
+def paragraph(text: str, indent: str = "") -> str:
+    """Escape text and, on a terminal, break it into lines that are easy to read."""
+    width = terminal_width()
+    lines = fold(printable(text), min(width, WIDEST_PARAGRAPH) - len(indent)) if width else [printable(text)]
+    return "\n".join(indent + line for line in lines)
+
+
+def complain(message: str) -> None:
+    """Print what is wrong, in one sentence, to stderr."""
+    print(f"bais: {message}", file=sys.stderr)
+
+
+def say_json(value) -> None:
+    """Print a value of the warehouse as JSON with all its digits, and nothing that could act on a terminal."""
+    print(json.dumps(plain(value), indent=2, ensure_ascii=sys.stdout.isatty()))
+
+
+def say_rows(form: str, names: list[str], rows: list[Sequence], *, null: str = "NULL", right: Iterable[int] = ()):
+    """Print rows as a table that fits the terminal, or as CSV or JSON."""
+    if form == "table":
+        print(lay_out(names, rows, width=terminal_width(), null=null, right=right))
+    else:
+        write_rows(form, names, rows)
+
+
+def lay_out(
+    names: list[str], rows: list[Sequence], *, width: int | None = None, null: str = "NULL", right: Iterable[int] = ()
+) -> str:
+    """Lay rows out as a table: numbers and the columns `right` to the right, folded to a width if there is one.
+
+    Where even that does not fit, each row becomes a block of lines. Without a width nothing is folded or cut.
+    """
+    from rich.cells import cell_len
+
+    cells = [[null if value is None else _cut(_shown(value), width) for value in row] for row in rows]
+    heads = [name.split("\n") if i in right else [printable(name)] for i, name in enumerate(names)]
+    to_right = [i in right or _holds_numbers(row[i] for row in rows) for i in range(len(names))]
+    sizes = [max(map(cell_len, [*heads[i], *(row[i] for row in cells)])) for i in range(len(names))]
+    gaps = 2 * (len(sizes) - 1)
+    if width is not None and sum(sizes) + gaps > width:
+        words = [
+            max((cell_len(word) for row in cells for word in row[i].split()), default=0) for i in range(len(names))
+        ]
+        least = [
+            size if right_ else min(size, max(NARROWEST_TEXT, min(word, WIDEST_WORD)))
+            for size, word, right_ in zip(sizes, words, to_right, strict=True)
+        ]
+        if sum(least) + gaps > width:
+            blocks = [pairs(zip(names, row, strict=True), width=width) for row in cells]
+            return "\n".join(f"── {i} {'─' * (width - len(str(i)) - 4)}\n{block}" for i, block in enumerate(blocks, 1))
+        while sum(sizes) + gaps > width:
+            widest = max(range(len(sizes)), key=lambda i: (sizes[i] - least[i] > 0, sizes[i]))
+            sizes[widest] -= 1
+
+    def lines(folded):
+        deepest = max(map(len, folded))
+        for at in range(deepest):
+            texts = [of[at] if at < len(of) else "" for of in folded]
+            yield "  ".join(
+                " " * (size - cell_len(text)) + text if right_ else text + " " * (size - cell_len(text))
+                for text, size, right_ in zip(texts, sizes, to_right, strict=True)
+            ).rstrip()
+
+    out = list(
+        lines([[part for line in head for part in fold(line, size)] for head, size in zip(heads, sizes, strict=True)])
+    )
+    out.append("  ".join("─" * size for size in sizes))
+    for row in cells:
+        out += lines([fold(text, size) for text, size in zip(row, sizes, strict=True)])
+    return "\n".join(out)
+
+
+def fold(text: str, size: int) -> list[str]:
+    """Break text into lines of at most `size` columns of a terminal, at spaces if there are any."""
+    if len(text) * 2 <= size:
+        return [text]
+    from rich.cells import cell_len
+    from rich.console import Console
+    from rich.text import Text
+
+    if cell_len(text) <= size:
+        return [text]
+    return [line.plain.rstrip() for line in Text(text).wrap(Console(width=size), size, overflow="fold")]
+
+
+def pairs(named: Iterable[tuple], indent: str = "", width: int | None = None) -> str:
+    """Lay names and values out below each other, the values folded to the terminal."""
+    shown = [(printable(name), _shown(value)) for name, value in named]
+    width = width or terminal_width()
+    longest = max(len(name) for name, _ in shown)
+    size = max(width - longest - len(indent) - 2, NARROWEST_TEXT) if width else None
+    lines = []
+    for name, text in shown:
+        first, *rest = fold(text, size) if size else [text]
+        lines += [f"{indent}{name:<{longest}}  {first}", *(f"{indent}{'':<{longest}}  {line}" for line in rest)]
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def write_rows(form: str, names: list[str], rows: Iterable[Sequence]) -> None:
+    """Write rows with every digit they have, as CSV where null is not the empty text, or as a JSON array."""
+    names = _distinct(names)
+    escape = printable if sys.stdout.isatty() else str
+    if form == "csv":
+        sys.stdout.write(escape(",".join(map(_csv_field, names))) + "\r\n")
+        for row in rows:
+            sys.stdout.write(escape(",".join(map(_csv_field, row))) + "\r\n")
+        return
+    separator = "["
+    for row in rows:
+        text = json.dumps({name: plain(value) for name, value in zip(names, row, strict=True)}, ensure_ascii=False)
+        if not text.isprintable():
+            text = "".join(c if c.isprintable() else json.dumps(c)[1:-1] for c in text)
+        sys.stdout.write(f"{separator}\n{text}")
+        separator = ","
+    sys.stdout.write("[]\n" if separator == "[" else "\n]\n")
+
+
+def _distinct(names: list[str]) -> list[str]:
+    taken, distinct = set(names), []
+    for name in names:
+        new, n = name, 0
+        while new in distinct or (n and new in taken):
+            n += 1
+            new = f"{name}_{n}"
+        distinct.append(new)
+    return distinct
+
+
+def _csv_field(value) -> str:
+    if value is None:
+        return ""
+    text = _full(value)
+    return '"' + text.replace('"', '""') + '"' if not text or re.search(r'[",\r\n]', text) else text
+
+
+def _full(value) -> str:
+    if isinstance(value, float):
+        return repr(value)
+    value = plain(value)
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def plain(value):
+    """Return a value of DuckDB as one that JSON has, with all its digits."""
+    import math
+    from datetime import date, datetime, time
+    from decimal import Decimal
+
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, Decimal):
+        exact = int(value) if value == value.to_integral_value() else float(value)
+        return exact if isinstance(exact, int) or Decimal(repr(exact)) == value else str(value)
+    if isinstance(value, datetime | date | time):
+        return value.isoformat()
+    if isinstance(value, bytes):
+        return value.hex()
+    if isinstance(value, dict):
+        return {str(key): plain(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(inner) for inner in value]
+    return str(value)
+
+
+def _shown(value) -> str:
+    """Return a value as people read it: numbers to six digits, nothing that could act on a terminal."""
+    if isinstance(value, float):
+        is_large = 1e6 <= abs(value) < 1e15
+        return f"{value:.0f}" if is_large else f"{value:.6g}"
+    if hasattr(value, "isoformat"):
+        return str(value)
+    return printable(_full(value))
+
+
+def _holds_numbers(of: Iterable) -> bool:
+    from decimal import Decimal
+
+    kinds = {type(value) for value in of} - {type(None)}
+    return bool(kinds) and kinds <= {int, float, Decimal}
+
+
+def _cut(text: str, width: int | None) -> str:
+    return text if width is None or len(text) <= MOST_CHARACTERS else text[: MOST_CHARACTERS - 1] + "…"
+
+
+def one_line(text: str | None) -> str | None:
+    """Return a text with its whitespace made single spaces."""
+    return text and " ".join(text.split())
+
+
+def first_sentence(text: str | None) -> str | None:
+    """Return the first sentence of a text."""
+    return text and re.split(r"(?<=\.)\s", one_line(text), maxsplit=1)[0]
+
+
+def similar(asked: str, names: list[str]) -> str:
+    """Say which names are like the one that was asked for, if any is."""
+    from difflib import get_close_matches
+
+    close = get_close_matches(asked, names, n=3, cutoff=0.5)
+    return f" (perhaps {' or '.join(map(printable, close))})" if close else ""

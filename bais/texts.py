@@ -1,0 +1,53 @@
+"""Texts that a command writes: whole or not at all, only where no file is yet, and refused if not grounded."""
+
+import os
+import sys
+from pathlib import Path
+
+from bais.terminal import complain
+from ingest.warehouse import UserError, printable
+
+LLM_SILENT, UNGROUNDED = 4, 5
+MOST_PROBLEMS = 10
+
+
+def refuse_existing(path: Path, option: str) -> None:
+    """Refuse, before anything is asked, a path that a file cannot be written to, or that has one."""
+    folder = path.absolute().parent
+    if path.exists() or path.is_symlink():
+        raise UserError(f"{option} {printable(path)} is there already: move it away or name another file")
+    if not folder.is_dir():
+        raise UserError(f"{option} {printable(path)}: there is no folder {printable(folder)}")
+    if not os.access(folder, os.W_OK):
+        raise UserError(f"{option} {printable(path)}: the folder cannot be written")
+
+
+def write_new(path: Path, text: str, what: str) -> None:
+    """Write a file whole or not at all."""
+    try:
+        with open(path, "x", encoding="utf-8", newline="\n") as file:
+            file.write(text)
+    except OSError as error:
+        raise UserError(f"{what} cannot be written to {printable(path)}: {error.strerror}") from None
+
+
+def show(text: str, name: str | None = None, stream=None) -> None:
+    """Print a text line by line, escaped; with a name between lines that say where it begins and ends."""
+    shown = "\n".join(printable(line) for line in text.splitlines())
+    marked = f"----- BEGIN {name} -----\n{shown}\n----- END {name} -----" if name else shown
+    print(marked, file=stream or sys.stdout)
+
+
+def refuse(what: str, text: str, problems: list[str], kept_as: Path | None) -> int:
+    """Say what is wrong with a text that is not grounded, keep it where it can be read, and return the exit code."""
+    for problem in problems[:MOST_PROBLEMS]:
+        complain(f"{what} is refused: {printable(problem)}")
+    if len(problems) > MOST_PROBLEMS:
+        complain(f"and {len(problems) - MOST_PROBLEMS} more")
+    if kept_as:
+        try:
+            write_new(kept_as, text, f"the refused {what.removeprefix('the ')}")
+            complain(f"the refused text is in {printable(kept_as)}")
+        except UserError as error:
+            complain(str(error))
+    return UNGROUNDED

@@ -1,0 +1,123 @@
+"""What was said in a trial: its turns, as calls or a recording keep them, and where in them its number stands."""
+
+import contextlib
+import json
+import re
+
+from bais.warehouse import quoted
+
+MOST_NUMBERS = 200
+NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
+GROUPED = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")
+OTHER_DIGITS = str.maketrans("0123456789", "1234567898")
+
+# What a recording calls the parts of a transcript; the rest of its line is shown as it is.
+SPOKEN = ("turns", "raw", "iterationDetails")
+
+
+def turns_of_calls(calls: list[dict], prompts: dict[str, str]) -> list[dict]:
+    """Return one turn per call that brought a text, or that is the only one of its turn; a prompt is there once."""
+    turns, prompted = [], set()
+    for call in calls:
+        prompt = None if call["turn"] in prompted else prompts.get(call["prompt_hash"])
+        prompted.add(call["turn"])
+        step = call["step"] if call["step"] != "turn" else None
+        reply = call["response_text"]
+        turns.append(
+            {
+                "turn": call["turn"] + 1,
+                "step": f"{step}, round {call['round']}" if step and call["round"] else step,
+                "attempt": call["attempt"],
+                "prompt": prompt,
+                "reply": reply,
+                "reason": None if reply is not None else call["error"] or call["refusal"] or "no_text",
+            }
+        )
+    return turns
+
+
+def turns_of_line(line: dict, answer: str | None) -> list[dict]:
+    """Return what a recording keeps of a transcript: all replies, those of SACD's iterations, the last one, or none."""
+    said = []
+    if isinstance(line.get("turns"), list):
+        said = [{"reply": reply} for reply in line["turns"]]
+    elif isinstance(line.get("iterationDetails"), list):
+        for i, of in enumerate(line["iterationDetails"]):
+            if not isinstance(of, dict):
+                continue
+            if of.get("biasAnalysis"):
+                said.append({"step": f"analysis, round {i}", "reply": of["biasAnalysis"]})
+            number = of.get("sentence")
+            said.append(
+                {
+                    "step": f"answer, round {i}" if i else "first answer",
+                    "reply": of.get("rawResponse"),
+                    "number": number if isinstance(number, int | float) else None,
+                }
+            )
+    if answer is not None and answer not in [turn["reply"] for turn in said]:
+        said.append({"step": "answer", "reply": answer})
+    for turn in said:
+        if not isinstance(turn["reply"], str | None):
+            turn["reply"] = json.dumps(turn["reply"])
+    unknown = {"step": None, "attempt": None, "prompt": None, "reason": None}
+    return [{"turn": i} | unknown | turn for i, turn in enumerate(said, 1)]
+
+
+def mark(turns: list[dict], kept: dict, unit: str | None, number: float | None, first: float | None) -> float | None:
+    """Put into each turn where the number stands that was read in it; return the recorded number, else the read one."""
+    replies = [(i, turn["reply"]) for i, turn in enumerate(turns) if turn["reply"] is not None]
+    last_at = {reply: i for i, reply in replies}.get(kept["response_text"])
+    first_at = {reply: i for i, reply in reversed(replies)}.get(kept["first_text"])
+    expected = {i: turns[i]["number"] for i, reply in replies if reply and turns[i].get("number") is not None}
+    expected |= {i: value for i, value in ((first_at, first), (last_at, number)) if i is not None}
+    for turn in turns:
+        turn["marks"] = []
+    found = _numbers_read([turns[i]["reply"] for i in expected], unit)
+    for (i, wanted), (reading, numbers, read) in zip(expected.items(), found, strict=True):
+        if reading is None or (wanted is not None and abs(reading - wanted) >= 1e-9):
+            read = [at for at in numbers if wanted is not None and _value(at[0]) in (wanted, 1000 * wanted)][-1:]
+        turns[i] |= {"marks": [[at.start(), at.end()] for at in read], "number": wanted, "number_read": reading}
+        if i == last_at and number is None and kept["source"] != "recorded":
+            number = reading
+    return number
+
+
+def _numbers_read(texts, unit):
+    """Yield what is read in each text, its numbers, and those of them that are read: another in their place changes it.
+
+    All is read at once: the texts, and each with one number replaced.
+    """
+    numbers = [list(NUMBER.finditer(text))[-MOST_NUMBERS:] for text in texts]
+    variants = [
+        [text, *(text[: at.start()] + at[0].translate(OTHER_DIGITS) + text[at.end() :] for at in found)]
+        for text, found in zip(texts, numbers, strict=True)
+    ]
+    readings = iter(_read([variant for of in variants for variant in of], unit))
+    for found in numbers:
+        reading = next(readings)
+        yield reading, found, [at for at in found if next(readings) != reading]
+
+
+def _read(texts, unit):
+    """Return the numbers that the models would read in texts."""
+    import duckdb
+
+    from ingest.responses import macros
+
+    if not texts:
+        return []
+    reading = macros()["read_response"]("text", "null::varchar" if unit in (None, "unknown") else quoted(unit))
+    with contextlib.closing(duckdb.connect(config={"threads": 1, "memory_limit": "256MB"})) as connection:
+        rows = connection.execute(
+            "with texts as (select unnest($texts::varchar[]) as text, unnest(range(len($texts))) as place) "
+            f"select struct_extract({reading}, 'response') from texts order by place",
+            {"texts": texts},
+        ).fetchall()
+    return [row[0] for row in rows]
+
+
+def _value(digits):
+    with contextlib.suppress(ValueError):
+        return float(digits.replace(",", "") if GROUPED.fullmatch(digits) else digits)
+    return None

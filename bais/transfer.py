@@ -1,0 +1,54 @@
+"""`bais import` and `bais export`: recorded trials into the warehouse, and its tables into files for others."""
+
+import time
+from pathlib import Path
+
+import click
+
+from bais.options import PATH, only_study
+from bais.terminal import say
+from bais.warehouse import marts
+from ingest.run import import_options, land_archive
+from ingest.warehouse import UserError
+
+
+@click.command("import")
+@click.argument("archive", required=False, metavar="[PATH]", type=PATH, help="a file of recorded trials, or a folder")
+@import_options
+def import_(
+    archive: Path | None, form: str | None, mapping: Path | None, of_study: str | None, download: Path | None
+) -> int:
+    """Land recorded trials in `raw`, as `python ingest/run.py` does."""
+    if not archive and not download:
+        raise UserError("there is nothing to import: name a file or a folder of recorded trials, or give --download")
+    if archive and download:
+        raise UserError("give a path or --download, not both")
+    return land_archive(archive, form, mapping, of_study, download)
+
+
+@click.command()
+@click.argument("folder", metavar="DIR", type=PATH, help="the folder to write; it is made")
+@click.option("--format", "form", type=click.Choice(("parquet", "csv", "jsonl")), default="parquet")
+@only_study
+@click.option("--force", is_flag=True, help="replace an earlier export in DIR")
+def export(folder: Path, form: str, study: str | None, force: bool) -> None:
+    """Write the public tables, and the raw ones that they are derived from, into a folder."""
+    from bais.exported import put_in_place, refuse_other_files, studies_of, unfinished_beside, write_export
+
+    started = time.monotonic()
+    target = folder.resolve()
+    refuse_other_files(target, force)
+    with marts() as warehouse:
+        studies = studies_of(warehouse, study)
+        with unfinished_beside(target) as unfinished:
+            manifest = write_export(warehouse, unfinished, form, studies, study)
+            put_in_place(unfinished, target)
+    n_bytes = sum(of["bytes"] for of in manifest["tables"])
+    n_rows = sum(of["rows"] for of in manifest["tables"])
+    say(
+        f"{target}: {len(manifest['tables'])} tables, {n_rows:,} rows, {n_bytes / 1e6:.1f} MB as {form}; "
+        f"{time.monotonic() - started:.1f} s"
+    )
+    for of in studies:
+        marked = ", SIMULATED respondents, no LLM was asked" if of["is_simulated"] else ""
+        say(f"  study {of['study']}: {of['n_trials']:,} trials ({of['source']}{marked})")

@@ -1,0 +1,476 @@
+"""`bais trial` and `bais trials`: the single answers behind the numbers."""
+
+import json
+import os
+import sys
+
+import click
+
+from bais import terminal
+from bais.options import format_option, json_option
+from bais.terminal import fold, lay_out, pairs, plain, say, say_json, write_rows
+from bais.transcript import SPOKEN, mark, turns_of_calls, turns_of_line
+from bais.warehouse import interruptible, is_text, marts, opened, quoted, records, stream, unknown, values
+from ingest.warehouse import UserError, printable, warehouse_path
+
+STATUSES = ("answered", "refused", "unparsed", "out_of_range", "failed")
+DIRECTIONS = ("none", "low", "high", "unknown")
+ORDER = "study, domain, vignette, llm, technique, anchor_direction, trial_id"
+READS_ONLY_THE_WAREHOUSE = (
+    "set python_enable_replacements = false; set enable_external_access = false; set lock_configuration = true"
+)
+SHOWN = 50
+SHORT_ID = 10
+MOST_LISTED = 10
+OPENS, CLOSES = "\ue000", "\ue001"  # `printable` escapes them, so that no answer holds them
+
+PUBLIC = "select * from marts.trials"
+ALL = """
+select *, null::varchar as held_back from marts.trials
+union all by name
+select
+    *, null::double as response, null::double as percent_of_baseline, 'quarantined' as reason,
+    'quarantined: ' || flag_reasons as held_back
+from marts.quarantined_trials
+union all by name
+select
+    trial_id, batch_id, trials.study, coalesce(aliases.llm, llm_recorded) as llm,
+    coalesce(batches.domain, vignettes.domain, 'unknown') as domain, trials.vignette, technique,
+    anchor_direction, anchor_value, temperature, status_recorded as status, response_recorded,
+    trials.first_response, 'not_published' as reason, response_text, asked_at, trials.source,
+    source_file, source_line, 'its batch is not published, or not built yet' as held_back
+from raw.trials as trials
+anti join marts.trials as public using (trial_id)
+anti join marts.quarantined_trials as quarantined using (trial_id)
+left join seeds.llm_aliases as aliases on trials.llm_recorded = aliases.alias
+left join raw.batches as batches using (batch_id)
+left join seeds.vignettes as vignettes on trials.study = vignettes.study and trials.vignette = vignettes.vignette
+"""
+FILTERS = {
+    # option: the column, what there is (None: what the trials have), and what the help says
+    "study": ("study", None, "of this study"),
+    "llm": ("llm", None, "of this LLM; vendor/name or an alias"),
+    "technique": ("technique", None, "with this technique"),
+    "domain": ("domain", None, "of this domain"),
+    "direction": ("anchor_direction", DIRECTIONS, f"with an anchor of this direction: {', '.join(DIRECTIONS)}"),
+    "status": ("status", STATUSES, f"that ended so: {', '.join(STATUSES)}"),
+}
+
+
+def _filters(command):
+    for name, (_, _, what) in reversed(FILTERS.items()):
+        command = click.option(f"--{name}", metavar=name.upper(), help=f"only trials {what}")(command)
+    return command
+
+
+@click.command()
+@format_option(help=f"on a terminal a table stops at {SHOWN} rows and has the main columns; the others have all")
+@click.option("--where", metavar="SQL", help='a condition on marts.trials, such as "response > 100"')
+@_filters
+@click.option("--all", "with_held_back", is_flag=True, help="also what the gate keeps out of the public tables")
+@click.option("--limit", type=int, metavar="N", help="at most so many rows")
+def trials(form: str, where: str | None, with_held_back: bool, limit: int | None, **wanted: str | None):
+    """List trials by a condition and by filters, read-only and without access to other files."""
+    import duckdb
+
+    if where is not None and not is_text(where):
+        raise UserError("the condition is not UTF-8 text")
+    if limit is not None and limit < 0:
+        raise UserError(f"{limit} is no number of rows: give --limit at least 0")
+    width = terminal.terminal_width()
+    if limit is None and form == "table" and width is not None:
+        limit = SHOWN
+    with marts() as warehouse:
+        source = ALL if with_held_back else PUBLIC
+        conditions = list(_conditions(warehouse, source, wanted))
+        warehouse.execute(READS_ONLY_THE_WAREHOUSE)
+        try:
+            # DuckDB reads what a person typed by itself, so that it can only be a condition
+            found = warehouse.sql(source)
+            for condition in conditions if where is None else [*conditions, where]:
+                found = found.filter(condition)
+            found = found.order(ORDER)
+            total = None
+            if limit is not None:
+                ((total,),) = interruptible(warehouse, lambda: found.aggregate("count(*)").fetchall())
+                found = found.limit(min(limit, total))
+            result = interruptible(warehouse, lambda: warehouse.execute(found.sql_query()))
+            if form != "table":
+                write_rows(form, found.columns, stream(warehouse, result))
+                return
+            rows = [dict(zip(found.columns, row, strict=True)) for row in stream(warehouse, result)]
+        except duckdb.Error as error:
+            raise UserError(_explain_condition(error)) from None
+    simulated = sorted({row["study"] for row in rows if row["source"] == "simulated"})
+    if simulated:
+        say(f"SIMULATED respondents in {', '.join(simulated)}: no LLM was asked.")
+    print(_table(rows, with_held_back, width))
+    sys.stdout.flush()
+    is_part = total and len(rows) < total
+    more = f"the first {len(rows):,} of {total:,} trials; --limit N shows more, --format csv all" if is_part else ""
+    print(more or f"{len(rows):,} trial{'' if len(rows) == 1 else 's'}", file=sys.stderr)
+
+
+def _conditions(warehouse, source, wanted):
+    """Yield a condition for each filter that was given, once there are such trials."""
+    for option, (column, known, _) in FILTERS.items():
+        value = wanted[option]
+        if value is None:
+            continue
+        known = known or values(warehouse, f"select distinct {column} from ({source}) order by 1")
+        if option == "llm":
+            aliases = dict(warehouse.execute("select alias, llm from seeds.llm_aliases").fetchall())
+            value = aliases.get(value, value)
+        if value not in known:
+            what = "LLM" if option == "llm" else option
+            raise unknown(what, wanted[option], known, none="none")
+        yield f"{column} = {quoted(value)}"
+
+
+def _table(rows, with_held_back, width):
+    """Lay out the main columns; on a narrow terminal without those that matter least."""
+    columns = {
+        "trial": [row["trial_id"] if width is None else row["trial_id"][:SHORT_ID] for row in rows],
+        "study": [row["study"] for row in rows],
+        "llm": [row["llm"] for row in rows],
+        "domain": [row["domain"] for row in rows],
+        "technique": [row["technique"] for row in rows],
+        "anchor": [_joined(" ", row["anchor_direction"] or "?", _number(row["anchor_value"])) for row in rows],
+        "T": [_number(row["temperature"]) for row in rows],
+        "response": [_number(row["response"]) for row in rows],
+        "% of baseline": [_number(row["percent_of_baseline"], ".1f") for row in rows],
+        "status": [_status(row) for row in rows],
+    }
+    if with_held_back:
+        columns["held back"] = [row["held_back"] for row in rows]
+
+    def laid_out(width=None):
+        right = [i for i, name in enumerate(columns) if name in ("T", "response", "% of baseline")]
+        return lay_out(list(columns), list(zip(*columns.values(), strict=True)), width=width, null="", right=right)
+
+    def is_too_wide():
+        return width is not None and max(map(len, laid_out().splitlines())) > width
+
+    for name in ("study", "T", "% of baseline", "domain"):
+        if is_too_wide() and (name != "study" or len(set(columns["study"])) == 1):
+            del columns[name]
+    if is_too_wide():
+        columns["llm"] = [row["llm"].rpartition("/")[2] for row in rows]
+    return laid_out(width)
+
+
+def _number(value, form="g", unit=""):
+    return None if value is None else f"{value:{form}}{unit}"
+
+
+def _joined(separator, *texts):
+    return separator.join(filter(None, texts))
+
+
+def _status(row):
+    reason = f" ({row['reason']})" if row["reason"] and row["reason"] != row["status"] else ""
+    return f"{row['status'] or 'not derived'}{reason}"
+
+
+def _explain_condition(error):
+    """Keep DuckDB's first line, and say what a condition is where it is none."""
+    said = printable(str(error).strip().splitlines()[0])
+    if "modifiers" in said or "expression list" in said or "single expression" in said:
+        return f"the condition must be one SQL expression, without order by, limit or a second statement ({said})"
+    if "disabled by configuration" in said:
+        return f"the condition reads the warehouse and no other file ({said})"
+    return f"the condition is not understood: {said}; `bais tables trials` lists the columns"
+
+
+@click.command()
+@click.argument("trial_id", metavar="TRIAL_ID", help="or as much of its beginning as no other trial shares")
+@json_option(", with everything that is kept")
+def trial(trial_id: str, as_json: bool) -> None:
+    """Show one trial, wherever it has come to."""
+    with opened() as warehouse:
+        found = _everything(warehouse, trial_id)
+    if as_json:
+        say_json(found)
+    else:
+        _print_trial(found)
+
+
+def _find(warehouse, asked):
+    """Return the id that begins as asked, if it is the only one."""
+    if not asked or not is_text(asked):
+        raise UserError("say which trial: `bais trials` lists them")
+    ids = values(
+        warehouse,
+        "select trial_id from raw.trials where starts_with(trial_id, $asked) order by trial_id limit $most",
+        {"asked": asked, "most": MOST_LISTED + 1},
+    )
+    if not ids:
+        raise UserError(f"there is no trial {printable(asked)}: `bais trials` lists them")
+    if len(ids) > 1 and ids[0] != asked:
+        more = ", and more" if len(ids) > MOST_LISTED else ""
+        raise UserError(
+            f"{printable(asked)} begins several trials: {', '.join(map(printable, ids[:MOST_LISTED]))}{more}"
+        )
+    return ids[0]
+
+
+def _everything(warehouse, asked):
+    """Return all that the warehouse keeps of a trial, as JSON could hold it; of a table that is not built, nothing."""
+    there = set(values(warehouse, "select table_schema || '.' || table_name from information_schema.tables"))
+    if "raw.trials" not in there:
+        raise UserError(f"the warehouse {warehouse_path()} holds no trials yet: import an archive, or collect a study")
+    keys = {"trial_id": _find(warehouse, asked)}
+
+    def rows(table, condition="trial_id = $trial_id"):
+        return records(warehouse, f"from {table} where {condition}", keys) if table in there else []
+
+    def first(*table_and_condition):
+        return next(iter(rows(*table_and_condition)), {})
+
+    kept = first("raw.trials")
+    keys |= {name: kept[name] for name in ("batch_id", "study", "vignette", "llm_recorded")}
+    public, quarantined = first("marts.trials"), first("marts.quarantined_trials")
+    derived = public or quarantined
+    batch = first("raw.batches", "batch_id = $batch_id")
+    vignette = first("seeds.vignettes", "study = $study and vignette = $vignette")
+
+    def of(name, *others):
+        return next((row[name] for row in (derived, *others) if row.get(name)), None)
+
+    unit = of("response_unit", batch, vignette)
+    calls = rows("raw.calls", "trial_id = $trial_id order by turn, attempt, call_id")
+    line = json.loads(kept["line"]) if kept["line"] else {}
+    line = line if isinstance(line, dict) else {"line": line}
+    if calls:
+        keys["hashes"] = list({call["prompt_hash"] for call in calls if call["prompt_hash"]})
+        prompts = rows(
+            "raw.prompts", "study = $study and list_contains($hashes, prompt_hash) and prompt_kind = 'message'"
+        )
+        turns = turns_of_calls(calls, {prompt["prompt_hash"]: prompt["text"] for prompt in prompts})
+    else:
+        turns = turns_of_line(line, kept["response_text"])
+    first_number = (derived or kept)["first_response"]
+    number = mark(turns, kept, unit, (derived or kept)["response_recorded"], first_number)
+    costs = [call["cost_usd"] for call in calls if call["error"] is None or call["cost_usd"] is not None]
+    is_cost_known = calls and None not in costs
+    held_back = None if public else "quarantined" if quarantined else "not_published"
+    return {
+        "trial_id": kept["trial_id"], "study": kept["study"], "source": kept["source"],
+        "is_simulated": kept["source"] == "simulated",
+        "llm": of("llm", first("seeds.llm_aliases", "alias = $llm_recorded")) or kept["llm_recorded"],
+        "llm_recorded": kept["llm_recorded"], "llm_returned": kept["llm_returned"],
+        "domain": of("domain", batch, vignette), "vignette": kept["vignette"], "technique": kept["technique"],
+        "anchor_direction": of("anchor_direction", kept), "anchor_value": kept["anchor_value"],
+        "temperature": kept["temperature"], "replicate": kept["replicate"], "protocol": kept["protocol"],
+        "asked_at": kept["asked_at"], "response_unit": unit, "held_back": held_back,
+        "status": derived.get("status") or kept["status_recorded"],
+        "reason": public["reason"] if public else held_back,
+        "response": public.get("response"), "number": number, "first_response": first_number,
+        "baseline": derived.get("baseline"), "percent_of_baseline": public.get("percent_of_baseline"),
+        "turns": turns, "calls": [_of_call(call) for call in calls],
+        "cost_usd": sum(costs) if is_cost_known else None,
+        "cost_reason": None if is_cost_known else "price_not_known" if calls else "calls_not_recorded",
+        "gate": _gate(warehouse, rows, keys), "parse_disagreement": first("marts.parse_disagreements") or None,
+        "batch_id": kept["batch_id"], "archive": kept["archive"], "source_file": kept["source_file"],
+        "source_line": kept["source_line"], "line": line or None,
+    }  # fmt: skip
+
+
+def _of_call(call):
+    left_out = ("trial_id", "study", "response_text", "_dlt_load_id", "call_id", "logprobs")
+    parameters = json.loads(call["parameters"]) if call["parameters"] else None
+    return {name: plain(value) for name, value in call.items() if name not in left_out} | {"parameters": parameters}
+
+
+def _gate(warehouse, rows, keys):
+    """Return what the gate says of the trial's batch, and of the trial."""
+    from ingest.responses import macros
+
+    if not rows("raw.batch_verdicts", "batch_id = $batch_id"):
+        return None
+    published = macros()["published_batches"]("raw.batch_verdicts", "raw.gate_acts")
+    (verdict,) = records(
+        warehouse,
+        f"select verdict, act, is_published, verdict_id, checked_at from ({published}) "
+        "inner join raw.batch_verdicts using (verdict_id, batch_id, verdict) where batch_id = $batch_id",
+        keys,
+    )
+    keys["verdict_id"] = verdict["verdict_id"]
+    sentences = {row["reason"]: row["sentence"] for row in rows("seeds.flag_reasons", "true")}
+    acts = rows("raw.gate_acts", "object = 'trial' and act = 'release' and object_id = $trial_id order by acted_at")
+    flags = []
+    for flag in rows("raw.flagged_trials", "trial_id = $trial_id and verdict_id = $verdict_id order by reason"):
+        release = next((act for act in acts if act["acted_at"] >= flag["flagged_at"]), {})
+        flags.append(
+            {
+                "reason": flag["reason"],
+                "severity": flag["severity"],
+                "sentence": sentences.get(flag["reason"]),
+                "detail": flag["detail"],
+                "released_by": release.get("who"),
+                "released_why": release.get("why"),
+            }
+        )
+    return verdict | {
+        "flags": flags,
+        "n_reasons": len(sentences),
+        "checks": [
+            {name: check[name] for name in ("check_name", "level", "is_passed", "detail")}
+            | {"names_this_trial": keys["trial_id"] in (check["sample"] or [])}
+            for check in rows("raw.batch_checks", "verdict_id = $verdict_id order by check_name")
+        ],
+    }
+
+
+HELD_BACK = {
+    "quarantined": "QUARANTINED: the gate keeps this trial out of the public tables.",
+    "not_published": "NOT PUBLISHED: the trial's batch is not in the public tables.",
+}
+
+
+def _print_trial(found):
+    say(f"Trial {found['trial_id']}{' (SIMULATED: no LLM was asked)' if found['is_simulated'] else ''}")
+    if found["held_back"]:
+        say(HELD_BACK[found["held_back"]])
+    print()
+    as_recorded = f" (recorded as {found['llm_recorded']})" if found["llm"] != found["llm_recorded"] else ""
+    unit = f" {found['response_unit']}" if found["response_unit"] else ""
+    direction = found["anchor_direction"] or "direction not known"
+    _print_known(
+        ("study", f"{found['study']} ({found['source']})"),
+        ("LLM", found["llm"] + as_recorded),
+        ("case", f"{found['vignette']} ({found['domain'] or 'domain not known'})"),
+        ("technique", found["technique"]),
+        ("anchor", _joined(", ", direction, _number(found["anchor_value"], unit=unit))),
+        ("temperature", _number(found["temperature"])),
+        ("replicate", found["replicate"]),
+        ("asked", _number(found["asked_at"], "%Y-%m-%d %H:%M:%S", unit=" UTC")),
+        ("protocol", found["protocol"]),
+    )
+    print()
+    none = f"none ({found['reason'] or 'not given'})"
+    public, number = found["response"], found["number"]
+    response = _number(number, unit=f"{unit}, which does not count") if public is None else _number(public, unit=unit)
+    _print_known(
+        ("status", _status(found)),
+        ("response", response or none),
+        ("first response", _number(found["first_response"], unit=unit)),
+        ("baseline", _number(found["baseline"], unit=unit) or "none"),
+        ("% of baseline", _number(found["percent_of_baseline"], ".1f", unit=" %") or none),
+    )
+    _print_transcript(found)
+    _print_calls(found)
+    _print_checks(found)
+    print("\nWhere it comes from")
+    recorded = {name: value for name, value in (found["line"] or {}).items() if name not in SPOKEN}
+    _print_known(
+        ("batch", found["batch_id"]),
+        ("archive", found["archive"]),
+        ("file", f"{found['source_file']}, line {found['source_line']}" if found["source_file"] else None),
+        ("recorded line", json.dumps(recorded, ensure_ascii=False) if recorded else None),
+        indent="  ",
+    )
+
+
+def _print_known(*named, indent=""):
+    print(pairs(((name, value) for name, value in named if value is not None), indent))
+
+
+def _print_transcript(found):
+    print("\nTranscript")
+    if not found["turns"]:
+        kept = "the recording keeps no text of this trial" if found["source"] == "recorded" else "no text is kept"
+        print(f"  none: {kept}")
+        return
+    if not any(turn["prompt"] for turn in found["turns"]):
+        print("  The recording keeps the replies, not the prompts.")
+    for turn in found["turns"]:
+        step = f", {turn['step']}" if turn["step"] else ""
+        attempt = f", attempt {turn['attempt']}" if (turn["attempt"] or 1) > 1 else ""
+        print()
+        print(printable(f"── turn {turn['turn']}{step}{attempt} ──"))
+        if turn["prompt"]:
+            print("asked:")
+            print(_text(turn["prompt"]))
+        if turn["reply"] is None:
+            print(f"no answer: {printable(turn['reason'])}")
+            continue
+        print("answered:")
+        print(_text(turn["reply"], turn["marks"]))
+        number, read = turn.get("number"), turn.get("number_read")
+        if number is not None and number != read:
+            print(f"  (recorded as {number:g}; read anew, this text states {_number(read) or 'no number'})")
+
+
+def _text(text, marks=()):
+    """Lay out a text of several lines, harmless, indented and folded, with the marked places in brackets."""
+    parts, at = [], 0
+    for start, end in marks:
+        parts += [_harmless(text[at:start]), OPENS, _harmless(text[start:end]), CLOSES]
+        at = end
+    parts.append(_harmless(text[at:]))
+    width = terminal.terminal_width()
+    lines = []
+    for line in "".join(parts).split("\n"):
+        lines += fold(line, max(width - 4, 20)) if width and line else [line]
+    is_bold = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+    said = "\n".join(f"    {line}".rstrip() for line in lines)
+    return said.replace(OPENS, "\x1b[1m»" if is_bold else "»").replace(CLOSES, "«\x1b[0m" if is_bold else "«")
+
+
+def _harmless(text):
+    """Escape a text as `printable` does, and keep its lines."""
+    return "\n".join(printable(line.replace("\t", "    ")) for line in text.replace("\r\n", "\n").split("\n"))
+
+
+def _print_calls(found):
+    print("\nCalls")
+    if not found["calls"]:
+        print("  none is recorded, so that the cost is not known")
+        return
+    rows = [
+        [
+            call["turn"] + 1,
+            call["attempt"],
+            _joined(" → ", *dict.fromkeys((call["requested_model"], call["returned_model"]))),
+            call["upstream_provider"],
+            call["tokens_in"],
+            call["tokens_out"],
+            _number(call["latency_s"], ".2f"),
+            _number(call["cost_usd"], ".6f"),
+            call["error"] or call["finish_reason"] or "",
+        ]
+        for call in found["calls"]
+    ]
+    heads = ["turn", "try", "model", "provider", "tokens in", "tokens out", "s", "USD", "ended"]
+    print(lay_out(heads, rows, width=terminal.terminal_width(), null="?", right=(0, 1, 4, 5, 6, 7)))
+    total = _number(found["cost_usd"], ".6f", unit=" USD") or "not known (price_not_known)"
+    if found["is_simulated"]:
+        total += ", simulated calls cost nothing"
+    say(f"Total: {len(rows)} call{'' if len(rows) == 1 else 's'}, {total}")
+
+
+def _print_checks(found):
+    print("\nChecks")
+    gate, other = found["gate"], found["parse_disagreement"]
+    if gate:
+        decided = f", by {gate['act']}" if gate["act"] else ""
+        published = f"{'published' if gate['is_published'] else 'not published'}{decided}"
+        n_checks, unmet = len(gate["checks"]), [check for check in gate["checks"] if not check["is_passed"]]
+        passed = f"{n_checks - len(unmet)} of {n_checks} checks passed"
+        say(f"batch: {gate['verdict'].replace('_', ' ')}, {published}; {passed}", "  ")
+        for check in unmet:
+            here = ", found in this trial among others" if check["names_this_trial"] else ""
+            say(f"not met: {check['check_name']} ({check['level']}){here}", "    ")
+        for flag in gate["flags"]:
+            sentence = flag["sentence"] or "no sentence is kept"
+            detail = f" ({flag['detail']})" if flag["detail"] else ""
+            released = f"; released by {flag['released_by']}: {flag['released_why']}" if flag["released_by"] else ""
+            say(f"this trial: {flag['severity']}, {flag['reason']}: {sentence}{detail}{released}", "  ")
+        if not gate["flags"]:
+            say(f"this trial: passed all {gate['n_reasons']} checks of single trials", "  ")
+    else:
+        say("the batch has not been audited: `bais check`", "  ")
+    if other:
+        recorded, read = (_number(other[name]) or "none" for name in ("response_recorded", "response_reparsed"))
+        say(f"the recorded number is {recorded}, the text states {read} ({other['status_reparsed']})", "  ")

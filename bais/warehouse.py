@@ -1,0 +1,124 @@
+"""The warehouse as commands read it: opened once, read-only, with what keeps it from answering said in words."""
+
+import contextlib
+import re
+from collections.abc import Callable, Iterator
+
+from bais.terminal import similar
+from ingest.warehouse import UserError, connect, explain, printable, warehouse_path
+
+PUBLIC_SCHEMAS = ("marts", "inference")
+EXPLAIN = re.compile(
+    r"^(\s|--[^\n]*\n|/\*.*?\*/)*explain\b(\s+analyze\b|\s*\([^)]*\))*", flags=re.IGNORECASE | re.DOTALL
+)
+
+
+@contextlib.contextmanager
+def opened() -> Iterator:
+    """Open the warehouse to read from it."""
+    import duckdb
+
+    with contextlib.closing(connect()) as warehouse:
+        try:
+            yield warehouse
+        except (duckdb.CatalogException, duckdb.BinderException) as error:
+            missing = printable(str(error).splitlines()[0])
+            raise UserError(
+                f"the warehouse {warehouse_path()} is not what this version builds ({missing}): run `bais build`"
+            ) from None
+        except duckdb.Error as error:
+            raise UserError(explain(error, warehouse_path())) from None
+
+
+@contextlib.contextmanager
+def marts() -> Iterator:
+    """Open the warehouse for a command that needs the public tables."""
+    with opened() as warehouse:
+        if not public_tables(warehouse):
+            raise UserError(f"the warehouse {warehouse_path()} has no marts yet: run `bais build`")
+        yield warehouse
+
+
+def public_tables(warehouse) -> list[tuple]:
+    """Return schema, name and comment of each public table."""
+    return warehouse.execute(
+        """
+        with relations as (
+            select database_name, schema_name, table_name, comment from duckdb_tables()
+            union all
+            select database_name, schema_name, view_name, comment from duckdb_views()
+        )
+
+        select schema_name, table_name, comment from relations
+        where database_name = current_database() and schema_name in $schemas
+        order by list_position($schemas, schema_name), table_name
+        """,
+        {"schemas": list(PUBLIC_SCHEMAS)},
+    ).fetchall()
+
+
+def records(warehouse, query: str, parameters: dict | None = None) -> list[dict]:
+    """Answer a query with a dict for each row; of the parameters those are given that the query names."""
+    named = {name: value for name, value in (parameters or {}).items() if f"${name}" in query}
+    result = warehouse.execute(query, named)
+    names = [column[0] for column in result.description]
+    return [dict(zip(names, row, strict=True)) for row in result.fetchall()]
+
+
+def values(warehouse, query: str, parameters: dict | None = None) -> list:
+    """Answer a query with the first column."""
+    return [row[0] for row in warehouse.execute(query, parameters or {}).fetchall()]
+
+
+def count(warehouse, schema: str, name: str) -> int:
+    """Count the rows of a table."""
+    return values(warehouse, f'select count(*) from "{schema}"."{name}"')[0]
+
+
+def stream(warehouse, result) -> Iterator[tuple]:
+    """Yield the rows of a result, of which only some are held at a time."""
+    while rows := interruptible(warehouse, lambda: result.fetchmany(10_000)):
+        yield from rows
+
+
+def interruptible(warehouse, work: Callable):
+    """Do what DuckDB may take long for in another thread: in this one it can miss a Ctrl-C until it is done."""
+    from concurrent.futures import ThreadPoolExecutor, wait
+
+    with ThreadPoolExecutor(1) as other:
+        doing = other.submit(work)
+        try:
+            return doing.result()
+        except KeyboardInterrupt:
+            while not doing.done():
+                warehouse.interrupt()
+                wait([doing], timeout=0.05)
+            raise
+
+
+def refuse_to_write(warehouse, statement) -> None:
+    """Let through what only reads: a read-only warehouse would still let `copy … to` overwrite files."""
+    kind = statement.type.name
+    if kind == "EXPLAIN":
+        explained = EXPLAIN.sub("", statement.query)
+        kind = " ".join(found.type.name for found in warehouse.extract_statements(explained))
+    if kind not in ("SELECT", "MULTI"):  # MULTI is a pivot
+        raise UserError(
+            f"`bais sql` only reads, so {kind.replace('_', ' ')} is not run: ask with select, from, describe or explain"
+        )
+
+
+def quoted(text: str) -> str:
+    """Write a text as SQL."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def is_text(typed: str) -> bool:
+    """Tell whether what was typed is UTF-8: what is not comes as surrogates, which DuckDB does not take."""
+    return not any("\ud800" <= c <= "\udfff" for c in typed)
+
+
+def unknown(what: str, named: str, known: list[str], where: str = "", none: str = "none: import some trials first"):
+    """Return the error that there is no such study, LLM, domain … in the warehouse, and what there is."""
+    there = ", ".join(map(printable, known)) or none
+    return UserError(f"there is no {what} {printable(named)}{where}{similar(named, list(known))}; there is {there}")

@@ -1,0 +1,179 @@
+"""`bais report`, `paper` and `docs`: what the warehouse knows as a page, what a study found, what the tables mean."""
+
+import contextlib
+import os
+import subprocess
+from pathlib import Path
+
+import click
+
+from bais import dbt, texts
+from bais.options import PATH
+from bais.rows import PAGE, PAPER, STUDIES
+from bais.terminal import complain
+from bais.warehouse import count, marts, public_tables, records, unknown
+from ingest.warehouse import ROOT, UserError, printable, warehouse_path
+
+OUT = Path("data") / "report.html"
+MADE_BY = ("bais", "dbt-core", "duckdb", "altair", "vl-convert-python")
+
+
+@click.command()
+@click.option("--out", type=PATH, metavar="FILE", help=f"the HTML file (default: {OUT})")
+@click.option("--study", metavar="STUDY", help="only this study (default: all of them)")
+def report(out: Path | None, study: str | None) -> None:
+    """Write the page, whole and at once, so that nobody opens half of one."""
+    from importlib.metadata import version
+
+    from analysis.report.page import page
+
+    out = (out or ROOT / OUT).absolute()
+    if out.is_dir():
+        raise UserError(f"{printable(out)} is a folder: name a file")
+    tables = _tables_of_page(study)
+    text = page(tables, {name: version(name) for name in MADE_BY})
+    new = out.with_name(f".{out.name}.{os.getpid()}")
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        new.write_text(text, encoding="utf-8", newline="\n")
+        new.replace(out)
+    except OSError as error:
+        raise UserError(f"{printable(out)} cannot be written: {error.strerror}") from None
+    finally:
+        with contextlib.suppress(OSError):
+            new.unlink()
+    print(f"{printable(out)}: {len(text.encode()) / 1e6:.1f} MB, {_said(tables['studies'])}")
+
+
+def _said(studies):
+    names = [f"{printable(row['study'])}{' (SIMULATED)' if row['is_simulated'] else ''}" for row in studies]
+    return f"{'study' if len(names) == 1 else 'studies'} {', '.join(names)}" if names else "no study yet"
+
+
+def _tables_of_page(study):
+    """Read what the page is made of, of one study or of all; the seeds are read whole."""
+    from analysis.report import evidence
+
+    with marts() as warehouse:
+        tables = {name: records(warehouse, query) for name, query in (PAGE | evidence.QUERIES).items()}
+        tables["row_counts"] = [
+            {"table": f"{schema}.{name}", "n_rows": count(warehouse, schema, name)}
+            for schema, name, _ in sorted(public_tables(warehouse))
+        ]
+    known = [row["study"] for row in tables["studies"]]
+    if study is not None:
+        if study not in known:
+            raise unknown("study", study, known, " in this warehouse")
+        tables["studies"] = [row for row in tables["studies"] if row["study"] == study]
+    return tables
+
+
+@click.command()
+@click.option("--study", required=True, metavar="STUDY", help="a study of the warehouse")
+@click.option(
+    "--llm", metavar="L",
+    help="who writes it: vendor/name at an OpenAI-compatible endpoint, or codex (default: a template, offline)",
+)  # fmt: skip
+@click.option("--out", type=PATH, metavar="FILE", help="where it goes (default: the terminal)")
+@click.option("--prompt", is_flag=True, help="print what an LLM would be asked, and ask none")
+@click.option("--facts", is_flag=True, help="print the numbers that it may hold, as JSON")
+def paper(study: str, llm: str | None, out: Path | None, prompt: bool, facts: bool) -> int:
+    """Have the paper on a study written, check it against the warehouse, and hand it over."""
+    import json
+
+    from analysis.writing.paper import check_paper, paper_prompt, template_paper
+
+    if llm and (prompt or facts):
+        raise UserError("--prompt and --facts ask no LLM: leave --llm away")
+    if prompt and facts:
+        raise UserError("--prompt holds the facts: give --prompt or --facts")
+    writer = _writer(llm) if llm else None
+    if out:
+        texts.refuse_existing(out, "--out")
+    known = _facts_of_paper(study)
+    if prompt:
+        return _hand_over(paper_prompt(known), out, "the prompt")
+    if facts:
+        return _hand_over(json.dumps(known, indent=2, ensure_ascii=False) + "\n", out, "the facts")
+    text, problem = _ask(writer, paper_prompt(known)) if writer else (template_paper(known), None)
+    if problem:
+        complain(f"the paper was not written ({printable(problem)})")
+        return texts.LLM_SILENT
+    if problems := check_paper(text, known):
+        return texts.refuse("the paper", text, problems, _refused_path(study, out))
+    return _hand_over(text, out, "the paper", marked_as="PAPER")
+
+
+def _facts_of_paper(study):
+    from analysis.small_samples import FEWEST_LLMS
+    from analysis.writing.paper_facts import facts_of
+
+    with marts() as warehouse:
+        studies = {row["study"]: row for row in records(warehouse, STUDIES)}
+        if study not in studies:
+            none = "none: land some trials, then run `bais build`"
+            raise unknown("study", study, list(studies), " in this warehouse", none)
+        given = {"study": study, "fewest_llms": FEWEST_LLMS}
+        return facts_of(studies[study], {name: records(warehouse, query, given) for name, query in PAPER.items()})
+
+
+def _writer(llm):
+    """Return a study of one LLM, which is how one is asked outside of any trial."""
+    from ingest.experiment import EXPERIMENTS, study_of_run
+
+    if llm.startswith("sim/"):
+        raise UserError("a simulated respondent writes no paper: leave --llm away, and a template does")
+    try:
+        return study_of_run(EXPERIMENTS[0], protocol="single_turn", model=llm, n_runs=1, seed=1, attempts=3)
+    except UserError as error:
+        raise UserError(str(error).replace("--model", "--llm", 1)) from None
+
+
+def _ask(writer, prompt):
+    from ingest.experiment import ask_once
+
+    return ask_once(writer, prompt)
+
+
+def _refused_path(study, out):
+    """Return where a refused text is kept: beside where the paper would be, and never over another."""
+    path = out or Path(f"paper-{''.join(c if c.isalnum() or c in '-_.' else '_' for c in study)}.md")
+    named = (path.with_name(f"{path.name}.refused{ending}") for ending in ("", *(f"-{n}" for n in range(2, 1000))))
+    return next(path for path in named if not path.exists())
+
+
+def _hand_over(text, out, what, marked_as=None):
+    if out:
+        texts.write_new(out, text, what)
+    else:
+        texts.show(text, marked_as)
+
+
+@click.command()
+@click.option("--out", type=PATH, metavar="DIR", help="the folder (default: docs/ beside the warehouse)")
+def docs(out: Path | None) -> None:
+    """Build dbt's static documentation from the warehouse, and say where it is."""
+    import shutil
+    import tempfile
+
+    with marts():
+        pass
+    out = (out or warehouse_path().parent / "docs").absolute()
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UserError(f"--out {printable(out)} cannot be written: {error.strerror}") from None
+    with tempfile.TemporaryDirectory(prefix="bais-docs-") as target:
+        process = dbt.start(
+            "docs", "generate", "--static", more_environment={"DBT_TARGET_PATH": target, "DBT_LOG_PATH": target},
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+        )  # fmt: skip
+        said = [line.strip() for line in process.communicate()[0].splitlines() if line.strip()]
+        page = Path(target) / "static_index.html"
+        if process.returncode or not page.exists():
+            raise UserError(f"dbt could not write its documentation: {printable((said or ['no reason given'])[-1])}", 1)
+        try:
+            shutil.copyfile(page, out / page.name)
+        except OSError as error:
+            raise UserError(f"{printable(out / page.name)} cannot be written: {error.strerror}") from None
+    print(printable(out / page.name))

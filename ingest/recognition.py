@@ -1,0 +1,80 @@
+"""Tell the format of recorded trials by the beginnings of some files."""
+
+import contextlib
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyarrow as pa
+from pydantic_core import from_json
+
+from ingest.archives import Archive, archives
+from ingest.lines import walk, whole_characters
+from ingest.load import DUCKDB_SETTINGS
+from ingest.warehouse import UserError, in_memory, printable
+
+MOST_FILES = 1024
+MOST_BYTES = 16 << 20
+# document A's archive holds a file of story 001: the import names a stray file, so it makes no folder ambiguous
+NEARLY_ALL = 0.9
+LINES = pa.schema({"file": pa.int64(), "line_number": pa.int64(), "line": pa.string()})
+
+
+def recognised(path: Path) -> Archive:
+    """Return the format of a file or folder; if none or several fit, say which there are and what each looks like."""
+    path = Path(path).resolve()
+    sizes, _, _ = walk(path)
+    found = _found(path, [file for file, size in sizes.items() if size])
+    n_files = sum(len(files) for _, files in found)
+    is_one_whole = any(archive.land for archive, _ in found)
+    for archive, files in found:
+        if len(files) == n_files or (len(files) >= NEARLY_ALL * n_files and not is_one_whole):
+            return archive
+    if found:
+        such_as = " and ".join(f"{archive.form} ({printable(files[0].name)})" for archive, files in found)
+        raise UserError(
+            f"{printable(path)} holds files of several formats, {such_as}: say with --format which are meant"
+        )
+    known = "; ".join(f"{archive.form} ({archive.kinds}: {archive.expected})" for archive in archives())
+    raise UserError(
+        f"nothing usable in {printable(path)}: {len(sizes):,} files, none of a known format: {known}; "
+        "name one with --format to have it tried"
+    )
+
+
+def _found(path: Path, files: list[Path]) -> list[tuple[Archive, list[Path]]]:
+    """List the formats that some files have, with those files."""
+    files = files[:: len(files) // MOST_FILES + 1]
+    n_bytes = max(MOST_BYTES // MOST_FILES, min(MOST_BYTES // max(len(files), 1), 1 << 20))
+    heads = [_head(file, n_bytes) for file in files]
+    objects = [(file, number, line) for file, head in enumerate(heads) for number, line in enumerate(_objects(head))]
+    found = []
+    with contextlib.closing(in_memory(**DUCKDB_SETTINGS)) as memory:
+        memory.register("objects", pa.table(list(zip(*objects, strict=True)) or [[]] * len(LINES), schema=LINES))
+        memory.execute("create table lines as from objects where try(json_type(line)) = 'OBJECT'")
+        for archive in archives():
+            trials = f"({archive.read_trials}) where kind is not null"
+            marked = f"lines where {archive.mark}" if archive.mark else trials
+            numbers = {file for (file,) in memory.sql(f"select distinct file from {marked}").fetchall()}
+            numbers |= {file for file, head in enumerate(heads) if archive.magic and head.startswith(archive.magic)}
+            of_format = [files[number] for number in sorted(numbers) if files[number].name.endswith(archive.suffix)]
+            if archive.land:
+                of_format = [file for file in of_format if file.parent == path]
+            if of_format:
+                found.append((archive, of_format))
+    return found
+
+
+def _head(file: Path, n_bytes: int) -> bytes:
+    with contextlib.suppress(OSError), open(file, "rb") as stream:
+        return stream.read(n_bytes)
+    return b""
+
+
+def _objects(head: bytes) -> Iterator[str]:
+    """Yield what may be JSON objects: the whole lines, and of a document, or a long first line, as much as was read."""
+    text = whole_characters(head.decode("utf-8-sig", "replace"))
+    yield from text.split("\n")
+    with contextlib.suppress(ValueError):
+        document = from_json(text, allow_partial=True)
+        yield from map(json.dumps, document if isinstance(document, list) else [document])

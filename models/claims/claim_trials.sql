@@ -1,0 +1,154 @@
+-- One row per published claim and part: the SQL that lists the trials behind it, its own or those of the claims that it
+-- is derived from.
+with recursive claims as (
+    select
+        *,
+        {{ claim_key() }} as claim_key,
+        starts_with(quantity, 'baseline')
+        or starts_with(quantity, 'sd_population')
+        or starts_with(quantity, 'sd_response')
+        or ends_with(quantity, '_with_baseline') as is_of_baseline,
+        regexp_matches(quantity, '^(rank_by|place_by|nothing_beats|slope|residual_reduction|direction_effect)')
+        or (technique is null and method is not null) as compares_techniques,
+        regexp_matches(quantity, '^(iterations|calls)') as counts_every_trial
+    from {{ ref('published_claims') }}
+),
+
+inputs as (
+    select
+        claim_key,
+        unnest(string_split(inputs, ' ')) as input_key,
+        generate_subscripts(string_split(inputs, ' '), 1) as position
+    from claims
+    where inputs is not null
+),
+
+-- what a claim rests on, in the order in which it is named
+rests_on as (
+    select claim_key, claim_key as basis_key, []::bigint[] as place
+    from claims
+    union all
+    select rests_on.claim_key, inputs.input_key as basis_key, list_append(rests_on.place, inputs.position) as place
+    from rests_on
+    inner join inputs on rests_on.basis_key = inputs.claim_key
+),
+
+conditions as (
+    select
+        claim_key,
+        row_set,
+        list_filter(
+            [
+                'study = ' || {{ quoted('study') }},
+                'domain = ' || {{ quoted('domain') }},
+                'llm = ' || {{ quoted('llm') }},
+                'llm != ' || {{ quoted('excluded_llm') }},
+                case
+                    when is_of_baseline then 'technique = ''no_technique'''
+                    when technique_b is not null
+                        then 'technique in (' || {{ quoted('technique') }} || ', ' || {{ quoted('technique_b') }} || ')'
+                    when compares_techniques and contains(quantity, 'no_technique')
+                        then
+                            '(technique in (select technique from seeds.techniques where is_ranked)'
+                            || ' or technique = ''no_technique'')'
+                    when compares_techniques
+                        then 'technique in (select technique from seeds.techniques where is_ranked)'
+                    when quantity = 'spread_change_percent' or starts_with(quantity, 'gain_by')
+                        then 'technique in (' || {{ quoted('technique') }} || ', ''no_technique'')'
+                    when technique = 'sacd_initial' then 'technique = ''sacd'''
+                    when technique != 'all' then 'technique = ' || {{ quoted('technique') }}
+                end,
+                case
+                    when is_of_baseline then 'anchor_direction = ''none'''
+                    when anchor_direction = 'both' then 'anchor_direction in (''low'', ''high'')'
+                    when anchor_direction != 'all' then 'anchor_direction = ' || {{ quoted('anchor_direction') }}
+                end,
+                case when temperature_scope != 'pooled' then 'temperature = ' || temperature_scope end,
+                case
+                    when counts_every_trial then null
+                    when row_set = 'accepted' then 'status = ''answered'''
+                    when technique = 'sacd_initial' then 'first_response is not null'
+                    else 'response_recorded is not null'
+                end,
+                case when non_null = 'both' and technique = 'sacd' then 'first_response is not null' end,
+                -- a ratio of file means takes every LLM in
+                case
+                    when baseline_scope is not null and estimator is distinct from 'ratio_of_file_means'
+                        then 'baseline is not null'
+                end
+            ],
+            lambda condition: condition is not null
+        ) as conditions
+    from claims
+    where inputs is null
+),
+
+alternatives as (
+    select
+        rests_on.claim_key,
+        conditions.conditions,
+        min(rests_on.place) as place,
+        bool_or(conditions.row_set = 'as_recorded') as counts_quarantined
+    from rests_on
+    inner join conditions on rests_on.basis_key = conditions.claim_key
+    group by all
+),
+
+together as (
+    select
+        claim_key,
+        list(conditions order by place) as alternatives,
+        coalesce(bool_or(counts_quarantined), false) as counts_quarantined
+    from alternatives
+    group by all
+),
+
+-- a condition that all alternatives share is there once
+parted as (
+    select
+        *,
+        list_filter(
+            alternatives[1],
+            lambda condition: len(list_filter(alternatives, lambda other: not list_contains(other, condition))) = 0
+        ) as shared,
+        list_transform(
+            alternatives,
+            lambda conditions: array_to_string(
+                list_filter(conditions, lambda condition: not list_contains(shared, condition)), ' and '
+            )
+        ) as rest
+    from together
+)
+
+select
+    claims.claim_id,
+    claims.part,
+    claims.study,
+    'select trial_id, llm, technique, anchor_direction, temperature, status, response_recorded, first_response, '
+    || 'baseline'
+    || e'\nfrom '
+    || case
+        when parted.counts_quarantined then '(from marts.trials union all by name from marts.quarantined_trials)'
+        else 'marts.trials'
+    end
+    || e'\nwhere\n    '
+    || array_to_string(parted.shared, e'\n    and ')
+    || case
+        when list_contains(parted.rest, '') then ''
+        else
+            case when len(parted.shared) > 0 then e'\n    and ' else '' end
+            || e'(\n        '
+            || array_to_string(
+                list_transform(
+                    parted.rest,
+                    lambda conditions: case
+                        when contains(conditions, ' and ') then '(' || conditions || ')' else conditions
+                    end
+                ),
+                e'\n        or '
+            )
+            || e'\n    )'
+    end
+    || e'\norder by llm, technique, anchor_direction;' as trials_query
+from claims
+inner join parted using (claim_key)

@@ -1,0 +1,192 @@
+"""Every command with what it takes: what scripts and fingers rely on."""
+
+from pathlib import Path
+
+import click
+import pytest
+
+from bais.main import COMMANDS as GROUPS
+from bais.main import commands
+
+COMMANDS = {
+    "plan": {
+        "STUDY": "text, required",
+        "--json": "flag",
+    },
+    "collect": {
+        "STUDY": "text, required",
+        "--no-load": "flag",
+        "--max-cost": "amount",
+        "--max-calls": "int of at least 1",
+        "--ask-again": "failed|refused|unparsed|out_of_range, repeated",
+        "--strict": "flag",
+    },
+    "run": {
+        "EXPERIMENT": "text, required",
+        "--runs": "int of at least 1, required",
+        "--model": "text",
+        "--seed": "int of at least 0, default 1",
+        "--max-attempts": "int of at least 1, default 3",
+        "--out": "path",
+        "--analysis": "path",
+        "--report": "path",
+        "--no-report": "flag",
+        "--protocol": "single_turn|three_turn, default single_turn",
+        "--json-mode": "strict|lenient, default strict",
+    },
+    "show": {
+        "STUDY": "text, required",
+        "--protocol": "single_turn|three_turn, default single_turn",
+    },
+    "render": {
+        "STUDY": "text, required",
+        "--condition": "text",
+        "--vignette": "text",
+        "--technique": "text",
+        "--anchor": "float",
+        "--protocol": "single_turn|three_turn, default single_turn",
+    },
+    "analyze": {
+        "PATH": "path, required",
+        "--analysis": "path",
+        "--seed": "int, default 1",
+    },
+    "import": {
+        "PATH": "path",
+        "--format": "bais-export|inspect-logs|promptfoo|story-001|voder-bais",
+        "--map": "path",
+        "--study": "text",
+        "--download": "path, value optional",
+    },
+    "export": {
+        "DIR": "path, required",
+        "--format": "parquet|csv|jsonl, default parquet",
+        "--study": "text",
+        "--force": "flag",
+    },
+    "check": {
+        "--batch": "text",
+        "--all": "flag",
+        "--json": "flag",
+        "--strict": "flag",
+    },
+    "accept": {
+        "BATCH": "text, required",
+        "--why": "text, required",
+        "--who": "text",
+    },
+    "reject": {
+        "BATCH": "text, required",
+        "--why": "text, required",
+        "--who": "text",
+    },
+    "release": {
+        "TRIAL": "text, required",
+        "--why": "text, required",
+        "--who": "text",
+    },
+    "build": {},
+    "sql": {
+        "--format": "table|csv|json|parquet, default table",
+        "QUERY": "text",
+    },
+    "tables": {
+        "--format": "table|csv|json, default table",
+        "NAME": "text",
+    },
+    "claims": {
+        "--format": "table|csv|json, default table",
+        "CLAIM_ID": "text",
+        "--differs": "flag",
+        "--status": "reproduces|stands|differs|contradicted|not_established|not_derivable|not_checked",
+        "--document": "text",
+    },
+    "recommend": {
+        "--domain": "text",
+        "--llm": "text",
+        "--metric": "text, default both",
+        "--study": "text",
+        "--json": "flag",
+    },
+    "trial": {
+        "TRIAL_ID": "text, required",
+        "--json": "flag",
+    },
+    "trials": {
+        "--format": "table|csv|json, default table",
+        "--where": "text",
+        "--study": "text",
+        "--llm": "text",
+        "--technique": "text",
+        "--domain": "text",
+        "--direction": "text",
+        "--status": "text",
+        "--all": "flag",
+        "--limit": "int",
+    },
+    "headlines": {
+        "--study": "text",
+    },
+    "report": {
+        "--out": "path",
+        "--study": "text",
+    },
+    "paper": {
+        "--study": "text, required",
+        "--llm": "text",
+        "--out": "path",
+        "--prompt": "flag",
+        "--facts": "flag",
+    },
+    "doctor": {
+        "--json": "flag",
+        "--strict": "flag",
+    },
+    "docs": {
+        "--out": "path",
+    },
+    "completion": {
+        "{bash|zsh|fish}": "bash|zsh|fish, required",
+    },
+}
+
+
+def described(parameter):
+    """Say in a few words what a parameter takes, as the table does."""
+    kind = parameter.type
+    if isinstance(kind, click.Choice):
+        words = ["|".join(kind.choices)]
+    elif isinstance(kind, click.Path):
+        words = ["path"]
+    elif getattr(parameter, "is_flag", False):
+        words = ["flag"]
+    else:
+        words = [{"integer": "int", "integer range": "int", "float range": "float"}.get(kind.name, kind.name)]
+        if getattr(kind, "min", None) is not None:
+            words[0] += f" of at least {kind.min}"
+    words += ["repeated"] if getattr(parameter, "multiple", False) else []
+    words += ["value optional"] if isinstance(getattr(parameter, "flag_value", None), Path) else []
+    words += ["required"] if parameter.required else []
+    words += [f"default {parameter.default}"] if isinstance(parameter.default, str | int) and words[0] != "flag" else []
+    return ", ".join(words)
+
+
+def named(parameter):
+    return (
+        " ".join(parameter.opts) if isinstance(parameter, click.Option) else parameter.make_metavar(CONTEXT).strip("[]")
+    )
+
+
+CONTEXT = click.Context(commands, info_name="bais")
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_command_takes_what_it_always_took(name):
+    command = commands.get_command(CONTEXT, name)
+    assert command.name == name
+    assert {named(parameter): described(parameter) for parameter in command.params} == COMMANDS[name]
+
+
+def test_every_command_is_in_a_group_of_the_help():
+    assert sorted(name for of in GROUPS.values() for name in of) == sorted(COMMANDS)
+    assert sorted(commands.list_commands(CONTEXT)) == sorted(COMMANDS)

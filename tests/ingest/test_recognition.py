@@ -1,0 +1,230 @@
+"""`bais import PATH` tells the format of what it is given, or says which formats there are."""
+
+import json
+import os
+import random
+from pathlib import Path
+
+import pytest
+
+from ingest import recognition
+from ingest.archives import archive_of, archives, formats
+from ingest.recognition import recognised
+from ingest.run import main
+from ingest.warehouse import UserError
+
+STORY = {
+    "experimentId": "anchoring-prosecutor-sentencing",
+    "model": "openai/gpt-4o",
+    "conditionId": "low-anchor-3mo",
+    "runIndex": 0,
+    "params": {"prosecutorRecommendationMonths": 3},
+    "result": {"sentenceMonths": 6},
+    "rawLastMessage": "6",
+    "collectedAt": "2026-02-10T07:21:09.564Z",
+}
+PROMPTFOO = {"promptIdx": 0, "testIdx": 3, "provider": {"id": "echo"}, "vars": {"vignette": "analyst"}, "response": {}}
+EVALUATION = {"evalId": "e", "results": {"version": 3, "prompts": [{"raw": "Which salary?"}], "results": [PROMPTFOO]}}
+INSPECT = {"version": 2, "status": "success", "eval": {"task": "salary", "model": "mockllm/model"}, "samples": []}
+MANIFEST = {"format": "bais-export", "format_version": 1, "file_format": "csv", "tables": [], "files": []}
+
+
+def of(path):
+    return recognised(path).form
+
+
+def write(path, content, **how):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(content, **how))
+    return path
+
+
+@pytest.mark.parametrize("shape", ["baseline", "low_anchor", "premortem", "full_sacd", "vignette"])
+def test_document_a_is_known_by_each_of_its_shapes(archive, make, shape):
+    assert of(make.file(archive / "a.jsonl", getattr(make, shape)())) == "voder-bais"
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "indent", "form"),
+    [
+        ("r.jsonl", STORY, None, "story-001"),
+        ("r.jsonl", PROMPTFOO, None, "promptfoo"),
+        ("r.json", EVALUATION, None, "promptfoo"),
+        ("r.json", EVALUATION, 2, "promptfoo"),
+        ("r.json", [PROMPTFOO], 2, "promptfoo"),
+        ("r.json", INSPECT, None, "inspect-logs"),
+        ("r.json", INSPECT, 2, "inspect-logs"),
+        ("manifest.json", MANIFEST, 1, "bais-export"),
+    ],
+)
+def test_a_line_or_a_document_is_known_by_what_it_holds(archive, name, content, indent, form):
+    write(archive / name, content, indent=indent)
+    assert of(archive) == form
+    if form != "bais-export":
+        assert of(archive / name) == form
+
+
+def test_a_log_of_inspect_is_known_by_its_ending_and_first_bytes(archive):
+    (archive / "log.eval").write_bytes(b"PK\3\4 and so on")
+    assert of(archive) == "inspect-logs"
+    (archive / "log.eval").write_bytes(b"no such thing")
+    with pytest.raises(UserError, match="nothing usable"):
+        recognised(archive)
+
+
+@pytest.mark.parametrize("content", [EVALUATION, INSPECT])
+def test_a_document_longer_than_what_is_read_is_known_by_its_beginning(archive, content):
+    path = write(archive / "r.json", content | {"last": "ü" * (2 << 20)}, ensure_ascii=False)
+    assert of(path) == ("promptfoo" if content is EVALUATION else "inspect-logs")
+
+
+def test_the_ending_counts_as_much_as_what_a_file_holds(archive, make):
+    make.file(archive / "a.txt", make.baseline())
+    with pytest.raises(UserError, match="nothing usable"):
+        recognised(archive)
+
+
+def test_a_format_is_found_among_junk(archive, make):
+    make.file(archive / "a.jsonl", "{", "", "no JSON", b"\xff", b"a\0b", "[1]", "[" * 100_000, make.baseline())
+    make.file(archive / "other.jsonl", {"score": 1}, STORY | {"experimentId": "another"})
+    make.file(archive / "bom.jsonl", b"\xef\xbb\xbf", "\r")
+    (archive / "empty.jsonl").touch()
+    (archive / "noise.json").write_bytes(random.Random(1).randbytes(5000))
+    (archive / "noise.eval").write_bytes(b"\0" * 5000)
+    (archive / "wide.jsonl").write_bytes(b"x" * (3 << 20))
+    (archive / "torn.json").write_text('{"results": {\n "results": [')
+    os.mkfifo(archive / "pipe.jsonl")
+    (archive / "circle.jsonl").symlink_to(archive / "circle.jsonl")
+    (archive / "back").symlink_to(archive)
+    assert of(archive) == "voder-bais"
+
+
+def test_a_file_that_cannot_be_opened_is_passed_over(archive, make, monkeypatch):
+    make.file(archive / "a.jsonl", make.baseline())
+    closed, real = make.file(archive / "closed.jsonl", STORY), open
+
+    def refuse(path, *how):
+        if path == closed:
+            raise PermissionError(13, "Permission denied", str(path))
+        return real(path, *how)
+
+    monkeypatch.setattr(recognition, "open", refuse, raising=False)
+    assert of(archive) == "voder-bais"
+
+
+def test_a_folder_that_may_not_be_looked_into_is_one_sentence(archive, monkeypatch, capsys):
+    def refuse(path, **_):
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr(Path, "stat", refuse)
+    assert main(["--archive", str(archive)]) == 2
+    assert capsys.readouterr().err == f"bais: {archive} cannot be read: Permission denied\n"
+
+
+def test_half_a_surrogate_pair_does_not_hide_a_trial(archive, make):
+    make.file(archive / "a.jsonl", json.dumps(make.vignette(raw="HALF")).replace("HALF", "\\ud83d"))
+    assert of(archive) == "voder-bais"
+
+
+def test_little_is_read_of_many_and_of_large_files(archive, make, monkeypatch):
+    real, sizes = recognition._head, []
+    monkeypatch.setattr(recognition, "_head", lambda file, n_bytes: sizes.append(n_bytes) or real(file, n_bytes))
+    for i in range(1100):
+        make.file(archive / f"{i}.jsonl", make.baseline(runIndex=i))
+    assert of(archive) == "voder-bais"
+    assert len(sizes) <= recognition.MOST_FILES
+    assert sum(sizes) <= recognition.MOST_BYTES
+
+
+def test_several_formats_are_named_each_with_a_file_and_nothing_lands(archive, make, warehouse, capsys):
+    make.file(archive / "a.jsonl", make.baseline())
+    write(archive / "r.json", EVALUATION)
+    assert main(["--archive", str(archive)]) == 2
+    assert capsys.readouterr().err == (
+        f"bais: {archive} holds files of several formats, promptfoo (r.json) and voder-bais (a.jsonl): "
+        "say with --format which are meant\n"
+    )
+    assert not warehouse.exists()
+    assert main(["--archive", str(archive), "--format", "voder-bais"]) == 0
+
+
+def test_lines_of_two_formats_in_one_file_are_two_formats(archive, make):
+    path = make.file(archive / "a.jsonl", make.baseline(), STORY)
+    with pytest.raises(UserError, match=r"several formats, story-001 \(a.jsonl\) and voder-bais \(a.jsonl\)"):
+        recognised(path)
+
+
+def test_a_stray_file_among_many_changes_nothing_and_is_named_by_the_import(archive, make, query, capsys):
+    make.file(archive / "0.jsonl", STORY)
+    for i in range(1, 10):
+        make.file(archive / f"{i}.jsonl", make.baseline(runIndex=i))
+    assert main(["--archive", str(archive)]) == 0
+    assert "skipped, other data: experiment anchoring-prosecutor-sentencing: 0.jsonl" in capsys.readouterr().out
+    (archive / "9.jsonl").unlink()
+    with pytest.raises(UserError, match="several formats"):
+        recognised(archive)
+
+
+def test_an_export_is_known_by_the_manifest_directly_in_its_folder(archive, make):
+    make.file(archive / "a.jsonl", make.baseline())
+    write(archive / "out" / "manifest.json", MANIFEST)
+    write(archive / "manifest.json", {"format": "another", "files": []})
+    assert of(archive) == "voder-bais"
+    assert of(archive / "out") == "bais-export"
+    for i in range(50):
+        make.file(archive / "out" / f"{i}.jsonl", make.baseline(runIndex=i))
+    with pytest.raises(UserError, match=r"bais-export \(manifest.json\) and voder-bais"):
+        recognised(archive / "out")
+
+
+@pytest.mark.parametrize("holds", ["nothing", "junk"])
+def test_where_nothing_is_known_one_sentence_says_what_each_format_looks_like(archive, make, capsys, holds):
+    if holds == "junk":
+        make.file(archive / "a.jsonl", "{", {"other": 1})
+    assert main(["--archive", str(archive)]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith(f"bais: nothing usable in {archive}: {0 if holds == 'nothing' else 1} files")
+    assert said.count("\n") == 1
+    for each in archives():
+        assert f"{each.form} ({each.kinds}: {each.expected})" in said
+
+
+def test_a_format_that_is_given_wins(archive, make, query, capsys):
+    make.file(archive / "a.jsonl", STORY)
+    assert main(["--archive", str(archive), "--format", "voder-bais"]) == 2
+    assert "none with trials of the format voder_bais" in capsys.readouterr().err
+    assert main(["--archive", str(archive), "--format", "story-001"]) == 0
+    assert main(["--archive", str(archive)]) == 0
+    assert query("select study, archive, response_recorded from raw.trials") == [
+        ("anchoring-prosecutor-sentencing", "story_001", 6.0)
+    ]
+
+
+@pytest.mark.parametrize("form", ["voder-bais", "story-001"])
+def test_an_import_fills_the_tables_that_its_format_names(archive, make, query, form):
+    make.file(archive / "a.jsonl", *([make.baseline()] if form == "voder-bais" else [STORY]), "{")
+    assert main(["--archive", str(archive)]) == 3
+    tables = query("select table_name from duckdb_tables() where schema_name = 'raw' and table_name[1] != '_'")
+    filled = {table for (table,) in tables if query(f"select 1 from raw.{table} limit 1")}
+    assert filled == set(archive_of(form).tables)
+
+
+def test_a_recognised_log_is_told_that_it_needs_a_mapping(archive, capsys):
+    write(archive / "r.jsonl", PROMPTFOO)
+    assert main(["--archive", str(archive)]) == 2
+    assert "say with --map FILE which field is what: ingest/archives/promptfoo.yaml is an example" in (
+        capsys.readouterr().err
+    )
+
+
+def test_the_recorded_archive_is_document_a(recorded_archive):
+    assert of(recorded_archive) == "voder-bais"
+
+
+@pytest.mark.parametrize("form", formats())
+def test_every_format_says_what_it_looks_like_what_it_fills_and_how_it_is_read(form):
+    archive = archive_of(form)
+    assert archive.form == form
+    assert archive.expected
+    assert "trials" in archive.tables
+    assert archive.mapping.exists() if archive.mapping else archive.land or archive.read_trials

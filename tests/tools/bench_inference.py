@@ -1,0 +1,391 @@
+"""`make bench`: what schema `inference` costs, beside the peers that compute the same from rows.
+
+Each job runs in a process of its own, imports before the clock starts. What a figure should be is printed beside it;
+nothing fails on a slow machine. Needs the recorded archive for the first figure; without it the others take the
+simulated study.
+"""
+
+import argparse
+import importlib
+import importlib.util
+import json
+import os
+import pkgutil
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from multiprocessing import get_context
+from pathlib import Path
+from types import SimpleNamespace
+
+import duckdb
+import numpy as np
+import pandas as pd
+
+ROOT = Path(__file__).resolve().parents[2]
+SHARED = Path(os.environ.get("BAIS_SHARED") or ROOT.parent / "shared").resolve()
+RECORDED = SHARED / "data" / "bais_recorded"
+NO_TESTS = ("--exclude-resource-type", "test", "unit_test")
+PATIENCE_S = 120
+N_LLMS, TECHNIQUES = 10, ("devils_advocate", "no_technique", "premortem", "sacd")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--trials", type=int, default=10_000_000, help="trials that are built from raw to claims")
+    parser.add_argument("--simulated", type=int, default=10_000_000, help="trials whose counts cost no more than few")
+    parser.add_argument("--rows", type=int, default=1_000_000, help="rows of scipy's and statsmodels' jobs")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        folder = Path(folder)
+        warehouse = Warehouse(folder / "recorded")
+        warehouse.run("python", "ingest/run.py", *(["--archive", str(RECORDED)] if RECORDED.is_dir() else []))
+        warehouse.dbt("build", *NO_TESTS)
+        if RECORDED.is_dir():
+            rebuild(warehouse)
+        else:
+            print(f"inference, recorded archive: left out, there is none at {RECORDED}")
+        grow(warehouse, Warehouse(folder / "grown"), options.simulated)
+        build_many(warehouse, Warehouse(folder / "many"), options.trials)
+    beside_scipy(options.rows)
+    beside_statsmodels(options.rows)
+
+
+class Warehouse:
+    """A warehouse file in a folder of its own, and the commands of the project run on it."""
+
+    def __init__(self, folder):
+        folder.mkdir()
+        self.folder, self.path, self.target = folder, folder / "warehouse.duckdb", folder / "target"
+        self.environment = {
+            **os.environ,
+            "BAIS_WAREHOUSE": str(self.path),
+            "DBT_TARGET_PATH": str(self.target),
+            "DBT_LOG_PATH": str(folder / "logs"),
+        }
+
+    def run(self, program, *arguments):
+        """Run a program to its end; return its seconds and the MB at its peak."""
+        started = time.perf_counter()
+        log = self.folder / "output"
+        with log.open("w") as output:
+            process = subprocess.Popen(
+                [Path(sys.executable).parent / program, *arguments],
+                cwd=ROOT, env=self.environment, stdout=output, stderr=subprocess.STDOUT,
+            )  # fmt: skip
+            _, status, used = os.wait4(process.pid, 0)
+        if status:
+            raise RuntimeError(f"{program} {' '.join(arguments)}:\n{log.read_text()}")
+        return time.perf_counter() - started, used.ru_maxrss / 1024
+
+    def dbt(self, *arguments):
+        return self.run("dbt", "--quiet", *arguments)
+
+    @property
+    def nodes(self):
+        """Models and seeds, by name."""
+        nodes = json.loads((self.target / "manifest.json").read_text())["nodes"].values()
+        return {node["name"]: node for node in nodes if node["resource_type"] in ("model", "seed")}
+
+    def compiled(self, name):
+        """Return the SQL of a model."""
+        node = self.nodes[name]
+        return (self.target / "compiled" / node["package_name"] / node["original_file_path"]).read_text()
+
+
+def rebuild(warehouse):
+    """Time schema `inference` on a built warehouse, and the Python in it."""
+    seconds = min(warehouse.dbt("build", "--select", "path:models/inference", *NO_TESTS)[0] for _ in range(2))
+    by_model, n_trials, _ = python_part(warehouse)
+    slowest = ", ".join(f"{name} {took:.1f}" for name, took in sorted(by_model.items(), key=lambda item: -item[1])[:3])
+    print(
+        f"inference, recorded archive of {n_trials:,} trials: {seconds:.1f} s of dbt build, of it "
+        f"{sum(by_model.values()):.1f} s Python models beyond imports ({slowest})"
+    )
+
+
+def python_part(warehouse, counts=None):
+    """Run every Python model of `inference` once; return seconds by model, numbers of trials and of distinct rows."""
+    relations = {name: f"{node['schema']}.{name}" for name, node in warehouse.nodes.items()}
+    if counts:
+        relations["response_counts"] = f"read_parquet('{counts}')"
+    models = {
+        name: (node["original_file_path"], node["config"]["meta"])
+        for name, node in sorted(warehouse.nodes.items())
+        if node.get("language") == "python"
+    }
+    return alone(run_models, warehouse.path, models, relations)
+
+
+def run_models(path, models, relations):
+    import analysis
+
+    for module in pkgutil.iter_modules(analysis.__path__, "analysis."):
+        importlib.import_module(module.name)
+    with duckdb.connect(str(path), read_only=True) as connection:
+        ((n_trials, n_distinct),) = connection.sql(
+            f"select sum(n_trials)::bigint, count(*) from {relations['response_counts']}"
+            " where row_set = 'as_recorded' and response_source = 'recorded'"
+        ).fetchall()
+        seconds = {}
+        for name, (file, meta) in models.items():
+            spec = importlib.util.spec_from_file_location(name, ROOT / file)
+            module = importlib.util.module_from_spec(spec)
+            spec.loader.exec_module(module)
+            dbt = SimpleNamespace(
+                ref=lambda name: connection.sql(f"from {relations[name]}"),
+                config=Config(meta),
+            )
+            started = time.perf_counter()
+            module.model(dbt, connection)
+            seconds[name] = time.perf_counter() - started
+    return seconds, n_trials, n_distinct
+
+
+class Config(dict):
+    """The meta of a Python model, asked for as dbt has it asked for; what a model sets is of no matter here."""
+
+    meta_get = dict.__getitem__
+
+    def __call__(self, **options):
+        pass
+
+
+def grow(warehouse, grown, n_trials):
+    """Draw many trials from those of a warehouse, count them, and compare counting and inference."""
+    shutil.copy(warehouse.path, grown.path)
+    compiled = {
+        f"{warehouse.nodes[name]['schema']}.{name}": warehouse.compiled(name)
+        for name in ("int_responses_sourced", "response_counts")
+    }
+    counts = grown.folder / "counts.parquet"
+    took = alone(count_trials, grown.path, compiled, n_trials, counts)
+    runs = [(python_part(warehouse), python_part(warehouse, counts)) for _ in range(2)]
+    (few, n_few, rows_few), (many, n_many, rows_many) = (
+        min(of_one, key=lambda run: sum(run[0].values())) for of_one in zip(*runs, strict=True)
+    )
+    ratio = sum(many.values()) / sum(few.values())
+    slower = max(many, key=lambda name: many[name] - few[name])
+    print(
+        f"inference, Python models on {n_many:,} trials ({rows_many:,} distinct responses): "
+        f"{sum(many.values()):.1f} s, {ratio:.2f} x those on {n_few:,} ({rows_few:,}; {sum(few.values()):.1f} s; "
+        f"at most 1.2); most of the difference is in {slower}, {few[slower]:.1f} to {many[slower]:.1f} s"
+    )
+    print(
+        f"count, {n_trials:,} trials: GROUP BY key and response {took['count']:.2f} s, "
+        f"{took['count'] / took['scan_key']:.1f} x a scan of the same columns ({took['scan_key']:.2f} s; at most 2; "
+        f"of the response alone {took['scan_one']:.2f} s); the models that make marts.response_counts "
+        f"{took['models']:.2f} s, {took['models'] / took['scan_read']:.1f} x a scan of what they read "
+        f"({took['scan_read']:.2f} s); GROUP BY one integer for the key {took['count_id']:.2f} s"
+    )
+
+
+KEY = "study, domain, vignette, llm, technique, anchor_direction, anchor_value, temperature"
+READ_BESIDES = (
+    "is_read, status_recorded, status_read, number_recorded, number_read, first_response, valid_min, valid_max,"
+    " response_text, is_first_out_of_range, is_quarantined, is_flagged"
+)
+SCANS = {"DOUBLE": "sum({})", "BOOLEAN": "count_if({})", "VARCHAR": "max({})"}  # none is answered from statistics
+
+
+def count_trials(path, compiled, n_trials, counts):
+    """Draw trials, count them as the models do, and keep the counts; return seconds of the jobs, fastest of three."""
+    with duckdb.connect(str(path)) as connection:
+        connection.execute("set enable_progress_bar = false; set preserve_insertion_order = false")
+        connection.execute(f"""
+            create temp table few as
+            select *, row_number() over () - 1 as i, dense_rank() over (order by {KEY})::usmallint as key_id
+            from (
+                select * exclude (source_file, source_line, reason, flag_reasons, protocol)
+                from intermediate.int_trials_directed
+            )
+        """)
+        ((n_few,),) = connection.sql("select count(*) from few").fetchall()
+        connection.execute(f"""
+            create or replace table intermediate.int_trials_directed as
+            with drawn as (select range as trial, (hash(range) % {n_few})::bigint as i from range({n_trials}))
+            select few.* exclude (i) replace (trial::varchar as trial_id) from drawn inner join few using (i)
+        """)
+        connection.execute("checkpoint; create view trials as from intermediate.int_trials_directed")
+        types = dict(connection.sql("select column_name, column_type from (describe trials)").fetchall())
+        seconds = {}
+        for name, columns in (("one", "response"), ("key", f"{KEY}, response"), ("read", f"{KEY}, {READ_BESIDES}")):
+            scans = (SCANS[types[column]].format(column) for column in columns.split(", "))
+            seconds[f"scan_{name}"] = fastest(connection, "main.out", f"select {', '.join(scans)} from trials")
+        seconds["count"] = fastest(
+            connection, "main.out", f"select {KEY}, response, count(*) as n_trials from trials group by all"
+        )
+        seconds["count_id"] = fastest(
+            connection, "main.out", "select key_id, response, count(*) as n_trials from trials group by all"
+        )
+        seconds["models"] = sum(fastest(connection, relation, sql) for relation, sql in compiled.items())
+        connection.execute(f"copy marts.response_counts to '{counts}'")
+    return seconds
+
+
+def fastest(connection, relation, sql):
+    """Return the seconds of the fastest of three times that a table is made."""
+    seconds = []
+    for _ in range(3):
+        started = time.perf_counter()
+        connection.execute(f"create or replace table {relation} as {sql}")
+        seconds.append(time.perf_counter() - started)
+    return min(seconds)
+
+
+def build_many(warehouse, many, n_trials):
+    """Repeat the raw trials of a warehouse until there are many, and time `dbt build` of them in little memory."""
+    shutil.copy(warehouse.path, many.path)
+    n_trials = alone(repeat_raw, many.path, n_trials)
+    profiles = many.folder / "profiles"
+    profiles.mkdir()
+    profile = (ROOT / "profiles" / "profiles.yml").read_text()
+    profile = profile.replace("settings:\n", "settings:\n        memory_limit: 2500MB\n        threads: 2\n")
+    (profiles / "profiles.yml").write_text(profile)
+    seconds, megabytes = many.dbt("build", "--profiles-dir", str(profiles), *NO_TESTS)
+    print(
+        f"dbt build, {n_trials:,} trials from raw to claims, 2 threads: {seconds:.0f} s, "
+        f"peak {megabytes:,.0f} MB (at most 4,096)"
+    )
+
+
+def repeat_raw(path, n_trials):
+    """Repeat every raw trial under new ids, with its flags; the line it came as, which no model reads, stays
+    away."""
+    with duckdb.connect(str(path)) as connection:
+        ((recorded,),) = connection.sql("select count(*) from raw.trials").fetchall()
+        connection.execute("set enable_progress_bar = false")
+        connection.execute("update raw.trials set line = null")
+        for table in ("trials", "flagged_trials"):
+            connection.execute(f"""
+                insert into raw.{table}
+                select {table}.* replace (trial_id || '/' || range as trial_id)
+                from raw.{table} cross join range(1, {max(2, round(n_trials / recorded))})
+            """)
+        connection.execute("checkpoint")
+        return connection.sql("select count(*) from raw.trials").fetchall()[0][0]
+
+
+def beside_scipy(n_rows, n_resamples=10_000):
+    """Time resamples of the mean percent of baseline of ten LLMs against scipy's on the same trials as rows."""
+    ours = alone(bootstrap_counts, n_rows, n_resamples)
+    theirs = alone(bootstrap_rows, n_rows, 40)
+    print(
+        f"stratified bootstrap of {n_rows:,} trials of {N_LLMS} LLMs: {1e6 * ours:.1f} us a resample from counts, "
+        f"{theirs / ours:,.0f} x as fast as scipy.stats.bootstrap on rows ({1e3 * theirs:.1f} ms; at least 100)"
+    )
+
+
+def strata(n_rows, seed=1):
+    """Percent of baseline of as many trials of each LLM, as sentences in whole months give it."""
+    rng = np.random.default_rng(seed)
+    for mean in rng.normal(100, 20, N_LLMS):
+        yield 100 * np.maximum(np.round(rng.normal(24 * mean / 100, 4, n_rows // N_LLMS)), 1) / 24
+
+
+def bootstrap_counts(n_rows, n_resamples):
+    from analysis.bootstrap import resampled_counts
+
+    cells = [np.unique(values, return_counts=True) for values in strata(n_rows)]
+    rng = np.random.default_rng(2)
+    started = time.perf_counter()
+    means = [resampled_counts(counts, n_resamples, rng) @ values / counts.sum() for values, counts in cells]
+    np.quantile(np.mean(means, axis=0)[1:], [0.025, 0.975])
+    return (time.perf_counter() - started) / n_resamples
+
+
+def bootstrap_rows(n_rows, n_resamples):
+    from scipy.stats import bootstrap
+
+    rows = list(strata(n_rows))
+
+    def statistic(*samples, axis):
+        return np.mean([sample.mean(axis=axis) for sample in samples], axis=0)
+
+    options = {"n_resamples": n_resamples, "batch": 10, "vectorized": True, "method": "percentile", "rng": 2}
+    started = time.perf_counter()
+    bootstrap(rows, statistic, **options)
+    return (time.perf_counter() - started) / n_resamples
+
+
+def beside_statsmodels(n_rows):
+    """Time the mixed models against statsmodels on the same trials as rows."""
+    for fit in ("intercept", "slopes"):
+        ours, estimates = alone(fit_counts, n_rows, fit)
+        found = alone(fit_rows, n_rows, fit, timeout=PATIENCE_S)
+        if found:
+            theirs, expected = found
+            apart = max(abs(estimates[name] / expected[name] - 1) for name in expected)
+            beside = f"{theirs / ours:,.0f} x as fast as statsmodels ({theirs:.1f} s; means within {apart:.0e}"
+        else:
+            beside = f"more than {PATIENCE_S / ours:,.0f} x as fast as statsmodels (no answer in {PATIENCE_S} s"
+        print(f"mixed model, random {fit}, {n_rows:,} trials: {1e3 * ours:.0f} ms from counts, {beside}; at least 50)")
+
+
+def mixed_rows(n_rows, seed=3):
+    """Trials as rows: LLMs differ, techniques differ between them, and answers are whole percents."""
+    rng = np.random.default_rng(seed)
+    codes = np.arange(n_rows)
+    llm, technique, side = codes % N_LLMS, codes // N_LLMS % len(TECHNIQUES), codes // (N_LLMS * len(TECHNIQUES)) % 2
+    levels = rng.normal(90, 20, N_LLMS)[:, None] + rng.normal(0, 10, (N_LLMS, len(TECHNIQUES)))
+    percent = np.round(levels[llm, technique] + 10 * (side - 0.5) + rng.normal(0, 15, n_rows))
+    return llm, technique, side, percent
+
+
+def fit_counts(n_rows, fit):
+    """Return seconds from counts to the REML fit, and its means by technique."""
+    from analysis.mixed_effects import Sample, fit_sample
+
+    llm, technique, side, percent = mixed_rows(n_rows)
+    counted = pd.DataFrame({"llm": llm, "technique": technique, "side": side, "percent_of_baseline": percent})
+    counted = counted.value_counts().rename("n_trials").reset_index()
+    counted = counted.assign(
+        vignette="vignette",
+        llm=counted["llm"].map("llm {}".format),
+        technique=counted["technique"].map(dict(enumerate(TECHNIQUES))),
+        anchor_direction=counted["side"].map({0: "low", 1: "high"}),
+    )
+    seconds = []
+    for _ in range(3):
+        started = time.perf_counter()
+        fitted = fit_sample(Sample({}, counted, list(TECHNIQUES)), fit, "REML")
+        seconds.append(time.perf_counter() - started)
+    return min(seconds), dict(zip(TECHNIQUES, fitted.result.coefficients.tolist(), strict=True))
+
+
+def fit_rows(n_rows, fit):
+    """Return seconds of statsmodels' REML fit, and its means by technique."""
+    import warnings
+
+    from statsmodels.regression.mixed_linear_model import MixedLM
+
+    llm, technique, _, percent = mixed_rows(n_rows)
+    design = np.eye(len(TECHNIQUES))[technique]
+    warnings.simplefilter("ignore")
+    started = time.perf_counter()
+    fitted = MixedLM(percent, design, llm, exog_re=design if fit == "slopes" else None).fit(reml=True)
+    return time.perf_counter() - started, dict(zip(TECHNIQUES, fitted.fe_params.tolist(), strict=True))
+
+
+def alone(job, *arguments, timeout=None):
+    """Return what a job returns in a process of its own, or None if that takes longer than `timeout` seconds."""
+    context = get_context("spawn")
+    here, there = context.Pipe(duplex=False)
+    process = context.Process(target=answer, args=(there, job, arguments))
+    process.start()
+    there.close()
+    try:
+        return here.recv() if here.poll(timeout) else None
+    finally:
+        process.kill()
+        process.join()
+
+
+def answer(there, job, arguments):
+    there.send(job(*arguments))
+
+
+if __name__ == "__main__":
+    main()

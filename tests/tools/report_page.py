@@ -1,0 +1,327 @@
+"""A small warehouse with all that the report reads, and a reader that holds a page's numbers against its warehouse."""
+
+import json
+import math
+import re
+from contextlib import closing
+from html.parser import HTMLParser
+from urllib.parse import unquote
+
+import duckdb
+
+from ingest.raw import raw_statements
+
+VOID = {"meta", "link", "input", "br", "img", "hr", "path", "line"}
+TRIED = {
+    "tag": "<script>document.title='injected'</script>",
+    "attribute": '"><img src=x onerror="document.title=\'injected\'">',
+    "style": "</style><script>document.title='injected'</script>",
+    "control": "a\x00b\x1b[31mc\x9b\x7f",
+    "direction": "\u202egnp.txt\u2066\u200f",
+    "template": "{{ 7 * 7 }}{% raw %}",
+    "svg": "]]></text><svg onload=\"document.title='injected'\">",
+}
+SCHEMA = """
+create schema staging; create schema seeds; create schema marts; create schema inference;
+create table staging.stg_batch_verdicts (batch_id varchar, verdict_id varchar, act varchar, is_published boolean);
+create table staging.stg_flagged_trials (trial_id varchar);
+create table seeds.techniques (technique varchar, display_name varchar, is_ranked boolean, description varchar);
+create table seeds.llms (llm varchar, display_name varchar);
+create table seeds.flag_reasons (reason varchar, sentence varchar);
+create table seeds.published_claims (claim_id varchar, part varchar, document varchar, location varchar, kind varchar,
+    statement varchar, published_value double, decimals integer, unit varchar, comparison varchar, quantity varchar,
+    study varchar, domain varchar, technique varchar, technique_b varchar, llm varchar, excluded_llm varchar,
+    anchor_direction varchar, temperature_scope varchar, row_set varchar, baseline_scope varchar, weighting varchar,
+    direction_weighting varchar, baseline_pooling varchar, estimator varchar, non_null varchar, method varchar,
+    derivation varchar, inputs varchar, input_decimals integer, recommended_quantity varchar,
+    recommended_method varchar, not_derivable varchar, note varchar);
+create table marts.claim_trials (claim_id varchar, part varchar, study varchar, trials_query varchar);
+create table marts.claim_checks (claim_id varchar, part varchar, document varchar, recomputed_value double,
+    status varchar, reason varchar, recommended_value double, recommended_low double, recommended_high double,
+    n_trials bigint, published_value double);
+create table marts.trials (trial_id varchar, study varchar, domain varchar, vignette varchar, llm varchar,
+    source varchar, response_unit varchar, asked_at timestamptz);
+create table marts.attrition (study varchar, domain varchar, llm varchar, technique varchar, n_asked bigint,
+    n_answered bigint, n_refused bigint, n_unparsed bigint, n_out_of_range bigint, n_failed bigint);
+create table marts.attrition_bounds (study varchar, domain varchar, llm varchar, technique varchar, n_asked bigint,
+    n_missing bigint, percent_of_baseline double, percent_of_baseline_low double, percent_of_baseline_high double,
+    reason varchar);
+create table marts.technique_rankings (study varchar, domain varchar, llm varchar, technique varchar, n_trials bigint,
+    n_llms bigint, percent_of_baseline double, deviation_pp double, spread_pp double, rank_by_deviation bigint,
+    rank_by_susceptibility bigint, metrics_disagree boolean, not_identified boolean, reason varchar);
+create table marts.baselines (study varchar, domain varchar, vignette varchar, llm varchar, temperature_scope varchar,
+    n_trials bigint, baseline double, sd_response double, min_response double, max_response double, reason varchar);
+create table marts.response_counts (study varchar, domain varchar, vignette varchar, llm varchar, technique varchar,
+    anchor_direction varchar, row_set varchar, response_source varchar, response double, n_trials bigint);
+create table marts.parse_disagreements (trial_id varchar, study varchar, llm varchar, vignette varchar,
+    technique varchar, anchor_direction varchar, response_recorded double, response_reparsed double,
+    status_reparsed varchar, text_around varchar);
+create table inference.rank_probabilities (study varchar, domain varchar, llm varchar, technique varchar,
+    metric varchar, weighting varchar, method varchar, gain double, gain_low double, gain_high double, p_best double,
+    p_worst double, p_worse_than_nothing double, p_metrics_disagree double, rank_low bigint, rank_high bigint,
+    decision varchar, margin_pp double, n_resamples bigint, seed bigint, n_trials bigint, n_llms bigint,
+    reason varchar);
+create table inference.intervals (study varchar, domain varchar, technique varchar, anchor_direction varchar,
+    llm varchar, metric varchar, weighting varchar, row_set varchar, baseline_scope varchar, method varchar,
+    estimate double, low double, high double, n_llms bigint, reason varchar);
+create table inference.sensitivity (study varchar, domain varchar, headline varchar, predicate varchar,
+    technique varchar, technique_b varchar, weighting varchar, value double, stands boolean, share_standing double,
+    n_specifications bigint, is_recommended boolean, reason varchar);
+"""
+TECHNIQUES = {
+    # technique: name, ranked, % of baseline, spread, ranks, decisions and gains by deviation and susceptibility
+    "no_technique": ("No technique", False, 71.52, 25.32, (None, None), (None, None), (None, None)),
+    "premortem": ("Premortem", True, 93.52, 46.59, (1, 2), ("use", "avoid"), (22.004, -21.27)),
+    "sacd": ("SACD", True, 57.65, -18.31, (2, 1), ("no_evidence", "equivalent"), (-13.87, 7.01)),
+}
+
+
+class Made:
+    """A warehouse being made."""
+
+    def __init__(self, path):
+        self.connection = duckdb.connect(str(path))
+        self.connection.execute("set TimeZone = 'UTC'")
+        self.connection.execute(raw_statements().replace(" not null", ""))  # rows here hold what the page reads
+        self.connection.execute(SCHEMA)
+
+    def add(self, table, **values):
+        """Insert a row."""
+        marks = ", ".join("?" * len(values))
+        self.connection.execute(f"insert into {table} ({', '.join(values)}) values ({marks})", list(values.values()))
+
+
+def make_warehouse(path, *, studies=("real", "made-up"), llms=("vendor/a", "vendor/b"), said="so: 12", domain="loan"):
+    """Make a warehouse with one domain in each study; a study called `made-up` is simulated.
+
+    Parameters
+    ----------
+    path : Path
+    studies, llms : sequence of str
+    said : str
+        What stands wherever an LLM, a file or a person has written something.
+    domain : str
+    """
+    made = Made(path)
+    with closing(made.connection):
+        for technique, (name, is_ranked, *_) in TECHNIQUES.items():
+            made.add("seeds.techniques", technique=technique, display_name=name, is_ranked=is_ranked, description=said)
+        made.add("seeds.llms", llm=llms[0], display_name=f"A {said}")
+        made.add("seeds.flag_reasons", reason="other_prompt", sentence=said)
+        for study in studies:
+            _add_study(made, study, llms, said, domain, "simulated" if study == "made-up" else "recorded")
+
+
+def _add_study(made, study, llms, said, domain, source):
+    of = {"study": study, "domain": domain}
+    asked = "2026-02-03 04:05:06+00"
+    batch = f"{study}/v/1"
+    made.add("raw.batches", batch_id=batch, study=study, source=source, n_trials=240, loaded_at=asked)
+    made.add(
+        "raw.batch_verdicts", verdict_id=f"v-{study}", batch_id=batch, study=study, vignette="v",
+        verdict="passed_with_warnings", n_failed=0, n_warnings=1, checked_at=asked,
+    )  # fmt: skip
+    made.add("staging.stg_batch_verdicts", batch_id=batch, verdict_id=f"v-{study}", act=None, is_published=True)
+    made.add(
+        "raw.batch_checks", verdict_id=f"v-{study}", check_name="other_prompt", level="warn", is_passed=False,
+        observed_value=0.0125, threshold=0.01, measure="share", n_offending=3, detail=said,
+    )  # fmt: skip
+    for trial in ("t1", "t2"):
+        made.add(
+            "raw.flagged_trials", verdict_id=f"v-{study}", trial_id=f"{study}-{trial}", study=study,
+            severity="quarantined", reason="other_prompt",
+        )  # fmt: skip
+        made.add("staging.stg_flagged_trials", trial_id=f"{study}-{trial}")
+    made.add(
+        "raw.flagged_trials", verdict_id="an older one", trial_id="t9", study=study, severity="quarantined",
+        reason="other_prompt",
+    )  # fmt: skip
+    made.add("staging.stg_flagged_trials", trial_id="t9")
+    made.add("raw.quarantined_lines", study=study, reason=said)
+    made.add(
+        "marts.parse_disagreements", trial_id=f"{study}-t3", **{"study": study, "llm": llms[0], "vignette": "v"},
+        technique="sacd", anchor_direction="low", response_recorded=12, response_reparsed=None,
+        status_reparsed="refused", text_around=said,
+    )  # fmt: skip
+    for i, llm in enumerate(llms):
+        made.add(
+            "marts.trials", trial_id=f"{study}-{i}", **of, vignette="v", llm=llm, source=source,
+            response_unit="thousand USD", asked_at=asked,
+        )  # fmt: skip
+        made.add(
+            "marts.baselines", **of, vignette="v", llm=llm, temperature_scope="pooled", n_trials=30,
+            baseline=31.25 + i, sd_response=2.5, min_response=24, max_response=36,
+        )  # fmt: skip
+        for response in (24.0, 36.0 + i):
+            made.add(
+                "marts.response_counts", **of, vignette="v", llm=llm, technique="no_technique",
+                anchor_direction="none", row_set="accepted", response_source="recorded", response=response,
+                n_trials=15,
+            )  # fmt: skip
+    for technique, (_, is_ranked, percent, spread, ranks, decisions, gains) in TECHNIQUES.items():
+        for i, llm in enumerate((None, *llms)):
+            made.add(
+                "marts.technique_rankings", **of, llm=llm, technique=technique, n_trials=120, n_llms=2,
+                percent_of_baseline=percent + i, deviation_pp=percent + i - 100, spread_pp=spread,
+                rank_by_deviation=ranks[0], rank_by_susceptibility=ranks[1], metrics_disagree=True,
+                not_identified=True, reason=None if is_ranked else "not_ranked",
+            )  # fmt: skip
+        for i, llm in enumerate(llms):
+            made.add(
+                "marts.attrition", **of, llm=llm, technique=technique, n_asked=60, n_answered=60 - i, n_refused=i,
+                n_unparsed=0, n_out_of_range=0, n_failed=0,
+            )  # fmt: skip
+        made.add(
+            "marts.attrition_bounds", **of, technique=technique, n_asked=120, n_missing=1,
+            percent_of_baseline=percent, percent_of_baseline_low=percent - 1, percent_of_baseline_high=percent + 2,
+        )  # fmt: skip
+        for direction, shift in (("both", 0), ("low", -20.5), ("high", 20.5)):
+            for method in ("trial", "headline"):
+                is_trial = method == "trial"
+                made.add(
+                    "inference.intervals", **of, technique=technique, anchor_direction=direction,
+                    metric="percent_of_baseline", weighting="llm", row_set="accepted", baseline_scope="pooled",
+                    method=method, estimate=percent + shift, n_llms=2,
+                    low=percent + shift - 3 if is_trial else None, high=percent + shift + 3 if is_trial else None,
+                    reason=None if is_trial else "too_few_llms",
+                )  # fmt: skip
+        for metric, decision, gain in zip(
+            ("deviation", "susceptibility", "madb"), (*decisions, decisions[0]), (*gains, gains[0]), strict=True
+        ):
+            made.add(
+                "inference.rank_probabilities", **of, technique=technique, metric=metric, weighting="llm",
+                method="trial", gain=gain, gain_low=None if gain is None else gain - 2.5,
+                gain_high=None if gain is None else gain + 2.5, p_best=0.99996 if ranks[0] == 1 else 0.00004,
+                p_worst=0.25, p_worse_than_nothing=None if gain is None else float(gain < 0), p_metrics_disagree=0.9837,
+                rank_low=ranks[0], rank_high=ranks[1], decision=decision, margin_pp=5, n_resamples=10000,
+                seed=20260224, n_trials=120, n_llms=2, reason="too_few_llms" if is_ranked else "too_few_llms; control",
+            )  # fmt: skip
+        if is_ranked:
+            for weighting, value in (("llm", gains[0]), ("trial", gains[0] + 3.3)):
+                made.add(
+                    "inference.sensitivity", **of, headline=f"closer_than_no_technique({technique})",
+                    predicate="closer_than_no_technique", technique=technique, weighting=weighting, value=value,
+                    stands=value > 0, share_standing=float(gains[0] > 0), n_specifications=2,
+                    is_recommended=weighting == "llm",
+                )  # fmt: skip
+    for i, status in enumerate(("reproduces", "differs", "not_derivable")):
+        claim = f"{study}-claim-{i}"
+        has_value = status != "not_derivable"
+        made.add(
+            "seeds.published_claims", claim_id=claim, document="A" if i < 2 else "B", location=f"Table {i}",
+            kind="value", statement=f"SACD: {said} {i}", published_value=57.7 + i, decimals=1, unit="%",
+            comparison="=", quantity="percent_of_baseline", **of, technique="sacd", anchor_direction="both",
+        )  # fmt: skip
+        made.add(
+            "marts.claim_checks", claim_id=claim, document="A" if i < 2 else "B",
+            recomputed_value=57.65 if has_value else None, status=status, reason=None if i == 0 else said,
+            recommended_value=57.65, recommended_low=50.125, recommended_high=66, n_trials=119,
+            published_value=57.7 + i,
+        )  # fmt: skip
+        query = "select trial_id\nfrom marts.trials\nwhere\n    technique = 'sacd'\norder by llm;"
+        made.add("marts.claim_trials", claim_id=claim, study=study, trials_query=query)
+
+
+class Numbers(HTMLParser):
+    """Collect what a page says of the warehouse: text, relation, key, column and scale of each number."""
+
+    def __init__(self, page):
+        super().__init__()
+        self.open, self.found, self.bare, self.cells = [], [], [], []
+        self.feed(page)
+        self.close()
+
+    def handle_starttag(self, tag, attributes):
+        if tag in VOID:
+            return
+        attributes = dict(attributes)
+        self.open.append((tag, attributes))
+        if "data-column" in attributes:
+            self.found.append({"text": "", "depth": len(self.open), **self._place()})
+        if tag == "td":
+            self.cells.append({"text": "", "is_known": "data-column" in attributes, "depth": len(self.open)})
+        elif "data-column" in attributes and self.cells:
+            self.cells[-1]["is_known"] = True
+
+    def handle_startendtag(self, tag, attributes):
+        pass
+
+    def handle_endtag(self, tag):
+        if tag in VOID:
+            return
+        assert self.open[-1][0] == tag, f"{tag} closes {self.open[-1][0]}"
+        self.open.pop()
+        for collected in (self.found, self.cells):
+            if collected and len(self.open) < collected[-1]["depth"]:
+                collected[-1]["is_closed"] = True
+
+    def handle_data(self, data):
+        if any(attributes.get("class") == "why" for _, attributes in self.open):
+            return
+        for collected in (self.found, self.cells):
+            if collected and not collected[-1].get("is_closed"):
+                collected[-1]["text"] += data
+
+    def _place(self):
+        table, key = None, {}
+        for _, attributes in self.open:
+            if "data-table" in attributes:
+                table, key = attributes["data-table"], {}
+            for pair in filter(None, attributes.get("data-key", "").split(";")):
+                name, is_given, value = pair.partition("=")
+                key[name] = unquote(value) if is_given else None
+        last = self.open[-1][1]
+        return {
+            "table": table, "key": key, "column": last["data-column"], "scale": float(last.get("data-scale", 1)),
+        }  # fmt: skip
+
+
+def numbers_that_differ(page, connection):
+    """Hold every number of a page against a query on its warehouse.
+
+    Parameters
+    ----------
+    page : str
+    connection : duckdb.DuckDBPyConnection
+
+    Returns
+    -------
+    tuple of (int, list of str)
+        How many numbers there are, and what is wrong.
+    """
+    found = Numbers(page).found
+    asked = {}
+    for number in found:
+        asked.setdefault((number["table"], tuple(sorted(number["key"])), number["column"]), []).append(number)
+    wrong = []
+    for (table, names, column), numbers in asked.items():
+        is_aggregate = "(" in column
+        value = column if is_aggregate else f"any_value({column})"
+        keys = [f"cast({name} as varchar)" for name in names]
+        rows = connection.execute(
+            f"select {', '.join([*keys, 'count(*)', value])} from {table} {'group by all' if names else ''}"
+        ).fetchall()
+        answers = {tuple(row[: len(names)]): row[len(names) :] for row in rows}
+        for number in numbers:
+            key = tuple(number["key"][name] for name in names)
+            n_rows, is_there = answers.get(key, (0, 0 if column == "count(*)" else None))
+            said = f"{number['text']!r} against {is_there!r} of {json.dumps([table, number['key'], column])}"
+            if not is_aggregate and n_rows != 1 and (n_rows or not number["text"].startswith("\N{EN DASH}")):
+                wrong.append(f"{n_rows} rows: {said}")
+            elif not _agrees(number["text"], is_there, number["scale"]):
+                wrong.append(said)
+    return len(found), wrong
+
+
+def _agrees(text, value, scale):
+    printed = text.replace("\N{MINUS SIGN}", "-").replace(",", "").replace("\N{NO-BREAK SPACE}", " ").strip()
+    if value is None or printed.startswith("\N{EN DASH}"):
+        return value is None and printed.startswith("\N{EN DASH}")
+    shape = re.match(r"([<>]?)([+-]?\d+(?:\.(\d+))?)( %)?$", printed)
+    if not shape:
+        return False
+    bound, number, decimals = shape[1], float(shape[2]), len(shape[3] or "")
+    exact = float(value) * scale
+    if bound:
+        return 0 < exact < number if bound == "<" else number < exact < 100
+    return math.isclose(number, exact, abs_tol=0.5 * 10**-decimals * (1 + 1e-9))
