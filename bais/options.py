@@ -7,7 +7,6 @@ from click.shell_completion import CompletionItem
 
 from bais.terminal import FORMATS
 
-COMPLETE = "_BAIS_COMPLETE"  # what click calls the variable in which a shell asks `bais` for completions
 PATH = click.Path(path_type=Path)
 
 strict = click.option("--strict", is_flag=True, help="exit 1 on warnings")

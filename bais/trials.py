@@ -291,8 +291,8 @@ def _gate(warehouse, rows, keys):
     published = Models(warehouse, {"raw": "raw"}, {}).render("stg_batch_verdicts")
     (verdict,) = records(
         warehouse,
-        f"select verdict, act, is_published, verdict_id, checked_at from ({published}) "
-        "inner join raw.batch_verdicts using (verdict_id, batch_id, verdict) where batch_id = $batch_id",
+        f"select verdicts.verdict, act, is_published, verdict_id, checked_at from ({published}) "
+        "inner join raw.batch_verdicts as verdicts using (verdict_id) where verdicts.batch_id = $batch_id",
         keys,
     )
     keys["verdict_id"] = verdict["verdict_id"]
