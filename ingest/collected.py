@@ -62,23 +62,8 @@ class Loaded:
     n_already_there: int = 0
 
 
-def load_collected(study):
-    """Load all that was collected for a study and is not in the warehouse yet.
-
-    Parameters
-    ----------
-    study : str
-        The id of the study.
-
-    Returns
-    -------
-    Loaded
-
-    Raises
-    ------
-    UserError
-        If the warehouse cannot be written; the spool is as it was, and loading again continues.
-    """
+def load_collected(study: str) -> Loaded:
+    """Load all that was collected for a study and is not in the warehouse yet."""
     loaded = Loaded()
     paths = spool_files(study)
     if not paths:

@@ -11,6 +11,7 @@ import signal
 import subprocess
 import time
 import uuid
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
@@ -108,17 +109,8 @@ class Pace:
                 break
         self.in_flight += 1
 
-    def leave(self, started, throttled=False, rest_s=None):
-        """Give the place back, and say how the call went.
-
-        Parameters
-        ----------
-        started : float
-            When the call began, by `time.monotonic`: only calls that began after the last fall make it fall again.
-        throttled : bool
-        rest_s : float, optional
-            For how long nothing shall be asked.
-        """
+    def leave(self, started: float, throttled: bool = False, rest_s: float | None = None) -> None:
+        """Give the place back, and say when the call began (`time.monotonic`), how it went, and how long to rest."""
         self.in_flight -= 1
         if throttled:
             if started >= self.fell_at:
@@ -184,23 +176,8 @@ class Collector:
         self.started = time.monotonic()
         self.path = spool_folder(self.study.study) / (f"{plan.run}.jsonl" if plan.run else COLLECTED)
 
-    def run(self, ask_again=()):
-        """Collect what is missing.
-
-        Parameters
-        ----------
-        ask_again : collection of str
-            Statuses whose trials get one new replicate each.
-
-        Returns
-        -------
-        Outcome
-
-        Raises
-        ------
-        UserError
-            If an LLM cannot be asked as the study says, another process collects, or the spool cannot be written.
-        """
+    def run(self, ask_again: Collection[str] = ()) -> Outcome:
+        """Collect what is missing, and a new replicate of each trial that ended in one of the statuses `ask_again`."""
         self._set_up()
         self.secrets = sorted({provider.secret for provider in self.providers.values()} - {None}, key=len, reverse=True)
         try:
@@ -622,19 +599,8 @@ class Collector:
         return self.scripts[key]
 
 
-def provider_of(llm, plan):
-    """Say through what an LLM is asked.
-
-    Parameters
-    ----------
-    llm : ingest.study.Llm
-    plan : ingest.study.Plan
-
-    Returns
-    -------
-    tuple
-        What LLMs that share an endpoint have in common, and a function that makes the provider.
-    """
+def provider_of(llm, plan: Plan) -> tuple:
+    """Say what LLMs that share an endpoint have in common, and return a function that makes the provider."""
     study = plan.study
     if llm.provider == "simulated":
         from ingest.providers.simulated import Simulated
@@ -650,36 +616,14 @@ def provider_of(llm, plan):
     return (base_url, variable), lambda: OpenAICompatible(base_url, variable, study.endpoint, study.limits)
 
 
-def collect(study, **options):
-    """Collect what is missing of a study.
-
-    Parameters
-    ----------
-    study : ingest.study.Study
-    **options
-        Those of `Collector`, and `ask_again`.
-
-    Returns
-    -------
-    Outcome
-    """
+def collect(study, **options) -> Outcome:
+    """Collect what is missing of a study, with the options of `Collector` and `ask_again`."""
     ask_again = options.pop("ask_again", ())
     return Collector(Plan(study), **options).run(ask_again)
 
 
-def mean_baselines(summaries, cells):
-    """Pool the baseline cells of each LLM and vignette.
-
-    Parameters
-    ----------
-    summaries : dict of Cell to ingest.responses.Summary
-    cells : list of Cell
-
-    Returns
-    -------
-    dict of (str, str) to (float, int)
-        The mean over all answers, and how many they are.
-    """
+def mean_baselines(summaries, cells) -> dict[tuple[str, str], tuple[float, int]]:
+    """Return the mean answer of the baseline cells of each LLM and vignette, and of how many answers it is."""
     sums = collections.defaultdict(lambda: [0.0, 0])
     for cell in cells:
         if cell in summaries and summaries[cell].n:
@@ -689,14 +633,8 @@ def mean_baselines(summaries, cells):
     return {pair: (total / n, n) for pair, (total, n) in sums.items()}
 
 
-def read_prices():
-    """Return the price list.
-
-    Returns
-    -------
-    dict of str to (float, float)
-        USD per million tokens in and out, by LLM.
-    """
+def read_prices() -> dict[str, tuple[float, float]]:
+    """Return what an LLM costs, in USD per million tokens in and out."""
     with open(ROOT / "seeds" / "prices.csv", encoding="utf-8", newline="") as file:
         return {
             row["llm"]: (float(row["usd_per_million_tokens_in"]), float(row["usd_per_million_tokens_out"]))

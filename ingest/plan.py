@@ -20,20 +20,8 @@ ASSUMPTIONS = (
 ).format(CHARACTERS_PER_TOKEN, **TOKENS_PER_REPLY)
 
 
-def plan_of(study):
-    """Count what a study asks.
-
-    Parameters
-    ----------
-    study : ingest.study.Study
-
-    Returns
-    -------
-    dict
-        Plain values. `trials`, `calls`, `tokens_in`, `tokens_out`, `cost_usd` and `hours` have a `low` and a `high`,
-        for all planned trials, those collected before included; `cost_usd` is null where a price is missing;
-        `techniques` and `llms` hold the same by technique and by LLM; `collected` says what is in the spool.
-    """
+def plan_of(study) -> dict:
+    """Count what a study asks in all, by technique and by LLM, `low` and `high`; without a price a cost is null."""
     plan, prices = Plan(study), read_prices()
     rule = study.stopping_rule
     replicates = {"low": rule.minimum, "high": rule.maximum or rule.minimum}

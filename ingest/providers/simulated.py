@@ -34,17 +34,8 @@ class Simulated:
     def __init__(self, plan):
         self.plan = plan
 
-    async def ask(self, question):
-        """Answer one question, or refuse it.
-
-        Parameters
-        ----------
-        question : ingest.providers.Question
-
-        Returns
-        -------
-        ingest.providers.Reply
-        """
+    async def ask(self, question) -> Reply:
+        """Answer one question, or refuse it."""
         truth = question.llm.simulated
         if truth.latency_ms:
             await asyncio.sleep(truth.latency_ms / 1000)
