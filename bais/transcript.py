@@ -103,7 +103,7 @@ def _read(texts, unit):
     """Return the numbers that the models would read in texts."""
     import duckdb
 
-    from ingest.responses import macros
+    from ingest.models import macros
 
     if not texts:
         return []

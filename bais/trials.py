@@ -284,15 +284,15 @@ def _of_call(call):
 
 def _gate(warehouse, rows, keys):
     """Return what the gate says of the trial's batch, and of the trial."""
-    from ingest.responses import macros
+    from ingest.models import Models
 
     if not rows("raw.batch_verdicts", "batch_id = $batch_id"):
         return None
-    published = macros()["published_batches"]("raw.batch_verdicts", "raw.gate_acts")
+    published = Models(warehouse, {"raw": "raw"}, {}).render("stg_batch_verdicts")
     (verdict,) = records(
         warehouse,
-        f"select verdict, act, is_published, verdict_id, checked_at from ({published}) "
-        "inner join raw.batch_verdicts using (verdict_id, batch_id, verdict) where batch_id = $batch_id",
+        f"select verdicts.verdict, act, is_published, verdict_id, checked_at from ({published}) "
+        "inner join raw.batch_verdicts as verdicts using (verdict_id) where verdicts.batch_id = $batch_id",
         keys,
     )
     keys["verdict_id"] = verdict["verdict_id"]

@@ -18,7 +18,7 @@ from tests.tools.report_page import make_warehouse, numbers_that_differ
 
 PAGES = (
     "add-an-llm", "add-a-technique", "add-a-vignette", "add-an-archive", "add-a-metric", "add-a-claim", "add-a-command",
-    "add-a-figure", "add-a-check-to-the-gate",
+    "add-a-figure", "add-a-check-to-the-gate", "add-a-column-to-raw",
 )  # fmt: skip
 BUILDS_NOTHING = "add-a-figure"
 # what the pages look at, and its tests; `bais build` itself takes a minute
@@ -42,6 +42,7 @@ BLOCK = re.compile(
     r"^(?P<indent> *)```(?P<kind>\w+)(?: exit (?P<code>\d+))?\n(?P<body>.*?)^(?P=indent)```$", re.MULTILINE | re.DOTALL
 )
 PLACE = re.compile(r"(?P<how>Write|[Aa]dd to the end of) `(?P<path>[^`]+)`[^`]*(?:`[^`]*`[^`]*)*$")
+LINE = re.compile(r"In `(?P<path>[^`]+)`,\s+after\s+the\s+line\s+`(?P<line>[^`]+)`,\s+add[^`]*(?:`[^`]*`[^`]*)*$")
 INSERTION = re.compile(r"In `(?P<path>[^`]+)`,\s+right\s+after\s+`(?P<after>[^`]+)`,\s+insert\s+`(?P<what>[^`]+)`")
 
 
@@ -58,7 +59,11 @@ def steps(page):
         elif match["kind"] == "text":
             found += [("prints", line) for line in body.splitlines()]
         else:
-            place = PLACE.search(before.rpartition("\n\n")[0].rpartition("\n\n")[2] + before.rpartition("\n\n")[2])
+            said = before.rpartition("\n\n")[0].rpartition("\n\n")[2] + before.rpartition("\n\n")[2]
+            if line := LINE.search(said):
+                found.append(("after the line", line["path"], line["line"], body))
+                continue
+            place = PLACE.search(said)
             assert place, f"{page} does not say where this goes: {body[:60]}"
             found.append(("write" if place["how"] == "Write" else "append", place["path"], body))
     return found
@@ -90,6 +95,9 @@ class Copy:
         if how == "append":
             assert text.endswith("\n")
             text += what[0]
+        elif how == "after the line":
+            ((indent, line),) = re.findall(rf"^( *)({re.escape(what[0])}\n)", text, re.MULTILINE)
+            text = text.replace(indent + line, indent + line + textwrap.indent(what[1], indent))
         else:
             assert text.count(what[0]) == 1, what[0]
             text = text.replace(what[0], what[0] + what[1])

@@ -244,7 +244,7 @@ def test_one_study_brings_its_rows_alone(warehouse, tmp_path):
 def test_a_study_that_is_not_there_is_answered_with_those_that_are(warehouse, tmp_path, capsys):
     assert main(["export", str(tmp_path / "out"), "--study", "smal"]) == 2
     said = capsys.readouterr().err
-    assert said == "bais: there is no study smal in this warehouse; there is small, voder-bais\n"
+    assert said == "bais: there is no study smal in this warehouse (perhaps small); there is small, voder-bais\n"
     assert not (tmp_path / "out").exists()
 
 
