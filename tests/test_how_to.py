@@ -7,6 +7,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+import textwrap
 from contextlib import closing
 from pathlib import Path
 
