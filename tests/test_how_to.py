@@ -53,7 +53,7 @@ def steps(page):
     found, last = [], 0
     for match in BLOCK.finditer(text):
         before, last = text[last : match.start()], match.end()
-        body = textwrap.dedent(match["body"])
+        body = re.sub(f"^{match['indent']}", "", match["body"], flags=re.MULTILINE)
         found += [("insert", *insertion.groups()) for insertion in INSERTION.finditer(before)]
         if match["kind"] == "sh":
             found += [("run", line, int(match["code"] or 0)) for line in body.splitlines()]
