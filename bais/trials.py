@@ -284,11 +284,11 @@ def _of_call(call):
 
 def _gate(warehouse, rows, keys):
     """Return what the gate says of the trial's batch, and of the trial."""
-    from ingest.models import Models
+    from ingest.models import query_of
 
     if not rows("raw.batch_verdicts", "batch_id = $batch_id"):
         return None
-    published = Models(warehouse, {"raw": "raw"}, {}).render("stg_batch_verdicts")
+    published = query_of("stg_batch_verdicts")
     (verdict,) = records(
         warehouse,
         f"select verdicts.verdict, act, is_published, verdict_id, checked_at from ({published}) "

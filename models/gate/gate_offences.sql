@@ -39,8 +39,8 @@ trials as (
 
 lines as (
     select trials.*, all_lines.* exclude (trial_id)
-    from all_lines
-    inner join trials using (trial_id)
+    from trials
+    inner join all_lines using (trial_id)
 ),
 
 lacking as (
