@@ -23,7 +23,15 @@ PAGES = (
 )  # fmt: skip
 BUILDS_NOTHING = "add-a-figure"
 # what the pages look at, and its tests; `bais build` itself takes a minute
-LOOKED_AT = ["path:seeds", "+technique_rankings", "+spreads", "+relative_spreads", "+claim_checks", "claim_trials"]
+LOOKED_AT = [
+    "path:seeds",
+    "+technique_rankings",
+    "+spreads",
+    "+relative_spreads",
+    "+claim_checks",
+    "claim_trials",
+    "trials",
+]
 LEFT_OUT = ["unit_[!r]*", "path:models/inference,resource_type:test"]
 BUILD = ["build", "--select", *LOOKED_AT, "--exclude", *LEFT_OUT, "--indirect-selection", "cautious"]
 COPIED = (
