@@ -75,9 +75,3 @@
         {%- endfor -%}
     ] as numbers
 {%- endmacro %}
-
-
-{# How near to 0 the values of an interval come. #}
-{% macro least_distance(low, high) -%}
-    case when {{ low }} * {{ high }} < 0 then 0 else least(abs({{ low }}), abs({{ high }})) end
-{%- endmacro %}

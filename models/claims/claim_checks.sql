@@ -192,29 +192,18 @@ explained as (
                     || '; as recommended it is ' || shown_recommended || '.'
         end as explanation
     from worded
+),
+
+reasoned as (
+    select
+        * replace (coalesce(quantity, derivation) as quantity),
+        case
+            when status = 'not_derivable' then not_derivable
+            when not is_loaded then 'The study ' || study || ' is not in this warehouse: import its archive.'
+            when status = 'not_checked' then 'The warehouse holds no trials for this quantity.'
+            else nullif(concat_ws(' ', note, explanation), '')
+        end as reason
+    from explained
 )
 
-select
-    claim_id,
-    document,
-    location,
-    statement,
-    coalesce(quantity, derivation) as quantity,
-    part,
-    unit,
-    kind,
-    comparison,
-    published_value,
-    recomputed_value,
-    status,
-    case
-        when status = 'not_derivable' then not_derivable
-        when not is_loaded then 'The study ' || study || ' is not in this warehouse: import its archive.'
-        when status = 'not_checked' then 'The warehouse holds no trials for this quantity.'
-        else nullif(concat_ws(' ', note, explanation), '')
-    end as reason,
-    recommended_value,
-    recommended_low,
-    recommended_high,
-    n_trials
-from explained
+select {{ declared_columns() }} from reasoned
