@@ -1,5 +1,7 @@
 """Warehouses for the tests, each in a folder of its own; the checkout's own warehouse is never touched."""
 
+import functools
+import json
 import os
 import subprocess
 import sys
@@ -25,6 +27,13 @@ settings.register_profile("explore", deadline=None, max_examples=2000)
 settings.load_profile("steady")
 
 
+@functools.cache
+def server():
+    """The process that runs dbt for this one; it ends with it."""
+    command = [sys.executable, ROOT / "tests" / "tools" / "dbt_server.py"]
+    return subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+
 class Warehouse:
     """A warehouse file and the commands of the project, run on it as a user runs them."""
 
@@ -36,6 +45,15 @@ class Warehouse:
             "DBT_TARGET_PATH": str(folder / "target"),
             "DBT_LOG_PATH": str(folder / "logs"),
         }
+
+    def dbt(self, *arguments):
+        """Run dbt, which must succeed, without starting and parsing anew."""
+        output = self.path.with_suffix(".dbt-output")
+        server().stdin.write(
+            json.dumps({"arguments": arguments, "environment": self.environment, "output": str(output)}) + "\n"
+        )
+        server().stdin.flush()
+        assert server().stdout.readline() == "0\n", output.read_text()
 
     def run(self, *command, expect=0):
         """Run a command of this Python's environment in the checkout and return what it printed."""
@@ -70,7 +88,7 @@ def built_once(tmp_path_factory):
             if not (folder / "built").exists():
                 folder.mkdir(exist_ok=True)
                 warehouse.run("python", "ingest/run.py", *arguments)
-                warehouse.run("dbt", "--quiet", "build", "--exclude-resource-type", "unit_test")
+                warehouse.dbt("--quiet", "build", "--exclude-resource-type", "unit_test")
                 (folder / "built").touch()
         return warehouse
 
