@@ -17,10 +17,11 @@ run: .venv/installed  ## load what is at hand, build and test every table, say w
 test: .venv/installed  ## the whole suite, offline: pytest builds its own warehouses with dbt
 	$(BIN)/python -m pytest -n 2 --dist loadfile
 
-check: .venv/installed  ## style: Python and SQL
+check: .venv/installed  ## style: Python and SQL, and which room imports which
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/sqlfluff lint --processes 2 models tests/models macros
+	$(BIN)/lint-imports --no-cache
 
 bench: .venv/installed  ## speed, as ratios against named peers in the same run
 	$(BIN)/python tests/tools/bench.py

@@ -10,6 +10,7 @@ from analysis.counts import Summary, compared
 from analysis.effect_sizes import CONFIDENCE, standardised
 from analysis.small_samples import FEWEST_LLMS
 from analysis.t_and_f_tests import satterthwaite_df, t_bounds, two_sided_p
+from analysis.tables import columns
 
 SPECIFICATIONS = (("accepted", "pooled"), ("as_recorded", "t=1"))  # recommended; the papers'
 METRICS = {"percent_of_baseline": ("both", "low", "high"), "madb_percent": ("both",), "spread_pp": ("both",)}
@@ -19,43 +20,16 @@ DRAWS = 100_000
 # relative to the values; what differs by less differs by rounding
 ROUNDING = 1e-12
 
-COLUMNS = {
-    "study": "varchar",
-    "domain": "varchar",
-    "family": "varchar",
-    "technique_a": "varchar",
-    "technique_b": "varchar",
-    "metric": "varchar",
-    "anchor_direction": "varchar",
-    "level": "varchar",
-    "row_set": "varchar",
-    "baseline_scope": "varchar",
-    "n_trials": "bigint",
-    "n_llms": "bigint",
-    "estimate_a": "double",
-    "estimate_b": "double",
-    "difference": "double",
-    "standard_error": "double",
-    "low": "double",
-    "high": "double",
-    "statistic": "double",
-    "df": "double",
-    "p_value": "double",
-    "p_bonferroni": "double",
-    "p_holm": "double",
-    "n_tests": "bigint",
-    "p_t": "double",
-    "cohens_d": "double",
-    "cohens_d_low": "double",
-    "cohens_d_high": "double",
-    "hedges_g": "double",
-    "hedges_g_low": "double",
-    "hedges_g_high": "double",
-    "method": "varchar",
-    "seed": "bigint",
-    "resamples": "bigint",
-    "reason": "varchar",
-}
+COLUMNS = columns(
+    "varchar: study domain family technique_a technique_b metric anchor_direction level row_set baseline_scope",
+    "bigint: n_trials n_llms",
+    "double: estimate_a estimate_b difference standard_error low high statistic df p_value p_bonferroni p_holm",
+    "bigint: n_tests",
+    "double: p_t cohens_d cohens_d_low cohens_d_high hedges_g hedges_g_low hedges_g_high",
+    "varchar: method",
+    "bigint: seed resamples",
+    "varchar: reason",
+)
 
 
 @dataclass(frozen=True)

@@ -7,31 +7,14 @@ from scipy import stats
 
 from analysis.bootstrap import CELL_METRICS, DIRECTIONS, SPREADS, DomainDraws
 from analysis.small_samples import FEWEST_LLMS, Interval, cr2_interval, expanded_level, fieller_interval
-from analysis.tables import table
+from analysis.tables import columns
 
-COLUMNS = {
-    "study": "varchar",
-    "domain": "varchar",
-    "technique": "varchar",
-    "anchor_direction": "varchar",
-    "llm": "varchar",
-    "metric": "varchar",
-    "weighting": "varchar",
-    "row_set": "varchar",
-    "baseline_scope": "varchar",
-    "method": "varchar",
-    "procedure": "varchar",
-    "estimate": "double",
-    "low": "double",
-    "high": "double",
-    "confidence": "double",
-    "df": "double",
-    "n_resamples": "bigint",
-    "seed": "bigint",
-    "n_trials": "bigint",
-    "n_llms": "bigint",
-    "reason": "varchar",
-}
+COLUMNS = columns(
+    "varchar: study domain technique anchor_direction llm metric weighting row_set baseline_scope method procedure",
+    "double: estimate low high confidence df",
+    "bigint: n_resamples seed n_trials n_llms",
+    "varchar: reason",
+)
 RECOMMENDED = ("accepted", "pooled")
 AS_DOCUMENT_A = (("as_recorded", "t=1"), ("as_recorded", "pooled"))
 CHANGE = "spread_change_percent"
@@ -51,33 +34,6 @@ PROCEDURES = {
 }
 
 
-def intervals(responses, *, n_resamples, seed, published=(), confidence=0.95):
-    """Intervals of every headline metric, over the LLMs of each study and domain and for each LLM.
-
-    Parameters
-    ----------
-    responses : pandas.DataFrame
-        Rows of `marts.response_counts`, of one response source.
-    n_resamples, seed : int
-    published : collection of str
-        Studies whose intervals were published: they have percent of baseline also as document A did it
-        (`trial_unstratified`, row set `as_recorded`).
-    confidence : float in (0, 1)
-
-    Returns
-    -------
-    pyarrow.Table
-        One row per study, domain, technique, anchor direction, LLM (null: over all), metric, weighting, row set,
-        baseline scope and method, with the columns `COLUMNS`; in the unit of the metric.
-    """
-    rows = []
-    for of_domain, draws in recommended_draws(responses, n_resamples=n_resamples, seed=seed):
-        rows += interval_rows(draws, confidence=confidence)
-        if draws.study in published:
-            rows += published_rows(of_domain, confidence=confidence)
-    return table(rows, COLUMNS)
-
-
 def recommended_draws(responses, *, n_resamples, seed):
     """Resample every study and domain under the recommended specification.
 
@@ -95,7 +51,19 @@ def recommended_draws(responses, *, n_resamples, seed):
 
 
 def interval_rows(draws, *, confidence):
-    """Rows of `COLUMNS` of one study and domain, by every method."""
+    """Every headline metric of one study and domain with its intervals, over its LLMs and for each LLM.
+
+    Parameters
+    ----------
+    draws : DomainDraws
+    confidence : float in (0, 1)
+
+    Yields
+    ------
+    dict
+        Rows of `COLUMNS`, one per technique, anchor direction, LLM (null: over all), metric, weighting and method; in
+        the unit of the metric.
+    """
     keys = _keys(draws, *RECOMMENDED, confidence) | {"seed": draws.seed, "n_resamples": draws.n_resamples}
     for row in _of_domain(draws, (1 - confidence) / 2):
         yield keys | row

@@ -6,8 +6,6 @@ from bais.options import json_option, strict
 from bais.terminal import pairs, say_json
 from ingest.warehouse import connect, warehouse_path
 
-COMPLETE = "_BAIS_COMPLETE"  # what click calls the variable in which a shell asks `bais` for completions
-
 
 @click.command(context_settings={"ignore_unknown_options": True, "allow_extra_args": True})
 @click.pass_context
@@ -62,5 +60,5 @@ def completion(ctx: click.Context, shell: str) -> None:
     """Print what click completes a command with: at each tab the shell asks `bais`."""
     from click.shell_completion import get_completion_class
 
-    complete = get_completion_class(shell)(ctx.find_root().command, {}, "bais", COMPLETE)
-    print(complete.source(), end="")
+    commands = ctx.find_root().command
+    print(get_completion_class(shell)(commands, {}, "bais", commands.asked_in).source(), end="")

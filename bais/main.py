@@ -6,9 +6,8 @@ from importlib import import_module
 from keyword import iskeyword
 
 import click
-from click.shell_completion import shell_complete
+from click.shell_completion import CompletionItem, shell_complete
 
-from bais.machine import COMPLETE
 from bais.terminal import complain
 from ingest.run import run_command
 
@@ -68,6 +67,8 @@ interrupted, all kept. The warehouse is data/bais.duckdb of the checkout, or wha
 class Commands(click.Group):
     """The commands, each imported only when it is asked for."""
 
+    asked_in = "_BAIS_COMPLETE"  # the variable in which a shell asks for completions, as click names it
+
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names, in the order of the help."""
         return list(MODULES)
@@ -79,6 +80,13 @@ class Commands(click.Group):
         command = getattr(import_module(f"bais.{MODULES[name]}"), f"{name}_" if iskeyword(name) else name)
         command.help = f"{SUMMARIES[name][0].upper()}{SUMMARIES[name][1:]}."
         return command
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Complete the names and our own options, without importing any command."""
+        names = [
+            CompletionItem(name, help=summary) for name, summary in SUMMARIES.items() if name.startswith(incomplete)
+        ]
+        return names + click.Command.shell_complete(self, ctx, incomplete)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the commands in groups, without importing any."""
@@ -110,8 +118,8 @@ def main(arguments: list[str] | None = None) -> int:
         elif hasattr(stream, "reconfigure"):
             stream.reconfigure(encoding="utf-8", newline="")
     try:
-        if COMPLETE in os.environ:
-            return shell_complete(commands, {}, "bais", COMPLETE, os.environ[COMPLETE])
+        if asked := os.environ.get(commands.asked_in):
+            return shell_complete(commands, {}, "bais", commands.asked_in, asked)
         code = run_command(commands, "bais", arguments)
         sys.stdout.flush()
     except BrokenPipeError:

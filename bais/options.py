@@ -3,13 +3,28 @@
 from pathlib import Path
 
 import click
+from click.shell_completion import CompletionItem
 
 from bais.terminal import FORMATS
 
 PATH = click.Path(path_type=Path)
 
 strict = click.option("--strict", is_flag=True, help="exit 1 on warnings")
-study_to_ask = click.argument("study", metavar="STUDY", help="a study file, or the name of a shipped study")
+
+
+def study_argument(help: str):
+    """Return the argument `STUDY`, which a shell completes by the shipped studies' names, else by files."""
+    return click.argument("study", metavar="STUDY", help=help, shell_complete=_shipped_or_file)
+
+
+def _shipped_or_file(ctx, parameter, incomplete):
+    from ingest.study import shipped_studies
+
+    found = [CompletionItem(name) for name in shipped_studies() if name.startswith(incomplete)]
+    return found or [CompletionItem(incomplete, type="file")]
+
+
+study_to_ask = study_argument("a study file, or the name of a shipped study")
 only_study = click.option("--study", metavar="S", help="only this study")
 
 

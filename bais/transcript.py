@@ -4,7 +4,7 @@ import contextlib
 import json
 import re
 
-from bais.warehouse import quoted
+from ingest.warehouse import quoted
 
 MOST_NUMBERS = 200
 NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
@@ -103,7 +103,7 @@ def _read(texts, unit):
     """Return the numbers that the models would read in texts."""
     import duckdb
 
-    from ingest.responses import macros
+    from ingest.models import macros
 
     if not texts:
         return []

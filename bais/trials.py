@@ -10,8 +10,8 @@ from bais import terminal
 from bais.options import format_option, json_option
 from bais.terminal import fold, lay_out, pairs, plain, say, say_json, write_rows
 from bais.transcript import SPOKEN, mark, turns_of_calls, turns_of_line
-from bais.warehouse import interruptible, is_text, marts, opened, quoted, records, stream, unknown, values
-from ingest.warehouse import UserError, printable, warehouse_path
+from bais.warehouse import interruptible, is_text, marts, opened, records, stream, unknown, values
+from ingest.warehouse import UserError, printable, quoted, warehouse_path
 
 STATUSES = ("answered", "refused", "unparsed", "out_of_range", "failed")
 DIRECTIONS = ("none", "low", "high", "unknown")
@@ -64,9 +64,7 @@ def _filters(command):
 
 
 @click.command()
-@format_option(
-    help=f"on a terminal a table stops at {SHOWN} rows and has the main columns; the others have all",
-)
+@format_option(help=f"on a terminal a table stops at {SHOWN} rows and has the main columns; the others have all")
 @click.option("--where", metavar="SQL", help='a condition on marts.trials, such as "response > 100"')
 @_filters
 @click.option("--all", "with_held_back", is_flag=True, help="also what the gate keeps out of the public tables")
@@ -251,9 +249,8 @@ def _everything(warehouse, asked):
         turns = turns_of_calls(calls, {prompt["prompt_hash"]: prompt["text"] for prompt in prompts})
     else:
         turns = turns_of_line(line, kept["response_text"])
-    number = derived["response_recorded"] if derived else kept["response_recorded"]
     first_number = (derived or kept)["first_response"]
-    number = mark(turns, kept, unit, number, first_number)
+    number = mark(turns, kept, unit, (derived or kept)["response_recorded"], first_number)
     costs = [call["cost_usd"] for call in calls if call["error"] is None or call["cost_usd"] is not None]
     is_cost_known = calls and None not in costs
     held_back = None if public else "quarantined" if quarantined else "not_published"
@@ -287,15 +284,15 @@ def _of_call(call):
 
 def _gate(warehouse, rows, keys):
     """Return what the gate says of the trial's batch, and of the trial."""
-    from ingest.responses import macros
+    from ingest.models import query_of
 
     if not rows("raw.batch_verdicts", "batch_id = $batch_id"):
         return None
-    published = macros()["published_batches"]("raw.batch_verdicts", "raw.gate_acts")
+    published = query_of("stg_batch_verdicts")
     (verdict,) = records(
         warehouse,
-        f"select verdict, act, is_published, verdict_id, checked_at from ({published}) "
-        "inner join raw.batch_verdicts using (verdict_id, batch_id, verdict) where batch_id = $batch_id",
+        f"select verdicts.verdict, act, is_published, verdict_id, checked_at from ({published}) "
+        "inner join raw.batch_verdicts as verdicts using (verdict_id) where verdicts.batch_id = $batch_id",
         keys,
     )
     keys["verdict_id"] = verdict["verdict_id"]

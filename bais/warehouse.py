@@ -108,11 +108,6 @@ def refuse_to_write(warehouse, statement) -> None:
         )
 
 
-def quoted(text: str) -> str:
-    """Write a text as SQL."""
-    return "'" + text.replace("'", "''") + "'"
-
-
 def is_text(typed: str) -> bool:
     """Tell whether what was typed is UTF-8: what is not comes as surrogates, which DuckDB does not take."""
     return not any("\ud800" <= c <= "\udfff" for c in typed)

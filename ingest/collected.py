@@ -7,19 +7,21 @@ from datetime import UTC, datetime
 import pyarrow as pa
 
 from ingest.load import land, landed_ids
+from ingest.raw import LOAD_ID, TABLES
 from ingest.responses import TRIAL_FIELDS, spooled
 from ingest.spool import read_state, spool_files
 
-CALL_FIELDS = {
-    "trial_id": "varchar", "session": "varchar", "turn": "bigint", "step": "varchar", "round": "bigint",
-    "attempt": "bigint", "n_messages": "bigint", "prompt_hash": "varchar", "asked_at": "timestamptz",
-    "latency_s": "double", "requested_model": "varchar", "returned_model": "varchar", "upstream_provider": "varchar",
-    "system_fingerprint": "varchar", "parameters": "json", "tokens_in": "bigint", "tokens_out": "bigint",
-    "cost_usd": "double", "cost_source": "varchar", "http_status": "bigint", "request_id": "varchar",
-    "finish_reason": "varchar", "refusal": "varchar", "error": "varchar", "error_detail": "varchar", "text": "varchar",
-    "logprobs": "json",
-}  # fmt: skip
-PROMPT_FIELDS = {"prompt_hash": "varchar", "prompt_kind": "varchar", "text": "varchar"}
+# What `raw` has of a call that its line in the spool has not, and what the spool calls otherwise; the rest is alike.
+NOT_IN_A_LINE = ("call_id", "study", "software_version", "git_revision", LOAD_ID)
+SPOOLED_AS = {"session_id": "session", "response_text": "text"}
+CALL_FIELDS, PROMPT_FIELDS = (
+    {
+        SPOOLED_AS.get(name, name): column["data_type"]
+        for name, column in TABLES[table].columns.items()
+        if name not in NOT_IN_A_LINE
+    }
+    for table in ("calls", "prompts")
+)
 ROWS_AT_A_TIME = 20_000
 
 SELECT_TRIALS = """
@@ -62,23 +64,8 @@ class Loaded:
     n_already_there: int = 0
 
 
-def load_collected(study):
-    """Load all that was collected for a study and is not in the warehouse yet.
-
-    Parameters
-    ----------
-    study : str
-        The id of the study.
-
-    Returns
-    -------
-    Loaded
-
-    Raises
-    ------
-    UserError
-        If the warehouse cannot be written; the spool is as it was, and loading again continues.
-    """
+def load_collected(study: str) -> Loaded:
+    """Load all that was collected for a study and is not in the warehouse yet."""
     loaded = Loaded()
     paths = spool_files(study)
     if not paths:

@@ -6,7 +6,7 @@ import re
 import uuid
 
 from ingest.collector import Collector
-from ingest.study import Plan, load_study
+from ingest.study import Design, load_study
 from ingest.warehouse import UserError, printable
 
 PROTOCOLS = {
@@ -42,39 +42,15 @@ class InvalidAnswer(Exception):
     """An answer that breaks the schema; `args[0]` is the code, a key of `MEANINGS`."""
 
 
-def experiment(name, protocol="single_turn"):
-    """Return the study behind an experiment.
-
-    Parameters
-    ----------
-    name : str
-    protocol : {"single_turn", "three_turn"}
-
-    Returns
-    -------
-    ingest.study.Study
-
-    Raises
-    ------
-    UserError
-        If there is no such experiment.
-    """
+def experiment(name: str, protocol: str = "single_turn"):
+    """Return the study behind an experiment."""
     if name not in EXPERIMENTS:
         raise UserError(f"there is no experiment {printable(name)}; there is {', '.join(EXPERIMENTS)}")
     return load_study(PROTOCOLS[protocol])
 
 
-def definition(study):
-    """Describe an experiment for its analysis and its report.
-
-    Parameters
-    ----------
-    study : ingest.study.Study
-
-    Returns
-    -------
-    dict
-    """
+def definition(study) -> dict:
+    """Describe an experiment for its analysis and its report."""
     vignette, anchors = study.vignettes[0], study.anchors.fixed
     return {
         "id": study.study,
@@ -95,27 +71,10 @@ def condition_id(direction, months):
     return f"{direction}-anchor-{months:g}mo"
 
 
-def parse_answer(text, keys=KEYS, *, anchor=None, is_lenient=False):
-    """Read an answer by the schema.
-
-    Parameters
-    ----------
-    text : str
-    keys : tuple of str
-        Exactly those that the object must have.
-    anchor : float, optional
-        What `prosecutorRecommendationMonths` must be.
-    is_lenient : bool
-        Whether a code fence or prose around one JSON object is let pass.
-
-    Returns
-    -------
-    dict
-
-    Raises
-    ------
-    InvalidAnswer
-    """
+def parse_answer(
+    text: str, keys: tuple[str, str] = KEYS, *, anchor: float | None = None, is_lenient: bool = False
+) -> dict:
+    """Read an answer that has exactly these keys, and this anchor; within a fence or prose if that `is_lenient`."""
     text = (text or "").strip()
     if not text:
         raise InvalidAnswer("no_text")
@@ -192,75 +151,31 @@ class Judge:
     def __init__(self, protocol, is_lenient):
         self.keys, self.is_lenient = self.keys_by_turn[protocol], is_lenient
 
-    def error(self, trial, turn, text):
-        """Say why the text of a turn will not do, or None.
-
-        Parameters
-        ----------
-        trial : ingest.study.Trial
-        turn : int
-        text : str
-
-        Returns
-        -------
-        str or None
-        """
+    def error(self, trial, turn: int, text: str) -> str | None:
+        """Say why the text of a turn will not do, or None."""
         try:
             self._parse(trial, turn, text)
         except InvalidAnswer as error:
             return error.args[0]
         return None
 
-    def result(self, trial, replies):
-        """Put the valid replies of a trial together.
-
-        Parameters
-        ----------
-        trial : ingest.study.Trial
-        replies : list of str
-
-        Returns
-        -------
-        dict
-            With the four keys.
-        """
+    def result(self, trial, replies: list[str]) -> dict:
+        """Put the valid replies of a trial together into the four keys."""
         result = {}
         for turn, text in enumerate(replies):
             result |= self._parse(trial, turn, text)
         return {key: result[key] for key in KEYS}
 
-    def response(self, trial, replies):
-        """Return the sentence in months.
-
-        Parameters
-        ----------
-        trial : ingest.study.Trial
-        replies : list of str
-
-        Returns
-        -------
-        int
-        """
+    def response(self, trial, replies: list[str]) -> int:
+        """Return the sentence in months."""
         return self.result(trial, replies)["sentenceMonths"]
 
     def _parse(self, trial, turn, text):
         return parse_answer(text, self.keys[turn], anchor=trial.cell.anchor_value, is_lenient=self.is_lenient)
 
 
-def llm_of(model):
-    """Say how a model is asked.
-
-    Parameters
-    ----------
-    model : str or None
-        None or `codex` for the Codex command line, `codex/NAME` for it with a model, `sim/NAME` for a simulated
-        respondent, else `vendor/name` at an OpenAI-compatible endpoint.
-
-    Returns
-    -------
-    dict
-        An entry of `llms` in a study file.
-    """
+def llm_of(model: str | None) -> dict:
+    """Return the entry of `llms` for `codex`, `codex/NAME`, `sim/NAME`, or `vendor/name` at an endpoint."""
     if model in (None, "codex"):
         return {"llm": "openai/codex", "provider": "codex"}
     if model.startswith("codex/"):
@@ -268,29 +183,8 @@ def llm_of(model):
     return {"llm": model} if "/" in model else {"llm": f"openai/{model}", "model": model}
 
 
-def study_of_run(name, *, protocol, model, n_runs, seed, attempts):
-    """Return the study that a run collects.
-
-    Parameters
-    ----------
-    name : str
-        Of the experiment.
-    protocol : {"single_turn", "three_turn"}
-    model : str or None
-        As `llm_of` takes it.
-    n_runs, seed, attempts : int
-        Trials of each condition, the seed of the order (and of simulated respondents), and the calls that a turn may
-        take.
-
-    Returns
-    -------
-    ingest.study.Study
-
-    Raises
-    ------
-    UserError
-        If the experiment or a simulated respondent is not known, or the model's name is none.
-    """
+def study_of_run(name: str, *, protocol: str, model: str | None, n_runs: int, seed: int, attempts: int):
+    """Return the study that a run collects."""
     from pydantic import ValidationError
 
     study = experiment(name, protocol)
@@ -328,21 +222,12 @@ class Run:
         self.lines = []
         self.run_id = f"run-{uuid.uuid4().hex[:12]}"
         self.collector = Collector(
-            Plan(study, run=self.run_id), judge=self.judge, on_progress=on_progress, on_trial=self._on_trial
+            Design(study, run=self.run_id), judge=self.judge, on_progress=on_progress, on_trial=self._on_trial
         )
 
     def collect(self):
-        """Put the trials, and hand each result on as it comes.
-
-        Returns
-        -------
-        ingest.collector.Outcome
-
-        Raises
-        ------
-        UserError
-        """
-        return self.collector.run()
+        """Put the trials, and hand each result on as it comes."""
+        return self.collector.collect()
 
     def _on_trial(self, trial, record, calls):
         cell, llm = trial.cell, self.study.llms[0]
@@ -379,19 +264,8 @@ def _needs_leniency(replies):
     return False
 
 
-def trials_of(lines):
-    """Reduce result lines to what the analysis reads.
-
-    Parameters
-    ----------
-    lines : list of dict
-        Of a run, or of a file in the same format.
-
-    Returns
-    -------
-    list of dict
-        `conditionId`, `runIndex`, `sentenceMonths`, `errorCode`.
-    """
+def trials_of(lines: list[dict]) -> list[dict]:
+    """Reduce result lines to the conditionId, runIndex, sentenceMonths and errorCode that the analysis reads."""
     trials = []
     for line in lines:
         error = line.get("error")
@@ -408,19 +282,8 @@ def trials_of(lines):
     return trials
 
 
-def ask_once(study, prompt):
-    """Put one prompt to the study's LLM, outside of any trial.
-
-    Parameters
-    ----------
-    study : ingest.study.Study
-    prompt : str
-
-    Returns
-    -------
-    tuple
-        The reply (or None), and why there is none (or None).
-    """
+def ask_once(study, prompt: str):
+    """Put one prompt to the study's LLM, outside of any trial; return the reply or why there is none."""
     import asyncio
 
     from ingest.collector import provider_of
@@ -429,7 +292,7 @@ def ask_once(study, prompt):
     llm, limits = study.llms[0], study.limits
 
     async def ask():
-        provider = provider_of(llm, Plan(study))[1]()
+        provider = provider_of(llm, Design(study))[1]()
         problem = None
         try:
             for _ in range(limits.attempts):

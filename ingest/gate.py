@@ -20,7 +20,7 @@ import pyarrow as pa
 import yaml
 
 from ingest.load import DUCKDB_SETTINGS
-from ingest.models import Models
+from ingest.models import Models, query_of
 from ingest.raw import prepare_raw
 from ingest.warehouse import UserError, connect, explain, printable, warehouse_path
 
@@ -328,7 +328,7 @@ def last_verdicts() -> list[dict]:
             return []
         result = warehouse.execute(
             f"""
-            with published as ({Models(warehouse, {"raw": "raw"}, {}).render("stg_batch_verdicts")})
+            with published as ({query_of("stg_batch_verdicts")})
             select verdicts.* exclude (verdict_id), verdict_id, act, is_published,
                 (select count(distinct trial_id) from raw.flagged_trials as flags
                  where flags.verdict_id = published.verdict_id and severity = 'quarantined') as n_quarantined,

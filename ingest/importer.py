@@ -278,17 +278,17 @@ def import_archive(
     """Import a file or folder of recorded trials into `raw`; `on_bytes` gets the bytes read so far and in all."""
     started = time.monotonic()
     folder = Path(folder).resolve()
-    run = _Import(folder, archive, on_bytes)
+    found = _Import(folder, archive, on_bytes)
     try:
-        land(**{table: getattr(run, table)() for table in archive.tables})
+        land(**{table: getattr(found, table)() for table in archive.tables})
     finally:
-        run.memory.close()
-    run.summary.seconds = time.monotonic() - started
-    return run.summary
+        found.memory.close()
+    found.summary.seconds = time.monotonic() - started
+    return found.summary
 
 
 class _Import:
-    """One run over a folder. DuckDB in memory parses; the warehouse is only asked which trials it has."""
+    """One way through a folder. DuckDB in memory parses; the warehouse is only asked which trials it has."""
 
     def __init__(self, folder, archive, on_bytes):
         self.folder, self.archive, self.on_bytes = folder, archive, on_bytes

@@ -20,7 +20,7 @@ from typing import Annotated
 import yaml
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
-from ingest.archives import Archive
+from ingest.archives import Archive, archives
 from ingest.responses import macros
 from ingest.study import Name
 from ingest.warehouse import UserError, printable, quoted
@@ -138,8 +138,18 @@ def read_mapping(path: Path, study: str | None = None) -> Mapping:
     return mapping
 
 
-def mapped_archive(archive: Archive, path: Path, study: str | None = None) -> Archive:
-    """Return a format under a mapping."""
+def mapped(archive: Archive, path: Path | None, study: str | None) -> Archive:
+    """Return a format with what `--map` and `--study` say of it, or say why they do not fit."""
+    if not archive.mapping:
+        if (path or study) and archive.land:
+            raise UserError("an export says itself which study its trials belong to: leave out --map and --study")
+        if path or study:
+            forms = " and ".join(other.form for other in archives() if other.mapping)
+            raise UserError(f"--map and --study are for the formats {forms}: {archive.form} needs neither")
+        return archive
+    if not path:
+        example = f"ingest/archives/{archive.mapping.name}"
+        raise UserError(f"say with --map FILE which field is what: {example} is an example")
     mapping = read_mapping(path, study)
     return replace(
         archive,

@@ -35,10 +35,15 @@ def _environment() -> jinja2.Environment:
     return environment
 
 
+def query_of(name: str) -> str:
+    """Return the SQL of a model that reads nothing but `raw`, as a connection to the warehouse runs it."""
+    return Models(None, {"raw": "raw"}, {}).render(name)
+
+
 class Models:
     """Models and seeds in a DuckDB connection, each made when it is first referred to."""
 
-    def __init__(self, connection: "duckdb.DuckDBPyConnection", sources: dict[str, str], variables: dict):
+    def __init__(self, connection: "duckdb.DuckDBPyConnection | None", sources: dict[str, str], variables: dict):
         self.connection = connection
         self.sources = sources
         self.variables = variables

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import pyarrow as pa
 
 from ingest.models import macros
-from ingest.study import Cell, Plan
+from ingest.study import Cell, Design
 
 if TYPE_CHECKING:
     import duckdb
@@ -50,20 +50,20 @@ def spooled(paths: list[Path], fields: dict[str, str], kind: str) -> "Iterator[d
 
 
 @contextlib.contextmanager
-def read_trials(path: Path, plan: Plan) -> "Iterator[duckdb.DuckDBPyConnection]":
-    """Open a relation `answers` over the trials of a plan: each with its `status` and its `response`."""
+def read_trials(path: Path, design: Design) -> "Iterator[duckdb.DuckDBPyConnection]":
+    """Open a relation `answers` over the trials of a design: each with its `status` and its `response`."""
     ranges = pa.table(
         {
-            "vignette": pa.array(list(plan.vignettes), pa.string()),
-            "response_unit": pa.array([v["response_unit"] for v in plan.vignettes.values()], pa.string()),
-            "valid_min": pa.array([v.get("valid_min") for v in plan.vignettes.values()], pa.float64()),
-            "valid_max": pa.array([v.get("valid_max") for v in plan.vignettes.values()], pa.float64()),
+            "vignette": pa.array(list(design.vignettes), pa.string()),
+            "response_unit": pa.array([v["response_unit"] for v in design.vignettes.values()], pa.string()),
+            "valid_min": pa.array([v.get("valid_min") for v in design.vignettes.values()], pa.float64()),
+            "valid_max": pa.array([v.get("valid_max") for v in design.vignettes.values()], pa.float64()),
         }
     )
     versions = {
-        plan.version(vignette, technique)[0]
-        for vignette in plan.vignettes
-        for technique in [*plan.techniques, "no_technique"]
+        design.version(vignette, technique)[0]
+        for vignette in design.vignettes
+        for technique in [*design.techniques, "no_technique"]
     }
     versions = pa.table({"prompt_version": pa.array(sorted(versions), pa.string())})
     with spooled([path], TRIAL_FIELDS, "trial") as connection:
@@ -88,9 +88,9 @@ def read_trials(path: Path, plan: Plan) -> "Iterator[duckdb.DuckDBPyConnection]"
         yield connection
 
 
-def cell_summaries(path: Path, plan: Plan, n_first: int) -> dict[Cell, Summary]:
+def cell_summaries(path: Path, design: Design, n_first: int) -> dict[Cell, Summary]:
     """Summarise the answers in a spool file by cell, among its first replicates."""
-    with read_trials(path, plan) as connection:
+    with read_trials(path, design) as connection:
         rows = connection.execute(
             """
             select
@@ -107,9 +107,9 @@ def cell_summaries(path: Path, plan: Plan, n_first: int) -> dict[Cell, Summary]:
     return {Cell(*row[:6]): Summary(*row[6:]) for row in rows}
 
 
-def ended_trials(path: Path, plan: Plan, statuses: Collection[str]) -> list[tuple[Cell, int, str]]:
+def ended_trials(path: Path, design: Design, statuses: Collection[str]) -> list[tuple[Cell, int, str]]:
     """List the trials, as planned, that ended in certain statuses and were not asked again: cell, replicate, id."""
-    with read_trials(path, plan) as connection:
+    with read_trials(path, design) as connection:
         rows = connection.execute(
             """
             select llm, vignette, technique, anchor_direction, anchor_value, temperature, replicate, trial_id

@@ -264,9 +264,10 @@ def _duration(seconds):
 def import_folder(folder, form=None, mapping=None, study=None):
     """Import recorded trials of a format, or of the one that they are recognised by; return the exit code."""
     from ingest.importer import import_archive
+    from ingest.mapping import mapped
     from ingest.recognition import recognised
 
-    archive = (archive_of(form) if form else recognised(folder)).under(mapping, study)
+    archive = mapped(archive_of(form) if form else recognised(folder), mapping, study)
     if archive.land:
         print(archive.land(folder))
         return pass_gate()
@@ -302,7 +303,7 @@ def render_verdict(verdict) -> str:
 
 @contextlib.contextmanager
 def progress_bar(title):
-    """Give a function that shows how far a run is, if a person is looking."""
+    """Give a function that shows how far it is, if a person is looking."""
     if not sys.stderr.isatty():
         yield lambda n_done, n_total: None
         return

@@ -179,7 +179,7 @@ class StoppingRule(Part):
 
 
 class Limits(Part):
-    """What a run may use."""
+    """What a session may use."""
 
     attempts: Annotated[int, Field(ge=1, le=100)] = 6
     timeout_s: Positive = 120
@@ -283,7 +283,7 @@ def _full_llm(entry):
 
 
 class Study(Part):
-    """One experiment plan, as its YAML file says it, with vignettes and techniques in full."""
+    """What a YAML file says of a study, with vignettes and techniques in full."""
 
     study: Name
     description: str = ""
@@ -338,43 +338,18 @@ class Study(Part):
         return self
 
 
-def simulated_respondents():
-    """Return the stated truth of each shipped simulated respondent.
-
-    Returns
-    -------
-    dict of str to dict
-    """
+def simulated_respondents() -> dict[str, dict]:
+    """Return the stated truth of each shipped simulated respondent."""
     return yaml.safe_load(SIMULATED.read_text(encoding="utf-8"))
 
 
-def shipped_studies():
-    """Return the names of the studies that come with bais.
-
-    Returns
-    -------
-    list of str
-    """
+def shipped_studies() -> list[str]:
+    """Return the names of the studies that come with bais."""
     return sorted(path.stem for path in FOLDER.glob("*.yaml"))
 
 
-def load_study(name):
-    """Read and check a study.
-
-    Parameters
-    ----------
-    name : str or Path
-        A YAML file, or the name of a shipped study.
-
-    Returns
-    -------
-    Study
-
-    Raises
-    ------
-    UserError
-        That names the file, the line, the key and what is wrong with it.
-    """
+def load_study(name) -> Study:
+    """Read and check a study: a YAML file, or a shipped one by its name."""
     path = Path(name)
     if str(name) in shipped_studies() and not path.is_file():
         path = FOLDER / f"{name}.yaml"
@@ -388,23 +363,8 @@ def load_study(name):
         raise UserError(f"{printable(path)} cannot be read: {getattr(error, 'strerror', None) or error}") from None
 
 
-def parse_study(text, path="the study"):
-    """Check the text of a study file.
-
-    Parameters
-    ----------
-    text : str
-    path : str
-        What to call it in errors.
-
-    Returns
-    -------
-    Study
-
-    Raises
-    ------
-    UserError
-    """
+def parse_study(text: str, path: str = "the study") -> Study:
+    """Check the text of a study file; `path` is what errors call it."""
     try:
         tree = yaml.compose(text, Loader=yaml.SafeLoader)
         _refuse_duplicates(tree, path)
@@ -499,17 +459,10 @@ class Trial(NamedTuple):
     attempt_of: str | None = None
 
 
-class Plan:
-    """The cells and trials of a study.
+class Design:
+    """The cells and trials of a study; a `run` (of `bais run`) sets them apart from those of its other runs."""
 
-    Parameters
-    ----------
-    study : Study
-    run : str, optional
-        Sets trials apart from those of other runs of the same study.
-    """
-
-    def __init__(self, study, run=None):
+    def __init__(self, study: Study, run: str | None = None):
         self.study = study
         self.run = run
         self.vignettes = {vignette["vignette"]: vignette for vignette in study.vignettes}
@@ -527,18 +480,8 @@ class Plan:
             )
         ]
 
-    def anchored_cells(self, anchors):
-        """Return the cells of all techniques.
-
-        Parameters
-        ----------
-        anchors : dict of (str, str) to dict
-            Per llm and vignette the `low` and `high` anchor; where one is missing there are no anchored cells.
-
-        Returns
-        -------
-        list of Cell
-        """
+    def anchored_cells(self, anchors: dict[tuple[str, str], dict]) -> list[Cell]:
+        """Return the cells of all techniques, none where an LLM and vignette lack the `low` or `high` anchor."""
         cells = []
         for llm, vignette, technique, temperature in itertools.product(
             self.study.llms, self.vignettes, self.techniques.values(), self.study.temperatures
@@ -552,19 +495,8 @@ class Plan:
             ]
         return cells
 
-    def anchors_from(self, baselines):
-        """Derive anchors by the study's rule.
-
-        Parameters
-        ----------
-        baselines : dict of (str, str) to float
-            Mean response per llm and vignette; what is missing has none.
-
-        Returns
-        -------
-        dict of (str, str) to dict of str to float
-            `low` and `high`; a proportional anchor is rounded half up. A pair that comes to the same value is left out.
-        """
+    def anchors_from(self, baselines: dict[tuple[str, str], float]) -> dict[tuple[str, str], dict[str, float]]:
+        """Derive the `low` and `high` anchors by the study's rule, leaving out pairs that come to the same value."""
         anchors = {}
         for llm, (name, vignette) in itertools.product(self.study.llms, self.vignettes.items()):
             rule = Anchors.model_validate(vignette["anchors"]) if vignette.get("anchors") else self.study.anchors
@@ -579,19 +511,8 @@ class Plan:
                 anchors[llm.llm, name] = {"low": low, "high": high}
         return anchors
 
-    def trials(self, cells, phase, replicates):
-        """Yield the trials of a phase, block after block; each block holds every cell once, in an order of its own.
-
-        Parameters
-        ----------
-        cells : list of Cell
-        phase : str
-        replicates : range
-
-        Yields
-        ------
-        Trial
-        """
+    def trials(self, cells: list[Cell], phase: str, replicates: range):
+        """Yield the trials of a phase, block after block; each block holds every cell once, in an order of its own."""
         order_index = 0
         for replicate in replicates:
             block = list(cells)
@@ -600,19 +521,8 @@ class Plan:
                 yield Trial(self.trial_id(cell, replicate), cell, replicate, phase, order_index)
                 order_index += 1
 
-    def trial_id(self, cell, replicate):
-        """Hash what makes a trial that trial.
-
-        Parameters
-        ----------
-        cell : Cell
-        replicate : int
-
-        Returns
-        -------
-        str
-            32 hexadecimal digits.
-        """
+    def trial_id(self, cell: Cell, replicate: int) -> str:
+        """Hash what makes a trial that trial."""
         version = self.version(cell.vignette, cell.technique)[0]
         key = json.dumps([self.study.study, *cell, version, replicate, *([self.run] if self.run else [])])
         return hashlib.sha256(key.encode()).hexdigest()[:32]
@@ -628,17 +538,8 @@ class Plan:
     def _technique(self, name):
         return self.techniques.get(name) or shipped("techniques")[name]  # a baseline is asked without a technique
 
-    def script(self, cell):
-        """Return what is said in a trial of a cell.
-
-        Parameters
-        ----------
-        cell : Cell
-
-        Returns
-        -------
-        ingest.prompts.Script
-        """
+    def script(self, cell: Cell) -> Script:
+        """Return what is said in a trial of a cell."""
         second = self.study.second_anchor if cell.anchor_value is not None else None
         return Script(
             self.vignettes[cell.vignette], self._technique(cell.technique), cell.anchor_value, second,
@@ -646,18 +547,8 @@ class Plan:
         )  # fmt: skip
 
 
-def round_half_up(value, factor=1.0):
-    """Multiply and round to the nearest integer, halves up: 25 · 0.5 becomes 13 (Python's `round` says 12).
-
-    Parameters
-    ----------
-    value, factor : float
-        Multiplied as decimals as they are printed, so that 0.7 · 5 is 3.5 and not a hair less.
-
-    Returns
-    -------
-    float
-    """
+def round_half_up(value: float, factor: float = 1.0) -> float:
+    """Multiply as decimals, as printed, and round halves up: 25 · 0.5 becomes 13 (Python's `round` says 12)."""
     return float(math.floor(Decimal(repr(value)) * Decimal(repr(factor)) + Decimal("0.5")))
 
 

@@ -25,17 +25,8 @@ def warehouse_path():
     return Path(os.environ.get("BAIS_WAREHOUSE") or ROOT / "data" / "bais.duckdb").absolute()
 
 
-def printable(value):
-    """Return text or a path with everything that could act on a terminal, or is not Unicode, escaped.
-
-    Parameters
-    ----------
-    value : str or path-like
-
-    Returns
-    -------
-    str
-    """
+def printable(value: object) -> str:
+    """Return text or a path with everything that could act on a terminal, or is not Unicode, escaped."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in str(value))
 
 
@@ -44,25 +35,8 @@ def quoted(text: str | Path) -> str:
     return "'" + str(text).replace("'", "''") + "'"
 
 
-def connect(path=None, *, read_only=True):
-    """Open the warehouse.
-
-    Parameters
-    ----------
-    path : Path, optional
-        The DuckDB file; `warehouse_path()` if not given.
-    read_only : bool
-
-    Returns
-    -------
-    duckdb.DuckDBPyConnection
-        In UTC, and without downloads of extensions.
-
-    Raises
-    ------
-    UserError
-        If there is no warehouse yet, another process writes to it, or the file is no DuckDB database.
-    """
+def connect(path: Path | None = None, *, read_only: bool = True):
+    """Open the warehouse in UTC and without downloads of extensions, or say in one sentence why it cannot be opened."""
     import duckdb
 
     path = path or warehouse_path()
@@ -87,20 +61,8 @@ def in_memory(**settings):
     return memory
 
 
-def explain(error, path):
-    """Say in one sentence what keeps the warehouse from being opened, and what to do.
-
-    Parameters
-    ----------
-    error : Exception or str
-        Whatever DuckDB, dlt or dbt raised.
-    path : Path
-        The warehouse.
-
-    Returns
-    -------
-    str
-    """
+def explain(error: object, path: Path) -> str:
+    """Say in one sentence what keeps the warehouse from being opened, and what to do."""
     text = str(error)
     if "Could not set lock" in text:
         holder = LOCK_HOLDER.search(text)

@@ -58,12 +58,29 @@ class Warehouse:
 
 
 @pytest.fixture(scope="session")
-def simulated(tmp_path_factory):
+def built_once(tmp_path_factory):
+    """From a name and the arguments of `ingest/run.py` to what these land, built; the workers of a run share it."""
+    root = tmp_path_factory.getbasetemp()
+    root = root.parent if os.environ.get("PYTEST_XDIST_WORKER") else root
+
+    def built(name, *arguments):
+        folder = root / name
+        warehouse = Warehouse(folder)
+        with FileLock(root / f"{name}.lock"):
+            if not (folder / "built").exists():
+                folder.mkdir(exist_ok=True)
+                warehouse.run("python", "ingest/run.py", *arguments)
+                warehouse.run("dbt", "--quiet", "build", "--exclude-resource-type", "unit_test")
+                (folder / "built").touch()
+        return warehouse
+
+    return built
+
+
+@pytest.fixture(scope="session")
+def simulated(built_once):
     """What a fresh machine without any archive has after its first build."""
-    warehouse = Warehouse(tmp_path_factory.mktemp("simulated"))
-    warehouse.run("python", "ingest/run.py")
-    warehouse.run("dbt", "--quiet", "build", "--exclude-resource-type", "unit_test")  # they are run on an empty one
-    return warehouse
+    return built_once("simulated")
 
 
 @pytest.fixture(scope="session")
@@ -75,19 +92,9 @@ def recorded_archive():
 
 
 @pytest.fixture(scope="session")
-def recorded(recorded_archive, tmp_path_factory):
-    """The recorded archive of document A, imported and built; the workers of a run share it, so it is only read."""
-    root = tmp_path_factory.getbasetemp()
-    root = root.parent if os.environ.get("PYTEST_XDIST_WORKER") else root
-    folder = root / "recorded-archive"
-    warehouse = Warehouse(folder)
-    with FileLock(root / "recorded-archive.lock"):
-        if not (folder / "built").exists():
-            folder.mkdir(exist_ok=True)
-            warehouse.run("python", "ingest/run.py", "--archive", recorded_archive)
-            warehouse.run("dbt", "--quiet", "build", "--exclude-resource-type", "unit_test")
-            (folder / "built").touch()
-    return warehouse
+def recorded(built_once, recorded_archive):
+    """The recorded archive of document A, imported and built."""
+    return built_once("recorded-archive", "--archive", recorded_archive)
 
 
 @pytest.fixture(scope="session")

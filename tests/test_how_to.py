@@ -9,6 +9,7 @@ import subprocess
 import sys
 import textwrap
 from contextlib import closing
+from pathlib import Path
 
 import duckdb
 import pytest
@@ -17,13 +18,22 @@ from ingest.warehouse import ROOT
 from tests.tools.report_page import make_warehouse, numbers_that_differ
 
 PAGES = (
-    "add-an-llm", "add-a-technique", "add-a-vignette", "add-an-archive", "add-a-metric", "add-a-command",
-    "add-a-figure", "add-a-check-to-the-gate",
+    "add-an-llm", "add-a-technique", "add-a-vignette", "add-an-archive", "add-a-metric", "add-a-claim", "add-a-command",
+    "add-a-figure", "add-a-check-to-the-gate", "add-a-column-to-raw",
 )  # fmt: skip
 BUILDS_NOTHING = "add-a-figure"
 # what the pages look at, and its tests; `bais build` itself takes a minute
-LOOKED_AT = ["path:seeds", "+technique_rankings", "+spreads", "+relative_spreads"]
-BUILD = ["build", "--select", *LOOKED_AT, "--exclude", "unit_[!r]*", "--indirect-selection", "cautious"]
+LOOKED_AT = [
+    "path:seeds",
+    "+technique_rankings",
+    "+spreads",
+    "+relative_spreads",
+    "+claim_checks",
+    "claim_trials",
+    "trials",
+]
+LEFT_OUT = ["unit_[!r]*", "path:models/inference,resource_type:test"]
+BUILD = ["build", "--select", *LOOKED_AT, "--exclude", *LEFT_OUT, "--indirect-selection", "cautious"]
 COPIED = (
     "analysis", "bais", "docs", "ingest", "macros", "models", "profiles", "seeds", "dbt_project.yml", "profiles.yml",
     "requirements.lock", "tests/cli/test_commands.py",
@@ -41,6 +51,7 @@ BLOCK = re.compile(
     r"^(?P<indent> *)```(?P<kind>\w+)(?: exit (?P<code>\d+))?\n(?P<body>.*?)^(?P=indent)```$", re.MULTILINE | re.DOTALL
 )
 PLACE = re.compile(r"(?P<how>Write|[Aa]dd to the end of) `(?P<path>[^`]+)`[^`]*(?:`[^`]*`[^`]*)*$")
+LINE = re.compile(r"In `(?P<path>[^`]+)`,\s+after\s+the\s+line\s+`(?P<line>[^`]+)`,\s+add[^`]*(?:`[^`]*`[^`]*)*$")
 INSERTION = re.compile(r"In `(?P<path>[^`]+)`,\s+right\s+after\s+`(?P<after>[^`]+)`,\s+insert\s+`(?P<what>[^`]+)`")
 
 
@@ -50,14 +61,18 @@ def steps(page):
     found, last = [], 0
     for match in BLOCK.finditer(text):
         before, last = text[last : match.start()], match.end()
-        body = textwrap.dedent(match["body"])
+        body = re.sub(f"^{match['indent']}", "", match["body"], flags=re.MULTILINE)
         found += [("insert", *insertion.groups()) for insertion in INSERTION.finditer(before)]
         if match["kind"] == "sh":
             found += [("run", line, int(match["code"] or 0)) for line in body.splitlines()]
         elif match["kind"] == "text":
             found += [("prints", line) for line in body.splitlines()]
         else:
-            place = PLACE.search(before.rpartition("\n\n")[0].rpartition("\n\n")[2] + before.rpartition("\n\n")[2])
+            said = before.rpartition("\n\n")[0].rpartition("\n\n")[2] + before.rpartition("\n\n")[2]
+            if line := LINE.search(said):
+                found.append(("after the line", line["path"], line["line"], body))
+                continue
+            place = PLACE.search(said)
             assert place, f"{page} does not say where this goes: {body[:60]}"
             found.append(("write" if place["how"] == "Write" else "append", place["path"], body))
     return found
@@ -89,6 +104,9 @@ class Copy:
         if how == "append":
             assert text.endswith("\n")
             text += what[0]
+        elif how == "after the line":
+            ((indent, line),) = re.findall(rf"^( *)({re.escape(what[0])}\n)", text, re.MULTILINE)
+            text = text.replace(indent + line, indent + line + textwrap.indent(what[1], indent))
         else:
             assert text.count(what[0]) == 1, what[0]
             text = text.replace(what[0], what[0] + what[1])
@@ -102,6 +120,13 @@ class Copy:
         )  # fmt: skip
         assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
         return [json.loads(line) for line in done.stdout.splitlines()]
+
+    def dbt(self, *arguments):
+        """Run dbt as it is, without `bais`."""
+        program = Path(sys.executable).parent / "dbt"
+        return subprocess.run(
+            [program, *arguments], cwd=self.folder, env=self.environment, capture_output=True, text=True
+        )
 
 
 def words_of(line):
@@ -134,6 +159,11 @@ def test_every_page_works_as_written(tmp_path):
             assert left_with == code, f"{page}: {shlex.join(words)} left with {left_with}\n{output}"
             for line in prints:
                 assert " ".join(line.split()) in " ".join(output.split()), f"{page}: {line}\n{output}"
+    copy.edit("write", "models/marts/undeclared.sql", "select 1 as a\n")
+    done = copy.dbt("build", "--select", "undeclared")
+    assert done.returncode == 2
+    assert "marts.undeclared (models/marts/undeclared.sql) has no contract" in done.stdout
+    assert "docs/how-to/add-a-metric.md" in done.stdout
 
 
 def test_a_figure_stands_on_the_page_with_numbers_of_the_warehouse(tmp_path):

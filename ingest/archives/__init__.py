@@ -7,8 +7,6 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ingest.warehouse import UserError
-
 if TYPE_CHECKING:
     from ingest.lines import Block
 
@@ -55,22 +53,6 @@ class Archive:
     def kinds(self) -> str:
         """The endings of its files, in words."""
         return self.suffix if isinstance(self.suffix, str) else " or ".join(self.suffix)
-
-    def under(self, mapping: Path | None, study: str | None) -> "Archive":
-        """Return the format with what `--map` and `--study` say of it, or say why they do not fit."""
-        if not self.mapping:
-            if (mapping or study) and self.land:
-                raise UserError("an export says itself which study its trials belong to: leave out --map and --study")
-            if mapping or study:
-                mapped = " and ".join(archive.form for archive in archives() if archive.mapping)
-                raise UserError(f"--map and --study are for the formats {mapped}: {self.form} needs neither")
-            return self
-        if not mapping:
-            example = f"ingest/archives/{self.mapping.name}"
-            raise UserError(f"say with --map FILE which field is what: {example} is an example")
-        from ingest.mapping import mapped_archive
-
-        return mapped_archive(self, mapping, study)
 
 
 def formats() -> list[str]:

@@ -40,51 +40,21 @@ class Turn:
     messages: list
 
 
-def shipped(what):
-    """Return the shipped vignettes or techniques.
-
-    Parameters
-    ----------
-    what : {"vignettes", "techniques"}
-
-    Returns
-    -------
-    dict of str to dict
-        By name.
-    """
+def shipped(what: str) -> dict[str, dict]:
+    """Return the shipped `vignettes` or `techniques`, by name."""
     import yaml
 
     entries = yaml.safe_load((FOLDER / f"{what}.yaml").read_text(encoding="utf-8"))
     return {entry[what[:-1]]: entry for entry in entries}
 
 
-def fill(template, words):
-    """Put words in the place of their names in braces, once: what is put in is not searched again.
-
-    Parameters
-    ----------
-    template : str
-    words : dict of str to object
-        Braces around anything else stay as they are.
-
-    Returns
-    -------
-    str
-    """
+def fill(template: str, words: dict[str, object]) -> str:
+    """Put words in the place of their names in braces, once: what is put in is not searched again."""
     return PLACEHOLDER.sub(lambda found: str(words.get(found[1], found[0])), template)
 
 
-def placeholders(template):
-    """Return the names in braces.
-
-    Parameters
-    ----------
-    template : str
-
-    Returns
-    -------
-    set of str
-    """
+def placeholders(template: str) -> set[str]:
+    """Return the names in braces."""
     return set(PLACEHOLDER.findall(template))
 
 
@@ -93,17 +63,8 @@ def _plain(text):
     return " ".join(MARKUP.sub(" ", text).casefold().split())
 
 
-def as_number(value):
-    """Write an anchor as people do: 15, not 15.0.
-
-    Parameters
-    ----------
-    value : float
-
-    Returns
-    -------
-    str
-    """
+def as_number(value: float) -> str:
+    """Write an anchor as people do: 15, not 15.0."""
     return f"{value:.0f}" if float(value).is_integer() else repr(float(value))
 
 
@@ -134,18 +95,8 @@ class Script:
         said = [words[f"{part}_text"] for part in ("case", "anchor", "second_anchor", "question")]
         self.words = {**words, "opening": "\n\n".join(part for part in [*said, asked] if part)}
 
-    def next_turn(self, replies):
-        """Say what to send after the replies so far, or that the trial is complete.
-
-        Parameters
-        ----------
-        replies : list of str
-            One per turn, in order.
-
-        Returns
-        -------
-        Turn or None
-        """
+    def next_turn(self, replies: list[str]) -> "Turn | None":
+        """Say what to send after the replies so far, or that the trial is complete."""
         if self.rounds is None:
             if len(replies) == len(self.turns):
                 return None
@@ -179,48 +130,23 @@ class Script:
             messages += [{"role": "assistant", "content": reply}, {"role": "user", "content": following}]
         return Turn(step, n, said[-1], messages)
 
-    def n_rounds(self, replies):
-        """Count the rounds in which something was rewritten, the last reply being the answer.
-
-        Parameters
-        ----------
-        replies : list of str
-
-        Returns
-        -------
-        int or None
-            None for a technique without rounds.
-        """
+    def n_rounds(self, replies: list[str]) -> int | None:
+        """Count the rounds in which something was rewritten, the last reply being the answer; None without rounds."""
         if self.rounds is None:
             return None
         return sum(1 for at in range(1, len(replies)) if self.next_turn(replies[:at]).step == "debias")
 
-    def n_calls(self):
-        """Return the fewest and the most calls that a trial takes, retries aside.
-
-        Returns
-        -------
-        tuple of int
-        """
+    def n_calls(self) -> tuple[int, int]:
+        """Return the fewest and the most calls that a trial takes, retries aside."""
         if self.rounds is None:
             return len(self.turns), len(self.turns)
         return 3, 2 + 3 * self.rounds["most"]
 
 
-def prompt_version(vignette, technique, answer_format, second_anchor=None):
-    """Hash all words that a trial can be asked with, its numbers aside.
-
-    Parameters
-    ----------
-    vignette, technique : dict
-    answer_format : str
-    second_anchor : float or None
-
-    Returns
-    -------
-    tuple of str
-        The hash (32 hexadecimal digits), and the text that it is the hash of.
-    """
+def prompt_version(
+    vignette: dict, technique: dict, answer_format: str, second_anchor: float | None = None
+) -> tuple[str, str]:
+    """Return a hash of all words that a trial can be asked with, its numbers aside, and the words."""
     of_vignette = {
         key: vignette[key] for key in ("case", "anchor", "second_anchor", "question", "words") if key in vignette
     }
@@ -232,15 +158,6 @@ def prompt_version(vignette, technique, answer_format, second_anchor=None):
 
 
 @functools.lru_cache(maxsize=4096)
-def text_hash(text):
-    """Return the first 32 hexadecimal digits of the SHA-256 of a text.
-
-    Parameters
-    ----------
-    text : str
-
-    Returns
-    -------
-    str
-    """
+def text_hash(text: str) -> str:
+    """Return the first 32 hexadecimal digits of the SHA-256 of a text."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]

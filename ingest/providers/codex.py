@@ -19,18 +19,8 @@ from ingest.warehouse import ROOT, UserError
 MOST_BYTES = 10_000_000
 
 
-def codex_command():
-    """Return the path of the Codex command line.
-
-    Returns
-    -------
-    str
-
-    Raises
-    ------
-    UserError
-        If there is none.
-    """
+def codex_command() -> str:
+    """Return the path of the Codex command line."""
     named = os.environ.get("BAIS_CODEX")
     if named:
         found = shutil.which(named)
@@ -63,21 +53,8 @@ class Codex:
         self.version = None
         self.running = set()
 
-    async def ask(self, question):
-        """Make one call; a conversation goes as one prompt, each message under its role.
-
-        Parameters
-        ----------
-        question : ingest.providers.Question
-
-        Returns
-        -------
-        ingest.providers.Reply
-
-        Raises
-        ------
-        ingest.providers.NoReply
-        """
+    async def ask(self, question) -> Reply:
+        """Make one call; a conversation goes as one prompt, each message under its role."""
         if self.version is None:
             self.version = await self._read_version()
         model = question.llm.model

@@ -24,21 +24,11 @@ THROTTLES = (408, 429, 502, 503, 504, 529)
 MOST_SAID = 5000  # the collector cuts further, once keys are replaced: half a key could not be
 
 
-def address_of(llm, endpoint):
+def address_of(llm, endpoint) -> tuple[str, str, str]:
     """Say where an LLM is asked, under which name, and which variable holds the key.
 
     The LLM's own settings come first, then the study's endpoint, then the environment (`OPENAI_BASE_URL`, or OpenRouter
     where `OPENROUTER_API_KEY` is set), then OpenAI.
-
-    Parameters
-    ----------
-    llm : ingest.study.Llm
-    endpoint : ingest.study.Endpoint
-
-    Returns
-    -------
-    tuple of str
-        Base address, model name, name of the variable.
     """
     base_url = llm.base_url or endpoint.base_url or os.environ.get("OPENAI_BASE_URL")
     base_url = base_url or (OPENROUTER if os.environ.get("OPENROUTER_API_KEY") else OPENAI)
@@ -87,21 +77,8 @@ class OpenAICompatible:
         )
         self.names, self.without_temperature = {}, set()
 
-    async def ask(self, question):
-        """Make one call.
-
-        Parameters
-        ----------
-        question : ingest.providers.Question
-
-        Returns
-        -------
-        ingest.providers.Reply
-
-        Raises
-        ------
-        ingest.providers.NoReply
-        """
+    async def ask(self, question) -> Reply:
+        """Make one call."""
         llm = question.llm
         if llm.llm not in self.names:
             self.names[llm.llm] = address_of(llm, self.endpoint)[1]

@@ -12,15 +12,8 @@ all_trials as (
     select * from {{ ref('gate_trials') }}
 ),
 
-trials as (
-    select * from all_trials
-    where is_new
-),
-
-lines as (
-    select trials.*, lines.* exclude (trial_id)
-    from {{ ref('gate_lines') }} as lines
-    inner join trials using (trial_id)
+all_lines as (
+    select * from {{ ref('gate_lines') }}
 ),
 
 known_llms as (
@@ -37,6 +30,17 @@ frequent_answers as (
 
 drifts as (
     select * from {{ ref('gate_drifts') }}
+),
+
+trials as (
+    select * from all_trials
+    where is_new
+),
+
+lines as (
+    select trials.*, all_lines.* exclude (trial_id)
+    from trials
+    inner join all_lines using (trial_id)
 ),
 
 lacking as (

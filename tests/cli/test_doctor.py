@@ -208,11 +208,13 @@ def test_bash_completes_commands_options_and_choices():
     assert completed("bais", "claims", "--dif") == ["--differs"]
     assert completed("bais", "claims", "--status", "rep") == ["reproduces"]
     assert completed("bais", "completion", "f") == ["fish"]
+    assert completed("bais", "plan", "simu") == ["simulated"]
 
 
 def test_bash_completes_files_where_a_path_is_wanted():
     assert completed("bais", "analyze", "res")[0] == "compopt -o default"
     assert completed("bais", "docs", "--out", "res")[0] == "compopt -o default"
+    assert completed("bais", "plan", "my-own")[0] == "compopt -o default"
 
 
 def offered(shell, *words):

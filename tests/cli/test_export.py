@@ -17,7 +17,7 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bais import transfer
+from bais import exported as files
 from bais.main import main
 from ingest.archives.bais_export import reading
 from ingest.raw import OF_THE_GATE, TABLES
@@ -39,15 +39,15 @@ NASTY = [
 MARTS = ("trials", "baselines", "technique_effects", "technique_rankings", "response_counts")
 KILLED = """
 import os, signal
-from bais import transfer
+from bais import exported
 from bais.main import main
-real, n = transfer.write_table, []
+real, n = exported.write_table, []
 def write_table(*arguments):
     n.append(1)
     if len(n) == 4:
         os.kill(os.getpid(), signal.SIGKILL)
     return real(*arguments)
-transfer.write_table = write_table
+exported.write_table = write_table
 main(["export", {folder!r}, "--format", "csv"])
 """
 
@@ -200,7 +200,7 @@ def test_what_is_written_is_read_again_to_the_last_digit_and_character(form, tex
                 for i, text in enumerate(texts)
             ],
         )
-        of = transfer.write_table(memory, Path(folder), form, {"table": "raw.t", "columns": columns}, None)
+        of = files.write_table(memory, Path(folder), form, {"table": "raw.t", "columns": columns}, None)
         memory.execute(f"create table back as {reading(Path(folder) / of['file'], form, columns)}")
         assert memory.sql("from back order by i").fetchall() == memory.sql("from raw.t order by i").fetchall()
         if form == "csv":
@@ -244,7 +244,7 @@ def test_one_study_brings_its_rows_alone(warehouse, tmp_path):
 def test_a_study_that_is_not_there_is_answered_with_those_that_are(warehouse, tmp_path, capsys):
     assert main(["export", str(tmp_path / "out"), "--study", "smal"]) == 2
     said = capsys.readouterr().err
-    assert said == "bais: there is no study smal in this warehouse; there is small, voder-bais\n"
+    assert said == "bais: there is no study smal in this warehouse (perhaps small); there is small, voder-bais\n"
     assert not (tmp_path / "out").exists()
 
 
@@ -270,7 +270,7 @@ def test_force_replaces_an_export_and_nothing_else(warehouse, tmp_path, capsys):
 
 
 def test_a_full_disk_leaves_nothing_and_is_one_sentence(warehouse, tmp_path, monkeypatch, capsys):
-    real, n_written = transfer.write_table, []
+    real, n_written = files.write_table, []
 
     def write_table(*arguments):
         n_written.append(1)
@@ -278,7 +278,7 @@ def test_a_full_disk_leaves_nothing_and_is_one_sentence(warehouse, tmp_path, mon
             raise OSError(28, "No space left on device")
         return real(*arguments)
 
-    monkeypatch.setattr(transfer, "write_table", write_table)
+    monkeypatch.setattr(files, "write_table", write_table)
     assert main(["export", str(tmp_path / "out")]) == 2
     assert capsys.readouterr().err == f"bais: {tmp_path}/out cannot be written: No space left on device\n"
     assert list(tmp_path.iterdir()) == []

@@ -50,8 +50,12 @@ def tables(source):
     asked = {"n_asked": 70, "n_answered": 66, "n_refused": 4, "n_unparsed": 0, "n_out_of_range": 0, "n_failed": 0}
     return {
         "seeds.techniques": [{"technique": name, "display_name": shown} for name, shown in named.items()],
-        "seeds.published_claims": [{"claim_id": "A-1", "study": "elsewhere"}],
-        "marts.claim_checks": [{"claim_id": "A-1", "kind": "value", "statement": "It is 55.", "status": "not_checked"}],
+        "seeds.published_claims": [{"claim_id": "A-1", "part": None, "study": "elsewhere"}],
+        "marts.claim_checks": [
+            {
+                "claim_id": "A-1", "part": None, "kind": "value", "statement": "It is 55.", "status": "not_checked",
+            }
+        ],
         "marts.trials": [
             {"study": "s", "source": source, "llm": f"v/{n}", "vignette": "theft", "response_unit": "months"}
             for n in range(6)

@@ -33,7 +33,7 @@ def warehouse(tmp_path, monkeypatch):
     path = tmp_path / "some.duckdb"
     with contextlib.closing(duckdb.connect(str(path))) as made:
         made.execute("create schema marts; create table marts.answers (id integer, ratio double, answer varchar)")
-        made.execute("create table marts.int_hidden (id integer)")
+        made.execute("create schema intermediate; create table intermediate.int_hidden (id integer)")
         made.execute(
             "insert into marts.answers values (1, 0.1, ?), (2, 1 / 3, ''), (3, 'nan', null), (4, '-inf', 'x')", [NASTY]
         )

@@ -341,6 +341,11 @@ def test_a_condition_of_two_alternatives_does_not_undo_a_filter(ids):
     assert ids("--study", "s", "--where", "trial_id = 'aa01' -- or all") == ["aa01"]
 
 
+@pytest.mark.parametrize("condition", ["true) or (true", "true /*", "true) union all (from marts.trials where (true"])
+def test_a_condition_cannot_get_around_a_filter(refused, condition):
+    assert refused("trials", "--study", "s", "--where", condition).startswith("the condition ")
+
+
 def test_what_is_held_back_is_listed_where_asked_for(ids, ask):
     assert {"cc01", "dd01"} == set(ids("--all")) - set(ids())
     assert set(ids("--all", "--where", "held_back is not null")) == {"cc01", "dd01"}

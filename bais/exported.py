@@ -1,0 +1,313 @@
+"""What an export consists of: tables, dictionary, README, citation and manifest, and how it gets into its place."""
+
+import contextlib
+import csv
+import io
+import json
+import shutil
+from collections.abc import Iterator
+from importlib.metadata import version
+from pathlib import Path
+
+from bais.terminal import one_line
+from bais.warehouse import public_tables, records, unknown, values
+from ingest.archives.bais_export import FORMAT, FORMULA, MANIFEST, VERSION, read_manifest, sha256_of
+from ingest.lock import alone
+from ingest.raw import LOAD_ID, TABLES
+from ingest.warehouse import UserError, explain, printable, quoted, warehouse_path
+
+COLUMNS = """
+select column_name as name, data_type as type, comment as description from duckdb_columns()
+where
+    database_name = current_database() and schema_name = $schema and table_name = $table and column_name != $load_id
+order by column_index
+"""
+ORDERED_BY = {"trial_id", "call_id"}
+
+SOURCES = {
+    "voder-bais": {
+        "title": "bAIs: recorded trials of the study of debiasing techniques in LLMs (document A)",
+        "author": "Voder AI",
+        "year": 2026,
+        "url": "https://github.com/voder-ai/bAIs",
+        "licence": "MIT",
+    }
+}
+
+
+def refuse_other_files(target: Path, is_forced: bool) -> None:
+    """Let through a folder that is not there or is empty, and, if forced, one that holds nothing but an export."""
+    try:
+        if not target.exists() or (target.is_dir() and not any(target.iterdir())):
+            return
+    except OSError as error:
+        raise UserError(f"{printable(target)} cannot be read: {error.strerror}") from None
+    if not target.is_dir():
+        raise UserError(f"{printable(target)} is a file: name a folder")
+    if not is_forced:
+        raise UserError(f"{printable(target)} is not empty: choose another folder, or replace an export with --force")
+    _written_files(target)
+
+
+def _written_files(target):
+    """Return the files of an earlier export, its manifest first."""
+    try:
+        manifest = read_manifest(target)
+    except UserError:
+        raise UserError(f"{printable(target)} is not an export of bais, so that --force does not replace it") from None
+    ours = [target / MANIFEST, *(target / of["file"] for of in [*manifest["tables"], *manifest["files"]])]
+    others = sorted({path for path in target.rglob("*") if not path.is_dir()} - set(ours))
+    if others:
+        raise UserError(
+            f"{printable(others[0])} is no part of the export that --force would replace: move it away, and try again"
+        )
+    return ours
+
+
+@contextlib.contextmanager
+def unfinished_beside(target: Path) -> Iterator[Path]:
+    """Lend an empty folder beside the target to one process; it is gone afterwards, unless it was put in place."""
+    unfinished = target.with_name(f"{target.name}.unfinished")
+    try:
+        unfinished.mkdir(parents=True, exist_ok=True)
+        with alone(
+            unfinished / "lock", lambda who: f"{who} is exporting to {printable(target)}: wait until it is done"
+        ):
+            folder = unfinished / "export"
+            shutil.rmtree(folder, ignore_errors=True)
+            folder.mkdir()
+            try:
+                yield folder
+            finally:
+                shutil.rmtree(unfinished, ignore_errors=True)
+    except OSError as error:
+        raise UserError(f"{printable(target)} cannot be written: {error.strerror}") from None
+
+
+def put_in_place(folder: Path, target: Path) -> None:
+    """Rename; a folder that is there already gets its manifest last, so that what is not whole never looks so."""
+    if not target.exists():
+        folder.rename(target)
+        return
+    if any(target.iterdir()):
+        for path in _written_files(target):
+            path.unlink(missing_ok=True)
+        for path in [path for path in target.iterdir() if path.is_dir()]:
+            shutil.rmtree(path)
+    for path in sorted(folder.iterdir(), key=lambda path: path.name == MANIFEST):
+        path.rename(target / path.name)
+
+
+def studies_of(warehouse, only: str | None) -> list[dict]:
+    """Say of each study where its trials come from, and under which licence."""
+    found = records(
+        warehouse,
+        """
+        select
+            study, string_agg(distinct source, ' and ' order by source) as source,
+            bool_or(source = 'simulated') as is_simulated, count(*) as n_trials
+        from raw.trials group by study order by study
+        """,
+    )
+    names = [of["study"] for of in found]
+    if only is not None and only not in names:
+        raise unknown("study", only, names, " in this warehouse")
+    return [_sourced(of) for of in found if only in (None, of["study"])]
+
+
+def _sourced(of):
+    """Say where the trials of a study come from, and under which licence."""
+    known = SOURCES.get(of["study"])
+    if of["is_simulated"]:
+        return {
+            **of,
+            "licence": "MIT",
+            "cite": "SIMULATED: no LLM was asked; generated by bais, not evidence on any LLM",
+        }
+    if known:
+        return {
+            **of,
+            "licence": known["licence"],
+            "cite": f"{known['author']} ({known['year']}). {known['title']}. {known['url']}, commit {_commit()}",
+        }
+    said = "whoever collected them says" if "collected" in of["source"] else "the source of the recording says"
+    return {**of, "licence": f"not known to bais: {said}", "cite": f"not known to bais: {said}"}
+
+
+def _commit():
+    from ingest.download import COMMIT
+
+    return COMMIT
+
+
+def write_export(warehouse, folder, form, studies, only=None):
+    """Write an export into an empty folder, its manifest last."""
+    tables = _tables(warehouse)
+    written = [write_table(warehouse, folder, form, table, only) for table in tables]
+    dictionary = [
+        {"table": table["table"], "grain": table["grain"], "column": of["name"]} | of
+        for table in tables
+        for of in table["columns"]
+    ]
+    texts = {
+        "data_dictionary.csv": _csv(["table", "grain", "column", "type", "description"], dictionary),
+        "data_dictionary.md": _written("data_dictionary.md", tables=tables),
+        "studies.csv": _csv(["study", "source", "is_simulated", "n_trials", "licence", "cite"], studies),
+        "README.md": _written(
+            "README.md", version=version("bais"), form=form, only=only, studies=studies, written=written,
+            simulated=[of["study"] for of in studies if of["is_simulated"]],
+            grains={table["table"]: table["grain"] for table in tables},
+        ),
+        "CITATION.cff": citation(studies),
+    }  # fmt: skip
+    for name, text in texts.items():
+        (folder / name).write_text(text, encoding="utf-8", newline="")
+    manifest = {
+        "format": FORMAT,
+        "format_version": VERSION,
+        "bais": version("bais"),
+        "file_format": form,
+        "study": only,
+        "studies": studies,
+        "tables": written,
+        "files": [{"file": name, "sha256": sha256_of(folder / name)} for name in texts],
+    }
+    (folder / MANIFEST).write_text(json.dumps(manifest, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    return manifest
+
+
+def _tables(warehouse):
+    """List what is exported: name, grain and columns, each with type and description."""
+    in_raw = values(warehouse, "select table_name from duckdb_tables() where schema_name = 'raw'")
+    raw = [("raw", name, of.description, of.columns) for name, of in TABLES.items() if name in in_raw]
+    tables = []
+    for schema, name, grain, declared in [*((*public, {}) for public in public_tables(warehouse)), *raw]:
+        columns = records(warehouse, COLUMNS, {"schema": schema, "table": name, "load_id": LOAD_ID})
+        for column in columns:
+            said = declared.get(column["name"], column)["description"]
+            column["description"] = one_line(said or "")
+        tables.append({"table": f"{schema}.{name}", "grain": one_line(grain or ""), "columns": columns})
+    return tables
+
+
+def write_table(warehouse, folder, form, table, only):
+    """Write one table in the order of its key."""
+    import duckdb
+
+    schema, name = table["table"].split(".")
+    path = folder / schema / f"{name}.{form}"
+    path.parent.mkdir(exist_ok=True)
+    columns = table["columns"]
+    selected = ", ".join(f'{_in_file(of, form)} as "{of["name"]}"' for of in columns)
+    order = f'"{columns[0]["name"]}"' if columns[0]["name"] in ORDERED_BY and name != "flagged_trials" else "all"
+    of_study = f" where {_of_study(table, only)}" if only is not None else ""
+    settings = {
+        "parquet": "format parquet, compression zstd",
+        "csv": "format csv, header true, nullstr ''",
+        "jsonl": "format json",
+    }[form]
+    query = f'select {selected} from "{schema}"."{name}"{of_study} order by {order}'
+    try:
+        ((n_rows,),) = warehouse.execute(f"copy ({query}) to {quoted(path)} ({settings})").fetchall()
+    except duckdb.IOException as error:
+        raise UserError(f"the export cannot be written: {printable(str(error).splitlines()[0])}") from None
+    except duckdb.Error as error:
+        raise UserError(explain(error, warehouse_path())) from None
+    return {
+        "table": table["table"],
+        "file": f"{schema}/{path.name}",
+        "rows": n_rows,
+        "bytes": path.stat().st_size,
+        "sha256": sha256_of(path),
+        "columns": [{"name": of["name"], "type": of["type"]} for of in columns],
+    }
+
+
+def _in_file(column, form):
+    """Write the expression for a column as a format holds it; see `readme`."""
+    name, kind = f'"{column["name"]}"', column["type"]
+    if kind.startswith("TIMESTAMP"):
+        return name if form == "parquet" else f"strftime({name}, '%Y-%m-%dT%H:%M:%S.%fZ')"
+    if kind in ("VARCHAR", "JSON"):
+        text = f"{name}::varchar"
+        return (
+            f"case when regexp_matches({text}, '{FORMULA}') then '''' || {text} else {text} end"
+            if form == "csv"
+            else text
+        )
+    if kind.endswith("[]") and form == "csv":
+        return f"to_json({name})::varchar"
+    if kind == "DOUBLE" and form == "jsonl":
+        return f"case when isfinite({name}) then {name} end"
+    return name
+
+
+def _of_study(table, study):
+    """Write the condition that keeps one study's rows."""
+    if any(of["name"] == "study" for of in table["columns"]):
+        return f"study = {quoted(study)}"
+    batches = f"select batch_id from raw.batches where study = {quoted(study)}"
+    return {
+        "marts.claim_checks": "claim_id in (select claim_id from seeds.published_claims "
+        f"where study = {quoted(study)})",
+        "raw.batch_checks": f"batch_id in ({batches})",
+        "raw.gate_acts": f"object_id in ({batches} union all select trial_id from raw.trials "
+        f"where study = {quoted(study)})",
+    }.get(table["table"], "true")
+
+
+def _written(name: str, **given) -> str:
+    """Write a text of an export from its template."""
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    environment = Environment(
+        loader=FileSystemLoader(Path(__file__).with_name("templates")),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    environment.filters["cell"] = lambda text: printable(text).replace("|", "\\|")
+    return environment.get_template(name).render(given)
+
+
+def _csv(head: list[str], rows: list[dict]) -> str:
+    text = io.StringIO()
+    writer = csv.DictWriter(text, head, lineterminator="\n")
+    writer.writeheader()
+    for row in rows:
+        writer.writerow({name: str(row[name]).lower() if isinstance(row[name], bool) else row[name] for name in head})
+    return text.getvalue()
+
+
+def citation(studies):
+    """Write a CITATION.cff of the project and of the recorded data in an export."""
+    import yaml
+
+    references = [
+        {
+            "type": "data",
+            "title": of["title"],
+            "authors": [{"name": of["author"]}],
+            "year": of["year"],
+            "url": of["url"],
+            "commit": _commit(),
+            "license": of["licence"],
+            "notes": f"The study {study}.",
+        }
+        for study, of in SOURCES.items()
+        if study in [found["study"] for found in studies]
+    ]
+    content = {
+        "cff-version": "1.2.0",
+        "message": "Cite bais, and the source of the recorded data that you use.",
+        "title": "bais",
+        "abstract": "A warehouse for experiments on anchoring and other cognitive biases in LLMs.",
+        "type": "software",
+        "version": version("bais"),
+        "license": "MIT",
+        "authors": [{"name": "the bais authors"}],
+    }
+    if references:
+        content["references"] = references
+    return yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=120)
