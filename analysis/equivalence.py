@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from analysis.contrasts import CONTROL, SPECIFICATIONS, domains, over_llms, over_trials, pairs
-from analysis.counts import Summary, baseline_rows, selected
+from analysis.contrasts import SPECIFICATIONS, domains, over_llms, over_trials, pairs
+from analysis.counts import CONTROL, Summary, baseline_rows, selected
 from analysis.small_samples import FEWEST_LLMS
 from analysis.t_and_f_tests import satterthwaite_df, tost_p
 from analysis.tables import columns
@@ -120,8 +120,9 @@ def _with_baseline(domain, spread, responses):
         return spread
     (low,), (high,) = domain.of(CONTROL, "low"), domain.of(CONTROL, "high")
     slopes = sum(sign * cells.n / cells.n.sum() * np.nan_to_num(cells.mean) for sign, cells in ((-1, low), (1, high)))
-    rows = baseline_rows(selected(responses, row_set=domain.row_set), domain.baseline_scope)
-    rows = rows[(rows["study"] == domain.study) & (rows["domain"] == domain.domain)]
+    keys = domain.keys
+    rows = baseline_rows(selected(responses, row_set=keys["row_set"]), keys["baseline_scope"])
+    rows = rows[(rows["study"] == keys["study"]) & (rows["domain"] == keys["domain"])]
     squares, dfs = [spread.error**2], [spread.df]
     of_units = dict(list(rows.groupby(["vignette", "llm"])))
     for vignette, llm, slope in zip(domain.vignettes, domain.llms, slopes, strict=True):

@@ -6,6 +6,7 @@ import numpy as np
 from scipy import stats
 
 from analysis.bootstrap import CELL_METRICS, DIRECTIONS, SPREADS, DomainDraws
+from analysis.counts import CONTROL, SMALLEST_SPREAD_PP
 from analysis.small_samples import FEWEST_LLMS, Interval, cr2_interval, expanded_level, fieller_interval
 from analysis.tables import columns
 
@@ -21,7 +22,6 @@ CHANGE = "spread_change_percent"
 METRICS = (*CELL_METRICS, *SPREADS)
 WEIGHED_BY_LLM = (*SPREADS, "median_percent_of_baseline")  # no mean over LLMs is one over trials
 METHODS = ("trial", "cluster", "headline")
-SMALLEST_SPREAD_PP = 1  # below it there is no spread to change
 RANGES = {"madb_percent": (0, np.inf), "share_within_10_percent": (0, 1)}
 PROCEDURES = {
     "trial": "percentile bootstrap of trials and of unanchored trials, stratified by LLM and anchor direction",
@@ -136,7 +136,7 @@ def _of_domain(draws, alpha):
                         yield from _over_llms(draws, statistic, keys | {"weighting": weighting}, methods, alpha)
                     own = draws.statistic(technique, metric, direction, "own", **options)
                     yield from _of_llms(draws, own, keys, methods, alpha, weightings)
-        if technique != "no_technique" and "no_technique" in draws.techniques:
+        if technique != CONTROL and CONTROL in draws.techniques:
             yield from _of_change(draws, technique, alpha)
 
 
@@ -227,7 +227,7 @@ def _without_baseline(draws, keys, methods):
 
 
 def _of_change(draws, technique, alpha):
-    spread, reference = (draws.statistic(name, "spread_pp") for name in (technique, "no_technique"))
+    spread, reference = (draws.statistic(name, "spread_pp") for name in (technique, CONTROL))
     both = spread.has_it & reference.has_it
     if not both.any():
         return
@@ -251,7 +251,7 @@ def _of_change(draws, technique, alpha):
         else:
             found = percentile_interval(change, alpha=alpha)
         yield _row(keys | over_llms, method, PROCEDURES[CHANGE if method == "headline" else method], found)
-    spread, reference = (draws.statistic(name, "spread_pp", weighting="own") for name in (technique, "no_technique"))
+    spread, reference = (draws.statistic(name, "spread_pp", weighting="own") for name in (technique, CONTROL))
     for place in np.flatnonzero(both):
         of_llm = {"llm": draws.llms[place], "n_trials": spread.n_trials[place], "n_llms": 1}
         change = spread_change(spread.values[place], reference.values[place])
@@ -299,12 +299,4 @@ def _row(keys, method, procedure, found):
         keys = keys | {"n_resamples": None, "seed": None}
     if found.reason == "zero_variance" and keys["n_trials"] == 1:
         found = replace(found, reason="one_trial")
-    return keys | {
-        "method": method,
-        "procedure": procedure,
-        "estimate": found.estimate,
-        "low": found.low,
-        "high": found.high,
-        "df": found.df,
-        "reason": found.reason,
-    }
+    return keys | {"method": method, "procedure": procedure, **vars(found)}

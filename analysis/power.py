@@ -79,9 +79,10 @@ def power(responses, techniques, costs, *, margin_pp, published=None, specificat
     rows = []
     for domain in domains(responses, specifications):
         for a, b in pairs(domain.techniques, techniques):
-            per_trial = [of_techniques.get((domain.study, name), float("nan")) for name in (a, b)]
+            study, of_domain = domain.keys["study"], domain.keys["domain"]
+            per_trial = [of_techniques.get((study, name), float("nan")) for name in (a, b)]
             keys = {**domain.keys, "technique_a": a, "technique_b": b, "alpha": ALPHA}
-            printed = (published or {}).get((domain.study, domain.domain, frozenset((a, b))))
+            printed = (published or {}).get((study, of_domain, frozenset((a, b))))
             solved = _over_trials(domain, a, b, printed) + _over_llms(domain, a, b, margin_pp)
             rows += [keys | _with_cost(row, sum(per_trial)) for row in solved]
     return rows

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from analysis.counts import CONTROL
 from analysis.small_samples import FEWEST_LLMS, expanded_level
 from analysis.tables import columns, reasons
 
@@ -10,7 +11,6 @@ LOSSES = {
     "susceptibility": ("spread_pp", 0),
     "madb": ("madb_percent", 0),
 }  # the distance of what from what
-CONTROL = "no_technique"
 TIE = 1e-9
 COLUMNS = columns(
     "varchar: study domain llm technique metric weighting method",
@@ -147,15 +147,8 @@ def _over_llms(draws, techniques, weighting, margin_pp, alpha):
         }
         for name in sorted(statistics.keys() - kept.keys()):
             loss = abs(draws.draws(name, of, "both", weighting)[0] - none)
-            yield (
-                {"metric": metric, "technique": name, "loss": loss}
-                | _sizes(statistics[name])
-                | {
-                    "method": "trial",
-                    "level": alpha,
-                    "reason": "too_few_llms; not_ranked_with_the_others",
-                }
-            )
+            how = {"method": "trial", "level": alpha, "reason": "too_few_llms; not_ranked_with_the_others"}
+            yield {"metric": metric, "technique": name, "loss": loss, **_sizes(statistics[name]), **how}
     for row in _ranked(signed, methods, margin_pp):
         yield row | _sizes(draws.statistic(row["technique"], LOSSES[row["metric"]][0]))
 

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from analysis.counts import baseline_rows, compared
+from analysis.counts import CONTROL, SMALLEST_SPREAD_PP, baseline_rows, compared
 from analysis.tables import TYPES, columns
 
 COLUMNS = columns(
@@ -24,13 +24,11 @@ COLUMNS = columns(
     "varchar: reason",
 )
 METHOD = "multiverse"
-CONTROL = "no_technique"
 DIRECTIONS = ["low", "high"]
 WEIGHTINGS = ["trial", "llm"]
 UNIVERSE = ["row_set", "response_source", "baseline_scope"]
 CELL = [*UNIVERSE, "vignette", "llm", "technique", "anchor_direction"]
 FEWEST_KEPT = 2  # with one LLM left, it would be an LLM that is judged and not a domain
-SMALLEST_SPREAD_PP = 1  # below it there is no spread to change
 TIE = 1e-9  # as the ranks of the marts
 
 
