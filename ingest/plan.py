@@ -146,8 +146,7 @@ def _collected(design):
     }
     found["trials"] = len(ids & state.closed)
     found["trials_of_other_plans"] = len(state.closed - ids)
-    fields = {"cost_usd": "double", "latency_s": "double", "error": "varchar"}
-    with spooled([path], fields, "call") as connection:
+    with spooled([path], "calls") as connection:
         found["cost_usd"], found["seconds_per_call"] = connection.execute(
             "select coalesce(sum(cost_usd), 0), avg(latency_s) from spooled"
         ).fetchone()

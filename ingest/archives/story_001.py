@@ -44,18 +44,13 @@ select
         else 'JSON objects with the fields ' || json_keys(line)[:5]::varchar
     end as looks_like,
     f.model as llm_recorded,
-    null::varchar as llm_returned,
     'shoplifting' as vignette,
     'no_technique' as technique,
     regexp_extract(f.conditionId, '^(low|high)') as anchor_direction,
     f.params.prosecutorRecommendationMonths as anchor_value,
-    null::double as temperature,
     f.runIndex as replicate,
     f.result.sentenceMonths as response_recorded,
-    null::double as first_response,
-    null::bigint as iterations,
     f.rawLastMessage as response_text,
-    null::varchar as prompt_hash,
     f.protocol as protocol,
     try_cast(f.collectedAt as timestamptz) as asked_at
 from kinds
