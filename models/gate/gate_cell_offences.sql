@@ -1,6 +1,5 @@
--- One row per audited cell (LLM, technique and anchor direction; an LLM as a whole has neither) and thing that is wrong
--- with it as a whole: `value` is held against the threshold, `n` counts what offends. Each select is a check of
--- ingest/gate.yaml; columns are named by the first. -- noqa: disable=AL03,AL08
+-- One row per audited cell and thing that is wrong with it as a whole: `value` is held against the threshold, `n` is
+-- how many offend. Each column of `wrong` is a check of ingest/gate.yaml, null where all is well.
 with settings as (
     select fewest, minimum as fewest_of_an_archive, rerun from {{ source('gate', 'settings') }}
 ),
@@ -11,7 +10,6 @@ trials as (
 
 cells as (
     select * from {{ ref('gate_cells') }}
-    cross join settings
 ),
 
 calls as (
@@ -21,62 +19,74 @@ calls as (
 
 -- with what earlier batches brought of the cell
 together as (
-    select
-        study,
-        vignette,
-        llm,
-        technique,
-        direction,
-        count(*) as n_together,
-        count(distinct temperature) as n_temperatures
-    from trials
+    select cell, count(*) as n_together, count(distinct temperature) as n_temperatures from trials
     group by all
 ),
 
 upstreams as (
-    select trials.batch_id, trials.llm, trials.technique, trials.direction, count(distinct calls.upstream_provider) as n
-    from trials
+    select batch_id, cell, count(distinct upstream_provider) as n_upstreams from trials
     inner join calls using (trial_id)
-    where trials.is_new
     group by all
 ),
 
-without_baseline as (
-    select distinct batch_id, llm from trials
-    where
-        is_new and direction in ('low', 'high') and baseline is null
-        and coalesce(rule, 'proportional') = 'proportional'
+wrong as (
+    select
+        batch_id,
+        cell,
+        sample,
+        {% for status in ('refused', 'unparsed', 'failed') %}
+        case when n_trials >= fewest and n_{{ status }} > 0 then {
+                    'value': n_{{ status }} / n_trials,
+                    'n': n_{{ status }},
+                    'detail': n_{{ status }} || ' of ' || n_trials
+                }
+        end as {{ status }},
+        {% endfor %}
+        case
+            when
+                is_archive and n_answered between fewest_of_an_archive and fewest_of_an_archive + 10
+                and n_trials >= rerun * n_answered
+                then {
+                        'value': n_trials / n_answered,
+                        'n': n_trials - n_answered,
+                        'detail': n_trials || ' asked until ' || n_answered || ' answered'
+                    }
+        end as rerun_until_enough,
+        case
+            when
+                is_complete_phase
+                and n_together < coalesce(minimum * greatest(n_temperatures, 1), fewest_of_an_archive)
+                then { 'value': 1::double, 'n': 1::bigint, 'detail': n_together || ' trials' }
+        end as below_minimum,
+        case
+            when n_upstreams > 1
+                then { 'value': n_upstreams::double, 'n': n_upstreams, 'detail': n_upstreams || ' upstream providers' }
+        end as upstream_providers
+    from cells
+    cross join settings
+    inner join together using (cell)
+    left join upstreams using (batch_id, cell)
 )
 
-{% for status in ('refused', 'unparsed', 'failed') %}
 select
     batch_id,
-    llm,
-    technique,
-    direction,
-    '{{ status }}' as reason,
-    n_{{ status }} / n_trials as value,
-    n_{{ status }} as n,
-    n_{{ status }} || ' of ' || n_trials as detail
-from cells
-where n_trials >= fewest and n_{{ status }} > 0
-union all
-{% endfor %}
+    cell,
+    sample,
+    reason,
+    found.value,
+    found.n,
+    concat_ws(' ', cell['llm'], cell['technique'], cell['direction']) || ': ' || found.detail as detail
+from wrong
+unpivot (found for reason in (columns(* exclude (batch_id, cell, sample))))
+union all by name
 select
-    batch_id, llm, technique, direction, 'rerun_until_enough', n_trials / n_answered, n_trials - n_answered,
-    n_trials || ' asked until ' || n_answered || ' answered'
+    batch_id,
+    min(cell) as cell,
+    [] as sample,
+    'no_baseline' as reason,
+    1 as value,
+    1 as n,
+    cell['llm'] || ': ' || cell['llm'] || ' has anchored trials and no baseline' as detail
 from cells
-where
-    is_archive and n_answered between fewest_of_an_archive and fewest_of_an_archive + 10
-    and n_trials >= rerun * n_answered
-union all
-select batch_id, llm, technique, direction, 'below_minimum', 1, n_together, n_together || ' trials'
-from cells
-inner join together using (study, vignette, llm, technique, direction)
-where is_complete_phase and n_together < coalesce(minimum * greatest(n_temperatures, 1), fewest_of_an_archive)
-union all
-select batch_id, llm, technique, direction, 'upstream_providers', n, n, n || ' upstream providers' from upstreams
-where n > 1
-union all
-select batch_id, llm, null, null, 'no_baseline', 1, 1, llm || ' has anchored trials and no baseline'
-from without_baseline
+where lacks_baseline
+group by batch_id, cell['llm']

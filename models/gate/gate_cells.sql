@@ -1,16 +1,7 @@
--- One row per audited batch, LLM, technique and anchor direction: how many trials, and what became of them.
-with trials as (
-    select * from {{ ref('gate_trials') }}
-    where is_new
-)
-
+-- One row per audited batch and cell: how many trials, and what became of them.
 select
     batch_id,
-    study,
-    vignette,
-    llm,
-    technique,
-    direction,
+    cell,
     count(*) as n_trials,
     count(*) filter (where status = 'answered') as n_answered,
     count(*) filter (where status = 'refused') as n_refused,
@@ -19,6 +10,9 @@ select
     any_value(minimum) as minimum,
     any_value(is_archive) as is_archive,
     bool_or(phase = 'anchored' or phase = 'baselines' or phase is null) as is_complete_phase,
+    bool_or(direction in ('low', 'high') and baseline is null and coalesce(rule, 'proportional') = 'proportional')
+        as lacks_baseline,
     list(trial_id order by trial_id)[:5] as sample
-from trials
+from {{ ref('gate_trials') }}
+where is_new
 group by all

@@ -9,17 +9,20 @@ batches as (
 ),
 
 answers as (
-    select * from {{ ref('gate_trials') }}
+    select *, { 'study': study, 'vignette': vignette, 'llm': llm } as asked from {{ ref('gate_trials') }}
     where status = 'answered'
+),
+
+usual as (
+    select asked, quantile_disc(number, 0.5) as usual_number from answers
+    group by all
 ),
 
 counted as (
     select
-        study,
-        vignette,
-        llm,
-        technique,
-        direction,
+        asked,
+        cell,
+        anchored_cell,
         anchor_value,
         number,
         list_contains(case_numbers, number) as is_case_number,
@@ -32,72 +35,48 @@ counted as (
 
 cells as (
     select
-        study,
-        vignette,
-        llm,
-        technique,
-        direction,
+        asked,
+        cell,
+        anchored_cell,
         anchor_value,
         sum(n) as n,
-        sum(n) filter (where number = anchor_value) as n_anchor,
-        sum(n) filter (where is_case_number) as n_case,
-        sum(n) filter (where number <= 1) as n_one
+        sum(n) filter (where number = anchor_value) as n_anchors,
+        sum(n) filter (where is_case_number) as n_case_numbers,
+        sum(n) filter (where number <= 1) as n_ones
     from counted
     where is_new
     group by all
 ),
 
--- the same number among the answers of that LLM that were given another anchor, or none
+-- the same numbers among the answers of that LLM that were given another anchor, or none
 others as (
     select
-        cells.study,
-        cells.vignette,
-        cells.llm,
-        cells.technique,
-        cells.direction,
-        cells.anchor_value,
-        sum(counted.n) filter (where counted.number = cells.anchor_value) / sum(counted.n) as anchor_share,
-        sum(counted.n) filter (where counted.is_case_number) / sum(counted.n) as case_share
+        cells.anchored_cell,
+        sum(counted.n) filter (where counted.number = cells.anchor_value) / sum(counted.n) as share_of_anchors,
+        sum(counted.n) filter (where counted.is_case_number) / sum(counted.n) as share_of_case_numbers
     from cells
     inner join counted
         on
-            cells.study = counted.study and cells.vignette = counted.vignette and cells.llm = counted.llm
-            and (cells.technique != counted.technique or cells.direction != counted.direction)
+            cells.asked = counted.asked and cells.cell != counted.cell
             and counted.anchor_value is distinct from cells.anchor_value
-    group by all
-),
-
-usual as (
-    select study, vignette, llm, quantile_disc(number, 0.5) as usual_number from answers
     group by all
 )
 
 select
-    cells.study,
-    cells.vignette,
-    cells.llm,
-    cells.technique,
-    cells.direction,
-    cells.anchor_value,
+    anchored_cell,
     -- more frequent than elsewhere, also where chance made the few answers of a small cell agree
-    {% for kind, n_equal, share_elsewhere in [
-        ('anchors', 'cells.n_anchor', 'others.anchor_share'), ('case_numbers', 'cells.n_case', 'others.case_share')
-    ] %}
+    {% for kind in ('anchors', 'case_numbers') %}
     coalesce(
-        {{ n_equal }} >= settings.fewest
-        and {{ n_equal }} / cells.n - coalesce({{ share_elsewhere }}, 0)
-        - settings.excess_se * sqrt({{ n_equal }} / cells.n * (1 - {{ n_equal }} / cells.n) / cells.n)
-        > settings.excess,
+        n_{{ kind }} >= fewest
+        and n_{{ kind }} / n - coalesce(share_of_{{ kind }}, 0)
+        - excess_se * sqrt(n_{{ kind }} / n * (1 - n_{{ kind }} / n) / n)
+        > excess,
         false
     ) as has_{{ kind }},
     {% endfor %}
-    coalesce(cells.n_one > 0 and usual.usual_number > 5, false) as has_ones
+    coalesce(n_ones > 0 and usual_number > 5, false) as has_ones
 from cells
 cross join settings
-left join others
-    on
-        cells.study = others.study and cells.vignette = others.vignette and cells.llm = others.llm
-        and cells.technique = others.technique and cells.direction = others.direction
-        and cells.anchor_value is not distinct from others.anchor_value
-left join usual on cells.study = usual.study and cells.vignette = usual.vignette and cells.llm = usual.llm
-where cells.n >= settings.fewest
+left join others using (anchored_cell)
+left join usual using (asked)
+where n >= fewest

@@ -5,45 +5,62 @@ with checks as (
 ),
 
 cells as (
-    select batch_id, llm, technique, direction, n_trials from {{ ref('gate_cells') }}
+    select * from {{ ref('gate_cells') }}
 ),
 
+offences as (
+    select * from {{ ref('gate_offences') }}
+),
+
+cell_offences as (
+    select * from {{ ref('gate_cell_offences') }}
+),
+
+-- of a batch's details the first by `place` is shown: of trials that of the first cell, of cells that of the worst one,
+-- and of equals the last
 findings as (
-    select * from {{ ref('gate_findings') }}
-),
-
-totals as (
     select
         batch_id,
-        check_name,
-        sum(n_offending) as n_offending,
-        flatten(list(sample order by llm, technique, direction))[:5] as sample,
-        first(detail order by place) as detail
-    from findings
-    group by all
+        cell,
+        reason as check_name,
+        count(*) as value,
+        count(*) as n_offending,
+        list(trial_id order by trial_id)[:5] as sample,
+        min(detail) as detail,
+        row_number() over (order by cell) as place
+    from offences
+    group by batch_id, cell, reason
+    union all
+    select batch_id, cell, reason, value, n, sample, detail, row_number() over (order by value desc, cell desc) as place
+    from cell_offences
 ),
 
-sizes as (
-    select batch_id, sum(n_trials) as n_trials from cells
+measured as (
+    select
+        cells.batch_id,
+        checks.check_name,
+        any_value(checks.over) as over_what,
+        any_value(checks.measure) as measure,
+        list(coalesce(findings.value, 0)::double) as values_of_cells,
+        coalesce(sum(findings.n_offending), 0)::bigint as n_offending,
+        sum(cells.n_trials) as n_trials,
+        flatten(list(coalesce(findings.sample, []) order by cell))[:5] as sample,
+        first(findings.detail order by findings.place) as detail
+    from cells
+    cross join checks
+    left join findings using (batch_id, cell, check_name)
     group by all
 )
 
 select
-    cells.batch_id,
-    checks.check_name,
-    list(
-        case
-            when checks.over = 'cell' then coalesce(findings.value, 0)
-            when checks.measure = 'share' then coalesce(totals.n_offending, 0) / sizes.n_trials
-            else coalesce(totals.n_offending, 0)
-        end::double
-    ) as values_of_cells,
-    coalesce(any_value(totals.n_offending), 0)::bigint as n_offending,
-    coalesce(any_value(totals.sample), []) as sample,
-    any_value(totals.detail) as detail
-from cells
-inner join sizes using (batch_id)
-cross join checks
-left join findings using (batch_id, llm, technique, direction, check_name)
-left join totals using (batch_id, check_name)
-group by all
+    batch_id,
+    check_name,
+    case
+        when over_what = 'cell' then values_of_cells
+        when measure = 'share' then repeat([n_offending / n_trials], len(values_of_cells))
+        else repeat([n_offending::double], len(values_of_cells))
+    end as values_of_cells,
+    n_offending,
+    sample,
+    detail
+from measured

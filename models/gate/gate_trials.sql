@@ -1,5 +1,5 @@
 -- One row per trial of the batches that an audit looks at, as the models would have it were they published, with what
--- its batch declares, the LLM's own baseline, and what is usual in its cell (LLM, technique and anchor direction).
+-- its batch declares, the LLM's own baseline, and what is usual in its cell.
 with directed as (
     select * from {{ ref('int_trials_directed') }}
 ),
@@ -11,7 +11,7 @@ landed as (
 ),
 
 batches as (
-    select * exclude (llms, models, case_numbers) from {{ ref('gate_batches') }}
+    select * exclude (ends, models, case_numbers) from {{ ref('gate_batches') }}
 ),
 
 baselines as (
@@ -20,14 +20,18 @@ baselines as (
 
 trials as (
     select
-        directed.* exclude (anchor_direction),
-        directed.anchor_direction as direction,
-        directed.number_if_recorded as number,
-        md5(directed.response_text) as text_hash,
-        landed.* exclude (trial_id),
-        batches.* exclude (batch_id, study, vignette),
-        baselines.baseline,
-        baselines.sd_baseline
+        * exclude (anchor_direction, number_if_recorded, response_text),
+        anchor_direction as direction,
+        number_if_recorded as number,
+        md5(response_text) as text_hash,
+        {
+            'study': study,
+            'vignette': vignette,
+            'llm': llm,
+            'technique': technique,
+            'direction': anchor_direction
+        } as cell,
+        struct_insert(cell, anchor_value := anchor_value) as anchored_cell
     from directed
     inner join landed using (trial_id)
     inner join batches using (batch_id, study, vignette)
@@ -36,11 +40,7 @@ trials as (
 
 cells as (
     select
-        study,
-        vignette,
-        llm,
-        technique,
-        direction,
+        cell,
         mode(anchor_value) as usual_anchor,
         mode(prompt_hash) as usual_prompt,
         median(number) filter (where status = 'answered') as usual_number
@@ -48,6 +48,5 @@ cells as (
     group by all
 )
 
-select trials.*, cells.usual_anchor, cells.usual_prompt, cells.usual_number
-from trials
-inner join cells using (study, vignette, llm, technique, direction)
+select * from trials
+inner join cells using (cell)

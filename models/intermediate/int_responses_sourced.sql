@@ -45,15 +45,13 @@ by_source as (
 answers as (
     select
         *,
-        technique as answered_technique,
         last_response as response,
         is_answered and not is_quarantined as is_accepted,
         technique != 'sacd' or first_response is not null as has_all_answers
     from by_source
     union all
     select
-        *,
-        'sacd_initial' as answered_technique,
+        * replace ('sacd_initial' as technique),
         first_response as response,
         not is_first_out_of_range and not is_quarantined as is_accepted,
         last_response is not null as has_all_answers
@@ -66,23 +64,23 @@ row_sets as (
 )
 
 select
-    answers.study,
-    answers.domain,
-    answers.vignette,
-    answers.llm,
-    answers.answered_technique as technique,
-    answers.anchor_direction,
-    answers.anchor_value,
-    answers.temperature,
-    row_sets.row_set,
-    answers.response_source,
-    answers.has_all_answers,
-    answers.response,
-    sum(answers.n_trials)::bigint as n_trials
+    study,
+    domain,
+    vignette,
+    llm,
+    technique,
+    anchor_direction,
+    anchor_value,
+    temperature,
+    row_set,
+    response_source,
+    has_all_answers,
+    response,
+    sum(n_trials)::bigint as n_trials
 from answers
 cross join row_sets
 where
-    answers.response is not null
-    and (row_sets.row_set = 'as_recorded' or answers.is_accepted)
-    and (row_sets.row_set != 'without_suspects' or not answers.is_flagged)
+    response is not null
+    and (row_set = 'as_recorded' or is_accepted)
+    and (row_set != 'without_suspects' or not is_flagged)
 group by all

@@ -17,24 +17,20 @@ anchors as (
         max(anchor_value) as highest
     from trials
     group by all
-),
-
-directed as (
-    select
-        trials.*,
-        case
-            when trials.anchor_direction_recorded in ('none', 'low', 'high') then trials.anchor_direction_recorded
-            when trials.anchor_value is null then 'none'
-            when trials.anchor_value < baselines.baseline then 'low'
-            when trials.anchor_value > baselines.baseline then 'high'
-            when anchors.lowest = anchors.highest then 'unknown'
-            when trials.anchor_value = anchors.lowest then 'low'
-            when trials.anchor_value = anchors.highest then 'high'
-            else 'unknown'
-        end as anchor_direction
-    from trials
-    left join baselines using (study, vignette, llm)
-    left join anchors using (study, vignette, llm)
 )
 
-select * from directed
+select
+    trials.*,
+    case
+        when trials.anchor_direction_recorded in ('none', 'low', 'high') then trials.anchor_direction_recorded
+        when trials.anchor_value is null then 'none'
+        when trials.anchor_value < baselines.baseline then 'low'
+        when trials.anchor_value > baselines.baseline then 'high'
+        when anchors.lowest = anchors.highest then 'unknown'
+        when trials.anchor_value = anchors.lowest then 'low'
+        when trials.anchor_value = anchors.highest then 'high'
+        else 'unknown'
+    end as anchor_direction
+from trials
+left join baselines using (study, vignette, llm)
+left join anchors using (study, vignette, llm)

@@ -12,23 +12,15 @@ published as (
 
 flags as (
     select * from {{ ref('stg_flagged_trials') }}
-),
-
-judged as (
-    select
-        trials.*,
-        trials.number_if_{{ response_source }} as response_recorded,
-        trials.status_if_{{ response_source }} as status,
-        coalesce(flags.is_quarantined, false) as is_quarantined,
-        flags.trial_id is not null as is_flagged,
-        flags.flag_reasons
-    from trials
-    semi join published using (batch_id)
-    left join flags using (trial_id)
 )
 
 select
-    *,
+    trials.*,
+    trials.number_if_{{ response_source }} as response_recorded,
+    trials.status_if_{{ response_source }} as status,
+    coalesce(flags.is_quarantined, false) as is_quarantined,
+    flags.trial_id is not null as is_flagged,
+    flags.flag_reasons,
     case when status = 'answered' then response_recorded end as response,
     case
         when status = 'answered' then null
@@ -38,4 +30,6 @@ select
         when status in ('failed', 'refused') then coalesce(reason_recorded, status)
         else status
     end as reason
-from judged
+from trials
+semi join published using (batch_id)
+left join flags using (trial_id)

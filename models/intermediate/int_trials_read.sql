@@ -33,37 +33,31 @@ joined as (
     from trials
     left join aliases on trials.llm_recorded = aliases.alias
     left join vignettes on trials.study = vignettes.study and trials.vignette = vignettes.vignette
-),
-
-numbers as (
-    select
-        joined.* exclude (first_text, first_response_recorded),
-        last_texts.number_read,
-        last_texts.status_read,
-        last_texts.note_read,
-        coalesce(joined.first_response_recorded, first_texts.number_read) as first_response,
-        case
-            when joined.is_read and joined.status_recorded is null
-                then coalesce(joined.number_recorded, last_texts.number_read)
-            else joined.number_recorded
-        end as number_if_recorded,
-        case
-            when joined.response_text is not null and joined.status_recorded is null then last_texts.number_read
-            else joined.number_recorded
-        end as number_if_reparsed
-    from joined
-    left join texts as last_texts
-        on joined.response_text = last_texts.text and joined.response_unit = last_texts.response_unit
-    left join texts as first_texts
-        on joined.first_text = first_texts.text and joined.response_unit = first_texts.response_unit
 )
 
 select
-    *,
+    joined.* exclude (first_text, first_response_recorded),
+    last_texts.number_read,
+    last_texts.status_read,
+    last_texts.note_read,
+    coalesce(joined.first_response_recorded, first_texts.number_read) as first_response,
+    case
+        when joined.is_read and joined.status_recorded is null
+            then coalesce(joined.number_recorded, last_texts.number_read)
+        else joined.number_recorded
+    end as number_if_recorded,
+    case
+        when joined.response_text is not null and joined.status_recorded is null then last_texts.number_read
+        else joined.number_recorded
+    end as number_if_reparsed,
     {{ trial_status(
-        'status_recorded', 'case when is_read then status_read end', 'number_if_recorded', 'valid_min', 'valid_max'
+        'status_recorded', 'case when is_read then last_texts.status_read end', 'number_if_recorded', 'valid_min', 'valid_max'
     ) }} as status_if_recorded,
-    {{ trial_status('status_recorded', 'status_read', 'number_if_reparsed', 'valid_min', 'valid_max') }}
+    {{ trial_status('status_recorded', 'last_texts.status_read', 'number_if_reparsed', 'valid_min', 'valid_max') }}
         as status_if_reparsed,
     first_response not between coalesce(valid_min, '-inf') and coalesce(valid_max, 'inf') as is_first_out_of_range
-from numbers
+from joined
+left join texts as last_texts
+    on joined.response_text = last_texts.text and joined.response_unit = last_texts.response_unit
+left join texts as first_texts
+    on joined.first_text = first_texts.text and joined.response_unit = first_texts.response_unit
