@@ -4,7 +4,7 @@ A line has `experimentId`, `model`, `conditionId` (`low-…` or `high-…`), `ru
 the trial ended in an error), `rawLastMessage` and `collectedAt`.
 """
 
-from ingest.archives import Archive
+from ingest.archives import EVERY_LINE, Archive
 
 STUDY = "anchoring-prosecutor-sentencing"
 
@@ -34,15 +34,7 @@ kinds as (
 )
 
 select
-    file,
-    line_number,
-    line,
-    kind,
-    case
-        when kind is not null then null
-        when f.experimentId is not null then 'experiment ' || f.experimentId
-        else 'JSON objects with the fields ' || json_keys(line)[:5]::varchar
-    end as looks_like,
+    {EVERY_LINE},
     f.model as llm_recorded,
     'shoplifting' as vignette,
     'no_technique' as technique,
