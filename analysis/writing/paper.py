@@ -272,11 +272,6 @@ def _p_value(p):
     return "p not computed" if p is None else f"p {p}" if isinstance(p, str) else f"p = {_shown(p, 3)}"
 
 
-def _with_interval(fact):
-    has_bounds = fact["value"] is not None and fact["low"] is not None
-    return _shown(fact["value"]) + (f" ({_shown(fact['low'])} to {_shown(fact['high'])})" if has_bounds else "")
-
-
 def _kinds_of_intervals(domain):
     statistics = [
         facts[name] for facts in domain["techniques"].values() for name in ("percent_of_baseline", "spread_pp")
@@ -317,5 +312,5 @@ def _spoken(name):
 
 FILTERS = filters(
     _shown, _setting, _text, _spoken, _p_value, _why,
-    _with_interval, _kinds_of_intervals, _reasons_of_nulls, _decided, _contrasts,
+    _kinds_of_intervals, _reasons_of_nulls, _decided, _contrasts,
 )  # fmt: skip
