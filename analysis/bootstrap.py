@@ -188,17 +188,16 @@ class DomainDraws:
 
     def percents(self, technique, anchor_direction, llm=None):
         """Return percent of baseline of every trial of a technique: values, counts, and how many LLMs they are of."""
-        values, counts, llms = [], [], set()
-        for (of, vignette, of_technique, direction), cell in self._anchored.items():
-            baseline = self.baselines.get((of, vignette))
-            is_asked_for = of_technique == technique and anchor_direction in (direction, "both") and llm in (None, of)
-            if is_asked_for and baseline is not None:
-                values.append(100 * cell[0] / baseline[0])
-                counts.append(cell[1])
-                llms.add(of)
-        if not llms:
+        cells = [
+            (100 * values / self.baselines[of, vignette][0], counts, of)
+            for (of, vignette, of_technique, direction), (values, counts) in self._anchored.items()
+            if of_technique == technique and anchor_direction in (direction, "both") and llm in (None, of)
+            and (of, vignette) in self.baselines
+        ]  # fmt: skip
+        if not cells:
             return np.array([]), np.array([], dtype=np.int64), 0
-        return np.concatenate(values), np.concatenate(counts), len(llms)
+        percents, counts, llms = zip(*cells, strict=True)
+        return np.concatenate(percents), np.concatenate(counts), len(set(llms))
 
     def _cell_statistics(self, technique, baseline_is_known):
         """Statistics by direction, LLM and vignette: arrays (1 + n_resamples,) by metric; and numbers of trials."""

@@ -10,7 +10,7 @@ from analysis.counts import CONTROL, Summary, compared
 from analysis.effect_sizes import CONFIDENCE, standardised
 from analysis.small_samples import FEWEST_LLMS
 from analysis.t_and_f_tests import satterthwaite_df, t_bounds, two_sided_p
-from analysis.tables import columns
+from analysis.tables import columns, first_reason
 
 SPECIFICATIONS = (("accepted", "pooled"), ("as_recorded", "t=1"))  # recommended; the papers'
 METRICS = {"percent_of_baseline": ("both", "low", "high"), "madb_percent": ("both",), "spread_pp": ("both",)}
@@ -268,22 +268,22 @@ def over_trials(domain, a, b, metric, direction="both"):
     signed = [sign * summary.mean for (sign, _), summary in zip(groups, summaries, strict=True)]
     of_a = len(groups) // len(named)
     has_trials = sum(cell.n for _, cells in groups for cell in cells) > 0
-    compared_ = {
-        "a": sum(signed[:of_a]),
-        "b": -sum(signed[of_a:]) if b else 0.0,
-        "difference": sum(signed),
-        "n_trials": sum(summary.n_trials for summary in summaries),
-        "n_llms": len(set(domain.llm[has_trials])),
-        "method": "welch_t",
-        "summaries": summaries,
-    }
-    if min(summary.n_trials for summary in summaries) < 2:
-        return Comparison(**compared_, error=np.nan, df=np.nan, reason="one_trial")
     squares = np.array([summary.variance / summary.n_trials for summary in summaries])
-    if not squares.sum() > 0:
-        return Comparison(**compared_, error=np.nan, df=np.nan, reason="zero_variance")
-    df = satterthwaite_df(squares, [summary.n_trials - 1 for summary in summaries])
-    return Comparison(**compared_, error=float(np.sqrt(squares.sum())), df=df)
+    reason = first_reason(
+        one_trial=min(summary.n_trials for summary in summaries) < 2, zero_variance=not squares.sum() > 0
+    )
+    return Comparison(
+        a=sum(signed[:of_a]),
+        b=-sum(signed[of_a:]) if b else 0.0,
+        difference=sum(signed),
+        error=np.nan if reason else float(np.sqrt(squares.sum())),
+        df=np.nan if reason else satterthwaite_df(squares, [summary.n_trials - 1 for summary in summaries]),
+        n_trials=sum(summary.n_trials for summary in summaries),
+        n_llms=len(set(domain.llm[has_trials])),
+        method="welch_t",
+        summaries=summaries,
+        reason=reason,
+    )
 
 
 def over_llms(domain, a, b, metric, direction="both"):
@@ -303,22 +303,20 @@ def over_llms(domain, a, b, metric, direction="both"):
     differences = of_llm_a - of_llm_b
     n_llms = len(differences)
     cells = [cell for name in (a, b) if name for cell in domain.of(name, direction)]
-    compared_ = {
-        "a": float(of_llm_a.mean()),
-        "b": float(of_llm_b.mean()),
-        "difference": float(differences.mean()),
-        "n_trials": int(sum(cell.n[has_both].sum() for cell in cells)),
-        "n_llms": n_llms,
-        "method": "paired_t",
-        "differences": differences,
-    }
-    if n_llms < FEWEST_LLMS:
-        return Comparison(**compared_, error=np.nan, df=np.nan, reason="too_few_llms")
     scale = max(abs(means_a[has_both]).max(), abs(means_b[has_both]).max())
-    if np.ptp(differences) <= ROUNDING * scale:
-        return Comparison(**compared_, error=np.nan, df=np.nan, reason="zero_variance")
-    error = float(differences.std(ddof=1) / np.sqrt(n_llms))
-    return Comparison(**compared_, error=error, df=float(n_llms - 1))
+    reason = first_reason(too_few_llms=n_llms < FEWEST_LLMS, zero_variance=np.ptp(differences) <= ROUNDING * scale)
+    return Comparison(
+        a=float(of_llm_a.mean()),
+        b=float(of_llm_b.mean()),
+        difference=float(differences.mean()),
+        error=np.nan if reason else float(differences.std(ddof=1) / np.sqrt(n_llms)),
+        df=np.nan if reason else float(n_llms - 1),
+        n_trials=int(sum(cell.n[has_both].sum() for cell in cells)),
+        n_llms=n_llms,
+        method="paired_t",
+        differences=differences,
+        reason=reason,
+    )
 
 
 def sign_flip_p(differences, *, seed):

@@ -341,29 +341,24 @@ def random_effect_rows(fits):
         both of the technique.
     """
     for fitted in fits:
-        by = ["technique"] if fitted.fit == "slopes" else []
-        totals, own = _means(fitted.cells, by), _means(fitted.cells, ["llm", *by])
-        for level, llm in enumerate(sorted(fitted.cells["llm"].unique())):
-            for i, key in enumerate([(t,) for t in fitted.sample.techniques] if by else [()]):
-                n_trials, mean = own.get((llm, *key), (0, None))
-                row = {**fitted.keys, "llm": llm, "term": f"slope:{key[0]}" if by else "intercept", **fitted.notes}
-                row |= {"reason": fitted.reason, "n_trials": n_trials}
+        cells = fitted.cells
+        terms = {"intercept": cells}
+        if fitted.fit == "slopes":
+            terms = {f"slope:{name}": cells[cells["technique"] == name] for name in fitted.sample.techniques}
+        for level, llm in enumerate(sorted(cells["llm"].unique())):
+            for i, (term, of_all) in enumerate(terms.items()):
+                own = of_all[of_all["llm"] == llm]
+                row = {**fitted.keys, "llm": llm, "term": term, **fitted.notes, "n_trials": own["n_trials"].sum()}
+                row["reason"] = reasons(fitted.reason, "no_trials" if own.empty else None)
                 if fitted.result is not None:
                     row["estimate"] = float(fitted.result.modes["llm"][level, i])
-                if n_trials:
-                    row["observed"] = mean - totals[key][1]
-                else:
-                    row["reason"] = reasons(fitted.reason, "no_trials")
+                if not own.empty:
+                    row["observed"] = _mean(own) - _mean(of_all)
                 yield row
 
 
-def _means(cells, by):
-    """Number and mean of the trials by these columns, as a dictionary."""
-    found = {}
-    for *key, n, mean in cells[[*by, "n_trials", "mean"]].itertuples(index=False):
-        n_before, sum_before = found.get(tuple(key), (0, 0.0))
-        found[tuple(key)] = n_before + n, sum_before + n * mean
-    return {key: (int(n), float(total / n)) for key, (n, total) in found.items()}
+def _mean(cells):
+    return float(np.average(cells["mean"], weights=cells["n_trials"]))
 
 
 def likelihood_ratio_rows(fits):
@@ -403,13 +398,9 @@ def likelihood_ratio_rows(fits):
             elif b.result is not None:
                 statistic = max(0.0, 2 * (b.result.log_likelihood - a.result.log_likelihood))
                 df = b.result.n_parameters - a.result.n_parameters
-                row |= {
-                    "statistic": statistic,
-                    "df1": df,
-                    "partial_eta_squared": 1 - b.result.residual_variance / a.result.residual_variance,
-                }
-                if row["n_llms"] >= FEWEST_LLMS:
-                    row["p_value"] = float(chi2.sf(statistic, df))
+                row |= _chi2_test(statistic, df, b.result.residual_variance / a.result.residual_variance)
+                if row["n_llms"] < FEWEST_LLMS:
+                    row["p_value"] = None
             yield row
         yield _least_squares_ratio(group["slopes", "ML"])
 
@@ -427,15 +418,12 @@ def _least_squares_ratio(fitted):
     )
     if reason:
         return {**row, "reason": reason}
-    ratio = total / within
-    statistic = row["n_trials"] * float(np.log(ratio))
-    return {
-        **row,
-        "statistic": statistic,
-        "df1": df,
-        "p_value": float(chi2.sf(statistic, df)),
-        "partial_eta_squared": 1 - 1 / ratio,
-    }
+    return row | _chi2_test(row["n_trials"] * float(np.log(total / within)), df, within / total)
+
+
+def _chi2_test(statistic, df, unexplained):
+    p_value = float(chi2.sf(statistic, df))
+    return {"statistic": statistic, "df1": df, "p_value": p_value, "partial_eta_squared": 1 - unexplained}
 
 
 def wald_rows(fits):

@@ -184,35 +184,30 @@ def needed_trials_for_half_width(half_width, between, within, n_llms, n_trials, 
 def _over_trials(domain, a, b, printed=None):
     comparison = over_trials(domain, a, b, METRIC)
     n_a, n_b = (summary.n_trials for summary in comparison.summaries)
+    df, root = n_a + n_b - 2, math.sqrt(n_a * n_b / (n_a + n_b))
     effects, _ = standardised(comparison)
-    effect = abs(effects["cohens_d"]) if effects else float("nan")
-    shared = {
-        "design": "observed",
-        "level": "trial",
-        "n_trials": comparison.n_trials,
-        "n_llms": comparison.n_llms,
-        "effect_unit": "cohens_d",
-        "method": "t_test_two_groups",
-        "reason": comparison.reason,
-    }
-    solved = {
-        "power": {"effect": effect},
-        "effect": {"power": POWER},
-        "needed_trials": {"effect": effect, "power": POWER},
-    }
-    if not comparison.reason:
-        root = math.sqrt(n_a * n_b / (n_a + n_b))
-        solved["power"]["power"] = t_test_power(effect * root, n_a + n_b - 2)
-        solved["effect"]["effect"] = detectable_shift(n_a + n_b - 2) / root
-        needed = needed_per_group(effect)
-        solved["needed_trials"] |= _needed("needed_trials", needed, 1, "effect_too_small")
-    rows = [{"quantity": quantity, **shared, **row} for quantity, row in solved.items()]
-    if printed and n_a + n_b > 2:
-        of_printed = shared | {"design": "published", "effect": printed, "reason": None}
-        found = t_test_power(printed * math.sqrt(n_a * n_b / (n_a + n_b)), n_a + n_b - 2)
-        rows.append({"quantity": "power", **of_printed, "power": found})
-        needed = _needed("needed_trials", needed_per_group(printed), 1, "effect_too_small")
-        rows.append({"quantity": "needed_trials", **of_printed, "power": POWER, **needed})
+
+    def solved(design, effect, reason):
+        shared = {
+            "design": design,
+            "level": "trial",
+            "n_trials": comparison.n_trials,
+            "n_llms": comparison.n_llms,
+            "effect_unit": "cohens_d",
+            "method": "t_test_two_groups",
+            "reason": reason,
+        }
+        found = None if reason else t_test_power(effect * root, df)
+        yield {**shared, "quantity": "power", "effect": effect, "power": found}
+        if design == "observed":
+            detectable = None if reason else detectable_shift(df) / root
+            yield {**shared, "quantity": "effect", "effect": detectable, "power": POWER}
+        needed = {} if reason else _needed("needed_trials", needed_per_group(effect), 1, "effect_too_small")
+        yield {**shared, "quantity": "needed_trials", "effect": effect, "power": POWER, **needed}
+
+    rows = [*solved("observed", abs(effects["cohens_d"]) if effects else None, comparison.reason)]
+    if printed and df > 0:
+        rows += solved("published", printed, None)
     return rows
 
 
