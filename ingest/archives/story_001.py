@@ -38,11 +38,9 @@ select
     line_number,
     line,
     kind,
-    case
-        when kind is not null then null
-        when f.experimentId is not null then 'experiment ' || f.experimentId
-        else 'JSON objects with the fields ' || json_keys(line)[:5]::varchar
-    end as looks_like,
+    coalesce(
+        'experiment ' || f.experimentId, 'JSON objects with the fields ' || json_keys(line)[:5]::varchar
+    ) as looks_like,
     f.model as llm_recorded,
     'shoplifting' as vignette,
     'no_technique' as technique,
