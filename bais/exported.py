@@ -11,10 +11,10 @@ from pathlib import Path
 
 from bais.terminal import one_line
 from bais.warehouse import public_tables, records, unknown, values
-from ingest.archives.bais_export import FORMAT, FORMULA, MANIFEST, VERSION, read_manifest, sha256_of
+from ingest.archives.bais_export import FORMAT, FORMULA, MANIFEST, VERSION, read_manifest
 from ingest.lock import alone
 from ingest.raw import LOAD_ID, TABLES
-from ingest.warehouse import UserError, explain, printable, quoted, warehouse_path
+from ingest.warehouse import UserError, explain, printable, quoted, sha256_of, warehouse_path
 
 COLUMNS = """
 select column_name as name, data_type as type, comment as description from duckdb_columns()

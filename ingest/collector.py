@@ -402,13 +402,11 @@ class Collector:
         n_calls, n_attempts = len(before), sum(call.get("does") not in ("adapt", "stop_llm") for call in before)
         if before and (n_attempts >= self.limits.attempts or before[-1].get("does") == "fail"):
             return before[-1]
-        while True:
-            if self.stopping or llm.llm in self.outcome.stopped_llms or self._is_used_up():
-                return None
+        while not self._is_over(llm):
             await pace.enter()
-            if self.stopping or llm.llm in self.outcome.stopped_llms or self._is_used_up():
+            if self._is_over(llm):
                 pace.leave(0.0)
-                return None
+                break
             self.outcome.n_calls += 1
             n_calls += 1
             asked_at, began, reply, problem = _now(), time.monotonic(), None, None
@@ -420,29 +418,32 @@ class Collector:
             except TimeoutError:
                 problem = NoReply("timeout", f"no answer within {self.limits.timeout_s:g} s", is_throttle=True)
             finally:
-                latency = time.monotonic() - began
-                rest = problem.retry_after_s if problem and problem.is_throttle else None
-                rest = min(rest, self.limits.longest_wait_s) if rest else None
-                pace.leave(began, bool(problem and problem.is_throttle), rest)
+                latency, is_throttle = time.monotonic() - began, bool(problem and problem.is_throttle)
+                rest = min(problem.retry_after_s or 0, self.limits.longest_wait_s) if is_throttle else None
+                pace.leave(began, is_throttle, rest)
             call = self._record(trial, turn, number, n_calls, prompt_hash, asked_at, latency, reply, problem)
             self.spool.write(call)
             calls.append(call)
             if call["error"] is None:
                 self.failed_in_a_row[llm.llm] = 0
                 return call
-            if problem is not None and problem.does == "stop_llm":
+            does = problem and problem.does
+            if does == "stop_llm":
                 self.outcome.stopped_llms.setdefault(llm.llm, self._clean(str(problem)))
-                return None
-            if problem is not None and problem.does == "adapt":
+                break
+            if does == "adapt":
                 continue
             n_attempts += 1
-            if (problem is not None and problem.does == "fail") or n_attempts >= self.limits.attempts:
+            if does == "fail" or n_attempts >= self.limits.attempts:
                 return call
-            await self._back_off(n_attempts, problem)
+            if problem:  # else it answered, in the wrong form: nothing to wait for
+                await self._back_off(n_attempts, problem)
+        return None
+
+    def _is_over(self, llm):
+        return self.stopping or llm.llm in self.outcome.stopped_llms or self._is_used_up()
 
     async def _back_off(self, n_attempts, problem):
-        if problem is None:
-            return  # it answered, in the wrong form: nothing to wait for
         seconds = problem.retry_after_s
         if seconds is None:
             seconds = min(SLOWEST_BACKOFF_S, self.limits.backoff_s * 2 ** (n_attempts - 1)) * random.uniform(0.5, 1)
@@ -490,18 +491,13 @@ class Collector:
             self.outcome.cost_usd += cost
             if cost_source != "simulated":
                 self._learn_cost(llm, cost)
+        for name in reply.__slots__:  # the other fields stay as they came
+            record[name] = self._clean(value) if isinstance(value := getattr(reply, name), str) else value
         record |= {
             "error": error, "error_detail": None, "status": status, "text": text,
-            "http_status": reply.http_status, "request_id": self._clean(reply.request_id),
-            "parameters": reply.parameters, "finish_reason": self._clean(reply.finish_reason),
-            "refusal": self._clean(reply.refusal, MOST_CHARACTERS),
-            "returned_model": self._clean(reply.returned_model),
-            "upstream_provider": self._clean(reply.upstream_provider),
-            "system_fingerprint": self._clean(reply.system_fingerprint), "tokens_in": reply.tokens_in,
-            "tokens_out": reply.tokens_out, "cost_usd": cost, "cost_source": cost_source,
+            "refusal": self._clean(reply.refusal, MOST_CHARACTERS), "logprobs": self._clean_tokens(reply.logprobs),
+            "cost_usd": cost, "cost_source": cost_source,
         }  # fmt: skip
-        if reply.logprobs is not None:
-            record["logprobs"] = self._clean_tokens(reply.logprobs)
         return record
 
     def _clean(self, text, most=MOST_OF_A_WORD):

@@ -1,7 +1,6 @@
 """Fetch document A's public archive: its trial files alone, each checked against a digest in this repository."""
 
 import gzip
-import hashlib
 import http.client
 import tarfile
 import tempfile
@@ -12,7 +11,7 @@ import zlib
 from collections.abc import Callable
 from pathlib import Path, PurePosixPath
 
-from ingest.warehouse import UserError
+from ingest.warehouse import UserError, sha256_of
 
 COMMIT = "8749ccc21623dcb0e040dd56698f984e203ed3d9"
 URL = f"https://github.com/voder-ai/bAIs/archive/{COMMIT}.tar.gz"
@@ -38,8 +37,7 @@ def download(
     folder = Path(folder).absolute()
     digests = read_manifest(manifest)
     if folder.is_dir() and any(folder.iterdir()):
-        wrong = [path for path, digest in digests.items() if _digest_of(folder / path) != digest]
-        if wrong:
+        if wrong := _wrong(folder, digests):
             raise UserError(f"in {folder} {_names(wrong)}: move the folder away and run this again")
         return folder
     try:
@@ -47,9 +45,8 @@ def download(
         with tempfile.TemporaryDirectory(prefix=f".{folder.name}-", dir=folder.parent) as workplace:
             packed, unpacked = Path(workplace, "archive.tar.gz"), Path(workplace, "results")
             _fetch(url, packed, on_bytes)
-            found = _unpack(packed, unpacked, digests, url)
-            wrong = [path for path, digest in digests.items() if found.get(path) != digest]
-            if wrong:
+            _unpack(packed, unpacked, digests, url)
+            if wrong := _wrong(unpacked, digests):
                 raise UserError(f"in the archive of {url} {_names(wrong)}: nothing was imported")
             unpacked.replace(folder)
     except OSError as error:
@@ -93,7 +90,7 @@ def _fetch_once(url, target, on_bytes):
 
 def _unpack(packed, target, digests, url):
     """Write the wanted files below `target`; nothing else that the archive holds leaves it."""
-    found, n_bytes = {}, 0
+    n_bytes = 0
     try:
         with tarfile.open(packed, "r:gz") as archive:
             for member in archive:
@@ -103,17 +100,16 @@ def _unpack(packed, target, digests, url):
                 _, inside, *rest = (*PurePosixPath(member.name).parts, "", "")
                 path = "/".join(part for part in rest if part)
                 if inside == "results" and member.isreg() and path in digests:
-                    data = archive.extractfile(member).read()
-                    found[path] = hashlib.sha256(data).hexdigest()
                     (target / path).parent.mkdir(parents=True, exist_ok=True)
-                    (target / path).write_bytes(data)
+                    (target / path).write_bytes(archive.extractfile(member).read())
     except (tarfile.TarError, EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise UserError(f"what {url} gave is no whole archive ({error}): try again") from None
-    return found
 
 
-def _digest_of(path):
-    return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else None
+def _wrong(folder, digests):
+    """List the files that are missing or not what was published."""
+    files = {path: folder / path for path in digests}
+    return [path for path, file in files.items() if not file.is_file() or sha256_of(file) != digests[path]]
 
 
 def _names(paths):

@@ -5,6 +5,7 @@ value per cell and check; Great Expectations holds the values against their thre
 and flags are written in one transaction. Nothing is deleted, and what a person decides is kept as history.
 """
 
+import collections
 import contextlib
 import getpass
 import logging
@@ -22,7 +23,7 @@ import yaml
 from ingest.load import DUCKDB_SETTINGS
 from ingest.models import Models, query_of
 from ingest.raw import prepare_raw
-from ingest.warehouse import UserError, connect, explain, printable, warehouse_path
+from ingest.warehouse import UserError, connect, explain, in_memory, printable, quoted, transaction, warehouse_path
 
 CONFIG = Path(__file__).with_name("gate.yaml")
 FAILED = 6
@@ -72,7 +73,7 @@ def audit(batch_ids: list[str] | None = None, config: dict | None = None) -> lis
     prepare_raw(path)
     verdicts = []
     while batch_ids is None or batch_ids:
-        with contextlib.closing(_memory(path)) as memory, _attached(memory, path):
+        with _beside(path) as memory:
             batches, batch_ids = _next_round(_batches_to_audit(memory, batch_ids))
             if not batches:
                 break
@@ -82,26 +83,19 @@ def audit(batch_ids: list[str] | None = None, config: dict | None = None) -> lis
     return verdicts
 
 
-def _memory(path):
+@contextlib.contextmanager
+def _beside(path):
+    """Open a DuckDB in memory with the warehouse attached, which stays as it is."""
     import duckdb
 
     spill = str(path.with_name(f"{path.name}.gate-spill"))  # DuckDB makes one folder, not its parents
-    memory = duckdb.connect(config={**DUCKDB_SETTINGS, "memory_limit": "1500MB", "temp_directory": spill})
-    memory.execute("set TimeZone = 'UTC'; set autoinstall_known_extensions = false")
-    return memory
-
-
-@contextlib.contextmanager
-def _attached(memory, path):
-    import duckdb
-
-    quoted = "'" + str(path).replace("'", "''") + "'"
-    try:
-        memory.execute(f"attach {quoted} as warehouse (read_only)")
-        yield
-        memory.execute("detach warehouse")
-    except duckdb.IOException as error:
-        raise UserError(explain(error, path)) from None
+    settings = DUCKDB_SETTINGS | {"memory_limit": "1500MB", "temp_directory": spill}
+    with contextlib.closing(in_memory(**settings)) as memory:
+        try:
+            memory.execute(f"attach {quoted(path)} as warehouse (read_only)")
+            yield memory
+        except duckdb.IOException as error:
+            raise UserError(explain(error, path)) from None
 
 
 def _batches_to_audit(memory, batch_ids):
@@ -158,9 +152,7 @@ def gate_models(memory, batches: list[dict], config: dict) -> Models:
     checks = [{"check_name": name, **check} for name, check in config["checks"].items()]
     memory.execute("create schema gate; create schema raw")
     for name, rows in (("audited_batches", batches), ("settings", [settings]), ("checks", checks)):
-        memory.register("made", pa.Table.from_pylist(rows))
-        memory.execute(f"create table gate.{name} as from made")
-        memory.unregister("made")
+        memory.from_arrow(pa.Table.from_pylist(rows)).create(f"gate.{name}")
     models = Models(memory, {"raw": "warehouse.raw", "gate": "gate"}, {"response_source": "recorded"})
     batches_looked_at = models.ref("gate_batches")
     memory.execute(
@@ -271,30 +263,15 @@ def _write(verdicts, flags, config):
         for verdict in verdicts
     ]  # fmt: skip
     checks = [check for verdict in verdicts for check in verdict.checks]
-    with _writing() as warehouse:
-        for table, made in (
-            ("batch_verdicts", pa.Table.from_pylist(rows)),
-            ("batch_checks", pa.Table.from_pylist(checks)),
-            ("flagged_trials", flags),
-        ):
-            warehouse.register("made", made)
-            warehouse.execute(f"insert into raw.{table} by name from made")
-            warehouse.unregister("made")
-
-
-@contextlib.contextmanager
-def _writing():
-    """Open the warehouse for one transaction."""
-    import duckdb
-
-    path = warehouse_path()
-    with contextlib.closing(connect(path, read_only=False)) as warehouse:
-        try:
-            warehouse.execute("begin")
-            yield warehouse
-            warehouse.execute("commit")
-        except duckdb.Error as error:
-            raise UserError(explain(error, path)) from None
+    made = {
+        "batch_verdicts": pa.Table.from_pylist(rows),
+        "batch_checks": pa.Table.from_pylist(checks),
+        "flagged_trials": flags,
+    }
+    with transaction(warehouse_path()) as warehouse:
+        for table, of_table in made.items():
+            warehouse.register(f"made_{table}", of_table)
+            warehouse.execute(f"insert into raw.{table} by name from made_{table}")
 
 
 def decide(act: str, object_id: str, why: str, who: str | None = None) -> None:
@@ -308,7 +285,7 @@ def decide(act: str, object_id: str, why: str, who: str | None = None) -> None:
         raise UserError("this machine does not know who you are: give a name with --who") from None
     prepare_raw(warehouse_path())
     table, column = ("batch_verdicts", "batch_id") if object_kind == "batch" else ("flagged_trials", "trial_id")
-    with _writing() as warehouse:
+    with transaction(warehouse_path()) as warehouse:
         if not warehouse.execute(f"select 1 from raw.{table} where {column} = ? limit 1", [object_id]).fetchall():
             what = "audited batch" if object_kind == "batch" else "flagged trial"
             raise UserError(f"there is no {what} {printable(object_id)}")
@@ -326,7 +303,7 @@ def last_verdicts() -> list[dict]:
         there = "select 1 from duckdb_tables() where schema_name = 'raw' and table_name = 'batch_verdicts'"
         if not warehouse.execute(there).fetchall():
             return []
-        result = warehouse.execute(
+        verdicts = warehouse.sql(
             f"""
             with published as ({query_of("stg_batch_verdicts")})
             select verdicts.* exclude (verdict_id), verdict_id, act, is_published,
@@ -337,15 +314,12 @@ def last_verdicts() -> list[dict]:
             from published inner join raw.batch_verdicts as verdicts using (verdict_id)
             order by checked_at, verdicts.batch_id
             """
-        )
-        names = [column[0] for column in result.description]
-        verdicts = [dict(zip(names, row, strict=True)) for row in result.fetchall()]
-        for verdict in verdicts:
-            found = warehouse.execute(
-                "select check_name, level, observed_value, threshold, measure, n_offending, sample, detail "
-                "from raw.batch_checks where verdict_id = ? and not is_passed order by level, check_name",
-                [verdict["verdict_id"]],
-            )
-            names = [column[0] for column in found.description]
-            verdict["checks"] = [dict(zip(names, row, strict=True)) for row in found.fetchall()]
-    return verdicts
+        ).to_arrow_table()
+        unmet = warehouse.sql(
+            "select * exclude (batch_id, is_passed) from raw.batch_checks "
+            "where not is_passed order by level, check_name"
+        ).to_arrow_table()
+    checks = collections.defaultdict(list)
+    for check in unmet.to_pylist():
+        checks[check.pop("verdict_id")].append(check)
+    return [verdict | {"checks": checks[verdict["verdict_id"]]} for verdict in verdicts.to_pylist()]

@@ -25,19 +25,16 @@ MENDED = pa.schema([*PLACE, ("mended", pa.string()), ("reason", pa.string())])
 FILES = pa.schema(
     [("file", pa.int64()), ("name", pa.string()), ("path_in_archive", pa.string()), ("is_shared", pa.bool_())]
 )
+DECLARED = pa.schema(
+    map(TABLES["batches"].schema.field, ("vignette", "domain", "response_unit", "valid_min", "valid_max"))
+)
 
 PREPARE = """
 set enable_progress_bar = false;
-create table known (trial_id varchar);
 create table seen (file bigint, trial_id varchar, n bigint);
 create table shared (trial_id varchar);
 create table counts (
     file bigint, kind varchar, llm varchar, vignette varchar, technique varchar, state varchar, n bigint
-);
-create table files (file bigint, name varchar, path_in_archive varchar, is_shared boolean);
-create table rejected (file bigint, line_number bigint, text varchar, reason varchar, class varchar);
-create table declared (
-    vignette varchar, domain varchar, response_unit varchar, valid_min double, valid_max double
 );
 """
 
@@ -299,11 +296,17 @@ class _Import:
 
     def _trials(self):
         self.memory.execute(PREPARE)
-        self.memory.from_arrow(TABLES["trials"].schema.empty_table().drop_columns(MADE)).create("recorded")
+        vignettes = [{"vignette": vignette, **of} for vignette, of in self.archive.vignettes.items()]
+        for name, rows in {
+            "known": landed_ids(self.archive.study),
+            "declared": pa.Table.from_pylist(vignettes, DECLARED),
+            "recorded": TABLES["trials"].schema.empty_table().drop_columns(MADE),
+            "files": FILES.empty_table(),
+            "rejected": REJECTED.empty_table(),
+        }.items():
+            self.memory.from_arrow(rows).create(name)
         for name, value in self.labels.items():
             self.memory.execute(f"set variable {name} = $value", {"value": value})
-        self.memory.from_arrow(landed_ids(self.archive.study)).insert_into("known")
-        self._declare()
         files = self._look_around()
         for chunk in gather(self._lines(files), lambda lines: lines.nbytes, CHUNK_BYTES):
             yield from self._parse(pa.concat_tables(chunk))
@@ -319,12 +322,6 @@ class _Import:
         batches = self.memory.sql(SELECT_BATCHES).to_arrow_table()
         if batches.num_rows:
             yield batches
-
-    def _declare(self):
-        names = ("domain", "response_unit", "valid_min", "valid_max")
-        rows = [[vignette, *map(of.get, names)] for vignette, of in self.archive.vignettes.items()]
-        if rows:
-            self.memory.executemany("insert into declared values (?, ?, ?, ?, ?)", rows)
 
     def _look_around(self):
         """List the files of the format, in the order of their numbers, each with its size."""

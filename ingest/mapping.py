@@ -22,7 +22,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 
 from ingest.archives import Archive, archives
 from ingest.responses import macros
-from ingest.study import Name
+from ingest.study import Finite, Name
 from ingest.warehouse import UserError, printable, quoted
 
 SEGMENT = re.compile(r'"([^"]+)"|([^."]+)')
@@ -98,8 +98,8 @@ class Vignette(_Part):
 
     domain: Annotated[str, Field(min_length=1)]
     response_unit: Annotated[str, Field(min_length=1)]
-    valid_min: Annotated[float, Field(allow_inf_nan=False)] | None = None
-    valid_max: Annotated[float, Field(allow_inf_nan=False)] | None = None
+    valid_min: Finite | None = None
+    valid_max: Finite | None = None
 
 
 class Mapping(_Part):

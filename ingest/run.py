@@ -7,8 +7,10 @@ python ingest/run.py --download       the public archive of document A, fetched 
 """
 
 import contextlib
+import itertools
 import sys
 import time
+from operator import itemgetter
 from pathlib import Path
 
 import click
@@ -214,30 +216,22 @@ def cost_of(outcome) -> str:
 def shown_progress():
     """Give the collector a function that shows how far it is: a live line for a person, else a line now and then."""
     if not sys.stderr.isatty():
-        yield _now_and_then(30)
+        yield _every(30, lambda line: print(line, file=sys.stderr, flush=True), time.monotonic())
         return
     from rich.console import Console
     from rich.live import Live
     from rich.text import Text
 
     with Live(console=Console(stderr=True), transient=True, auto_refresh=False) as live:
-        shown_at = [0.0]
-
-        def show(collector):
-            if time.monotonic() - shown_at[0] > 0.1:
-                shown_at[0] = time.monotonic()
-                live.update(Text(progress_line(collector)), refresh=True)
-
-        yield show
+        yield _every(0.1, lambda line: live.update(Text(line), refresh=True))
 
 
-def _now_and_then(seconds):
-    last = [time.monotonic()]
-
+def _every(seconds, say, shown_at=0.0):
     def show(collector):
-        if time.monotonic() - last[0] > seconds:
-            last[0] = time.monotonic()
-            print(progress_line(collector), file=sys.stderr, flush=True)
+        nonlocal shown_at
+        if time.monotonic() - shown_at > seconds:
+            shown_at = time.monotonic()
+            say(progress_line(collector))
 
     return show
 
@@ -323,11 +317,9 @@ def render(summary) -> str:
         f"  {kind:<18}{summary.files[kind]:>6,} files {n:>10,} trials" for kind, n in sorted(summary.rows.items())
     ]
     lines += [f"  {'together':<18}{'':>12} {sum(summary.rows.values()):>10,} trials"]
-    by_reason = {}
-    for file, reason in summary.skipped.items():
-        by_reason.setdefault(reason, []).append(file)
-    for reason, files in sorted(by_reason.items()):
-        lines.append(f"  skipped, {reason}: {_some(sorted(files))}")
+    skipped = sorted((reason, file) for file, reason in summary.skipped.items())
+    for reason, files in itertools.groupby(skipped, key=itemgetter(0)):
+        lines.append(f"  skipped, {reason}: {_some([file for _, file in files])}")
     if summary.quarantined:
         lines.append(f"  quarantined: {len(summary.quarantined):,} (table raw.quarantined_lines)")
         named = [f"    {file}{f':{number}' if number else ''}: {why}" for file, number, why in summary.quarantined]

@@ -1,5 +1,7 @@
 """Where the warehouse is, how to open it, and what to say when that fails."""
 
+import contextlib
+import hashlib
 import os
 import re
 from pathlib import Path
@@ -30,6 +32,12 @@ def printable(value: object) -> str:
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in str(value))
 
 
+def sha256_of(path: Path) -> str:
+    """Return the SHA-256 of a file."""
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
 def quoted(text: str | Path) -> str:
     """Return text or a path as a literal of SQL."""
     return "'" + str(text).replace("'", "''") + "'"
@@ -50,6 +58,20 @@ def connect(path: Path | None = None, *, read_only: bool = True):
         raise UserError(explain(error, path)) from None
     connection.execute(SESSION)
     return connection
+
+
+@contextlib.contextmanager
+def transaction(path: Path):
+    """Open the warehouse, and write all of what follows, or none; a full disk or a lock is said in one sentence."""
+    import duckdb
+
+    with contextlib.closing(connect(path, read_only=False)) as warehouse:
+        try:
+            warehouse.execute("begin")
+            yield warehouse
+            warehouse.execute("commit")
+        except duckdb.Error as error:
+            raise UserError(explain(error, path)) from None
 
 
 def in_memory(**settings):

@@ -4,7 +4,6 @@ The rest of an export is derived, and `bais build` derives it anew.
 """
 
 import contextlib
-import hashlib
 import json
 import time
 from pathlib import Path
@@ -14,7 +13,7 @@ import pyarrow as pa
 from ingest.archives import Archive
 from ingest.load import land, landed_ids
 from ingest.raw import LANDED, OF_THE_GATE, TABLES, prepare_raw
-from ingest.warehouse import UserError, connect, explain, in_memory, printable, quoted, warehouse_path
+from ingest.warehouse import UserError, in_memory, printable, quoted, sha256_of, transaction, warehouse_path
 
 FORMAT, VERSION = "bais-export", 1
 MANIFEST = "manifest.json"
@@ -76,12 +75,6 @@ def read_manifest(folder: Path) -> dict:
     if missing:
         raise UserError(f"{printable(path)} lists no {missing[0]}, without which nothing can be imported")
     return manifest
-
-
-def sha256_of(path: Path) -> str:
-    """Return the SHA-256 of a file."""
-    with open(path, "rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _verify(folder, manifest):
@@ -200,31 +193,22 @@ def _register(memory, known):
 
 def _batches_of(memory, name):
     """Yield the rows of a table for dlt."""
-    for rows in memory.sql(f"select * from {name}").to_arrow_reader(50_000):
+    for rows in memory.table(name).to_arrow_reader(50_000):
         if rows.num_rows:
             yield pa.Table.from_batches([rows])
 
 
 def _land_gate(memory):
     """Land verdicts, checks, flags and acts, all or none: before the trials, so that no batch is audited again."""
-    import duckdb
-
     path = warehouse_path()
     path.parent.mkdir(parents=True, exist_ok=True)
     prepare_raw(path)
-    with contextlib.closing(connect(path, read_only=False)) as warehouse:
-        try:
-            warehouse.execute("begin")
-            for name, table in OF_THE_GATE.items():
-                keys = ", ".join(table.key)
-                warehouse.register("made", memory.sql(f"select * from {name}").to_arrow_table())
-                warehouse.execute(
-                    f"insert into raw.{name} by name select * from made anti join raw.{name} using ({keys})"
-                )
-                warehouse.unregister("made")
-            warehouse.execute("commit")
-        except duckdb.Error as error:
-            raise UserError(explain(error, path)) from None
+    with transaction(path) as warehouse:
+        for name, table in OF_THE_GATE.items():
+            warehouse.register(f"made_{name}", memory.table(name).to_arrow_table())
+            warehouse.execute(
+                f"insert into raw.{name} by name from made_{name} anti join raw.{name} using ({', '.join(table.key)})"
+            )
 
 
 ARCHIVE = Archive(

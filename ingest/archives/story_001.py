@@ -4,7 +4,7 @@ A line has `experimentId`, `model`, `conditionId` (`low-…` or `high-…`), `ru
 the trial ended in an error), `rawLastMessage` and `collectedAt`.
 """
 
-from ingest.archives import EVERY_LINE, Archive
+from ingest.archives import Archive
 
 STUDY = "anchoring-prosecutor-sentencing"
 
@@ -34,7 +34,13 @@ kinds as (
 )
 
 select
-    {EVERY_LINE},
+    file,
+    line_number,
+    line,
+    kind,
+    coalesce(
+        'experiment ' || f.experimentId, 'JSON objects with the fields ' || json_keys(line)[:5]::varchar
+    ) as looks_like,
     f.model as llm_recorded,
     'shoplifting' as vignette,
     'no_technique' as technique,

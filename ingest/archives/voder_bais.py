@@ -13,12 +13,11 @@ say whether their anchor is low or high: the models derive that from the LLM's b
 
 from pathlib import Path
 
-from ingest.archives import EVERY_LINE, Archive
+from ingest.archives import Archive
 
 FOLDERS = ("high-anchor", "vignette-loan", "vignette-medical", "vignette-salary")
 
-READ_TRIALS = (
-    """
+READ_TRIALS = """
 with fields as (
     select
         *,
@@ -57,9 +56,13 @@ kinds as (
 )
 
 select
-"""
-    + EVERY_LINE
-    + """,
+    file,
+    line_number,
+    line,
+    kind,
+    coalesce(
+        'experiment ' || f.experimentId, 'JSON objects with the fields ' || json_keys(line)[:5]::varchar
+    ) as looks_like,
     f.model as llm_recorded,
     f.actualModel as llm_returned,
     coalesce(f.vignetteId, 'shoplifting') as vignette,
@@ -84,7 +87,6 @@ select
     try_cast(coalesce(f.collectedAt, f.timestamp) as timestamptz) as asked_at
 from kinds
 """
-)
 
 
 def path_in_archive(path: Path) -> str:
