@@ -8,7 +8,10 @@ PREDICATES = {"deviation": "closer_than_no_technique", "susceptibility": "reduce
 
 
 class Metric(NamedTuple):
-    """How a metric is put into words; `{judgment}` is whose unanchored judgment the baseline is."""
+    """How a metric is put into words; `{judgment}` is whose unanchored judgment the baseline is.
+
+    What is better or worse is so `than doing nothing`.
+    """
 
     best: str
     better: str
@@ -16,23 +19,14 @@ class Metric(NamedTuple):
     unit: str
 
 
+SPREAD = "spread between high and low anchors"
 METRICS = {
-    "deviation": Metric(
-        "closest to {judgment}",
-        "closer to {judgment} than doing nothing",
-        "farther from {judgment} than doing nothing",
-        "pp",
-    ),
-    "susceptibility": Metric(
-        "smallest spread between high and low anchors",
-        "smaller spread between high and low anchors than doing nothing",
-        "larger spread between high and low anchors than doing nothing",
-        "pp",
-    ),
+    "deviation": Metric("closest to {judgment}", "closer to {judgment}", "farther from {judgment}", "pp"),
+    "susceptibility": Metric(f"smallest {SPREAD}", f"smaller {SPREAD}", f"larger {SPREAD}", "pp"),
     "madb": Metric(
         "single answers closest to {judgment}",
-        "single answers closer to {judgment} than doing nothing",
-        "single answers farther from {judgment} than doing nothing",
+        "single answers closer to {judgment}",
+        "single answers farther from {judgment}",
         "%",
     ),
 }
@@ -197,11 +191,29 @@ def _names(rows):
     return listed(row["name"] for row in rows)
 
 
+def _names_are(rows):
+    return f"{_names(rows)} {'are' if len(rows) > 1 else 'is'}"
+
+
+def _names_of(evidence):
+    return {row["technique"]: row["name"] for row in evidence.places}
+
+
+def _first(rows, **values):
+    """Return the first of the rows that has these values, or None."""
+    return next((row for row in rows if values.items() <= row.items()), None)
+
+
+def _undecided(decided):
+    return decided["no_evidence"] + decided[None]
+
+
 def _words(evidence, metric):
     noun = "respondent" if evidence.is_simulated else "LLM"
     owner = f"{noun}'s" if evidence.llm else f"{noun}s'"
     judgment = f"the {owner} own unanchored judgment"
-    return Metric(*(text.format(judgment=judgment) for text in METRICS[metric]))
+    best, better, worse, unit = (text.format(judgment=judgment) for text in METRICS[metric])
+    return Metric(best, f"{better} than doing nothing", f"{worse} than doing nothing", unit)
 
 
 def _answer(evidence, decided, metric, is_alone):
@@ -211,26 +223,23 @@ def _answer(evidence, decided, metric, is_alone):
         why = in_words("; ".join(codes)) if codes else REASONS["nothing_to_rank"]
         return f"no evidence for any technique: {why}"
     words, used, avoided = _words(evidence, metric), decided["use"], decided["avoid"]
-    equivalent, undecided = decided["equivalent"], decided["no_evidence"] + decided[None]
+    equivalent, undecided = decided["equivalent"], _undecided(decided)
     if used:
         best = used[0]
         others = [row for row in _all(decided) if row["loss"] < best["loss"]]
         said = f"use {best['name']} ({words.better if others else words.best})"
         if others:
-            several = "are" if len(others) > 1 else "is"
             said += (
-                f"; {_names(others)} {several} better still in the estimate "
+                f"; {_names_are(others)} better still in the estimate "
                 f"(P(best) {listed(probability(row['p_best']) for row in others)}), "
                 "but not shown to be better than doing nothing"
             )
     elif equivalent and not undecided and is_alone:
-        are = "are" if len(equivalent) > 1 else "is"
-        said = f"use no technique; {_names(equivalent)} {are} equivalent to doing nothing ({_margin(equivalent)})"
+        said = f"use no technique; {_names_are(equivalent)} equivalent to doing nothing ({_margin(equivalent)})"
     elif avoided or equivalent:
         said = f"no technique is shown to be {words.better}"
         if equivalent:
-            are = "are" if len(equivalent) > 1 else "is"
-            said += f"; {_names(equivalent)} {are} equivalent to it ({_margin(equivalent)})"
+            said += f"; {_names_are(equivalent)} equivalent to it ({_margin(equivalent)})"
         if undecided:
             said += f"; there is no evidence on {_names(undecided)}"
     else:
@@ -252,23 +261,19 @@ def _margin(rows):
 
 def _description(evidence, decided, metric):
     """What a metric says beside the one that answers: described, not recommended."""
-    words = _words(evidence, metric)
-    parts = []
-    if decided["use"]:
-        is_best = decided["use"][0]["loss"] <= _all_by_loss(decided)[0]["loss"]
-        parts.append(
-            f"{_names(decided['use'][:1])} is better than doing nothing ({words.best if is_best else words.better})"
+    words, undecided = _words(evidence, metric), _undecided(decided)
+    first, others = decided["use"][:1], decided["use"][1:]
+    is_best = first and first[0]["loss"] <= _all_by_loss(decided)[0]["loss"]
+    parts = [
+        f"{_names_are(rows)} {said}"
+        for rows, said in (
+            (first, f"better than doing nothing ({words.best if is_best else words.better})"),
+            (others, "better than doing nothing too"),
+            (decided["avoid"], f"worse ({words.worse})"),
+            (decided["equivalent"], f"equivalent to doing nothing ({_margin(_all(decided))})"),
         )
-        if decided["use"][1:]:
-            also = "is" if len(decided["use"]) == 2 else "are"
-            parts.append(f"{_names(decided['use'][1:])} {also} better than doing nothing too")
-    for rows, said in (
-        (decided["avoid"], f"worse ({words.worse})"),
-        (decided["equivalent"], f"equivalent to doing nothing ({_margin(_all(decided))})"),
-    ):
-        if rows:
-            parts.append(f"{_names(rows)} {'are' if len(rows) > 1 else 'is'} {said}")
-    undecided = decided["no_evidence"] + decided[None]
+        if rows
+    ]
     if undecided and len(undecided) == len(_all(decided)):
         parts.append("there is no evidence for or against any technique")
     elif undecided:
@@ -301,14 +306,12 @@ def _conflicts(evidence, decided, beside, leading, other):
     for metric, mine, against in ((leading, decided, beside), (other, beside, decided)):
         opposed = other if metric == leading else leading
         for row in mine["use"][:1]:
-            bad = next((one for one in against["avoid"] if one["technique"] == row["technique"]), None)
+            bad = _first(against["avoid"], technique=row["technique"])
             if not bad:
                 continue
             place = "best" if row["technique"] in _winners(mine) else "better than doing nothing"
             end = "worst" if bad["loss"] >= _all_by_loss(against)[-1]["loss"] else "worse than doing nothing"
-            control = next(
-                (one for one in evidence.places if one["metric"] == opposed and one["technique"] == CONTROL), None
-            )
+            control = _first(evidence.places, metric=opposed, technique=CONTROL)
             sizes = f" ({bad['loss']:.1f} {METRICS[opposed].unit}" + (
                 f", {control['loss']:.1f} without)" if control else ")"
             )
@@ -327,9 +330,7 @@ def _conflicts(evidence, decided, beside, leading, other):
 
 
 def _no_spread(evidence):
-    test = next(
-        (row for row in evidence.equivalences if row["technique_b"] is None and row["metric"] == "spread_pp"), None
-    )
+    test = _first(evidence.equivalences, technique_b=None, metric="spread_pp")
     if not test or not test["equivalent"]:
         return None
     return (
@@ -366,36 +367,26 @@ def _scope(evidence, decided):
 def _attrition(evidence, metric):
     if not any(row["not_identified"] for row in evidence.rankings):
         return None
-    names = {row["technique"]: row["name"] for row in evidence.places}
+    names = _names_of(evidence)
     missing = [row for row in evidence.bounds if row["n_missing"] and row["technique"] in names]
-    of = (
-        listed(f"{row['n_missing']:,} of {row['n_asked']:,} of {names[row['technique']]}" for row in missing)
-        if missing
-        else ""
-    )
+    of = [f"{row['n_missing']:,} of {row['n_asked']:,} of {names[row['technique']]}" for row in missing]
     said = "Attrition: had every trial been answered, the order by deviation could be another" + (
-        f" (trials without an answer: {of})." if of else "."
+        f" (trials without an answer: {listed(of)})." if of else "."
     )
-    if metric != "deviation":
-        return said
-    bounds = {row["technique"]: row for row in evidence.bounds}
+    bounds = {row["technique"]: row for row in evidence.bounds if row["deviation_most"] is not None}
     nothing = bounds.get(CONTROL)
-    if not nothing or nothing["deviation_most"] is None:
+    if metric != "deviation" or not nothing:
         return said
-    reversible = []
-    for row in evidence.places:
-        of_row = bounds.get(row["technique"])
-        if row["metric"] != "deviation" or row["decision"] not in ("use", "avoid") or not of_row:
-            continue
-        if of_row["deviation_most"] is None:
-            continue
-        is_safe = (
-            of_row["deviation_most"] < nothing["deviation_least"]
-            if row["decision"] == "use"
-            else of_row["deviation_least"] > nothing["deviation_most"]
-        )
-        if not is_safe:
-            reversible.append(row)
+    holds = {
+        "use": lambda of: of["deviation_most"] < nothing["deviation_least"],
+        "avoid": lambda of: of["deviation_least"] > nothing["deviation_most"],
+    }
+    reversible = [
+        row
+        for row in evidence.places
+        if row["metric"] == "deviation" and row["decision"] in holds and row["technique"] in bounds
+        and not holds[row["decision"]](bounds[row["technique"]])
+    ]  # fmt: skip
     if reversible:
         return f"{said} That could undo what is said of {_names(reversible)}."
     return f"{said} It could not turn a technique that is better than doing nothing into a worse one, or the reverse."
@@ -406,32 +397,26 @@ def _contested(evidence):
         return None
     each = listed(f"{row['n_contested']:,} of {row['n_trials']:,} of {row['llm']}" for row in evidence.contested)
     said = f"Contested baseline: the recorded number is not the one that the text states in {each} (unanchored trials)."
-    flips = []
-    for row in evidence.specifications:
-        if row["predicate"] != PREDICATES["deviation"] or row["response_source"] != "reparsed":
-            continue
-        recorded = next(
-            (
-                one
-                for one in evidence.specifications
-                if (one["predicate"], one["technique"], one["response_source"])
-                == (row["predicate"], row["technique"], "recorded")
-            ),
-            None,
-        )
-        place = next((one for one in evidence.places if one["technique"] == row["technique"]), None)
-        if (
-            recorded
-            and place
-            and None not in (recorded["stands"], row["stands"])
-            and recorded["stands"] != row["stands"]
-        ):
-            flips.append((place["name"], row["stands"]))
-    for is_closer, word in ((True, "closer to the baseline than"), (False, "not closer to the baseline than")):
-        names = [name for name, stands in flips if stands == is_closer]
-        if names:
-            said += f" With the numbers of the texts {listed(names)} would be {word} no technique."
-    if not flips and any(row["response_source"] == "reparsed" for row in evidence.specifications):
+    names = _names_of(evidence)
+    stands = {
+        (row["response_source"], row["technique"]): row["stands"]
+        for row in evidence.specifications
+        if row["predicate"] == PREDICATES["deviation"]
+    }
+    has_flipped = False
+    for is_closer, word in ((True, "closer"), (False, "not closer")):
+        flipped = [
+            names[technique]
+            for (source, technique), now in stands.items()
+            if source == "reparsed" and technique in names
+            and now == is_closer and stands.get(("recorded", technique)) == (not is_closer)
+        ]  # fmt: skip
+        if flipped:
+            has_flipped = True
+            said += (
+                f" With the numbers of the texts {listed(flipped)} would be {word} to the baseline than no technique."
+            )
+    if not has_flipped and _first(evidence.specifications, response_source="reparsed"):
         said += " With the numbers of the texts the same techniques are closer to the baseline than no technique."
     return said
 
@@ -440,29 +425,23 @@ def _cheaper(evidence, decided, metric):
     """Say which techniques are as near to the baseline as the best one, and cost less."""
     if metric != "deviation" or not decided or not decided["use"]:
         return None
-    best = decided["use"][0]
-    names = {row["technique"]: row["name"] for row in evidence.places}
-    others = [
-        (row["technique_b"] if row["technique_a"] == best["technique"] else row["technique_a"], row["margin_pp"])
-        for row in evidence.equivalences
-        if row["equivalent"]
-        and row["metric"] == "percent_of_baseline"
-        and best["technique"] in (row["technique_a"], row["technique_b"])
-    ]
-    others = [(technique, margin) for technique, margin in others if technique in names]
-    own = (evidence.costs.get(best["technique"]) or {}).get("cost_usd_per_1000")
+    best, names = decided["use"][0], _names_of(evidence)
+    costs = {technique: found["cost_usd_per_1000"] for technique, found in evidence.costs.items()}
+    own = costs.get(best["technique"])
     parts = []
-    for technique, margin in others:
-        cost = (evidence.costs.get(technique) or {}).get("cost_usd_per_1000")
+    for row in evidence.equivalences:
+        pair = {row["technique_a"], row["technique_b"]}
+        if not row["equivalent"] or row["metric"] != "percent_of_baseline" or best["technique"] not in pair:
+            continue
+        (other,) = pair - {best["technique"]}
+        if other not in names:
+            continue
+        cost = costs.get(other)
+        equivalent = f"{names[other]} is equivalent to {best['name']} within {row['margin_pp']:g} pp"
         if own is None or cost is None:
-            parts.append(
-                f"{names[technique]} is equivalent to {best['name']} within {margin:g} pp; what each costs is not known"
-            )
+            parts.append(f"{equivalent}; what each costs is not known")
         elif cost < own:
-            parts.append(
-                f"{names[technique]} is equivalent to {best['name']} within {margin:g} pp and costs less "
-                f"({cost:,.2f} instead of {own:,.2f} USD per 1,000 decisions)"
-            )
+            parts.append(f"{equivalent} and costs less ({cost:,.2f} instead of {own:,.2f} USD per 1,000 decisions)")
     return f"{'; '.join(parts)}." if parts else None
 
 
@@ -470,12 +449,12 @@ def _sensitivity(evidence, decided, metric):
     if metric not in PREDICATES or not decided or not decided["use"]:
         return None
     best = decided["use"][0]
-    for row in evidence.specifications:
-        found = (row["predicate"], row["technique"], row["response_source"])
-        if found == (PREDICATES[metric], best["technique"], "recorded") and row["share_standing"] is not None:
-            n = row["n_specifications"]
-            return (
-                f"That {best['name']} is better than doing nothing stands in {round(row['share_standing'] * n)} of {n} "
-                "specifications of the analysis."
-            )
-    return None
+    recorded = {"predicate": PREDICATES[metric], "technique": best["technique"], "response_source": "recorded"}
+    row = _first(evidence.specifications, **recorded)
+    if not row or row["share_standing"] is None:
+        return None
+    n = row["n_specifications"]
+    return (
+        f"That {best['name']} is better than doing nothing stands in {round(row['share_standing'] * n)} of {n} "
+        "specifications of the analysis."
+    )

@@ -8,6 +8,7 @@ import pandas as pd
 from analysis.mixed_effects import cells_of, samples
 from analysis.small_samples import FEWEST_LLMS
 from analysis.t_and_f_tests import f_test
+from analysis.tables import first_reason
 
 TERMS = ("technique", "temperature", "technique x temperature")
 
@@ -57,16 +58,11 @@ def type_two(cells, first, second, block=None):
     for (without, with_term), one_level in zip(reduced, missing, strict=True):
         df1 = with_term[1] - without[1]
         explained = max(0.0, without[0] - with_term[0])
-        if one_level:
-            rows.append({"reason": one_level})
-        elif df1 == 0:
-            rows.append({"reason": "rank_deficient"})
-        elif df2 == 0:
-            rows.append({"reason": "too_few_trials"})
-        elif error <= 1e-14 * total or total <= 1e-24 * n * np.max(np.abs(cells["mean"])) ** 2:
-            rows.append({"reason": "zero_variance"})
-        else:
-            rows.append({"sum_of_squares": explained, **f_test(explained, df1, error, df2)})
+        no_variance = error <= 1e-14 * total or total <= 1e-24 * n * np.max(np.abs(cells["mean"])) ** 2
+        reason = one_level or first_reason(rank_deficient=df1 == 0, too_few_trials=df2 == 0, zero_variance=no_variance)
+        rows.append(
+            {"reason": reason} if reason else {"sum_of_squares": explained, **f_test(explained, df1, error, df2)}
+        )
     return rows
 
 
@@ -105,7 +101,7 @@ def repeated_measures(values):
 
 
 def anova_rows(responses, techniques):
-    """Analyses of variance of technique x temperature, as rows of `analysis.mixed_effects.MODEL_TESTS`.
+    """Analyses of variance of technique x temperature, as rows of `analysis.mixed_effects.MIXED_MODELS`.
 
     Parameters
     ----------
@@ -141,16 +137,16 @@ def _over_llms(sample, cells, reason):
     wide = cells.pivot_table(index="llm", columns=["technique", "temperature", "vignette"], values="mean")
     complete = wide.dropna()
     a, b = cells["technique"].nunique(), cells["temperature"].nunique()
-    if reason is None and (a < 2 or b < 2):
-        reason = "one_technique" if a < 2 else "one_temperature"
-    if reason is None and wide.shape[1] != a * b * cells["vignette"].nunique():
-        reason = "rank_deficient"
-    if reason is None and len(complete) < FEWEST_LLMS:
-        reason = "too_few_llms"
-    if reason is None:
-        tests = repeated_measures(complete.to_numpy().reshape(len(complete), a, b, -1).mean(axis=3))
-    else:
+    reason = reason or first_reason(
+        one_technique=a < 2,
+        one_temperature=b < 2,
+        rank_deficient=wide.shape[1] != a * b * cells["vignette"].nunique(),
+        too_few_llms=len(complete) < FEWEST_LLMS,
+    )
+    if reason:
         tests = [{"reason": reason}] * 3
+    else:
+        tests = repeated_measures(complete.to_numpy().reshape(len(complete), a, b, -1).mean(axis=3))
     part = cells[cells["llm"].isin(complete.index)]
     for term, test in zip(TERMS, tests, strict=True):
         yield _row(sample, term, "anova_repeated_measures", part, test, None)

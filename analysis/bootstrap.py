@@ -17,7 +17,7 @@ CELL_METRICS = (
     "median_percent_of_baseline",
     "share_within_10_percent",
 )
-SPREADS = ("spread", "spread_pp")
+SPREADS = {"spread": "mean_response", "spread_pp": "percent_of_baseline"}  # of what, high less low
 WITHIN = 10 + 1e-9
 FEW_PER_RESPONSE = 4
 
@@ -127,15 +127,7 @@ class DomainDraws:
         As in `analysis.counts.compared`; the scope is not `matched`.
     """
 
-    def __init__(
-        self,
-        responses,
-        *,
-        n_resamples,
-        seed,
-        row_set="accepted",
-        baseline_scope="pooled",
-    ):
+    def __init__(self, responses, *, n_resamples, seed, row_set="accepted", baseline_scope="pooled"):
         rows = selected(responses, row_set=row_set)
         self.n_resamples, self.seed = n_resamples, seed
         self._anchored = _cells(
@@ -255,8 +247,7 @@ class DomainDraws:
         if metric in SPREADS:
             if weighting == "trial":
                 raise ValueError(f"the {metric} of an LLM is weighed by LLM, not by {weighting}")
-            of = "mean_response" if metric == "spread" else "percent_of_baseline"
-            low, high = self._table(found, of, "low"), self._table(found, of, "high")
+            low, high = (self._table(found, SPREADS[metric], side) for side in ("low", "high"))
             paired = {key: (high[key][0] - low[key][0], high[key][1] + low[key][1]) for key in high.keys() & low.keys()}
             return self._combined(paired, weighting)
         return self._combined(self._table(found, metric, anchor_direction), weighting)
@@ -277,8 +268,7 @@ class DomainDraws:
             NaN where a resample holds no LLM with the metric.
         """
         if metric in SPREADS and weighting == "trial":
-            of = "mean_response" if metric == "spread" else "percent_of_baseline"
-            high, low = (self.draws(technique, of, side, weighting, llms=llms) for side in ("high", "low"))
+            high, low = (self.draws(technique, SPREADS[metric], side, weighting, llms=llms) for side in ("high", "low"))
             return high - low
         statistic = self.statistic(technique, metric, anchor_direction, weighting)
         if not statistic.has_it.any():

@@ -6,56 +6,30 @@ from itertools import combinations
 
 import numpy as np
 
-from analysis.counts import Summary, compared
+from analysis.counts import CONTROL, Summary, compared
 from analysis.effect_sizes import CONFIDENCE, standardised
 from analysis.small_samples import FEWEST_LLMS
 from analysis.t_and_f_tests import satterthwaite_df, t_bounds, two_sided_p
+from analysis.tables import columns
 
 SPECIFICATIONS = (("accepted", "pooled"), ("as_recorded", "t=1"))  # recommended; the papers'
 METRICS = {"percent_of_baseline": ("both", "low", "high"), "madb_percent": ("both",), "spread_pp": ("both",)}
-CONTROL, STRUCTURE, SACD, SACD_INITIAL = "no_technique", "random_control", "sacd", "sacd_initial"
+STRUCTURE, SACD, SACD_INITIAL = "random_control", "sacd", "sacd_initial"
 MAX_EXACT_LLMS = 32
 DRAWS = 100_000
 # relative to the values; what differs by less differs by rounding
 ROUNDING = 1e-12
 
-COLUMNS = {
-    "study": "varchar",
-    "domain": "varchar",
-    "family": "varchar",
-    "technique_a": "varchar",
-    "technique_b": "varchar",
-    "metric": "varchar",
-    "anchor_direction": "varchar",
-    "level": "varchar",
-    "row_set": "varchar",
-    "baseline_scope": "varchar",
-    "n_trials": "bigint",
-    "n_llms": "bigint",
-    "estimate_a": "double",
-    "estimate_b": "double",
-    "difference": "double",
-    "standard_error": "double",
-    "low": "double",
-    "high": "double",
-    "statistic": "double",
-    "df": "double",
-    "p_value": "double",
-    "p_bonferroni": "double",
-    "p_holm": "double",
-    "n_tests": "bigint",
-    "p_t": "double",
-    "cohens_d": "double",
-    "cohens_d_low": "double",
-    "cohens_d_high": "double",
-    "hedges_g": "double",
-    "hedges_g_low": "double",
-    "hedges_g_high": "double",
-    "method": "varchar",
-    "seed": "bigint",
-    "resamples": "bigint",
-    "reason": "varchar",
-}
+COLUMNS = columns(
+    "varchar: study domain family technique_a technique_b metric anchor_direction level row_set baseline_scope",
+    "bigint: n_trials n_llms",
+    "double: estimate_a estimate_b difference standard_error low high statistic df p_value p_bonferroni p_holm",
+    "bigint: n_tests",
+    "double: p_t cohens_d cohens_d_low cohens_d_high hedges_g hedges_g_low hedges_g_high",
+    "varchar: method",
+    "bigint: seed resamples",
+    "varchar: reason",
+)
 
 
 @dataclass(frozen=True)
@@ -86,6 +60,8 @@ class Domain:
 
     Attributes
     ----------
+    keys : dict
+        `study`, `domain`, `row_set` and `baseline_scope`, which every row about this domain has.
     vignettes, llms : ndarray of str, shape (u,)
         Of each unit.
     llm : ndarray of int, shape (u,)
@@ -93,20 +69,11 @@ class Domain:
     cells : dict of (technique, 'low' | 'high') to Cells
     """
 
-    study: str
-    domain: str
-    row_set: str
-    baseline_scope: str
+    keys: dict
     vignettes: np.ndarray
     llms: np.ndarray
     llm: np.ndarray
     cells: dict
-
-    @property
-    def keys(self):
-        """Columns that every row about this domain has."""
-        names = ("study", "domain", "row_set", "baseline_scope")
-        return {name: getattr(self, name) for name in names}
 
     @property
     def techniques(self):
@@ -266,10 +233,7 @@ def domains(responses, specifications=SPECIFICATIONS):
                 )
             }
             yield Domain(
-                study=study,
-                domain=domain,
-                row_set=row_set,
-                baseline_scope=baseline_scope,
+                keys={"study": study, "domain": domain, "row_set": row_set, "baseline_scope": baseline_scope},
                 vignettes=units["vignette"].to_numpy(object),
                 llms=llms,
                 llm=np.unique(llms, return_inverse=True)[1],
@@ -440,11 +404,7 @@ def _adjusted(rows):
     p_holm = 0.0
     for rank, row in enumerate(tested):
         p_holm = max(p_holm, min(1.0, (len(tested) - rank) * row["p_value"]))
-        row |= {
-            "p_bonferroni": min(1.0, len(tested) * row["p_value"]),
-            "p_holm": p_holm,
-            "n_tests": len(tested),
-        }
+        row |= {"p_bonferroni": min(1.0, len(tested) * row["p_value"]), "p_holm": p_holm, "n_tests": len(tested)}
     return rows
 
 

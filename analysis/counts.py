@@ -4,6 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+CONTROL = "no_technique"
+SMALLEST_SPREAD_PP = 1  # below it there is no spread to change
 CELL = ["study", "domain", "vignette", "llm", "technique", "anchor_direction", "temperature"]
 
 
@@ -94,7 +96,7 @@ def selected(responses, *, row_set="accepted", response_source=None):
 
 def baseline_rows(rows, baseline_scope="pooled"):
     """Return the unanchored rows without a technique that a baseline of this scope is the mean of."""
-    unanchored = rows[(rows["technique"] == "no_technique") & (rows["anchor_direction"] == "none")]
+    unanchored = rows[(rows["technique"] == CONTROL) & (rows["anchor_direction"] == "none")]
     if baseline_scope in ("pooled", "matched"):
         if baseline_scope == "matched":
             unanchored = unanchored[unanchored["temperature"].notna()]

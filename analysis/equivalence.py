@@ -4,39 +4,23 @@ from dataclasses import replace
 
 import numpy as np
 
-from analysis.contrasts import CONTROL, SPECIFICATIONS, domains, over_llms, over_trials, pairs
-from analysis.counts import Summary, baseline_rows, selected
+from analysis.contrasts import SPECIFICATIONS, domains, over_llms, over_trials, pairs
+from analysis.counts import CONTROL, Summary, baseline_rows, selected
 from analysis.small_samples import FEWEST_LLMS
 from analysis.t_and_f_tests import satterthwaite_df, tost_p
+from analysis.tables import columns
 
 ALPHA = 0.05
 
-COLUMNS = {
-    "study": "varchar",
-    "domain": "varchar",
-    "technique_a": "varchar",
-    "technique_b": "varchar",
-    "metric": "varchar",
-    "level": "varchar",
-    "method": "varchar",
-    "row_set": "varchar",
-    "baseline_scope": "varchar",
-    "n_trials": "bigint",
-    "n_llms": "bigint",
-    "margin_pp": "double",
-    "alpha": "double",
-    "difference": "double",
-    "standard_error": "double",
-    "df": "double",
-    "low_90": "double",
-    "high_90": "double",
-    "p_value": "double",
-    "smallest_margin_pp": "double",
-    "equivalent": "boolean",
-    "status": "varchar",
-    "seed": "bigint",
-    "reason": "varchar",
-}
+COLUMNS = columns(
+    "varchar: study domain technique_a technique_b metric level method row_set baseline_scope",
+    "bigint: n_trials n_llms",
+    "double: margin_pp alpha difference standard_error df low_90 high_90 p_value smallest_margin_pp",
+    "boolean: equivalent",
+    "varchar: status",
+    "bigint: seed",
+    "varchar: reason",
+)
 
 
 def equivalence_tests(responses, techniques, *, margin_pp, specifications=SPECIFICATIONS):
@@ -136,8 +120,9 @@ def _with_baseline(domain, spread, responses):
         return spread
     (low,), (high,) = domain.of(CONTROL, "low"), domain.of(CONTROL, "high")
     slopes = sum(sign * cells.n / cells.n.sum() * np.nan_to_num(cells.mean) for sign, cells in ((-1, low), (1, high)))
-    rows = baseline_rows(selected(responses, row_set=domain.row_set), domain.baseline_scope)
-    rows = rows[(rows["study"] == domain.study) & (rows["domain"] == domain.domain)]
+    keys = domain.keys
+    rows = baseline_rows(selected(responses, row_set=keys["row_set"]), keys["baseline_scope"])
+    rows = rows[(rows["study"] == keys["study"]) & (rows["domain"] == keys["domain"])]
     squares, dfs = [spread.error**2], [spread.df]
     of_units = dict(list(rows.groupby(["vignette", "llm"])))
     for vignette, llm, slope in zip(domain.vignettes, domain.llms, slopes, strict=True):

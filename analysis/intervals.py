@@ -6,39 +6,22 @@ import numpy as np
 from scipy import stats
 
 from analysis.bootstrap import CELL_METRICS, DIRECTIONS, SPREADS, DomainDraws
+from analysis.counts import CONTROL, SMALLEST_SPREAD_PP
 from analysis.small_samples import FEWEST_LLMS, Interval, cr2_interval, expanded_level, fieller_interval
-from analysis.tables import table
+from analysis.tables import columns
 
-COLUMNS = {
-    "study": "varchar",
-    "domain": "varchar",
-    "technique": "varchar",
-    "anchor_direction": "varchar",
-    "llm": "varchar",
-    "metric": "varchar",
-    "weighting": "varchar",
-    "row_set": "varchar",
-    "baseline_scope": "varchar",
-    "method": "varchar",
-    "procedure": "varchar",
-    "estimate": "double",
-    "low": "double",
-    "high": "double",
-    "confidence": "double",
-    "df": "double",
-    "n_resamples": "bigint",
-    "seed": "bigint",
-    "n_trials": "bigint",
-    "n_llms": "bigint",
-    "reason": "varchar",
-}
+COLUMNS = columns(
+    "varchar: study domain technique anchor_direction llm metric weighting row_set baseline_scope method procedure",
+    "double: estimate low high confidence df",
+    "bigint: n_resamples seed n_trials n_llms",
+    "varchar: reason",
+)
 RECOMMENDED = ("accepted", "pooled")
 AS_DOCUMENT_A = (("as_recorded", "t=1"), ("as_recorded", "pooled"))
 CHANGE = "spread_change_percent"
 METRICS = (*CELL_METRICS, *SPREADS)
 WEIGHED_BY_LLM = (*SPREADS, "median_percent_of_baseline")  # no mean over LLMs is one over trials
 METHODS = ("trial", "cluster", "headline")
-SMALLEST_SPREAD_PP = 1  # below it there is no spread to change
 RANGES = {"madb_percent": (0, np.inf), "share_within_10_percent": (0, 1)}
 PROCEDURES = {
     "trial": "percentile bootstrap of trials and of unanchored trials, stratified by LLM and anchor direction",
@@ -49,33 +32,6 @@ PROCEDURES = {
     CHANGE: "Fieller interval of two mean spreads over LLMs, t with G - 1 df",
     "llm": "expanded percentile bootstrap of trials and of unanchored trials",
 }
-
-
-def intervals(responses, *, n_resamples, seed, published=(), confidence=0.95):
-    """Intervals of every headline metric, over the LLMs of each study and domain and for each LLM.
-
-    Parameters
-    ----------
-    responses : pandas.DataFrame
-        Rows of `marts.response_counts`, of one response source.
-    n_resamples, seed : int
-    published : collection of str
-        Studies whose intervals were published: they have percent of baseline also as document A did it
-        (`trial_unstratified`, row set `as_recorded`).
-    confidence : float in (0, 1)
-
-    Returns
-    -------
-    pyarrow.Table
-        One row per study, domain, technique, anchor direction, LLM (null: over all), metric, weighting, row set,
-        baseline scope and method, with the columns `COLUMNS`; in the unit of the metric.
-    """
-    rows = []
-    for of_domain, draws in recommended_draws(responses, n_resamples=n_resamples, seed=seed):
-        rows += interval_rows(draws, confidence=confidence)
-        if draws.study in published:
-            rows += published_rows(of_domain, confidence=confidence)
-    return table(rows, COLUMNS)
 
 
 def recommended_draws(responses, *, n_resamples, seed):
@@ -95,7 +51,19 @@ def recommended_draws(responses, *, n_resamples, seed):
 
 
 def interval_rows(draws, *, confidence):
-    """Rows of `COLUMNS` of one study and domain, by every method."""
+    """Every headline metric of one study and domain with its intervals, over its LLMs and for each LLM.
+
+    Parameters
+    ----------
+    draws : DomainDraws
+    confidence : float in (0, 1)
+
+    Yields
+    ------
+    dict
+        Rows of `COLUMNS`, one per technique, anchor direction, LLM (null: over all), metric, weighting and method; in
+        the unit of the metric.
+    """
     keys = _keys(draws, *RECOMMENDED, confidence) | {"seed": draws.seed, "n_resamples": draws.n_resamples}
     for row in _of_domain(draws, (1 - confidence) / 2):
         yield keys | row
@@ -168,7 +136,7 @@ def _of_domain(draws, alpha):
                         yield from _over_llms(draws, statistic, keys | {"weighting": weighting}, methods, alpha)
                     own = draws.statistic(technique, metric, direction, "own", **options)
                     yield from _of_llms(draws, own, keys, methods, alpha, weightings)
-        if technique != "no_technique" and "no_technique" in draws.techniques:
+        if technique != CONTROL and CONTROL in draws.techniques:
             yield from _of_change(draws, technique, alpha)
 
 
@@ -259,7 +227,7 @@ def _without_baseline(draws, keys, methods):
 
 
 def _of_change(draws, technique, alpha):
-    spread, reference = (draws.statistic(name, "spread_pp") for name in (technique, "no_technique"))
+    spread, reference = (draws.statistic(name, "spread_pp") for name in (technique, CONTROL))
     both = spread.has_it & reference.has_it
     if not both.any():
         return
@@ -283,7 +251,7 @@ def _of_change(draws, technique, alpha):
         else:
             found = percentile_interval(change, alpha=alpha)
         yield _row(keys | over_llms, method, PROCEDURES[CHANGE if method == "headline" else method], found)
-    spread, reference = (draws.statistic(name, "spread_pp", weighting="own") for name in (technique, "no_technique"))
+    spread, reference = (draws.statistic(name, "spread_pp", weighting="own") for name in (technique, CONTROL))
     for place in np.flatnonzero(both):
         of_llm = {"llm": draws.llms[place], "n_trials": spread.n_trials[place], "n_llms": 1}
         change = spread_change(spread.values[place], reference.values[place])
@@ -331,12 +299,4 @@ def _row(keys, method, procedure, found):
         keys = keys | {"n_resamples": None, "seed": None}
     if found.reason == "zero_variance" and keys["n_trials"] == 1:
         found = replace(found, reason="one_trial")
-    return keys | {
-        "method": method,
-        "procedure": procedure,
-        "estimate": found.estimate,
-        "low": found.low,
-        "high": found.high,
-        "df": found.df,
-        "reason": found.reason,
-    }
+    return keys | {"method": method, "procedure": procedure, **vars(found)}

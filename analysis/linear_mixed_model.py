@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
 
 import numpy as np
 import pandas as pd
@@ -159,17 +158,15 @@ class ProfiledDeviance:
         effects = (self.z.T @ residual) / np.where(weights > 0, weights, 1)
         between = residual @ residual
         variance = (self.within if self.within > 1e-6 * between else between) / self.n_trials
-        bounds = np.cumsum([0, *(term.dense.shape[1] for term in self.terms)])
-        return [max(np.sqrt(np.mean(effects[a:b] ** 2) / variance), 1e-3) for a, b in pairwise(bounds)]
+        return [max(np.sqrt(np.mean(block**2) / variance), 1e-3) for block in self._blocks(effects)]
 
     def factors(self, theta):
         """Return the relative covariance factor of each term, shape (k, k), lower triangular."""
-        factors, start = [], 0
-        for term in self.terms:
+        factors, ends = [], np.cumsum([term.n_parameters for term in self.terms])
+        for term, triangle in zip(self.terms, np.split(theta, ends[:-1]), strict=True):
             factor = np.zeros((len(term.columns),) * 2)
-            factor[np.tril_indices(len(factor))] = theta[start : start + term.n_parameters]
+            factor[np.tril_indices(len(factor))] = triangle
             factors.append(factor)
-            start += term.n_parameters
         return factors
 
     def theta(self, factors):
@@ -189,7 +186,7 @@ class ProfiledDeviance:
         zl = np.hstack(
             [
                 (block.reshape(len(block), -1, len(factor)) @ factor).reshape(len(block), -1)
-                for block, factor in zip(self._blocks(self.z, 1), factors, strict=True)
+                for block, factor in zip(self._blocks(self.z), factors, strict=True)
             ]
         )
         q, p = self.q, self.p
@@ -225,9 +222,10 @@ class ProfiledDeviance:
             "inverse_root": inverse_root,
         }
 
-    def _blocks(self, matrix, axis):
-        sizes = [term.dense.shape[1] for term in self.terms]
-        return np.split(matrix, np.cumsum(sizes)[:-1], axis=axis)
+    def _blocks(self, array):
+        """Split the last axis by term."""
+        ends = np.cumsum([term.dense.shape[1] for term in self.terms])
+        return np.split(array, ends[:-1], axis=-1)
 
 
 def fit(design, terms, n_trials, means, squares, *, reml=True):

@@ -6,64 +6,25 @@ from functools import cached_property
 import numpy as np
 import pandas as pd
 from scipy.stats import chi2
-from scipy.stats import t as student_t
 
 from analysis.counts import compared
 from analysis.linear_mixed_model import Fit, NotFittedError, RandomTerm, fit
 from analysis.small_samples import FEWEST_LLMS
-from analysis.t_and_f_tests import f_test, hotelling
-from analysis.tables import reasons
+from analysis.t_and_f_tests import f_test, hotelling, t_bounds
+from analysis.tables import columns, first_reason, reasons
 
 FITS = ("intercept", "direction", "interaction", "slopes")
 METHODS = ("REML", "ML")
-KEYS = {"study": "varchar", "domain": "varchar", "row_set": "varchar", "baseline_scope": "varchar"}
-FIT_KEYS = {**KEYS, "fit": "varchar", "estimation": "varchar"}
-NOTES = {"method": "varchar", "seed": "bigint", "n_trials": "bigint", "n_llms": "bigint", "reason": "varchar"}
-MIXED_EFFECTS = {
-    **FIT_KEYS,
-    "term": "varchar",
-    "estimate": "double",
-    "std_error": "double",
-    "df": "double",
-    "low": "double",
-    "high": "double",
-    "confidence": "double",
-    "log_likelihood": "double",
-    "n_parameters": "bigint",
-    **NOTES,
-}
-VARIANCE_COMPONENTS = {
-    **FIT_KEYS,
-    "component": "varchar",
-    "variance": "double",
-    "sd": "double",
-    "icc": "double",
-    "residual_reduction_percent": "double",
-    **NOTES,
-}
-RANDOM_EFFECTS = {
-    **FIT_KEYS,
-    "llm": "varchar",
-    "term": "varchar",
-    "estimate": "double",
-    "observed": "double",
-    **NOTES,
-}
-MODEL_TESTS = {
-    **KEYS,
-    "test": "varchar",
-    "term": "varchar",
-    "technique_a": "varchar",
-    "technique_b": "varchar",
-    "fit_a": "varchar",
-    "fit_b": "varchar",
-    "statistic": "double",
-    "df1": "double",
-    "df2": "double",
-    "p_value": "double",
-    "partial_eta_squared": "double",
-    **NOTES,
-}
+# of the rows of all four parts; each has some of them
+MIXED_MODELS = columns(
+    "varchar: part study domain row_set baseline_scope fit estimation term llm component",
+    "varchar: test technique_a technique_b fit_a fit_b",
+    "double: estimate std_error df low high confidence log_likelihood observed",
+    "double: variance sd icc residual_reduction_percent",
+    "double: statistic df1 df2 p_value partial_eta_squared",
+    "bigint: n_parameters n_trials n_llms seed",
+    "varchar: method reason",
+)
 
 
 @dataclass(frozen=True)
@@ -221,24 +182,22 @@ def fit_sample(sample, fit_name, estimation):
     """
     cells = sample.cells
     design, names, terms = _design(cells, sample.techniques, fit_name)
-    result, reason = None, None
-    try:
-        if cells.empty:
-            raise NotFittedError("no_baseline")
-        if cells["llm"].nunique() < 2:
-            raise NotFittedError("one_llm")
-        if fit_name in ("direction", "interaction") and cells["anchor_direction"].nunique() < 2:
-            raise NotFittedError("one_direction")
-        if fit_name in ("interaction", "slopes") and len(sample.techniques) < 2:
-            raise NotFittedError("one_technique")
-        numbers = (cells[name].to_numpy(float) for name in ("n_trials", "mean", "squares"))
-        result = fit(design, terms, *numbers, reml=estimation == "REML")
-        if result.singular:
-            reason = "singular"
-        if not result.converged:
-            result, reason = None, "not_converged"
-    except NotFittedError as error:
-        reason = error.reason
+    reason = first_reason(
+        no_baseline=cells.empty,
+        one_llm=cells["llm"].nunique() < 2,
+        one_direction=fit_name in ("direction", "interaction") and cells["anchor_direction"].nunique() < 2,
+        one_technique=fit_name in ("interaction", "slopes") and len(sample.techniques) < 2,
+    )
+    result = None
+    if not reason:
+        try:
+            numbers = (cells[name].to_numpy(float) for name in ("n_trials", "mean", "squares"))
+            result = fit(design, terms, *numbers, reml=estimation == "REML")
+            reason = first_reason(not_converged=not result.converged, singular=result.singular)
+        except NotFittedError as error:
+            reason = error.reason
+    if reason == "not_converged":
+        result = None
     return Fitted(sample, fit_name, estimation, names, result, reason)
 
 
@@ -282,7 +241,7 @@ def _estimands(fitted):
 
 
 def mixed_effects_rows(fits, confidence=0.95):
-    """Fixed effects of each fit, as rows of `MIXED_EFFECTS`.
+    """Fixed effects of each fit, as rows of part `mixed_effects`.
 
     Parameters
     ----------
@@ -311,13 +270,12 @@ def mixed_effects_rows(fits, confidence=0.95):
                     "n_parameters": result.n_parameters,
                 }
                 if row["n_llms"] >= FEWEST_LLMS:
-                    half = float(student_t.ppf((1 + confidence) / 2, df)) * error
-                    row |= {"low": estimate - half, "high": estimate + half}
+                    row["low"], row["high"] = t_bounds(estimate, error, df, confidence)
             yield row
 
 
 def variance_component_rows(fits):
-    """Variances of each fit, as rows of `VARIANCE_COMPONENTS`.
+    """Variances of each fit, as rows of part `variance_components`.
 
     Parameters
     ----------
@@ -370,7 +328,7 @@ def variance_component_rows(fits):
 
 
 def random_effect_rows(fits):
-    """Conditional modes of the LLMs, as rows of `RANDOM_EFFECTS`.
+    """Conditional modes of the LLMs, as rows of part `random_effects`.
 
     Parameters
     ----------
@@ -384,8 +342,7 @@ def random_effect_rows(fits):
     """
     for fitted in fits:
         by = ["technique"] if fitted.fit == "slopes" else []
-        totals = _means(fitted.cells, by)
-        own = _means(fitted.cells, ["llm", *by])
+        totals, own = _means(fitted.cells, by), _means(fitted.cells, ["llm", *by])
         for level, llm in enumerate(sorted(fitted.cells["llm"].unique())):
             for i, key in enumerate([(t,) for t in fitted.sample.techniques] if by else [()]):
                 n_trials, mean = own.get((llm, *key), (0, None))
@@ -410,7 +367,7 @@ def _means(cells, by):
 
 
 def likelihood_ratio_rows(fits):
-    """Likelihood ratio tests of nested fits, as rows of `MODEL_TESTS`.
+    """Likelihood ratio tests of nested fits, as rows of part `model_tests`.
 
     Parameters
     ----------
@@ -462,16 +419,15 @@ def _least_squares_ratio(fitted):
     row |= {"fit_a": "llm_means", "fit_b": "llm_technique_means", **fitted.notes}
     row |= {"method": "likelihood_ratio_least_squares", "reason": None}
     trials = fitted.sample.trials
-    if trials.empty:
-        return {**row, "reason": "no_baseline"}
     a, b = cells_of(trials, ["llm"]), cells_of(trials, ["llm", "technique"])
     df = len(b) - len(a)
-    within = float(b["squares"].sum())
-    if df == 0:
-        return {**row, "reason": "one_technique"}
-    if within <= 1e-14 * float(a["squares"].sum()) or within == 0:
-        return {**row, "reason": "zero_variance"}
-    ratio = float(a["squares"].sum()) / within
+    total, within = float(a["squares"].sum()), float(b["squares"].sum())
+    reason = first_reason(
+        no_baseline=trials.empty, one_technique=df == 0, zero_variance=within <= 1e-14 * total or within == 0
+    )
+    if reason:
+        return {**row, "reason": reason}
+    ratio = total / within
     statistic = row["n_trials"] * float(np.log(ratio))
     return {
         **row,
@@ -483,7 +439,7 @@ def _least_squares_ratio(fitted):
 
 
 def wald_rows(fits):
-    """Wald F tests of the techniques and of their interaction with the direction, as rows of `MODEL_TESTS`.
+    """Wald F tests of the techniques and of their interaction with the direction, as rows of part `model_tests`.
 
     Parameters
     ----------
@@ -517,7 +473,7 @@ def wald_rows(fits):
 
 
 def llm_level_rows(responses, techniques):
-    """Hotelling tests over LLMs of the same two hypotheses, as rows of `MODEL_TESTS`.
+    """Hotelling tests over LLMs of the same two hypotheses, as rows of part `model_tests`.
 
     Parameters
     ----------
@@ -544,7 +500,12 @@ def llm_level_rows(responses, techniques):
         for term in ("technique", "technique x direction"):
             row = {**sample.keys, "test": "hotelling_t2", "term": term, "fit_a": "llm_means", "method": "hotelling_t2"}
             row |= {"n_trials": n_trials, "n_llms": len(complete)}
-            row["reason"] = _reason_against_hotelling(sample, cells, complete, term)
+            row["reason"] = first_reason(
+                no_baseline=cells.empty,
+                one_technique=len(sample.techniques) < 2,
+                one_direction=term != "technique" and cells["anchor_direction"].nunique() < 2,
+                too_few_llms=len(complete) < max(FEWEST_LLMS, len(sample.techniques)),
+            )
             if row["reason"] is None:
                 if term == "technique":
                     values = averages.T.groupby(level="technique").mean().T.to_numpy()
@@ -553,21 +514,6 @@ def llm_level_rows(responses, techniques):
                     values = (directed["high"] - directed["low"]).to_numpy()
                 row |= hotelling(values[:, 1:] - values[:, :1])
             yield row
-
-
-def _reason_against_hotelling(sample, cells, complete, term):
-    if cells.empty:
-        return "no_baseline"
-    if len(sample.techniques) < 2:
-        return "one_technique"
-    if term != "technique" and cells["anchor_direction"].nunique() < 2:
-        return "one_direction"
-    if len(complete) < max(FEWEST_LLMS, len(sample.techniques)):
-        return "too_few_llms"
-    return None
-
-
-MIXED_MODELS = {"part": "varchar", **MIXED_EFFECTS, **VARIANCE_COMPONENTS, **RANDOM_EFFECTS, **MODEL_TESTS}
 
 
 def mixed_model_rows(responses, ranked):
@@ -582,8 +528,7 @@ def mixed_model_rows(responses, ranked):
     Yields
     ------
     dict
-        Rows of the tables `MIXED_EFFECTS`, `VARIANCE_COMPONENTS`, `RANDOM_EFFECTS` and `MODEL_TESTS`, with the table's
-        name as `part`.
+        Rows of `MIXED_MODELS`, with the name of the table that they are of as `part`.
     """
     fits = fit_all(responses, ranked)
     parts = {

@@ -8,6 +8,7 @@ from scipy import optimize, special
 from analysis.contrasts import SPECIFICATIONS, domains, over_llms, over_trials, pairs
 from analysis.effect_sizes import standardised
 from analysis.small_samples import FEWEST_LLMS
+from analysis.tables import columns
 
 ALPHA = 0.05
 POWER = 0.8
@@ -16,33 +17,20 @@ METRIC = "percent_of_baseline"
 # more could not be counted exactly
 MOST = 2**53
 
-COLUMNS = {
-    "study": "varchar",
-    "domain": "varchar",
-    "design": "varchar",
-    "level": "varchar",
-    "technique_a": "varchar",
-    "technique_b": "varchar",
-    "quantity": "varchar",
-    "target_half_width_pp": "double",
-    "row_set": "varchar",
-    "baseline_scope": "varchar",
-    "n_trials": "bigint",
-    "n_llms": "bigint",
-    "effect": "double",
-    "effect_unit": "varchar",
-    "alpha": "double",
-    "power": "double",
-    "needed_trials": "bigint",
-    "needed_llms": "bigint",
-    "half_width": "double",
-    "between_variance": "double",
-    "within_variance": "double",
-    "cost_usd": "double",
-    "method": "varchar",
-    "seed": "bigint",
-    "reason": "varchar",
-}
+COLUMNS = columns(
+    "varchar: study domain design level technique_a technique_b quantity",
+    "double: target_half_width_pp",
+    "varchar: row_set baseline_scope",
+    "bigint: n_trials n_llms",
+    "double: effect",
+    "varchar: effect_unit",
+    "double: alpha power",
+    "bigint: needed_trials needed_llms",
+    "double: half_width between_variance within_variance cost_usd",
+    "varchar: method",
+    "bigint: seed",
+    "varchar: reason",
+)
 
 
 def power(responses, techniques, costs, *, margin_pp, published=None, specifications=SPECIFICATIONS):
@@ -91,9 +79,10 @@ def power(responses, techniques, costs, *, margin_pp, published=None, specificat
     rows = []
     for domain in domains(responses, specifications):
         for a, b in pairs(domain.techniques, techniques):
-            per_trial = [of_techniques.get((domain.study, name), float("nan")) for name in (a, b)]
+            study, of_domain = domain.keys["study"], domain.keys["domain"]
+            per_trial = [of_techniques.get((study, name), float("nan")) for name in (a, b)]
             keys = {**domain.keys, "technique_a": a, "technique_b": b, "alpha": ALPHA}
-            printed = (published or {}).get((domain.study, domain.domain, frozenset((a, b))))
+            printed = (published or {}).get((study, of_domain, frozenset((a, b))))
             solved = _over_trials(domain, a, b, printed) + _over_llms(domain, a, b, margin_pp)
             rows += [keys | _with_cost(row, sum(per_trial)) for row in solved]
     return rows

@@ -2,47 +2,28 @@
 
 import numpy as np
 
-from analysis.intervals import recommended_draws
+from analysis.counts import CONTROL
 from analysis.small_samples import FEWEST_LLMS, expanded_level
-from analysis.tables import reasons, table
+from analysis.tables import columns, reasons
 
 LOSSES = {
     "deviation": ("percent_of_baseline", 100),
     "susceptibility": ("spread_pp", 0),
     "madb": ("madb_percent", 0),
 }  # the distance of what from what
-CONTROL = "no_technique"
 TIE = 1e-9
-COLUMNS = {
-    "study": "varchar",
-    "domain": "varchar",
-    "llm": "varchar",
-    "technique": "varchar",
-    "metric": "varchar",
-    "weighting": "varchar",
-    "method": "varchar",
-    "loss": "double",
-    "gain": "double",
-    "gain_low": "double",
-    "gain_high": "double",
-    "p_best": "double",
-    "p_worst": "double",
-    "p_worse_than_nothing": "double",
-    "p_metrics_disagree": "double",
-    "rank_low": "bigint",
-    "rank_high": "bigint",
-    "decision": "varchar",
-    "level": "double",
-    "margin_pp": "double",
-    "n_resamples": "bigint",
-    "seed": "bigint",
-    "n_trials": "bigint",
-    "n_llms": "bigint",
-    "reason": "varchar",
-}
+COLUMNS = columns(
+    "varchar: study domain llm technique metric weighting method",
+    "double: loss gain gain_low gain_high p_best p_worst p_worse_than_nothing p_metrics_disagree",
+    "bigint: rank_low rank_high",
+    "varchar: decision",
+    "double: level margin_pp",
+    "bigint: n_resamples seed n_trials n_llms",
+    "varchar: reason",
+)
 
 
-def rank_probabilities(responses, ranked, *, n_resamples, seed, margin_pp, alpha=0.025):
+def rank_rows(draws, ranked, *, margin_pp, alpha=0.025):
     """How probable each technique's place is, over LLMs and for each LLM, and the decision that follows.
 
     A technique's loss is what a metric says against it: the distance from the baseline (`deviation`), the distance
@@ -52,31 +33,21 @@ def rank_probabilities(responses, ranked, *, n_resamples, seed, margin_pp, alpha
 
     Parameters
     ----------
-    responses : pandas.DataFrame
-        Rows of `marts.response_counts`, of one response source.
+    draws : DomainDraws
     ranked : collection of str
         Techniques that are ranked; of the others only `no_technique` has rows.
-    n_resamples, seed : int
     margin_pp : float
         The largest difference of losses that still counts as none.
     alpha : float
         One-sided level of a decision. Over LLMs it is lowered to `expanded_level(alpha, n_llms)`.
 
-    Returns
-    -------
-    pyarrow.Table
-        One row per study, domain, LLM (null: over all), technique, metric and weighting. `gain` is the loss of no
+    Yields
+    ------
+    dict
+        Rows of `COLUMNS`, one per LLM (null: over all), technique, metric and weighting. `gain` is the loss of no
         technique less that of the technique. For `no_technique`, `p_best` is the probability that no technique beats it
         and `p_worst` that each does; it has no rank and no decision (`control`).
     """
-    rows = []
-    for _, draws in recommended_draws(responses, n_resamples=n_resamples, seed=seed):
-        rows += rank_rows(draws, ranked, margin_pp=margin_pp, alpha=alpha)
-    return table(rows, COLUMNS)
-
-
-def rank_rows(draws, ranked, *, margin_pp, alpha=0.025):
-    """Rows of `COLUMNS` of one study and domain; see `rank_probabilities`."""
     keys = {"study": draws.study, "domain": draws.domain, "margin_pp": margin_pp}
     keys |= {"n_resamples": draws.n_resamples, "seed": draws.seed}
     techniques = [name for name in draws.techniques if name in ranked or name == CONTROL]
@@ -176,15 +147,8 @@ def _over_llms(draws, techniques, weighting, margin_pp, alpha):
         }
         for name in sorted(statistics.keys() - kept.keys()):
             loss = abs(draws.draws(name, of, "both", weighting)[0] - none)
-            yield (
-                {"metric": metric, "technique": name, "loss": loss}
-                | _sizes(statistics[name])
-                | {
-                    "method": "trial",
-                    "level": alpha,
-                    "reason": "too_few_llms; not_ranked_with_the_others",
-                }
-            )
+            how = {"method": "trial", "level": alpha, "reason": "too_few_llms; not_ranked_with_the_others"}
+            yield {"metric": metric, "technique": name, "loss": loss, **_sizes(statistics[name]), **how}
     for row in _ranked(signed, methods, margin_pp):
         yield row | _sizes(draws.statistic(row["technique"], LOSSES[row["metric"]][0]))
 

@@ -10,8 +10,17 @@ def resampled_rows(responses, ranked, *, n_resamples, seed, margin_pp, published
 
     Parameters
     ----------
-    responses, ranked, n_resamples, seed, margin_pp, published, confidence
-        As in `analysis.intervals.intervals` and `analysis.ranks.rank_probabilities`.
+    responses : pandas.DataFrame
+        Rows of `marts.response_counts`, of one response source.
+    ranked : collection of str
+        Techniques that are ranked.
+    n_resamples, seed : int
+    margin_pp : float
+        The largest difference of losses that still counts as none.
+    published : collection of str
+        Studies whose intervals were published: they have percent of baseline also as document A did it
+        (`trial_unstratified`, row set `as_recorded`).
+    confidence : float in (0, 1)
 
     Yields
     ------

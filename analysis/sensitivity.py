@@ -7,40 +7,28 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from analysis.counts import baseline_rows, compared
-from analysis.tables import TYPES
+from analysis.counts import CONTROL, SMALLEST_SPREAD_PP, baseline_rows, compared
+from analysis.tables import TYPES, columns
 
-COLUMNS = {
-    "study": "varchar",
-    "domain": "varchar",
-    "headline": "varchar",
-    "predicate": "varchar",
-    "technique": "varchar",
-    "technique_b": "varchar",
-    "excluded_llm": "varchar",
-    "baseline_scope": "varchar",
-    "weighting": "varchar",
-    "row_set": "varchar",
-    "response_source": "varchar",
-    "value": "double",
-    "stands": "boolean",
-    "share_standing": "double",
-    "n_specifications": "bigint",
-    "is_recommended": "boolean",
-    "n_trials": "bigint",
-    "n_llms": "bigint",
-    "method": "varchar",
-    "seed": "bigint",
-    "reason": "varchar",
-}
+COLUMNS = columns(
+    "varchar: study domain headline predicate technique technique_b excluded_llm baseline_scope weighting row_set",
+    "varchar: response_source",
+    "double: value",
+    "boolean: stands",
+    "double: share_standing",
+    "bigint: n_specifications",
+    "boolean: is_recommended",
+    "bigint: n_trials n_llms",
+    "varchar: method",
+    "bigint: seed",
+    "varchar: reason",
+)
 METHOD = "multiverse"
-CONTROL = "no_technique"
 DIRECTIONS = ["low", "high"]
 WEIGHTINGS = ["trial", "llm"]
 UNIVERSE = ["row_set", "response_source", "baseline_scope"]
 CELL = [*UNIVERSE, "vignette", "llm", "technique", "anchor_direction"]
 FEWEST_KEPT = 2  # with one LLM left, it would be an LLM that is judged and not a domain
-SMALLEST_SPREAD_PP = 1  # below it there is no spread to change
 TIE = 1e-9  # as the ranks of the marts
 
 
@@ -94,15 +82,15 @@ def sensitivity(responses, ranked, *, margin_pp, response_source="recorded"):
         "weighting": "llm",
         "excluded_llm": None,
     }
-    columns = {name: [] for name in COLUMNS}
+    found = {name: [] for name in COLUMNS}
     for (study, domain), cells in _cells(responses, {*ranked, CONTROL}):
         techniques = sorted({*cells["technique"]} - {CONTROL})
         specifications = _Specifications(cells, [*techniques, CONTROL])
         for headline in _headlines(specifications, techniques, margin_pp):
             rows = {"study": study, "domain": domain, **specifications.rows(headline, recommended)}
             for name, values in rows.items():
-                columns[name].append(np.broadcast_to(np.asarray(values, object), headline.value.shape))
-    arrays = {name: np.concatenate(of_column) if of_column else [] for name, of_column in columns.items()}
+                found[name].append(np.broadcast_to(np.asarray(values, object), headline.value.shape))
+    arrays = {name: np.concatenate(of_column) if of_column else [] for name, of_column in found.items()}
     return pa.table(
         {name: pa.array(arrays[name], type=TYPES[kind], from_pandas=True) for name, kind in COLUMNS.items()}
     )

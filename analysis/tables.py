@@ -7,6 +7,22 @@ import pyarrow as pa
 TYPES = {"varchar": pa.string(), "double": pa.float64(), "bigint": pa.int64(), "boolean": pa.bool_()}
 
 
+def columns(*declared):
+    """Return the type of each column from lines such as `double: low high`.
+
+    Parameters
+    ----------
+    *declared : str
+        A type and the columns that have it, in the order of the table.
+
+    Returns
+    -------
+    dict of str to {'varchar', 'double', 'bigint', 'boolean'}
+    """
+    lines = (line.split(": ") for line in declared)
+    return {name: kind for kind, names in lines for name in names.split()}
+
+
 def table(rows, columns):
     """Return rows as a table whose types do not depend on them.
 
@@ -39,6 +55,11 @@ def table(rows, columns):
 def reasons(*words):
     """Return the words that say why something is null or limited as one text, or None where there are none."""
     return "; ".join(filter(None, words)) or None
+
+
+def first_reason(**holds):
+    """Return the first word that holds, or None: `first_reason(one_llm=n_llms < 2, one_technique=n_techniques < 2)`."""
+    return next((word for word, it_holds in holds.items() if it_holds), None)
 
 
 def _value(value, kind):

@@ -180,12 +180,12 @@ def _write_analysis(analysed, path):
 def _write_report(study, analysed, path, otherwise):
     """Have the report written by the LLM, check it, and hand it over; return the exit code."""
     from analysis.writing.experiment_report import check_report, report_prompt, template_report
-    from ingest.study import Plan
+    from ingest.study import Design
 
-    plan = Plan(study)
+    design = Design(study)
     case_text, prompts = study.vignettes[0]["case"], {}
-    for cell in plan.anchored_cells(plan.anchors_from({})):
-        script, replies = plan.script(cell), []
+    for cell in design.anchored_cells(design.anchors_from({})):
+        script, replies = design.script(cell), []
         while turn := script.next_turn(replies):
             prompts[f"{cell.anchor_direction} anchor, turn {len(replies) + 1}"] = turn.prompt
             replies.append("")
@@ -290,17 +290,17 @@ def render(
     study: str, condition: str | None, vignette: str | None, technique: str | None, anchor: float | None, protocol: str
 ) -> None:
     """Print what an LLM is told in one condition, turn by turn."""
-    from ingest.study import Cell, Plan
+    from ingest.study import Cell, Design
 
     asked = _study(study, protocol)
-    plan = Plan(asked)
-    vignette = _chosen(vignette, list(plan.vignettes), "vignette")
+    design = Design(asked)
+    vignette = _chosen(vignette, list(design.vignettes), "vignette")
     direction, value = _condition(asked, condition, anchor)
     if value is None and technique is None:
         technique = "no_technique"
     else:
-        technique = _chosen(technique, list(plan.techniques), "technique")
-    script = plan.script(Cell("", vignette, technique, direction, value, None))
+        technique = _chosen(technique, list(design.techniques), "technique")
+    script = design.script(Cell("", vignette, technique, direction, value, None))
     replies = []
     while turn := script.next_turn(replies):
         label = turn.step if not turn.round else f"{turn.step}, round {turn.round}"

@@ -34,17 +34,24 @@ select
 from marts.quarantined_trials
 union all by name
 select
-    trial_id, batch_id, trials.study, coalesce(aliases.llm, llm_recorded) as llm,
-    coalesce(batches.domain, vignettes.domain, 'unknown') as domain, trials.vignette, technique,
-    anchor_direction, anchor_value, temperature, status_recorded as status, response_recorded,
-    trials.first_response, 'not_published' as reason, response_text, asked_at, trials.source,
-    source_file, source_line, 'its batch is not published, or not built yet' as held_back
-from raw.trials as trials
+    trial_id, landed.batch_id, landed.study, llm, domain, landed.vignette, landed.technique, landed.anchor_direction,
+    landed.anchor_value, landed.temperature, landed.status_recorded as status, landed.response_recorded,
+    landed.first_response, 'not_published' as reason, landed.response_text, landed.asked_at, landed.source,
+    landed.source_file, landed.source_line, 'its batch is not published, or not built yet' as held_back
+from raw.trials as landed inner join intermediate.int_trials_read using (trial_id)
 anti join marts.trials as public using (trial_id)
 anti join marts.quarantined_trials as quarantined using (trial_id)
-left join seeds.llm_aliases as aliases on trials.llm_recorded = aliases.alias
-left join raw.batches as batches using (batch_id)
-left join seeds.vignettes as vignettes on trials.study = vignettes.study and trials.vignette = vignettes.vignette
+"""
+FLAGS = """
+select reason, severity, null as sentence, detail, who as released_by, why as released_why
+from raw.flagged_trials as flags
+asof left join (from raw.gate_acts where object = 'trial' and act = 'release') as releases
+    on flags.trial_id = releases.object_id and flags.flagged_at <= releases.acted_at
+where trial_id = $trial_id and verdict_id = $verdict_id order by reason
+"""
+CHECKS = """
+select check_name, level, is_passed, detail, coalesce(list_contains(sample, $trial_id), false) as names_this_trial
+from raw.batch_checks where verdict_id = $verdict_id order by check_name
 """
 FILTERS = {
     # option: the column, what there is (None: what the trials have), and what the help says
@@ -228,16 +235,16 @@ def _everything(warehouse, asked):
         return next(iter(rows(*table_and_condition)), {})
 
     kept = first("raw.trials")
-    keys |= {name: kept[name] for name in ("batch_id", "study", "vignette", "llm_recorded")}
+    keys |= {name: kept[name] for name in ("batch_id", "study")}
     public, quarantined = first("marts.trials"), first("marts.quarantined_trials")
     derived = public or quarantined
     batch = first("raw.batches", "batch_id = $batch_id")
-    vignette = first("seeds.vignettes", "study = $study and vignette = $vignette")
+    read = first("intermediate.int_trials_read")
 
-    def of(name, *others):
-        return next((row[name] for row in (derived, *others) if row.get(name)), None)
+    def of(name):
+        return next((row[name] for row in (derived, read, batch, kept) if row.get(name)), None)
 
-    unit = of("response_unit", batch, vignette)
+    unit = of("response_unit")
     calls = rows("raw.calls", "trial_id = $trial_id order by turn, attempt, call_id")
     line = json.loads(kept["line"]) if kept["line"] else {}
     line = line if isinstance(line, dict) else {"line": line}
@@ -257,10 +264,10 @@ def _everything(warehouse, asked):
     return {
         "trial_id": kept["trial_id"], "study": kept["study"], "source": kept["source"],
         "is_simulated": kept["source"] == "simulated",
-        "llm": of("llm", first("seeds.llm_aliases", "alias = $llm_recorded")) or kept["llm_recorded"],
+        "llm": of("llm") or kept["llm_recorded"],
         "llm_recorded": kept["llm_recorded"], "llm_returned": kept["llm_returned"],
-        "domain": of("domain", batch, vignette), "vignette": kept["vignette"], "technique": kept["technique"],
-        "anchor_direction": of("anchor_direction", kept), "anchor_value": kept["anchor_value"],
+        "domain": of("domain"), "vignette": kept["vignette"], "technique": kept["technique"],
+        "anchor_direction": of("anchor_direction"), "anchor_value": kept["anchor_value"],
         "temperature": kept["temperature"], "replicate": kept["replicate"], "protocol": kept["protocol"],
         "asked_at": kept["asked_at"], "response_unit": unit, "held_back": held_back,
         "status": derived.get("status") or kept["status_recorded"],
@@ -297,29 +304,8 @@ def _gate(warehouse, rows, keys):
     )
     keys["verdict_id"] = verdict["verdict_id"]
     sentences = {row["reason"]: row["sentence"] for row in rows("seeds.flag_reasons", "true")}
-    acts = rows("raw.gate_acts", "object = 'trial' and act = 'release' and object_id = $trial_id order by acted_at")
-    flags = []
-    for flag in rows("raw.flagged_trials", "trial_id = $trial_id and verdict_id = $verdict_id order by reason"):
-        release = next((act for act in acts if act["acted_at"] >= flag["flagged_at"]), {})
-        flags.append(
-            {
-                "reason": flag["reason"],
-                "severity": flag["severity"],
-                "sentence": sentences.get(flag["reason"]),
-                "detail": flag["detail"],
-                "released_by": release.get("who"),
-                "released_why": release.get("why"),
-            }
-        )
-    return verdict | {
-        "flags": flags,
-        "n_reasons": len(sentences),
-        "checks": [
-            {name: check[name] for name in ("check_name", "level", "is_passed", "detail")}
-            | {"names_this_trial": keys["trial_id"] in (check["sample"] or [])}
-            for check in rows("raw.batch_checks", "verdict_id = $verdict_id order by check_name")
-        ],
-    }
+    flags = [flag | {"sentence": sentences.get(flag["reason"])} for flag in records(warehouse, FLAGS, keys)]
+    return verdict | {"flags": flags, "n_reasons": len(sentences), "checks": records(warehouse, CHECKS, keys)}
 
 
 HELD_BACK = {

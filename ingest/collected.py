@@ -1,6 +1,7 @@
 """Load what was collected: from the spool into `raw`. Nothing here asks anything."""
 
 import json
+from collections import Counter
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -8,51 +9,25 @@ import pyarrow as pa
 
 from ingest.load import land, landed_ids
 from ingest.raw import LOAD_ID, TABLES
-from ingest.responses import TRIAL_FIELDS, spooled
+from ingest.responses import SPOOLED_AS, spooled
 from ingest.spool import read_state, spool_files
 
-# What `raw` has of a call that its line in the spool has not, and what the spool calls otherwise; the rest is alike.
-NOT_IN_A_LINE = ("call_id", "study", "software_version", "git_revision", LOAD_ID)
-SPOOLED_AS = {"session_id": "session", "response_text": "text"}
-CALL_FIELDS, PROMPT_FIELDS = (
-    {
-        SPOOLED_AS.get(name, name): column["data_type"]
-        for name, column in TABLES[table].columns.items()
-        if name not in NOT_IN_A_LINE
-    }
-    for table in ("calls", "prompts")
-)
 ROWS_AT_A_TIME = 20_000
 
-SELECT_TRIALS = """
-select
-    trial_id, study, source, concat_ws('/', study, vignette, $stamp) as batch_id, llm as llm_recorded, llm_returned,
-    vignette, technique, anchor_direction, anchor_value, temperature, replicate, status as status_recorded,
-    response as response_recorded, iterations, text as response_text, prompt_version as prompt_hash,
-    'bais ' || coalesce(software_version, '') as protocol, asked_at, finished_at, session as session_id, phase,
-    order_index, attempt_of, anchor_rule::varchar as anchor_rule, anchor_baseline, anchor_n_trials,
-    reason as reason_recorded, first_text
-from spooled
-left join sessions using (session)
-where trial_id not in (select trial_id from known)
-"""
-
-SELECT_CALLS = """
-select
-    concat_ws('-', trial_id, turn, attempt) as call_id, trial_id, $study as study, session as session_id, turn, step,
-    round, attempt, n_messages, prompt_hash, asked_at, latency_s, requested_model, returned_model, upstream_provider,
-    system_fingerprint, parameters::varchar as parameters, tokens_in, tokens_out, cost_usd, cost_source, http_status,
-    request_id, finish_reason, refusal, error, error_detail, text as response_text, logprobs::varchar as logprobs,
-    software_version, git_revision
-from spooled
-left join sessions using (session)
-where concat_ws('-', trial_id, turn, attempt) not in (select call_id from known)
-"""
-
-SELECT_PROMPTS = """
-select distinct on (prompt_hash) $study as study, prompt_hash, prompt_kind, text from spooled
-where prompt_hash not in (select prompt_hash from known)
-"""
+# How the columns are made that no line of the spool has; the others are there, if under another name.
+MADE = {
+    "trials": {
+        "batch_id": "concat_ws('/', spooled.study, vignette, $stamp)",
+        "protocol": "'bais ' || coalesce(sessions.software_version, '')",
+    },
+    "calls": {
+        "call_id": "concat_ws('-', trial_id, turn, attempt)",
+        "study": "$study",
+        "software_version": "sessions.software_version",
+        "git_revision": "sessions.git_revision",
+    },
+    "prompts": {"study": "$study"},
+}
 
 
 @dataclass
@@ -72,58 +47,60 @@ def load_collected(study: str) -> Loaded:
         return loaded
     stamp = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
     sessions = [session for path in paths for session in read_state(path).sessions]
-    known = landed_ids(study)
-    loaded.n_already_there = known.num_rows
-    counts = {}
+    loaded.n_already_there = landed_ids(study).num_rows
+    counts = Counter()
 
     def trials():
-        for rows in _rows(paths, "trial", TRIAL_FIELDS, SELECT_TRIALS, {"stamp": stamp}, known, sessions):
-            for vignette in rows["vignette"].to_pylist():
-                counts[vignette] = counts.get(vignette, 0) + 1
+        for rows in _rows(paths, "trials", sessions, study, {"stamp": stamp}):
+            counts.update(rows["vignette"].to_pylist())
             loaded.n_trials += rows.num_rows
             yield rows
 
     def calls():
-        known = landed_ids(study, "calls", "call_id")
-        for rows in _rows(paths, "call", CALL_FIELDS, SELECT_CALLS, {"study": study}, known, sessions):
+        for rows in _rows(paths, "calls", sessions, study, {"study": study}):
             loaded.n_calls += rows.num_rows
             yield rows
-
-    def prompts():
-        known = landed_ids(study, "prompts", "prompt_hash")
-        yield from _rows(paths, "prompt", PROMPT_FIELDS, SELECT_PROMPTS, {"study": study}, known, sessions)
 
     def batches():
         if counts:
             yield _batches(study, stamp, counts, sessions)
 
-    land(trials=trials(), calls=calls(), prompts=prompts(), batches=batches())
+    prompts = _rows(paths, "prompts", sessions, study, {"study": study})
+    land(trials=trials(), calls=calls(), prompts=prompts, batches=batches())
     return loaded
 
 
-def _rows(paths, kind, fields, select, parameters, known, sessions):
-    columns = ("session", "software_version", "git_revision")
-    of_sessions = pa.table(
-        {column: pa.array([session.get(column) for session in sessions], pa.string()) for column in columns}
+def _rows(paths, table, sessions, study, parameters):
+    """Yield what the spool has of a table of `raw`, and the warehouse has not."""
+    key = TABLES[table].key[-1]
+    selected = ", ".join(
+        f"({MADE[table].get(name) or f'spooled.{SPOOLED_AS[table].get(name, name)}'})::{column['data_type']} as {name}"
+        for name, column in TABLES[table].columns.items()
+        if name != LOAD_ID
     )
-    with spooled(paths, fields, kind) as connection:
-        connection.register("sessions", of_sessions)
-        connection.register("known", known)
-        for batch in connection.sql(select, params=parameters).to_arrow_reader(ROWS_AT_A_TIME):
+    columns = ("session", "software_version", "git_revision")
+    of_sessions = {column: pa.array([session.get(column) for session in sessions], pa.string()) for column in columns}
+    with spooled(paths, table) as connection:
+        connection.register("sessions", pa.table(of_sessions))
+        connection.register("known", landed_ids(study, table, key))
+        found = connection.sql(
+            f"from (select {selected} from spooled left join sessions using (session)) anti join known using ({key})",
+            params=parameters,
+        )
+        if table == "prompts":  # the files of one study share them
+            found = connection.sql(f"select distinct on ({key}) * from found")
+        for batch in found.to_arrow_reader(ROWS_AT_A_TIME):
             yield pa.Table.from_batches([batch])
 
 
 def _batches(study, stamp, counts, sessions):
     """Describe the batches by the last session that knew the vignette."""
     rows = []
+    definitions = {
+        entry["vignette"]: (session["study"], entry) for session in sessions for entry in session["study"]["vignettes"]
+    }
     for vignette, n in counts.items():
-        definitions = [
-            (session["study"], entry)
-            for session in sessions
-            for entry in session["study"]["vignettes"]
-            if entry["vignette"] == vignette
-        ]
-        definition, entry = definitions[-1] if definitions else (None, {})
+        definition, entry = definitions.get(vignette, (None, {}))
         is_simulated = definition and all(llm["provider"] == "simulated" for llm in definition["llms"])
         rows.append(
             {

@@ -1,4 +1,4 @@
-"""Ask: put planned trials to their LLMs, phase after phase; an answer is in the spool before the next turn is sent."""
+"""Ask: put trials to their LLMs, phase after phase; an answer is in the spool before the next turn is sent."""
 
 import asyncio
 import collections
@@ -19,7 +19,7 @@ from ingest.prompts import text_hash
 from ingest.providers import NoReply, Question
 from ingest.responses import cell_summaries, ended_trials
 from ingest.spool import COLLECTED, Spool, spool_folder
-from ingest.study import Plan, Trial
+from ingest.study import Design, Trial
 from ingest.warehouse import ROOT, UserError
 
 GIVE_UP_AFTER = 10  # trials of one LLM that failed in a row, with no answer in between
@@ -32,12 +32,12 @@ MOST_TOKENS = 20_000  # with log-probabilities
 
 @dataclass
 class Outcome:
-    """What became of a run.
+    """What became of a session.
 
     Attributes
     ----------
     n_planned, n_before, n_done, n_calls : int
-        Trials of the plan, those complete before, those completed now; calls made now, failed ones too.
+        Trials of the design, those complete before, those completed now; calls made now, failed ones too.
     statuses : collections.Counter
         What the trials completed now came to, as the collector knows it (`replied` where a text is there to be read).
     cost_usd, n_unpriced : float, int
@@ -47,7 +47,7 @@ class Outcome:
     no_anchors : list of str
         LLM and vignette pairs whose anchors could not be derived.
     ended_by : str or None
-        `interrupted`, or the limit that ended the run early.
+        `interrupted`, or the limit that ended the session early.
     seconds : float
     torn, junk : Path or None, list of int
         What was put aside or passed over when the spool was opened.
@@ -140,13 +140,13 @@ class Pace:
 
 
 class Collector:
-    """One run over a study.
+    """One session over a study.
 
     Parameters
     ----------
-    plan : ingest.study.Plan
+    design : ingest.study.Design
     max_cost_usd, max_calls : float, int, optional
-        Of this run; the study's own limits if not given.
+        Of this session; the study's own limits if not given.
     judge : object, optional
         With `error(trial, turn, text)`, a code that says why a text will not do, or None (what will not do is asked
         again, up to the study's attempts, and kept), and `response(trial, replies)`, the number in texts that do.
@@ -156,8 +156,8 @@ class Collector:
         Called with the trial, its record and its calls when it is complete.
     """
 
-    def __init__(self, plan, *, max_cost_usd=None, max_calls=None, judge=None, on_progress=None, on_trial=None):
-        self.plan, self.study = plan, plan.study
+    def __init__(self, design, *, max_cost_usd=None, max_calls=None, judge=None, on_progress=None, on_trial=None):
+        self.design, self.study = design, design.study
         limits = self.study.limits
         self.limits = limits
         self.max_cost_usd = limits.max_cost_usd if max_cost_usd is None else max_cost_usd
@@ -174,9 +174,9 @@ class Collector:
         self.stopping = self.error = None
         self.tasks, self.scripts = [], {}
         self.started = time.monotonic()
-        self.path = spool_folder(self.study.study) / (f"{plan.run}.jsonl" if plan.run else COLLECTED)
+        self.path = spool_folder(self.study.study) / (f"{design.run}.jsonl" if design.run else COLLECTED)
 
-    def run(self, ask_again: Collection[str] = ()) -> Outcome:
+    def collect(self, ask_again: Collection[str] = ()) -> Outcome:
         """Collect what is missing, and a new replicate of each trial that ended in one of the statuses `ask_again`."""
         self._set_up()
         self.secrets = sorted({provider.secret for provider in self.providers.values()} - {None}, key=len, reverse=True)
@@ -184,7 +184,7 @@ class Collector:
             with Spool(self.path, self.secrets) as self.spool:
                 self.state = self.spool.state
                 self.outcome.torn, self.outcome.junk = self.state.torn, self.state.junk
-                asyncio.run(self._run(ask_again))
+                asyncio.run(self._collect(ask_again))
         finally:
             self.outcome.seconds = time.monotonic() - self.started
         if self.error:
@@ -194,7 +194,7 @@ class Collector:
     def _set_up(self):
         """Make the provider of each LLM, so that a missing key is said before anything is asked."""
         for llm in self.study.llms:
-            key, make = provider_of(llm, self.plan)
+            key, make = provider_of(llm, self.design)
             if key not in self.providers:
                 self.providers[key] = make()
                 n = self.limits.concurrency
@@ -209,7 +209,7 @@ class Collector:
             for pace in self.paces.values():
                 pace.limit = 1.0  # until the first answer says what one costs
 
-    async def _run(self, ask_again):
+    async def _collect(self, ask_again):
         loop = asyncio.get_running_loop()
         self.stop_event = asyncio.Event()
         with contextlib.suppress(NotImplementedError, ValueError, RuntimeError):  # only the main thread gets signals
@@ -253,19 +253,19 @@ class Collector:
         )
 
     async def _phases(self, ask_again):
-        rule, plan = self.study.stopping_rule, self.plan
+        rule, design = self.study.stopping_rule, self.design
         first = range(rule.minimum)
-        baselines = plan.baseline_cells()
+        baselines = design.baseline_cells()
         await self._ask(baselines, "baselines", first)
         if self.stopping:
             return
         anchors = self._decide_anchors(baselines)
-        anchored = plan.anchored_cells(anchors)
+        anchored = design.anchored_cells(anchors)
         await self._ask(anchored, "anchored", first)
         if self.stopping:
             return
         if rule.maximum:
-            summaries = cell_summaries(self.path, plan, rule.minimum)
+            summaries = cell_summaries(self.path, design, rule.minimum)
             varied = [
                 cell
                 for cell in [*baselines, *anchored]
@@ -279,14 +279,14 @@ class Collector:
         """Take the anchors that were decided before; derive and write down the others."""
         known = {(a["llm"], a["vignette"]): a for a in self.state.anchors if a["rule"] == self._rule(a["vignette"])}
         missing = [
-            (llm, vignette) for llm in self.llms for vignette in self.plan.vignettes if (llm, vignette) not in known
+            (llm, vignette) for llm in self.llms for vignette in self.design.vignettes if (llm, vignette) not in known
         ]
         if missing:
             means = {}
             if any("proportional" in self._rule(vignette) for _, vignette in missing):
-                summaries = cell_summaries(self.path, self.plan, self.study.stopping_rule.minimum)
+                summaries = cell_summaries(self.path, self.design, self.study.stopping_rule.minimum)
                 means = mean_baselines(summaries, baselines)
-            derived = self.plan.anchors_from({pair: mean for pair, (mean, _) in means.items()})
+            derived = self.design.anchors_from({pair: mean for pair, (mean, _) in means.items()})
             for llm, vignette in missing:
                 if (llm, vignette) not in derived:
                     self.outcome.no_anchors.append(f"{llm} on {vignette}")
@@ -310,20 +310,20 @@ class Collector:
 
     @functools.lru_cache(maxsize=1000)  # noqa: B019 - the collector lives as long as the process
     def _rule(self, vignette):
-        rule = self.plan.vignettes[vignette].get("anchors") or self.study.anchors.model_dump(exclude_none=True)
+        rule = self.design.vignettes[vignette].get("anchors") or self.study.anchors.model_dump(exclude_none=True)
         return {name: values for name, values in rule.items() if values}
 
     async def _ask(self, cells, phase, replicates):
         if cells:
             self.outcome.n_planned += len(cells) * len(replicates)
-            await self._put(lambda: self.plan.trials(cells, phase, replicates), phase)
+            await self._put(lambda: self.design.trials(cells, phase, replicates), phase)
 
     async def _ask_again(self, statuses, n_replicates):
         """Give each trial that ended in one of the statuses, and was not asked again yet, one more replicate."""
         trials = []
-        for place, (cell, replicate, trial_id) in enumerate(ended_trials(self.path, self.plan, statuses)):
+        for place, (cell, replicate, trial_id) in enumerate(ended_trials(self.path, self.design, statuses)):
             n = n_replicates + replicate
-            trials.append(Trial(self.plan.trial_id(cell, n), cell, n, "asked again", place, trial_id))
+            trials.append(Trial(self.design.trial_id(cell, n), cell, n, "asked again", place, trial_id))
         self.outcome.n_planned += len(trials)
         await self._put(lambda: iter(trials), "asked again")
 
@@ -331,7 +331,7 @@ class Collector:
         """Put trials to their endpoints, as many at a time as these take."""
         self.phase = phase
         self.tasks = []
-        keys = {llm.llm: provider_of(llm, self.plan)[0] for llm in self.study.llms}
+        keys = {llm.llm: provider_of(llm, self.design)[0] for llm in self.study.llms}
         queues = []
         for key in self.providers:
             queues.append(self._missing(trials(), {llm for llm in keys if keys[llm] == key}))
@@ -340,7 +340,7 @@ class Collector:
                 for _ in range(self.paces[key].most)
             ]
         results = await asyncio.gather(*self.tasks, return_exceptions=True)
-        collections.deque(itertools.chain(*queues), maxlen=0)  # count what is left when a run ends early
+        collections.deque(itertools.chain(*queues), maxlen=0)  # count what is left when a session ends early
         for result in results:
             if isinstance(result, asyncio.CancelledError):
                 self._stop("interrupted")
@@ -578,7 +578,7 @@ class Collector:
             self.on_trial(trial, record, calls)
 
     def _version_hash(self, cell):
-        version, text = self.plan.version(cell.vignette, cell.technique)
+        version, text = self.design.version(cell.vignette, cell.technique)
         if version.encode() not in self.state.prompts:
             self._keep_prompt(text, "template", version)
         return version
@@ -595,17 +595,17 @@ class Collector:
     def _script(self, cell):
         key = cell._replace(llm="", temperature=None)
         if key not in self.scripts:
-            self.scripts[key] = self.plan.script(cell)
+            self.scripts[key] = self.design.script(cell)
         return self.scripts[key]
 
 
-def provider_of(llm, plan: Plan) -> tuple:
+def provider_of(llm, design: Design) -> tuple:
     """Say what LLMs that share an endpoint have in common, and return a function that makes the provider."""
-    study = plan.study
+    study = design.study
     if llm.provider == "simulated":
         from ingest.providers.simulated import Simulated
 
-        return ("simulated",), lambda: Simulated(plan)
+        return ("simulated",), lambda: Simulated(design)
     if llm.provider == "codex":
         from ingest.providers.codex import Codex
 
@@ -619,7 +619,7 @@ def provider_of(llm, plan: Plan) -> tuple:
 def collect(study, **options) -> Outcome:
     """Collect what is missing of a study, with the options of `Collector` and `ask_again`."""
     ask_again = options.pop("ask_again", ())
-    return Collector(Plan(study), **options).run(ask_again)
+    return Collector(Design(study), **options).collect(ask_again)
 
 
 def mean_baselines(summaries, cells) -> dict[tuple[str, str], tuple[float, int]]:

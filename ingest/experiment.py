@@ -6,7 +6,7 @@ import re
 import uuid
 
 from ingest.collector import Collector
-from ingest.study import Plan, load_study
+from ingest.study import Design, load_study
 from ingest.warehouse import UserError, printable
 
 PROTOCOLS = {
@@ -222,12 +222,12 @@ class Run:
         self.lines = []
         self.run_id = f"run-{uuid.uuid4().hex[:12]}"
         self.collector = Collector(
-            Plan(study, run=self.run_id), judge=self.judge, on_progress=on_progress, on_trial=self._on_trial
+            Design(study, run=self.run_id), judge=self.judge, on_progress=on_progress, on_trial=self._on_trial
         )
 
     def collect(self):
         """Put the trials, and hand each result on as it comes."""
-        return self.collector.run()
+        return self.collector.collect()
 
     def _on_trial(self, trial, record, calls):
         cell, llm = trial.cell, self.study.llms[0]
@@ -292,7 +292,7 @@ def ask_once(study, prompt: str):
     llm, limits = study.llms[0], study.limits
 
     async def ask():
-        provider = provider_of(llm, Plan(study))[1]()
+        provider = provider_of(llm, Design(study))[1]()
         problem = None
         try:
             for _ in range(limits.attempts):

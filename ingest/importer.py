@@ -14,6 +14,7 @@ import pyarrow as pa
 from ingest.archives import Archive
 from ingest.lines import beginning, read_blocks, split_blocks, walk, whole_characters
 from ingest.load import DUCKDB_SETTINGS, land, landed_ids, work_path
+from ingest.raw import TABLES
 from ingest.warehouse import ROOT, UserError, in_memory, printable, warehouse_path
 
 BLOCK_BYTES = 1 << 20
@@ -40,12 +41,14 @@ create table declared (
 );
 """
 
+MADE = ["trial_id", "study", "source", "batch_id", "archive", "source_file", "source_line"]
+
 FIND_UNREAD = """
 create or replace temp table unread as select * from chunk where try(json_type(line)) is distinct from 'OBJECT'
 """
 
 # DuckDB has the last word on what is JSON, also on what `mend` made of a line.
-# A trial is identified by its line. Most formats record no status.
+# A trial is identified by its line. What a format does not record is null.
 PARSE = """
 create or replace temp view lines as
 select file, line_number, line from chunk anti join unread using (file, line_number)
@@ -65,7 +68,7 @@ select
 from (
     from ({read_trials})
     union all by name
-    select null::varchar as status_recorded, null::varchar as reason_recorded where false
+    from recorded
 ) as trials
 inner join files using (file);
 
@@ -137,31 +140,18 @@ group by all
 
 SELECT_NEW = """
 select
-    trial_id,
+    * replace (
+        case when isfinite(anchor_value) then anchor_value end as anchor_value,
+        case when isfinite(temperature) then temperature end as temperature,
+        case when isfinite(response_recorded) then response_recorded end as response_recorded,
+        case when isfinite(first_response) then first_response end as first_response
+    ),
     getvariable('study') as study,
     'recorded' as source,
     concat_ws('/', getvariable('study'), vignette, getvariable('stamp')) as batch_id,
     getvariable('archive') as archive,
     path_in_archive as source_file,
-    line_number as source_line,
-    llm_recorded,
-    llm_returned,
-    vignette,
-    technique,
-    anchor_direction,
-    case when isfinite(anchor_value) then anchor_value end as anchor_value,
-    case when isfinite(temperature) then temperature end as temperature,
-    replicate,
-    status_recorded,
-    case when isfinite(response_recorded) then response_recorded end as response_recorded,
-    case when isfinite(first_response) then first_response end as first_response,
-    iterations,
-    response_text,
-    prompt_hash,
-    protocol,
-    asked_at,
-    line,
-    reason_recorded
+    line_number as source_line
 from parsed
 anti join copies using (file, line_number)
 anti join there using (trial_id)
@@ -278,17 +268,17 @@ def import_archive(
     """Import a file or folder of recorded trials into `raw`; `on_bytes` gets the bytes read so far and in all."""
     started = time.monotonic()
     folder = Path(folder).resolve()
-    run = _Import(folder, archive, on_bytes)
+    found = _Import(folder, archive, on_bytes)
     try:
-        land(**{table: getattr(run, table)() for table in archive.tables})
+        land(**{table: getattr(found, table)() for table in archive.tables})
     finally:
-        run.memory.close()
-    run.summary.seconds = time.monotonic() - started
-    return run.summary
+        found.memory.close()
+    found.summary.seconds = time.monotonic() - started
+    return found.summary
 
 
 class _Import:
-    """One run over a folder. DuckDB in memory parses; the warehouse is only asked which trials it has."""
+    """One way through a folder. DuckDB in memory parses; the warehouse is only asked which trials it has."""
 
     def __init__(self, folder, archive, on_bytes):
         self.folder, self.archive, self.on_bytes = folder, archive, on_bytes
@@ -309,6 +299,7 @@ class _Import:
 
     def _trials(self):
         self.memory.execute(PREPARE)
+        self.memory.from_arrow(TABLES["trials"].schema.empty_table().drop_columns(MADE)).create("recorded")
         for name, value in self.labels.items():
             self.memory.execute(f"set variable {name} = $value", {"value": value})
         self.memory.from_arrow(landed_ids(self.archive.study)).insert_into("known")

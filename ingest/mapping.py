@@ -222,9 +222,7 @@ select
     case when is_failed then error_said[:1000] end as reason_recorded,
     number_read as response_recorded,
     try_cast(first_number_said as double) as first_response,
-    null::bigint as iterations,
     coalesce(text_said, case when isfinite(number_read) is not true then number_said end) as response_text,
-    null::varchar as prompt_hash,
     {quoted(name)} as protocol,
     try_cast(time_said as timestamptz) as asked_at
 from judged

@@ -8,7 +8,7 @@ from ingest.collector import mean_baselines, read_prices
 from ingest.prompts import Script, shipped
 from ingest.responses import cell_summaries, spooled
 from ingest.spool import COLLECTED, read_state, spool_folder
-from ingest.study import Plan
+from ingest.study import Design
 
 CHARACTERS_PER_TOKEN = 4
 TOKENS_PER_REPLY = {"low": 60, "high": 800}
@@ -22,17 +22,17 @@ ASSUMPTIONS = (
 
 def plan_of(study) -> dict:
     """Count what a study asks in all, by technique and by LLM, `low` and `high`; without a price a cost is null."""
-    plan, prices = Plan(study), read_prices()
+    design, prices = Design(study), read_prices()
     rule = study.stopping_rule
     replicates = {"low": rule.minimum, "high": rule.maximum or rule.minimum}
     n_temperatures = len(study.temperatures)
     rows = []
-    for llm, (name, vignette) in itertools.product(study.llms, plan.vignettes.items()):
+    for llm, (name, vignette) in itertools.product(study.llms, design.vignettes.items()):
         conditions = [("no_technique", 0)] if study.baselines else []
-        conditions += [(technique, 2) for technique in plan.techniques]
+        conditions += [(technique, 2) for technique in design.techniques]
         conditions += [(t["technique"], 0) for t in study.techniques if t.get("is_also_unanchored")]
         for technique, n_directions in conditions:
-            sizes = {end: _size(plan, vignette, technique, n_directions > 0, end) for end in replicates}
+            sizes = {end: _size(design, vignette, technique, n_directions > 0, end) for end in replicates}
             row = {
                 "llm": llm.llm,
                 "vignette": name,
@@ -47,7 +47,7 @@ def plan_of(study) -> dict:
                     row[f"{what}_{end}"] = n_trials * each
                 row[f"cost_usd_{end}"] = _cost(llm, row[f"tokens_in_{end}"], row[f"tokens_out_{end}"], prices)
             rows.append(row)
-    collected = _collected(plan)
+    collected = _collected(design)
     planned = {
         "study": study.study,
         "description": study.description,
@@ -55,8 +55,8 @@ def plan_of(study) -> dict:
         "are_simulated": all(llm.provider == "simulated" for llm in study.llms),
         "grid": {
             "llms": [llm.llm for llm in study.llms],
-            "vignettes": list(plan.vignettes),
-            "techniques": list(plan.techniques),
+            "vignettes": list(design.vignettes),
+            "techniques": list(design.techniques),
             "anchors": study.anchors.model_dump(exclude_none=True),
             "temperatures": study.temperatures,
             "stopping_rule": rule.model_dump(exclude_none=True),
@@ -85,12 +85,12 @@ def plan_of(study) -> dict:
     return planned
 
 
-def _size(plan, vignette, technique, is_anchored, end):
+def _size(design, vignette, technique, is_anchored, end):
     """Return the calls and tokens of one trial, by going through it with replies of the assumed length."""
-    definition = plan.techniques.get(technique) or shipped("techniques")[technique]
+    definition = design.techniques.get(technique) or shipped("techniques")[technique]
     script = Script(
-        vignette, definition, 10 if is_anchored else None, plan.study.second_anchor if is_anchored else None,
-        plan.study.answer_format,
+        vignette, definition, 10 if is_anchored else None, design.study.second_anchor if is_anchored else None,
+        design.study.answer_format,
     )  # fmt: skip
     tokens_per_reply = TOKENS_PER_REPLY[end]
     verdict = script.rounds["stops_at"] if script.rounds and end == "low" else ""
@@ -126,28 +126,27 @@ def _by(rows, key):
     return [{key: name, "cells": sum(row["cells"] for row in of), **_sums(of)} for name, of in grouped.items()]
 
 
-def _collected(plan):
-    """Say what the spool holds of the plan."""
-    path = spool_folder(plan.study.study) / COLLECTED
+def _collected(design):
+    """Say what the spool holds of the design."""
+    path = spool_folder(design.study.study) / COLLECTED
     state = read_state(path)
     found = {"trials": 0, "trials_of_other_plans": 0, "calls": state.n_calls, "cost_usd": 0.0, "seconds_per_call": None}
     if not path.exists():
         return found
-    n_replicates = range(plan.study.stopping_rule.maximum or plan.study.stopping_rule.minimum)
+    n_replicates = range(design.study.stopping_rule.maximum or design.study.stopping_rule.minimum)
     anchors = {(a["llm"], a["vignette"]): {"low": a["low"], "high": a["high"]} for a in state.anchors}
     if not anchors:
-        summaries = cell_summaries(path, plan, plan.study.stopping_rule.minimum)
-        means = mean_baselines(summaries, plan.baseline_cells())
-        anchors = plan.anchors_from({pair: mean for pair, (mean, _) in means.items()})
+        summaries = cell_summaries(path, design, design.study.stopping_rule.minimum)
+        means = mean_baselines(summaries, design.baseline_cells())
+        anchors = design.anchors_from({pair: mean for pair, (mean, _) in means.items()})
     ids = {
-        plan.trial_id(cell, n).encode()
-        for cell in [*plan.baseline_cells(), *plan.anchored_cells(anchors)]
+        design.trial_id(cell, n).encode()
+        for cell in [*design.baseline_cells(), *design.anchored_cells(anchors)]
         for n in n_replicates
     }
     found["trials"] = len(ids & state.closed)
     found["trials_of_other_plans"] = len(state.closed - ids)
-    fields = {"cost_usd": "double", "latency_s": "double", "error": "varchar"}
-    with spooled([path], fields, "call") as connection:
+    with spooled([path], "calls") as connection:
         found["cost_usd"], found["seconds_per_call"] = connection.execute(
             "select coalesce(sum(cost_usd), 0), avg(latency_s) from spooled"
         ).fetchone()

@@ -1,6 +1,7 @@
 """Read spool files with DuckDB, and the numbers in their answers by the one rule that the models use."""
 
 import contextlib
+import itertools
 from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -8,20 +9,27 @@ from typing import TYPE_CHECKING, NamedTuple
 import pyarrow as pa
 
 from ingest.models import macros
-from ingest.study import Cell, Plan
+from ingest.raw import TABLES
+from ingest.study import Cell, Design
+from ingest.warehouse import in_memory
 
 if TYPE_CHECKING:
     import duckdb
 
-TRIAL_FIELDS = {
-    "trial_id": "varchar", "session": "varchar", "study": "varchar", "source": "varchar", "llm": "varchar",
-    "vignette": "varchar", "technique": "varchar", "anchor_direction": "varchar", "anchor_value": "double",
-    "temperature": "double", "replicate": "bigint", "phase": "varchar", "order_index": "bigint",
-    "attempt_of": "varchar", "prompt_version": "varchar", "anchor_rule": "json", "anchor_baseline": "double",
-    "anchor_n_trials": "bigint", "status": "varchar", "reason": "varchar", "text": "varchar", "first_text": "varchar",
-    "iterations": "bigint", "n_calls": "bigint", "llm_returned": "varchar", "asked_at": "timestamptz",
-    "finished_at": "timestamptz", "response": "double",
+# What a line of the spool calls otherwise than `raw` does, by the table that it goes to.
+SPOOLED_AS = {
+    "trials": {
+        "llm_recorded": "llm", "status_recorded": "status", "reason_recorded": "reason",
+        "response_recorded": "response", "response_text": "text", "prompt_hash": "prompt_version",
+        "session_id": "session",
+    },
+    "calls": {"session_id": "session", "response_text": "text"},
+    "prompts": {},
 }  # fmt: skip
+RANGES = pa.schema(
+    {"vignette": pa.string(), "response_unit": pa.string(), "valid_min": pa.float64(), "valid_max": pa.float64()}
+)
+OF_A_CELL = ", ".join(Cell._fields)
 
 
 class Summary(NamedTuple):
@@ -33,40 +41,25 @@ class Summary(NamedTuple):
 
 
 @contextlib.contextmanager
-def spooled(paths: list[Path], fields: dict[str, str], kind: str) -> "Iterator[duckdb.DuckDBPyConnection]":
-    """Open a relation `spooled` over the lines of one kind in spool files; `fields` gives the type of each."""
-    import duckdb
-
-    settings = {"memory_limit": "256MB", "threads": 1, "preserve_insertion_order": False}
-    with contextlib.closing(duckdb.connect(config=settings)) as connection:
-        connection.execute("set TimeZone = 'UTC'; set autoinstall_known_extensions = false")
-        columns = ", ".join(f"'{name}': '{type_}'" for name, type_ in {"kind": "varchar", **fields}.items())
-        files = ", ".join("'" + str(path).replace("'", "''") + "'" for path in paths)
-        connection.execute(
-            f"create view spooled as select * exclude (kind) from read_json([{files}], format = 'newline_delimited', "
-            f"columns = {{{columns}}}, ignore_errors = true) where kind = '{kind}'"
-        )
+def spooled(paths: list[Path], table: str) -> "Iterator[duckdb.DuckDBPyConnection]":
+    """Open a relation `spooled` over the lines of spool files that go to a table of `raw`, with their own names."""
+    columns = {"kind": "varchar", "session": "varchar"} | {
+        SPOOLED_AS[table].get(name, name): column["data_type"] for name, column in TABLES[table].columns.items()
+    }
+    with contextlib.closing(in_memory(memory_limit="256MB", threads=1, preserve_insertion_order=False)) as connection:
+        connection.read_json(
+            list(map(str, paths)), columns=columns, format="newline_delimited", ignore_errors=True
+        ).filter(f"kind = '{table.removesuffix('s')}'").create_view("spooled")
         yield connection
 
 
 @contextlib.contextmanager
-def read_trials(path: Path, plan: Plan) -> "Iterator[duckdb.DuckDBPyConnection]":
-    """Open a relation `answers` over the trials of a plan: each with its `status` and its `response`."""
-    ranges = pa.table(
-        {
-            "vignette": pa.array(list(plan.vignettes), pa.string()),
-            "response_unit": pa.array([v["response_unit"] for v in plan.vignettes.values()], pa.string()),
-            "valid_min": pa.array([v.get("valid_min") for v in plan.vignettes.values()], pa.float64()),
-            "valid_max": pa.array([v.get("valid_max") for v in plan.vignettes.values()], pa.float64()),
-        }
-    )
-    versions = {
-        plan.version(vignette, technique)[0]
-        for vignette in plan.vignettes
-        for technique in [*plan.techniques, "no_technique"]
-    }
-    versions = pa.table({"prompt_version": pa.array(sorted(versions), pa.string())})
-    with spooled([path], TRIAL_FIELDS, "trial") as connection:
+def read_trials(path: Path, design: Design) -> "Iterator[duckdb.DuckDBPyConnection]":
+    """Open a relation `answers` over the trials of a design: each with its `status` and its `response`."""
+    ranges = pa.Table.from_pylist([*design.vignettes.values()], RANGES)
+    asked = itertools.product(design.vignettes, [*design.techniques, "no_technique"])
+    versions = pa.table({"prompt_version": [design.version(*pair)[0] for pair in asked]})
+    with spooled([path], "trials") as connection:
         connection.register("ranges", ranges)
         connection.register("versions", versions)
         status = macros()["trial_status"](
@@ -88,13 +81,13 @@ def read_trials(path: Path, plan: Plan) -> "Iterator[duckdb.DuckDBPyConnection]"
         yield connection
 
 
-def cell_summaries(path: Path, plan: Plan, n_first: int) -> dict[Cell, Summary]:
+def cell_summaries(path: Path, design: Design, n_first: int) -> dict[Cell, Summary]:
     """Summarise the answers in a spool file by cell, among its first replicates."""
-    with read_trials(path, plan) as connection:
+    with read_trials(path, design) as connection:
         rows = connection.execute(
-            """
+            f"""
             select
-                llm, vignette, technique, anchor_direction, anchor_value, temperature,
+                {OF_A_CELL},
                 count(*) filter (status = 'answered'),
                 avg(response) filter (status = 'answered'),
                 stddev_samp(response) filter (status = 'answered')
@@ -107,12 +100,12 @@ def cell_summaries(path: Path, plan: Plan, n_first: int) -> dict[Cell, Summary]:
     return {Cell(*row[:6]): Summary(*row[6:]) for row in rows}
 
 
-def ended_trials(path: Path, plan: Plan, statuses: Collection[str]) -> list[tuple[Cell, int, str]]:
+def ended_trials(path: Path, design: Design, statuses: Collection[str]) -> list[tuple[Cell, int, str]]:
     """List the trials, as planned, that ended in certain statuses and were not asked again: cell, replicate, id."""
-    with read_trials(path, plan) as connection:
+    with read_trials(path, design) as connection:
         rows = connection.execute(
-            """
-            select llm, vignette, technique, anchor_direction, anchor_value, temperature, replicate, trial_id
+            f"""
+            select {OF_A_CELL}, replicate, trial_id
             from answers
             anti join (select attempt_of as trial_id from spooled) using (trial_id)
             where list_contains($statuses, status) and attempt_of is null

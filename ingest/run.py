@@ -303,7 +303,7 @@ def render_verdict(verdict) -> str:
 
 @contextlib.contextmanager
 def progress_bar(title):
-    """Give a function that shows how far a run is, if a person is looking."""
+    """Give a function that shows how far it is, if a person is looking."""
     if not sys.stderr.isatty():
         yield lambda n_done, n_total: None
         return

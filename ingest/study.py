@@ -179,7 +179,7 @@ class StoppingRule(Part):
 
 
 class Limits(Part):
-    """What a run may use."""
+    """What a session may use."""
 
     attempts: Annotated[int, Field(ge=1, le=100)] = 6
     timeout_s: Positive = 120
@@ -283,7 +283,7 @@ def _full_llm(entry):
 
 
 class Study(Part):
-    """One experiment plan, as its YAML file says it, with vignettes and techniques in full."""
+    """What a YAML file says of a study, with vignettes and techniques in full."""
 
     study: Name
     description: str = ""
@@ -459,17 +459,10 @@ class Trial(NamedTuple):
     attempt_of: str | None = None
 
 
-class Plan:
-    """The cells and trials of a study.
+class Design:
+    """The cells and trials of a study; a `run` (of `bais run`) sets them apart from those of its other runs."""
 
-    Parameters
-    ----------
-    study : Study
-    run : str, optional
-        Sets trials apart from those of other runs of the same study.
-    """
-
-    def __init__(self, study, run=None):
+    def __init__(self, study: Study, run: str | None = None):
         self.study = study
         self.run = run
         self.vignettes = {vignette["vignette"]: vignette for vignette in study.vignettes}

@@ -61,3 +61,17 @@
 {% macro exponent(value, decimals) -%}
     case when {{ decimals }} > 4 and abs({{ value }}) between 1e-300 and 1e-4 then floor(log10(abs({{ value }})))::integer else 0 end
 {%- endmacro %}
+
+
+{# The column `numbers`: a list with the name of each quantity (columns in braces), its value and the bounds of its interval. #}
+{% macro numbers(quantities) -%}
+    [
+        {%- for name, number in (quantities.items() if quantities is mapping else zip(quantities, quantities)) -%}
+        {%- set value, low, high = (number, 'null', 'null') if number is string else number -%}
+        {
+            'quantity': '{{ name | replace('{', "' || ") | replace('}', " || '") }}',
+            'value': ({{ value }})::double, 'low': ({{ low }})::double, 'high': ({{ high }})::double
+        }{{ ', ' if not loop.last }}
+        {%- endfor -%}
+    ] as numbers
+{%- endmacro %}

@@ -52,3 +52,9 @@
 
 {# Below so many LLMs nothing is inferred over LLMs: the constant of the statistics, which the model of this name hands on. #}
 {% macro fewest_llms() %}(select n_llms from {{ ref('fewest_llms') }}){% endmacro %}
+
+
+{# How near to 0 the values of an interval come. #}
+{% macro least_distance(low, high) -%}
+    case when {{ low }} * {{ high }} < 0 then 0 else least(abs({{ low }}), abs({{ high }})) end
+{%- endmacro %}

@@ -1,5 +1,7 @@
 """Warehouses for the tests, each in a folder of its own; the checkout's own warehouse is never touched."""
 
+import functools
+import json
 import os
 import subprocess
 import sys
@@ -25,6 +27,13 @@ settings.register_profile("explore", deadline=None, max_examples=2000)
 settings.load_profile("steady")
 
 
+@functools.cache
+def server():
+    """The process that runs dbt for this one; it ends with it."""
+    command = [sys.executable, ROOT / "tests" / "tools" / "dbt_server.py"]
+    return subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+
 class Warehouse:
     """A warehouse file and the commands of the project, run on it as a user runs them."""
 
@@ -36,6 +45,15 @@ class Warehouse:
             "DBT_TARGET_PATH": str(folder / "target"),
             "DBT_LOG_PATH": str(folder / "logs"),
         }
+
+    def dbt(self, *arguments):
+        """Run dbt, which must succeed, without starting and parsing anew."""
+        output = self.path.with_suffix(".dbt-output")
+        server().stdin.write(
+            json.dumps({"arguments": arguments, "environment": self.environment, "output": str(output)}) + "\n"
+        )
+        server().stdin.flush()
+        assert server().stdout.readline() == "0\n", output.read_text()
 
     def run(self, *command, expect=0):
         """Run a command of this Python's environment in the checkout and return what it printed."""
@@ -58,12 +76,29 @@ class Warehouse:
 
 
 @pytest.fixture(scope="session")
-def simulated(tmp_path_factory):
+def built_once(tmp_path_factory):
+    """From a name and the arguments of `ingest/run.py` to what these land, built; the workers of a run share it."""
+    root = tmp_path_factory.getbasetemp()
+    root = root.parent if os.environ.get("PYTEST_XDIST_WORKER") else root
+
+    def built(name, *arguments):
+        folder = root / name
+        warehouse = Warehouse(folder)
+        with FileLock(root / f"{name}.lock"):
+            if not (folder / "built").exists():
+                folder.mkdir(exist_ok=True)
+                warehouse.run("python", "ingest/run.py", *arguments)
+                warehouse.dbt("--quiet", "build", "--exclude-resource-type", "unit_test")
+                (folder / "built").touch()
+        return warehouse
+
+    return built
+
+
+@pytest.fixture(scope="session")
+def simulated(built_once):
     """What a fresh machine without any archive has after its first build."""
-    warehouse = Warehouse(tmp_path_factory.mktemp("simulated"))
-    warehouse.run("python", "ingest/run.py")
-    warehouse.run("dbt", "--quiet", "build", "--exclude-resource-type", "unit_test")  # they are run on an empty one
-    return warehouse
+    return built_once("simulated")
 
 
 @pytest.fixture(scope="session")
@@ -75,19 +110,9 @@ def recorded_archive():
 
 
 @pytest.fixture(scope="session")
-def recorded(recorded_archive, tmp_path_factory):
-    """The recorded archive of document A, imported and built; the workers of a run share it, so it is only read."""
-    root = tmp_path_factory.getbasetemp()
-    root = root.parent if os.environ.get("PYTEST_XDIST_WORKER") else root
-    folder = root / "recorded-archive"
-    warehouse = Warehouse(folder)
-    with FileLock(root / "recorded-archive.lock"):
-        if not (folder / "built").exists():
-            folder.mkdir(exist_ok=True)
-            warehouse.run("python", "ingest/run.py", "--archive", recorded_archive)
-            warehouse.run("dbt", "--quiet", "build", "--exclude-resource-type", "unit_test")
-            (folder / "built").touch()
-    return warehouse
+def recorded(built_once, recorded_archive):
+    """The recorded archive of document A, imported and built."""
+    return built_once("recorded-archive", "--archive", recorded_archive)
 
 
 @pytest.fixture(scope="session")

@@ -252,7 +252,7 @@ def test_changing_one_trial_flips_the_claims_that_rest_on_it(recorded, recorded_
     file.write_text("\n".join([json.dumps(trial), *others, ""]))
 
     new_warehouse.run("python", "ingest/run.py", "--archive", archive)
-    new_warehouse.run("dbt", "--quiet", "build", "--resource-type", "seed", "model")
+    new_warehouse.dbt("--quiet", "build", "--resource-type", "seed", "model")
 
     sql = "select claim_id, status from marts.claim_checks"
     before, after = dict(recorded.query(sql)), dict(new_warehouse.query(sql))

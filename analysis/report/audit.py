@@ -30,114 +30,92 @@ def gate_tables(study):
 
 
 def _batches(study):
-    rows = []
-    for batch in study.rows("batches"):
-        key = {"batch_id": batch["batch_id"]}
-        verdict = {"table": "raw.batch_verdicts", "key": {"verdict_id": batch["verdict_id"]}}
-        act = f", {clean(batch['act'])} by a person" if batch["act"] else ""
-        rows.append(
-            Row(
-                key,
-                [
-                    clean(batch["batch_id"]),
-                    clean(batch["source"]),
-                    moment(batch["loaded_at"]),
-                    Number(batch["n_trials"], "n_trials", 0),
-                    clean((batch["verdict"] or "not audited").replace("_", " ")),
-                    ("published" if batch["is_published"] else "not published") + act,
-                    Number(batch["n_failed"], "n_failed", 0, reason="not_audited", **verdict),
-                    Number(batch["n_warnings"], "n_warnings", 0, reason="not_audited", **verdict),
-                    moment(batch["checked_at"]),
-                ],
-            )
+    def of_verdict(column):
+        return lambda row: Number(
+            row[column],
+            column,
+            0,
+            reason="not_audited",
+            table="raw.batch_verdicts",
+            key={"verdict_id": row["verdict_id"]},
         )
-    heads = ["batch", "source", "loaded", "trials", "verdict", "trials are", "checks failed", "warnings", "audited"]
-    return _table(study, "Batches and what the gate said of them", "raw.batches", heads, rows)
+
+    columns = {
+        "batch": _text("batch_id"),
+        "source": _text("source"),
+        "loaded": lambda row: moment(row["loaded_at"]),
+        "trials": _number("n_trials"),
+        "verdict": lambda row: clean((row["verdict"] or "not audited").replace("_", " ")),
+        "trials are": lambda row: (
+            ("published" if row["is_published"] else "not published")
+            + (f", {clean(row['act'])} by a person" if row["act"] else "")
+        ),
+        "checks failed": of_verdict("n_failed"),
+        "warnings": of_verdict("n_warnings"),
+        "audited": lambda row: moment(row["checked_at"]),
+    }
+    caption = "Batches and what the gate said of them"
+    return _table(study, caption, "raw.batches", study.rows("batches"), ["batch_id"], columns)
 
 
 def _checks(study):
-    rows = []
-    for check in study.rows("checks"):
-        words = "failed" if check["level"] == "fail" else "warning"
-        key = {name: check[name] for name in ("verdict_id", "check_name", "level")}
-        rows.append(
-            Row(
-                key,
-                [
-                    clean(check["check_name"]).replace("_", " "),
-                    clean(check["vignette"]),
-                    words,
-                    Number(check["observed_value"], "observed_value", 4, reason="nothing_observed"),
-                    Number(check["threshold"], "threshold", 4, reason="no_threshold"),
-                    clean(check["measure"] or ""),
-                    Number(check["n_offending"], "n_offending", 0),
-                    clean(check["detail"] or ""),
-                ],
-            )
-        )
-    heads = ["check", "vignette", "result", "observed", "at most", "measure", "offending trials", "detail"]
-    return _table(study, "Checks that were not met", "raw.batch_checks", heads, rows, {})
+    columns = {
+        "check": _words("check_name"),
+        "vignette": _text("vignette"),
+        "result": lambda row: "failed" if row["level"] == "fail" else "warning",
+        "observed": _number("observed_value", digits=4, reason="nothing_observed"),
+        "at most": _number("threshold", digits=4, reason="no_threshold"),
+        "measure": lambda row: clean(row["measure"] or ""),
+        "offending trials": _number("n_offending"),
+        "detail": lambda row: clean(row["detail"] or ""),
+    }
+    by = ["verdict_id", "check_name", "level"]
+    return _table(study, "Checks that were not met", "raw.batch_checks", study.rows("checks"), by, columns, key={})
 
 
 def _flags(study):
     sentences = {row["reason"]: row["sentence"] for row in study.tables["flag_reasons"]}
-    rows = [
-        Row(
-            {"severity": flag["severity"], "reason": flag["reason"]},
-            [
-                clean(flag["reason"]).replace("_", " "),
-                clean(flag["severity"]),
-                Number(flag["n_trials"], "count(distinct trial_id)", 0),
-                clean(sentences.get(flag["reason"], "")),
-            ],
-        )
-        for flag in study.rows("flags")
-    ]
+    columns = {
+        "reason": _words("reason"),
+        "severity": _text("severity"),
+        "trials": _number("n_trials", "count(distinct trial_id)"),
+        "what it means": lambda row: clean(sentences.get(row["reason"], "")),
+    }
     caption = (
         "Trials that the gate quarantined (left out of the public tables) or holds suspect (left out in the "
-        "sensitivity), by "
-        "reason; a trial can have several"
+        "sensitivity), by reason; a trial can have several"
     )
-    return _table(study, caption, FLAGGED, ["reason", "severity", "trials", "what it means"], rows)
+    return _table(study, caption, FLAGGED, study.rows("flags"), ["severity", "reason"], columns)
 
 
 def _lines(study):
-    rows = [
-        Row({"reason": line["reason"]}, [clean(line["reason"]), Number(line["n_lines"], "count(*)", 0)])
-        for line in study.rows("quarantined_lines")
-    ]
-    return _table(
-        study, "Lines that could not be read as trials, by reason", "raw.quarantined_lines", ["reason", "lines"], rows
-    )
+    columns = {"reason": _text("reason"), "lines": _number("n_lines", "count(*)")}
+    caption = "Lines that could not be read as trials, by reason"
+    return _table(study, caption, "raw.quarantined_lines", study.rows("quarantined_lines"), ["reason"], columns)
 
 
 def _disagreements(study):
     found = study.rows("disagreements")
     shown = found[:MOST_DISAGREEMENTS]
-    rows = [
-        Row(
-            {"trial_id": row["trial_id"]},
-            [
-                Markup("<code>{}</code>").format(clean(row["trial_id"])),
-                f"{study.llm(row['llm'])}, {clean(row['vignette'])}, {study.technique(row['technique'])}, "
-                f"{clean(row['anchor_direction'])}",
-                Number(row["response_recorded"], "response_recorded", 2, reason="none_recorded"),
-                Number(row["response_reparsed"], "response_reparsed", 2, reason=row["status_reparsed"]),
-                clean(row["status_reparsed"]).replace("_", " "),
-                Markup('<q dir="auto">{}</q>').format(
-                    clean(" ".join((row["text_around"] or "").split()))[:MOST_CHARACTERS]
-                ),
-            ],
-        )
-        for row in shown
-    ]
+    columns = {
+        "trial": lambda row: Markup("<code>{}</code>").format(clean(row["trial_id"])),
+        "of": lambda row: (
+            f"{study.llm(row['llm'])}, {clean(row['vignette'])}, {study.technique(row['technique'])}, "
+            f"{clean(row['anchor_direction'])}"
+        ),
+        "recorded": _number("response_recorded", digits=2, reason="none_recorded"),
+        "reread": lambda row: Number(row["response_reparsed"], "response_reparsed", 2, reason=row["status_reparsed"]),
+        "reread as": _words("status_reparsed"),
+        "text around the number": lambda row: Markup('<q dir="auto">{}</q>').format(
+            clean(" ".join((row["text_around"] or "").split()))[:MOST_CHARACTERS]
+        ),
+    }
     caption = (
         "Trials whose text states another number than was recorded; the texts are answers of LLMs, quoted as they came"
     )
     if len(found) > len(shown):
         caption += f" (the first {len(shown)})"
-    heads = ["trial", "of", "recorded", "reread", "reread as", "text around the number"]
-    return _table(study, caption, "marts.parse_disagreements", heads, rows)
+    return _table(study, caption, "marts.parse_disagreements", shown, ["trial_id"], columns)
 
 
 def provenance_tables(study):
@@ -151,42 +129,33 @@ def provenance_tables(study):
     -------
     list of Table
     """
-    rows = []
-    for source in study.rows("sources"):
-        rows.append(
-            Row(
-                {"source": source["source"], "vignette": source["vignette"]},
-                [
-                    clean(source["vignette"]),
-                    clean(source["domain"] or MISSING),
-                    "simulated: no LLM was asked" if source["source"] == "simulated" else clean(source["source"]),
-                    Number(source["n_trials"], "count(*)", 0),
-                    Number(source["n_llms"], "count(distinct llm)", 0),
-                    moment(source["first_asked_at"]),
-                    moment(source["last_asked_at"]),
-                ],
-            )
-        )
-    heads = ["vignette", "domain", "source", "trials", "LLMs", "first asked", "last asked"]
-    sources = _table(study, "Where the trials came from", "marts.trials", heads, rows)
-    drawn = [
-        Row(
-            {"method": row["method"], "seed": row["seed"], "n_resamples": row["n_resamples"]},
-            [
-                clean(row["method"]).replace("_", " "),
-                Number(row["seed"], "max(seed)", 0, reason="nothing_drawn"),
-                Number(row["n_resamples"], "max(n_resamples)", 0, reason="nothing_drawn"),
-                Number(row["margin_pp"], "max(margin_pp)", 1, reason="none"),
-                Number(row["n_rows"], "count(*)", 0),
-            ],
-        )
-        for row in study.rows("resampling")
-    ]
-    resampling = _table(
-        study, "What was drawn for the rank probabilities", "inference.rank_probabilities",
-        ["method", "seed", "resamples", "equivalence margin (pp)", "rows"], drawn,
-    )  # fmt: skip
-    return [table for table in (sources, resampling) if table.rows]
+    sources = {
+        "vignette": _text("vignette"),
+        "domain": lambda row: clean(row["domain"] or MISSING),
+        "source": lambda row: "simulated: no LLM was asked" if row["source"] == "simulated" else clean(row["source"]),
+        "trials": _number("n_trials", "count(*)"),
+        "LLMs": _number("n_llms", "count(distinct llm)"),
+        "first asked": lambda row: moment(row["first_asked_at"]),
+        "last asked": lambda row: moment(row["last_asked_at"]),
+    }
+    resampling = {
+        "method": _words("method"),
+        "seed": _number("seed", "max(seed)", reason="nothing_drawn"),
+        "resamples": _number("n_resamples", "max(n_resamples)", reason="nothing_drawn"),
+        "equivalence margin (pp)": _number("margin_pp", "max(margin_pp)", digits=1, reason="none"),
+        "rows": _number("n_rows", "count(*)"),
+    }
+    made = [
+        _table(
+            study, "Where the trials came from", "marts.trials",
+            study.rows("sources"), ["source", "vignette"], sources,
+        ),
+        _table(
+            study, "What was drawn for the rank probabilities", "inference.rank_probabilities",
+            study.rows("resampling"), ["method", "seed", "n_resamples"], resampling,
+        ),
+    ]  # fmt: skip
+    return [table for table in made if table.rows]
 
 
 def rows_table(tables):
@@ -215,6 +184,20 @@ def rows_table(tables):
     ).format(body)
 
 
-def _table(study, caption, source, heads, rows, key=None):
+def _text(column):
+    return lambda row: clean(row[column])
+
+
+def _words(column):
+    return lambda row: clean(row[column]).replace("_", " ")
+
+
+def _number(column, expression=None, digits=0, reason=None):
+    return lambda row: Number(row[column], expression or column, digits, reason=reason)
+
+
+def _table(study, caption, source, rows, by, columns, key=None):
+    """Make a table with a row for each of `rows`, picked by the columns `by`; `columns` makes its cells, by head."""
+    made = [Row({name: row[name] for name in by}, [cell(row) for cell in columns.values()]) for row in rows]
     key = {"study": study.name} if key is None else key
-    return Table(f"{caption}.", source, key, heads, rows, [], study.is_simulated, caption.split(",")[0])
+    return Table(f"{caption}.", source, key, list(columns), made, [], study.is_simulated, caption.split(",")[0])

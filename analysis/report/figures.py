@@ -6,6 +6,7 @@ page's colour. No meaning is in colour alone: marks differ in shape or stand bes
 
 import math
 import re
+from copy import deepcopy
 from functools import cache
 
 from markupsafe import Markup
@@ -74,7 +75,7 @@ def draw(kind, rows, *, label, is_simulated=False, **settings):
     if is_cut:
         config["axisY"] = {**CONFIG["axisY"], "labelLimit": LONGEST_LABEL}
     width = WIDTH - padding["left"] - padding["right"]
-    spec = {**specification(kind), "width": width, "config": config, "datasets": {"rows": rows}}
+    spec = {**deepcopy(specification(kind)), "width": width, "config": config, "datasets": {"rows": rows}}
     _set(spec, **settings)
     return _inlined(vl_convert.vegalite_to_svg(spec), label, is_simulated)
 
@@ -115,21 +116,13 @@ def text_width(text):
 
 
 def _set(spec, title=None, domain=None):
-    """Set what differs between the panels of a kind."""
-    if title is None and domain is None:
-        return
-    layers = []
+    """Set what differs between the panels of a kind, in each layer whose horizontal axis shows a column."""
     for layer in spec["layer"]:
-        encoding = dict(layer.get("encoding", {}))
-        if "x" in encoding and "field" in encoding["x"]:
-            x = dict(encoding["x"])
-            if title is not None:
-                x["axis"] = {**(x.get("axis") or {}), "title": clean(title)}
-            if domain is not None:
-                x["scale"] = {**x.get("scale", {}), "domain": domain, "nice": False}
-            encoding["x"] = x
-        layers.append({**layer, "encoding": encoding})
-    spec["layer"] = layers
+        x = layer.get("encoding", {}).get("x", {})
+        if "field" in x and title is not None:
+            x["axis"] = {**(x.get("axis") or {}), "title": clean(title)}
+        if "field" in x and domain is not None:
+            x["scale"] = {**x.get("scale", {}), "domain": domain, "nice": False}
 
 
 def _inlined(svg, label, is_simulated):
@@ -157,27 +150,29 @@ def _short_tag(tag):
 @cache
 def specification(kind):
     """Return the Vega-Lite specification of a kind of figure, without data."""
-    made = KINDS[kind]()
+    return KINDS[kind]().properties(width=WIDTH, autosize="none", data={"name": "rows"}).to_dict()
+
+
+def _named():
+    """A chart with a line for each name, and a rule where rows have a `reference`."""
     import altair as alt
 
-    size = made.properties(width=WIDTH, autosize="none", data=alt.NamedData(name="rows"))
-    return size.to_dict()
+    named = alt.Chart().encode(y=alt.Y("name:N", sort=None, title=None))
+    rule = named.mark_rule(strokeDash=[4, 3], color=INK)
+    return named, rule.encode(x="reference:Q", y=alt.value(0), y2=alt.value("height"))
 
 
 def _bars():
     """Horizontal bars with their value; a line where there is a `reference`, a diamond where there is a `mark`."""
     import altair as alt
 
-    base = alt.Chart().encode(y=alt.Y("name:N", sort=None, title=None))
+    named, reference = _named()
+    diamond = {"shape": "diamond", "size": 50, "fill": "var(--paper)", "stroke": INK, "strokeWidth": 1.4, "opacity": 1}
     return alt.layer(
-        base.mark_bar(height={"band": 0.62}).encode(x=alt.X("value:Q"), color=alt.Color("colour:N", scale=None)),
-        base.mark_rule(strokeDash=[4, 3], color=INK).encode(
-            x=alt.X("reference:Q"), y=alt.value(0), y2=alt.value("height")
-        ),
-        base.mark_point(shape="diamond", size=50, fill="var(--paper)", stroke=INK, strokeWidth=1.4, opacity=1).encode(
-            x=alt.X("mark:Q")
-        ),
-        base.mark_text(align="left", dx=9).encode(x=alt.X("end:Q"), text="text:N"),
+        named.mark_bar(height={"band": 0.62}).encode(x="value:Q", color=alt.Color("colour:N", scale=None)),
+        reference,
+        named.mark_point(**diamond).encode(x="mark:Q"),
+        named.mark_text(align="left", dx=9).encode(x="end:Q", text="text:N"),
     ).properties(height=alt.Step(23))
 
 
@@ -185,17 +180,13 @@ def _intervals():
     """A tick with a thick and a thin interval."""
     import altair as alt
 
-    base = alt.Chart().encode(y=alt.Y("name:N", sort=None, title=None))
+    named, reference = _named()
     return alt.layer(
-        base.mark_rule(strokeDash=[4, 3], color=INK).encode(
-            x=alt.X("reference:Q"), y=alt.value(0), y2=alt.value("height")
-        ),
-        base.mark_rule(color="var(--blue)", strokeWidth=1.4).encode(x=alt.X("low:Q"), x2="high:Q"),
-        base.mark_rule(color="var(--blue)", strokeWidth=7, opacity=0.6).encode(
-            x=alt.X("inner_low:Q"), x2="inner_high:Q"
-        ),
-        base.mark_tick(color=INK, thickness=2, size=13, opacity=1).encode(x=alt.X("value:Q")),
-        base.mark_text(align="left", dx=7).encode(x=alt.X("end:Q"), text="text:N"),
+        reference,
+        named.mark_rule(color="var(--blue)", strokeWidth=1.4).encode(x="low:Q", x2="high:Q"),
+        named.mark_rule(color="var(--blue)", strokeWidth=7, opacity=0.6).encode(x="inner_low:Q", x2="inner_high:Q"),
+        named.mark_tick(color=INK, thickness=2, size=13, opacity=1).encode(x="value:Q"),
+        named.mark_text(align="left", dx=7).encode(x="end:Q", text="text:N"),
     ).properties(height=alt.Step(25))
 
 
@@ -203,16 +194,14 @@ def _dumbbells():
     """Two points, for low and high anchors, and what lies between."""
     import altair as alt
 
-    base = alt.Chart().encode(y=alt.Y("name:N", sort=None, title=None))
+    named, reference = _named()
     point = {"filled": True, "size": 80, "opacity": 1}
     return alt.layer(
-        base.mark_rule(strokeDash=[4, 3], color=INK).encode(
-            x=alt.X("reference:Q"), y=alt.value(0), y2=alt.value("height")
-        ),
-        base.mark_rule(color=INK, opacity=0.5, strokeWidth=2).encode(x=alt.X("low:Q"), x2="high:Q"),
-        base.mark_point(shape="triangle-down", color="var(--blue)", **point).encode(x=alt.X("low:Q")),
-        base.mark_point(shape="triangle-up", color="var(--orange)", **point).encode(x=alt.X("high:Q")),
-        base.mark_text(align="left", dx=9).encode(x=alt.X("end:Q"), text="text:N"),
+        reference,
+        named.mark_rule(color=INK, opacity=0.5, strokeWidth=2).encode(x="low:Q", x2="high:Q"),
+        named.mark_point(shape="triangle-down", color="var(--blue)", **point).encode(x="low:Q"),
+        named.mark_point(shape="triangle-up", color="var(--orange)", **point).encode(x="high:Q"),
+        named.mark_text(align="left", dx=9).encode(x="end:Q", text="text:N"),
     ).properties(height=alt.Step(25))
 
 
@@ -328,24 +317,17 @@ def spaced(values, least):
     list of float
         In the order given.
     """
-    order = sorted(range(len(values)), key=lambda i: values[i])
-    groups = []
-    for i in order:
-        groups.append([[i], values[i]])
-        while len(groups) > 1 and _bottom(groups[-1], least) - _top(groups[-2], least) < least:
-            (first, centre_a), (second, centre_b) = groups[-2], groups[-1]
-            n = len(first) + len(second)
-            groups[-2:] = [[first + second, (centre_a * len(first) + centre_b * len(second)) / n]]
+    groups = []  # of places whose values touch: the places in order, and the centre of what they take
+    for place in sorted(range(len(values)), key=values.__getitem__):
+        members, centre = [place], values[place]
+        while groups and centre - groups[-1][1] < least * (len(members) + len(groups[-1][0])) / 2:
+            before, centre_before = groups.pop()
+            total = centre_before * len(before) + centre * len(members)
+            members = before + members
+            centre = total / len(members)
+        groups.append((members, centre))
     placed = [0.0] * len(values)
     for members, centre in groups:
-        for at, i in enumerate(members):
-            placed[i] = centre + (at - (len(members) - 1) / 2) * least
+        for at, place in enumerate(members):
+            placed[place] = centre + (at - (len(members) - 1) / 2) * least
     return placed
-
-
-def _top(group, least):
-    return group[1] + (len(group[0]) - 1) / 2 * least
-
-
-def _bottom(group, least):
-    return group[1] - (len(group[0]) - 1) / 2 * least

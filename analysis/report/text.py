@@ -58,7 +58,7 @@ def answer(study, domain):
     }
     return Answer(
         domain,
-        _sentences(study, domain, names, by, decided),
+        _sentences(study, domain, names, by),
         [
             (metric, [(HEADINGS[decision], _names(study, of)) for decision, of in decided[metric].items() if of])
             for metric in METRICS
@@ -71,13 +71,13 @@ def _names(study, names):
     return listed([Markup.escape(study.technique(name)) for name in names])
 
 
-def _sentences(study, domain, names, by, decided):
+def _sentences(study, domain, names, by):
     if not names:
         reasons = sorted({row["reason"] or "" for row in study.rows("technique_rankings", domain=domain, llm=None)})
         why = "; ".join(reason_text(reason) for reason in reasons if reason) or "no trial had a low or a high anchor"
         return [Markup("Nothing can be ranked here: {}.").format(why)]
     said = [*_what_to_use(study, names, by), _do_metrics_agree(study, domain, by)]
-    return [sentence for sentence in [*said, *_cautions(study, domain, by, decided)] if sentence]
+    return [sentence for sentence in [*said, *_cautions(study, domain, by)] if sentence]
 
 
 def _what_to_use(study, names, by):
@@ -120,14 +120,16 @@ def _what_to_use(study, names, by):
     return sentences
 
 
+def _chance_that_metrics_disagree(rows, key, **more):
+    chance = rows[0]["p_metrics_disagree"] if rows else None
+    return Number(chance, "max(p_metrics_disagree)", 1, 100, unit="%", key=key, **more)
+
+
 def _do_metrics_agree(study, domain, by):
     rankings = study.rows("technique_rankings", domain=domain, llm=None)
     key = {"study": study.name, "domain": domain, "llm": None, "weighting": "llm", "metric": "deviation"}
-    chances = [row["p_metrics_disagree"] for row in by.values() if row["metric"] == "deviation"]
-    chance = Number(
-        chances[0] if chances else None, "max(p_metrics_disagree)", 1, 100, unit="%", table=RANKS, key=key,
-        reason="not_drawn",
-    )  # fmt: skip
+    of_deviation = [row for row in by.values() if row["metric"] == "deviation"]
+    chance = _chance_that_metrics_disagree(of_deviation, key, table=RANKS, reason="not_drawn")
     first = {metric: [row["technique"] for row in rankings if row[f"rank_by_{metric}"] == 1] for metric in METRICS}
     if not all(first.values()):
         return None
@@ -137,64 +139,47 @@ def _do_metrics_agree(study, domain, by):
             "together. "
             "In {} of resamples no technique is first by both."
         ).format(
-            _names(study, first["deviation"]), _verb(first["deviation"], "comes", "come"),
-            _names(study, first["susceptibility"]), _verb(first["susceptibility"], "keeps", "keep"), chance,
+            _names(study, first["deviation"]), counted(len(first["deviation"]), "comes", "come"),
+            _names(study, first["susceptibility"]), counted(len(first["susceptibility"]), "keeps", "keep"), chance,
         )  # fmt: skip
     shared = [name for name in first["deviation"] if name in first["susceptibility"]]
     return Markup(
         "The two metrics agree that {} {} first, though in {} of resamples no technique is first by both."
-    ).format(_names(study, shared), _verb(shared, "comes", "come"), chance)
+    ).format(_names(study, shared), counted(len(shared), "comes", "come"), chance)
 
 
-def _verb(names, one, many):
-    return one if len(names) == 1 else many
-
-
-def _cautions(study, domain, by, decided):
+def _cautions(study, domain, by):
     key = {"study": study.name, "domain": domain, "llm": None}
+    rankings = study.rows("technique_rankings", domain=domain)
+    over_llms = [row for row in rankings if row["llm"] is None]
     rows = list(by.values())
     if any("too_few_llms" in (row["reason"] or "").split("; ") for row in rows):
-        n = Number(
-            max(row["n_llms"] for row in rows), "max(n_llms)", 0, table=RANKS, key={**key, "weighting": "llm"}
-        )  # fmt: skip
-        llms = sorted(
-            {
-                row["llm"]
-                for row in study.rows("technique_rankings", domain=domain)
-                if row["llm"] and row["rank_by_deviation"] is not None
-            }
-        )
+        n = Number(max(row["n_llms"] for row in rows), "max(n_llms)", 0, table=RANKS, key={**key, "weighting": "llm"})
+        llms = sorted({row["llm"] for row in rankings if row["llm"] and row["rank_by_deviation"] is not None})
         named = listed([Markup.escape(study.llm(llm)) for llm in llms])
         yield Markup(
             'Only {} {} asked ({}): all this speaks of {} alone, not of LLMs in general. <span class="why">({})</span>'
         ).format(n, "LLM was" if n.value == 1 else "LLMs were", named, "it" if n.value == 1 else "them", "too_few_llms")
-    if any(row["not_identified"] for row in study.rows("technique_rankings", domain=domain, llm=None)):
+    if any(row["not_identified"] for row in over_llms):
         bounds = [row for row in study.rows("attrition_bounds", domain=domain) if row["technique"] in study.ranked]
-        missing = sum(row["n_missing"] for row in bounds)
         said = Markup("")
-        if bounds:
+        if any(row["n_missing"] for row in bounds):
             worst = max(bounds, key=lambda row: (row["n_missing"] / max(row["n_asked"], 1), row["technique"]))
             row_key = {**key, "technique": worst["technique"]}
             asked, lost = (
                 Number(worst[column], column, 0, table="marts.attrition_bounds", key=row_key)
                 for column in ("n_asked", "n_missing")
             )
-            if missing:
-                said = Markup(" {} trials of {} have no valid answer, of {} that were asked.").format(
-                    lost, study.technique(worst["technique"]), asked
-                )
+            said = Markup(" {} trials of {} have no valid answer, of {} that were asked.").format(
+                lost, study.technique(worst["technique"]), asked
+            )
         yield Markup(
             "The order by deviation is not identified: had everybody answered, it could be another one.{}"
         ).format(said)
-    unranked = [
-        row
-        for row in study.tables["techniques"]
-        if not row["is_ranked"]
-        and row["technique"] not in (NO_TECHNIQUE, "sacd_initial")
-        and any(of["technique"] == row["technique"] for of in study.rows("technique_rankings", domain=domain, llm=None))
-    ]
-    for row in unranked:
-        yield Markup("{} is not ranked. {}.").format(study.technique(row["technique"]), clean(row["description"]))
+    beside = {row["technique"] for row in over_llms} - {NO_TECHNIQUE, "sacd_initial"}
+    for row in study.tables["techniques"]:
+        if row["technique"] in beside and not row["is_ranked"]:
+            yield Markup("{} is not ranked. {}.").format(study.technique(row["technique"]), clean(row["description"]))
 
 
 def _table(study, domain, names, by):
@@ -261,31 +246,20 @@ def in_short(study, answers):
     -------
     Table
     """
+    key = {"llm": None, "weighting": "llm"}
     rows = []
     for of in answers:
         decided = {metric: dict(parts) for metric, parts in of.decisions}
-        found = study.rows("rank_probabilities", domain=of.domain)
         words = [
             decided[metric].get(HEADINGS[decision], "nothing") for metric in METRICS for decision in ("use", "avoid")
         ]
-        key = {"llm": None, "weighting": "llm"}
-        rows.append(
-            Row(
-                {"domain": of.domain},
-                [
-                    clean(of.domain),
-                    *words,
-                    Number(
-                        found[0]["p_metrics_disagree"] if found else None, "max(p_metrics_disagree)", 1, 100, unit="%",
-                        key=key, reason="nothing_to_rank",
-                    ),
-                    Number(
-                        max((row["n_llms"] for row in found), default=None), "max(n_llms)", 0, key=key,
-                        reason="nothing_to_rank",
-                    ),
-                ],
-            )
-        )  # fmt: skip
+        found = study.rows("rank_probabilities", domain=of.domain)
+        n_llms = max((row["n_llms"] for row in found), default=None)
+        numbers = [
+            _chance_that_metrics_disagree(found, key, reason="nothing_to_rank"),
+            Number(n_llms, "max(n_llms)", 0, key=key, reason="nothing_to_rank"),
+        ]
+        rows.append(Row({"domain": of.domain}, [clean(of.domain), *words, *numbers]))
     few = any("too_few_llms" in (row["reason"] or "") for row in study.rows("rank_probabilities"))
     return Table(
         Markup("What to use and what to avoid, against using no technique.{}").format(

@@ -7,14 +7,14 @@ from pathlib import Path
 MINUS = "\u2212"
 
 
-def written(name, filters, **given):
+def written(name, shown, **given):
     """Return a document.
 
     Parameters
     ----------
     name : str
         Of a file in `templates/`, without its ending.
-    filters : dict of str to callable
+    shown : dict of str to callable
         How the template shows what it is given, beside `json` and `count`.
     **given
         What it is given.
@@ -24,8 +24,13 @@ def written(name, filters, **given):
     str
     """
     environment = _environment().overlay()
-    environment.filters = {**environment.filters, **filters}
+    environment.filters = {**environment.filters, **shown}
     return environment.get_template(f"{name}.md").render(given)
+
+
+def filters(*functions):
+    """Return functions by their names, as templates have them: without the underscore of what is of one module."""
+    return {function.__name__.removeprefix("_"): function for function in functions}
 
 
 def count(n, one, many=None):

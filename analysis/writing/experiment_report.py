@@ -8,7 +8,7 @@ import json
 import re
 from decimal import ROUND_HALF_EVEN, Decimal, localcontext
 
-from analysis.writing.documents import MINUS, written
+from analysis.writing.documents import MINUS, filters, written
 from analysis.writing.facts import exact, is_number, leaves
 from analysis.writing.markdown import SECTIONS, missing_sections, normalised, sections_of, sentences, stated
 from analysis.writing.numbers import PERCENT, THRESHOLDS, Printed, all_numbers, citation, number_problems
@@ -65,23 +65,18 @@ def template_report(analysis, *, case_text, prompts):
         return f"not computed: {REASONS[reason]}" if reason else FILTERS[shown](comparison[name])
 
     by_id = {condition["conditionId"]: condition for condition in analysis["conditions"]}
-    low, high = by_id[comparison["lowConditionId"]], by_id[comparison["highConditionId"]]
     return _written(
         "experiment_report",
         analysis,
         case_text=case_text,
         prompts=prompts,
-        totals=analysis["totals"],
-        conditions=analysis["conditions"],
         comparison=comparison,
         bootstrap=comparison["confidenceIntervalMethod"],
-        low=low,
-        high=high,
+        low=by_id[comparison["lowConditionId"]],
+        high=by_id[comparison["highConditionId"]],
         computed=computed,
         reasons=REASONS,
-        notes=_notes([low, high]),
-        difference_sentence=_difference_sentence(comparison, low, high, analysis["experiment"]["responseUnit"]),
-        conclusion=_conclusion(comparison),
+        notes=NOTES,
     )
 
 
@@ -337,7 +332,7 @@ def _percent(share):
     return f"{_plain(round(100 * share, 10))} %"
 
 
-def _p(value):
+def _p_value(value):
     return "p n/a" if value is None else "p < 0.001" if value < 0.001 else f"p = {_number(value, 3)}"
 
 
@@ -371,65 +366,11 @@ def _steps(prompts):
 
 
 def _step_names(prompts):
+    """The names of the steps, unless they have none, or digits that could pass for results."""
     names = [_inline(name) for name in prompts] if isinstance(prompts, dict) else []
-    return f" The steps are: {', '.join(names)}." if names and not any(c.isdigit() for c in "".join(names)) else ""
+    return [] if any(c.isdigit() for c in "".join(names)) else names
 
 
-def _errors(conditions):
-    listed = [
-        f"{code} ({_number(n)}, {condition['conditionId']})"
-        for condition in conditions
-        for code, n in condition["errors"].items()
-    ]
-    return f" Errors by code: {'; '.join(listed)}." if listed else ""
-
-
-def _notes(conditions):
-    said = [
-        f"The condition {c['conditionId']} {NOTES[r]}." for c in conditions for r in sorted(set(c["reasons"].values()))
-    ]
-    return f"{' '.join(said)}\n\n" if said else ""
-
-
-def _difference_sentence(comparison, low, high, unit):
-    if comparison["difference"] is None:
-        return "The conditions could not be compared, because a condition has no answers."
-    means = (
-        f"The mean answer was {_number(low['mean'])} under the low and {_number(high['mean'])} under the high anchor, "
-        f"a difference of {_number(comparison['difference'])} ({unit})"
-    )
-    if comparison["t"] is None:
-        return f"{means}; there is no test of it, because {REASONS[comparison['reasons']['t']]}."
-    return (
-        f"{means}, with Welch's t({_number(comparison['df'])}) = {_number(comparison['t'])}, "
-        f"{_p(comparison['pValue'])}, and Hedges' g = {_number(comparison['hedgesG'])}."
-    )
-
-
-def _conclusion(comparison):
-    if comparison["difference"] is None:
-        return "Without answers in both conditions the experiment shows nothing about anchoring."
-    if comparison["pValue"] is None:
-        return "The data allow no test of whether the anchor moved the answers."
-    interval = comparison["welchInterval"]
-    if interval["low"] > 0:
-        return "The answers followed the anchor."
-    if interval["high"] < 0:
-        return "The answers moved against the anchor."
-    return "The data do not establish that the anchor moved the answers."
-
-
-FILTERS = {
-    "number": _number,
-    "cents": "{:.2f}".format,
-    "plain": _plain,
-    "percent": _percent,
-    "p_value": _p,
-    "interval": _interval,
-    "inline": _inline,
-    "quote": _quote,
-    "setting": _setting,
-    "steps": _steps,
-    "step_names": _step_names,
-    "errors": _errors,
+FILTERS = filters(_number, _plain, _percent, _p_value, _interval, _inline, _quote, _setting, _steps, _step_names) | {
+    "cents": "{:.2f}".format
 }

@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass
 from decimal import Decimal
 
-from analysis.writing.documents import MINUS, written
+from analysis.writing.documents import MINUS, filters, written
 from analysis.writing.facts import exact, is_number, leaves
 from analysis.writing.markdown import (
     HEADING,
@@ -268,21 +268,15 @@ def _text(name):
     return re.sub(r"([\\`*_\[\]<>|#])", r"\\\1", words) if re.search(r"[`*\[\]<>|#\\]", words) else words
 
 
-def _rank(rank):
-    return "not ranked" if rank is None else _shown(rank)
-
-
-def _with_interval(fact):
-    interval = "" if fact["low"] is None else f" ({_shown(fact['low'])} to {_shown(fact['high'])})"
-    return _shown(fact["value"]) + (interval if fact["value"] is not None else "")
+def _p_value(p):
+    return "p not computed" if p is None else f"p {p}" if isinstance(p, str) else f"p = {_shown(p, 3)}"
 
 
 def _kinds_of_intervals(domain):
-    of_techniques = domain["techniques"].values()
-    found = [
-        facts[metric].get("interval") for facts in of_techniques for metric in ("percent_of_baseline", "spread_pp")
+    statistics = [
+        facts[name] for facts in domain["techniques"].values() for name in ("percent_of_baseline", "spread_pp")
     ]
-    return sorted(set(filter(None, found)))
+    return sorted({statistic["interval"] for statistic in statistics if statistic.get("interval")})
 
 
 def _reasons_of_nulls(domain):
@@ -300,30 +294,12 @@ def _decided(domain):
 
 
 def _contrasts(domain):
-    return [(technique, _contrast(facts)) for technique, facts in domain["techniques"].items() if CONTRAST in facts]
-
-
-def _contrast(facts):
-    contrast, equivalence = facts[CONTRAST], facts.get(EQUIVALENCE)
-    if contrast["difference_pp"] is None:
-        return f"not computed{_why(contrast)}"
-    said = f"{_shown(contrast['difference_pp'])} pp of the baseline"
-    if contrast["low_pp"] is None:
-        return f"{said}, without a test{_why(contrast)}"
-    p = contrast["p_holm"]
-    p = "p not computed" if p is None else f"p {p}" if isinstance(p, str) else f"p = {_shown(p, 3)}"
-    said += f" ({_shown(contrast['low_pp'])} to {_shown(contrast['high_pp'])} pp), {p} after Holm"
-    status = (equivalence or {}).get("status")
-    return f"{said}; equivalence {'established' if status == 'equivalent' else status}" if status else said
-
-
-def _of_llm(facts):
-    said = []
-    for name, fact in facts.items():
-        value = fact.get("mean", fact.get("spread"))
-        n = f" ({_shown(fact['n_trials'])})" if "n_trials" in fact else ""
-        said.append(f"{_text(name)} {_shown(value, 2)}{n}" if value is not None else f"{_text(name)} null{_why(fact)}")
-    return "; ".join(said)
+    """Return technique, its contrast with no technique, and what is said of their equivalence."""
+    return [
+        (technique, facts[CONTRAST], facts.get(EQUIVALENCE, {}).get("status"))
+        for technique, facts in domain["techniques"].items()
+        if CONTRAST in facts
+    ]
 
 
 def _why(fact):
@@ -334,16 +310,7 @@ def _spoken(name):
     return name.replace("_", " ")
 
 
-FILTERS = {
-    "shown": _shown,
-    "setting": _setting,
-    "text": _text,
-    "spoken": _spoken,
-    "rank": _rank,
-    "with_interval": _with_interval,
-    "kinds_of_intervals": _kinds_of_intervals,
-    "reasons_of_nulls": _reasons_of_nulls,
-    "decided": _decided,
-    "contrasts": _contrasts,
-    "of_llm": _of_llm,
-}
+FILTERS = filters(
+    _shown, _setting, _text, _spoken, _p_value, _why,
+    _kinds_of_intervals, _reasons_of_nulls, _decided, _contrasts,
+)  # fmt: skip

@@ -1,11 +1,14 @@
 """The facts of a study: what a paper on it may say, each number rounded as it may be quoted."""
 
+from collections import Counter
+
 DECISIONS = {"use": "USE", "avoid": "AVOID", "equivalent": "EQUIVALENT", "no_evidence": "NO EVIDENCE"}
 METRICS = {
     "deviation": "deviation from the baseline",
     "susceptibility": "susceptibility (the spread between the anchors)",
 }
 CONTRAST, EQUIVALENCE = "percent_of_baseline less that of no technique", "equivalence with no technique"
+ALONE = "without a technique"
 TOO_FEW = "So few LLMs were asked that this speaks only of them, not of LLMs in general."
 REFERENCES = (
     ("Jacowitz", "1995", "Jacowitz, K. E. & Kahneman, D. (1995). Measures of anchoring in estimation tasks. "
@@ -62,9 +65,8 @@ def facts_of(study, rows):
 
 def _method(rows):
     method = rows[0] if rows else {}
-    share = method.get("confidence")
     return {
-        "confidence_percent": None if share is None else _rounded(100 * share),
+        "confidence_percent": _percent(method.get("confidence")),
         "n_resamples": method.get("n_resamples"),
         "seed": method.get("seed"),
         "equivalence_margin_pp": _rounded(method.get("margin_pp")),
@@ -73,13 +75,10 @@ def _method(rows):
 
 
 def _gate(batches, flags):
-    by_verdict = {}
-    for row in batches:
-        by_verdict[row["verdict"]] = by_verdict.get(row["verdict"], 0) + 1
     return {
         "n_batches": len(batches),
         "n_batches_published": sum(bool(row["is_published"]) for row in batches),
-        "n_batches_by_verdict": by_verdict,
+        "n_batches_by_verdict": dict(Counter(row["verdict"] for row in batches)),
         "n_trials_quarantined": sum(row["n_trials"] for row in flags if row["severity"] == "quarantined"),
         "n_suspicions": sum(row["n_trials"] for row in flags if row["severity"] == "suspect"),
         "n_trials_by_flag": {row["reason"]: row["n_trials"] for row in flags},
@@ -90,7 +89,7 @@ def _attrition(rows):
     names = ("n_asked", "n_answered", "n_refused", "n_unparsed", "n_out_of_range", "n_failed")
     counted = {name: sum(row[name] for row in rows) for name in names}
     share = counted["n_answered"] / counted["n_asked"] if counted["n_asked"] else None
-    return {**counted, "answered_percent": None if share is None else _rounded(100 * share)}
+    return {**counted, "answered_percent": _percent(share)}
 
 
 def _claims(counted, unsettled):
@@ -104,46 +103,50 @@ def _domain(domain, rows, named):
     def of(table):
         return [row for row in rows[table] if row["domain"] == domain]
 
-    ranked = {row["technique"] for row in of("rankings")}
-    probabilities = [row for row in of("probabilities") if row["technique"] in ranked]
+    def about(row, table, column="technique"):
+        return [other for other in of(table) if other[column] == row["technique"]]
+
+    rankings, attrition = of("rankings"), of("attrition")
+    ranked = {row["technique"] for row in rankings}
     techniques = {
-        named.get(row["technique"], row["technique"]): _technique(
+        named[row["technique"]]: _technique(
             row,
-            [i for i in of("intervals") if i["technique"] == row["technique"]],
-            [p for p in probabilities if p["technique"] == row["technique"]],
-            [c for c in of("contrasts") if c["technique_a"] == row["technique"]],
-            [e for e in of("equivalences") if e["technique_a"] == row["technique"]],
+            about(row, "intervals"),
+            about(row, "probabilities"),
+            about(row, "contrasts", "technique_a"),
+            about(row, "equivalences", "technique_a"),
         )
-        for row in of("rankings")
+        for row in rankings
     }
+    of_llms = [
+        *((row, "baseline", _mean(row, "baseline")) for row in of("baselines")),
+        *(
+            (row, f"mean under {row['anchor_direction']} anchor {ALONE}", _mean(row, "mean_response"))
+            for row in of("conditions")
+        ),
+        *((row, f"high less low anchor {ALONE}", _spread(row)) for row in of("spreads")),
+    ]
     llms = {}
-    for row in of("baselines"):
-        llms.setdefault(row["llm"], {})[f"baseline, {row['vignette']}"] = {
-            "mean": _rounded(row["baseline"], 2),
-            "n_trials": row["n_trials"],
-            **_reason(row),
-        }
-    for row in of("conditions"):
-        named_so = f"mean under {row['anchor_direction']} anchor without a technique, {row['vignette']}"
-        llms.setdefault(row["llm"], {})[named_so] = {
-            "mean": _rounded(row["mean_response"], 2),
-            "n_trials": row["n_trials"],
-        }
-    for row in of("spreads"):
-        llms.setdefault(row["llm"], {})[f"high less low anchor without a technique, {row['vignette']}"] = {
-            "spread": _rounded(row["spread"], 2),
-            "spread_pp": _rounded(row["spread_pp"]),
-            **_reason(row),
-        }
-    of_attrition = of("attrition")
+    for row, name, facts in of_llms:
+        llms.setdefault(row["llm"], {})[f"{name}, {row['vignette']}"] = facts | _reason(row)
     return {
         "units": sorted({row["response_unit"] for row in of("baselines") if row.get("response_unit")}),
-        "n_vignettes": len({row["vignette"] for row in of_attrition}),
-        "attrition": _attrition(of_attrition),
+        "n_vignettes": len({row["vignette"] for row in attrition}),
+        "attrition": _attrition(attrition),
         "techniques": techniques,
         "llms": llms,
-        "conclusion": _conclusion(domain, of("rankings"), probabilities, named),
+        "conclusion": _conclusion(
+            domain, rankings, [row for row in of("probabilities") if row["technique"] in ranked], named
+        ),
     }
+
+
+def _mean(row, column):
+    return {"mean": _rounded(row[column], 2), "n_trials": row["n_trials"]}
+
+
+def _spread(row):
+    return {"spread": _rounded(row["spread"], 2), "spread_pp": _rounded(row["spread_pp"])}
 
 
 def _technique(ranking, intervals, probabilities, contrasts, equivalences):
@@ -162,10 +165,8 @@ def _technique(ranking, intervals, probabilities, contrasts, equivalences):
         "percent_of_baseline": with_interval("percent_of_baseline"),
         "deviation_pp": _rounded(ranking["deviation_pp"]),
         "spread_pp": with_interval("spread_pp"),
-        "spread_change_percent": _rounded(ranking["spread_change_percent"]),
-        "madb_percent": _rounded(ranking["madb_percent"]),
-        "rank_by_deviation": ranking["rank_by_deviation"],
-        "rank_by_susceptibility": ranking["rank_by_susceptibility"],
+        **{name: _rounded(ranking[name]) for name in ("spread_change_percent", "madb_percent")},
+        **{name: ranking[name] for name in ("rank_by_deviation", "rank_by_susceptibility")},
         **_reason(ranking),
     }
     for row in probabilities:
@@ -185,9 +186,7 @@ def _technique(ranking, intervals, probabilities, contrasts, equivalences):
             }
     for row in contrasts:
         facts[CONTRAST if row["metric"] == "percent_of_baseline" else f"{row['metric']} less that of no technique"] = {
-            "difference_pp": _rounded(row["difference"]),
-            "low_pp": _rounded(row["low"]),
-            "high_pp": _rounded(row["high"]),
+            **{f"{name}_pp": _rounded(row[name]) for name in ("difference", "low", "high")},
             "p_holm": _p(row["p_holm"]),
             "n_llms": row["n_llms"],
             "test": "paired over LLMs",
@@ -216,7 +215,7 @@ def _conclusion(domain, rankings, probabilities, named):
     """Say without numbers what the evidence comes to; a paper has to say so word for word."""
 
     def first(metric):
-        return " and ".join(named.get(row["technique"], row["technique"]) for row in rankings if row[metric] == 1)
+        return " and ".join(named[row["technique"]] for row in rankings if row[metric] == 1)
 
     closest, steadiest = first("rank_by_deviation"), first("rank_by_susceptibility")
     spoken = domain.replace("_", " ")
@@ -233,13 +232,15 @@ def _conclusion(domain, rankings, probabilities, named):
             f"susceptibility: the metrics {agree}."
         ]
     for metric, words in METRICS.items():
-        decided = {}
-        for row in probabilities:
-            if row["metric"] == metric and row["decision"]:
-                decided.setdefault(row["decision"], []).append(named.get(row["technique"], row["technique"]))
-        listed = "; ".join(
-            f"{label} for {', '.join(decided[name])}" for name, label in DECISIONS.items() if name in decided
-        )
+        decided = {
+            label: [
+                named[row["technique"]]
+                for row in probabilities
+                if row["metric"] == metric and row["decision"] == decision
+            ]
+            for decision, label in DECISIONS.items()
+        }
+        listed = "; ".join(f"{label} for {', '.join(names)}" for label, names in decided.items() if names)
         if listed:
             said.append(f"By {words}, the decisions in the domain {spoken} are: {listed}.")
     if any("too_few_llms" in (row["reason"] or "") for row in probabilities):

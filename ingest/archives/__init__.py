@@ -10,6 +10,14 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from ingest.lines import Block
 
+# in `read_trials`, of lines whose `experimentId` says what they are: their place, their kind, what else to call them
+EVERY_LINE = """file, line_number, line, kind,
+    case
+        when kind is not null then null
+        when f.experimentId is not null then 'experiment ' || f.experimentId
+        else 'JSON objects with the fields ' || json_keys(line)[:5]::varchar
+    end as looks_like"""
+
 
 @dataclass(frozen=True)
 class Archive:

@@ -4,7 +4,7 @@ A line has `experimentId`, `model`, `conditionId` (`low-…` or `high-…`), `ru
 the trial ended in an error), `rawLastMessage` and `collectedAt`.
 """
 
-from ingest.archives import Archive
+from ingest.archives import EVERY_LINE, Archive
 
 STUDY = "anchoring-prosecutor-sentencing"
 
@@ -34,28 +34,15 @@ kinds as (
 )
 
 select
-    file,
-    line_number,
-    line,
-    kind,
-    case
-        when kind is not null then null
-        when f.experimentId is not null then 'experiment ' || f.experimentId
-        else 'JSON objects with the fields ' || json_keys(line)[:5]::varchar
-    end as looks_like,
+    {EVERY_LINE},
     f.model as llm_recorded,
-    null::varchar as llm_returned,
     'shoplifting' as vignette,
     'no_technique' as technique,
     regexp_extract(f.conditionId, '^(low|high)') as anchor_direction,
     f.params.prosecutorRecommendationMonths as anchor_value,
-    null::double as temperature,
     f.runIndex as replicate,
     f.result.sentenceMonths as response_recorded,
-    null::double as first_response,
-    null::bigint as iterations,
     f.rawLastMessage as response_text,
-    null::varchar as prompt_hash,
     f.protocol as protocol,
     try_cast(f.collectedAt as timestamptz) as asked_at
 from kinds

@@ -13,11 +13,12 @@ say whether their anchor is low or high: the models derive that from the LLM's b
 
 from pathlib import Path
 
-from ingest.archives import Archive
+from ingest.archives import EVERY_LINE, Archive
 
 FOLDERS = ("high-anchor", "vignette-loan", "vignette-medical", "vignette-salary")
 
-READ_TRIALS = """
+READ_TRIALS = (
+    """
 with fields as (
     select
         *,
@@ -56,15 +57,9 @@ kinds as (
 )
 
 select
-    file,
-    line_number,
-    line,
-    kind,
-    case
-        when kind is not null then null
-        when f.experimentId is not null then 'experiment ' || f.experimentId
-        else 'JSON objects with the fields ' || json_keys(line)[:5]::varchar
-    end as looks_like,
+"""
+    + EVERY_LINE
+    + """,
     f.model as llm_recorded,
     f.actualModel as llm_returned,
     coalesce(f.vignetteId, 'shoplifting') as vignette,
@@ -89,6 +84,7 @@ select
     try_cast(coalesce(f.collectedAt, f.timestamp) as timestamptz) as asked_at
 from kinds
 """
+)
 
 
 def path_in_archive(path: Path) -> str:

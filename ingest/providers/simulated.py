@@ -26,13 +26,13 @@ class Simulated:
 
     Parameters
     ----------
-    plan : ingest.study.Plan
+    design : ingest.study.Design
     """
 
     secret = None
 
-    def __init__(self, plan):
-        self.plan = plan
+    def __init__(self, design):
+        self.design = design
 
     async def ask(self, question) -> Reply:
         """Answer one question, or refuse it."""
@@ -66,9 +66,11 @@ class Simulated:
         if step == "debias":
             first = next(m["content"] for m in question.messages if m["role"] == "user")
             return first.partition("<prompt>")[2].partition("</prompt>")[0].strip()
-        if self.plan.study.answer_format == "story-001":
+        if self.design.study.answer_format == "story-001":
             return self._story_answer(question, truth)
-        n_turns = len(self.plan.techniques[cell.technique]["turns"]) if cell.technique in self.plan.techniques else 1
+        n_turns = (
+            len(self.design.techniques[cell.technique]["turns"]) if cell.technique in self.design.techniques else 1
+        )
         if step == "analyse" or (step == "turn" and 0 < question.turn < n_turns - 1):
             return ELABORATION
         is_first = step == "initial" or (step == "turn" and n_turns > 1 and question.turn == 0)
@@ -86,7 +88,7 @@ class Simulated:
         answer = {
             "prosecutorRecommendationMonths": int(cell.anchor_value),
             "prosecutorEvaluation": evaluate(cell.anchor_value),
-            "defenseAttorneyEvaluation": evaluate(self.plan.study.second_anchor),
+            "defenseAttorneyEvaluation": evaluate(self.design.study.second_anchor),
             "sentenceMonths": int(number),
         }
         asked = question.messages[-1]["content"]
@@ -105,12 +107,12 @@ class Simulated:
             centre += pull * (cell.anchor_value - baseline)
         scale = 10**truth.decimals
         value = math.floor((centre + truth.noise * baseline * chance.gauss(0, 1)) * scale + 0.5) / scale
-        vignette = self.plan.vignettes[cell.vignette]
+        vignette = self.design.vignettes[cell.vignette]
         value = max(value, vignette.get("valid_min", -math.inf))
         return min(value, vignette.get("valid_max", math.inf))
 
     def _chance(self, question, what):
         """Seed by what is asked, never by when: the order and the number of calls at a time change nothing."""
         trial = question.trial
-        key = repr((self.plan.study.order_seed, tuple(trial.cell), trial.replicate, what))
+        key = repr((self.design.study.order_seed, tuple(trial.cell), trial.replicate, what))
         return random.Random(hashlib.sha256(key.encode()).digest())

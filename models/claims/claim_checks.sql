@@ -1,7 +1,6 @@
 -- noqa: disable=LT02
 -- One row per published claim and part: the printed number, ours under the paper's specification and under the
 -- recommended one.
-{% set keys = estimate_keys() %}
 with claims as (
     select *, {{ claim_key() }} as claim_key from {{ ref('published_claims') }}
 ),
@@ -30,7 +29,7 @@ looked_up as (
     from specifications as asked
     inner join estimates
         on
-            {% for key in keys -%}
+            {% for key in estimate_keys() -%}
                 asked.{{ key }} is not distinct from estimates.{{ key }}{{ ' and ' if not loop.last }}
             {%- endfor %}
     group by all
@@ -38,17 +37,12 @@ looked_up as (
 
 -- claims that are derived from other claims, in rounds: each round derives what the rounds before have the inputs of
 values_0 as (
-    select claims.claim_key, looked_up.published_specification_value as value, looked_up.recommended_value
-    from claims
-    inner join looked_up using (claim_key)
+    select claim_key, published_specification_value as value, recommended_value from looked_up
 ),
 
 inputs as (
     select
-        claim_key,
-        derivation,
-        input_decimals,
-        recommended_quantity,
+        * exclude (inputs),
         unnest(string_split(inputs, ' ')) as input_key,
         generate_subscripts(string_split(inputs, ' '), 1) as position,
         len(string_split(inputs, ' ')) as n_inputs
@@ -60,43 +54,31 @@ inputs as (
 derived_{{ round }} as (
     select
         inputs.claim_key,
-        inputs.derivation,
-        inputs.recommended_quantity,
-        inputs.n_inputs,
-        list(
-            case
-                when inputs.input_decimals is null then known.value
-                else round(known.value, inputs.input_decimals::integer)
-            end order by inputs.position
-        ) as published_inputs,
-        list(known.recommended_value order by inputs.position) as recommended_inputs
+        derivation,
+        recommended_quantity,
+        n_inputs,
+        list(coalesce(round(value, input_decimals::integer), value) order by position) as published_inputs,
+        list(recommended_value order by position) as recommended_inputs
     from inputs
     inner join values_{{ round - 1 }} as known on inputs.input_key = known.claim_key
-    where
-        known.value is not null
-        and inputs.claim_key not in (
-            select values_{{ round - 1 }}.claim_key from values_{{ round - 1 }}
-            where values_{{ round - 1 }}.value is not null
-        )
+    where value is not null
     group by all
-    having count(*) = inputs.n_inputs
+    having count(*) = n_inputs
 ),
 
 values_{{ round }} as (
     select
-        coalesce(known.claim_key, derived.claim_key) as claim_key,
-        coalesce(known.value, {{ derive('derived.derivation', 'derived.published_inputs') }}) as value,
+        claim_key,
+        coalesce(value, {{ derive('derivation', 'published_inputs') }}) as value,
         coalesce(
-            known.recommended_value,
+            recommended_value,
             case
-                when
-                    derived.recommended_quantity is null
-                    and list_count(derived.recommended_inputs) = len(derived.recommended_inputs)
-                    then {{ derive('derived.derivation', 'derived.recommended_inputs') }}
+                when recommended_quantity is null and list_count(recommended_inputs) = n_inputs
+                    then {{ derive('derivation', 'recommended_inputs') }}
             end
         ) as recommended_value
-    from values_{{ round - 1 }} as known
-    full join derived_{{ round }} as derived using (claim_key)
+    from values_{{ round - 1 }}
+    full join derived_{{ round }} using (claim_key)
 ),
 {% endfor %}
 
@@ -106,10 +88,7 @@ compared as (
         studies.study is not null as is_loaded,
         case when claims.not_derivable is null then known.value end as recomputed_value,
         known.recommended_value,
-        looked_up.recommended_low,
-        looked_up.recommended_high,
-        looked_up.n_trials,
-        looked_up.n_llms,
+        looked_up.* exclude (claim_key, published_specification_value, recommended_value),
         -- a value on the border belongs to both digits, whatever the last bit of a double says
         (0.5 + 1e-8) * 10.0 ** (-claims.decimals) as half_a_digit
     from claims
@@ -121,16 +100,15 @@ compared as (
 judged as (
     select
         *,
-        case comparison
-            when '=' then abs(recomputed_value - published_value) <= half_a_digit
-            when '<' then recomputed_value < published_value
-            when '>' then recomputed_value > published_value
-        end as holds,
-        case comparison
-            when '=' then abs(recommended_value - published_value) <= half_a_digit
-            when '<' then recommended_value < published_value
-            when '>' then recommended_value > published_value
-        end as holds_as_recommended,
+        {% for value, holds in [
+            ('recomputed_value', 'holds'), ('recommended_value', 'holds_as_recommended'),
+        ] -%}
+            case comparison
+                when '=' then abs({{ value }} - published_value) <= half_a_digit
+                when '<' then {{ value }} < published_value
+                when '>' then {{ value }} > published_value
+            end as {{ holds }},
+        {% endfor %}
         -- what the whole interval, or the probability, says of a sentence; null where it has none
         case
             when unit = 'probability' then recommended_value >= published_value
@@ -164,7 +142,8 @@ worded as (
             as shown_interval,
         case
             when llm is null and n_llms < {{ fewest_llms() }}
-                then 'This speaks only of the ' || n_llms || ' LLMs that were asked.'
+                then ' This speaks only of the ' || n_llms || ' LLMs that were asked.'
+            else ''
         end as scope_note,
         concat_ws(
             ', ',
@@ -185,72 +164,46 @@ worded as (
             end
         ) as specification
     from judged
-)
+),
 
-select
-    claim_id,
-    document,
-    location,
-    statement,
-    coalesce(quantity, derivation) as quantity,
-    part,
-    unit,
-    kind,
-    comparison,
-    published_value,
-    recomputed_value,
-    status,
-    case
-        when status = 'not_derivable' then not_derivable
-        when not is_loaded then 'The study ' || study || ' is not in this warehouse: import its archive.'
-        when status = 'not_checked' then 'The warehouse holds no trials for this quantity.'
-        when kind = 'sentence' and unit = 'probability'
-            then
-                concat_ws(
-                    ' ',
-                    note,
+explained as (
+    select
+        *,
+        case
+            when kind = 'sentence' and unit = 'probability'
+                then
                     'Its probability is ' || {{ shown('recommended_value', '2') }}
-                    || '; it stands from ' || published_value || '.',
-                    scope_note
-                )
-        when status = 'not_established'
-            then
-                concat_ws(
-                    ' ',
-                    note,
+                    || '; it stands from ' || published_value || '.' || scope_note
+            when status = 'not_established'
+                then
                     'It is ' || shown_recommended || ', but the interval is ' || shown_interval
-                    || ', not all ' || comparison || ' ' || shown_published || '.',
-                    scope_note
-                )
-        when kind = 'sentence' and shown_interval is not null
-            then
-                concat_ws(
-                    ' ',
-                    note,
+                    || ', not all ' || comparison || ' ' || shown_published || '.' || scope_note
+            when kind = 'sentence' and shown_interval is not null
+                then
                     'It is ' || shown_recommended || ', the interval ' || shown_interval
-                    || ', for ' || comparison || ' ' || shown_published || '.',
-                    scope_note
-                )
-        when status in ('differs', 'contradicted')
-            then
-                concat_ws(
-                    ' ',
-                    note,
+                    || ', for ' || comparison || ' ' || shown_published || '.' || scope_note
+            when status in ('differs', 'contradicted')
+                then
                     'The trials give ' || shown_recomputed || ', not '
-                    || case comparison when '=' then '' else comparison || ' ' end || shown_published || '.'
-                )
-        when not holds_as_recommended
-            then
-                concat_ws(
-                    ' ',
-                    note,
+                    || replace(comparison || ' ', '= ', '') || shown_published || '.'
+            when not holds_as_recommended
+                then
                     'It holds only ' || coalesce(nullif(specification, ''), 'with every number that was recorded')
                     || '; as recommended it is ' || shown_recommended || '.'
-                )
-        else note
-    end as reason,
-    recommended_value,
-    recommended_low,
-    recommended_high,
-    n_trials
-from worded
+        end as explanation
+    from worded
+),
+
+reasoned as (
+    select
+        * replace (coalesce(quantity, derivation) as quantity),
+        case
+            when status = 'not_derivable' then not_derivable
+            when not is_loaded then 'The study ' || study || ' is not in this warehouse: import its archive.'
+            when status = 'not_checked' then 'The warehouse holds no trials for this quantity.'
+            else nullif(concat_ws(' ', note, explanation), '')
+        end as reason
+    from explained
+)
+
+select {{ declared_columns() }} from reasoned

@@ -1,16 +1,13 @@
 -- One row per published claim and part: the SQL that lists the trials behind it, its own or those of the claims that it
 -- is derived from.
+{% set ranked = 'technique in (select technique from seeds.techniques where is_ranked)' %}
 with recursive claims as (
     select
         *,
         {{ claim_key() }} as claim_key,
-        starts_with(quantity, 'baseline')
-        or starts_with(quantity, 'sd_population')
-        or starts_with(quantity, 'sd_response')
-        or ends_with(quantity, '_with_baseline') as is_of_baseline,
+        regexp_matches(quantity, '^(baseline|sd_population|sd_response)|_with_baseline$') as is_of_baseline,
         regexp_matches(quantity, '^(rank_by|place_by|nothing_beats|slope|residual_reduction|direction_effect)')
-        or (technique is null and method is not null) as compares_techniques,
-        regexp_matches(quantity, '^(iterations|calls)') as counts_every_trial
+        or (technique is null and method is not null) as compares_techniques
     from {{ ref('published_claims') }}
 ),
 
@@ -35,7 +32,7 @@ rests_on as (
 
 conditions as (
     select
-        claim_key,
+        claim_key as basis_key,
         row_set,
         list_filter(
             [
@@ -46,15 +43,12 @@ conditions as (
                 case
                     when is_of_baseline then 'technique = ''no_technique'''
                     when technique_b is not null
-                        then 'technique in (' || {{ quoted('technique') }} || ', ' || {{ quoted('technique_b') }} || ')'
+                        then format('technique in ({}, {})', {{ quoted('technique') }}, {{ quoted('technique_b') }})
                     when compares_techniques and contains(quantity, 'no_technique')
-                        then
-                            '(technique in (select technique from seeds.techniques where is_ranked)'
-                            || ' or technique = ''no_technique'')'
-                    when compares_techniques
-                        then 'technique in (select technique from seeds.techniques where is_ranked)'
+                        then '({{ ranked }} or technique = ''no_technique'')'
+                    when compares_techniques then '{{ ranked }}'
                     when quantity = 'spread_change_percent' or starts_with(quantity, 'gain_by')
-                        then 'technique in (' || {{ quoted('technique') }} || ', ''no_technique'')'
+                        then format('technique in ({}, ''no_technique'')', {{ quoted('technique') }})
                     when technique = 'sacd_initial' then 'technique = ''sacd'''
                     when technique != 'all' then 'technique = ' || {{ quoted('technique') }}
                 end,
@@ -65,7 +59,7 @@ conditions as (
                 end,
                 case when temperature_scope != 'pooled' then 'temperature = ' || temperature_scope end,
                 case
-                    when counts_every_trial then null
+                    when regexp_matches(quantity, '^(iterations|calls)') then null
                     when row_set = 'accepted' then 'status = ''answered'''
                     when technique = 'sacd_initial' then 'first_response is not null'
                     else 'response_recorded is not null'
@@ -84,13 +78,9 @@ conditions as (
 ),
 
 alternatives as (
-    select
-        rests_on.claim_key,
-        conditions.conditions,
-        min(rests_on.place) as place,
-        bool_or(conditions.row_set = 'as_recorded') as counts_quarantined
+    select claim_key, conditions, min(place) as place, bool_or(row_set = 'as_recorded') as counts_quarantined
     from rests_on
-    inner join conditions on rests_on.basis_key = conditions.claim_key
+    inner join conditions using (basis_key)
     group by all
 ),
 
@@ -112,11 +102,17 @@ parted as (
             lambda condition: len(list_filter(alternatives, lambda other: not list_contains(other, condition))) = 0
         ) as shared,
         list_transform(
-            alternatives,
-            lambda conditions: array_to_string(
-                list_filter(conditions, lambda condition: not list_contains(shared, condition)), ' and '
-            )
-        ) as rest
+            alternatives, lambda other: list_filter(other, lambda condition: not list_contains(shared, condition))
+        ) as rests,
+        list_transform(
+            rests,
+            lambda rest: case when len(rest) > 1 then '(' else '' end || array_to_string(rest, ' and ')
+            || case when len(rest) > 1 then ')' else '' end
+        ) as worded,
+        case
+            when list_contains(rests, []) then []
+            else [e'(\n        ' || array_to_string(worded, e'\n        or ') || e'\n    )']
+        end as either
     from together
 )
 
@@ -125,30 +121,12 @@ select
     claims.part,
     claims.study,
     'select trial_id, llm, technique, anchor_direction, temperature, status, response_recorded, first_response, '
-    || 'baseline'
-    || e'\nfrom '
+    || e'baseline\nfrom '
     || case
         when parted.counts_quarantined then '(from marts.trials union all by name from marts.quarantined_trials)'
         else 'marts.trials'
     end
-    || e'\nwhere\n    '
-    || array_to_string(parted.shared, e'\n    and ')
-    || case
-        when list_contains(parted.rest, '') then ''
-        else
-            case when len(parted.shared) > 0 then e'\n    and ' else '' end
-            || e'(\n        '
-            || array_to_string(
-                list_transform(
-                    parted.rest,
-                    lambda conditions: case
-                        when contains(conditions, ' and ') then '(' || conditions || ')' else conditions
-                    end
-                ),
-                e'\n        or '
-            )
-            || e'\n    )'
-    end
+    || e'\nwhere\n    ' || array_to_string(list_concat(parted.shared, parted.either), e'\n    and ')
     || e'\norder by llm, technique, anchor_direction;' as trials_query
 from claims
 inner join parted using (claim_key)

@@ -1,25 +1,6 @@
 -- noqa: disable=LT02
 -- One row per quantity, its keys and its specification: every number that a claim can be compared with, in one column.
-{% set keys = estimate_keys() %}
-{% set effect_quantities = [
-    'percent_of_baseline', 'deviation_pp', 'absolute_deviation_pp', 'deviation', 'mean_response', 'spread', 'spread_pp',
-    'spread_change_percent', 'rank_by_deviation', 'rank_by_deviation_in_units', 'rank_by_susceptibility',
-    'rank_by_deviation_with_no_technique',
-] %}
-{% set distribution_quantities = [
-    'median_percent_of_baseline', 'sd_percent_of_baseline', 'skewness', 'madb_percent', 'percent_within_10_percent',
-    'percent_below_baseline', 'rank_by_share_within_10_percent',
-] %}
-
-with effects as (
-    select *, abs(deviation_pp) as absolute_deviation_pp from {{ ref('int_claim_effects_ranked') }}
-),
-
-technique_effects as (
-    select * from {{ ref('technique_effects') }}
-),
-
-asked as (
+with asked as (
     select * from {{ ref('int_claim_specifications') }}
 ),
 
@@ -31,22 +12,31 @@ llms as (
     select llm, provider from {{ ref('llms') }}
 ),
 
+technique_effects as (
+    select * from {{ ref('technique_effects') }}
+    semi join asked using (study, domain, temperature_scope, row_set, baseline_scope, weighting)
+),
+
 llm_baselines as (
-    select * exclude (n_trials, min_response, max_response) from {{ ref('int_baselines_summarised') }}
+    select * exclude (n_trials) from {{ ref('int_baselines_summarised') }}
 ),
 
 responses as (
-    select * from {{ ref('int_responses_counted') }}
+    select
+        * exclude (anchor_direction),
+        anchor_direction as of_direction,
+        unnest(case when has_all_answers then ['final', 'both'] else ['final'] end) as non_null
+    from {{ ref('int_responses_counted') }}
     where technique != 'sacd_initial'
 ),
 
 iterated_trials as (
-    select * from {{ ref('int_trials_directed') }}
+    select *, unnest(['as_recorded', 'accepted']) as row_set from {{ ref('int_trials_directed') }}
     where iterations is not null
 ),
 
 inferred as (
-    select * from {{ ref('inferred_estimates') }}
+    select *, {{ numbers({'{quantity}': ('value', 'low', 'high')}) }} from {{ ref('inferred_estimates') }}
 ),
 
 -- over fewer LLMs than an interval over LLMs needs, that of their trials
@@ -62,94 +52,63 @@ rank_probabilities as (
     where weighting = 'llm' and rank_low is not null
 ),
 
-effects_long as (
-    unpivot (
-        select * replace (
-            {% for quantity in effect_quantities -%}
-                {{ quantity }}::double as {{ quantity }}{{ ', ' if not loop.last }}
-            {%- endfor %}
-        ) from effects
-    )
-    on {{ effect_quantities | join(', ') }}
-    into name quantity value value
+effects as (
+    select
+        *,
+        abs(deviation_pp) as absolute_deviation_pp,
+        {{ numbers([
+            'percent_of_baseline', 'deviation_pp', 'absolute_deviation_pp', 'deviation', 'mean_response', 'spread',
+            'spread_pp', 'spread_change_percent', 'rank_by_deviation', 'rank_by_deviation_in_units',
+            'rank_by_susceptibility', 'rank_by_deviation_with_no_technique',
+        ]) }}
+    from {{ ref('int_claim_effects') }}
 ),
 
 distributions as (
     select
-        effects.*,
-        100 * share_within_10_percent as percent_within_10_percent,
-        100 * share_below_baseline as percent_below_baseline,
-        case when techniques.is_ranked then
-            rank() over (
-                partition by
-                    study, vignette, llm, anchor_direction, temperature_scope, row_set, baseline_scope, weighting,
-                    techniques.is_ranked
-                order by share_within_10_percent desc
-            )
-        end::double as rank_by_share_within_10_percent,
+        * exclude (is_ranked),
         'trial' as direction_weighting,
         'llm' as baseline_pooling,
         'mean_of_ratios' as estimator,
         'final' as non_null,
-        null as excluded_llm
-    from technique_effects as effects
+        case when is_ranked then rank() over within_ranked end as rank_by_share_within_10_percent,
+        {{ numbers({
+            'median_percent_of_baseline': 'median_percent_of_baseline',
+            'sd_percent_of_baseline': 'sd_percent_of_baseline',
+            'skewness': 'skewness',
+            'madb_percent': 'madb_percent',
+            'percent_within_10_percent': '100 * share_within_10_percent',
+            'percent_below_baseline': '100 * share_below_baseline',
+            'rank_by_share_within_10_percent': 'rank_by_share_within_10_percent',
+        }) }}
+    from technique_effects
     inner join techniques using (technique)
-    semi join asked
-        on
-            effects.study = asked.study
-            and effects.domain = asked.domain
-            and effects.temperature_scope = asked.temperature_scope
-            and effects.row_set = asked.row_set
-            and effects.baseline_scope = asked.baseline_scope
-            and effects.weighting = asked.weighting
-),
-
-distributions_long as (
-    unpivot distributions
-    on {{ distribution_quantities | join(', ') }}
-    into name quantity value value
-),
-
-llm_baselines_long as (
-    unpivot llm_baselines
-    on baseline, sd_population, sd_response
-    into name quantity value value
-),
-
-domain_baselines_long as (
-    unpivot (
-        select
-            study,
-            domain,
-            row_set,
-            temperature_scope,
-            avg(baseline) as baseline_mean,
-            min(baseline) as baseline_lowest,
-            max(baseline) as baseline_highest,
-            {{ var('equivalence_margin_pp') }} * avg(baseline) / 100 as margin_in_units
-        from llm_baselines
-        group by all
+    window within_ranked as (
+        partition by
+            study, vignette, llm, anchor_direction, temperature_scope, row_set, baseline_scope, weighting, is_ranked
+        order by share_within_10_percent desc
     )
-    on baseline_mean, baseline_lowest, baseline_highest, margin_in_units
-    into name quantity value value
 ),
 
-counted as (
+baselines as (
+    select *, {{ numbers(['baseline', 'sd_population', 'sd_response']) }} from llm_baselines
+),
+
+domain_baselines as (
     select
-        study,
-        domain,
-        row_set,
-        unnest(case when has_all_answers then ['final', 'both'] else ['final'] end) as non_null,
-        llm,
-        technique,
-        anchor_direction as of_direction,
-        temperature,
-        n_trials
-    from responses
+        study, domain, row_set, temperature_scope,
+        {{ numbers({
+            'baseline_mean': 'avg(baseline)',
+            'baseline_lowest': 'min(baseline)',
+            'baseline_highest': 'max(baseline)',
+            'margin_in_units': var('equivalence_margin_pp') ~ ' * avg(baseline) / 100',
+        }) }}
+    from llm_baselines
+    group by all
 ),
 
 by_technique as (
-    select * exclude (technique), unnest([technique, 'all']) as technique from counted
+    select * exclude (technique), unnest([technique, 'all']) as technique from responses
 ),
 
 by_direction as (
@@ -161,164 +120,117 @@ by_direction as (
     from by_technique
 ),
 
-counts_long as (
+counts as (
     select
-        study,
-        domain,
-        row_set,
-        non_null,
-        technique,
-        anchor_direction,
-        'n_trials' as quantity,
-        sum(n_trials)::double as value
+        study, domain, row_set, non_null, technique, anchor_direction,
+        sum(n_trials)::bigint as n_trials,
+        {{ numbers({'n_trials': 'sum(n_trials)'}) }}
     from by_direction
     group by all
 ),
 
-domain_counts_long as (
-    unpivot (
-        select
-            study,
-            domain,
-            row_set,
-            non_null,
-            count(distinct llm)::double as n_llms,
-            count(distinct llm) filter (where of_direction = 'none')::double as n_llms_with_baseline,
-            count(distinct provider) filter (where of_direction = 'none')::double as n_providers_with_baseline
-        from counted
-        left join llms using (llm)
-        group by all
-    )
-    on n_llms, n_llms_with_baseline, n_providers_with_baseline
-    into name quantity value value
-),
-
-study_counts_long as (
-    select study, row_set, non_null, 'n_domains' as quantity, count(distinct domain)::double as value from counted
+domain_counts as (
+    select
+        study, domain, row_set, non_null,
+        {{ numbers({
+            'n_llms': 'count(distinct llm)',
+            'n_llms_with_baseline': "count(distinct llm) filter (where of_direction = 'none')",
+            'n_providers_with_baseline': "count(distinct provider) filter (where of_direction = 'none')",
+        }) }}
+    from responses
+    left join llms using (llm)
     group by all
 ),
 
-cells_long as (
-    unpivot (
-        select
-            study,
-            domain,
-            row_set,
-            non_null,
-            min(n_cell)::double as n_trials_smallest_cell,
-            max(n_cell)::double as n_trials_largest_cell
-        from (
-            select
-                study, domain, row_set, non_null, technique, llm, of_direction, temperature, sum(n_trials) as n_cell
-            from counted
-            where technique != 'no_technique'
-            group by all
-        ) as cells
-        group by all
-    )
-    on n_trials_smallest_cell, n_trials_largest_cell
-    into name quantity value value
+study_counts as (
+    select study, row_set, non_null, {{ numbers({'n_domains': 'count(distinct domain)'}) }} from responses
+    group by all
 ),
 
-iterations_long as (
-    unpivot (
-        select
-            study,
-            domain,
-            technique,
-            row_set,
-            'final' as non_null,
-            count(*) as n_trials,
-            avg(iterations) as iterations_mean,
-            median(iterations)::double as iterations_median,
-            max(iterations)::double as iterations_most,
-            -- the first answer, and two calls for each iteration (document A, appendix A.4)
-            1 + 2 * avg(iterations) as calls_mean
-        from iterated_trials
-        cross join (values ('as_recorded'), ('accepted')) as row_sets (row_set)
-        group by all
-    )
-    on iterations_mean, iterations_median, iterations_most, calls_mean
-    into name quantity value value
+cells as (
+    select study, domain, row_set, non_null, technique, llm, of_direction, temperature, sum(n_trials) as n_cell
+    from responses
+    where technique != 'no_technique'
+    group by all
+),
+
+cell_sizes as (
+    select
+        study, domain, row_set, non_null,
+        {{ numbers({'n_trials_smallest_cell': 'min(n_cell)', 'n_trials_largest_cell': 'max(n_cell)'}) }}
+    from cells
+    group by all
+),
+
+iterations as (
+    select
+        study, domain, technique, row_set, 'final' as non_null, count(*) as n_trials,
+        -- calls: the first answer, and two for each iteration (document A, appendix A.4)
+        {{ numbers({
+            'iterations_mean': 'avg(iterations)',
+            'iterations_median': 'median(iterations)',
+            'iterations_most': 'max(iterations)',
+            'calls_mean': '1 + 2 * avg(iterations)',
+        }) }}
+    from iterated_trials
+    group by all
 ),
 
 together as (
-    select * from effects_long
-    union all by name
-    select * from distributions_long
-    union all by name
-    select * from llm_baselines_long
-    union all by name
-    select * from domain_baselines_long
-    union all by name
-    select *, value::bigint as n_trials from counts_long
-    union all by name
-    select * from domain_counts_long
-    union all by name
-    select * from study_counts_long
-    union all by name
-    select * from cells_long
-    union all by name
-    select * from iterations_long
-    union all by name
-    select * from inferred
+    {% for part in [
+        'effects', 'distributions', 'baselines', 'domain_baselines', 'counts', 'domain_counts', 'study_counts',
+        'cell_sizes', 'iterations', 'inferred',
+    ] -%}
+        select * from {{ part }}
+        {{ 'union all by name' if not loop.last }}
+    {% endfor %}
+),
+
+estimates as (
+    select *, unnest(numbers) as number from together
 ),
 
 -- what is recommended has the interval of its metric beside it
-headline_intervals as (
-    select study, domain, technique, llm, anchor_direction, metric as quantity, low, high, n_llms
+headlines as (
+    select
+        study, domain, technique, llm, anchor_direction, n_llms,
+        {{ numbers({
+            '{metric}': ('estimate', 'low', 'high'),
+            'absolute_{metric}': ('abs(estimate)', least_distance('low', 'high'), 'greatest(abs(low), abs(high))'),
+        }) }}
     from intervals
     union all
     select
-        study,
-        domain,
-        technique,
-        llm,
-        'both' as anchor_direction,
-        'rank_by_' || metric as quantity,
-        rank_low as low,
-        rank_high as high,
-        n_llms
+        study, domain, technique, llm, 'both' as anchor_direction, n_llms,
+        {{ numbers({'rank_by_{metric}': ('null', 'rank_low', 'rank_high')}) }}
     from rank_probabilities
 ),
 
-bounded as (
-    select
-        together.* exclude (low, high, n_llms),
-        coalesce(together.n_llms, headline.n_llms) as n_llms,
-        case
-            when together.low is not null or together.quantity != 'absolute_deviation_pp'
-                then coalesce(together.low, headline.low)
-            when headline.low * headline.high < 0 then 0
-            else least(abs(headline.low), abs(headline.high))
-        end as low,
-        case
-            when together.high is not null or together.quantity != 'absolute_deviation_pp'
-                then coalesce(together.high, headline.high)
-            else greatest(abs(headline.low), abs(headline.high))
-        end as high
-    from together
-    left join headline_intervals as headline
-        on
-            together.study = headline.study
-            and together.domain = headline.domain
-            and together.technique = headline.technique
-            and together.llm is not distinct from headline.llm
-            and together.anchor_direction = headline.anchor_direction
-            and headline.quantity = replace(together.quantity, 'absolute_deviation_pp', 'deviation_pp')
-            and together.temperature_scope = 'pooled'
-            and together.excluded_llm is null
-            and together.method is null
-            {% for column, value in recommended_specification().items() -%}
-                and together.{{ column }} = '{{ value }}'
-            {% endfor %}
+bounds as (
+    select *, unnest(numbers) as number from headlines
 )
 
 select
-    {{ keys | join(',\n    ') }},
-    value,
-    low,
-    high,
-    n_trials,
-    n_llms
-from bounded
+    estimates.number.quantity,
+    estimates.{{ estimate_keys()[1:] | join(',\n    estimates.') }},
+    estimates.number.value,
+    coalesce(estimates.number.low, bounds.number.low) as low,
+    coalesce(estimates.number.high, bounds.number.high) as high,
+    estimates.n_trials,
+    coalesce(estimates.n_llms, bounds.n_llms) as n_llms
+from estimates
+left join bounds
+    on
+        estimates.number.quantity = bounds.number.quantity
+        and estimates.study = bounds.study
+        and estimates.domain = bounds.domain
+        and estimates.technique = bounds.technique
+        and estimates.llm is not distinct from bounds.llm
+        and estimates.anchor_direction = bounds.anchor_direction
+        and estimates.temperature_scope = 'pooled'
+        and estimates.excluded_llm is null
+        and estimates.method is null
+        {% for column, value in recommended_specification().items() -%}
+            and estimates.{{ column }} = '{{ value }}'
+        {% endfor %}
+where estimates.number.value is not null

@@ -1,3 +1,4 @@
+-- noqa: disable=LT02
 -- One row per study, llm, vignette, technique and anchor direction: what became of every trial that was asked.
 with trials as (
     select * from {{ ref('int_trials_directed') }}
@@ -12,11 +13,9 @@ select
     technique,
     anchor_direction,
     count(*) as n_asked,
-    count(*) filter (where status = 'answered') as n_answered,
-    count(*) filter (where status = 'refused') as n_refused,
-    count(*) filter (where status = 'unparsed') as n_unparsed,
-    count(*) filter (where status = 'out_of_range') as n_out_of_range,
-    count(*) filter (where status = 'failed') as n_failed,
-    count(*) filter (where status = 'answered') / count(*) as answered_share
+    {% for status in ['answered', 'refused', 'unparsed', 'out_of_range', 'failed'] -%}
+        count(*) filter (where status = '{{ status }}') as n_{{ status }},
+    {% endfor -%}
+    n_answered / n_asked as answered_share
 from trials
 group by all

@@ -29,27 +29,21 @@ of_llms as (
     group by all
 ),
 
-with_all as (
-    select *, llm as one_llm from of_llms
-    union all
-    select *, null as one_llm from of_llms
-),
-
 of_vignettes as (
     select
         study,
         domain,
         vignette,
-        one_llm as llm,
+        llm,
         technique,
-        sum(n_asked)::bigint as n_asked,
-        sum(n_missing)::bigint as n_missing,
+        sum(n_asked) as n_asked,
+        sum(n_missing) as n_missing,
         avg(percent_of_baseline) as percent_of_baseline,
         avg(lower) as lower,
         avg(upper) as upper,
         bool_or(is_unbounded) as is_unbounded
-    from with_all
-    group by all
+    from of_llms
+    group by grouping sets ((study, domain, vignette, llm, technique), (study, domain, vignette, technique))
 ),
 
 of_domains as (
@@ -69,10 +63,7 @@ of_domains as (
 
 select
     *,
-    case
-        when percent_of_baseline_low <= 100 and percent_of_baseline_high >= 100 then 0
-        else least(abs(percent_of_baseline_low - 100), abs(percent_of_baseline_high - 100))
-    end as deviation_least,
+    {{ least_distance('(percent_of_baseline_low - 100)', '(percent_of_baseline_high - 100)') }} as deviation_least,
     greatest(abs(percent_of_baseline_low - 100), abs(percent_of_baseline_high - 100)) as deviation_most,
     {{ reasons([
         ("percent_of_baseline is null", "no_answers"),

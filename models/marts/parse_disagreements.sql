@@ -8,25 +8,15 @@ with trials as (
 placed as (
     select
         *,
-        strpos(response_text, regexp_replace(coalesce(number_recorded, number_read)::varchar, '\.0$', '')) as place
+        number_recorded as response_recorded,
+        number_read as response_reparsed,
+        status_read as status_reparsed,
+        strpos(response_text, regexp_replace(coalesce(number_recorded, number_read)::varchar, '\.0$', '')) as place,
+        case
+            when place > 0 then substr(response_text, greatest(place - 40, 1)::bigint, 100)
+            else right(response_text, 100)
+        end as text_around
     from trials
 )
 
-select
-    trial_id,
-    study,
-    llm,
-    domain,
-    vignette,
-    technique,
-    anchor_direction,
-    number_recorded as response_recorded,
-    number_read as response_reparsed,
-    status_read as status_reparsed,
-    case
-        when place > 0 then substr(response_text, greatest(place - 40, 1)::bigint, 100)
-        else right(response_text, 100)
-    end as text_around,
-    source_file,
-    source_line
-from placed
+select {{ declared_columns() }} from placed

@@ -10,26 +10,5 @@ baselines as (
     where temperature_scope = 'pooled'
 )
 
-select
-    trial_id,
-    batch_id,
-    study,
-    llm,
-    domain,
-    vignette,
-    technique,
-    anchor_direction,
-    anchor_value,
-    temperature,
-    status,
-    response_recorded,
-    first_response,
-    baselines.baseline,
-    flag_reasons,
-    response_text,
-    asked_at,
-    source,
-    source_file,
-    source_line
-from trials
+select {{ declared_columns() }} from trials
 left join baselines using (study, vignette, llm)

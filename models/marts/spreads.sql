@@ -22,32 +22,18 @@ paired as (
     group by all
 ),
 
-references_ as (
-    select study, llm, vignette, spread_pp as spread_pp_no_technique from paired
-    where technique = 'no_technique'
-),
-
 compared as (
     select
-        paired.*,
-        abs(paired.spread) as susceptibility,
-        references_.spread_pp_no_technique,
-        {{ spread_change_percent('paired.spread_pp', 'references_.spread_pp_no_technique') }} as spread_change_percent
+        *,
+        abs(spread) as susceptibility,
+        any_value(spread_pp) filter (where technique = 'no_technique') over (partition by study, llm, vignette)
+            as spread_pp_no_technique
     from paired
-    left join references_ using (study, llm, vignette)
 )
 
 select
-    study,
-    llm,
-    domain,
-    vignette,
-    technique,
-    n_trials,
-    spread,
-    spread_pp,
-    susceptibility,
-    spread_change_percent,
+    * exclude (lacks_low, lacks_high, spread_pp_no_technique),
+    {{ spread_change_percent('spread_pp', 'spread_pp_no_technique') }} as spread_change_percent,
     {{ reasons([
         ("lacks_low", "no_low_anchor"),
         ("lacks_high", "no_high_anchor"),

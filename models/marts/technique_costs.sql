@@ -1,13 +1,7 @@
 -- One row per study, llm and technique of collected trials: what a trial took, failed and repeated calls included. A
 -- mean over trials is null where any of them lacks the figure.
 with trials as (
-    select
-        trial_id,
-        study,
-        llm,
-        technique,
-        iterations
-    from {{ ref('int_trials_identified') }}
+    select trial_id, study, llm, technique, iterations from {{ ref('int_trials_identified') }}
 ),
 
 calls as (
@@ -47,18 +41,7 @@ summed as (
 )
 
 select
-    study,
-    llm,
-    technique,
-    n_trials,
-    n_calls,
-    n_failed_calls,
-    calls_per_trial,
-    iterations_per_trial,
-    tokens_in_per_trial,
-    tokens_out_per_trial,
-    latency_s_per_trial,
-    cost_usd_per_trial,
+    *,
     {{ reasons([
         ("iterations_per_trial is null", "no_iterations"),
         ("tokens_in_per_trial is null", "tokens_not_reported"),

@@ -1,3 +1,4 @@
+-- noqa: disable=LT02
 -- One row per study, vignette, technique, llm (null = all), anchor direction, temperature scope, row set, baseline
 -- scope and weighting: the table of specifications.
 {% set keys = [
@@ -138,53 +139,24 @@ weighted as (
     union all by name
     -- llm: every LLM weighs the same, each with its own statistic
     select
-        study,
-        domain,
-        vignette,
-        technique,
-        null as llm,
-        anchor_direction,
-        temperature_scope,
-        row_set,
-        baseline_scope,
+        {{ keys | reject('equalto', 'llm') | join(',\n        ') }},
         'llm' as weighting,
         sum(n_trials)::bigint as n_trials,
         count(percent_of_baseline) as n_llms,
-        avg(percent_of_baseline) as percent_of_baseline,
-        avg(deviation) as deviation,
-        avg(madb_percent) as madb_percent,
-        avg(median_percent_of_baseline) as median_percent_of_baseline,
-        avg(sd_percent_of_baseline) as sd_percent_of_baseline,
-        avg(skewness) as skewness,
-        avg(share_within_10_percent) as share_within_10_percent,
-        avg(share_below_baseline) as share_below_baseline
+        {% for statistic in [
+            'percent_of_baseline', 'deviation', 'madb_percent', 'median_percent_of_baseline', 'sd_percent_of_baseline',
+            'skewness', 'share_within_10_percent', 'share_below_baseline',
+        ] -%}
+            avg({{ statistic }}) as {{ statistic }}{{ ',' if not loop.last }}
+        {% endfor %}
     from statistics_
     where llm is not null
     group by all
 )
 
 select
-    study,
-    domain,
-    vignette,
-    technique,
-    llm,
-    anchor_direction,
-    temperature_scope,
-    row_set,
-    baseline_scope,
-    weighting,
-    n_trials,
-    n_llms,
-    percent_of_baseline,
+    *,
     percent_of_baseline - 100 as deviation_pp,
-    deviation,
-    madb_percent,
-    median_percent_of_baseline,
-    sd_percent_of_baseline,
-    skewness,
-    share_within_10_percent,
-    share_below_baseline,
     {{ reasons([
         ("percent_of_baseline is null", "no_baseline"),
         ("percent_of_baseline is not null and sd_percent_of_baseline is null", "one_trial"),

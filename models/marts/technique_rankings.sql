@@ -46,30 +46,29 @@ domains as (
     group by all
 ),
 
-no_technique as (
-    select study, domain, llm, spread_pp as spread_pp_no_technique from domains
-    where technique = 'no_technique'
-),
-
 compared as (
     select
         domains.*,
-        no_technique.spread_pp_no_technique,
-        {{ spread_change_percent('domains.spread_pp', 'no_technique.spread_pp_no_technique') }}
-            as spread_change_percent,
-        coalesce(techniques.is_ranked, false) as is_ranked
+        any_value(spread_pp) filter (where technique = 'no_technique') over one_llm as spread_pp_no_technique,
+        coalesce(is_ranked, false) as is_ranked,
+        deviation_least,
+        deviation_most,
+        n_missing
     from domains
     left join techniques using (technique)
-    left join no_technique
+    left join bounds
         on
-            domains.study = no_technique.study
-            and domains.domain = no_technique.domain
-            and domains.llm is not distinct from no_technique.llm
+            domains.study = bounds.study
+            and domains.domain = bounds.domain
+            and domains.llm is not distinct from bounds.llm
+            and domains.technique = bounds.technique
+    window one_llm as (partition by domains.study, domains.domain, domains.llm)
 ),
 
 ranked as (
     select
         *,
+        {{ spread_change_percent('spread_pp', 'spread_pp_no_technique') }} as spread_change_percent,
         {{ rank_among('deviation_pp', 'is_ranked') }} as rank_by_deviation,
         {{ rank_among('spread_pp', 'is_ranked') }} as rank_by_susceptibility,
         {{ rank_among('madb_percent', 'is_ranked') }} as rank_by_madb,
@@ -85,8 +84,8 @@ overlapping as (
         better.domain,
         better.llm,
         bool_or(
-            (bounds.n_missing > 0 or others.n_missing > 0)
-            and coalesce(bounds.deviation_most >= others.deviation_least, true)
+            (better.n_missing > 0 or worse.n_missing > 0)
+            and coalesce(better.deviation_most >= worse.deviation_least, true)
         ) as not_identified
     from ranked as better
     inner join ranked as worse
@@ -95,64 +94,34 @@ overlapping as (
             and better.domain = worse.domain
             and better.llm is not distinct from worse.llm
             and better.rank_by_deviation < worse.rank_by_deviation
-    inner join bounds
-        on
-            better.study = bounds.study
-            and better.domain = bounds.domain
-            and better.llm is not distinct from bounds.llm
-            and better.technique = bounds.technique
-    inner join bounds as others
-        on
-            worse.study = others.study
-            and worse.domain = others.domain
-            and worse.llm is not distinct from others.llm
-            and worse.technique = others.technique
     group by all
 ),
 
-winners as (
+with_winners as (
     select
-        study,
-        domain,
-        llm,
-        list(technique) filter (where rank_by_deviation = 1) as by_deviation,
-        list(technique) filter (where rank_by_susceptibility = 1) as by_susceptibility
+        *,
+        list(technique) filter (where rank_by_deviation = 1) over one_llm as best_by_deviation,
+        list(technique) filter (where rank_by_susceptibility = 1) over one_llm as best_by_susceptibility
     from ranked
-    group by all
+    window one_llm as (partition by study, domain, llm)
 )
 
 select
-    ranked.study,
-    ranked.domain,
-    ranked.llm,
-    ranked.technique,
-    ranked.n_trials,
-    ranked.n_llms,
-    ranked.percent_of_baseline,
-    ranked.deviation_pp,
-    ranked.spread_pp,
-    ranked.spread_change_percent,
-    ranked.madb_percent,
-    ranked.rank_by_deviation,
-    ranked.rank_by_susceptibility,
-    ranked.rank_by_madb,
-    ranked.rank_by_deviation_with_no_technique,
-    not list_has_any(winners.by_deviation, winners.by_susceptibility) as metrics_disagree,
-    coalesce(overlapping.not_identified, false) as not_identified,
+    ranked.* exclude (
+        is_ranked, n_missing, deviation_least, deviation_most, spread_pp_no_technique, best_by_deviation,
+        best_by_susceptibility
+    ),
+    not list_has_any(best_by_deviation, best_by_susceptibility) as metrics_disagree,
+    coalesce(not_identified, false) as not_identified,
     {{ reasons([
-        ("ranked.percent_of_baseline is null", "no_baseline"),
-        ("ranked.percent_of_baseline is not null and ranked.spread_pp is null", "no_low_or_no_high_anchor"),
-        ("ranked.spread_pp is not null and ranked.spread_pp_no_technique is null", "no_technique_not_asked"),
-        ("abs(ranked.spread_pp_no_technique) < 1", "no_spread_to_change"),
-        ("not ranked.is_ranked", "not_ranked"),
-        ("winners.by_deviation is null or winners.by_susceptibility is null", "nothing_to_rank"),
+        ("percent_of_baseline is null", "no_baseline"),
+        ("percent_of_baseline is not null and spread_pp is null", "no_low_or_no_high_anchor"),
+        ("spread_pp is not null and spread_pp_no_technique is null", "no_technique_not_asked"),
+        ("abs(spread_pp_no_technique) < 1", "no_spread_to_change"),
+        ("not is_ranked", "not_ranked"),
+        ("best_by_deviation is null or best_by_susceptibility is null", "nothing_to_rank"),
     ]) }} as reason
-from ranked
-inner join winners
-    on
-        ranked.study = winners.study
-        and ranked.domain = winners.domain
-        and ranked.llm is not distinct from winners.llm
+from with_winners as ranked
 left join overlapping
     on
         ranked.study = overlapping.study

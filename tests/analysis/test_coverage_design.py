@@ -1,9 +1,10 @@
 """What `make coverage` simulates: the LLMs, their true values, and the variance components behind them."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
-from analysis.intervals import _over_llms, intervals
+from analysis.intervals import _over_llms, interval_rows, recommended_draws
 from tests.tools import coverage as simulation
 
 
@@ -60,7 +61,8 @@ def test_a_fast_headline_interval_is_the_one_of_the_table():
         [rng.multinomial(30, chances[0])]
         + [[rng.multinomial(n, p) for n, p in zip(n_trials, cell, strict=True)] for cell in chances[1:]]
     )
-    table = intervals(simulation.as_responses(counts, "sacd"), n_resamples=2, seed=1).to_pandas()
+    ((_, draws),) = recommended_draws(simulation.as_responses(counts, "sacd"), n_resamples=2, seed=1)
+    table = pd.DataFrame(interval_rows(draws, confidence=0.95))
     table = table[(table["method"] == "headline") & table["llm"].isna() & (table["technique"] == "sacd")]
     by_llm = counts.transpose(1, 0, 2)[:, :, None]
     seen = 0

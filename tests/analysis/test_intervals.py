@@ -8,9 +8,19 @@ import pytest
 from scipy import stats
 
 from analysis.bootstrap import DomainDraws
-from analysis.intervals import CHANGE, COLUMNS, METHODS, bootstrap_limit, intervals, percentile_interval, spread_change
+from analysis.intervals import (
+    CHANGE,
+    COLUMNS,
+    METHODS,
+    bootstrap_limit,
+    interval_rows,
+    percentile_interval,
+    published_rows,
+    recommended_draws,
+    spread_change,
+)
 from analysis.ranks import COLUMNS as RANK_COLUMNS
-from analysis.ranks import rank_probabilities
+from analysis.ranks import rank_rows
 from analysis.resampled import RESAMPLED, resampled_rows
 from analysis.small_samples import expanded_level
 from analysis.tables import TYPES, table
@@ -51,6 +61,20 @@ def designed(n_llms=6, techniques=TECHNIQUES, vignettes=("v",), n=3):
                 middle + 5: n,
             }
     return responses_of(cells)
+
+
+def intervals(responses, *, published=(), **options):
+    rows = []
+    for of_domain, draws in recommended_draws(responses, **options):
+        rows += interval_rows(draws, confidence=0.95)
+        if draws.study in published:
+            rows += published_rows(of_domain, confidence=0.95)
+    return table(rows, COLUMNS)
+
+
+def ranks(responses, **options):
+    drawn = recommended_draws(responses, **options)
+    return table([row for _, draws in drawn for row in rank_rows(draws, {"sacd"}, margin_pp=5)], RANK_COLUMNS)
 
 
 def found_in(responses, **options):
@@ -461,7 +485,7 @@ def test_one_pass_over_the_resamples_has_the_rows_of_both_tables():
     assert set(whole["domain"].to_pylist()) == {"d", "e"}
     expected = {
         "intervals": intervals(responses, published={"s"}, **options),
-        "rank_probabilities": rank_probabilities(responses, {"sacd"}, margin_pp=5, **options),
+        "rank_probabilities": ranks(responses, **options),
     }
     assert {row["part"] for row in rows} == set(expected)
     for part, separate in expected.items():

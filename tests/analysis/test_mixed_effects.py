@@ -11,21 +11,7 @@ from hypothesis import strategies as st
 from scipy.stats import f as f_distribution
 
 from analysis.linear_mixed_model import NotFittedError, ProfiledDeviance, RandomTerm, fit
-from analysis.mixed_effects import (
-    MIXED_EFFECTS,
-    MODEL_TESTS,
-    RANDOM_EFFECTS,
-    VARIANCE_COMPONENTS,
-    cells_of,
-    fit_all,
-    likelihood_ratio_rows,
-    llm_level_rows,
-    mixed_effects_rows,
-    random_effect_rows,
-    samples,
-    variance_component_rows,
-    wald_rows,
-)
+from analysis.mixed_effects import MIXED_MODELS, cells_of, mixed_model_rows, samples
 from analysis.t_and_f_tests import hotelling
 from analysis.tables import table
 
@@ -284,15 +270,8 @@ def responses(rows, baseline=100.0):
 
 
 def tables(counts):
-    fits = fit_all(counts, TECHNIQUES)
-    tests = [*likelihood_ratio_rows(fits), *wald_rows(fits), *llm_level_rows(counts, TECHNIQUES)]
-    made = {
-        "mixed_effects": table(mixed_effects_rows(fits), MIXED_EFFECTS),
-        "variance_components": table(variance_component_rows(fits), VARIANCE_COMPONENTS),
-        "random_effects": table(random_effect_rows(fits), RANDOM_EFFECTS),
-        "model_tests": table(tests, MODEL_TESTS),
-    }
-    return {name: part.to_pandas() for name, part in made.items()}
+    made = table(mixed_model_rows(counts, TECHNIQUES), MIXED_MODELS).to_pandas()
+    return {part: made[made["part"] == part] for part in STATISTICS}
 
 
 STATISTICS = {
@@ -336,7 +315,7 @@ def test_without_a_baseline_nothing_is_estimated():
 
 def test_without_trials_the_tables_are_empty_and_typed():
     nothing = responses(simulated(8)).head(0)
-    assert table(mixed_effects_rows(fit_all(nothing, TECHNIQUES)), MIXED_EFFECTS).num_rows == 0
+    assert table(mixed_model_rows(nothing, TECHNIQUES), MIXED_MODELS).num_rows == 0
 
 
 def test_terms_are_the_means_and_differences_that_they_say():

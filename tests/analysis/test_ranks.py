@@ -10,9 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analysis.bootstrap import DomainDraws
-from analysis.ranks import COLUMNS, LOSSES, decide, gain_interval, rank_probabilities
+from analysis.intervals import recommended_draws
+from analysis.ranks import COLUMNS, LOSSES, decide, gain_interval, rank_rows
 from analysis.small_samples import expanded_level
-from analysis.tables import TYPES
+from analysis.tables import TYPES, table
 
 FIELDS = [
     *("study", "domain", "vignette", "llm", "technique", "anchor_direction", "temperature"),
@@ -46,9 +47,14 @@ def designed(techniques, *, n_llms=8, noise=2.0, between=1.0, n=20):
     return pd.DataFrame(rows, columns=FIELDS)
 
 
-def found_in(responses, *, ranked=RANKED, **options):
-    options = {"n_resamples": 400, "seed": 1, "margin_pp": 5} | options
-    found = rank_probabilities(responses, ranked, **options).to_pandas()
+def rank_probabilities(responses, *, ranked=RANKED, n_resamples=400, seed=1, **options):
+    drawn = recommended_draws(responses, n_resamples=n_resamples, seed=seed)
+    rows = [row for _, draws in drawn for row in rank_rows(draws, ranked, **{"margin_pp": 5} | options)]
+    return table(rows, COLUMNS)
+
+
+def found_in(responses, **options):
+    found = rank_probabilities(responses, **options).to_pandas()
     return found.assign(llm=found["llm"].astype(object).where(found["llm"].notna(), None))
 
 
@@ -538,7 +544,7 @@ def test_a_shuffle_of_the_rows_and_a_change_of_unit_leave_the_table(clear):
 
 
 def test_an_empty_frame_gives_no_rows_with_the_same_types():
-    found = rank_probabilities(designed(CLEAR)[:0], RANKED, n_resamples=10, seed=1, margin_pp=5)
+    found = rank_probabilities(designed(CLEAR)[:0])
     assert (found.num_rows, found.column_names) == (0, list(COLUMNS))
     assert found.schema.types == [TYPES[kind] for kind in COLUMNS.values()]
 

@@ -4,7 +4,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from analysis.tables import table
+from analysis.tables import columns, first_reason, table
 
 COLUMNS = {"name": "varchar", "value": "double", "n": "bigint", "holds": "boolean"}
 TYPES = [pa.string(), pa.float64(), pa.int64(), pa.bool_()]
@@ -38,3 +38,13 @@ def test_single_precision_is_a_number_too():
 def test_a_key_that_is_no_column_is_an_error():
     with pytest.raises(KeyError, match="valeu"):
         table([{"name": "a"}, {"valeu": 1}], COLUMNS)
+
+
+def test_columns_are_declared_by_type_in_their_order():
+    declared = columns("varchar: name", "double: value", "bigint: n", "boolean: holds", "double: low high")
+    assert list(declared.items()) == [*COLUMNS.items(), ("low", "double"), ("high", "double")]
+
+
+def test_the_first_reason_that_holds_is_the_one():
+    assert first_reason(one_llm=False, one_technique=True, zero_variance=True) == "one_technique"
+    assert first_reason(one_llm=False) is None

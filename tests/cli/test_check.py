@@ -1,6 +1,7 @@
 """`bais check`, `accept`, `reject` and `release`: what the gate says, and what people decide."""
 
 import json
+import shutil
 
 import duckdb
 import pytest
@@ -17,14 +18,24 @@ stopping_rule: {minimum: 20}
 """
 
 
-@pytest.fixture
-def warehouse(tmp_path, monkeypatch):
+@pytest.fixture(scope="module")
+def collected(tmp_path_factory):
     """The path of a warehouse with one collected batch."""
-    path = tmp_path / "data" / "warehouse.duckdb"
+    folder = tmp_path_factory.mktemp("collected")
+    (folder / "study.yaml").write_text(STUDY)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("BAIS_WAREHOUSE", str(folder / "data" / "warehouse.duckdb"))
+        assert main(["collect", str(folder / "study.yaml")]) == 0
+    return folder / "data" / "warehouse.duckdb"
+
+
+@pytest.fixture
+def warehouse(collected, tmp_path, monkeypatch):
+    """The path of a copy of it."""
+    path = tmp_path / "warehouse.duckdb"
+    shutil.copy(collected, path)
     monkeypatch.setenv("BAIS_WAREHOUSE", str(path))
     monkeypatch.setenv("BAIS_USER", "ada")
-    (tmp_path / "study.yaml").write_text(STUDY)
-    assert main(["collect", str(tmp_path / "study.yaml")]) == 0
     return path
 
 

@@ -3,7 +3,6 @@
 import csv
 import json
 import math
-import os
 import shutil
 import subprocess
 import sys
@@ -59,25 +58,17 @@ def recorded(i, text):
     }  # fmt: skip
 
 
-def build(path, folder):
+def build(warehouse):
     """Derive the marts that are compared."""
-    environment = {
-        **os.environ, "BAIS_WAREHOUSE": str(path), "DBT_TARGET_PATH": str(folder / "target"),
-        "DBT_LOG_PATH": str(folder / "logs"),
-    }  # fmt: skip
     selected = [f"+{name}" for name in MARTS]
-    command = [Path(sys.executable).parent / "dbt", "--quiet", "build", "--exclude-resource-type", "test", "unit_test"]
-    done = subprocess.run(
-        [*map(str, command), "--select", *selected], cwd=ROOT, env=environment, capture_output=True, text=True
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
+    warehouse.dbt("--quiet", "build", "--exclude-resource-type", "test", "unit_test", "--select", *selected)
 
 
 @pytest.fixture(scope="module")
-def built(tmp_path_factory):
+def built(tmp_path_factory, warehouse_in):
     """A warehouse with a simulated study and a recorded one, one batch rejected and one accepted, and its marts."""
     folder = tmp_path_factory.mktemp("built")
-    path = folder / "warehouse.duckdb"
+    path = warehouse_in(folder).path
     (folder / "study.yaml").write_text(STUDY)
     lines = [json.dumps(recorded(i, text)) for i, text in enumerate(NASTY)]
     (folder / "loan.jsonl").write_text("\n".join([*lines, "{torn", ""]))
@@ -89,7 +80,7 @@ def built(tmp_path_factory):
         batches = dict(rows(path, "select study, batch_id from raw.batches"))
         assert main(["accept", batches["voder-bais"], "--why", "looked at"]) == 0
         assert main(["accept", batches["small"], "--why", "looked at"]) == 0
-    build(path, folder)
+    build(warehouse_in(folder))
     return path
 
 
@@ -325,12 +316,12 @@ def test_an_import_back_has_the_same_rows_and_a_second_adds_nothing(warehouse, t
     }
 
 
-def test_an_import_back_and_a_build_give_the_same_marts(warehouse, tmp_path, monkeypatch):
+def test_an_import_back_and_a_build_give_the_same_marts(warehouse, warehouse_in, tmp_path, monkeypatch):
     assert main(["export", str(tmp_path / "out"), "--format", "csv"]) == 0
-    back = tmp_path / "back" / "w.duckdb"
+    back = warehouse_in(tmp_path / "back").path
     monkeypatch.setenv("BAIS_WAREHOUSE", str(back))
     assert main(["import", str(tmp_path / "out"), "--format", "bais-export"]) == 0
-    build(back, warehouse.parent)
+    build(warehouse_in(back.parent))
     for name in MARTS:
         mine, theirs = all_of(back, f"marts.{name}"), all_of(warehouse, f"marts.{name}")
         assert len(mine) == len(theirs) > 0

@@ -26,10 +26,10 @@ TRIALS = [
 ]  # fmt: skip
 
 TABLES = """
-create schema marts; create schema seeds;
+create schema marts; create schema seeds; create schema intermediate;
 create table seeds.llm_aliases as select 'a-alias' as alias, 'vendor/a' as llm;
-create table seeds.vignettes as
-    select 's' as study, 'case' as vignette, 'judicial' as domain, 'months' as response_unit;
+create view intermediate.int_trials_read as
+    select trial_id, 'vendor/a' as llm, 'judicial' as domain, 'months' as response_unit from raw.trials;
 create table seeds.flag_reasons as from (values ('other_prompt', 'quarantined', 'The prompt is another version'),
     ('equals_anchor', 'suspect', 'The answer is the anchor')) as t (reason, severity, sentence);
 create table marts.trials as
@@ -270,7 +270,7 @@ def test_a_trial_of_an_unpublished_batch_is_shown_all_the_same(ask):
 
 
 def test_a_trial_can_be_shown_before_anything_is_built(ask, change):
-    change("drop schema marts cascade; drop schema seeds cascade")
+    change("drop schema marts cascade; drop schema seeds cascade; drop schema intermediate cascade")
     assert "Answer: »24«" in ask("trial", "aa01")
 
 

@@ -77,7 +77,7 @@ def load_clean(shape, seed, minimum, study=None, without=()):
         collected.load_collected(parsed.study)
 
 
-def summaries_without_duckdb(path, plan, n_first):
+def summaries_without_duckdb(path, design, n_first):
     """Do in milliseconds what `ingest.responses.cell_summaries` does, where every answer ends in its number."""
     answers = collections.defaultdict(list)
     for record in map(json.loads, path.read_text(encoding="utf-8").splitlines()):

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ingest.experiment import EVALUATIONS, KEYS, MEANINGS, InvalidAnswer, Judge, parse_answer
-from ingest.study import Cell, Plan, Trial, load_study
+from ingest.study import Cell, Design, Trial, load_study
 
 GOOD = {
     "prosecutorRecommendationMonths": 3,
@@ -121,10 +121,10 @@ def test_three_turns_are_held_against_their_own_keys_and_put_together():
 
 @pytest.mark.parametrize("name", ["", "-three-turn"])
 def test_prompts_say_what_the_document_prescribes(name):
-    plan = Plan(load_study(f"anchoring-prosecutor-sentencing{name}"))
-    (low, high) = plan.anchored_cells(plan.anchors_from({}))
+    design = Design(load_study(f"anchoring-prosecutor-sentencing{name}"))
+    (low, high) = design.anchored_cells(design.anchors_from({}))
     for cell, months in ((low, 3), (high, 9)):
-        script, replies = plan.script(cell), []
+        script, replies = design.script(cell), []
         while script.next_turn(replies):
             replies.append("{}")
         said = "\n".join(message["content"] for message in turn_messages(script, replies))

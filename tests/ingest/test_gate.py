@@ -328,7 +328,7 @@ def test_a_failed_batch_changes_no_mart_until_somebody_accepts_it(tmp_path, monk
     load_clean("growing", 1, 5, study="growing")
     assert {verdict.verdict for verdict in gate.audit()} == {"passed"}
     select = ("--select", " ".join(f"+{mart}" for mart in MARTS))
-    warehouse.run("dbt", "--quiet", "build", "--resource-type", "seed", "model", *select)
+    warehouse.dbt("--quiet", "build", "--resource-type", "seed", "model", *select)
     before = checksums(warehouse)
 
     load_clean("growing", 1, 9, study="growing")
@@ -345,7 +345,7 @@ def test_a_failed_batch_changes_no_mart_until_somebody_accepts_it(tmp_path, monk
     assert {vignette: verdict.verdict for vignette, verdict in second.items()} == {
         "burglary": "failed", "fever": "failed",
     }  # fmt: skip
-    warehouse.run("dbt", "--quiet", "run", *select)
+    warehouse.dbt("--quiet", "run", *select)
     assert checksums(warehouse) == before
     n_raw = warehouse.query("select count(*) from raw.trials")
 
@@ -357,7 +357,7 @@ def test_a_failed_batch_changes_no_mart_until_somebody_accepts_it(tmp_path, monk
     gate.decide("release", released[0], "the clock was off", WHO)
     gate.decide("reject", burglary, "no, it is wrong after all", "Grace")
     gate.decide("accept", burglary, "yes, it is right", "Grace")
-    warehouse.run("dbt", "--quiet", "run", *select)
+    warehouse.dbt("--quiet", "run", *select)
     after = checksums(warehouse)
     assert all(after[mart] != before[mart] for mart in MARTS)
     of_second = warehouse.query(

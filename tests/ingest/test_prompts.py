@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ingest.prompts import ANSWER_FORMATS, Script, as_number, fill, prompt_version, shipped
-from ingest.study import Plan, parse_study
+from ingest.study import Design, parse_study
 
 VIGNETTES, TECHNIQUES = shipped("vignettes"), shipped("techniques")
 SCRIPTED = [name for name, technique in TECHNIQUES.items() if "rounds" not in technique]
@@ -255,7 +255,7 @@ def test_a_condition_without_an_anchor_never_mentions_one(vignette, technique):
 def test_the_second_anchor_is_said_only_where_a_study_asks_for_it(vignette):
     study = f"{{study: s, llms: [a/b], vignettes: [{vignette}], techniques: [no_technique], "
     study += "anchors: {fixed: {low: 3, high: 9}}"
-    off, on = (Plan(parse_study(study + more)) for more in ("}", ", second_anchor: 4321}"))
+    off, on = (Design(parse_study(study + more)) for more in ("}", ", second_anchor: 4321}"))
     cells = off.anchored_cells(off.anchors_from({}))
     assert [cell.anchor_direction for cell in cells] == ["low", "high"]
     for cell in cells:
@@ -266,7 +266,7 @@ def test_the_second_anchor_is_said_only_where_a_study_asks_for_it(vignette):
 
 
 def test_a_technique_that_is_only_turns_needs_no_python():
-    plan = Plan(
+    design = Design(
         parse_study("""
 study: s
 llms: [a/b]
@@ -280,8 +280,8 @@ techniques:
       - "So what is your {outcome}? {answer_format}"
 """)
     )
-    cell = plan.anchored_cells(plan.anchors_from({}))[0]
-    turns, _ = converse(plan.script(cell))
+    cell = design.anchored_cells(design.anchors_from({}))[0]
+    turns, _ = converse(design.script(cell))
     assert turns[0].prompt == script("burglary", anchor=3.0).words["opening"]
     assert [turn.prompt for turn in turns[1:]] == [
         "What would a colleague say about Daniel K.?",

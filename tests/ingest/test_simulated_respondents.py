@@ -210,7 +210,7 @@ def large(tmp_path_factory, warehouse_in):
     for name, text in (("large", LARGE), ("without", WITHOUT_BASELINES)):
         (folder / f"{name}.yaml").write_text(text)
         warehouse.run("python", "ingest/run.py", folder / f"{name}.yaml")
-    warehouse.run("dbt", "--quiet", "build", "--resource-type", "seed", "model")  # the tests are on the small study
+    warehouse.dbt("--quiet", "build", "--resource-type", "seed", "model")  # the tests are on the small study
     return warehouse
 
 

@@ -18,7 +18,7 @@ from ingest.run import main
 from ingest.spool import COLLECTED, Spool, read_state, spool_folder
 from ingest.study import (
     Cell,
-    Plan,
+    Design,
     load_study,
     parse_study,
     round_half_up,
@@ -260,25 +260,25 @@ def test_numbers_are_finite(refused, line, number):
 # The grid
 
 
-def grid(plan, baseline=40.0):
-    pairs = itertools.product([llm.llm for llm in plan.study.llms], plan.vignettes)
-    return plan.baseline_cells(), plan.anchored_cells(plan.anchors_from(dict.fromkeys(pairs, baseline)))
+def grid(design, baseline=40.0):
+    pairs = itertools.product([llm.llm for llm in design.study.llms], design.vignettes)
+    return design.baseline_cells(), design.anchored_cells(design.anchors_from(dict.fromkeys(pairs, baseline)))
 
 
 @pytest.mark.parametrize("name", shipped_studies())
 def test_each_shipped_study_plans_cells_that_are_different_and_can_be_asked(name):
-    plan = Plan(load_study(name))
-    baselines, anchored = grid(plan)
+    design = Design(load_study(name))
+    baselines, anchored = grid(design)
     cells = [*baselines, *anchored]
     assert len(set(cells)) == len(cells) > 0
     for cell in cells:
-        assert plan.script(cell).next_turn([]).prompt
+        assert design.script(cell).next_turn([]).prompt
         assert (cell.anchor_value is None) == (cell.anchor_direction == "none")
 
 
 def test_document_a_s_judicial_protocol_is_ten_llms_at_three_temperatures_with_thirty_to_ninety_trials():
     study = load_study("judicial")
-    baselines, anchored = grid(Plan(study))
+    baselines, anchored = grid(Design(study))
     # document A, section 3.2; sacd, four others and none, low and high
     assert (len(study.llms), study.temperatures, len(baselines), len(anchored)) == (10, [0, 0.7, 1], 30, 30 * 6 * 2)
     assert study.stopping_rule.model_dump() == {"minimum": 30, "maximum": 90, "sd_above": 15}
@@ -289,13 +289,13 @@ def test_document_a_s_judicial_protocol_is_ten_llms_at_three_temperatures_with_t
 
 def test_document_a_s_other_domains_have_the_anchors_of_their_domain():
     study = load_study("multi-domain")
-    plan = Plan(study)
-    baselines, anchored = grid(plan, 100.0)
+    design = Design(study)
+    baselines, anchored = grid(design, 100.0)
     assert (len(baselines), len(anchored)) == (2 * 6, 2 * 6 * 5 * 2)
     values = {cell.vignette: set() for cell in anchored}
     for cell in anchored:
         values[cell.vignette].add((cell.anchor_direction, cell.anchor_value))
-    domains = {name: plan.vignettes[name]["domain"] for name in values}
+    domains = {name: design.vignettes[name]["domain"] for name in values}
     expected = {"loan": (50, 150), "medical": (60, 140), "salary": (70, 130)}
     for name, found in values.items():
         low, high = expected[domains[name]]
@@ -306,12 +306,12 @@ def test_the_default_study_is_simulated_throughout():
     study = load_study("simulated")
     assert {llm.provider for llm in study.llms} == {"simulated"}
     assert {llm.llm for llm in study.llms} == set(simulated_respondents())
-    assert [len(cells) for cells in grid(Plan(study))] == [7 * 4 * 3, 7 * 4 * 6 * 2 * 3]
+    assert [len(cells) for cells in grid(Design(study))] == [7 * 4 * 3, 7 * 4 * 6 * 2 * 3]
 
 
 def test_a_technique_with_a_baseline_of_its_own_is_also_asked_without_an_anchor():
-    plan = Plan(small(techniques=["outside_view", "outside_view_matched"]))
-    asked = collections.Counter((cell.technique, cell.anchor_direction) for cell in grid(plan)[1])
+    design = Design(small(techniques=["outside_view", "outside_view_matched"]))
+    asked = collections.Counter((cell.technique, cell.anchor_direction) for cell in grid(design)[1])
     assert asked == {
         ("outside_view", "low"): 1,
         ("outside_view", "high"): 1,
@@ -322,17 +322,17 @@ def test_a_technique_with_a_baseline_of_its_own_is_also_asked_without_an_anchor(
 
 
 def test_without_a_baseline_there_are_no_proportional_anchors_and_fixed_ones_all_the_same():
-    proportional = Plan(small(llms=["a/b", "c/d"], anchors={"proportional": {}}))
+    proportional = Design(small(llms=["a/b", "c/d"], anchors={"proportional": {}}))
     assert proportional.anchors_from({("a/b", "fever"): 10.0}) == {("a/b", "fever"): {"low": 5, "high": 15}}
-    fixed = Plan(small(llms=["a/b"], anchors={"fixed": {"low": 3, "high": 9}}))
+    fixed = Design(small(llms=["a/b"], anchors={"fixed": {"low": 3, "high": 9}}))
     assert fixed.anchors_from({}) == {("a/b", "fever"): {"low": 3, "high": 9}}
     assert {cell.anchor_direction for cell in proportional.anchored_cells({})} == set()
 
 
 def test_a_vignette_may_have_anchors_of_its_own():
     own = {"vignette": "fall", "anchors": {"fixed": {"low": 20, "high": 60}}}
-    plan = Plan(small(vignettes=["fever", own], anchors={"proportional": {}}))
-    assert plan.anchors_from({("sim/steady", "fever"): 41.0, ("sim/steady", "fall"): 41.0}) == {
+    design = Design(small(vignettes=["fever", own], anchors={"proportional": {}}))
+    assert design.anchors_from({("sim/steady", "fever"): 41.0, ("sim/steady", "fall"): 41.0}) == {
         ("sim/steady", "fever"): {"low": 21, "high": 62},
         ("sim/steady", "fall"): {"low": 20, "high": 60},
     }
@@ -351,15 +351,15 @@ def test_a_vignette_may_have_anchors_of_its_own():
     ],
 )
 def test_anchors_are_rounded_half_up(baseline, low, high):
-    plan = Plan(small(anchors={"proportional": {"low": 0.5, "high": 1.5}}))
-    assert plan.anchors_from({("sim/steady", "fever"): baseline}) == {
+    design = Design(small(anchors={"proportional": {"low": 0.5, "high": 1.5}}))
+    assert design.anchors_from({("sim/steady", "fever"): baseline}) == {
         ("sim/steady", "fever"): {"low": low, "high": high}
     }
 
 
 def test_anchors_that_come_to_the_same_are_left_out():
-    plan = Plan(small(anchors={"proportional": {"low": 0.9, "high": 1.1}}))
-    assert plan.anchors_from({("sim/steady", "fever"): 2.0}) == {}
+    design = Design(small(anchors={"proportional": {"low": 0.9, "high": 1.1}}))
+    assert design.anchors_from({("sim/steady", "fever"): 2.0}) == {}
 
 
 @pytest.mark.parametrize(
@@ -399,12 +399,12 @@ GRIDS = st.fixed_dictionaries(
 @settings(deadline=None, max_examples=40)
 @given(GRIDS, st.integers(1, 5), st.integers(0, 3))
 def test_each_block_holds_each_cell_once_and_the_order_counts_on(changes, n, start):
-    plan = Plan(small(**changes))
-    cells = [*plan.baseline_cells(), *plan.anchored_cells(plan.anchors_from({}))]
+    design = Design(small(**changes))
+    cells = [*design.baseline_cells(), *design.anchored_cells(design.anchors_from({}))]
     assert len(cells) == len(changes["llms"]) * len(changes["vignettes"]) * len(changes["temperatures"]) * (
         1 + 2 * len(changes["techniques"])
     )
-    trials = list(plan.trials(cells, "anchored", range(start, start + n)))
+    trials = list(design.trials(cells, "anchored", range(start, start + n)))
     assert [trial.order_index for trial in trials] == list(range(n * len(cells)))
     for block in range(n):
         of_block = trials[block * len(cells) : (block + 1) * len(cells)]
@@ -414,16 +414,16 @@ def test_each_block_holds_each_cell_once_and_the_order_counts_on(changes, n, sta
         )
         assert {trial.cell for trial in of_block} == set(cells)
     assert len({trial.trial_id for trial in trials}) == len(trials)
-    assert list(plan.trials(cells, "anchored", range(start, start + n))) == trials
+    assert list(design.trials(cells, "anchored", range(start, start + n))) == trials
 
 
 def test_blocks_are_in_orders_of_their_own_and_another_seed_gives_other_orders():
     orders = {}
     for seed in (1, 2):
-        plan = Plan(small(techniques=["no_technique", "sacd", "premortem", "outside_view"], order_seed=seed))
-        cells = plan.anchored_cells(plan.anchors_from({}))
+        design = Design(small(techniques=["no_technique", "sacd", "premortem", "outside_view"], order_seed=seed))
+        cells = design.anchored_cells(design.anchors_from({}))
         for phase in ("anchored", "top-ups"):
-            trials = list(plan.trials(cells, phase, range(20)))
+            trials = list(design.trials(cells, phase, range(20)))
             orders[seed, phase] = [tuple(t.cell for t in trials if t.replicate == n) for n in range(20)]
             assert sum(order == tuple(cells) for order in orders[seed, phase]) <= 1
     blocks = [order for of_phase in orders.values() for order in of_phase]
@@ -431,10 +431,10 @@ def test_blocks_are_in_orders_of_their_own_and_another_seed_gives_other_orders()
 
 
 def test_every_cell_stands_at_every_place_of_a_block_about_as_often():
-    plan = Plan(small(techniques=["no_technique", "sacd"]))
-    cells = plan.anchored_cells(plan.anchors_from({}))
+    design = Design(small(techniques=["no_technique", "sacd"]))
+    cells = design.anchored_cells(design.anchors_from({}))
     places = collections.Counter(
-        (trial.cell, trial.order_index % 4) for trial in plan.trials(cells, "anchored", range(400))
+        (trial.cell, trial.order_index % 4) for trial in design.trials(cells, "anchored", range(400))
     )
     assert len(places) == 16
     assert all(abs(n - 100) < 4 * (400 * 0.25 * 0.75) ** 0.5 for n in places.values())
@@ -443,39 +443,39 @@ def test_every_cell_stands_at_every_place_of_a_block_about_as_often():
 def test_ids_do_not_depend_on_the_order_seed():
     ids = []
     for seed in (1, 2):
-        plan = Plan(small(order_seed=seed, techniques=["no_technique", "sacd"]))
-        cells = plan.anchored_cells(plan.anchors_from({}))
-        ids.append([trial.trial_id for trial in plan.trials(cells, "anchored", range(3))])
+        design = Design(small(order_seed=seed, techniques=["no_technique", "sacd"]))
+        cells = design.anchored_cells(design.anchors_from({}))
+        ids.append([trial.trial_id for trial in design.trials(cells, "anchored", range(3))])
     assert ids[0] != ids[1]
     assert sorted(ids[0]) == sorted(ids[1])
 
 
 def test_an_id_changes_with_each_part_of_what_makes_the_trial():
     cell = Cell("sim/steady", "fever", "no_technique", "low", 3.0, 0.7)
-    plan = Plan(small())
-    same = plan.trial_id(cell, 0)
+    design = Design(small())
+    same = design.trial_id(cell, 0)
     assert re.fullmatch("[0-9a-f]{32}", same)
     reworded = {"vignette": "fever", "question": "What priority?"}
     others = [
-        plan.trial_id(cell, 1),
-        *(plan.trial_id(cell._replace(**{part: value}), 0) for part, value in [
+        design.trial_id(cell, 1),
+        *(design.trial_id(cell._replace(**{part: value}), 0) for part, value in [
             ("llm", "a/b"), ("technique", "sacd"), ("anchor_direction", "high"), ("anchor_value", 4.0),
             ("temperature", None),
         ]),
-        Plan(small(vignettes=["fever", "fall"])).trial_id(cell._replace(vignette="fall"), 0),
-        Plan(small(study="other")).trial_id(cell, 0),
-        Plan(small(), run="a run").trial_id(cell, 0),
-        Plan(small(vignettes=[reworded])).trial_id(cell, 0),
-        Plan(small(techniques=[{"technique": "no_technique", "turns": ["Hello.\n\n{opening}"]}])).trial_id(cell, 0),
-        Plan(small(answer_format="json")).trial_id(cell, 0),
-        Plan(small(second_anchor=1)).trial_id(cell, 0),
+        Design(small(vignettes=["fever", "fall"])).trial_id(cell._replace(vignette="fall"), 0),
+        Design(small(study="other")).trial_id(cell, 0),
+        Design(small(), run="a run").trial_id(cell, 0),
+        Design(small(vignettes=[reworded])).trial_id(cell, 0),
+        Design(small(techniques=[{"technique": "no_technique", "turns": ["Hello.\n\n{opening}"]}])).trial_id(cell, 0),
+        Design(small(answer_format="json")).trial_id(cell, 0),
+        Design(small(second_anchor=1)).trial_id(cell, 0),
     ]  # fmt: skip
     assert len({same, *others}) == len(others) + 1
 
 
 def test_an_id_stays_when_only_the_way_of_asking_changes():
     cell = Cell("sim/steady", "fever", "no_technique", "low", 3.0, 0.7)
-    same = Plan(small()).trial_id(cell, 0)
+    same = Design(small()).trial_id(cell, 0)
     for changes in (
         {"description": "other words"},
         {"limits": {"attempts": 1, "concurrency": 1}},
@@ -484,7 +484,7 @@ def test_an_id_stays_when_only_the_way_of_asking_changes():
         {"techniques": ["no_technique", "sacd"]},
         {"llms": ["sim/steady", "a/b"]},
     ):
-        assert Plan(small(**changes)).trial_id(cell, 0) == same
+        assert Design(small(**changes)).trial_id(cell, 0) == same
 
 
 # The stopping rule
@@ -499,18 +499,21 @@ BELOW_15 = [26, 54, *AT_15[2:]]
 def answered(warehouse):
     """Write the answers of cells into the spool of a study, as if they had been collected."""
 
-    def write(plan, answers, phase="anchored"):
-        with Spool(spool_folder(plan.study.study) / COLLECTED) as spool:
+    def write(design, answers, phase="anchored"):
+        with Spool(spool_folder(design.study.study) / COLLECTED) as spool:
             for cell, numbers in answers.items():
                 for replicate, number in enumerate(numbers):
                     version = prompt_version(
-                        plan.vignettes[cell.vignette], plan._technique(cell.technique), "text", plan.study.second_anchor
+                        design.vignettes[cell.vignette],
+                        design._technique(cell.technique),
+                        "text",
+                        design.study.second_anchor,
                     )
                     spool.write(
                         {
                             "kind": "trial",
-                            "trial_id": plan.trial_id(cell, replicate),
-                            "study": plan.study.study,
+                            "trial_id": design.trial_id(cell, replicate),
+                            "study": design.study.study,
                             **cell._asdict(),
                             "replicate": replicate,
                             "phase": phase,
@@ -524,9 +527,9 @@ def answered(warehouse):
     return write
 
 
-def collected(plan):
-    path = spool_folder(plan.study.study) / COLLECTED
-    with read_trials(path, plan) as connection:
+def collected(design):
+    path = spool_folder(design.study.study) / COLLECTED
+    with read_trials(path, design) as connection:
         return connection.execute(
             "select llm, vignette, technique, anchor_direction, phase, replicate, order_index, trial_id, response "
             "from answers order by all"
@@ -536,53 +539,53 @@ def collected(plan):
 def test_a_cell_is_topped_up_if_the_sd_of_its_first_thirty_exceeds_the_threshold_and_only_then(answered):
     rule = load_study("judicial").stopping_rule.model_dump()
     assert (rule["minimum"], rule["maximum"], rule["sd_above"]) == (30, 90, 15)
-    plan = Plan(small(vignettes=["shoplifting"], llms=["sim/constant"], stopping_rule=rule))
-    (baseline,), (low, high) = grid(plan)
+    design = Design(small(vignettes=["shoplifting"], llms=["sim/constant"], stopping_rule=rule))
+    (baseline,), (low, high) = grid(design)
     answers = {baseline: ABOVE_15, low: AT_15, high: BELOW_15}
-    answered(plan, answers)
-    summaries = cell_summaries(spool_folder("small") / COLLECTED, plan, 30)
+    answered(design, answers)
+    summaries = cell_summaries(spool_folder("small") / COLLECTED, design, 30)
     assert {cell: (s.n, s.mean) for cell, s in summaries.items()} == dict.fromkeys(answers, (30, 40))
     assert summaries[low].sd == 15
-    outcome = Collector(plan).run()
+    outcome = Collector(design).collect()
     assert (outcome.n_before, outcome.n_done) == (90, 60)
-    more = [row for row in collected(plan) if row[4] == "top-ups"]
+    more = [row for row in collected(design) if row[4] == "top-ups"]
     assert {row[3] for row in more} == {"none"}
     assert sorted(row[5] for row in more) == list(range(30, 90))
     assert sorted(row[6] for row in more) == list(range(60))
 
 
 def test_answers_after_the_first_do_not_count_for_the_stopping_rule(answered):
-    plan = Plan(small(stopping_rule={"minimum": 3, "maximum": 6, "sd_above": 2}))
-    (baseline,), (low, high) = grid(plan)
-    answered(plan, {baseline: [40, 40, 40, 0, 80, 0], low: [38, 40, 42, 0, 80, 0], high: [37, 40, 43]})  # SD 0, 2, 3
-    outcome = Collector(plan).run()
+    design = Design(small(stopping_rule={"minimum": 3, "maximum": 6, "sd_above": 2}))
+    (baseline,), (low, high) = grid(design)
+    answered(design, {baseline: [40, 40, 40, 0, 80, 0], low: [38, 40, 42, 0, 80, 0], high: [37, 40, 43]})  # SD 0, 2, 3
+    outcome = Collector(design).collect()
     assert (outcome.n_before, outcome.n_done) == (9, 3)
-    assert {row[3] for row in collected(plan) if row[4] == "top-ups"} == {"high"}
+    assert {row[3] for row in collected(design) if row[4] == "top-ups"} == {"high"}
 
 
 def test_trials_without_an_answer_have_no_part_in_the_sd(answered):
-    plan = Plan(small(stopping_rule={"minimum": 4, "maximum": 5, "sd_above": 2}))
-    (baseline,), (low, high) = grid(plan)
+    design = Design(small(stopping_rule={"minimum": 4, "maximum": 5, "sd_above": 2}))
+    (baseline,), (low, high) = grid(design)
     # none answered, one answered, and SD 0 beside an answer that is out of range
-    answered(plan, {baseline: [None] * 4, low: [None, None, None, 40], high: [40, 40, 40, 4000]})
-    outcome = Collector(plan).run()
+    answered(design, {baseline: [None] * 4, low: [None, None, None, 40], high: [40, 40, 40, 4000]})
+    outcome = Collector(design).collect()
     assert (outcome.n_before, outcome.n_done) == (12, 0)
 
 
 def test_a_study_without_a_maximum_tops_nothing_up(answered):
-    plan = Plan(small(stopping_rule={"minimum": 3}))
-    (baseline,), (low, high) = grid(plan)
-    answered(plan, {cell: [0, 50, 100] for cell in (baseline, low, high)})
-    assert Collector(plan).run().n_done == 0
+    design = Design(small(stopping_rule={"minimum": 3}))
+    (baseline,), (low, high) = grid(design)
+    answered(design, {cell: [0, 50, 100] for cell in (baseline, low, high)})
+    assert Collector(design).collect().n_done == 0
 
 
 def test_anchors_stay_as_they_were_decided_although_the_baselines_were_topped_up(answered, tmp_path):
     changes = {"anchors": {"proportional": {}}, "vignettes": ["burglary"]}
-    plan = Plan(small(**changes, stopping_rule={"minimum": 3, "maximum": 9, "sd_above": 2}))
-    (baseline,) = plan.baseline_cells()
-    answered(plan, {baseline: [17, 20, 23]}, "baselines")  # mean 20, SD 3
-    Collector(plan).run()
-    rows = collected(plan)
+    design = Design(small(**changes, stopping_rule={"minimum": 3, "maximum": 9, "sd_above": 2}))
+    (baseline,) = design.baseline_cells()
+    answered(design, {baseline: [17, 20, 23]}, "baselines")  # mean 20, SD 3
+    Collector(design).collect()
+    rows = collected(design)
     topped_up = [row[8] for row in rows if row[4] == "top-ups" and row[3] == "none"]
     assert len(topped_up) == 6
     assert all(25 < answer < 35 for answer in topped_up)  # sim/steady's own baseline is 30
@@ -590,10 +593,10 @@ def test_anchors_stay_as_they_were_decided_although_the_baselines_were_topped_up
     assert (anchor["low"], anchor["high"], anchor["baseline"], anchor["n_trials"]) == (10, 30, 20, 3)
 
     # the same study with more trials: the mean of the first nine would give other anchors
-    longer = Plan(small(**changes, stopping_rule={"minimum": 9}))
+    longer = Design(small(**changes, stopping_rule={"minimum": 9}))
     derived = longer.anchors_from({("sim/steady", "burglary"): (60 + sum(topped_up)) / 9})
     assert derived["sim/steady", "burglary"] != {"low": 10, "high": 30}
-    outcome = Collector(longer).run()
+    outcome = Collector(longer).collect()
     assert outcome.n_left == 0
     assert read_state(spool_folder("small") / COLLECTED).anchors == [anchor]
     with read_trials(spool_folder("small") / COLLECTED, longer) as connection:
@@ -604,10 +607,10 @@ def test_anchors_stay_as_they_were_decided_although_the_baselines_were_topped_up
 
 
 def test_another_rule_of_anchors_decides_anew(answered):
-    first = Plan(small(anchors={"proportional": {}}, stopping_rule={"minimum": 2}))
-    Collector(first).run()
-    second = Plan(small(anchors={"proportional": {"low": 0.25}}, stopping_rule={"minimum": 2}))
-    Collector(second).run()
+    first = Design(small(anchors={"proportional": {}}, stopping_rule={"minimum": 2}))
+    Collector(first).collect()
+    second = Design(small(anchors={"proportional": {"low": 0.25}}, stopping_rule={"minimum": 2}))
+    Collector(second).collect()
     first_anchor, second_anchor = read_state(spool_folder("small") / COLLECTED).anchors
     assert first_anchor["baseline"] == second_anchor["baseline"]
     assert second_anchor["low"] == round_half_up(first_anchor["baseline"], 0.25)

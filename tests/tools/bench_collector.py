@@ -32,15 +32,15 @@ limits: {{concurrency: {in_flight}}}
 OURS = """
 import json, resource, sys, time
 from ingest.collector import Collector
-from ingest.study import Plan, parse_study
-collector = Collector(Plan(parse_study(sys.argv[1])))
+from ingest.study import Design, parse_study
+collector = Collector(Design(parse_study(sys.argv[1])))
 warm = int(sys.argv[2])
 def warmed_up(collector):
     global started, cpu_before
     if collector.outcome.n_done == warm:
         started, cpu_before = time.perf_counter(), time.process_time()
 collector.on_progress = warmed_up
-outcome = collector.run()
+outcome = collector.collect()
 seconds, cpu = time.perf_counter() - started, time.process_time() - cpu_before
 n = outcome.n_done - warm
 assert outcome.n_calls == outcome.n_done == outcome.n_planned and outcome.statuses == {"replied": outcome.n_done}
@@ -131,10 +131,10 @@ def collect(url, n, folder):
 
 def prompt_of_the_study():
     """Return what the trials of the study ask, so that the others ask the same."""
-    from ingest.study import Plan, parse_study
+    from ingest.study import Design, parse_study
 
-    plan = Plan(parse_study(STUDY.format(url="http://localhost", n=1, in_flight=1)))
-    return plan.script(plan.baseline_cells()[0]).next_turn([]).prompt
+    design = Design(parse_study(STUDY.format(url="http://localhost", n=1, in_flight=1)))
+    return design.script(design.baseline_cells()[0]).next_turn([]).prompt
 
 
 @contextmanager

@@ -1,10 +1,10 @@
 -- noqa: disable=LT02,RF03
 -- One row per quantity of the inference tables that a claim can be compared with, its keys and its method, with the
 -- bounds of its interval where it has one. A pair of techniques is there in both orders.
-{% set of_place %}
-    study, domain, technique, llm, anchor_direction, row_set, baseline_scope, weighting, n_trials, n_llms
-{%- endset %}
-{% set of_fit = "study, domain, row_set, baseline_scope, fit || '_' || estimation as method" %}
+{% set of_study = 'study, domain, row_set, baseline_scope' %}
+{% set of_place = of_study ~ ', llm, anchor_direction, weighting, n_trials, n_llms' %}
+{% set of_pair = of_study ~ ', technique, technique_b, anchor_direction, level as method, n_trials, n_llms' %}
+{% set of_fit = of_study ~ ", fit || '_' || estimation as method" %}
 with studies as (
     select distinct study from {{ ref('published_claims') }}
 ),
@@ -20,358 +20,236 @@ with studies as (
 
 {% endfor %}
 bounds as (
-    select
-        intervals_long.* exclude (metric, bound),
-        metric || '_' || bound as quantity
-    from (
-        unpivot (select {{ of_place }}, method, metric, low, high from intervals)
-        on low, high
-        into name bound value value
-    ) as intervals_long
+    select {{ of_place }}, technique, method, {{ numbers({'{metric}_low': 'low', '{metric}_high': 'high'}) }}
+    from intervals
 ),
 
 -- how much closer to the baseline answers under a high anchor are than under a low one
 asymmetries as (
     select
-        'low_less_high_distance' as quantity,
-        study,
-        domain,
-        technique,
-        row_set,
-        baseline_scope,
-        weighting,
-        any_value(abs(estimate)) filter (where anchor_direction = 'low')
-        - any_value(abs(estimate)) filter (where anchor_direction = 'high') as value,
+        {{ of_study }}, technique, weighting,
         sum(n_trials) filter (where anchor_direction in ('low', 'high'))::bigint as n_trials,
-        any_value(n_llms) as n_llms
+        any_value(n_llms) as n_llms,
+        any_value(abs(estimate)) filter (where anchor_direction = 'low') as low_distance,
+        any_value(abs(estimate)) filter (where anchor_direction = 'high') as high_distance,
+        {{ numbers({'low_less_high_distance': 'low_distance - high_distance'}) }}
     from intervals
     where metric = 'deviation_pp' and method = 'headline' and llm is null
     group by all
 ),
 
-ranks as (
-    select study, domain, llm, technique, replace(rank_name, 'rank_by_', '') as metric, place::double as place
-    from (
-        unpivot technique_rankings
-        on rank_by_deviation, rank_by_susceptibility, rank_by_madb
-        into name rank_name value place
-    )
+probabilities as (
+    select
+        rank_probabilities.*,
+        'accepted' as row_set,
+        'pooled' as baseline_scope,
+        'both' as anchor_direction,
+        case rank_probabilities.metric
+            when 'deviation' then rankings.rank_by_deviation
+            when 'susceptibility' then rankings.rank_by_susceptibility
+            when 'madb' then rankings.rank_by_madb
+        end as place
+    from rank_probabilities
+    left join technique_rankings as rankings
+        on
+            rank_probabilities.study = rankings.study
+            and rank_probabilities.domain = rankings.domain
+            and rank_probabilities.llm is not distinct from rankings.llm
+            and rank_probabilities.technique = rankings.technique
+            and rank_probabilities.weighting = 'llm'
 ),
 
 places as (
     select
-        probabilities.*,
-        ranks.place,
-        'accepted' as row_set,
-        'pooled' as baseline_scope,
-        'both' as anchor_direction
-    from rank_probabilities as probabilities
-    left join ranks
-        on
-            probabilities.study = ranks.study
-            and probabilities.domain = ranks.domain
-            and probabilities.llm is not distinct from ranks.llm
-            and probabilities.technique = ranks.technique
-            and probabilities.metric = ranks.metric
-            and probabilities.weighting = 'llm'
+        {{ of_place }}, technique,
+        {{ numbers({
+            'place_by_{metric}': ('place', 'rank_low', 'rank_high'),
+            'gain_by_{metric}': ('gain', 'gain_low', 'gain_high'),
+            'nothing_beats_no_technique_by_{metric}': "case when technique = 'no_technique' then p_best end",
+        }) }}
+    from probabilities
 ),
 
-place_quantities as (
-    select {{ of_place }}, 'place_by_' || metric as quantity, place as value, rank_low as low, rank_high as high
-    from places
-    union all by name
-    select {{ of_place }}, 'gain_by_' || metric as quantity, gain as value, gain_low as low, gain_high as high
-    from places
-    union all by name
-    select {{ of_place }}, 'nothing_beats_no_technique_by_' || metric as quantity, p_best as value from places
-    where technique = 'no_technique'
-    union all by name
-    select
-        {{ of_place | replace('technique', 'null as technique') }},
-        'metrics_disagree' as quantity,
-        p_metrics_disagree as value
-    from places
+disagreements as (
+    select {{ of_place }}, {{ numbers({'metrics_disagree': 'p_metrics_disagree'}) }}
+    from probabilities
     where technique = 'no_technique' and metric = 'deviation'
 ),
 
 compared as (
-    select * from contrasts
+    select *, technique_a as technique from contrasts
     where family in ('pairs', 'against_no_technique', 'own_first_answer')
 ),
 
-contrasts_in_both_orders as (
-    select * exclude (method), level as method, technique_a as technique from compared
+compared_in_both_orders as (
+    select * from compared
     union all by name
     select
-        * exclude (method, technique_b) replace (
-            -difference as difference, -high as low, -low as high,
+        * replace (
+            technique_b as technique, technique as technique_b, -difference as difference, -high as low, -low as high,
             -cohens_d as cohens_d, -cohens_d_high as cohens_d_low, -cohens_d_low as cohens_d_high
-        ),
-        level as method,
-        technique_b as technique,
-        technique_a as technique_b
+        )
     from compared
 ),
 
-contrast_quantities as (
-    {% for quantity, low, high in [
-        ('difference', 'low', 'high'), ('cohens_d', 'cohens_d_low', 'cohens_d_high'), ('p_value', 'null', 'null'),
-        ('p_bonferroni', 'null', 'null'),
-    ] -%}
-        select
-            metric || '_{{ quantity }}' as quantity,
-            study,
-            domain,
-            technique,
-            technique_b,
-            anchor_direction,
-            row_set,
-            baseline_scope,
-            method,
-            {{ quantity }} as value,
-            {{ low }}::double as low,
-            {{ high }}::double as high,
-            n_trials,
-            n_llms
-        from contrasts_in_both_orders
-        {% if not loop.last %}union all{% endif %}
-    {% endfor %}
+differences as (
+    select
+        {{ of_pair }},
+        {{ numbers({
+            '{metric}_difference': ('difference', 'low', 'high'),
+            '{metric}_cohens_d': ('cohens_d', 'cohens_d_low', 'cohens_d_high'),
+            '{metric}_p_value': 'p_value',
+            '{metric}_p_bonferroni': 'p_bonferroni',
+        }) }}
+    from compared_in_both_orders
 ),
 
 families as (
     select
-        study,
-        domain,
-        row_set,
-        baseline_scope,
-        level as method,
-        any_value(n_tests)::double as n_comparisons,
-        0.05 / any_value(n_tests) as bonferroni_alpha
+        {{ of_study }}, level as method,
+        {{ numbers({'n_comparisons': 'any_value(n_tests)', 'bonferroni_alpha': '0.05 / any_value(n_tests)'}) }}
     from compared
     where family = 'pairs' and metric = 'percent_of_baseline' and anchor_direction = 'both'
     group by all
 ),
 
 equivalences as (
-    select
-        *,
-        abs(difference) as distance,
-        case when low_90 * high_90 < 0 then 0 else least(abs(low_90), abs(high_90)) end as low,
-        greatest(abs(low_90), abs(high_90)) as high
-    from equivalence_tests
+    select *, technique_a as technique, 'both' as anchor_direction from equivalence_tests
     -- of a spread against 0 the test that knows the noise of the baseline
     where technique_b is not null or level = 'llm' or method like '%delta_with_baseline%'
 ),
 
 equivalences_in_both_orders as (
-    select *, technique_a as technique from equivalences
+    select * from equivalences
     union all by name
-    select * exclude (technique_b), technique_b as technique, technique_a as technique_b from equivalences
+    select * replace (technique_b as technique, technique as technique_b) from equivalences
     where technique_b is not null
 ),
 
-equivalence_quantities as (
-    {% for quantity, value, low, high in [
-        ("'absolute_' || metric || '_difference'", 'distance', 'low', 'high'),
-        ("'tost_p_value'", 'p_value', 'null', 'null'),
-        ("'smallest_margin_pp'", 'smallest_margin_pp', 'null', 'null'),
-    ] -%}
-        select
-            {{ quantity }} as quantity,
-            study,
-            domain,
-            technique,
-            technique_b,
-            'both' as anchor_direction,
-            row_set,
-            baseline_scope,
-            level as method,
-            {{ value }} as value,
-            {{ low }}::double as low,
-            {{ high }}::double as high,
-            n_trials,
-            n_llms
-        from equivalences_in_both_orders
-        where {{ quantity }} != 'tost_p_value' or technique_b is not null
-        {% if not loop.last %}union all{% endif %}
-    {% endfor %}
+distances as (
+    select
+        {{ of_pair }},
+        {{ numbers({
+            'absolute_{metric}_difference': (
+                'abs(difference)', least_distance('low_90', 'high_90'), 'greatest(abs(low_90), abs(high_90))',
+            ),
+            'tost_p_value': 'case when technique_b is not null then p_value end',
+            'smallest_margin_pp': 'smallest_margin_pp',
+        }) }}
+    from equivalences_in_both_orders
 ),
 
 fixed_effects as (
     select
-        {{ of_fit }},
-        split_part(term, ':', 1) || '_effect' as quantity,
+        {{ of_fit }}, n_trials, n_llms,
+        split_part(term, ':', 1) as part,
         nullif(split_part(term, ':', 2), '') as technique,
-        estimate as value,
-        low,
-        high,
-        n_trials,
-        n_llms
+        {{ numbers({'{part}_effect': ('estimate', 'low', 'high')}) }}
     from mixed_effects
 ),
 
 fits as (
     select
-        study,
-        domain,
-        row_set,
-        baseline_scope,
-        method,
-        any_value(n_trials) as n_trials,
-        any_value(n_llms)::double as n_llms_of_fit,
-        count(*) filter (where quantity = 'mean_effect')::double as n_techniques_of_fit
-    from fixed_effects
+        {{ of_fit }}, any_value(n_trials) as n_trials,
+        {{ numbers({
+            'n_llms_of_fit': 'any_value(n_llms)',
+            'n_techniques_of_fit': "count(*) filter (where term like 'mean:%')",
+        }) }}
+    from mixed_effects
     group by all
 ),
 
 variances as (
     select
-        {{ of_fit }},
+        {{ of_fit }}, n_trials, n_llms,
         split_part(component, ':', 1) as part,
         nullif(split_part(component, ':', 2), '') as technique,
-        variance,
-        sd,
-        icc,
-        residual_reduction_percent,
-        n_trials,
-        n_llms
+        {{ numbers({
+            'variance_{part}': 'variance',
+            '{part}_sd': 'sd',
+            'icc': "case when part = 'llm' then icc end",
+            'icc_percent': "case when part = 'llm' then 100 * icc end",
+            'residual_reduction_percent': "case when part = 'residual' then residual_reduction_percent end",
+        }) }}
     from variance_components
-),
-
-variance_quantities as (
-    {% for quantity, value, parts in [
-        ("'variance_' || part", 'variance', 'true'), ("part || '_sd'", 'sd', 'true'), ("'icc'", 'icc', "part = 'llm'"),
-        ("'icc_percent'", '100 * icc', "part = 'llm'"),
-        ("'residual_reduction_percent'", 'residual_reduction_percent', "part = 'residual'"),
-    ] -%}
-        select
-            {{ quantity }} as quantity,
-            study,
-            domain,
-            row_set,
-            baseline_scope,
-            method,
-            technique,
-            {{ value }} as value,
-            n_trials,
-            n_llms
-        from variances
-        where {{ parts }}
-        {% if not loop.last %}union all{% endif %}
-    {% endfor %}
 ),
 
 -- means of LLMs under a technique, less the mean of the technique: of one technique, and (null) of any
 slopes as (
-    select
-        {{ of_fit }},
-        unnest([split_part(term, ':', 2), null]) as technique,
-        estimate,
-        observed,
-        n_trials,
-        llm
-    from random_effects
+    select *, unnest([split_part(term, ':', 2), null]) as technique from random_effects
     where term like 'slope:%'
 ),
 
-slopes_summarised as (
+extreme_slopes as (
     select
-        study,
-        domain,
-        row_set,
-        baseline_scope,
-        method,
-        technique,
-        max(estimate) as slope_highest,
-        min(estimate) as slope_lowest,
-        max(observed) as observed_slope_highest,
-        min(observed) as observed_slope_lowest,
-        stddev_samp(observed) as observed_slope_sd,
-        sum(n_trials)::bigint as n_trials,
-        count(distinct llm) as n_llms
+        {{ of_fit }}, technique, sum(n_trials)::bigint as n_trials, count(distinct llm) as n_llms,
+        {{ numbers({
+            'slope_highest': 'max(estimate)',
+            'slope_lowest': 'min(estimate)',
+            'observed_slope_highest': 'max(observed)',
+            'observed_slope_lowest': 'min(observed)',
+            'observed_slope_sd': 'stddev_samp(observed)',
+        }) }}
     from slopes
     group by all
 ),
 
 tests as (
     select
+        *,
+        technique_a as technique,
         case
             when method = 'likelihood_ratio_least_squares' then 'technique_by_llm'
             when test = 'likelihood_ratio' then fit_b
             when term = 'technique x temperature' then 'temperature_interaction'
             when term = 'technique x direction' then 'interaction'
-        end as tested,
-        study,
-        domain,
-        row_set,
-        baseline_scope,
-        method,
-        technique_a as technique,
-        technique_b,
-        case when test = 'likelihood_ratio' then statistic end as chi2,
-        case when test = 'likelihood_ratio' then df1 end as df,
-        case when test != 'likelihood_ratio' then statistic end as f,
-        case when test != 'likelihood_ratio' then df1 end as df1,
-        df2,
-        p_value as p,
-        case when method = 'likelihood_ratio_least_squares' then 100 * partial_eta_squared end as reduction_percent,
-        n_trials,
-        n_llms
+        end as tested
     from model_tests
     where tested is not null
 ),
 
-test_quantities as (
-    select tests_long.* exclude (tested, part), tested || '_' || part as quantity
-    from (
-        unpivot tests
-        on chi2, df, f, df1, df2, p, reduction_percent
-        into name part value value
-    ) as tests_long
+test_results as (
+    select
+        {{ of_study }}, technique, technique_b, method, n_trials, n_llms,
+        {{ numbers({
+            '{tested}_chi2': "case when test = 'likelihood_ratio' then statistic end",
+            '{tested}_df': "case when test = 'likelihood_ratio' then df1 end",
+            '{tested}_f': "case when test != 'likelihood_ratio' then statistic end",
+            '{tested}_df1': "case when test != 'likelihood_ratio' then df1 end",
+            '{tested}_df2': 'df2',
+            '{tested}_p': 'p_value',
+            '{tested}_reduction_percent':
+                "case when method = 'likelihood_ratio_least_squares' then 100 * partial_eta_squared end",
+        }) }}
+    from tests
 ),
 
 tests_over_pairs as (
     select
-        study,
-        domain,
-        row_set,
-        baseline_scope,
-        method,
-        max(f) as temperature_interaction_f_highest,
-        min(p) as temperature_interaction_p_lowest,
-        max(n_trials) as n_trials,
-        max(n_llms) as n_llms
+        {{ of_study }}, method, max(n_trials) as n_trials, max(n_llms) as n_llms,
+        {{ numbers({
+            'temperature_interaction_f_highest': 'max(statistic)', 'temperature_interaction_p_lowest': 'min(p_value)',
+        }) }}
     from tests
     where tested = 'temperature_interaction'
     group by all
 ),
 
-power_quantities as (
-    select
-        study,
-        domain,
-        row_set,
-        baseline_scope,
-        level as method,
-        max(effect) as detectable_d
+detectable as (
+    select {{ of_study }}, level as method, {{ numbers({'detectable_d': 'max(effect)'}) }}
     from power
     where design = 'observed' and level = 'trial' and quantity = 'effect'
     group by all
 ),
 
-powers_at_published_d as (
+at_published_d as (
     select
-        study,
-        domain,
-        technique_a as technique,
-        technique_b,
-        row_set,
-        baseline_scope,
-        level as method,
-        max(100 * power) filter (where quantity = 'power') as power_percent_at_published_d,
-        max(needed_trials) filter (where quantity = 'needed_trials')::double as needed_trials_at_published_d,
-        any_value(n_trials) as n_trials,
-        any_value(n_llms) as n_llms
+        {{ of_study }}, technique_a as technique, technique_b, level as method,
+        any_value(n_trials) as n_trials, any_value(n_llms) as n_llms,
+        {{ numbers({
+            'power_percent_at_published_d': "max(100 * power) filter (where quantity = 'power')",
+            'needed_trials_at_published_d': "max(needed_trials) filter (where quantity = 'needed_trials')",
+        }) }}
     from power
     where design = 'published'
     group by all
@@ -379,41 +257,20 @@ powers_at_published_d as (
 
 together as (
     {% for part in [
-        'bounds', 'asymmetries', 'place_quantities', 'contrast_quantities', 'equivalence_quantities', 'fixed_effects',
-        'variance_quantities', 'test_quantities',
+        'bounds', 'asymmetries', 'places', 'disagreements', 'differences', 'families', 'distances', 'fixed_effects',
+        'fits', 'variances', 'extreme_slopes', 'test_results', 'tests_over_pairs', 'detectable', 'at_published_d',
     ] -%}
         select * from {{ part }}
-        union all by name
+        {{ 'union all by name' if not loop.last }}
     {% endfor %}
-    {% for part, quantities in {
-        'families': 'n_comparisons, bonferroni_alpha',
-        'fits': 'n_llms_of_fit, n_techniques_of_fit',
-        'slopes_summarised': 'slope_highest, slope_lowest, observed_slope_highest, observed_slope_lowest, observed_slope_sd',
-        'tests_over_pairs': 'temperature_interaction_f_highest, temperature_interaction_p_lowest',
-        'power_quantities': 'detectable_d',
-        'powers_at_published_d': 'power_percent_at_published_d, needed_trials_at_published_d',
-    }.items() -%}
-        select * from (unpivot {{ part }} on {{ quantities }} into name quantity value value)
-        {% if not loop.last %}union all by name{% endif %}
-    {% endfor %}
+),
+
+estimates as (
+    select *, unnest(numbers) as number from together
 )
 
 select
-    quantity,
-    study,
-    domain,
-    technique,
-    technique_b,
-    llm,
-    anchor_direction,
-    row_set,
-    baseline_scope,
-    weighting,
-    method,
-    value,
-    low,
-    high,
-    n_trials,
-    n_llms
-from together
-where value is not null
+    number.quantity, study, domain, technique, technique_b, llm, anchor_direction, row_set, baseline_scope, weighting,
+    method, number.value, number.low, number.high, n_trials, n_llms
+from estimates
+where number.value is not null

@@ -1,0 +1,53 @@
+"""dbt as forks of one process that has imported it and parsed the project, which each `dbt` would do anew.
+
+The tests that build warehouses ask it: a line of JSON (`arguments`, `environment`, `output`: the file for what dbt
+prints) is answered with dbt's exit code. A few tests run the real command.
+"""
+
+import json
+import os
+import sys
+import tempfile
+
+from dbt.cli.main import dbtRunner
+
+
+def parsed():
+    """Return the parsed project; the name of the warehouse is in it, its folder is not."""
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ |= {
+            "BAIS_WAREHOUSE": f"{folder}/warehouse.duckdb", "DBT_TARGET_PATH": folder, "DBT_LOG_PATH": folder,
+        }  # fmt: skip
+        done = dbtRunner().invoke(["--quiet", "parse"])
+    if not done.success:
+        raise done.exception or RuntimeError("the project cannot be parsed")
+    return done.result
+
+
+def answer(manifest, arguments, environment, output):
+    """Run one dbt command with its own environment and output, and leave with its exit code."""
+    os.environ.clear()
+    os.environ |= environment
+    with open(output, "w") as file:
+        os.dup2(file.fileno(), 1)
+        os.dup2(file.fileno(), 2)
+        done = dbtRunner(manifest=manifest).invoke(arguments)
+        if done.exception:
+            print(done.exception, flush=True)
+    os._exit(2 if done.exception else 0 if done.success else 1)
+
+
+def serve():
+    """Answer one line after the other until there are no more."""
+    answers = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)
+    manifest = parsed()
+    for line in sys.stdin:
+        child = os.fork()
+        if not child:
+            answer(manifest, **json.loads(line))
+        print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), file=answers, flush=True)
+
+
+if __name__ == "__main__":
+    serve()
