@@ -353,65 +353,36 @@
 {% macro read__spanish() -%} un|dos|tres|cuatro|cinco|seis|siete|ocho|nueve|diez|once|doce {%- endmacro %}
 
 
-{# Each fragment names numbers that cannot be the answer; all are dropped in one pass. #}
+{# Numbers that cannot be the answer; all are dropped in one pass. #}
 {% macro read__without_what_is_no_answer(plain) -%}
     regexp_replace(
         regexp_replace({{ plain }}, '(?i)(\d)(k|mn?|mio|mos?|months?|years?|yrs?|pts?|points?|usd|percent)\b', '\1 \2', 'g'),
-        '{{ read__thoughts() }}|{{ read__quoted_lines() }}|{{ read__list_numbers() }}|{{ read__scales() }}|
-        {{- read__what_it_was_before() }}|{{ read__dates_and_times() }}|{{ read__ordinals_and_words() }}|
-        {{- read__numbered_things() }}|{{ read__side_keys() }}',
+        '
+        {#- Thinking aloud is not the answer. -#}
+        (?is:< ?think ?>.*?</ ?think ?>)|
+        {#- A quoted line repeats the question. -#}
+        (?m:^ ?>.*$)|
+        {#- `3. Because` numbers an argument; `24.` alone on its line is an answer. -#}
+        (?m:^[ #-]*\d{1,2}[.)] +[^\s\d])|
+        {#- `on a scale of 1 to 100` and `between 1 and 100` tell how to read a score. -#}
+        (?i:\bscale (?:of |from |between )?\d+ *(?:-|to|and) *\d+|\(\d+ ?- ?\d+\)|
+        {#- -#} (?:\b(?:from|between) )?\b[01] ?(?:-|to|and) ?100\b)|
+        {#- `reduced from 36 to 24` is a change, not a range: what it was before is dropped. -#}
+        (?i:\b(?:reduc|lower|increas|rais|adjust|revis|chang|mov|cut)[a-z]*[^.\n\d]{0,60}\bfrom [$€£]?
+        {{- read__digits() }}{{ read__unit() }} +(?:down +|up +)?to\b)|
+        {#- Dates and times of day are no quantities; a year alone stays ambiguous. -#}
+        (?:\b\d{4}-\d{1,2}-\d{1,2}\b|\b\d{1,2}/\d{1,2}/\d{2,4}\b|\b\d{1,2}:\d{2}\b)|
+        {#- `12th` counts offences; `B2B`, `GPT4` and `COVID-19` are names. -#}
+        (?:\b\d+(?:[.,]\d+)*[A-Za-z][A-Za-z0-9]*|\b[A-Za-z]+\d[A-Za-z0-9.]*\b|\b[A-Z]{2,}-\d+(?:\.\d+)*)|
+        {#- `Step 3` and `Section 12` are names of places in a text. -#}
+        (?i:\b(?:step|iteration|round|option|section|article|part|stage|phase|level|tier|class|grade|
+        {#- -#} factor|question) ?#?\d+(?:\.\d+)*)|
+        {#- `"confidence": 90` stands beside a JSON answer that is null. -#}
+        (?i:"(?:confidence|certainty|probability|anchor|rank)"\s*:\s*"?\d+(?:\.\d+)?)
+        {#- -#} ',
         ' ', 'g'
     )
 {%- endmacro %}
-
-
-{# Thinking aloud is not the answer. #}
-{% macro read__thoughts() -%} (?is:< ?think ?>.*?</ ?think ?>) {%- endmacro %}
-
-
-{# A quoted line repeats the question. #}
-{% macro read__quoted_lines() -%} (?m:^ ?>.*$) {%- endmacro %}
-
-
-{# `3. Because` numbers an argument; `24.` alone on its line is an answer. #}
-{% macro read__list_numbers() -%} (?m:^[ #-]*\d{1,2}[.)] +[^\s\d]) {%- endmacro %}
-
-
-{# `on a scale of 1 to 100` and `between 1 and 100` tell how to read a score. #}
-{% macro read__scales() -%}
-    (?i:\bscale (?:of |from |between )?\d+ *(?:-|to|and) *\d+|\(\d+ ?- ?\d+\)|
-    {{- '(?:\\b(?:from|between) )?\\b[01] ?(?:-|to|and) ?100\\b)' -}}
-{%- endmacro %}
-
-
-{# `reduced from 36 to 24` is a change, not a range: what it was before is dropped. #}
-{% macro read__what_it_was_before() -%}
-    (?i:\b(?:reduc|lower|increas|rais|adjust|revis|chang|mov|cut)[a-z]*[^.\n\d]{0,60}\bfrom [$€£]?
-    {{- read__digits() }}{{ read__unit() }} +(?:down +|up +)?to\b)
-{%- endmacro %}
-
-
-{# Dates and times of day are no quantities; a year alone stays ambiguous. #}
-{% macro read__dates_and_times() -%}
-    (?:\b\d{4}-\d{1,2}-\d{1,2}\b|\b\d{1,2}/\d{1,2}/\d{2,4}\b|\b\d{1,2}:\d{2}\b)
-{%- endmacro %}
-
-
-{# `12th` counts offences; `B2B`, `GPT4` and `COVID-19` are names. #}
-{% macro read__ordinals_and_words() -%}
-    (?:\b\d+(?:[.,]\d+)*[A-Za-z][A-Za-z0-9]*|\b[A-Za-z]+\d[A-Za-z0-9.]*\b|\b[A-Z]{2,}-\d+(?:\.\d+)*)
-{%- endmacro %}
-
-
-{# `Step 3` and `Section 12` are names of places in a text. #}
-{% macro read__numbered_things() -%}
-    (?i:\b(?:step|iteration|round|option|section|article|part|stage|phase|level|tier|class|grade|
-    {{- 'factor|question) ?#?\\d+(?:\\.\\d+)*)' -}}
-{%- endmacro %}
-
-
-{# `"confidence": 90` stands beside a JSON answer that is null. #}
-{% macro read__side_keys() -%} (?i:"(?:confidence|certainty|probability|anchor|rank)"\s*:\s*"?\d+(?:\.\d+)?) {%- endmacro %}
 
 
 {# `15%`, `34-year-old`, `100 hours`, `11 prior`, `5 years of experience` stand beside an answer; they are read only if
