@@ -5,7 +5,7 @@ import click
 from bais.options import only_study
 from bais.published import PUBLISHED, sum_up
 from bais.terminal import say, say_rows
-from bais.warehouse import marts, records, unknown
+from bais.warehouse import marts, records, refuse_unknown
 from ingest.warehouse import printable, warehouse_path
 
 
@@ -30,9 +30,7 @@ def headlines(study: str | None) -> None:
             warehouse,
             f"select checks.kind, status, study from marts.claim_checks as checks inner join {PUBLISHED}",
         )
-    names = [of["study"] for of in studies]
-    if study and study not in names:
-        raise unknown("study", study, names, " in this warehouse")
+    refuse_unknown("study", study, [of["study"] for of in studies], " in this warehouse")
     for of in studies:
         if study in (None, of["study"]):
             _say_study(of, [row for row in rankings if row["study"] == of["study"]])

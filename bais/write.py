@@ -11,7 +11,7 @@ from bais import dbt, texts
 from bais.options import PATH
 from bais.rows import PAGE, PAPER, STUDIES
 from bais.terminal import complain
-from bais.warehouse import count, marts, public_tables, records, unknown
+from bais.warehouse import count, marts, public_tables, records, refuse_unknown
 from ingest.warehouse import ROOT, UserError, printable, warehouse_path
 
 OUT = Path("data") / "report.html"
@@ -60,11 +60,8 @@ def _tables_of_page(study):
             {"table": f"{schema}.{name}", "n_rows": count(warehouse, schema, name)}
             for schema, name, _ in sorted(public_tables(warehouse))
         ]
-    known = [row["study"] for row in tables["studies"]]
-    if study is not None:
-        if study not in known:
-            raise unknown("study", study, known, " in this warehouse")
-        tables["studies"] = [row for row in tables["studies"] if row["study"] == study]
+    refuse_unknown("study", study, [row["study"] for row in tables["studies"]], " in this warehouse")
+    tables["studies"] = [row for row in tables["studies"] if study in (None, row["study"])]
     return tables
 
 
@@ -110,9 +107,8 @@ def _facts_of_paper(study):
 
     with marts() as warehouse:
         studies = {row["study"]: row for row in records(warehouse, STUDIES)}
-        if study not in studies:
-            none = "none: land some trials, then run `bais build`"
-            raise unknown("study", study, list(studies), " in this warehouse", none)
+        none = "none: land some trials, then run `bais build`"
+        refuse_unknown("study", study, studies, " in this warehouse", none)
         given = {"study": study, "fewest_llms": FEWEST_LLMS}
         return facts_of(studies[study], {name: records(warehouse, query, given) for name, query in PAPER.items()})
 
