@@ -79,6 +79,7 @@ def paper(study: str, llm: str | None, out: Path | None, prompt: bool, facts: bo
     import json
 
     from analysis.writing.paper import check_paper, paper_prompt, template_paper
+    from ingest.experiment import ask_once
 
     if llm and (prompt or facts):
         raise UserError("--prompt and --facts ask no LLM: leave --llm away")
@@ -92,7 +93,7 @@ def paper(study: str, llm: str | None, out: Path | None, prompt: bool, facts: bo
         return _hand_over(paper_prompt(known), out, "the prompt")
     if facts:
         return _hand_over(json.dumps(known, indent=2, ensure_ascii=False) + "\n", out, "the facts")
-    text, problem = _ask(writer, paper_prompt(known)) if writer else (template_paper(known), None)
+    text, problem = ask_once(writer, paper_prompt(known)) if writer else (template_paper(known), None)
     if problem:
         complain(f"the paper was not written ({printable(problem)})")
         return texts.LLM_SILENT
@@ -123,12 +124,6 @@ def _writer(llm):
         return study_of_run(EXPERIMENTS[0], protocol="single_turn", model=llm, n_runs=1, seed=1, attempts=3)
     except UserError as error:
         raise UserError(str(error).replace("--model", "--llm", 1)) from None
-
-
-def _ask(writer, prompt):
-    from ingest.experiment import ask_once
-
-    return ask_once(writer, prompt)
 
 
 def _refused_path(study, out):
