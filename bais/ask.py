@@ -89,7 +89,7 @@ def _answer_one(warehouse, statement, form):
         print("\n".join(map(printable, "\n".join(plan for _, plan in rows).splitlines())))
         return
     shown = rows if width is None else rows[:MOST_ROWS]
-    print(lay_out(names, shown, width=width))
+    print(lay_out([printable(name) for name in names], shown, width=width))
     sys.stdout.flush()
     left_out = f"the first {len(shown):,} rows; --format csv gives all" if len(shown) < len(rows) else ""
     print(left_out or f"{len(rows):,} row{'' if len(rows) == 1 else 's'}", file=sys.stderr)

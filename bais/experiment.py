@@ -335,13 +335,7 @@ def _condition(study, condition, anchor):
     if study.anchors.fixed and anchor is None:
         values = {"low": study.anchors.fixed.low, "high": study.anchors.fixed.high}
         conditions = {condition_id(direction, value): (direction, value) for direction, value in values.items()}
-        if condition is None:
-            return next(iter(conditions.values()))
-        if condition not in conditions:
-            raise UserError(
-                f"there is no condition {printable(condition)} in this study; there is {', '.join(conditions)}"
-            )
-        return conditions[condition]
+        return conditions[_chosen(condition, list(conditions), "condition")]
     if condition is not None:
         raise UserError("the anchors of this study depend on each LLM's baseline: give a number with --anchor")
     return ("none", None) if anchor is None else ("low", anchor)

@@ -10,7 +10,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from bais.terminal import one_line
-from bais.warehouse import public_tables, records, unknown, values
+from bais.warehouse import public_tables, records, refuse_unknown, values
 from ingest.archives.bais_export import FORMAT, FORMULA, MANIFEST, VERSION, read_manifest
 from ingest.lock import alone
 from ingest.raw import LOAD_ID, TABLES
@@ -109,9 +109,7 @@ def studies_of(warehouse, only: str | None) -> list[dict]:
         from raw.trials group by study order by study
         """,
     )
-    names = [of["study"] for of in found]
-    if only is not None and only not in names:
-        raise unknown("study", only, names, " in this warehouse")
+    refuse_unknown("study", only, [of["study"] for of in found], " in this warehouse")
     return [_sourced(of) for of in found if only in (None, of["study"])]
 
 

@@ -1,12 +1,23 @@
 """`bais headlines`: which technique comes first in each domain, by deviation and by susceptibility."""
 
+from itertools import groupby
+from operator import itemgetter
+
 import click
 
 from bais.options import only_study
 from bais.published import PUBLISHED, sum_up
 from bais.terminal import say, say_rows
-from bais.warehouse import marts, records, unknown
+from bais.warehouse import marts, records, refuse_unknown
 from ingest.warehouse import printable, warehouse_path
+
+MEASURES = {
+    "% of\nbaseline": ("percent_of_baseline", ".1f"),
+    "deviation\n(pp)": ("deviation_pp", "+.1f"),
+    "spread\nchange %": ("spread_change_percent", "+.1f"),
+    "rank by\ndeviation": ("rank_by_deviation", ""),
+    "rank by\nsuscept.": ("rank_by_susceptibility", ""),
+}
 
 
 @click.command()
@@ -30,9 +41,7 @@ def headlines(study: str | None) -> None:
             warehouse,
             f"select checks.kind, status, study from marts.claim_checks as checks inner join {PUBLISHED}",
         )
-    names = [of["study"] for of in studies]
-    if study and study not in names:
-        raise unknown("study", study, names, " in this warehouse")
+    refuse_unknown("study", study, [of["study"] for of in studies], " in this warehouse")
     for of in studies:
         if study in (None, of["study"]):
             _say_study(of, [row for row in rankings if row["study"] == of["study"]])
@@ -46,28 +55,16 @@ def headlines(study: str | None) -> None:
 def _say_study(study, rankings):
     how = "SIMULATED respondents, no LLM was asked" if study["is_simulated"] else study["sources"]
     say(f"Study {study['study']}, {study['n_trials']:,} trials ({how})")
-    domains = {}
-    for row in rankings:
-        domains.setdefault(row["domain"], []).append(row)
+    domains = {domain: list(rows) for domain, rows in groupby(rankings, itemgetter("domain"))}
     rows = [
-        (
-            row["domain"],
-            row["name"],
-            _fixed(row["percent_of_baseline"]),
-            _fixed(row["deviation_pp"], "+"),
-            _fixed(row["spread_change_percent"], "+"),
-            row["rank_by_deviation"],
-            row["rank_by_susceptibility"],
-        )
-        for ranked in domains.values()
-        for row in ranked
+        [row["domain"], row["name"], *(_fixed(row[column], form) for column, form in MEASURES.values())]
+        for row in rankings
         if 1 in (row["rank_by_deviation"], row["rank_by_susceptibility"])
     ]
-    measures = ["% of\nbaseline", "deviation\n(pp)", "spread\nchange %", "rank by\ndeviation", "rank by\nsuscept."]
     if not rankings:
         print("No trial of it had a low or a high anchor, so that there is nothing to compare.")
     if rows:
-        say_rows("table", ["domain", "technique", *measures], rows, right=range(2, 7))
+        say_rows("table", ["domain", "technique", *MEASURES], rows, right=range(2, 7))
     print()
     for domain, ranked in domains.items():
         say(f"{domain}: {_verdict(ranked)}")
@@ -116,5 +113,5 @@ def _rank(rank):
     return "none" if rank is None else rank
 
 
-def _fixed(value, sign=""):
-    return None if value is None else f"{value:{sign}.1f}"
+def _fixed(value, form=".1f"):
+    return None if value is None else f"{value:{form}}"

@@ -27,6 +27,11 @@ class Finding(NamedTuple):
     mend: str | None = None
 
 
+def _here(what, said, state, otherwise, mend):
+    """Say of a thing that it is here, or else how bad it is that it is not."""
+    return Finding(OK, what, said) if said else Finding(state, what, otherwise, mend)
+
+
 def findings() -> Iterator[Finding]:
     """Look at everything, one after the other."""
     for look in (
@@ -37,15 +42,11 @@ def findings() -> Iterator[Finding]:
 
 def _python():
     version, oldest = (".".join(map(str, of)) for of in (sys.version_info[:3], OLDEST_PYTHON))
-    if sys.version_info[:2] < OLDEST_PYTHON:
-        yield Finding(MISSING, "python", f"Python {version}", f"install Python {oldest} or newer, and run `make`")
-    else:
-        yield Finding(OK, "python", f"Python {version}")
-    if sys.prefix == sys.base_prefix:
-        mend = "run `make run`, which makes .venv, and use .venv/bin/bais"
-        yield Finding(WARNING, "environment", "no virtual environment", mend)
-    else:
-        yield Finding(OK, "environment", sys.prefix)
+    said, is_new = f"Python {version}", sys.version_info[:2] >= OLDEST_PYTHON
+    yield _here("python", is_new and said, MISSING, said, f"install Python {oldest} or newer, and run `make`")
+    mend = "run `make run`, which makes .venv, and use .venv/bin/bais"
+    environment = sys.prefix != sys.base_prefix and sys.prefix
+    yield _here("environment", environment, WARNING, "no virtual environment", mend)
 
 
 def _packages():
@@ -93,11 +94,8 @@ def _some(names):
 
 def _programs():
     for name, why in PROGRAMS.items():
-        if path := which(name):
-            yield Finding(OK, name, path)
-        else:
-            said = f"not found; it is needed {why}"
-            yield Finding(WARNING, name, said, "install it with this system's package manager")
+        lacking = WARNING, f"not found; it is needed {why}", "install it with this system's package manager"
+        yield _here(name, which(name), *lacking)
 
 
 def _profile():
@@ -157,11 +155,8 @@ def _disk():
     folder = _nearest(warehouse_path().parent)
     free = shutil.disk_usage(folder).free
     said = f"{free / (1 << 30):.1f} GiB free at {folder}"
-    if free < LEAST_FREE_BYTES:
-        mend = f"make room: a build of a large archive takes {LEAST_FREE_BYTES >> 30} GiB"
-        yield Finding(WARNING, "disk", said, mend)
-    else:
-        yield Finding(OK, "disk", said)
+    mend = f"make room: a build of a large archive takes {LEAST_FREE_BYTES >> 30} GiB"
+    yield _here("disk", free >= LEAST_FREE_BYTES and said, WARNING, said, mend)
     if not os.access(folder, os.W_OK):
         yield Finding(MISSING, "disk", f"{folder} cannot be written", "change its permissions, or set BAIS_WAREHOUSE")
 
@@ -227,16 +222,10 @@ def _optional():
         yield Finding(NOTE, "R", said, "in R: install.packages('lme4')")
     else:
         yield Finding(OK, "R", f"{rscript}, with lme4")
-    if browser:
-        yield Finding(OK, "browser", browser)
-    else:
-        yield Finding(NOTE, "browser", "no Chromium; only the tests of the report need it", "install chromium")
+    yield _here("browser", browser, NOTE, "no Chromium; only the tests of the report need it", "install chromium")
 
 
 def _archive():
     folder = Path(os.environ.get("BAIS_SHARED") or ROOT.parent / "shared").absolute() / "data" / "bais_recorded"
-    if folder.is_dir():
-        yield Finding(OK, "archive", str(folder))
-    else:
-        said = "the recorded archive is not here"
-        yield Finding(NOTE, "archive", said, "fetch it with `bais import --download`")
+    lacking = NOTE, "the recorded archive is not here", "fetch it with `bais import --download`"
+    yield _here("archive", folder.is_dir() and str(folder), *lacking)

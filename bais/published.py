@@ -1,6 +1,18 @@
 """What several commands say of the published claims: where they are, and how many hold."""
 
-FAILING = ("differs", "contradicted", "not_established", "not_derivable")
+# by kind of claim: what one is called, and the status of those that hold, as one and as several have it
+HOLDING = {
+    "value": ("published number", "reproduces", "reproduce"),
+    "sentence": ("headline sentence", "stands", "stand"),
+}
+# by status: what is said of one claim and of several
+NOT_HOLDING = {
+    "differs": ("differs", "differ"),
+    "contradicted": ("is contradicted", "are contradicted"),
+    "not_established": ("is not established", "are not established"),
+    "not_derivable": ("cannot be derived from the trials", "cannot be derived from the trials"),
+}
+FAILING = tuple(NOT_HOLDING)
 PUBLISHED = (
     "seeds.published_claims as claims "
     "on checks.claim_id = claims.claim_id and checks.part is not distinct from claims.part"
@@ -23,24 +35,12 @@ def sum_up(chosen: list[dict]) -> str:
             f"study {studies}. To check them, {IMPORT_FIRST}."
         )
     parts = []
-    for kind, noun, good, others in (
-        ("value", "published number", ("reproduces", "reproduce"), (("differs", "differs", "differ"),)),
-        (
-            "sentence",
-            "headline sentence",
-            ("stands", "stand"),
-            (("contradicted", "is contradicted", "are contradicted"),),
-        ),
-    ):
+    for kind, (noun, *good) in HOLDING.items():
         of_kind = [claim["status"] for claim in chosen if claim["kind"] == kind]
-        others += (
-            ("not_established", "is not established", "are not established"),
-            ("not_derivable", "cannot be derived from the trials", "cannot be derived from the trials"),
-        )
         if of_kind:
             n_good = of_kind.count(good[0])
             words = [f"{n_good:,} of {len(of_kind):,} {noun}s {good[n_good != 1]}"]
-            words += [f"{n:,} {many if n > 1 else one}" for status, one, many in others if (n := of_kind.count(status))]
+            words += [f"{n:,} {said[n > 1]}" for status, said in NOT_HOLDING.items() if (n := of_kind.count(status))]
             parts.append(", ".join(words[:-1]) + " and " + words[-1] if len(words) > 2 else ", ".join(words))
     unchecked = f" {n_open:,} could not be checked." if n_open else ""
     return "; ".join(parts) + "." + unchecked

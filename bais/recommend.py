@@ -5,12 +5,13 @@ import click
 from bais import terminal
 from bais.options import json_option
 from bais.terminal import lay_out, say, say_json
-from bais.warehouse import marts, records, unknown, values
+from bais.warehouse import known_llm, marts, records, refuse_unknown, values
 from ingest.warehouse import UserError, printable, warehouse_path
 
 METRICS = ("deviation", "susceptibility", "madb")
 BOTH = ("deviation", "susceptibility")
 NOTHING_YET = "none: import some trials first, and run `bais build`"
+WORDS = {"none": NOTHING_YET, "by_part": True}  # a part of a name is enough to be told the whole
 
 # The largest study first, those of LLMs before simulated ones.
 ASKED = """
@@ -116,12 +117,11 @@ def recommend(domain: str | None, llm: str | None, metric: str, study: str | Non
     """Answer in a sentence, say how far the answer reaches, and show the evidence."""
     from analysis.advice import advise
 
-    if metric not in (*METRICS, "both"):
-        raise _unknown("metric", metric, [*METRICS, "both"])
+    refuse_unknown("metric", metric, [*METRICS, "both"], **WORDS)
     metrics = BOTH if metric == "both" else (metric,)
     with marts() as warehouse:
         asked = records(warehouse, ASKED)
-        llm = _llm(warehouse, llm, asked)
+        llm = llm and known_llm(warehouse, llm, dict.fromkeys(row["llm"] for row in asked), **WORDS)
         study, others = _study(study, domain, llm, asked)
         evidence = _evidence(warehouse, study, domain, llm)
     sentences = advise(evidence, None if metric == "both" else metric)
@@ -145,28 +145,15 @@ def recommend(domain: str | None, llm: str | None, metric: str, study: str | Non
     say(f"Study: {study}{also}. Warehouse: {warehouse_path()}")
 
 
-def _llm(warehouse, named, asked):
-    if named is None:
-        return None
-    aliases = dict(warehouse.execute("select alias, llm from seeds.llm_aliases").fetchall())
-    known = list(dict.fromkeys(row["llm"] for row in asked))
-    llm = aliases.get(named, named)
-    if llm not in known:
-        raise _unknown("LLM", named, known)
-    return llm
-
-
 def _study(study, domain, llm, asked):
     """Return the study that answers, and the others that could."""
-    if study not in {None, *(row["study"] for row in asked)}:
-        raise _unknown("study", study, list(dict.fromkeys(row["study"] for row in asked)))
+    refuse_unknown("study", study, dict.fromkeys(row["study"] for row in asked), **WORDS)
     where = f" in study {study}" if study else ""
     asked = [row for row in asked if study in (None, row["study"])]
     domains = sorted({row["domain"] for row in asked})
     if domain is None:
         raise UserError(f"say which domain with --domain: there is {_list(domains)}{where}")
-    if domain not in domains:
-        raise _unknown("domain", domain, domains, where)
+    refuse_unknown("domain", domain, domains, where, **WORDS)
     of_llm = [row for row in asked if llm in (None, row["llm"])]
     first, *others = dict.fromkeys(row["study"] for row in of_llm if row["domain"] == domain) or [None]
     if not first:
@@ -174,15 +161,6 @@ def _study(study, domain, llm, asked):
         elsewhere = f"it was in {_list(there)}" if there else "nor in another domain"
         raise UserError(f"{printable(llm)} was not asked in the domain {printable(domain)}{where}; {elsewhere}")
     return first, others
-
-
-def _unknown(what, named, known, where=""):
-    """Name what there is; a part of a name is enough to be told the whole."""
-    holding = [name for name in known if named and named.lower() in name.lower()][:3]
-    if not holding:
-        return unknown(what, named, known, where, NOTHING_YET)
-    close = " or ".join(map(printable, holding))
-    return UserError(f"there is no {what} {printable(named)}{where} (perhaps {close}); there is {_list(known)}")
 
 
 def _list(names):
@@ -197,15 +175,12 @@ def _evidence(warehouse, study, domain, llm):
     llms = values(warehouse, LLMS, keys)
     among = {"techniques": sorted({row["technique"] for row in places}), "llms": llms, "study": study}
     return Evidence(
-        **{name: records(warehouse, query, keys) for name, query in EVIDENCE.items()},
-        domain=domain,
-        llm=llm,
-        places=places,
-        llms=llms,
+        domain=domain, llm=llm, places=places, llms=llms,
         is_simulated=values(warehouse, IS_SIMULATED, keys)[0],
         without_baseline=values(warehouse, WITHOUT_BASELINE, keys),
         costs={row.pop("technique"): row for row in records(warehouse, COSTS, among)},
-    )
+        **{name: records(warehouse, query, keys) for name, query in EVIDENCE.items()},
+    )  # fmt: skip
 
 
 def _by_technique(places, metrics, evidence):
@@ -233,27 +208,26 @@ def _print_evidence(places, metrics, evidence):
 
     names = {row["technique"]: row["name"] for row in places.values()}
     order = sorted(names, key=by_loss)
-    cells = {(of, metric): _cells(places.get((of, metric))) for of in order for metric in metrics}
-    sizes = {of: _size([places[of, metric] for metric in metrics if (of, metric) in places], evidence) for of in order}
-    size_heads = ["trials", "LLMs", "USD/1,000"]
-    heads = ["decision", "loss", "gain", "P(best)", "P(worse)"]
-    whole = [[names[of], *(cell for metric in metrics for cell in cells[of, metric]), *sizes[of]] for of in order]
-    all_heads = ["", *heads * len(metrics), *size_heads]
-    decisions = range(1, 1 + len(heads) * len(metrics), len(heads))
-    right = [i for i in range(1, len(all_heads)) if i not in decisions]
-    table = lay_out(all_heads, whole, null="", right=right)
-    width = terminal.terminal_width()
+    cells = {metric: [_cells(places.get((of, metric))) for of in order] for metric in metrics}
+    sizes = [_size([row for (technique, _), row in places.items() if technique == of], evidence) for of in order]
+    labels = [[names[of]] for of in order]
+    numbers, size_heads = ["loss", "gain", "P(best)", "P(worse)"], ["trials", "LLMs", "USD/1,000"]
+
+    def laid_out(heads, *parts, width=None):
+        rows = [[cell for part in row for cell in part] for row in zip(labels, *parts, strict=True)]
+        right = [i for i, head in enumerate(heads) if head in numbers + size_heads]
+        return lay_out(heads, rows, width=width, null="", right=right)
+
+    above = [f"by {metric}\n" if len(metrics) > 1 else "" for metric in metrics]
+    by_metric = [head for by in above for head in (f"{by}decision", *numbers)]
+    table, width = laid_out(["", *by_metric, *size_heads], *cells.values(), sizes), terminal.terminal_width()
     if width is None or max(map(len, table.splitlines())) <= width:
-        if len(metrics) > 1:
-            print(_banner(table, metrics, decisions))
         print(table)
     else:
         for metric in metrics:
-            rows = [[names[of], *cells[of, metric]] for of in order]
-            print(lay_out([f"by {metric}", *heads], rows, width=width, null="", right=range(2, 6)))
+            print(laid_out([f"by {metric}", "decision", *numbers], cells[metric], width=width))
             print()
-        rows = [[names[of], *sizes[of]] for of in order]
-        print(lay_out(["", *size_heads], rows, width=width, null="", right=range(1, 4)))
+        print(laid_out(["", *size_heads], sizes, width=width))
     print()
     for note in _notes(places, metrics, evidence, names):
         say(note)
@@ -276,17 +250,6 @@ def _size(rows, evidence):
     usd = evidence.costs[rows[0]["technique"]]["cost_usd_per_1000"]
     trials, llms = ("/".join(dict.fromkeys(f"{row[n]:,}" for row in rows)) for n in ("n_trials", "n_llms"))
     return [trials, llms, "unknown" if usd is None else f"{usd:,.2f}"]
-
-
-def _banner(table, metrics, decisions):
-    """Name each metric above its columns."""
-    rule = next(line for line in table.splitlines() if line.startswith("─"))
-    columns = rule.split("  ")
-    line = ""
-    for metric, i in zip(metrics, decisions, strict=True):
-        place = sum(len(dashes) + 2 for dashes in columns[:i])
-        line = f"{line:<{place}}by {metric}"
-    return line
 
 
 def _notes(places, metrics, evidence, names):

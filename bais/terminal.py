@@ -58,12 +58,13 @@ def lay_out(
 ) -> str:
     """Lay rows out as a table: numbers and the columns `right` to the right, folded to a width if there is one.
 
-    Where even that does not fit, each row becomes a block of lines. Without a width nothing is folded or cut.
+    A name may have several lines. Where even that does not fit, each row becomes a block of lines. Without a width
+    nothing is folded or cut.
     """
     from rich.cells import cell_len
 
     cells = [[null if value is None else _cut(_shown(value), width) for value in row] for row in rows]
-    heads = [name.split("\n") if i in right else [printable(name)] for i, name in enumerate(names)]
+    heads = [name.split("\n") for name in names]
     to_right = [i in right or _holds_numbers(row[i] for row in rows) for i in range(len(names))]
     sizes = [max(map(cell_len, [*heads[i], *(row[i] for row in cells)])) for i in range(len(names))]
     gaps = 2 * (len(sizes) - 1)
@@ -91,9 +92,9 @@ def lay_out(
                 for text, size, right_ in zip(texts, sizes, to_right, strict=True)
             ).rstrip()
 
-    out = list(
-        lines([[part for line in head for part in fold(line, size)] for head, size in zip(heads, sizes, strict=True)])
-    )
+    folded = [[part for line in head for part in fold(line, size)] for head, size in zip(heads, sizes, strict=True)]
+    height = max(map(len, folded))
+    out = [*lines([[""] * (height - len(head)) + head for head in folded])]
     out.append("  ".join("─" * size for size in sizes))
     for row in cells:
         out += lines([fold(text, size) for text, size in zip(row, sizes, strict=True)])
@@ -225,9 +226,10 @@ def first_sentence(text: str | None) -> str | None:
     return text and re.split(r"(?<=\.)\s", one_line(text), maxsplit=1)[0]
 
 
-def similar(asked: str, names: list[str]) -> str:
-    """Say which names are like the one that was asked for, if any is."""
+def similar(asked: str, names: list[str], by_part: bool = False) -> str:
+    """Say which names are like the one that was asked for, or hold it, if any is."""
     from difflib import get_close_matches
 
-    close = get_close_matches(asked, names, n=3, cutoff=0.5)
+    holding = [name for name in names if by_part and asked and asked.lower() in name.lower()]
+    close = holding[:3] or get_close_matches(asked, names, n=3, cutoff=0.5)
     return f" (perhaps {' or '.join(map(printable, close))})" if close else ""

@@ -10,7 +10,7 @@ from bais import terminal
 from bais.options import format_option, json_option
 from bais.terminal import fold, lay_out, pairs, plain, say, say_json, write_rows
 from bais.transcript import SPOKEN, mark, turns_of_calls, turns_of_line
-from bais.warehouse import interruptible, is_text, marts, opened, records, stream, unknown, values
+from bais.warehouse import interruptible, is_text, known_llm, marts, opened, records, refuse_unknown, stream, values
 from ingest.warehouse import UserError, printable, quoted, warehouse_path
 
 STATUSES = ("answered", "refused", "unparsed", "out_of_range", "failed")
@@ -126,11 +126,8 @@ def _conditions(warehouse, source, wanted):
             continue
         known = known or values(warehouse, f"select distinct {column} from ({source}) order by 1")
         if option == "llm":
-            aliases = dict(warehouse.execute("select alias, llm from seeds.llm_aliases").fetchall())
-            value = aliases.get(value, value)
-        if value not in known:
-            what = "LLM" if option == "llm" else option
-            raise unknown(what, wanted[option], known, none="none")
+            value = known_llm(warehouse, value, known, none="none")
+        refuse_unknown(option, value, known, none="none")
         yield f"{column} = {quoted(value)}"
 
 

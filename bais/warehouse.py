@@ -2,7 +2,7 @@
 
 import contextlib
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from bais.terminal import similar
 from ingest.warehouse import UserError, connect, explain, printable, warehouse_path
@@ -113,7 +113,21 @@ def is_text(typed: str) -> bool:
     return not any("\ud800" <= c <= "\udfff" for c in typed)
 
 
-def unknown(what: str, named: str, known: list[str], where: str = "", none: str = "none: import some trials first"):
-    """Return the error that there is no such study, LLM, domain … in the warehouse, and what there is."""
-    there = ", ".join(map(printable, known)) or none
-    return UserError(f"there is no {what} {printable(named)}{where}{similar(named, list(known))}; there is {there}")
+def refuse_unknown(
+    what: str, named: str | None, known: Iterable[str], where: str = "",
+    none: str = "none: import some trials first", by_part: bool = False,
+) -> None:  # fmt: skip
+    """Refuse a study, LLM, domain … that was named and is not in the warehouse, and say what there is."""
+    known = list(known)
+    if named is not None and named not in known:
+        there = ", ".join(map(printable, known)) or none
+        close = similar(named, known, by_part)
+        raise UserError(f"there is no {what} {printable(named)}{where}{close}; there is {there}")
+
+
+def known_llm(warehouse, named: str, known: Iterable[str], **words) -> str:
+    """Return the LLM that a name or an alias means, or refuse it."""
+    aliases = dict(warehouse.execute("select alias, llm from seeds.llm_aliases").fetchall())
+    llm = aliases.get(named, named)
+    refuse_unknown("LLM", llm if llm in known else named, known, **words)
+    return llm

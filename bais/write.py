@@ -11,7 +11,7 @@ from bais import dbt, texts
 from bais.options import PATH
 from bais.rows import PAGE, PAPER, STUDIES
 from bais.terminal import complain
-from bais.warehouse import count, marts, public_tables, records, unknown
+from bais.warehouse import count, marts, public_tables, records, refuse_unknown
 from ingest.warehouse import ROOT, UserError, printable, warehouse_path
 
 OUT = Path("data") / "report.html"
@@ -60,11 +60,8 @@ def _tables_of_page(study):
             {"table": f"{schema}.{name}", "n_rows": count(warehouse, schema, name)}
             for schema, name, _ in sorted(public_tables(warehouse))
         ]
-    known = [row["study"] for row in tables["studies"]]
-    if study is not None:
-        if study not in known:
-            raise unknown("study", study, known, " in this warehouse")
-        tables["studies"] = [row for row in tables["studies"] if row["study"] == study]
+    refuse_unknown("study", study, [row["study"] for row in tables["studies"]], " in this warehouse")
+    tables["studies"] = [row for row in tables["studies"] if study in (None, row["study"])]
     return tables
 
 
@@ -82,6 +79,7 @@ def paper(study: str, llm: str | None, out: Path | None, prompt: bool, facts: bo
     import json
 
     from analysis.writing.paper import check_paper, paper_prompt, template_paper
+    from ingest.experiment import ask_once
 
     if llm and (prompt or facts):
         raise UserError("--prompt and --facts ask no LLM: leave --llm away")
@@ -95,7 +93,7 @@ def paper(study: str, llm: str | None, out: Path | None, prompt: bool, facts: bo
         return _hand_over(paper_prompt(known), out, "the prompt")
     if facts:
         return _hand_over(json.dumps(known, indent=2, ensure_ascii=False) + "\n", out, "the facts")
-    text, problem = _ask(writer, paper_prompt(known)) if writer else (template_paper(known), None)
+    text, problem = ask_once(writer, paper_prompt(known)) if writer else (template_paper(known), None)
     if problem:
         complain(f"the paper was not written ({printable(problem)})")
         return texts.LLM_SILENT
@@ -110,9 +108,8 @@ def _facts_of_paper(study):
 
     with marts() as warehouse:
         studies = {row["study"]: row for row in records(warehouse, STUDIES)}
-        if study not in studies:
-            none = "none: land some trials, then run `bais build`"
-            raise unknown("study", study, list(studies), " in this warehouse", none)
+        none = "none: land some trials, then run `bais build`"
+        refuse_unknown("study", study, studies, " in this warehouse", none)
         given = {"study": study, "fewest_llms": FEWEST_LLMS}
         return facts_of(studies[study], {name: records(warehouse, query, given) for name, query in PAPER.items()})
 
@@ -127,12 +124,6 @@ def _writer(llm):
         return study_of_run(EXPERIMENTS[0], protocol="single_turn", model=llm, n_runs=1, seed=1, attempts=3)
     except UserError as error:
         raise UserError(str(error).replace("--model", "--llm", 1)) from None
-
-
-def _ask(writer, prompt):
-    from ingest.experiment import ask_once
-
-    return ask_once(writer, prompt)
 
 
 def _refused_path(study, out):
