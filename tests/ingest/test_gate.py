@@ -307,7 +307,7 @@ def test_the_numbers_of_a_case_are_its_ordinals_too_but_no_piece_of_a_longer_num
     with opened() as warehouse:
         warehouse.execute("update raw.batches set definition = ?", [json.dumps({"vignettes": [entry]})])
     path = warehouse_path()
-    with contextlib.closing(gate._memory(path)) as memory, gate._attached(memory, path):
+    with gate._beside(path) as memory:
         gate.gate_models(memory, gate._batches_to_audit(memory, None), gate.read_config())
         assert set(memory.execute("select case_numbers from gate_batches").fetchall()[0][0]) == {12, 2, 3, 5.5, 7}
 
