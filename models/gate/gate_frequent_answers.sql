@@ -9,7 +9,7 @@ batches as (
 ),
 
 answers as (
-    select *, { 'study': study, 'vignette': vignette, 'llm': llm } as asked from {{ ref('gate_trials') }}
+    select *, struct_pack(study, vignette, llm) as asked from {{ ref('gate_trials') }}
     where status = 'answered'
 ),
 

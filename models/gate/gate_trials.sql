@@ -24,13 +24,7 @@ trials as (
         anchor_direction as direction,
         number_if_recorded as number,
         md5(response_text) as text_hash,
-        {
-            'study': study,
-            'vignette': vignette,
-            'llm': llm,
-            'technique': technique,
-            'direction': anchor_direction
-        } as cell,
+        struct_pack(study, vignette, llm, technique, direction := anchor_direction) as cell,
         struct_insert(cell, anchor_value := anchor_value) as anchored_cell
     from directed
     inner join landed using (trial_id)
