@@ -2,6 +2,8 @@
 
 import re
 
+import yaml
+
 from ingest.warehouse import ROOT
 
 
@@ -37,3 +39,21 @@ def test_refs_are_imported_on_top_of_each_model():
         has_ref = ["ref(" in part or "source(" in part for part in parts]
         late += [path.name] if has_ref != sorted(has_ref, reverse=True) else []
     assert late == []
+
+
+def test_every_model_has_a_description_and_every_one_below_the_marts_that_is_stored_a_key():
+    declared = {}
+    for path in (ROOT / "models").rglob("*.yml"):
+        for model in yaml.safe_load(path.read_text(encoding="utf-8")).get("models", []):
+            declared[model["name"]] = model
+    paths = [path for path in (ROOT / "models").rglob("*.*") if path.suffix in (".sql", ".py")]
+    assert [path.stem for path in paths if not declared[path.stem].get("description")] == []
+
+    def has_key(model):
+        tests = model.get("data_tests", []) + [
+            test for of in model.get("columns", []) for test in of.get("data_tests", [])
+        ]
+        return "unique" in tests or any("unique_key" in test for test in tests)
+
+    stored = [path.stem for path in paths if path.parent.name in ("staging", "intermediate")]
+    assert [name for name in stored if not has_key(declared[name])] == []
