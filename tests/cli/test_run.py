@@ -320,7 +320,15 @@ def test_the_analysis_equals_the_marts(new_warehouse, tmp_path):
     out = tmp_path / "r.jsonl"
     new_warehouse.run("bais", "run", EXPERIMENT, "--runs", "30", "--model", "sim/anchored", "--out", out, "--no-report")
     new_warehouse.dbt(
-        "--quiet", "build", "--resource-type", "seed", "model", "--select", "+anchored_conditions", "+spreads"
+        "--quiet",
+        "build",
+        "--resource-type",
+        "seed",
+        "model",
+        "--select",
+        "+anchored_conditions",
+        "+spreads",
+        "+trials",
     )
     analysis = json.loads((tmp_path / "r.analysis.json").read_text())
     rows = new_warehouse.query(
