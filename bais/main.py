@@ -8,8 +8,9 @@ from keyword import iskeyword
 import click
 from click.shell_completion import CompletionItem, shell_complete
 
-from bais.terminal import complain
+from bais.terminal import complain, similar
 from ingest.run import run_command
+from ingest.warehouse import printable
 
 COMMANDS = {
     "Collect": {
@@ -81,6 +82,12 @@ class Commands(click.Group):
         command.help = f"{SUMMARIES[name][0].upper()}{SUMMARIES[name][1:]}."
         return command
 
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple:
+        """Say of a name that is none which ones are like it."""
+        if args[0] not in MODULES and not args[0].startswith("-"):
+            raise click.UsageError(f"no such command: {printable(args[0])}{similar(args[0], list(MODULES))}", ctx)
+        return super().resolve_command(ctx, args)
+
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         """Complete the names and our own options, without importing any command."""
         names = [
@@ -112,6 +119,10 @@ def commands(ctx: click.Context) -> None:
 
 def main(arguments: list[str] | None = None) -> int:
     """Run one `bais` command, say what is wrong in one sentence on stderr, and return the exit code."""
+    if sys.stdout is None or sys.stderr is None:  # closed by whoever started it
+        if sys.stderr:
+            complain("there is nowhere to write to: its output is closed")
+        return 2
     for stream in (sys.stdout, sys.stderr):
         if stream.isatty():
             stream.reconfigure(errors="backslashreplace")

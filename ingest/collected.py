@@ -48,11 +48,12 @@ def load_collected(study: str) -> Loaded:
     stamp = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
     sessions = [session for path in paths for session in read_state(path).sessions]
     loaded.n_already_there = landed_ids(study).num_rows
-    counts = Counter()
+    counts, asked_in = Counter(), set()
 
     def trials():
         for rows in _rows(paths, "trials", sessions, study, {"stamp": stamp}):
             counts.update(rows["vignette"].to_pylist())
+            asked_in.update(rows["session_id"].unique().to_pylist())
             loaded.n_trials += rows.num_rows
             yield rows
 
@@ -63,7 +64,7 @@ def load_collected(study: str) -> Loaded:
 
     def batches():
         if counts:
-            yield _batches(study, stamp, counts, sessions)
+            yield _batches(study, stamp, counts, [of for of in sessions if of["session"] in asked_in])
 
     prompts = _rows(paths, "prompts", sessions, study, {"study": study})
     land(trials=trials(), calls=calls(), prompts=prompts, batches=batches())
@@ -94,7 +95,7 @@ def _rows(paths, table, sessions, study, parameters):
 
 
 def _batches(study, stamp, counts, sessions):
-    """Describe the batches by the last session that knew the vignette."""
+    """Describe the batches by the last of the sessions in which their trials were asked."""
     rows = []
     definitions = {
         entry["vignette"]: (session["study"], entry) for session in sessions for entry in session["study"]["vignettes"]

@@ -388,7 +388,7 @@ class _Import:
             such_as = f"; {found[0][0]}: {found[0][1]}" if found else ""
             raise UserError(
                 f"nothing usable in {printable(self.folder)}: {summary.n_files} files, none with trials of the format "
-                f"{self.archive.name} ({self.archive.expected}){such_as}"
+                f"{self.archive.form} ({self.archive.expected}){such_as}"
             )
         for kind, n_files, n in kinds:
             summary.files[printable(kind)] += n_files

@@ -20,8 +20,11 @@ NEARLY_ALL = 0.9
 LINES = pa.schema({"file": pa.int64(), "line_number": pa.int64(), "line": pa.string()})
 
 
-def recognised(path: Path) -> Archive:
-    """Return the format of a file or folder; if none or several fit, say which there are and what each looks like."""
+def recognised(path: Path, *, is_mapped: bool = False) -> Archive:
+    """Return the format of a file or folder; if none or several fit, say which there are and what each looks like.
+
+    A mapping says of what it knows which field is what: then the endings decide where nothing is recognised.
+    """
     path = Path(path).resolve()
     sizes, _, _ = walk(path)
     found = _found(path, [file for file, size in sizes.items() if size])
@@ -35,6 +38,9 @@ def recognised(path: Path) -> Archive:
         raise UserError(
             f"{printable(path)} holds files of several formats, {such_as}: say with --format which are meant"
         )
+    mapped = [archive for archive in archives() if archive.mapping and any(map(archive.has_ending, sizes))]
+    if is_mapped and len(mapped) == 1:
+        return mapped[0]
     known = "; ".join(f"{archive.form} ({archive.kinds}: {archive.expected})" for archive in archives())
     raise UserError(
         f"nothing usable in {printable(path)}: {len(sizes):,} files, none of a known format: {known}; "
@@ -57,7 +63,7 @@ def _found(path: Path, files: list[Path]) -> list[tuple[Archive, list[Path]]]:
             marked = f"lines where {archive.mark}" if archive.mark else trials
             numbers = {file for (file,) in memory.sql(f"select distinct file from {marked}").fetchall()}
             numbers |= {file for file, head in enumerate(heads) if archive.magic and head.startswith(archive.magic)}
-            of_format = [files[number] for number in sorted(numbers) if files[number].name.endswith(archive.suffix)]
+            of_format = [files[number] for number in sorted(numbers) if archive.has_ending(files[number])]
             if archive.land:
                 of_format = [file for file in of_format if file.parent == path]
             if of_format:

@@ -261,7 +261,7 @@ def import_folder(folder, form=None, mapping=None, study=None):
     from ingest.mapping import mapped
     from ingest.recognition import recognised
 
-    archive = mapped(archive_of(form) if form else recognised(folder), mapping, study)
+    archive = mapped(archive_of(form) if form else recognised(folder, is_mapped=mapping is not None), mapping, study)
     if archive.land:
         print(archive.land(folder))
         return pass_gate()

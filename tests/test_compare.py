@@ -10,13 +10,14 @@ from tests.tools.compare import main
 MADE = """
 create schema marts; create schema raw;
 create table marts.baselines as from (values
-    ('s', 'a', 'v', 'pooled', 3::bigint, 0.1 + 0.2, now()),
-    ('s', 'b', 'v', 'pooled', 2::bigint, 'nan'::double, now()),
-    ('s', 'c', 'v', 'pooled', null, null, now())
-) as t (study, llm, vignette, temperature_scope, n_trials, baseline, loaded_at);
+    ('s', 'a', 'v', 'pooled', 3::bigint, 0.1::double + 0.2, 1e-13, now()),
+    ('s', 'b', 'v', 'pooled', 2::bigint, 'nan'::double, null, now()),
+    ('s', 'c', 'v', 'pooled', null, null, null, now())
+) as t (study, llm, vignette, temperature_scope, n_trials, baseline, p_value, loaded_at);
 create table marts.no_key as from (values ('a', 1.0), ('a', 1.0), ('a', 2.0)) as t (name, number);
-create table raw.batch_verdicts as from (values ('v1', 'b1', 'failed', 1), ('v2', 'b1', 'passed', 2))
-    as t (verdict_id, batch_id, verdict, checked_at);
+create table raw.batch_verdicts as from (
+    values ('v1', 'b1', 's', 'v', 'failed', 1), ('v2', 'b1', 's', 'v', 'passed', 2)
+) as t (verdict_id, batch_id, study, vignette, verdict, checked_at);
 create table raw.batch_checks as from (values ('v1', 'drift'), ('v2', 'duplicate')) as t (verdict_id, check_name);
 create table raw.flagged_trials as from (values ('v2', 't1', 'drift'), ('v2', 't2', 'drift'))
     as t (verdict_id, trial_id, reason);
@@ -55,6 +56,10 @@ def test_times_stamps_the_order_of_rows_and_the_last_digit_of_a_double_are_no_di
     [
         ("update marts.baselines set baseline = 0.3000001 where llm = 'a'", "1 values of baseline differ"),
         ("update marts.baselines set baseline = null where llm = 'b'", "1 values of baseline differ"),
+        ("update marts.baselines set baseline = 'nan' where llm = 'a'", "1 values of baseline differ"),
+        ("update marts.baselines set baseline = 'inf' where llm = 'b'", "1 values of baseline differ"),
+        ("update marts.baselines set p_value = 2e-13 where llm = 'a'", "1 values of p_value differ"),
+        ("update raw.batch_verdicts set study = 's2'", "raw.batch_checks: 1 rows are gone"),
         ("update marts.baselines set n_trials = 4 where llm = 'a'", "1 values of n_trials differ"),
         ("update marts.baselines set llm = 'd' where llm = 'a'", "1 rows are gone"),
         ("insert into marts.no_key values ('a', 1.0)", "1 rows are new"),

@@ -39,7 +39,8 @@ def facts_of(study, rows):
     dict
         What JSON can hold. A statistic that is null has its reason beside it.
     """
-    named = {row["technique"]: row["display_name"] or row["technique"] for row in rows["techniques"]}
+    named = {row["technique"]: row["technique"] for row in rows["rankings"]}
+    named |= {row["technique"]: row["display_name"] or row["technique"] for row in rows["techniques"]}
     domains = sorted({row["domain"] for row in [*rows["rankings"], *rows["attrition"]] if row["domain"]})
     return {
         "study": study["study"],

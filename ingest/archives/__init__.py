@@ -49,6 +49,10 @@ class Archive:
         """What `--format` calls it."""
         return self.name.replace("_", "-")
 
+    def has_ending(self, file: Path) -> bool:
+        """Whether a file is called as its files are."""
+        return file.name.endswith(self.suffix)
+
     @property
     def kinds(self) -> str:
         """The endings of its files, in words."""

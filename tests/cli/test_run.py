@@ -389,3 +389,15 @@ def test_the_human_baseline_is_the_only_one_typed_in(work):
     with open(ROOT / "seeds" / "human_baselines.csv", encoding="utf-8") as file:
         (row,) = csv.DictReader(file)
     assert not {"standard_error", "p_value", "low_95", "high_95"} & set(row)
+
+
+def test_a_batch_is_described_by_the_run_that_asked_its_trials_whatever_was_run_before(work, query_of):
+    for model in ("sim/steady", "sim/constant", "sim/anchored", "sim/follower"):
+        out = work / f"{model.partition('/')[2]}.jsonl"
+        assert main(["run", EXPERIMENT, "--runs", "5", "--model", model, "--out", str(out), "--no-report"]) == 0
+    described = query_of(
+        "select distinct llm_recorded, definition ->> '$.llms[0].llm' from raw.trials "
+        "inner join raw.batches using (batch_id) order by all"
+    )
+    assert [(llm, llm) for llm, _ in described] == described
+    assert len(described) == 4

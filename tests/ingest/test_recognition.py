@@ -192,7 +192,7 @@ def test_where_nothing_is_known_one_sentence_says_what_each_format_looks_like(ar
 def test_a_format_that_is_given_wins(archive, make, query, capsys):
     make.file(archive / "a.jsonl", STORY)
     assert main(["--archive", str(archive), "--format", "voder-bais"]) == 2
-    assert "none with trials of the format voder_bais" in capsys.readouterr().err
+    assert "none with trials of the format voder-bais" in capsys.readouterr().err
     assert main(["--archive", str(archive), "--format", "story-001"]) == 0
     assert main(["--archive", str(archive)]) == 0
     assert query("select study, archive, response_recorded from raw.trials") == [
