@@ -5,7 +5,7 @@ from collections import Counter
 import click
 
 from bais.options import format_option
-from bais.published import FAILING, PUBLISHED, STATUSES, sum_up
+from bais.published import CHECKED, FAILING, PUBLISHED, STATUSES, sum_up
 from bais.terminal import one_line, pairs, say, say_rows, similar, write_rows
 from bais.warehouse import marts, records
 from ingest.warehouse import UserError, printable
@@ -28,7 +28,7 @@ def claims(form: str, claim_id: str | None, differs: bool, status: str | None, d
         everything = records(
             warehouse,
             "select checks.* replace (concat_ws('/', checks.claim_id, checks.part) as claim_id), claims.decimals, "
-            f"claims.study from marts.claim_checks as checks inner join {PUBLISHED} order by claims.rowid",
+            f"claims.study from {CHECKED} order by claims.rowid",
         )
         if claim_id:
             checks = {check["claim_id"]: check for check in everything}

@@ -114,7 +114,10 @@ def _put(study, protocol: str, json_mode: str, out: Path | None):
     from ingest.run import shown_progress
 
     with contextlib.ExitStack() as open_files:
-        lines = open_files.enter_context(_new_file(out)) if out else sys.stdout
+        lines = sys.stdout
+        if out:
+            with texts.writing(f"--out {printable(out)}"):
+                lines = open_files.enter_context(open(out, "x", encoding="utf-8", newline="\n"))
 
         def on_line(line):
             lines.write(json.dumps(line) + "\n")
@@ -128,13 +131,6 @@ def _put(study, protocol: str, json_mode: str, out: Path | None):
                 if not made.lines and out:
                     out.unlink(missing_ok=True)
                 raise
-
-
-def _new_file(path):
-    try:
-        return open(path, "x", encoding="utf-8", newline="\n")
-    except OSError as error:
-        raise UserError(f"--out {printable(path)} cannot be written: {error.strerror}") from None
 
 
 def analysis_of(study, config: dict, lines: list[dict], seed: int) -> dict:
@@ -202,10 +198,7 @@ def _write_report(study, analysed, path, otherwise):
             )
     if problems := check_report(text, analysed, case_text=case_text, prompts=prompts):
         return texts.refuse("the report", text, problems, path and path.with_name(f"{path.name}.refused"))
-    if path:
-        texts.write_new(path, text, "the report")
-    else:
-        texts.show(text, "REPORT", otherwise)
+    texts.hand_over(text, path, "the report", "REPORT", otherwise)
 
 
 def _load(study):

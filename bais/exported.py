@@ -10,6 +10,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from bais.terminal import one_line
+from bais.texts import writing
 from bais.warehouse import public_tables, records, refuse_unknown, values
 from ingest.archives.bais_export import FORMAT, FORMULA, MANIFEST, VERSION, read_manifest
 from ingest.download import COMMIT
@@ -72,7 +73,7 @@ def _written_files(target):
 def unfinished_beside(target: Path) -> Iterator[Path]:
     """Lend an empty folder beside the target to one process; it is gone afterwards, unless it was put in place."""
     unfinished = target.with_name(f"{target.name}.unfinished")
-    try:
+    with writing(printable(target)):
         unfinished.mkdir(parents=True, exist_ok=True)
         with alone(
             unfinished / "lock", lambda who: f"{who} is exporting to {printable(target)}: wait until it is done"
@@ -84,8 +85,6 @@ def unfinished_beside(target: Path) -> Iterator[Path]:
                 yield folder
             finally:
                 shutil.rmtree(unfinished, ignore_errors=True)
-    except OSError as error:
-        raise UserError(f"{printable(target)} cannot be written: {error.strerror}") from None
 
 
 def put_in_place(folder: Path, target: Path) -> None:

@@ -6,7 +6,7 @@ from operator import itemgetter
 import click
 
 from bais.options import only_study
-from bais.published import PUBLISHED, sum_up
+from bais.published import CHECKED, sum_up
 from bais.terminal import say, say_rows
 from bais.warehouse import marts, records, refuse_unknown
 from ingest.warehouse import printable, warehouse_path
@@ -37,10 +37,7 @@ def headlines(study: str | None) -> None:
             "string_agg(distinct source, ' and ' order by source) as sources, count(*) as n_trials from marts.trials "
             "group by study order by is_simulated desc, study",
         )
-        checks = records(
-            warehouse,
-            f"select checks.kind, status, study from marts.claim_checks as checks inner join {PUBLISHED}",
-        )
+        checks = records(warehouse, f"select checks.kind, status, study from {CHECKED}")
     refuse_unknown("study", study, [of["study"] for of in studies], " in this warehouse")
     for of in studies:
         if study in (None, of["study"]):

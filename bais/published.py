@@ -17,6 +17,7 @@ PUBLISHED = (
     "seeds.published_claims as claims "
     "on checks.claim_id = claims.claim_id and checks.part is not distinct from claims.part"
 )
+CHECKED = f"marts.claim_checks as checks inner join {PUBLISHED}"
 STATUSES = ("reproduces", "stands", *FAILING, "not_checked")
 IMPORT_FIRST = (
     "import its archive with `bais import DIR`, or fetch it with `bais import --download`, then run `bais build`"
