@@ -13,7 +13,7 @@ import click
 from bais import terminal
 from bais.options import format_option
 from bais.terminal import complain, first_sentence, lay_out, one_line, say, say_rows, similar, write_rows
-from bais.warehouse import count, interruptible, is_text, marts, public_tables, refuse_to_write, stream
+from bais.warehouse import columns_of, count, interruptible, is_text, marts, public_tables, refuse_to_write, stream
 from ingest.warehouse import UserError, connect, printable, warehouse_path
 
 MOST_ROWS = 500
@@ -98,8 +98,7 @@ def _answer_one(warehouse, statement, form):
 def _explain_sql(error, warehouse):
     """Keep DuckDB's message and the line with the caret, and say where the tables are."""
     text = str(error)
-    lines = [printable(line) for line in text.splitlines() if line.strip() and not line.startswith("\t")]
-    lines = lines[:8]
+    lines = [printable(line) for line in text.splitlines() if line.strip() and not line.startswith("\t")][:8]
     if re.search(r"Table with name .* does not exist", text):
         has_marts = public_tables(warehouse)
         lines.append("`bais tables` lists the tables." if has_marts else "There are no marts yet: run `bais build`.")
@@ -190,11 +189,7 @@ def _describe(asked, form):
             )
         schema, name, comment = found[0]
         n_rows = count(warehouse, schema, name)
-        columns = warehouse.execute(
-            "select column_name, lower(data_type), comment from duckdb_columns() "
-            "where database_name = current_database() and schema_name = ? and table_name = ? order by column_index",
-            [schema, name],
-        ).fetchall()
+        columns = [(of["name"], of["type"].lower(), of["description"]) for of in columns_of(warehouse, schema, name)]
     if form != "table":
         write_rows(form, ["column", "type", "definition"], columns)
         return

@@ -5,7 +5,7 @@ from collections import Counter
 import click
 
 from bais.options import format_option
-from bais.published import FAILING, PUBLISHED, STATUSES, sum_up
+from bais.published import CHECKED, FAILING, PUBLISHED, STATUSES, sum_up
 from bais.terminal import one_line, pairs, say, say_rows, similar, write_rows
 from bais.warehouse import marts, records
 from ingest.warehouse import UserError, printable
@@ -28,7 +28,7 @@ def claims(form: str, claim_id: str | None, differs: bool, status: str | None, d
         everything = records(
             warehouse,
             "select checks.* replace (concat_ws('/', checks.claim_id, checks.part) as claim_id), claims.decimals, "
-            f"claims.study from marts.claim_checks as checks inner join {PUBLISHED} order by claims.rowid",
+            f"claims.study from {CHECKED} order by claims.rowid",
         )
         if claim_id:
             checks = {check["claim_id"]: check for check in everything}
@@ -75,11 +75,9 @@ def _list_claims(chosen, form):
         write_rows(form, LISTED, [[claim[name] for name in LISTED] for claim in chosen])
         return
     for claim in chosen:
-        published, recomputed, recommended = _values(claim)
         print(f"{printable(claim['claim_id'])}  [{claim['status']}]")
         say(f"Document {claim['document']}, {claim['location']}. {claim['statement']}", "  ")
-        values = {"published": published, "recomputed": recomputed, "recommended": recommended}
-        say(", ".join(f"{name} {value}" for name, value in values.items() if value), "  ")
+        say(", ".join(f"{name} {value}" for name, value in _values(claim).items() if value), "  ")
         if claim["reason"]:
             say(one_line(claim["reason"]), "  ")
         print()
@@ -105,7 +103,8 @@ def _values(claim):
     published = claim["published_value"]
     is_exact = abs(published - round(published, decimals)) < 1e-9  # a sentence about a place has halves
     recomputed = text(claim["recomputed_value"], decimals + 1)
-    return sign + text(published, decimals if is_exact else decimals + 1), recomputed, recommended
+    said = sign + text(published, decimals if is_exact else decimals + 1)
+    return {"published": said, "recomputed": recomputed, "recommended": recommended}
 
 
 def _say_claim(warehouse, claim_id, checks, form):
@@ -123,11 +122,10 @@ def _say_claim(warehouse, claim_id, checks, form):
         whole = {**check, **{name: claim[name] for name in claim if name not in check}, "query": query}
         write_rows(form, list(whole), [list(whole.values())])
         return
-    values = _values(check)
     print(printable(claim_id))
     say(f"Document {check['document']}, {check['location']}. {check['statement']}")
     print()
-    facts = dict(zip(("published", "recomputed", "recommended"), values, strict=True)) | {
+    facts = _values(check) | {
         "status": check["status"],
         "reason": check["reason"],
         "n_trials": None if check["n_trials"] is None else f"{check['n_trials']:,}",
@@ -137,7 +135,7 @@ def _say_claim(warehouse, claim_id, checks, form):
     print(pairs(specification.items(), "  "))
     if inputs:
         print(f"\n{claim['derivation']} of".replace("_", " "))
-        rows = [(i, *_values(checks[i])) for i in inputs]
-        say_rows("table", ["claim_id", "published", "recomputed", "recommended"], rows, null="", right=(1, 2, 3))
+        rows = [(i, *_values(checks[i]).values()) for i in inputs]
+        say_rows("table", ["claim_id", *_values(check)], rows, null="", right=(1, 2, 3))
     print("\ntrials behind it")
     print(query)

@@ -54,14 +54,11 @@ def _say_plan(planned):
     print(pairs(told, indent="  "))
     print()
     columns = ("trials", "calls", "tokens_in", "tokens_out", "cost_usd")
-    rows = [
-        (name, f"{of['cells']:,}", *(_from_to(of[column], column == "cost_usd") for column in columns))
-        for name, of in [
-            *((of["technique"], of) for of in planned["techniques"]),
-            *((of["llm"], of) for of in planned["llms"]),
-            ("in all", {**planned, "cells": sum(planned["cells"].values())}),
-        ]
-    ]
+    rows = []
+    in_all = planned | {"llm": "in all", "cells": sum(planned["cells"].values())}
+    for of in [*planned["techniques"], *planned["llms"], in_all]:
+        ranges = [_from_to(of[column], column == "cost_usd") for column in columns]
+        rows.append([of.get("technique") or of["llm"], f"{of['cells']:,}", *ranges])
     heads = ["technique, then LLM", "cells", "trials", "calls", "tokens in", "tokens out", "USD"]
     say_rows("table", heads, rows, right=range(1, 7))
     print()

@@ -15,7 +15,6 @@ from bais.options import PATH, WholeNumber, study_argument
 from bais.terminal import complain
 from ingest.warehouse import ROOT, UserError, printable
 
-ANALYSIS_BEGINS, ANALYSIS_ENDS = "----- BEGIN ANALYSIS -----", "----- END ANALYSIS -----"
 SIMULATED_NOTE = (
     "> **SIMULATED**: no LLM was asked. A simulated respondent answered, and a template wrote this report.\n\n"
 )
@@ -77,7 +76,7 @@ def run(
     }
     analysed = analysis_of(study, config, made.lines, seed)
     _say_counts(analysed, outcome, made)
-    written = _attempt(_write_analysis, analysed, analysis)
+    written = _attempt(texts.hand_over, _as_text(analysed), analysis, "the analysis", "ANALYSIS", sys.stderr)
     code = outcome.exit_code or written
     for name, why in outcome.stopped_llms.items():
         complain(f"{printable(name)} was asked no more: {printable(why)}")
@@ -114,7 +113,10 @@ def _put(study, protocol: str, json_mode: str, out: Path | None):
     from ingest.run import shown_progress
 
     with contextlib.ExitStack() as open_files:
-        lines = open_files.enter_context(_new_file(out)) if out else sys.stdout
+        lines = sys.stdout
+        if out:
+            with texts.writing(f"--out {printable(out)}"):
+                lines = open_files.enter_context(open(out, "x", encoding="utf-8", newline="\n"))
 
         def on_line(line):
             lines.write(json.dumps(line) + "\n")
@@ -128,13 +130,6 @@ def _put(study, protocol: str, json_mode: str, out: Path | None):
                 if not made.lines and out:
                     out.unlink(missing_ok=True)
                 raise
-
-
-def _new_file(path):
-    try:
-        return open(path, "x", encoding="utf-8", newline="\n")
-    except OSError as error:
-        raise UserError(f"--out {printable(path)} cannot be written: {error.strerror}") from None
 
 
 def analysis_of(study, config: dict, lines: list[dict], seed: int) -> dict:
@@ -170,13 +165,6 @@ def _as_text(analysed: dict) -> str:
     return json.dumps(analysed, indent=2, allow_nan=False, ensure_ascii=False) + "\n"
 
 
-def _write_analysis(analysed, path):
-    if path:
-        texts.write_new(path, _as_text(analysed), "the analysis")
-    else:
-        print(f"{ANALYSIS_BEGINS}\n{_as_text(analysed)}{ANALYSIS_ENDS}", file=sys.stderr)
-
-
 def _write_report(study, analysed, path, otherwise):
     """Have the report written by the LLM, check it, and hand it over; return the exit code."""
     from analysis.writing.experiment_report import check_report, report_prompt, template_report
@@ -196,16 +184,11 @@ def _write_report(study, analysed, path, otherwise):
 
         text, problem = ask_once(study, report_prompt(analysed, case_text=case_text, prompts=prompts))
         if problem:
-            raise UserError(
-                f"the report was not written ({printable(problem)}); the results and the analysis are complete",
-                texts.LLM_SILENT,
-            )
+            said = f"the report was not written ({printable(problem)}); the results and the analysis are complete"
+            raise UserError(said, texts.LLM_SILENT)
     if problems := check_report(text, analysed, case_text=case_text, prompts=prompts):
         return texts.refuse("the report", text, problems, path and path.with_name(f"{path.name}.refused"))
-    if path:
-        texts.write_new(path, text, "the report")
-    else:
-        texts.show(text, "REPORT", otherwise)
+    texts.hand_over(text, path, "the report", "REPORT", otherwise)
 
 
 def _load(study):
@@ -232,10 +215,8 @@ def analyze(results: Path, analysis: Path | None, seed: int) -> None:
 
     lines = _result_lines(results)
     study = experiment(lines[0].get("experimentId"))
-    config = {
-        "model": " and ".join(sorted({str(line.get("model")) for line in lines})),
-        "softwareVersion": version("bais"),
-    }
+    models = sorted({str(line.get("model")) for line in lines})
+    config = {"model": " and ".join(models), "softwareVersion": version("bais")}
     try:
         analysed = analysis_of(study, config, lines, seed)
     except (KeyError, TypeError, ValueError) as error:

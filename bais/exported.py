@@ -9,20 +9,17 @@ from collections.abc import Iterator
 from importlib.metadata import version
 from pathlib import Path
 
+from analysis.writing.documents import written
 from bais.terminal import one_line
-from bais.warehouse import public_tables, records, refuse_unknown, values
+from bais.texts import writing
+from bais.warehouse import columns_of, public_tables, records, refuse_unknown, values
 from ingest.archives.bais_export import FORMAT, FORMULA, MANIFEST, VERSION, read_manifest
 from ingest.download import COMMIT
 from ingest.lock import alone
 from ingest.raw import LOAD_ID, TABLES
-from ingest.warehouse import UserError, explain, printable, quoted, sha256_of, warehouse_path
+from ingest.warehouse import UserError, printable, quoted, sha256_of
 
-COLUMNS = """
-select column_name as name, data_type as type, comment as description from duckdb_columns()
-where
-    database_name = current_database() and schema_name = $schema and table_name = $table and column_name != $load_id
-order by column_index
-"""
+TEMPLATES = Path(__file__).with_name("templates")
 ORDERED_BY = {"trial_id", "call_id"}
 
 SOURCES = {
@@ -72,7 +69,7 @@ def _written_files(target):
 def unfinished_beside(target: Path) -> Iterator[Path]:
     """Lend an empty folder beside the target to one process; it is gone afterwards, unless it was put in place."""
     unfinished = target.with_name(f"{target.name}.unfinished")
-    try:
+    with writing(printable(target)):
         unfinished.mkdir(parents=True, exist_ok=True)
         with alone(
             unfinished / "lock", lambda who: f"{who} is exporting to {printable(target)}: wait until it is done"
@@ -84,8 +81,6 @@ def unfinished_beside(target: Path) -> Iterator[Path]:
                 yield folder
             finally:
                 shutil.rmtree(unfinished, ignore_errors=True)
-    except OSError as error:
-        raise UserError(f"{printable(target)} cannot be written: {error.strerror}") from None
 
 
 def put_in_place(folder: Path, target: Path) -> None:
@@ -106,12 +101,9 @@ def studies_of(warehouse, only: str | None) -> list[dict]:
     """Say of each study where its trials come from, and under which licence."""
     found = records(
         warehouse,
-        """
-        select
-            study, string_agg(distinct source, ' and ' order by source) as source,
-            bool_or(source = 'simulated') as is_simulated, count(*) as n_trials
-        from raw.trials group by study order by study
-        """,
+        "select study, string_agg(distinct source, ' and ' order by source) as source, "
+        "bool_or(source = 'simulated') as is_simulated, count(*) as n_trials "
+        "from raw.trials group by study order by study",
     )
     refuse_unknown("study", only, [of["study"] for of in found], " in this warehouse")
     return [_sourced(of) for of in found if only in (None, of["study"])]
@@ -134,7 +126,7 @@ def _sourced(of):
 def write_export(warehouse, folder, form, studies, only=None):
     """Write an export into an empty folder, its manifest last."""
     tables = _tables(warehouse)
-    written = [write_table(warehouse, folder, form, table, only) for table in tables]
+    exported = [write_table(warehouse, folder, form, table, only) for table in tables]
     dictionary = [
         {"table": table["table"], "grain": table["grain"], "column": of["name"]} | of
         for table in tables
@@ -142,11 +134,11 @@ def write_export(warehouse, folder, form, studies, only=None):
     ]
     texts = {
         "data_dictionary.csv": _csv(["table", "grain", "column", "type", "description"], dictionary),
-        "data_dictionary.md": _written("data_dictionary.md", tables=tables),
+        "data_dictionary.md": written("data_dictionary", {"cell": _cell}, TEMPLATES, tables=tables),
         "studies.csv": _csv(["study", "source", "is_simulated", "n_trials", "licence", "cite"], studies),
-        "README.md": _written(
-            "README.md", version=version("bais"), form=form, only=only, studies=studies, written=written,
-            simulated=[of["study"] for of in studies if of["is_simulated"]],
+        "README.md": written(
+            "README", {"cell": _cell}, TEMPLATES, version=version("bais"), form=form, only=only, studies=studies,
+            written=exported, simulated=[of["study"] for of in studies if of["is_simulated"]],
             grains={table["table"]: table["grain"] for table in tables},
         ),
         "CITATION.cff": citation(studies),
@@ -160,7 +152,7 @@ def write_export(warehouse, folder, form, studies, only=None):
         "file_format": form,
         "study": only,
         "studies": studies,
-        "tables": written,
+        "tables": exported,
         "files": [{"file": name, "sha256": sha256_of(folder / name)} for name in texts],
     }
     (folder / MANIFEST).write_text(json.dumps(manifest, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
@@ -173,7 +165,7 @@ def _tables(warehouse):
     raw = [("raw", name, of.description, of.columns) for name, of in TABLES.items() if name in in_raw]
     tables = []
     for schema, name, grain, declared in [*((*public, {}) for public in public_tables(warehouse)), *raw]:
-        columns = records(warehouse, COLUMNS, {"schema": schema, "table": name, "load_id": LOAD_ID})
+        columns = [of for of in columns_of(warehouse, schema, name) if of["name"] != LOAD_ID]
         for column in columns:
             said = declared.get(column["name"], column)["description"]
             column["description"] = one_line(said or "")
@@ -202,8 +194,6 @@ def write_table(warehouse, folder, form, table, only):
         ((n_rows,),) = warehouse.execute(f"copy ({query}) to {quoted(path)} ({settings})").fetchall()
     except duckdb.IOException as error:
         raise UserError(f"the export cannot be written: {printable(str(error).splitlines()[0])}") from None
-    except duckdb.Error as error:
-        raise UserError(explain(error, warehouse_path())) from None
     return {
         "table": table["table"],
         "file": f"{schema}/{path.name}",
@@ -221,11 +211,8 @@ def _in_file(column, form):
         return name if form == "parquet" else f"strftime({name}, '%Y-%m-%dT%H:%M:%S.%fZ')"
     if kind in ("VARCHAR", "JSON"):
         text = f"{name}::varchar"
-        return (
-            f"case when regexp_matches({text}, '{FORMULA}') then '''' || {text} else {text} end"
-            if form == "csv"
-            else text
-        )
+        escaped = f"case when regexp_matches({text}, '{FORMULA}') then '''' || {text} else {text} end"
+        return escaped if form == "csv" else text
     if kind.endswith("[]") and form == "csv":
         return f"to_json({name})::varchar"
     if kind == "DOUBLE" and form == "jsonl":
@@ -235,31 +222,19 @@ def _in_file(column, form):
 
 def _of_study(table, study):
     """Write the condition that keeps one study's rows."""
+    of_study = f"study = {quoted(study)}"
     if any(of["name"] == "study" for of in table["columns"]):
-        return f"study = {quoted(study)}"
-    batches = f"select batch_id from raw.batches where study = {quoted(study)}"
+        return of_study
+    batches = f"select batch_id from raw.batches where {of_study}"
     return {
-        "marts.claim_checks": "claim_id in (select claim_id from seeds.published_claims "
-        f"where study = {quoted(study)})",
+        "marts.claim_checks": f"claim_id in (select claim_id from seeds.published_claims where {of_study})",
         "raw.batch_checks": f"batch_id in ({batches})",
-        "raw.gate_acts": f"object_id in ({batches} union all select trial_id from raw.trials "
-        f"where study = {quoted(study)})",
+        "raw.gate_acts": f"object_id in ({batches} union all select trial_id from raw.trials where {of_study})",
     }.get(table["table"], "true")
 
 
-def _written(name: str, **given) -> str:
-    """Write a text of an export from its template."""
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
-    environment = Environment(
-        loader=FileSystemLoader(Path(__file__).with_name("templates")),
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
-    environment.filters["cell"] = lambda text: printable(text).replace("|", "\\|")
-    return environment.get_template(name).render(given)
+def _cell(text):
+    return printable(text).replace("|", "\\|")
 
 
 def _csv(head: list[str], rows: list[dict]) -> str:

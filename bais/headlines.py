@@ -6,8 +6,8 @@ from operator import itemgetter
 import click
 
 from bais.options import only_study
-from bais.published import PUBLISHED, sum_up
-from bais.terminal import say, say_rows
+from bais.published import CHECKED, sum_up
+from bais.terminal import fixed, say, say_rows
 from bais.warehouse import marts, records, refuse_unknown
 from ingest.warehouse import printable, warehouse_path
 
@@ -37,10 +37,7 @@ def headlines(study: str | None) -> None:
             "string_agg(distinct source, ' and ' order by source) as sources, count(*) as n_trials from marts.trials "
             "group by study order by is_simulated desc, study",
         )
-        checks = records(
-            warehouse,
-            f"select checks.kind, status, study from marts.claim_checks as checks inner join {PUBLISHED}",
-        )
+        checks = records(warehouse, f"select checks.kind, status, study from {CHECKED}")
     refuse_unknown("study", study, [of["study"] for of in studies], " in this warehouse")
     for of in studies:
         if study in (None, of["study"]):
@@ -57,7 +54,7 @@ def _say_study(study, rankings):
     say(f"Study {study['study']}, {study['n_trials']:,} trials ({how})")
     domains = {domain: list(rows) for domain, rows in groupby(rankings, itemgetter("domain"))}
     rows = [
-        [row["domain"], row["name"], *(_fixed(row[column], form) for column, form in MEASURES.values())]
+        [row["domain"], row["name"], *(fixed(row[column], form) for column, form in MEASURES.values())]
         for row in rankings
         if 1 in (row["rank_by_deviation"], row["rank_by_susceptibility"])
     ]
@@ -79,9 +76,8 @@ def _verdict(ranked):
     if not closest or not steadiest:
         return f"nothing can be ranked ({', '.join(reasons) or 'no reason given'})."
     if closest == steadiest:
-        said = (
-            f"{_named(closest)}: closest to the baseline, and the smallest spread between anchors: the metrics agree."
-        )
+        said = f"{_named(closest)}: closest to the baseline, and the smallest spread between anchors: "
+        said += "the metrics agree."
     else:
         end = "the metrics disagree" if ranked[0]["metrics_disagree"] else "the metrics share a winner"
         are, have = ("are" if len(closest) > 1 else "is"), ("have" if len(steadiest) > 1 else "has")
@@ -89,11 +85,9 @@ def _verdict(ranked):
         said += f"{_named(steadiest)} {have} the smallest spread between anchors: {end}."
     without = next((row for row in ranked if row["technique"] == "no_technique"), None)
     if without:
-        if (
-            without["rank_by_deviation_with_no_technique"] == 1
-            and closest[0]["rank_by_deviation_with_no_technique"] != 1
-        ):
-            said += f" Without any technique the answers are closer still ({_fixed(without['percent_of_baseline'])} %)."
+        rank = "rank_by_deviation_with_no_technique"
+        if without[rank] == 1 and closest[0][rank] != 1:
+            said += f" Without any technique the answers are closer still ({_percent(without)} %)."
         if without["spread_pp"] is not None and abs(steadiest[0]["spread_pp"]) >= abs(without["spread_pp"]):
             said += " No ranked technique has a smaller spread than no technique."
     if any(row["spread_change_percent"] is None for row in closest + steadiest):
@@ -103,15 +97,15 @@ def _verdict(ranked):
 
 def _named(rows):
     return " and ".join(
-        f"{row['name']} ({_fixed(row['percent_of_baseline'])} %, rank {_rank(row['rank_by_deviation'])} by deviation, "
+        f"{row['name']} ({_percent(row)} %, rank {_rank(row['rank_by_deviation'])} by deviation, "
         f"{_rank(row['rank_by_susceptibility'])} by susceptibility)"
         for row in rows
     )
 
 
+def _percent(row):
+    return fixed(row["percent_of_baseline"], ".1f")
+
+
 def _rank(rank):
     return "none" if rank is None else rank
-
-
-def _fixed(value, form=".1f"):
-    return None if value is None else f"{value:{form}}"

@@ -3,6 +3,7 @@
 import os
 import sys
 from collections.abc import Iterator
+from itertools import starmap
 from pathlib import Path
 from shutil import which
 from typing import NamedTuple
@@ -29,7 +30,7 @@ class Finding(NamedTuple):
 
 def _here(what, said, state, otherwise, mend):
     """Say of a thing that it is here, or else how bad it is that it is not."""
-    return Finding(OK, what, said) if said else Finding(state, what, otherwise, mend)
+    return (OK, what, said) if said else (state, what, otherwise, mend)
 
 
 def findings() -> Iterator[Finding]:
@@ -37,7 +38,7 @@ def findings() -> Iterator[Finding]:
     for look in (
         _python, _packages, _programs, _profile, _warehouse, _disk, _spool, _keys, _codex, _optional, _archive,
     ):  # fmt: skip
-        yield from look()
+        yield from starmap(Finding, look())
 
 
 def _python():
@@ -57,19 +58,18 @@ def _packages():
     try:
         locked = locked_versions((ROOT / "requirements.lock").read_text(encoding="utf-8"))
     except OSError:
-        mend = "check the files of the checkout out again"
-        yield Finding(WARNING, "packages", "requirements.lock cannot be read", mend)
+        yield WARNING, "packages", "requirements.lock cannot be read", "check the files of the checkout out again"
         return
     installed = {canonicalize_name(found.name): found.version for found in distributions() if found.name}
     absent = [name for name in locked if name not in installed]
     other = [f"{name} {installed[name]}, not {v}" for name, v in locked.items() if installed.get(name, v) != v]
     mend = "run `rm .venv/installed`, then `make run`"
     if absent:
-        yield Finding(MISSING, "packages", f"{len(absent)} of the lock not installed ({_some(absent)})", mend)
+        yield MISSING, "packages", f"{len(absent)} of the lock not installed ({_some(absent)})", mend
     if other:
-        yield Finding(WARNING, "packages", f"{len(other)} of another version than the lock's ({_some(other)})", mend)
+        yield WARNING, "packages", f"{len(other)} of another version than the lock's ({_some(other)})", mend
     if not absent and not other:
-        yield Finding(OK, "packages", f"all {len(locked)} as requirements.lock has them")
+        yield OK, "packages", f"all {len(locked)} as requirements.lock has them"
 
 
 def locked_versions(text: str) -> dict[str, str]:
@@ -94,8 +94,8 @@ def _some(names):
 
 def _programs():
     for name, why in PROGRAMS.items():
-        lacking = WARNING, f"not found; it is needed {why}", "install it with this system's package manager"
-        yield _here(name, which(name), *lacking)
+        mend = "install it with this system's package manager"
+        yield _here(name, which(name), WARNING, f"not found; it is needed {why}", mend)
 
 
 def _profile():
@@ -103,12 +103,11 @@ def _profile():
     path, link = Path(folder or ROOT / "profiles") / "profiles.yml", ROOT / "profiles.yml"
     if not path.is_file():
         mend = "unset DBT_PROFILES_DIR, or name a folder that has one" if folder else "check it out again"
-        yield Finding(MISSING, "dbt profile", f"there is no {path}", mend)
+        yield MISSING, "dbt profile", f"there is no {path}", mend
         return
-    yield Finding(OK, "dbt profile", str(path))
+    yield OK, "dbt profile", str(path)
     if not link.is_file():
-        mend = "set DBT_PROFILES_DIR=profiles for plain `dbt build`"
-        yield Finding(NOTE, "dbt profile", f"{link} does not work here", mend)
+        yield NOTE, "dbt profile", f"{link} does not work here", "set DBT_PROFILES_DIR=profiles for plain `dbt build`"
 
 
 def _warehouse():
@@ -116,26 +115,24 @@ def _warehouse():
 
     path = warehouse_path()
     if not path.exists():
-        yield Finding(WARNING, "warehouse", f"there is none at {path}", "run `make run`")
+        yield WARNING, "warehouse", f"there is none at {path}", "run `make run`"
         return
     try:
         with opened() as warehouse:
             there = {f"{schema}.{name}" for schema, name, _ in public_tables(warehouse)}
     except UserError as error:
-        yield Finding(WARNING if "in use by" in str(error) else MISSING, "warehouse", str(error))
+        yield WARNING if "in use by" in str(error) else MISSING, "warehouse", str(error)
         return
     said, modelled = f"{path} ({path.stat().st_size / (1 << 20):.0f} MiB)", modelled_tables()
     lacking = sorted(modelled - there)
     if not lacking:
-        yield Finding(OK, "warehouse", f"{said}, {len(modelled)} public tables")
+        yield OK, "warehouse", f"{said}, {len(modelled)} public tables"
     elif there:
-        said = f"{path} is of another version: it lacks {_some(lacking)}"
-        yield Finding(WARNING, "warehouse", said, "run `bais build`")
+        yield WARNING, "warehouse", f"{path} is of another version: it lacks {_some(lacking)}", "run `bais build`"
     else:
-        yield Finding(WARNING, "warehouse", f"{said} has no marts yet", "run `bais build`")
+        yield WARNING, "warehouse", f"{said} has no marts yet", "run `bais build`"
     if not os.access(path, os.W_OK):
-        mend = "change its permissions, or set BAIS_WAREHOUSE"
-        yield Finding(WARNING, "warehouse", f"{path} cannot be written", mend)
+        yield WARNING, "warehouse", f"{path} cannot be written", "change its permissions, or set BAIS_WAREHOUSE"
 
 
 def modelled_tables() -> set[str]:
@@ -158,7 +155,7 @@ def _disk():
     mend = f"make room: a build of a large archive takes {LEAST_FREE_BYTES >> 30} GiB"
     yield _here("disk", free >= LEAST_FREE_BYTES and said, WARNING, said, mend)
     if not os.access(folder, os.W_OK):
-        yield Finding(MISSING, "disk", f"{folder} cannot be written", "change its permissions, or set BAIS_WAREHOUSE")
+        yield MISSING, "disk", f"{folder} cannot be written", "change its permissions, or set BAIS_WAREHOUSE"
 
 
 def _nearest(folder):
@@ -170,44 +167,42 @@ def _spool():
 
     folder = spool_folder("any").parent
     if not os.access(_nearest(folder), os.W_OK):
-        mend = "paid answers go there: change its permissions"
-        yield Finding(MISSING, "spool", f"{folder} cannot be written", mend)
+        yield MISSING, "spool", f"{folder} cannot be written", "paid answers go there: change its permissions"
         return
     studies = sorted({path.parent.name for path in folder.glob("*/*.jsonl")})
-    yield Finding(OK, "spool", f"{folder}, {len(studies)} stud{'y' if len(studies) == 1 else 'ies'} collected")
+    yield OK, "spool", f"{folder}, {len(studies)} stud{'y' if len(studies) == 1 else 'ies'} collected"
     for study in studies:
         try:
             states = [read_state(path) for path in sorted((folder / study).glob("*.jsonl"))]
         except OSError as error:
-            yield Finding(WARNING, "spool", f"{study} cannot be read: {error.strerror}", "change its permissions")
+            yield WARNING, "spool", f"{study} cannot be read: {error.strerror}", "change its permissions"
             continue
         n_open, n_junk = sum(len(state.open_calls) for state in states), sum(len(state.junk) for state in states)
         if n_open:
             said = f"{study}: {n_open} trial{'' if n_open == 1 else 's'} begun and not finished"
-            yield Finding(NOTE, "spool", said, f"`bais collect {study}` goes on where it stopped")
+            yield NOTE, "spool", said, f"`bais collect {study}` goes on where it stopped"
         if n_junk:
-            said = f"{study}: {n_junk} lines are no record"
-            yield Finding(WARNING, "spool", said, "they are kept, and count for nothing")
+            yield WARNING, "spool", f"{study}: {n_junk} lines are no record", "they are kept, and count for nothing"
 
 
 def _keys():
     is_set = [name for name in KEYS if os.environ.get(name)]
     for name in is_set:
-        yield Finding(OK, "key", f"{name} is set")
+        yield OK, "key", f"{name} is set"
     if not is_set:
         said = "no key is set, so that only simulated respondents, Codex and recorded answers are at hand"
-        yield Finding(NOTE, "key", said, f"set {' or '.join(KEYS[:2])} to ask LLMs")
+        yield NOTE, "key", said, f"set {' or '.join(KEYS[:2])} to ask LLMs"
 
 
 def _codex():
     from ingest.providers.codex import codex_command
 
     try:
-        yield Finding(OK, "codex", codex_command())
+        yield OK, "codex", codex_command()
     except UserError:
         has_npm = which("npm") and which("node")
         mend = f"run `npm install` in {ROOT}" if has_npm else "install node and npm, then run `npm install`"
-        yield Finding(NOTE, "codex", "not here; `bais run` without --model would ask it", mend)
+        yield NOTE, "codex", "not here; `bais run` without --model would ask it", mend
 
 
 def _optional():
@@ -215,13 +210,11 @@ def _optional():
 
     rscript, browser = which("Rscript"), next(filter(None, map(which, BROWSERS)), None)
     if not rscript:
-        said = "not here; only `make oracle` (mixed models against lme4) needs it"
-        yield Finding(NOTE, "R", said, "install R and lme4")
+        yield NOTE, "R", "not here; only `make oracle` (mixed models against lme4) needs it", "install R and lme4"
     elif subprocess.run([rscript, "-e", "library(lme4)"], capture_output=True, timeout=60).returncode:
-        said = "without lme4, which only `make oracle` needs"
-        yield Finding(NOTE, "R", said, "in R: install.packages('lme4')")
+        yield NOTE, "R", "without lme4, which only `make oracle` needs", "in R: install.packages('lme4')"
     else:
-        yield Finding(OK, "R", f"{rscript}, with lme4")
+        yield OK, "R", f"{rscript}, with lme4"
     yield _here("browser", browser, NOTE, "no Chromium; only the tests of the report need it", "install chromium")
 
 

@@ -40,11 +40,7 @@ def doctor(as_json: bool, strict: bool) -> int:
     if as_json:
         say_json([finding._asdict() for finding in found])
     else:
-        print(
-            pairs(
-                (f"{state:<8} {what:<16}", f"{said}{f': {mend}' if mend else ''}") for state, what, said, mend in found
-            )
-        )
+        print(pairs((f"{of.state:<8} {of.what:<16}", ": ".join(filter(None, (of.said, of.mend)))) for of in found))
         if n_missing:
             print(f"{n_missing} needed thing{'' if n_missing == 1 else 's'} missing.")
         else:

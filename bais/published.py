@@ -17,10 +17,8 @@ PUBLISHED = (
     "seeds.published_claims as claims "
     "on checks.claim_id = claims.claim_id and checks.part is not distinct from claims.part"
 )
+CHECKED = f"marts.claim_checks as checks inner join {PUBLISHED}"
 STATUSES = ("reproduces", "stands", *FAILING, "not_checked")
-IMPORT_FIRST = (
-    "import its archive with `bais import DIR`, or fetch it with `bais import --download`, then run `bais build`"
-)
 
 
 def sum_up(chosen: list[dict]) -> str:
@@ -32,7 +30,8 @@ def sum_up(chosen: list[dict]) -> str:
     if not any(claim["status"] not in ("not_checked", "not_derivable") for claim in chosen):
         return (
             f"None of the {len(chosen):,} published claims can be checked: this warehouse lacks trials of the "
-            f"study {studies}. To check them, {IMPORT_FIRST}."
+            f"study {studies}. To check them, import its archive with `bais import DIR`, or fetch it with "
+            "`bais import --download`, then run `bais build`."
         )
     parts = []
     for kind, (noun, *good) in HOLDING.items():

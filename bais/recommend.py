@@ -4,7 +4,7 @@ import click
 
 from bais import terminal
 from bais.options import json_option
-from bais.terminal import lay_out, say, say_json
+from bais.terminal import fixed, lay_out, say, say_json
 from bais.warehouse import known_llm, marts, records, refuse_unknown, values
 from ingest.warehouse import UserError, printable, warehouse_path
 
@@ -20,10 +20,11 @@ order by
     bool_or(bool_or(source = 'simulated')) over (partition by study), sum(count(*)) over (partition by study) desc,
     study, llm, domain
 """
-PLACES = """
+HERE = "study = $study and domain = $domain and llm is not distinct from $llm"
+PLACES = f"""
 select places.*, coalesce(seeded.display_name, technique) as name
 from inference.rank_probabilities as places left join seeds.techniques as seeded using (technique)
-where study = $study and domain = $domain and llm is not distinct from $llm and weighting = 'llm'
+where {HERE} and weighting = 'llm'
 order by technique, metric
 """
 LLMS = """
@@ -46,14 +47,8 @@ left join (from marts.technique_costs where study = $study and list_contains($ll
 group by technique
 """
 EVIDENCE = {
-    "rankings": """
-        from marts.technique_rankings
-        where study = $study and domain = $domain and llm is not distinct from $llm order by technique
-    """,
-    "bounds": """
-        from marts.attrition_bounds
-        where study = $study and domain = $domain and llm is not distinct from $llm order by technique
-    """,
+    "rankings": f"from marts.technique_rankings where {HERE} order by technique",
+    "bounds": f"from marts.attrition_bounds where {HERE} order by technique",
     "contested": """
         with unanchored as (
             select llm, sum(n_answered)::bigint as n_trials from marts.attrition
@@ -105,12 +100,9 @@ OF_METRIC = (
 @click.option("--domain", metavar="D", help="such as loan")
 @click.option("--llm", metavar="L", help="from the trials of this LLM alone; vendor/name or an alias")
 @click.option(
-    "--metric",
-    default="both",
-    show_default=False,
-    metavar="M",
+    "--metric", metavar="M", default="both", show_default=False,
     help=f"{', '.join(METRICS)} or both (default: deviation and susceptibility)",
-)
+)  # fmt: skip
 @click.option("--study", metavar="S", help="only this study (default: the largest in which LLMs were asked)")
 @json_option()
 def recommend(domain: str | None, llm: str | None, metric: str, study: str | None, as_json: bool) -> None:
@@ -187,16 +179,12 @@ def _by_technique(places, metrics, evidence):
     from analysis.advice import CONTROL
 
     names = {row["technique"]: row["name"] for row in evidence.places}
-    return [
-        {"technique": technique, "name": names[technique]}
-        | evidence.costs[technique]
-        | {
-            metric: {column: places[technique, metric][column] for column in OF_METRIC}
-            for metric in metrics
-            if (technique, metric) in places
-        }
-        for technique in sorted(names, key=lambda technique: technique != CONTROL)
-    ]
+    told = []
+    for technique in sorted(names, key=lambda technique: technique != CONTROL):
+        found = {metric: places[technique, metric] for metric in metrics if (technique, metric) in places}
+        by_metric = {metric: {column: row[column] for column in OF_METRIC} for metric, row in found.items()}
+        told.append({"technique": technique, "name": names[technique]} | evidence.costs[technique] | by_metric)
+    return told
 
 
 def _print_evidence(places, metrics, evidence):
@@ -239,10 +227,10 @@ def _cells(row):
     if row is None:
         return ["not asked", None, None, None, None]
     decision = (row["decision"] or ("" if row["technique"] == "no_technique" else "none")).replace("_", " ")
-    gain = None if row["gain"] is None else f"{row['gain']:+.1f}"
+    gain = fixed(row["gain"], "+.1f")
     if gain and row["gain_low"] is not None:
         gain += f" ({row['gain_low']:+.1f} to {row['gain_high']:+.1f})"
-    loss = None if row["loss"] is None else f"{row['loss']:.1f}"
+    loss = fixed(row["loss"], ".1f")
     return [decision, loss, gain, probability(row["p_best"]), probability(row["p_worse_than_nothing"])]
 
 

@@ -1,6 +1,6 @@
 """What the report's page and the paper are made of: the rows of one query for each of their tables."""
 
-from bais.published import PUBLISHED
+from bais.published import CHECKED
 
 # every query has its own order, so that the same warehouse gives the same page
 PAGE = {
@@ -18,22 +18,19 @@ PAGE = {
     "units": "select distinct study, domain, vignette, response_unit from marts.trials order by all",
     "flag_reasons": "select reason, sentence from seeds.flag_reasons order by reason",
     "rank_probabilities": """
-        select * from inference.rank_probabilities where llm is null and weighting = 'llm'
+        from inference.rank_probabilities where llm is null and weighting = 'llm'
         order by study, domain, metric, technique
     """,
     "technique_rankings": "from marts.technique_rankings order by study, domain, llm nulls first, technique",
     "intervals": """
-        select * from inference.intervals
+        from inference.intervals
         where llm is null and metric = 'percent_of_baseline' and weighting = 'llm' and row_set = 'accepted'
             and baseline_scope = 'pooled' and method in ('trial', 'headline')
         order by study, domain, technique, anchor_direction, method
     """,
-    "baselines": """
-        from marts.baselines where temperature_scope = 'pooled' order by study, domain, vignette, llm
-    """,
+    "baselines": "from marts.baselines where temperature_scope = 'pooled' order by study, domain, vignette, llm",
     "attrition": """
-        select study, domain, technique,
-            sum(columns('n_.*'))::bigint from marts.attrition
+        select study, domain, technique, sum(columns('n_.*'))::bigint from marts.attrition
         group by all order by study, domain, technique
     """,
     "attrition_bounds": "from marts.attrition_bounds where llm is null order by study, domain, technique",
@@ -41,8 +38,7 @@ PAGE = {
         select claims.* exclude (note, not_derivable), checks.recomputed_value, checks.status, checks.reason,
             checks.recommended_value, checks.recommended_low, checks.recommended_high, checks.n_trials,
             trials.trials_query as query
-        from marts.claim_checks as checks
-        inner join {PUBLISHED}
+        from {CHECKED}
         inner join marts.claim_trials as trials
             on checks.claim_id = trials.claim_id and checks.part is not distinct from trials.part
         order by document, claims.rowid
@@ -94,40 +90,36 @@ from marts.trials group by study order by study
 PAPER = {
     "techniques": "select technique, display_name from seeds.techniques",
     "rankings": """
-        select * from marts.technique_rankings where study = $study and llm is null
+        from marts.technique_rankings where study = $study and llm is null
         order by domain, technique != 'no_technique', rank_by_deviation nulls last, technique
     """,
     "intervals": """
-        select domain, technique, metric, method, low, high, reason from inference.intervals
+        from inference.intervals
         where study = $study and llm is null and anchor_direction = 'both' and row_set = 'accepted'
             and baseline_scope = 'pooled' and weighting = 'llm' and metric in ('percent_of_baseline', 'spread_pp')
             and method = case when n_llms < $fewest_llms then 'trial' else 'headline' end
     """,
     "probabilities": """
-        select domain, technique, metric, method, gain, gain_low, gain_high, p_best, p_worst, p_worse_than_nothing,
-            rank_low, rank_high, decision, reason
         from inference.rank_probabilities
         where study = $study and llm is null and weighting = 'llm' and metric in ('deviation', 'susceptibility')
         order by domain, metric, technique
     """,
     "contrasts": """
-        select domain, technique_a, metric, difference, low, high, p_holm, n_llms, reason from inference.contrasts
+        from inference.contrasts
         where study = $study and family = 'against_no_technique' and level = 'llm' and anchor_direction = 'both'
             and row_set = 'accepted' and baseline_scope = 'pooled' and metric in ('percent_of_baseline', 'spread_pp')
         order by domain, metric, technique_a
     """,
     "equivalences": """
-        select domain, technique_a, low_90, high_90, status, reason from inference.equivalence_tests
+        from inference.equivalence_tests
         where study = $study and technique_b = 'no_technique' and level = 'llm' and row_set = 'accepted'
             and baseline_scope = 'pooled' and metric = 'percent_of_baseline'
         order by domain, technique_a
     """,
     "baselines": """
-        select domain, llm, vignette, baseline, baselines.n_trials, reason, response_unit
-        from marts.baselines as baselines
-        left join (
-            select study, vignette, any_value(response_unit) as response_unit from marts.trials group by all
-        ) as units using (study, vignette)
+        from marts.baselines
+        left join (select study, vignette, any_value(response_unit) as response_unit from marts.trials group by all)
+            using (study, vignette)
         where study = $study and temperature_scope = 'pooled' order by domain, llm, vignette
     """,
     "conditions": """
@@ -137,14 +129,11 @@ PAPER = {
         order by domain, llm, vignette, anchor_direction desc
     """,
     "spreads": """
-        select domain, llm, vignette, spread, spread_pp, reason from marts.spreads
-        where study = $study and technique = 'no_technique' order by domain, llm, vignette
+        from marts.spreads where study = $study and technique = 'no_technique' order by domain, llm, vignette
     """,
     "attrition": """
-        select domain, vignette, sum(n_asked)::bigint as n_asked, sum(n_answered)::bigint as n_answered,
-            sum(n_refused)::bigint as n_refused, sum(n_unparsed)::bigint as n_unparsed,
-            sum(n_out_of_range)::bigint as n_out_of_range, sum(n_failed)::bigint as n_failed
-        from marts.attrition where study = $study group by all order by all
+        select domain, vignette, sum(columns('n_.*'))::bigint from marts.attrition
+        where study = $study group by all order by all
     """,
     "batches": """
         select batch_id, coalesce(verdict, 'not_audited') as verdict, coalesce(is_published, false) as is_published
@@ -157,13 +146,11 @@ PAPER = {
         where study = $study group by all order by severity, reason
     """,
     "claims": f"""
-        select checks.kind, checks.status, count(*) as n_claims from marts.claim_checks as checks
-        inner join {PUBLISHED}
+        select checks.kind, checks.status, count(*) as n_claims from {CHECKED}
         where study = $study group by all order by all desc
     """,
     "open_claims": f"""
-        select checks.statement, checks.status from marts.claim_checks as checks
-        inner join {PUBLISHED}
+        select checks.statement, checks.status from {CHECKED}
         where study = $study and checks.kind = 'sentence' and checks.status in ('contradicted', 'not_established')
         order by checks.claim_id, checks.part
     """,

@@ -4,6 +4,7 @@ import json
 import re
 import sys
 from collections.abc import Iterable, Sequence
+from itertools import count, zip_longest
 
 from ingest.warehouse import printable
 
@@ -24,15 +25,10 @@ def terminal_width() -> int | None:
 
 
 def say(text: str, indent: str = "") -> None:
-    """Print a paragraph."""
-    print(paragraph(text, indent))
-
-
-def paragraph(text: str, indent: str = "") -> str:
-    """Escape text and, on a terminal, break it into lines that are easy to read."""
+    """Print a paragraph, escaped and, on a terminal, broken into lines that are easy to read."""
     width = terminal_width()
     lines = fold(printable(text), min(width, WIDEST_PARAGRAPH) - len(indent)) if width else [printable(text)]
-    return "\n".join(indent + line for line in lines)
+    print("\n".join(indent + line for line in lines))
 
 
 def complain(message: str) -> None:
@@ -69,13 +65,10 @@ def lay_out(
     sizes = [max(map(cell_len, [*heads[i], *(row[i] for row in cells)])) for i in range(len(names))]
     gaps = 2 * (len(sizes) - 1)
     if width is not None and sum(sizes) + gaps > width:
-        words = [
-            max((cell_len(word) for row in cells for word in row[i].split()), default=0) for i in range(len(names))
-        ]
-        least = [
-            size if right_ else min(size, max(NARROWEST_TEXT, min(word, WIDEST_WORD)))
-            for size, word, right_ in zip(sizes, words, to_right, strict=True)
-        ]
+        least = list(sizes)
+        for i in (i for i, right_ in enumerate(to_right) if not right_):
+            longest = max((cell_len(word) for row in cells for word in row[i].split()), default=0)
+            least[i] = min(sizes[i], max(NARROWEST_TEXT, min(longest, WIDEST_WORD)))
         if sum(least) + gaps > width:
             blocks = [pairs(zip(names, row, strict=True), width=width) for row in cells]
             return "\n".join(f"── {i} {'─' * (width - len(str(i)) - 4)}\n{block}" for i, block in enumerate(blocks, 1))
@@ -84,9 +77,7 @@ def lay_out(
             sizes[widest] -= 1
 
     def lines(folded):
-        deepest = max(map(len, folded))
-        for at in range(deepest):
-            texts = [of[at] if at < len(of) else "" for of in folded]
+        for texts in zip_longest(*folded, fillvalue=""):
             yield "  ".join(
                 " " * (size - cell_len(text)) + text if right_ else text + " " * (size - cell_len(text))
                 for text, size, right_ in zip(texts, sizes, to_right, strict=True)
@@ -147,13 +138,10 @@ def write_rows(form: str, names: list[str], rows: Iterable[Sequence]) -> None:
 
 
 def _distinct(names: list[str]) -> list[str]:
-    taken, distinct = set(names), []
+    distinct = []
     for name in names:
-        new, n = name, 0
-        while new in distinct or (n and new in taken):
-            n += 1
-            new = f"{name}_{n}"
-        distinct.append(new)
+        numbered = (f"{name}_{n}" for n in count(1))
+        distinct.append(next(new for new in numbered if new not in {*names, *distinct}) if name in distinct else name)
     return distinct
 
 
@@ -203,6 +191,11 @@ def _shown(value) -> str:
     if hasattr(value, "isoformat"):
         return str(value)
     return printable(_full(value))
+
+
+def fixed(value, form: str = "g", unit: str = "") -> str | None:
+    """Write a number in a form of Python's, with its unit; None stays None."""
+    return None if value is None else f"{value:{form}}{unit}"
 
 
 def _holds_numbers(of: Iterable) -> bool:

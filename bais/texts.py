@@ -1,7 +1,9 @@
 """Texts that a command writes: whole or not at all, only where no file is yet, and refused if not grounded."""
 
+import contextlib
 import os
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 from bais.terminal import complain
@@ -22,13 +24,27 @@ def refuse_existing(path: Path, option: str) -> None:
         raise UserError(f"{option} {printable(path)}: the folder cannot be written")
 
 
+@contextlib.contextmanager
+def writing(what: str, to: str = "") -> Iterator[None]:
+    """Say in a sentence what cannot be written, and why."""
+    try:
+        yield
+    except OSError as error:
+        raise UserError(f"{what} cannot be written{to}: {error.strerror}") from None
+
+
 def write_new(path: Path, text: str, what: str) -> None:
     """Write a file whole or not at all."""
-    try:
-        with open(path, "x", encoding="utf-8", newline="\n") as file:
-            file.write(text)
-    except OSError as error:
-        raise UserError(f"{what} cannot be written to {printable(path)}: {error.strerror}") from None
+    with writing(what, f" to {printable(path)}"), open(path, "x", encoding="utf-8", newline="\n") as file:
+        file.write(text)
+
+
+def hand_over(text: str, path: Path | None, what: str, name: str | None = None, stream=None) -> None:
+    """Write a text to a file that is new or, without one, show it."""
+    if path:
+        write_new(path, text, what)
+    else:
+        show(text, name, stream)
 
 
 def show(text: str, name: str | None = None, stream=None) -> None:

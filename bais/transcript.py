@@ -4,7 +4,8 @@ import contextlib
 import json
 import re
 
-from ingest.warehouse import quoted
+from bais.warehouse import values
+from ingest.warehouse import in_memory, quoted
 
 MOST_NUMBERS = 200
 NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
@@ -48,13 +49,9 @@ def turns_of_line(line: dict, answer: str | None) -> list[dict]:
             if of.get("biasAnalysis"):
                 said.append({"step": f"analysis, round {i}", "reply": of["biasAnalysis"]})
             number = of.get("sentence")
-            said.append(
-                {
-                    "step": f"answer, round {i}" if i else "first answer",
-                    "reply": of.get("rawResponse"),
-                    "number": number if isinstance(number, int | float) else None,
-                }
-            )
+            number = number if isinstance(number, int | float) else None
+            step = f"answer, round {i}" if i else "first answer"
+            said.append({"step": step, "reply": of.get("rawResponse"), "number": number})
     if answer is not None and answer not in [turn["reply"] for turn in said]:
         said.append({"step": "answer", "reply": answer})
     for turn in said:
@@ -101,20 +98,18 @@ def _numbers_read(texts, unit):
 
 def _read(texts, unit):
     """Return the numbers that the models would read in texts."""
-    import duckdb
-
     from ingest.models import macros
 
     if not texts:
         return []
     reading = macros()["read_response"]("text", "null::varchar" if unit in (None, "unknown") else quoted(unit))
-    with contextlib.closing(duckdb.connect(config={"threads": 1, "memory_limit": "256MB"})) as connection:
-        rows = connection.execute(
+    with in_memory(threads=1, memory_limit="256MB") as connection:
+        return values(
+            connection,
             "with texts as (select unnest($texts::varchar[]) as text, unnest(range(len($texts))) as place) "
             f"select struct_extract({reading}, 'response') from texts order by place",
             {"texts": texts},
-        ).fetchall()
-    return [row[0] for row in rows]
+        )
 
 
 def _value(digits):

@@ -8,7 +8,7 @@ import click
 
 from bais import terminal
 from bais.options import format_option, json_option
-from bais.terminal import fold, lay_out, pairs, plain, say, say_json, write_rows
+from bais.terminal import fixed, fold, lay_out, pairs, plain, say, say_json, write_rows
 from bais.transcript import SPOKEN, mark, turns_of_calls, turns_of_line
 from bais.warehouse import interruptible, is_text, known_llm, marts, opened, records, refuse_unknown, stream, values
 from ingest.warehouse import UserError, printable, quoted, warehouse_path
@@ -28,10 +28,7 @@ PUBLIC = "select * from marts.trials"
 ALL = """
 select *, null::varchar as held_back from marts.trials
 union all by name
-select
-    *, null::double as response, null::double as percent_of_baseline, 'quarantined' as reason,
-    'quarantined: ' || flag_reasons as held_back
-from marts.quarantined_trials
+select *, 'quarantined' as reason, 'quarantined: ' || flag_reasons as held_back from marts.quarantined_trials
 union all by name
 select
     trial_id, landed.batch_id, landed.study, llm, domain, landed.vignette, landed.technique, landed.anchor_direction,
@@ -135,14 +132,11 @@ def _table(rows, with_held_back, width):
     """Lay out the main columns; on a narrow terminal without those that matter least."""
     columns = {
         "trial": [row["trial_id"] if width is None else row["trial_id"][:SHORT_ID] for row in rows],
-        "study": [row["study"] for row in rows],
-        "llm": [row["llm"] for row in rows],
-        "domain": [row["domain"] for row in rows],
-        "technique": [row["technique"] for row in rows],
-        "anchor": [_joined(" ", row["anchor_direction"] or "?", _number(row["anchor_value"])) for row in rows],
-        "T": [_number(row["temperature"]) for row in rows],
-        "response": [_number(row["response"]) for row in rows],
-        "% of baseline": [_number(row["percent_of_baseline"], ".1f") for row in rows],
+        **{name: [row[name] for row in rows] for name in ("study", "llm", "domain", "technique")},
+        "anchor": [_joined(" ", row["anchor_direction"] or "?", fixed(row["anchor_value"])) for row in rows],
+        "T": [fixed(row["temperature"]) for row in rows],
+        "response": [fixed(row["response"]) for row in rows],
+        "% of baseline": [fixed(row["percent_of_baseline"], ".1f") for row in rows],
         "status": [_status(row) for row in rows],
     }
     if with_held_back:
@@ -161,10 +155,6 @@ def _table(rows, with_held_back, width):
     if is_too_wide():
         columns["llm"] = [row["llm"].rpartition("/")[2] for row in rows]
     return laid_out(width)
-
-
-def _number(value, form="g", unit=""):
-    return None if value is None else f"{value:{form}}{unit}"
 
 
 def _joined(separator, *texts):
@@ -257,16 +247,17 @@ def _everything(warehouse, asked):
     number = mark(turns, kept, unit, (derived or kept)["response_recorded"], first_number)
     costs = [call["cost_usd"] for call in calls if call["error"] is None or call["cost_usd"] is not None]
     is_cost_known = calls and None not in costs
+
+    def as_kept(*names):
+        return {name: kept[name] for name in names}
+
     held_back = None if public else "quarantined" if quarantined else "not_published"
     return {
-        "trial_id": kept["trial_id"], "study": kept["study"], "source": kept["source"],
-        "is_simulated": kept["source"] == "simulated",
-        "llm": of("llm") or kept["llm_recorded"],
-        "llm_recorded": kept["llm_recorded"], "llm_returned": kept["llm_returned"],
-        "domain": of("domain"), "vignette": kept["vignette"], "technique": kept["technique"],
-        "anchor_direction": of("anchor_direction"), "anchor_value": kept["anchor_value"],
-        "temperature": kept["temperature"], "replicate": kept["replicate"], "protocol": kept["protocol"],
-        "asked_at": kept["asked_at"], "response_unit": unit, "held_back": held_back,
+        **as_kept("trial_id", "study", "source"), "is_simulated": kept["source"] == "simulated",
+        "llm": of("llm") or kept["llm_recorded"], **as_kept("llm_recorded", "llm_returned"),
+        "domain": of("domain"), **as_kept("vignette", "technique"), "anchor_direction": of("anchor_direction"),
+        **as_kept("anchor_value", "temperature", "replicate", "protocol", "asked_at"),
+        "response_unit": unit, "held_back": held_back,
         "status": derived.get("status") or kept["status_recorded"],
         "reason": public["reason"] if public else held_back,
         "response": public.get("response"), "number": number, "first_response": first_number,
@@ -275,8 +266,7 @@ def _everything(warehouse, asked):
         "cost_usd": sum(costs) if is_cost_known else None,
         "cost_reason": None if is_cost_known else "price_not_known" if calls else "calls_not_recorded",
         "gate": _gate(warehouse, rows, keys), "parse_disagreement": first("marts.parse_disagreements") or None,
-        "batch_id": kept["batch_id"], "archive": kept["archive"], "source_file": kept["source_file"],
-        "source_line": kept["source_line"], "line": line or None,
+        **as_kept("batch_id", "archive", "source_file", "source_line"), "line": line or None,
     }  # fmt: skip
 
 
@@ -324,22 +314,22 @@ def _print_trial(found):
         ("LLM", found["llm"] + as_recorded),
         ("case", f"{found['vignette']} ({found['domain'] or 'domain not known'})"),
         ("technique", found["technique"]),
-        ("anchor", _joined(", ", direction, _number(found["anchor_value"], unit=unit))),
-        ("temperature", _number(found["temperature"])),
+        ("anchor", _joined(", ", direction, fixed(found["anchor_value"], unit=unit))),
+        ("temperature", fixed(found["temperature"])),
         ("replicate", found["replicate"]),
-        ("asked", _number(found["asked_at"], "%Y-%m-%d %H:%M:%S", unit=" UTC")),
+        ("asked", fixed(found["asked_at"], "%Y-%m-%d %H:%M:%S", unit=" UTC")),
         ("protocol", found["protocol"]),
     )
     print()
     none = f"none ({found['reason'] or 'not given'})"
     public, number = found["response"], found["number"]
-    response = _number(number, unit=f"{unit}, which does not count") if public is None else _number(public, unit=unit)
+    response = fixed(number, unit=f"{unit}, which does not count") if public is None else fixed(public, unit=unit)
     _print_known(
         ("status", _status(found)),
         ("response", response or none),
-        ("first response", _number(found["first_response"], unit=unit)),
-        ("baseline", _number(found["baseline"], unit=unit) or "none"),
-        ("% of baseline", _number(found["percent_of_baseline"], ".1f", unit=" %") or none),
+        ("first response", fixed(found["first_response"], unit=unit)),
+        ("baseline", fixed(found["baseline"], unit=unit) or "none"),
+        ("% of baseline", fixed(found["percent_of_baseline"], ".1f", unit=" %") or none),
     )
     _print_transcript(found)
     _print_calls(found)
@@ -382,7 +372,7 @@ def _print_transcript(found):
         print(_text(turn["reply"], turn["marks"]))
         number, read = turn.get("number"), turn.get("number_read")
         if number is not None and number != read:
-            print(f"  (recorded as {number:g}; read anew, this text states {_number(read) or 'no number'})")
+            print(f"  (recorded as {number:g}; read anew, this text states {fixed(read) or 'no number'})")
 
 
 def _text(text, marks=()):
@@ -419,15 +409,15 @@ def _print_calls(found):
             call["upstream_provider"],
             call["tokens_in"],
             call["tokens_out"],
-            _number(call["latency_s"], ".2f"),
-            _number(call["cost_usd"], ".6f"),
+            fixed(call["latency_s"], ".2f"),
+            fixed(call["cost_usd"], ".6f"),
             call["error"] or call["finish_reason"] or "",
         ]
         for call in found["calls"]
     ]
     heads = ["turn", "try", "model", "provider", "tokens in", "tokens out", "s", "USD", "ended"]
     print(lay_out(heads, rows, width=terminal.terminal_width(), null="?", right=(0, 1, 4, 5, 6, 7)))
-    total = _number(found["cost_usd"], ".6f", unit=" USD") or "not known (price_not_known)"
+    total = fixed(found["cost_usd"], ".6f", unit=" USD") or "not known (price_not_known)"
     if found["is_simulated"]:
         total += ", simulated calls cost nothing"
     say(f"Total: {len(rows)} call{'' if len(rows) == 1 else 's'}, {total}")
@@ -436,7 +426,9 @@ def _print_calls(found):
 def _print_checks(found):
     print("\nChecks")
     gate, other = found["gate"], found["parse_disagreement"]
-    if gate:
+    if not gate:
+        say("the batch has not been audited: `bais check`", "  ")
+    else:
         decided = f", by {gate['act']}" if gate["act"] else ""
         published = f"{'published' if gate['is_published'] else 'not published'}{decided}"
         n_checks, unmet = len(gate["checks"]), [check for check in gate["checks"] if not check["is_passed"]]
@@ -452,8 +444,6 @@ def _print_checks(found):
             say(f"this trial: {flag['severity']}, {flag['reason']}: {sentence}{detail}{released}", "  ")
         if not gate["flags"]:
             say(f"this trial: passed all {gate['n_reasons']} checks of single trials", "  ")
-    else:
-        say("the batch has not been audited: `bais check`", "  ")
     if other:
-        recorded, read = (_number(other[name]) or "none" for name in ("response_recorded", "response_reparsed"))
+        recorded, read = (fixed(other[name]) or "none" for name in ("response_recorded", "response_reparsed"))
         say(f"the recorded number is {recorded}, the text states {read} ({other['status_reparsed']})", "  ")

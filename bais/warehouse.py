@@ -42,19 +42,22 @@ def marts() -> Iterator:
 def public_tables(warehouse) -> list[tuple]:
     """Return schema, name and comment of each public table."""
     return warehouse.execute(
-        """
-        with relations as (
-            select database_name, schema_name, table_name, comment from duckdb_tables()
-            union all
-            select database_name, schema_name, view_name, comment from duckdb_views()
-        )
-
-        select schema_name, table_name, comment from relations
-        where database_name = current_database() and schema_name in $schemas
-        order by list_position($schemas, schema_name), table_name
-        """,
+        "select table_schema, table_name, table_comment from information_schema.tables "
+        "where table_catalog = current_database() and table_schema in $schemas "
+        "order by list_position($schemas, table_schema), table_name",
         {"schemas": list(PUBLIC_SCHEMAS)},
     ).fetchall()
+
+
+def columns_of(warehouse, schema: str, name: str) -> list[dict]:
+    """Return name, type and definition of each column of a table."""
+    return records(
+        warehouse,
+        "select column_name as name, data_type as type, comment as description from duckdb_columns() "
+        "where database_name = current_database() and schema_name = $schema and table_name = $name "
+        "order by column_index",
+        {"schema": schema, "name": name},
+    )
 
 
 def records(warehouse, query: str, parameters: dict | None = None) -> list[dict]:

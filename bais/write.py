@@ -34,11 +34,10 @@ def report(out: Path | None, study: str | None) -> None:
     text = page(tables, {name: version(name) for name in MADE_BY})
     new = out.with_name(f".{out.name}.{os.getpid()}")
     try:
-        out.parent.mkdir(parents=True, exist_ok=True)
-        new.write_text(text, encoding="utf-8", newline="\n")
-        new.replace(out)
-    except OSError as error:
-        raise UserError(f"{printable(out)} cannot be written: {error.strerror}") from None
+        with texts.writing(printable(out)):
+            out.parent.mkdir(parents=True, exist_ok=True)
+            new.write_text(text, encoding="utf-8", newline="\n")
+            new.replace(out)
     finally:
         with contextlib.suppress(OSError):
             new.unlink()
@@ -90,16 +89,16 @@ def paper(study: str, llm: str | None, out: Path | None, prompt: bool, facts: bo
         texts.refuse_existing(out, "--out")
     known = _facts_of_paper(study)
     if prompt:
-        return _hand_over(paper_prompt(known), out, "the prompt")
+        return texts.hand_over(paper_prompt(known), out, "the prompt")
     if facts:
-        return _hand_over(json.dumps(known, indent=2, ensure_ascii=False) + "\n", out, "the facts")
+        return texts.hand_over(json.dumps(known, indent=2, ensure_ascii=False) + "\n", out, "the facts")
     text, problem = ask_once(writer, paper_prompt(known)) if writer else (template_paper(known), None)
     if problem:
         complain(f"the paper was not written ({printable(problem)})")
         return texts.LLM_SILENT
     if problems := check_paper(text, known):
         return texts.refuse("the paper", text, problems, _refused_path(study, out))
-    return _hand_over(text, out, "the paper", marked_as="PAPER")
+    return texts.hand_over(text, out, "the paper", "PAPER")
 
 
 def _facts_of_paper(study):
@@ -133,13 +132,6 @@ def _refused_path(study, out):
     return next(path for path in named if not path.exists())
 
 
-def _hand_over(text, out, what, marked_as=None):
-    if out:
-        texts.write_new(out, text, what)
-    else:
-        texts.show(text, marked_as)
-
-
 @click.command()
 @click.option("--out", type=PATH, metavar="DIR", help="the folder (default: docs/ beside the warehouse)")
 def docs(out: Path | None) -> None:
@@ -150,10 +142,8 @@ def docs(out: Path | None) -> None:
     with marts():
         pass
     out = (out or warehouse_path().parent / "docs").absolute()
-    try:
+    with texts.writing(f"--out {printable(out)}"):
         out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UserError(f"--out {printable(out)} cannot be written: {error.strerror}") from None
     with tempfile.TemporaryDirectory(prefix="bais-docs-") as target:
         process = dbt.start(
             "docs", "generate", "--static", more_environment={"DBT_TARGET_PATH": target, "DBT_LOG_PATH": target},
@@ -163,8 +153,6 @@ def docs(out: Path | None) -> None:
         page = Path(target) / "static_index.html"
         if process.returncode or not page.exists():
             raise UserError(f"dbt could not write its documentation: {printable((said or ['no reason given'])[-1])}", 1)
-        try:
+        with texts.writing(printable(out / page.name)):
             shutil.copyfile(page, out / page.name)
-        except OSError as error:
-            raise UserError(f"{printable(out / page.name)} cannot be written: {error.strerror}") from None
     print(printable(out / page.name))

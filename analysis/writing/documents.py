@@ -1,13 +1,14 @@
-"""Documents from the templates of this folder."""
+"""Documents from templates."""
 
 import json
 from functools import cache
 from pathlib import Path
 
+HERE = Path(__file__).with_name("templates")
 MINUS = "\u2212"
 
 
-def written(name, shown, **given):
+def written(name, shown, templates=HERE, **given):
     """Return a document.
 
     Parameters
@@ -16,6 +17,8 @@ def written(name, shown, **given):
         Of a file in `templates/`, without its ending.
     shown : dict of str to callable
         How the template shows what it is given, beside `json` and `count`.
+    templates : Path
+        The folder of templates, unless it is this one.
     **given
         What it is given.
 
@@ -23,7 +26,7 @@ def written(name, shown, **given):
     -------
     str
     """
-    environment = _environment().overlay()
+    environment = _environment(templates).overlay()
     environment.filters = {**environment.filters, **shown}
     return environment.get_template(f"{name}.md").render(given)
 
@@ -44,11 +47,11 @@ def as_json(value, indent):
 
 
 @cache
-def _environment():
+def _environment(templates):
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     environment = Environment(
-        loader=FileSystemLoader(Path(__file__).with_name("templates")),
+        loader=FileSystemLoader(templates),
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
