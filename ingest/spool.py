@@ -153,7 +153,7 @@ class Spool:
                     raise self._failure
                 n_written = 0
                 while n_written < len(data):
-                    n_written += self._file.write(data[n_written:])
+                    n_written += os.write(self._file.fileno(), data[n_written:])
                 self._size += len(data)
             except OSError as error:
                 self._failure = error  # once a line is missing, none may follow
