@@ -5,10 +5,9 @@ import itertools
 import math
 
 from ingest.collector import mean_baselines, read_prices
-from ingest.prompts import Script, shipped
 from ingest.responses import cell_summaries, spooled
 from ingest.spool import COLLECTED, read_state, spool_folder
-from ingest.study import Design
+from ingest.study import Cell, Design
 
 CHARACTERS_PER_TOKEN = 4
 TOKENS_PER_REPLY = {"low": 60, "high": 800}
@@ -26,7 +25,7 @@ def plan_of(study) -> dict:
     rule = study.stopping_rule
     replicates = {"low": rule.minimum, "high": rule.maximum or rule.minimum}
     rows = []
-    for llm, vignette in itertools.product(study.llms, design.vignettes.values()):
+    for llm, vignette in itertools.product(study.llms, design.vignettes):
         conditions = [("no_technique", 0)] if study.baselines else []
         conditions += [(technique, 2) for technique in design.techniques]
         conditions += [(t["technique"], 0) for t in study.techniques if t.get("is_also_unanchored")]
@@ -79,11 +78,8 @@ def plan_of(study) -> dict:
 
 def _size(design, vignette, technique, is_anchored, end):
     """Return the calls and tokens of one trial, by going through it with replies of the assumed length."""
-    definition = design.techniques.get(technique) or shipped("techniques")[technique]
-    script = Script(
-        vignette, definition, 10 if is_anchored else None, design.study.second_anchor if is_anchored else None,
-        design.study.answer_format,
-    )  # fmt: skip
+    cell = Cell("", vignette, technique, "low" if is_anchored else "none", 10 if is_anchored else None, None)
+    script = design.script(cell)
     tokens_per_reply = TOKENS_PER_REPLY[end]
     verdict = script.rounds["stops_at"] if script.rounds and end == "low" else ""
     reply = verdict + "x" * max(0, tokens_per_reply * CHARACTERS_PER_TOKEN - len(verdict))

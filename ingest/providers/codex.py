@@ -35,18 +35,12 @@ def codex_command() -> str:
 
 
 class Codex:
-    """The Codex command line.
-
-    Parameters
-    ----------
-    limits : ingest.study.Limits
-    """
+    """The Codex command line; who asks says how long to wait."""
 
     secret = None
 
-    def __init__(self, limits):
+    def __init__(self):
         self.command = codex_command()
-        self.timeout_s = limits.timeout_s
         self.version = None
         self.running = set()
 
@@ -100,9 +94,7 @@ class Codex:
             raise NoReply("codex_start", str(error.strerror), "stop_llm", parameters=recorded) from None
         self.running.add(process)
         try:
-            events, said = await asyncio.wait_for(process.communicate(prompt.encode()), self.timeout_s)
-        except TimeoutError:
-            raise NoReply("timeout", "codex gave no answer in time", is_throttle=True, parameters=recorded) from None
+            events, said = await process.communicate(prompt.encode())
         finally:
             _kill(process)
             await process.wait()
