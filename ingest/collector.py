@@ -266,21 +266,16 @@ class Collector:
             return
         if rule.maximum:
             summaries = cell_summaries(self.path, design, rule.minimum)
-            varied = [
-                cell
-                for cell in [*baselines, *anchored]
-                if cell in summaries and (summaries[cell].sd or 0) > rule.sd_above
-            ]
-            await self._ask(varied, "top-ups", range(rule.minimum, rule.maximum))
+            varied = {cell for cell, answers in summaries.items() if (answers.sd or 0) > rule.sd_above}
+            cells = [cell for cell in [*baselines, *anchored] if cell in varied]
+            await self._ask(cells, "top-ups", range(rule.minimum, rule.maximum))
         if ask_again and not self.stopping:
             await self._ask_again(ask_again, rule.maximum or rule.minimum)
 
     def _decide_anchors(self, baselines):
         """Take the anchors that were decided before; derive and write down the others."""
         known = {(a["llm"], a["vignette"]): a for a in self.state.anchors if a["rule"] == self._rule(a["vignette"])}
-        missing = [
-            (llm, vignette) for llm in self.llms for vignette in self.design.vignettes if (llm, vignette) not in known
-        ]
+        missing = [pair for pair in itertools.product(self.llms, self.design.vignettes) if pair not in known]
         if missing:
             means = {}
             if any("proportional" in self._rule(vignette) for _, vignette in missing):
@@ -291,18 +286,12 @@ class Collector:
                 if (llm, vignette) not in derived:
                     self.outcome.no_anchors.append(f"{llm} on {vignette}")
                     continue
-                mean, n = means.get((llm, vignette), (None, None))
-                is_fixed = "fixed" in self._rule(vignette)
+                rule = self._rule(vignette)
+                mean, n = (None, None) if "fixed" in rule else means[llm, vignette]
                 record = {
-                    "kind": "anchor",
-                    "llm": llm,
-                    "vignette": vignette,
-                    **derived[llm, vignette],
-                    "rule": self._rule(vignette),
-                    "baseline": None if is_fixed else mean,
-                    "n_trials": None if is_fixed else n,
-                    "decided_at": _now(),
-                }
+                    "kind": "anchor", "llm": llm, "vignette": vignette, **derived[llm, vignette], "rule": rule,
+                    "baseline": mean, "n_trials": n, "decided_at": _now(),
+                }  # fmt: skip
                 self.spool.write(record)
                 known[llm, vignette] = record
         self.anchors = known
@@ -605,7 +594,7 @@ def provider_of(llm, design: Design) -> tuple:
     if llm.provider == "codex":
         from ingest.providers.codex import Codex
 
-        return ("codex",), lambda: Codex(study.limits)
+        return ("codex",), Codex
     from ingest.providers.openai_compatible import OpenAICompatible, address_of
 
     base_url, _, variable = address_of(llm, study.endpoint)

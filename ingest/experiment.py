@@ -81,12 +81,11 @@ def parse_answer(
     try:
         answer = _strict_json(text)
     except json.JSONDecodeError:
-        inner = _json_within(text)
-        if inner is None:
-            raise InvalidAnswer("invalid_json" if text[:1] in "{[" else "not_json_only") from None
-        if not is_lenient:
+        answer = _json_within(text)
+        if answer is None and text[:1] in "{[":
+            raise InvalidAnswer("invalid_json") from None
+        if answer is None or not is_lenient:
             raise InvalidAnswer("not_json_only") from None
-        answer = inner
     if not isinstance(answer, dict):
         raise InvalidAnswer("not_an_object")
     if missing := [key for key in keys if key not in answer]:

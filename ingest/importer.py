@@ -205,18 +205,11 @@ SELECT_BATCHES = """
 select
     concat_ws('/', getvariable('study'), vignette, getvariable('stamp')) as batch_id,
     getvariable('study') as study,
-    vignette,
     'recorded' as source,
-    any_value(domain) as domain,
-    any_value(response_unit) as response_unit,
-    any_value(valid_min) as valid_min,
-    any_value(valid_max) as valid_max,
-    sum(n)::bigint as n_trials,
+    *,
     getvariable('stamp')::timestamptz as loaded_at
-from counts
+from (select vignette, sum(n)::bigint as n_trials from counts where state = 'new' group by vignette)
 left join declared using (vignette)
-where state = 'new'
-group by vignette
 """
 
 KNOWN_LLMS = """

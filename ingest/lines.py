@@ -8,16 +8,13 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from ingest.warehouse import UserError, printable
 
 LONGEST_LINE_BYTES = 64 << 20
 KEPT_BYTES = 1 << 20
 BLANKS = b" \t\r"
-NEWLINE = ord("\n")
 ESCAPE = re.compile(r"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|.)")
 LONE_SURROGATE = re.compile(r"\\u[dD][89a-fA-F][0-9a-fA-F]{2}")
 
@@ -131,58 +128,27 @@ def split_blocks(blocks: list[Block]) -> tuple[pa.Table, list[BadLine]]:
 
     Apart from these: lines that are not UTF-8, hold NUL bytes or are longer than `LONGEST_LINE_BYTES`.
     """
-    bad = []
-    data = b"".join(block.data for block in blocks)
-    if not _is_tidy(data):
-        data = b"".join(_tidied(block, bad) for block in blocks)
-    text = pa.array([data], pa.large_binary()).cast(pa.large_string())
-    n_lines = np.array([block.data.count(b"\n") for block in blocks])
-    first_rows = np.cumsum(n_lines) - n_lines
-    first_lines = np.array([block.first_line for block in blocks])
-    lines = pa.table(
-        {
-            "file": np.repeat([block.file for block in blocks], n_lines),
-            "line_number": np.arange(n_lines.sum()) + np.repeat(first_lines - first_rows, n_lines),
-            "line": pc.split_pattern(text, "\n").flatten()[:-1].cast(pa.string()),
-        }
-    )
-    is_blank = pc.equal(lines["line"], "")
-    return lines.filter(pc.invert(is_blank)) if pc.any(is_blank).as_py() else lines, bad
+    files, numbers, lines, bad = [], [], [], []
+    for block in blocks:
+        for number, line in enumerate(block.data.split(b"\n"), block.first_line):
+            line = line.strip(BLANKS)
+            if reason := _defect(line):
+                bad.append(BadLine(block.file, number, *beginning(line, reason)))
+            elif line:
+                files.append(block.file)
+                numbers.append(number)
+                lines.append(line)
+    good = {"file": pa.array(files, pa.int64()), "line_number": pa.array(numbers, pa.int64())}
+    return pa.table(good | {"line": pa.array(lines, pa.binary()).cast(pa.string())}), bad
 
 
-def _is_tidy(data):
-    """Return whether all lines are text without blanks around them: most are, and this tells it quickly."""
-    if b"\0" in data:
-        return False
-    characters = np.frombuffer(data, np.uint8)
-    ends = np.flatnonzero(characters == NEWLINE)
-    starts = np.concatenate([[0], ends[:-1] + 1])
-    edges = np.concatenate([characters[starts], characters[ends - 1]])
-    if np.isin(edges, list(BLANKS)).any() or (ends - starts).max() > LONGEST_LINE_BYTES:
-        return False
+def _defect(line):
+    if len(line) > LONGEST_LINE_BYTES:
+        return f"longer than {LONGEST_LINE_BYTES >> 20} MB"
+    if b"\0" in line:
+        return "binary: it holds NUL bytes"
     try:
-        data.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
-
-
-def _tidied(block, bad):
-    """Return the lines of a block without the blanks around them; in place of a bad line stands a blank one."""
-    lines = block.data.split(b"\n")
-    for i, line in enumerate(lines):
-        line = line.strip(BLANKS)
-        reason = None
-        if len(line) > LONGEST_LINE_BYTES:
-            reason = f"longer than {LONGEST_LINE_BYTES >> 20} MB"
-        elif b"\0" in line:
-            reason = "binary: it holds NUL bytes"
-        else:
-            try:
-                line.decode()
-            except UnicodeDecodeError as error:
-                reason = f"not UTF-8: byte 0x{line[error.start]:02x} at column {error.start + 1}"
-        if reason:
-            bad.append(BadLine(block.file, block.first_line + i, *beginning(line, reason)))
-        lines[i] = b"" if reason else line
-    return b"\n".join(lines)
+        line.decode()
+    except UnicodeDecodeError as error:
+        return f"not UTF-8: byte 0x{line[error.start]:02x} at column {error.start + 1}"
+    return None

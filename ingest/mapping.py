@@ -18,11 +18,11 @@ from pathlib import Path
 from typing import Annotated
 
 import yaml
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BeforeValidator, Field, ValidationError, model_validator
 
 from ingest.archives import Archive, archives
 from ingest.responses import macros
-from ingest.study import Finite, Name
+from ingest.study import Finite, Name, Part
 from ingest.warehouse import UserError, printable, quoted
 
 SEGMENT = re.compile(r'"([^"]+)"|([^."]+)')
@@ -41,16 +41,12 @@ Text = Annotated[str, BeforeValidator(_as_text)]
 FieldPath = Annotated[str, Field(pattern=PATH.pattern)]
 
 
-class _Part(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class Column(_Part):
+class Column(Part):
     """Where a column comes from: a field, or one value for all; `values` says what the log's words mean here."""
 
-    field: list[FieldPath] = []
+    field: list[FieldPath] = Field([])
     value: Text | None = None
-    values: dict[Text, Text] = {}
+    values: dict[Text, Text] = Field({})
     default: Text | None = None
 
     @model_validator(mode="before")
@@ -69,7 +65,7 @@ class Column(_Part):
         return self
 
 
-class Columns(_Part):
+class Columns(Part):
     """The columns of a trial; see docs/importing.md."""
 
     llm: Column
@@ -93,7 +89,7 @@ class Columns(_Part):
         return self
 
 
-class Vignette(_Part):
+class Vignette(Part):
     """What the seeds say of the vignettes of the shipped studies."""
 
     domain: Annotated[str, Field(min_length=1)]
@@ -102,12 +98,12 @@ class Vignette(_Part):
     valid_max: Finite | None = None
 
 
-class Mapping(_Part):
+class Mapping(Part):
     """A mapping file."""
 
     study: Name | None = None
     columns: Columns
-    vignettes: dict[Text, Vignette] = {}
+    vignettes: dict[Text, Vignette] = Field({})
 
 
 def read_mapping(path: Path, study: str | None = None) -> Mapping:

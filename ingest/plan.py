@@ -5,10 +5,9 @@ import itertools
 import math
 
 from ingest.collector import mean_baselines, read_prices
-from ingest.prompts import Script, shipped
 from ingest.responses import cell_summaries, spooled
 from ingest.spool import COLLECTED, read_state, spool_folder
-from ingest.study import Design
+from ingest.study import Cell, Design
 
 CHARACTERS_PER_TOKEN = 4
 TOKENS_PER_REPLY = {"low": 60, "high": 800}
@@ -25,27 +24,19 @@ def plan_of(study) -> dict:
     design, prices = Design(study), read_prices()
     rule = study.stopping_rule
     replicates = {"low": rule.minimum, "high": rule.maximum or rule.minimum}
-    n_temperatures = len(study.temperatures)
     rows = []
-    for llm, (name, vignette) in itertools.product(study.llms, design.vignettes.items()):
+    for llm, vignette in itertools.product(study.llms, design.vignettes):
         conditions = [("no_technique", 0)] if study.baselines else []
         conditions += [(technique, 2) for technique in design.techniques]
         conditions += [(t["technique"], 0) for t in study.techniques if t.get("is_also_unanchored")]
         for technique, n_directions in conditions:
-            sizes = {end: _size(design, vignette, technique, n_directions > 0, end) for end in replicates}
-            row = {
-                "llm": llm.llm,
-                "vignette": name,
-                "technique": technique if n_directions else f"{technique}, no anchor",
-                "cells": max(n_directions, 1) * n_temperatures,
-            }
-            row["technique"] = "baseline" if row["technique"] == "no_technique, no anchor" else row["technique"]
+            unanchored = "baseline" if technique == "no_technique" else f"{technique}, no anchor"
+            row = {"llm": llm.llm, "technique": technique if n_directions else unanchored}
+            row["cells"] = max(n_directions, 1) * len(study.temperatures)
             for end, n in replicates.items():
-                n_trials = row["cells"] * n
-                row[f"trials_{end}"] = n_trials
-                for what, each in sizes[end].items():
-                    row[f"{what}_{end}"] = n_trials * each
-                row[f"cost_usd_{end}"] = _cost(llm, row[f"tokens_in_{end}"], row[f"tokens_out_{end}"], prices)
+                size = _size(design, vignette, technique, n_directions > 0, end)
+                row[end] = {what: row["cells"] * n * each for what, each in size.items()}
+                row[end]["cost_usd"] = _cost(llm, row[end]["tokens_in"], row[end]["tokens_out"], prices)
             rows.append(row)
     collected = _collected(design)
     planned = {
@@ -87,11 +78,8 @@ def plan_of(study) -> dict:
 
 def _size(design, vignette, technique, is_anchored, end):
     """Return the calls and tokens of one trial, by going through it with replies of the assumed length."""
-    definition = design.techniques.get(technique) or shipped("techniques")[technique]
-    script = Script(
-        vignette, definition, 10 if is_anchored else None, design.study.second_anchor if is_anchored else None,
-        design.study.answer_format,
-    )  # fmt: skip
+    cell = Cell("", vignette, technique, "low" if is_anchored else "none", 10 if is_anchored else None, None)
+    script = design.script(cell)
     tokens_per_reply = TOKENS_PER_REPLY[end]
     verdict = script.rounds["stops_at"] if script.rounds and end == "low" else ""
     reply = verdict + "x" * max(0, tokens_per_reply * CHARACTERS_PER_TOKEN - len(verdict))
@@ -99,7 +87,7 @@ def _size(design, vignette, technique, is_anchored, end):
     while turn := script.next_turn(replies):
         n_in += sum(math.ceil(len(message["content"]) / CHARACTERS_PER_TOKEN) for message in turn.messages)
         replies.append(reply)
-    return {"calls": len(replies), "tokens_in": n_in, "tokens_out": len(replies) * tokens_per_reply}
+    return {"trials": 1, "calls": len(replies), "tokens_in": n_in, "tokens_out": len(replies) * tokens_per_reply}
 
 
 def _cost(llm, tokens_in, tokens_out, prices):
@@ -114,7 +102,7 @@ def _cost(llm, tokens_in, tokens_out, prices):
 def _sums(rows):
     sums = {}
     for what in ("trials", "calls", "tokens_in", "tokens_out", "cost_usd"):
-        ends = {end: [row[f"{what}_{end}"] for row in rows] for end in ("low", "high")}
+        ends = {end: [row[end][what] for row in rows] for end in ("low", "high")}
         sums[what] = {end: None if None in values else sum(values) for end, values in ends.items()}
     return sums
 

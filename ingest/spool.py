@@ -67,22 +67,17 @@ def read_state(path: Path) -> State:
             elif line.startswith(CALL_LINE):
                 state.n_calls += 1
                 offsets.setdefault(line[CALL_ID], []).append(at)
-            elif line.startswith(TRIAL_LINE):
-                if _parsed(line) is None:
-                    state.junk.append(number)
-                else:
-                    state.closed.add(line[ID])
-                    offsets.pop(line[ID], None)
             elif line.startswith(PROMPT_LINE):
                 state.prompts.add(line[PROMPT_ID])
-            else:
-                record = _parsed(line)
-                if record is None:
-                    state.junk.append(number)
-                elif record["kind"] == "anchor":
-                    state.anchors.append(record)
-                elif record["kind"] == "session":
-                    state.sessions.append(record)
+            elif (record := _parsed(line)) is None:
+                state.junk.append(number)
+            elif line.startswith(TRIAL_LINE):
+                state.closed.add(line[ID])
+                offsets.pop(line[ID], None)
+            elif record["kind"] == "anchor":
+                state.anchors.append(record)
+            elif record["kind"] == "session":
+                state.sessions.append(record)
             at += len(line)
         state.n_bytes = at
         for trial_id, starts in offsets.items():
@@ -153,7 +148,7 @@ class Spool:
                     raise self._failure
                 n_written = 0
                 while n_written < len(data):
-                    n_written += self._file.write(data[n_written:])
+                    n_written += os.write(self._file.fileno(), data[n_written:])
                 self._size += len(data)
             except OSError as error:
                 self._failure = error  # once a line is missing, none may follow

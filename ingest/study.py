@@ -313,7 +313,8 @@ class Study(Part):
                 raise ValueError(f"{key}: {twice[0]} stands there twice")
         if self.anchors.proportional and not self.baselines:
             raise ValueError("baselines: anchors that are proportional to baselines need them")
-        if unknown := sorted(placeholders(describe_answer_format(self)) - {"response_unit"}):
+        asked = ANSWER_FORMATS.get(self.answer_format, self.answer_format)
+        if unknown := sorted(placeholders(asked) - {"response_unit"}):
             raise ValueError(f"answer_format: it says {{{unknown[0]}}}, and only {{response_unit}} is filled in")
         for vignette in self.vignettes:
             parts = {"case_text", "anchor_text", "second_anchor_text", "question_text"}
@@ -329,12 +330,9 @@ class Study(Part):
                         f"techniques: {technique['technique']} says {{{missing[0]}}}, which is not among the words of "
                         f"vignette {vignette['vignette']}"
                     )
-        for llm in self.llms:
-            absent = [
-                v["vignette"] for v in self.vignettes if llm.simulated and v["vignette"] not in llm.simulated.baselines
-            ]
-            if absent:
-                raise ValueError(f"llms: {llm.llm} has no baseline for vignette {absent[0]}")
+        for llm, vignette in itertools.product(self.llms, self.vignettes):
+            if llm.simulated and vignette["vignette"] not in llm.simulated.baselines:
+                raise ValueError(f"llms: {llm.llm} has no baseline for vignette {vignette['vignette']}")
         return self
 
 
@@ -367,7 +365,7 @@ def parse_study(text: str, path: str = "the study") -> Study:
     """Check the text of a study file; `path` is what errors call it."""
     try:
         tree = yaml.compose(text, Loader=yaml.SafeLoader)
-        _refuse_duplicates(tree, path)
+        _refuse_duplicates(tree, path, set())
         content = yaml.safe_load(text)
     except (yaml.YAMLError, ValueError) as error:  # a date that does not exist is a ValueError
         mark = getattr(error, "problem_mark", None)
@@ -389,37 +387,29 @@ def parse_study(text: str, path: str = "the study") -> Study:
         if not location:  # what does not fit together begins with its key
             location = (message.partition(":")[0],)
         if first["type"] == "extra_forbidden":
-            message = "there is no such key" + _hint(str(location[-1]))
-        shown = (
-            "" if isinstance(first["input"], dict | list) or first["type"] == "missing" else f", not {first['input']!r}"
-        )
-        shown = "" if first["type"] in ("value_error", "extra_forbidden") else shown
+            message = "there is no such key" + (f": {NO_KEYS}" if str(location[-1]).lower() in KEYS else "")
+        is_said = first["type"] in ("missing", "value_error", "extra_forbidden")
+        shown = "" if is_said or isinstance(first["input"], dict | list) else f", not {first['input']!r}"
         raise UserError(
             printable(f"{path}:{_line_of(tree, location)}: {key + ': ' if key else ''}{message}{shown}{more}")
         ) from None
 
 
-def _hint(key):
-    return f": {NO_KEYS}" if key.lower() in KEYS else ""
-
-
-def _refuse_duplicates(node, path, known=None):
-    known = set() if known is None else known
-    if id(node) in known:  # an alias may even stand within what it names
+def _refuse_duplicates(node, path, known):
+    if not isinstance(node, yaml.CollectionNode) or id(node) in known:  # an alias may stand within what it names
         return
     known.add(id(node))
-    if isinstance(node, yaml.MappingNode):
-        seen = set()
-        for key, value in node.value:
+    keys = set()
+    for item in node.value:
+        if isinstance(node, yaml.MappingNode):
+            key, item = item
+            where = f"{path}:{key.start_mark.line + 1}"
             if not isinstance(key, yaml.ScalarNode):
-                raise UserError(f"{path}:{key.start_mark.line + 1}: a key should be a word")
-            if key.value in seen:
-                raise UserError(f"{path}:{key.start_mark.line + 1}: the key {printable(key.value)} stands there twice")
-            seen.add(key.value)
-            _refuse_duplicates(value, path, known)
-    elif isinstance(node, yaml.SequenceNode):
-        for item in node.value:
-            _refuse_duplicates(item, path, known)
+                raise UserError(f"{where}: a key should be a word")
+            if key.value in keys:
+                raise UserError(f"{where}: the key {printable(key.value)} stands there twice")
+            keys.add(key.value)
+        _refuse_duplicates(item, path, known)
 
 
 def _line_of(node, location):
@@ -473,12 +463,9 @@ class Design:
         """Return the cells without anchor and technique."""
         if not self.study.baselines:
             return []
-        return [
-            Cell(llm.llm, vignette, "no_technique", "none", None, temperature)
-            for llm, vignette, temperature in itertools.product(
-                self.study.llms, self.vignettes, self.study.temperatures
-            )
-        ]
+        pairs = itertools.product([llm.llm for llm in self.study.llms], self.vignettes)
+        conditions = itertools.product(pairs, self.study.temperatures)
+        return [Cell(*pair, "no_technique", "none", None, temperature) for pair, temperature in conditions]
 
     def anchored_cells(self, anchors: dict[tuple[str, str], dict]) -> list[Cell]:
         """Return the cells of all techniques, none where an LLM and vignette lack the `low` or `high` anchor."""
@@ -550,8 +537,3 @@ class Design:
 def round_half_up(value: float, factor: float = 1.0) -> float:
     """Multiply as decimals, as printed, and round halves up: 25 · 0.5 becomes 13 (Python's `round` says 12)."""
     return float(math.floor(Decimal(repr(value)) * Decimal(repr(factor)) + Decimal("0.5")))
-
-
-def describe_answer_format(study):
-    """Return the words that ask for the answer's form."""
-    return ANSWER_FORMATS.get(study.answer_format, study.answer_format)

@@ -21,35 +21,26 @@ MOST_BYTES = 10_000_000
 
 def codex_command() -> str:
     """Return the path of the Codex command line."""
-    named = os.environ.get("BAIS_CODEX")
-    if named:
-        found = shutil.which(named)
-        if not found:
-            raise UserError(f"BAIS_CODEX names {named}, which is no program that can be run")
+    named, pinned = os.environ.get("BAIS_CODEX"), ROOT / "node_modules" / ".bin" / "codex"
+    if not named and pinned.exists():
+        return str(pinned)
+    if found := shutil.which(named or "codex"):
         return found
-    pinned = ROOT / "node_modules" / ".bin" / "codex"
-    found = str(pinned) if pinned.exists() else shutil.which("codex")
-    if not found:
-        raise UserError(
-            f"the Codex command line is not there: run `npm install` in {ROOT}, set BAIS_CODEX to its path, or name an "
-            "LLM with --model"
-        )
-    return found
+    if named:
+        raise UserError(f"BAIS_CODEX names {named}, which is no program that can be run")
+    raise UserError(
+        f"the Codex command line is not there: run `npm install` in {ROOT}, set BAIS_CODEX to its path, or name an "
+        "LLM with --model"
+    )
 
 
 class Codex:
-    """The Codex command line.
-
-    Parameters
-    ----------
-    limits : ingest.study.Limits
-    """
+    """The Codex command line; who asks says how long to wait."""
 
     secret = None
 
-    def __init__(self, limits):
+    def __init__(self):
         self.command = codex_command()
-        self.timeout_s = limits.timeout_s
         self.version = None
         self.running = set()
 
@@ -61,15 +52,9 @@ class Codex:
         recorded = {"command": "codex exec", "codex_version": self.version}
         if model:
             recorded["model"] = model
-        ignored = [
-            name
-            for name, value in (
-                ("temperature", question.temperature), ("max_tokens", question.llm.max_tokens),
-                ("top_logprobs", question.llm.top_logprobs),
-            )
-            if value is not None
-        ]  # fmt: skip
-        if ignored:
+        settings = question.llm.model_dump(include={"max_tokens", "top_logprobs"})
+        settings = {"temperature": question.temperature, **settings}
+        if ignored := [name for name, value in settings.items() if value is not None]:
             recorded["not_sent"] = ignored
         with tempfile.TemporaryDirectory(prefix="bais-codex-", ignore_cleanup_errors=True) as folder:
             work, answer = Path(folder) / "work", Path(folder) / "answer.txt"
@@ -109,9 +94,7 @@ class Codex:
             raise NoReply("codex_start", str(error.strerror), "stop_llm", parameters=recorded) from None
         self.running.add(process)
         try:
-            events, said = await asyncio.wait_for(process.communicate(prompt.encode()), self.timeout_s)
-        except TimeoutError:
-            raise NoReply("timeout", "codex gave no answer in time", is_throttle=True, parameters=recorded) from None
+            events, said = await process.communicate(prompt.encode())
         finally:
             _kill(process)
             await process.wait()

@@ -120,12 +120,7 @@ class OpenAICompatible:
         body = _mapping(body)
         detail = str(body.get("message") or said)[:MOST_SAID]
         code = str(body.get("code") or body.get("type") or "")
-        known = {
-            "http_status": response.status_code,
-            "request_id": response.headers.get("x-request-id"),
-            "parameters": recorded,
-        }
-        reason = f"http_{status}"
+        known, reason = _of_call(response, recorded), f"http_{status}"
         if status in (400, 422) and "temperature" in detail.lower() and _sent_temperature(recorded, llm):
             self.without_temperature.add(llm.llm)
             return NoReply("temperature_rejected", detail, "adapt", **known)
@@ -140,8 +135,7 @@ class OpenAICompatible:
 
     def _read(self, response, llm, recorded):
         """Take an answer apart; one without choices, or not in the agreed form, is none."""
-        request_id = response.headers.get("x-request-id")
-        known = {"http_status": response.status_code, "request_id": request_id, "parameters": recorded}
+        known = _of_call(response, recorded)
         try:
             body = json.loads(response.content)
         except (ValueError, RecursionError) as error:
@@ -166,16 +160,14 @@ class OpenAICompatible:
             text=text,
             finish_reason=_word(choice.get("finish_reason")),
             refusal=refusal,
-            request_id=request_id or _word(body.get("id")),
             returned_model=_word(body.get("model")),
             upstream_provider=_word(body.get("provider")),
             system_fingerprint=_word(body.get("system_fingerprint")),
-            parameters=recorded,
             tokens_in=_whole(usage.get("prompt_tokens")),
             tokens_out=_whole(usage.get("completion_tokens")),
             cost_usd=float(cost) if is_price else None,
-            http_status=response.status_code,
             logprobs=_log_probabilities(choice.get("logprobs")),
+            **known | {"request_id": known["request_id"] or _word(body.get("id"))},
         )
 
 
@@ -212,6 +204,11 @@ def _connections(n):
     return {"transport": Connections()}
 
 
+def _of_call(response, recorded):
+    request_id = response.headers.get("x-request-id")
+    return {"http_status": response.status_code, "request_id": request_id, "parameters": recorded}
+
+
 def _sent_temperature(recorded, llm):
     """Tell whether leaving the temperature out would change what is sent."""
     return "temperature" in recorded and "temperature" not in llm.extra
@@ -231,39 +228,26 @@ def _whole(value):
 
 def _log_probabilities(given):
     """Keep the log-probabilities of the text as they came, without the tokens' bytes, which say the same twice."""
-    if not isinstance(given, dict) or not isinstance(given.get("content"), list):
-        return None
-    kept = []
-    for entry in given["content"]:
-        entry = _mapping(entry)
-        top = entry.get("top_logprobs")
-        ours = {"token": _word(entry.get("token")), "logprob": _finite(entry.get("logprob"))}
-        if isinstance(top, list):
-            ours["top_logprobs"] = [
-                {"token": _word(one.get("token")), "logprob": _finite(one.get("logprob"))} for one in map(_mapping, top)
-            ]
-        kept.append(ours)
-    return {"content": kept}
+    content = _mapping(given).get("content")
+    return {"content": [_token(entry) for entry in content]} if isinstance(content, list) else None
 
 
-def _finite(value):
-    return value if isinstance(value, int | float) and math.isfinite(value) else None
+def _token(given):
+    given = _mapping(given)
+    value, top = given.get("logprob"), given.get("top_logprobs")
+    is_number = isinstance(value, int | float) and math.isfinite(value)
+    kept = {"token": _word(given.get("token")), "logprob": value if is_number else None}
+    return kept | {"top_logprobs": [_token(one) for one in top]} if isinstance(top, list) else kept
 
 
 def _retry_after(headers):
     """Read how long to wait, in seconds or as a date; None if the header is absent or makes no sense."""
-    for name, unit in (("retry-after-ms", 1000), ("retry-after", 1)):
-        value = headers.get(name)
-        if value is None:
-            continue
-        try:
-            seconds = float(value) / unit
-        except ValueError:
-            when = email.utils.parsedate_tz(value)
-            with contextlib.suppress(TypeError, ValueError, OverflowError):
-                seconds = email.utils.mktime_tz(when) - time.time()
+    for seconds_in in (
+        lambda: float(headers["retry-after-ms"]) / 1000,
+        lambda: float(headers["retry-after"]),
+        lambda: email.utils.mktime_tz(email.utils.parsedate_tz(headers["retry-after"])) - time.time(),
+    ):
+        with contextlib.suppress(KeyError, TypeError, ValueError, OverflowError):
+            if not math.isnan(seconds := seconds_in()):
                 return max(seconds, 0.0)
-            continue
-        if seconds == seconds:
-            return max(seconds, 0.0)
     return None
