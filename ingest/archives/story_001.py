@@ -38,9 +38,9 @@ select
     line_number,
     line,
     kind,
-    coalesce(
+    case when kind is null then coalesce(
         'experiment ' || f.experimentId, 'JSON objects with the fields ' || json_keys(line)[:5]::varchar
-    ) as looks_like,
+    ) end as looks_like,
     f.model as llm_recorded,
     'shoplifting' as vignette,
     'no_technique' as technique,
