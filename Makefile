@@ -15,7 +15,7 @@ run: .venv/installed  ## load what is at hand, build and test every table, say w
 	$(BIN)/bais report
 
 test: .venv/installed  ## the whole suite, offline: pytest builds its own warehouses with dbt
-	$(BIN)/python -m pytest -n 2 --dist loadfile
+	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder --durations 15
 
 check: .venv/installed  ## style: Python and SQL, and which room imports which
 	$(BIN)/ruff check .
