@@ -121,7 +121,7 @@ def main(arguments: list[str] | None = None) -> int:
     """Run one `bais` command, say what is wrong in one sentence on stderr, and return the exit code."""
     if sys.stdout is None or sys.stderr is None:  # closed by whoever started it
         if sys.stderr:
-            complain("there is nowhere to write to: its output is closed")
+            complain("nothing can be printed, since standard output is closed: start bais with it open")
         return 2
     for stream in (sys.stdout, sys.stderr):
         if stream.isatty():
