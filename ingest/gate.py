@@ -102,11 +102,25 @@ def _batches_to_audit(memory, batch_ids):
     """Return the batches as dicts, in the order in which they were loaded."""
     found = memory.sql(
         """
+        with members as (
+            select batch_id, any_value(study) as study, any_value(vignette) as vignette, count(*) as n_trials
+            from warehouse.raw.trials group by all
+            union all
+            -- what a version takes over, and what it only withdraws
+            select
+                entries.batch_id, any_value(batches.study), any_value(batches.vignette),
+                count(trials.trial_id) filter (trials.batch_id != entries.batch_id)
+            from warehouse.raw.version_entries as entries
+            inner join warehouse.raw.batches as batches on entries.batch_id = batches.batch_id
+            left join warehouse.raw.trials as trials on entries.record_id = trials.trial_id
+            group by entries.batch_id
+        )
+
         select
-            batch_id, any_value(trials.study) as study, any_value(trials.vignette) as vignette, count(*) as n_trials,
-            coalesce(any_value(batches.loaded_at), now()) as loaded_at,
+            batch_id, any_value(members.study) as study, any_value(members.vignette) as vignette,
+            sum(members.n_trials)::bigint as n_trials, coalesce(any_value(batches.loaded_at), now()) as loaded_at,
             batch_id in (select batch_id from warehouse.raw.batch_verdicts) as is_audited
-        from warehouse.raw.trials as trials
+        from members
         left join warehouse.raw.batches as batches using (batch_id)
         group by batch_id
         order by loaded_at, batch_id
@@ -156,14 +170,21 @@ def gate_models(memory, batches: list[dict], config: dict) -> Models:
     models = Models(memory, {"raw": "warehouse.raw", "gate": "gate"}, {"response_source": "recorded"})
     batches_looked_at = models.ref("gate_batches")
     memory.execute(
-        f"create view raw.trials as from warehouse.raw.trials semi join {batches_looked_at} using (batch_id);"
-        "create view raw.calls as from warehouse.raw.calls"
+        f"""
+        create view raw.version_entries as from warehouse.raw.version_entries
+        semi join {batches_looked_at} using (batch_id);
+        create view raw.trials as from warehouse.raw.trials
+        where batch_id in (select batch_id from {batches_looked_at})
+            or trial_id in (select record_id from raw.version_entries where record_id is not null)
+        """
     )
+    for name in ("calls", "batches", "source_versions", "gate_acts"):
+        memory.execute(f"create view raw.{name} as from warehouse.raw.{name}")
     models.sources["raw"] = "raw"
     models.replace("stg_batch_verdicts", f"select batch_id, true as is_published from {batches_looked_at}")
     models.replace(
         "stg_flagged_trials",
-        "select '' as trial_id, false as is_quarantined, '' as flag_reasons where false",
+        "select '' as trial_id, '' as batch_id, false as is_quarantined, '' as flag_reasons where false",
     )
     return models
 

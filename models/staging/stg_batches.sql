@@ -14,5 +14,6 @@ select
     valid_max,
     n_trials,
     nullif(definition::varchar, 'null')::json as definition,
-    loaded_at
+    loaded_at,
+    version_id
 from source
