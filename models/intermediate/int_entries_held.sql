@@ -8,7 +8,8 @@ reach as (
     select versions.version_id, earlier.version_id as said_by from versions
     inner join versions as earlier
         on
-            versions.study = earlier.study and versions.archive = earlier.archive
+            versions.study = earlier.study
+            and versions.archive = earlier.archive
             and versions.source_name = earlier.source_name
             and (
                 versions.version_id = earlier.version_id
@@ -40,5 +41,11 @@ brought as (
 
 select version_id, trial_id as entry, trial_id, batch_id, source_file from brought
 union all
-select version_id, entry, last_word.record_id as trial_id, last_word.batch_id, last_word.source_file from spoken_of
-where last_word.record_id is not null
+select
+    version_id,
+    entry,
+    last_word['record_id'] as trial_id,
+    last_word['batch_id'] as batch_id,
+    last_word['source_file'] as source_file
+from spoken_of
+where last_word['record_id'] is not null

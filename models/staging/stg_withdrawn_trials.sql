@@ -9,5 +9,5 @@ last_acts as (
     group by trial_id
 )
 
-select trial_id, last_act.who, last_act.why, acted_at as withdrawn_at from last_acts
-where last_act.act = 'withdraw'
+select trial_id, last_act['who'] as who, last_act['why'] as why, acted_at as withdrawn_at from last_acts
+where last_act['act'] = 'withdraw'
