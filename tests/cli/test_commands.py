@@ -85,6 +85,18 @@ COMMANDS = {
         "--why": "text, required",
         "--who": "text",
     },
+    "withdraw": {
+        "TRIAL_ID...": "text",
+        "--where": "text",
+        "--why": "text, required",
+        "--who": "text",
+    },
+    "restore": {
+        "TRIAL_ID...": "text",
+        "--where": "text",
+        "--why": "text, required",
+        "--who": "text",
+    },
     "build": {},
     "sql": {
         "--format": "table|csv|json|parquet, default table",
