@@ -23,6 +23,7 @@ COMMANDS = {
     },
     "Import and export": {
         "import": ("transfer", "land recorded trials in the warehouse"),
+        "versions": ("versions", "list what was imported again: each source's versions, and what of them is published"),
         "export": ("transfer", "write the public tables to files that others can read, cite and import"),
     },
     "Check": {

@@ -64,6 +64,10 @@ COMMANDS = {
         "--study": "text",
         "--force": "flag",
     },
+    "versions": {
+        "SOURCE": "text",
+        "--json": "flag",
+    },
     "check": {
         "--batch": "text",
         "--all": "flag",
@@ -97,7 +101,11 @@ COMMANDS = {
         "--why": "text, required",
         "--who": "text",
     },
-    "build": {},
+    "build": {
+        "--as-of": "text",
+        "--to": "path",
+        "--force": "flag",
+    },
     "sql": {
         "--format": "table|csv|json|parquet, default table",
         "QUERY": "text",
