@@ -22,7 +22,7 @@ import yaml
 
 from ingest.load import DUCKDB_SETTINGS
 from ingest.models import Models, query_of
-from ingest.raw import prepare_raw
+from ingest.raw import TABLES, prepare_raw
 from ingest.warehouse import UserError, connect, explain, in_memory, printable, quoted, transaction, warehouse_path
 
 CONFIG = Path(__file__).with_name("gate.yaml")
@@ -154,7 +154,8 @@ def _audit(memory, batches, config):
     validate = expectations()
     for verdict in verdicts:
         of_batch = {row["check_name"]: row for row in measures if row["batch_id"] == verdict.batch_id}
-        verdict.checks = _check(verdict, of_batch, config, validate)
+        # a version that only withdraws has no trial of its own to check
+        verdict.checks = _check(verdict, of_batch, config, validate) if of_batch else []
     models.ref("gate_flags")
     return verdicts, _flags(memory, {verdict.batch_id: verdict for verdict in verdicts}, config)
 
@@ -286,7 +287,7 @@ def _write(verdicts, flags, config):
     checks = [check for verdict in verdicts for check in verdict.checks]
     made = {
         "batch_verdicts": pa.Table.from_pylist(rows),
-        "batch_checks": pa.Table.from_pylist(checks),
+        "batch_checks": pa.Table.from_pylist(checks, TABLES["batch_checks"].schema),
         "flagged_trials": flags,
     }
     with transaction(warehouse_path()) as warehouse:

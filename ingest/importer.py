@@ -51,6 +51,7 @@ create table counts (
     file bigint, kind varchar, llm varchar, vignette varchar, technique varchar, state varchar, n bigint
 );
 create table found (trial_id varchar);
+create table own_ids (own_id varchar);
 create table last_lines (file bigint, n_lines bigint);
 create table contents (vignette varchar, n bigint, content uhugeint);
 create table own_names (source_name varchar);
@@ -128,15 +129,23 @@ from repeated
 where parsed.file = repeated.file and parsed.line_number = repeated.line_number and occurrence > 1
 """
 
-# Files with one path in the archive are copies of one file: the first in the folder counts. So are files of one
-# content, where their lines have ids or times of their own: without these, equal answers may be two answers.
+# Files with one path in the archive are copies of one file: the first in the folder counts. So are lines of one id, and
+# files of one content where their lines have times of their own: without these, equal answers may be two answers.
 COUNT = """
 create or replace temp table copies as
 select file, line_number
 from parsed
 left join (select trial_id, min(file) as first_file from parsed where is_shared group by all) using (trial_id)
 where (is_shared and (file > first_file or trial_id in (select trial_id from shared)))
-    or (copy_of is not null and coalesce(own_id, asked_at::varchar) is not null);
+    or (copy_of is not null and asked_at is not null)
+    or own_id in (select own_id from own_ids);
+
+insert into copies
+select file, line_number from parsed anti join copies using (file, line_number)
+where own_id is not null
+qualify row_number() over (partition by own_id order by file, line_number) > 1;
+
+insert into own_ids select own_id from parsed anti join copies using (file, line_number) where own_id is not null;
 
 insert into shared select trial_id from parsed anti join copies using (file, line_number) where is_shared;
 
@@ -166,7 +175,9 @@ select vignette, count(*), bit_xor(md5_number(trial_id)) from parsed group by al
 insert into own_names
 select distinct {own_name} as source_name from lines where source_name is not null;
 
-insert into found select trial_id from there where trial_id in (select record_id from held)
+insert into found
+select trial_id from there semi join parsed using (trial_id)
+where trial_id in (select record_id from held)
 """
 
 SELECT_TRIALS = """
