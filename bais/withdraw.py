@@ -4,9 +4,9 @@ import click
 
 from bais.options import signed
 from bais.selection import (
-    ALL,
     AUDITED,
     READS_ONLY_THE_WAREHOUSE,
+    all_trials,
     explain_condition,
     find_trial,
     meeting,
@@ -65,11 +65,12 @@ def _where(act, condition):
     refuse_unreadable(condition)
     source = AUDITED
     if act == "restore":
-        source = WITHDRAWN.format(all=ALL, withdrawn=query_of("stg_withdrawn_trials"))
+        source = WITHDRAWN.format(all=all_trials(), withdrawn=query_of("stg_withdrawn_trials"))
     with marts() as warehouse:
+        there = warehouse.sql(source)
         warehouse.execute(READS_ONLY_THE_WAREHOUSE)
         try:
-            found = meeting(warehouse, source, [condition]).project("trial_id").order("trial_id")
+            found = meeting(there, [condition]).project("trial_id").order("trial_id")
             return [trial_id for (trial_id,) in interruptible(warehouse, found.fetchall)]
         except duckdb.Error as error:
             raise UserError(explain_condition(error)) from None
