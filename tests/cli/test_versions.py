@@ -10,11 +10,13 @@ import duckdb
 import pytest
 
 from bais.main import main
+from bais.warehouse import records
+from ingest.fates import fates
 from ingest.models import Models
 from ingest.raw import TABLES
 from tests.tools import compare
 
-MARTS = ("baselines", "quarantined_trials", "attrition")
+MARTS = ("trials", "baselines", "quarantined_trials", "attrition")
 BUILD = ("--exclude-resource-type", "test", "unit_test", "--select", *(f"+{name}" for name in MARTS))
 
 
@@ -270,3 +272,59 @@ def test_an_export_brings_no_versions_of_what_is_there_already(made, warehouse, 
     assert (batches[0], len(batches)) == (("mine",), 3)
     assert ask(here, "select count(*) from raw.trials") == ask(warehouse, "select count(*) from raw.trials")
     assert ask(here, "select act from raw.gate_acts") == [("withdraw",)]
+
+
+def of_fate(path, fate):
+    with contextlib.closing(duckdb.connect(str(path), read_only=True)) as warehouse:
+        return records(warehouse, f"from ({fates()}) where fate = '{fate}' order by trial_id")
+
+
+def test_a_trial_says_what_later_versions_made_of_it(made, warehouse, capsys):
+    (superseded,), gone = of_fate(warehouse, "superseded"), of_fate(warehouse, "gone")
+    out = printed(capsys, "trial", superseded["trial_id"])
+    assert f"SUPERSEDED by trial {superseded['superseded_by']} of version second of its source" in out
+    assert "The public tables still have it: `bais build`" in out
+    assert len(gone) == 2
+    assert "GONE: version second of its source" in printed(capsys, "trial", gone[0]["trial_id"])
+    out = printed(capsys, "trial", made.trial)
+    assert "WITHDRAWN by ada on " in out
+    assert ": typed twice\n" in out
+    found = json.loads(printed(capsys, "trial", superseded["superseded_by"], "--json"))
+    assert (found["held_back"], found["became"]["fate"], found["became"]["withdrawn"]) == ("not_published", None, None)
+
+
+def test_the_list_of_all_trials_says_what_holds_each_back(made, warehouse, tmp_path, monkeypatch, capsys):
+    """In a copy without marts of the trials, as after a build that left out what is displaced."""
+    copy = Path(shutil.copy(warehouse, tmp_path))
+    with contextlib.closing(duckdb.connect(str(copy))) as other:
+        for name in ("trials", "quarantined_trials"):
+            other.execute(f"create table kept as from marts.{name} limit 0; drop view marts.{name}")
+            other.execute(f"create table marts.{name} as from kept; drop table kept")
+    monkeypatch.setenv("BAIS_WAREHOUSE", str(copy))
+    listed = json.loads(printed(capsys, "trials", "--all", "--format", "json"))
+    held_back = {row["trial_id"]: (row["reason"], row["held_back"]) for row in listed}
+    assert held_back[made.trial][0] == "withdrawn"
+    assert held_back[made.trial][1].endswith(": typed twice")
+    (superseded,) = of_fate(copy, "superseded")
+    by = superseded["superseded_by"][:10]
+    assert held_back[superseded["trial_id"]] == ("superseded", f"superseded by {by} of version second")
+    assert sorted(held_back.values()).count(("gone", "version second of its source lacks it")) == 2
+    assert {reason for reason, _ in held_back.values()} == {"withdrawn", "superseded", "gone", "not_published"}
+
+
+def test_the_gate_lists_what_later_versions_displaced(made, tmp_path, monkeypatch, capsys):
+    copy = Path(shutil.copy(made.path, tmp_path))
+    monkeypatch.setenv("BAIS_WAREHOUSE", str(copy))
+
+    def checked(expect):
+        capsys.readouterr()
+        assert main(["check", "--json"]) == expect
+        named = ("is_published", "n_superseded", "n_gone", "is_replaced")
+        return [tuple(verdict[name] for name in named) for verdict in json.loads(capsys.readouterr().out)]
+
+    assert checked(6) == [(True, 0, 0, False), (False, 0, 0, False), (True, 1, 2, False)]
+    assert main(["import", str(made.folder / "one" / "own"), "--label", "first again"]) == 0
+    assert checked(0) == [(True, 1, 0, False), (False, 10, 0, True), (True, 0, 0, False), (True, 0, 0, False)]
+    assert main(["check"]) == 0
+    said = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
+    assert [line for line in said if " no, all of it in later versions " in line]
