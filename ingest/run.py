@@ -7,10 +7,8 @@ python ingest/run.py --download       the public archive of document A, fetched 
 """
 
 import contextlib
-import itertools
 import sys
 import time
-from operator import itemgetter
 from pathlib import Path
 
 import click
@@ -317,11 +315,13 @@ def render(summary) -> str:
         f"  {kind:<18}{summary.files[kind]:>6,} files {n:>10,} trials" for kind, n in sorted(summary.rows.items())
     ]
     lines += [f"  {'together':<18}{'':>12} {sum(summary.rows.values()):>10,} trials"]
-    skipped = sorted((reason, file) for file, reason in summary.skipped.items())
-    for reason, files in itertools.groupby(skipped, key=itemgetter(0)):
-        lines.append(f"  skipped, {reason}: {_some([file for _, file in files])}")
+    for reason in sorted({*summary.skipped.values(), *summary.skipped_lines}):
+        n, files = summary.skipped_lines[reason], sorted(file for file, why in summary.skipped.items() if why == reason)
+        lines.append(f"  skipped, {reason}{f' ({n:,} lines)' if n else ''}{f': {_some(files)}' if files else ''}")
     if summary.quarantined:
-        lines.append(f"  quarantined: {len(summary.quarantined):,} (table raw.quarantined_lines)")
+        reasons = [f"{n:,} {reason}" for reason, n in summary.quarantined_lines.most_common()]
+        more = f": {_some(reasons)}" if reasons else ""
+        lines.append(f"  quarantined: {len(summary.quarantined):,} (table raw.quarantined_lines){more}")
         named = [f"    {file}{f':{number}' if number else ''}: {why}" for file, number, why in summary.quarantined]
         lines += named[:MOST_NAMED] + ([f"    and {len(named) - MOST_NAMED:,} more"] if len(named) > MOST_NAMED else [])
     for what, unknown, seed in (
@@ -332,10 +332,11 @@ def render(summary) -> str:
         if unknown:
             listed = _some([f"{name} ({n:,} trials)" for name, n in unknown.most_common()])
             lines.append(f"  unknown {what}, loaded under their own names: {listed}; add them to {seed}")
+    n_unknown = sum(summary.unknown_llms.values())
     lines.append(
-        f"  {summary.n_added:,} added, {summary.n_already_there:,} already there, "
-        f"{summary.n_duplicates:,} duplicates, {len(summary.quarantined):,} quarantined, "
-        f"{sum(summary.unknown_llms.values()):,} of unknown LLMs; {summary.seconds:.1f} s"
+        f"  {summary.n_lines:,} lines read: {summary.n_added:,} added, {summary.n_already_there:,} already there, "
+        f"{summary.n_duplicates:,} duplicates, {summary.quarantined_lines.total():,} quarantined, "
+        f"{summary.skipped_lines.total():,} skipped; {n_unknown:,} of unknown LLMs; {summary.seconds:.1f} s"
     )
     return "\n".join(lines)
 
