@@ -7,11 +7,9 @@ python ingest/run.py --download       the public archive of document A, fetched 
 """
 
 import contextlib
-import itertools
 import sys
 import time
 from dataclasses import replace
-from operator import itemgetter
 from pathlib import Path
 
 import click
@@ -340,11 +338,13 @@ def render(summary) -> str:
         f"  {kind:<18}{summary.files[kind]:>6,} files {n:>10,} trials" for kind, n in sorted(summary.rows.items())
     ]
     lines += [f"  {'together':<18}{'':>12} {sum(summary.rows.values()):>10,} trials"]
-    skipped = sorted((reason, file) for file, reason in summary.skipped.items())
-    for reason, files in itertools.groupby(skipped, key=itemgetter(0)):
-        lines.append(f"  skipped, {reason}: {_some([file for _, file in files])}")
+    for reason in sorted({*summary.skipped.values(), *summary.skipped_lines}):
+        n, files = summary.skipped_lines[reason], sorted(file for file, why in summary.skipped.items() if why == reason)
+        lines.append(f"  skipped, {reason}{f' ({n:,} lines)' if n else ''}{f': {_some(files)}' if files else ''}")
     if summary.quarantined:
-        lines.append(f"  quarantined: {len(summary.quarantined):,} (table raw.quarantined_lines)")
+        reasons = [f"{n:,} {reason}" for reason, n in summary.quarantined_lines.most_common()]
+        more = f": {_some(reasons)}" if reasons else ""
+        lines.append(f"  quarantined: {len(summary.quarantined):,} (table raw.quarantined_lines){more}")
         named = [f"    {file}{f':{number}' if number else ''}: {why}" for file, number, why in summary.quarantined]
         lines += named[:MOST_NAMED] + ([f"    and {len(named) - MOST_NAMED:,} more"] if len(named) > MOST_NAMED else [])
     for what, unknown, seed in (
@@ -355,12 +355,14 @@ def render(summary) -> str:
         if unknown:
             listed = _some([f"{name} ({n:,} trials)" for name, n in unknown.most_common()])
             lines.append(f"  unknown {what}, loaded under their own names: {listed}; add them to {seed}")
-    lines.append(f"  {_version(summary)}")
+    n_unknown = sum(summary.unknown_llms.values())
     lines.append(
-        f"  {summary.n_new:,} new, {summary.n_unchanged:,} unchanged, {summary.n_changed:,} changed, "
-        f"{summary.n_gone:,} gone, {summary.n_duplicates:,} duplicates, {len(summary.quarantined):,} quarantined, "
-        f"{sum(summary.unknown_llms.values()):,} of unknown LLMs; {summary.seconds:.1f} s"
+        f"  {summary.n_lines:,} lines read: {summary.n_new:,} new, {summary.n_unchanged:,} unchanged, "
+        f"{summary.n_changed:,} changed, {summary.n_duplicates:,} duplicates, "
+        f"{summary.quarantined_lines.total():,} quarantined, {summary.skipped_lines.total():,} skipped; "
+        f"{n_unknown:,} of unknown LLMs; {summary.seconds:.1f} s"
     )
+    lines.append(f"  {_version(summary)}")
     if summary.n_gone and not summary.is_older:
         lines.append(
             "  what is gone is withdrawn"
@@ -377,7 +379,10 @@ def _version(summary) -> str:
         return f"source {name}: nothing has changed since it was last imported"
     called = f"version {printable(summary.label or summary.version[:8])}"
     older = ", an older version, of which nothing is published" if summary.is_older else ""
-    return f"source {name}: {called}{older}"
+    return (
+        f"source {name}, {called}{older}: {summary.n_new:,} new, {summary.n_unchanged:,} unchanged, "
+        f"{summary.n_changed:,} changed, {summary.n_gone:,} gone"
+    )
 
 
 def _some(names):
