@@ -24,7 +24,19 @@ from ingest.warehouse import ROOT, UserError, printable
 MOST_NAMED = 20
 DEFAULT_STUDY = "simulated"
 ARCHIVE = ROOT / "data" / "archives" / "voder-bais"
-PATH = click.Path(path_type=Path)
+
+
+class GivenPath(click.Path):
+    """A path that was given: an empty one, as of an unset variable of a shell, would mean the working directory."""
+
+    def convert(self, value, param, ctx) -> Path:
+        """Refuse an empty path."""
+        if value == "":
+            raise UserError("an empty path names nothing: give a file or a folder")
+        return super().convert(value, param, ctx)
+
+
+PATH = GivenPath(path_type=Path)
 
 
 def _amount(text: str) -> float:
