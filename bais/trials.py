@@ -16,9 +16,6 @@ from ingest.warehouse import UserError, printable, quoted, warehouse_path
 STATUSES = ("answered", "refused", "unparsed", "out_of_range", "failed")
 DIRECTIONS = ("none", "low", "high", "unknown")
 ORDER = "study, domain, vignette, llm, technique, anchor_direction, trial_id"
-READS_ONLY_THE_WAREHOUSE = (
-    "set python_enable_replacements = false; set enable_external_access = false; set lock_configuration = true"
-)
 SHOWN = 50
 SHORT_ID = 10
 MOST_LISTED = 10
@@ -87,7 +84,6 @@ def trials(form: str, where: str | None, with_held_back: bool, limit: int | None
     with marts() as warehouse:
         source = ALL if with_held_back else PUBLIC
         conditions = list(_conditions(warehouse, source, wanted))
-        warehouse.execute(READS_ONLY_THE_WAREHOUSE)
         try:
             # DuckDB reads what a person typed by itself, so that it can only be a condition
             found = warehouse.sql(source)
