@@ -23,7 +23,7 @@ from bais.warehouse import (
     refuse_other_than_reading,
     stream,
 )
-from ingest.warehouse import UserError, connect, printable, warehouse_path
+from ingest.warehouse import UserError, connect, explain, is_damage, printable, warehouse_path
 
 MOST_ROWS = 500
 NOT_TEXT = "the query is not UTF-8 text"
@@ -77,6 +77,8 @@ def answer(query: str, form: str) -> None:
             for statement in statements:
                 _answer_one(warehouse, statement, form)
         except (duckdb.Error, pa.ArrowException) as error:
+            if is_damage(error):
+                raise UserError(explain(error, warehouse_path())) from None
             raise UserError(_explain_sql(error, warehouse)) from None
 
 

@@ -11,7 +11,7 @@ from bais.options import format_option, json_option
 from bais.terminal import fixed, fold, lay_out, pairs, plain, say, say_json, write_rows
 from bais.transcript import SPOKEN, mark, turns_of_calls, turns_of_line
 from bais.warehouse import interruptible, is_text, known_llm, marts, opened, records, refuse_unknown, stream, values
-from ingest.warehouse import UserError, printable, quoted, warehouse_path
+from ingest.warehouse import UserError, is_damage, printable, quoted, warehouse_path
 
 STATUSES = ("answered", "refused", "unparsed", "out_of_range", "failed")
 DIRECTIONS = ("none", "low", "high", "unknown")
@@ -100,6 +100,8 @@ def trials(form: str, where: str | None, with_held_back: bool, limit: int | None
                 return
             rows = [dict(zip(found.columns, row, strict=True)) for row in stream(warehouse, result)]
         except duckdb.Error as error:
+            if is_damage(error):
+                raise
             raise UserError(_explain_condition(error)) from None
     simulated = sorted({row["study"] for row in rows if row["source"] == "simulated"})
     if simulated:

@@ -19,7 +19,7 @@ if __package__ in (None, ""):
     sys.path[0] = str(Path(__file__).resolve().parent.parent)
 
 from ingest.archives import archive_of, formats
-from ingest.warehouse import ROOT, UserError, printable
+from ingest.warehouse import ROOT, UserError, explain, is_damage, printable, warehouse_path
 
 MOST_NAMED = 20
 DEFAULT_STUDY = "simulated"
@@ -131,6 +131,11 @@ def run_command(command: click.Command, name: str, arguments: list[str] | None =
     except KeyboardInterrupt:
         print("bais: interrupted", file=sys.stderr)
         return 130
+    except Exception as error:
+        if not is_damage(error):
+            raise
+        print(f"bais: {explain(error, warehouse_path())}", file=sys.stderr)
+        return 2
 
 
 @contextlib.contextmanager

@@ -14,6 +14,9 @@ SEALED = "set disabled_filesystems = 'LocalFileSystem'; set lock_configuration =
 LOCK_HOLDER = re.compile(r"lock is held in (?P<program>.*?) \(PID (?P<pid>\d+)\)")
 
 
+DAMAGE = re.compile(r"Corrupt database file|Could not read enough bytes|database has been invalidated")
+
+
 class UserError(Exception):
     """One clear sentence for the person at the terminal, and the exit code that goes with it."""
 
@@ -100,10 +103,20 @@ def explain(error: object, path: Path) -> str:
         return f"the warehouse {path} is in use by {who}: wait until it has finished, or stop it, and try again"
     if "not a valid DuckDB database" in text:
         return f"{path} is not a DuckDB database: move it away, or point BAIS_WAREHOUSE at another file"
+    if DAMAGE.search(text):
+        return (
+            f"the warehouse {path} is damaged: put a copy of it in its place, or move it away, load everything again "
+            f"(what was collected is in the spool), and run `bais build` ({text.splitlines()[0]})"
+        )
     if "file system operations are disabled" in text:
         wanted = text.splitlines()[0]
         return f"a view in the warehouse {path} wants another file, and bais reads the warehouse alone: {wanted}"
     return f"the warehouse {path} cannot be read or written: {text.splitlines()[0]}"
+
+
+def is_damage(error: Exception) -> bool:
+    """Whether DuckDB says that the file of the warehouse is damaged, which it may at any query."""
+    return type(error).__module__.endswith("duckdb") and bool(DAMAGE.search(str(error)))
 
 
 def _command_of(pid):
