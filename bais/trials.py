@@ -11,14 +11,11 @@ from bais.options import format_option, json_option
 from bais.terminal import fixed, fold, lay_out, pairs, plain, say, say_json, write_rows
 from bais.transcript import SPOKEN, mark, turns_of_calls, turns_of_line
 from bais.warehouse import interruptible, is_text, known_llm, marts, opened, records, refuse_unknown, stream, values
-from ingest.warehouse import UserError, printable, quoted, warehouse_path
+from ingest.warehouse import UserError, is_damage, printable, quoted, warehouse_path
 
 STATUSES = ("answered", "refused", "unparsed", "out_of_range", "failed")
 DIRECTIONS = ("none", "low", "high", "unknown")
 ORDER = "study, domain, vignette, llm, technique, anchor_direction, trial_id"
-READS_ONLY_THE_WAREHOUSE = (
-    "set python_enable_replacements = false; set enable_external_access = false; set lock_configuration = true"
-)
 SHOWN = 50
 SHORT_ID = 10
 MOST_LISTED = 10
@@ -87,7 +84,6 @@ def trials(form: str, where: str | None, with_held_back: bool, limit: int | None
     with marts() as warehouse:
         source = ALL if with_held_back else PUBLIC
         conditions = list(_conditions(warehouse, source, wanted))
-        warehouse.execute(READS_ONLY_THE_WAREHOUSE)
         try:
             # DuckDB reads what a person typed by itself, so that it can only be a condition
             found = warehouse.sql(source)
@@ -104,6 +100,8 @@ def trials(form: str, where: str | None, with_held_back: bool, limit: int | None
                 return
             rows = [dict(zip(found.columns, row, strict=True)) for row in stream(warehouse, result)]
         except duckdb.Error as error:
+            if is_damage(error):
+                raise
             raise UserError(_explain_condition(error)) from None
     simulated = sorted({row["study"] for row in rows if row["source"] == "simulated"})
     if simulated:

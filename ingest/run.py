@@ -19,12 +19,24 @@ if __package__ in (None, ""):
 
 from ingest.archives import archive_of, formats
 from ingest.versions import Version
-from ingest.warehouse import ROOT, UserError, printable
+from ingest.warehouse import ROOT, UserError, explain, is_damage, printable, warehouse_path
 
 MOST_NAMED = 20
 DEFAULT_STUDY = "simulated"
 ARCHIVE = ROOT / "data" / "archives" / "voder-bais"
-PATH = click.Path(path_type=Path)
+
+
+class GivenPath(click.Path):
+    """A path that was given: an empty one, as of an unset variable of a shell, would mean the working directory."""
+
+    def convert(self, value, param, ctx) -> Path:
+        """Refuse an empty path."""
+        if value == "":
+            raise UserError("an empty path names nothing: give a file or a folder")
+        return super().convert(value, param, ctx)
+
+
+PATH = GivenPath(path_type=Path)
 
 
 def _amount(text: str) -> float:
@@ -133,6 +145,11 @@ def run_command(command: click.Command, name: str, arguments: list[str] | None =
     except KeyboardInterrupt:
         print("bais: interrupted", file=sys.stderr)
         return 130
+    except Exception as error:
+        if not is_damage(error):
+            raise
+        print(f"bais: {explain(error, warehouse_path())}", file=sys.stderr)
+        return 2
 
 
 @contextlib.contextmanager

@@ -242,6 +242,12 @@ def test_a_number_that_holds_only_as_the_paper_computed_it_says_so(recorded):
     assert silent == []
 
 
+def test_a_refusal_without_a_recorded_number_is_counted_as_one(recorded):
+    without_number = "from intermediate.int_trials_read where number_recorded is null and status_read = 'refused'"
+    ((counted,),) = recorded.query("select sum(n_refused)::bigint from marts.attrition")
+    assert 400 < counted <= recorded.query(f"select count(*) {without_number}")[0][0]
+
+
 def test_changing_one_trial_flips_the_claims_that_rest_on_it(recorded, recorded_archive, new_warehouse, tmp_path):
     archive = tmp_path / "archive"
     shutil.copytree(recorded_archive, archive)
