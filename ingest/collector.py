@@ -183,6 +183,7 @@ class Collector:
         try:
             with Spool(self.path, self.secrets) as self.spool:
                 self.state = self.spool.state
+                self.design.recognise(self.state)
                 self.outcome.torn, self.outcome.junk = self.state.torn, self.state.junk
                 asyncio.run(self._collect(ask_again))
         finally:
@@ -274,11 +275,11 @@ class Collector:
 
     def _decide_anchors(self, baselines):
         """Take the anchors that were decided before; derive and write down the others."""
-        known = {(a["llm"], a["vignette"]): a for a in self.state.anchors if a["rule"] == self._rule(a["vignette"])}
+        known = self.design.known_anchors(self.state.anchors)
         missing = [pair for pair in itertools.product(self.llms, self.design.vignettes) if pair not in known]
         if missing:
             means = {}
-            if any("proportional" in self._rule(vignette) for _, vignette in missing):
+            if any("proportional" in self.design.rule(vignette) for _, vignette in missing):
                 summaries = cell_summaries(self.path, self.design, self.study.stopping_rule.minimum)
                 means = mean_baselines(summaries, baselines)
             derived = self.design.anchors_from({pair: mean for pair, (mean, _) in means.items()})
@@ -286,21 +287,17 @@ class Collector:
                 if (llm, vignette) not in derived:
                     self.outcome.no_anchors.append(f"{llm} on {vignette}")
                     continue
-                rule = self._rule(vignette)
+                rule = self.design.rule(vignette)
                 mean, n = (None, None) if "fixed" in rule else means[llm, vignette]
                 record = {
-                    "kind": "anchor", "llm": llm, "vignette": vignette, **derived[llm, vignette], "rule": rule,
-                    "baseline": mean, "n_trials": n, "decided_at": _now(),
+                    "kind": "anchor", "llm": llm, "vignette": vignette,
+                    "vignette_version": self.design.vignettes[vignette]["version"],
+                    **derived[llm, vignette], "rule": rule, "baseline": mean, "n_trials": n, "decided_at": _now(),
                 }  # fmt: skip
                 self.spool.write(record)
                 known[llm, vignette] = record
         self.anchors = known
         return {pair: {"low": anchor["low"], "high": anchor["high"]} for pair, anchor in known.items()}
-
-    @functools.lru_cache(maxsize=1000)  # noqa: B019 - the collector lives as long as the process
-    def _rule(self, vignette):
-        rule = self.design.vignettes[vignette].get("anchors") or self.study.anchors.model_dump(exclude_none=True)
-        return {name: values for name, values in rule.items() if values}
 
     async def _ask(self, cells, phase, replicates):
         if cells:
@@ -563,7 +560,7 @@ class Collector:
             self.on_trial(trial, record, calls)
 
     def _version_hash(self, cell):
-        version, text = self.design.version(cell.vignette, cell.technique)
+        version, text = self.design.version(*cell.asked_with)
         if version.encode() not in self.state.prompts:
             self._keep_prompt(text, "template", version)
         return version
