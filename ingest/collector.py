@@ -154,15 +154,20 @@ class Collector:
         Called with the collector after each trial.
     on_trial : callable, optional
         Called with the trial, its record and its calls when it is complete.
+    orphaned : list of pairs, optional
+        The hashes of words that were asked before and of those in their place, as somebody has agreed.
     """
 
-    def __init__(self, design, *, max_cost_usd=None, max_calls=None, judge=None, on_progress=None, on_trial=None):
+    def __init__(
+        self, design, *, max_cost_usd=None, max_calls=None, judge=None, on_progress=None, on_trial=None, orphaned=()
+    ):
         self.design, self.study = design, design.study
         limits = self.study.limits
         self.limits = limits
         self.max_cost_usd = limits.max_cost_usd if max_cost_usd is None else max_cost_usd
         self.max_calls = limits.max_calls if max_calls is None else max_calls
         self.judge, self.on_progress, self.on_trial = judge, on_progress or (lambda collector: None), on_trial
+        self.orphaned = orphaned
         self.llms = {llm.llm: llm for llm in self.study.llms}
         self.prices = read_prices()
         self.providers, self.paces = {}, {}
@@ -250,6 +255,7 @@ class Collector:
                 "software_version": version("bais"),
                 "git_revision": git_revision(),
                 "study": self.study.model_dump(mode="json", exclude_none=True),
+                **({"orphaned": self.orphaned} if self.orphaned else {}),
             }
         )
 

@@ -1,5 +1,5 @@
--- One row per trial of a published batch, with its number and what became of it under the response source that the var
--- names, and its flags.
+-- One row per trial of a published batch, asked with the highest version of its words, with its number and what became
+-- of it under the response source that the var names, and its flags.
 {% set response_source = var('response_source') %}
 with trials as (
     select * from {{ ref('int_trials_read') }}
@@ -8,6 +8,10 @@ with trials as (
 published as (
     select batch_id from {{ ref('stg_batch_verdicts') }}
     where is_published
+),
+
+outdated as (
+    select batch_id, technique from {{ ref('int_versions_outdated') }}
 ),
 
 flags as (
@@ -32,4 +36,5 @@ select
     end as reason
 from trials
 semi join published using (batch_id)
+anti join outdated using (batch_id, technique)
 left join flags using (trial_id)
