@@ -154,15 +154,20 @@ class Collector:
         Called with the collector after each trial.
     on_trial : callable, optional
         Called with the trial, its record and its calls when it is complete.
+    orphaned : list of pairs, optional
+        The hashes of words that were asked before and of those in their place, as somebody has agreed.
     """
 
-    def __init__(self, design, *, max_cost_usd=None, max_calls=None, judge=None, on_progress=None, on_trial=None):
+    def __init__(
+        self, design, *, max_cost_usd=None, max_calls=None, judge=None, on_progress=None, on_trial=None, orphaned=()
+    ):
         self.design, self.study = design, design.study
         limits = self.study.limits
         self.limits = limits
         self.max_cost_usd = limits.max_cost_usd if max_cost_usd is None else max_cost_usd
         self.max_calls = limits.max_calls if max_calls is None else max_calls
         self.judge, self.on_progress, self.on_trial = judge, on_progress or (lambda collector: None), on_trial
+        self.orphaned = orphaned
         self.llms = {llm.llm: llm for llm in self.study.llms}
         self.prices = read_prices()
         self.providers, self.paces = {}, {}
@@ -183,6 +188,7 @@ class Collector:
         try:
             with Spool(self.path, self.secrets) as self.spool:
                 self.state = self.spool.state
+                self.design.recognise(self.state)
                 self.outcome.torn, self.outcome.junk = self.state.torn, self.state.junk
                 asyncio.run(self._collect(ask_again))
         finally:
@@ -249,6 +255,7 @@ class Collector:
                 "software_version": version("bais"),
                 "git_revision": git_revision(),
                 "study": self.study.model_dump(mode="json", exclude_none=True),
+                **({"orphaned": self.orphaned} if self.orphaned else {}),
             }
         )
 
@@ -274,11 +281,11 @@ class Collector:
 
     def _decide_anchors(self, baselines):
         """Take the anchors that were decided before; derive and write down the others."""
-        known = {(a["llm"], a["vignette"]): a for a in self.state.anchors if a["rule"] == self._rule(a["vignette"])}
+        known = self.design.known_anchors(self.state.anchors)
         missing = [pair for pair in itertools.product(self.llms, self.design.vignettes) if pair not in known]
         if missing:
             means = {}
-            if any("proportional" in self._rule(vignette) for _, vignette in missing):
+            if any("proportional" in self.design.rule(vignette) for _, vignette in missing):
                 summaries = cell_summaries(self.path, self.design, self.study.stopping_rule.minimum)
                 means = mean_baselines(summaries, baselines)
             derived = self.design.anchors_from({pair: mean for pair, (mean, _) in means.items()})
@@ -286,21 +293,17 @@ class Collector:
                 if (llm, vignette) not in derived:
                     self.outcome.no_anchors.append(f"{llm} on {vignette}")
                     continue
-                rule = self._rule(vignette)
+                rule = self.design.rule(vignette)
                 mean, n = (None, None) if "fixed" in rule else means[llm, vignette]
                 record = {
-                    "kind": "anchor", "llm": llm, "vignette": vignette, **derived[llm, vignette], "rule": rule,
-                    "baseline": mean, "n_trials": n, "decided_at": _now(),
+                    "kind": "anchor", "llm": llm, "vignette": vignette,
+                    "vignette_version": self.design.vignettes[vignette]["version"],
+                    **derived[llm, vignette], "rule": rule, "baseline": mean, "n_trials": n, "decided_at": _now(),
                 }  # fmt: skip
                 self.spool.write(record)
                 known[llm, vignette] = record
         self.anchors = known
         return {pair: {"low": anchor["low"], "high": anchor["high"]} for pair, anchor in known.items()}
-
-    @functools.lru_cache(maxsize=1000)  # noqa: B019 - the collector lives as long as the process
-    def _rule(self, vignette):
-        rule = self.design.vignettes[vignette].get("anchors") or self.study.anchors.model_dump(exclude_none=True)
-        return {name: values for name, values in rule.items() if values}
 
     async def _ask(self, cells, phase, replicates):
         if cells:
@@ -563,7 +566,7 @@ class Collector:
             self.on_trial(trial, record, calls)
 
     def _version_hash(self, cell):
-        version, text = self.design.version(cell.vignette, cell.technique)
+        version, text = self.design.version(*cell.asked_with)
         if version.encode() not in self.state.prompts:
             self._keep_prompt(text, "template", version)
         return version

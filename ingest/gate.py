@@ -22,11 +22,19 @@ import yaml
 
 from ingest.load import DUCKDB_SETTINGS
 from ingest.models import Models, query_of
+<<<<<<< HEAD
 from ingest.raw import TABLES, prepare_raw
+=======
+from ingest.prompts import template_hash, template_of
+from ingest.raw import prepare_raw
+>>>>>>> paid
 from ingest.warehouse import UserError, connect, explain, in_memory, printable, quoted, transaction, warehouse_path
 
 CONFIG = Path(__file__).with_name("gate.yaml")
 FAILED = 6
+TEMPLATES = pa.schema(
+    {"study": pa.string(), "prompt_hash": pa.string(), "is_anchored": pa.bool_(), "same_as": pa.string()}
+)
 ACTS = {"accept": "batch", "reject": "batch", "release": "trial"}
 
 
@@ -168,6 +176,7 @@ def gate_models(memory, batches: list[dict], config: dict) -> Models:
     memory.execute("create schema gate; create schema raw")
     for name, rows in (("audited_batches", batches), ("settings", [settings]), ("checks", checks)):
         memory.from_arrow(pa.Table.from_pylist(rows)).create(f"gate.{name}")
+    memory.from_arrow(_templates(memory, batches)).create("gate.templates")
     models = Models(memory, {"raw": "warehouse.raw", "gate": "gate"}, {"response_source": "recorded"})
     batches_looked_at = models.ref("gate_batches")
     memory.execute(
@@ -187,7 +196,26 @@ def gate_models(memory, batches: list[dict], config: dict) -> Models:
         "stg_flagged_trials",
         "select '' as trial_id, '' as batch_id, false as is_quarantined, '' as flag_reasons where false",
     )
+    models.replace("int_versions_outdated", "select '' as batch_id, '' as technique where false")
     return models
+
+
+def _templates(memory, batches):
+    """Say which templates are asked with the same words: each bais hashed them in its own way."""
+    study = {"vignettes": [], "techniques": []}  # whose versions are not looked at
+    first, rows = {}, []
+    for name, prompt_hash, text in memory.execute(
+        "select study, prompt_hash, text from warehouse.raw.prompts "
+        "where prompt_kind = 'template' and list_contains($studies, study) order by all",
+        {"studies": [batch["study"] for batch in batches]},
+    ).fetchall():
+        for is_anchored in (False, True):
+            with contextlib.suppress(ValueError, KeyError, TypeError, AttributeError):  # it is no template
+                template = template_of(text, study, is_anchored=is_anchored)
+                said = template_hash({key: template[key] for key in template.keys() & {"turns", "rounds"}})
+                same_as = first.setdefault((name, said), prompt_hash)
+                rows.append((name, prompt_hash, is_anchored, same_as))
+    return pa.Table.from_pylist([dict(zip(TEMPLATES.names, row, strict=True)) for row in rows], TEMPLATES)
 
 
 def expectations() -> Callable:

@@ -98,6 +98,10 @@ def collect_options(command):
             "--ask-again", multiple=True, type=click.Choice(("failed", "refused", "unparsed", "out_of_range")),
             help="give trials that ended so one new replicate each; the old ones stay (may be repeated)",
         ),
+        click.option(
+            "--orphan", is_flag=True,
+            help="ask again what was answered to words that have changed since, without a question",
+        ),
         click.option("--strict", is_flag=True, help="exit 1 if any planned trial is missing or has failed"),
     )  # fmt: skip
 
@@ -184,17 +188,20 @@ def land_archive(
 
 
 def collect_study(
-    name: str, *, max_cost: float | None, max_calls: int | None, ask_again: list[str], strict: bool, loads: bool = True
-) -> int:
+    name: str, *, max_cost: float | None, max_calls: int | None, ask_again: list[str], orphan: bool, strict: bool,
+    loads: bool = True,
+) -> int:  # fmt: skip
     """Collect what is missing of a study, load it, print the summary, and return the exit code."""
     from ingest.collector import collect
     from ingest.study import load_study
 
     study = load_study(name)
+    orphaned = agreed_orphans(study, orphan)
     with shown_progress() as on_progress:
         outcome = collect(
-            study, max_cost_usd=max_cost, max_calls=max_calls, ask_again=list(ask_again), on_progress=on_progress
-        )
+            study, max_cost_usd=max_cost, max_calls=max_calls, ask_again=list(ask_again), on_progress=on_progress,
+            orphaned=orphaned,
+        )  # fmt: skip
     print(render_outcome(study, outcome))
     gate = 0
     if loads:
@@ -202,6 +209,28 @@ def collect_study(
         gate = pass_gate()
     is_short = outcome.n_left or outcome.no_anchors or outcome.statuses["failed"] or outcome.stopped_llms
     return outcome.exit_code or gate or (1 if strict and is_short else 0)
+
+
+def agreed_orphans(study, is_agreed: bool) -> list[list[str]]:
+    """Say which answers count no more for a study, and ask whether they shall be asked again; return their words."""
+    from ingest.asked import of_study, render_asked
+
+    asked = of_study(study)
+    for line in render_asked(asked):
+        print(line, file=sys.stderr)
+    if asked.n_again and not is_agreed:
+        if not (sys.stdin.isatty() and sys.stderr.isatty()):
+            raise UserError(
+                f"nothing was asked: {asked.n_again:,} answers would be asked again with other words, and there is no "
+                "terminal to ask at whether that is meant; --orphan agrees to it"
+            )
+        try:
+            is_agreed = click.confirm(f"Ask {asked.n_again:,} answers again with the new words?", err=True)
+        except click.Abort:
+            raise KeyboardInterrupt from None
+        if not is_agreed:
+            raise UserError("nothing was asked, and every answer is kept")
+    return asked.pairs
 
 
 def load_study_trials(study: str) -> str:

@@ -20,6 +20,7 @@ from ingest.warehouse import UserError, printable, warehouse_path
 
 SYNC_EVERY_S = 0.5
 COLLECTED = "collected.jsonl"
+TEMPLATE = b'","prompt_kind":"template"'
 TRIAL_LINE, CALL_LINE, PROMPT_LINE = (f'{{"kind":"{kind}",'.encode() for kind in ("trial", "call", "prompt"))
 ID = slice(len(TRIAL_LINE) + len('"trial_id":"'), len(TRIAL_LINE) + len('"trial_id":"') + 32)
 CALL_ID = slice(ID.start - 1, ID.stop - 1)
@@ -45,6 +46,7 @@ class State:
     open_calls: dict[str, list[dict]] = field(default_factory=dict)  # of each trial that is not
     anchors: list[dict] = field(default_factory=list)  # as they were decided
     prompts: set[bytes] = field(default_factory=set)  # hashes of the texts that are there
+    templates: dict[str, tuple[str, dict]] = field(default_factory=dict)  # by hash, each with its study as it was then
     sessions: list[dict] = field(default_factory=list)
     n_calls: int = 0
     n_bytes: int = 0  # of whole lines
@@ -54,7 +56,7 @@ class State:
 
 def read_state(path: Path) -> State:
     """Scan a spool file; a torn last line is no part of it, and of a file that is not there there is nothing."""
-    state, offsets = State(), {}
+    state, offsets, study = State(), {}, {"vignettes": [], "techniques": []}
     if not path.exists():
         return state
     with open(path, "rb") as file:
@@ -69,15 +71,19 @@ def read_state(path: Path) -> State:
                 offsets.setdefault(line[CALL_ID], []).append(at)
             elif line.startswith(PROMPT_LINE):
                 state.prompts.add(line[PROMPT_ID])
+                if line.startswith(TEMPLATE, PROMPT_ID.stop) and (record := _parsed(line)):
+                    state.templates[record["prompt_hash"]] = (record.get("text"), study.copy())
             elif (record := _parsed(line)) is None:
                 state.junk.append(number)
             elif line.startswith(TRIAL_LINE):
                 state.closed.add(line[ID])
                 offsets.pop(line[ID], None)
             elif record["kind"] == "anchor":
-                state.anchors.append(record)
+                versions = (of.get("version", 1) for of in study["vignettes"] if of["vignette"] == record["vignette"])
+                state.anchors.append({"vignette_version": next(versions, 1)} | record)
             elif record["kind"] == "session":
                 state.sessions.append(record)
+                study |= record.get("study", {})
             at += len(line)
         state.n_bytes = at
         for trial_id, starts in offsets.items():

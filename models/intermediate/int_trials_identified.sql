@@ -1,6 +1,11 @@
+<<<<<<< HEAD
 -- One row per trial of a published batch that is what its source says now and that nobody withdrew, with its number and
 -- what became of it under the response source that the var names, and its flags. A trial belongs to the batch that
 -- publishes it: where a later version took it over from a batch that is not published, to that of the version.
+=======
+-- One row per trial of a published batch, asked with the highest version of its words, with its number and what became
+-- of it under the response source that the var names, and its flags.
+>>>>>>> paid
 {% set response_source = var('response_source') %}
 with versions as (
     select * from {{ ref('int_versions_resolved') }}
@@ -17,6 +22,10 @@ trials as (
 published as (
     select batch_id from {{ ref('stg_batch_verdicts') }}
     where is_published
+),
+
+outdated as (
+    select batch_id, technique from {{ ref('int_versions_outdated') }}
 ),
 
 flags as (
@@ -41,4 +50,9 @@ select
     end as reason
 from trials
 semi join published using (batch_id)
+<<<<<<< HEAD
 left join flags using (trial_id, batch_id)
+=======
+anti join outdated using (batch_id, technique)
+left join flags using (trial_id)
+>>>>>>> paid

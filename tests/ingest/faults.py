@@ -313,7 +313,7 @@ def inject(warehouse, fault, size, shape, study, seed):
     batch_id, vignette, valid_max = chance.choice(batches)
     cells = warehouse.execute(
         f"select list(trial_id order by trial_id) from clean.trials where batch_id = ? and {fault.of} "
-        "group by llm_recorded, technique, anchor_direction order by all",
+        "group by llm_recorded, technique, anchor_direction order by llm_recorded, technique, anchor_direction",
         [batch_id],
     ).fetchall()
     of_cell = chance.choice(cells)[0]
