@@ -22,12 +22,8 @@ import yaml
 
 from ingest.load import DUCKDB_SETTINGS
 from ingest.models import Models, query_of
-<<<<<<< HEAD
-from ingest.raw import TABLES, prepare_raw
-=======
 from ingest.prompts import template_hash, template_of
-from ingest.raw import prepare_raw
->>>>>>> paid
+from ingest.raw import TABLES, prepare_raw
 from ingest.warehouse import UserError, connect, explain, in_memory, printable, quoted, transaction, warehouse_path
 
 CONFIG = Path(__file__).with_name("gate.yaml")
@@ -196,7 +192,7 @@ def gate_models(memory, batches: list[dict], config: dict) -> Models:
         "stg_flagged_trials",
         "select '' as trial_id, '' as batch_id, false as is_quarantined, '' as flag_reasons where false",
     )
-    models.replace("int_versions_outdated", "select '' as batch_id, '' as technique where false")
+    models.replace("int_prompts_outdated", "select '' as batch_id, '' as technique where false")
     return models
 
 

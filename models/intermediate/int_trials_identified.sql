@@ -1,11 +1,7 @@
-<<<<<<< HEAD
--- One row per trial of a published batch that is what its source says now and that nobody withdrew, with its number and
--- what became of it under the response source that the var names, and its flags. A trial belongs to the batch that
--- publishes it: where a later version took it over from a batch that is not published, to that of the version.
-=======
--- One row per trial of a published batch, asked with the highest version of its words, with its number and what became
--- of it under the response source that the var names, and its flags.
->>>>>>> paid
+-- One row per trial of a published batch that is what its source says now, was asked with the highest version of its
+-- words and is not withdrawn, with its number and what became of it under the response source that the var names, and
+-- its flags. A trial belongs to the batch that publishes it: where a later version of its source took it over from a
+-- batch that is not published, to that of the version.
 {% set response_source = var('response_source') %}
 with versions as (
     select * from {{ ref('int_versions_resolved') }}
@@ -25,7 +21,7 @@ published as (
 ),
 
 outdated as (
-    select batch_id, technique from {{ ref('int_versions_outdated') }}
+    select batch_id, technique from {{ ref('int_prompts_outdated') }}
 ),
 
 flags as (
@@ -50,9 +46,5 @@ select
     end as reason
 from trials
 semi join published using (batch_id)
-<<<<<<< HEAD
-left join flags using (trial_id, batch_id)
-=======
 anti join outdated using (batch_id, technique)
-left join flags using (trial_id)
->>>>>>> paid
+left join flags using (trial_id, batch_id)

@@ -15,16 +15,12 @@ select
     valid_max,
     n_trials,
     nullif(definition::varchar, 'null')::json as definition,
-<<<<<<< HEAD
-    loaded_at,
-    version_id
-=======
     map_from_entries(
         from_json(definition -> '$.vignettes', '[{"vignette": "varchar", "version": "bigint"}]')
     )[vignette] as vignette_version,
     map_from_entries(
         from_json(definition -> '$.techniques', '[{"technique": "varchar", "version": "bigint"}]')
     ) as technique_versions,
-    loaded_at
->>>>>>> paid
+    loaded_at,
+    version_id
 from source
