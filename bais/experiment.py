@@ -234,7 +234,7 @@ def _result_lines(path):
     except (OSError, UnicodeError) as error:
         raise UserError(f"{printable(path)} cannot be read: {getattr(error, 'strerror', None) or error}") from None
     lines = []
-    for number, line in enumerate(text.splitlines(), 1):
+    for number, line in enumerate(text.split("\n"), 1):  # a text may hold other ends of lines
         if not line.strip():
             continue
         try:

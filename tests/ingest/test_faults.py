@@ -317,8 +317,8 @@ def test_bodies_without_end_take_no_more_memory_than_a_few_of_the_largest():
 PARTS = {
     "parts": ([{"type": "text", "text": "I say "}, {"type": "text", "text": "Answer: 3"}], "I say Answer: 3", None),
     "strings": (["Answer: ", "3"], "Answer: 3", None),
-    "reasoning": ([{"type": "thinking", "thinking": []}, {"type": "output_text", "text": "Answer: 3"}], "Answer: 3", None),
-    "a source": ([{"type": "text", "text": "Answer: 3"}, {"type": "reference", "reference_ids": [1]}], "Answer: 3", None),
+    "reasoning": ([{"type": "thinking", "thinking": []}, {"type": "output_text", "text": "I: 3"}], "I: 3", None),
+    "a source": ([{"type": "text", "text": "Answer: 3"}, {"type": "reference", "ids": [1]}], "Answer: 3", None),
     "reasoning alone": ([{"type": "thinking", "thinking": "so"}], None, None),
     "none": ([], None, None),
     "a refusal": ([{"type": "refusal", "refusal": "I can't."}], "I can't.", "refused"),
