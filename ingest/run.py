@@ -205,8 +205,12 @@ def collect_study(
     print(render_outcome(study, outcome))
     gate = 0
     if loads:
-        print(load_study_trials(study.study))
-        gate = pass_gate()
+        try:
+            print(load_study_trials(study.study))
+            gate = pass_gate()
+        except UserError as error:
+            kept = "what was answered is kept in the spool, and running it again loads it"
+            raise UserError(f"{error}; {kept}", outcome.exit_code or error.exit_code) from None
     is_short = outcome.n_left or outcome.no_anchors or outcome.statuses["failed"] or outcome.stopped_llms
     return outcome.exit_code or gate or (1 if strict and is_short else 0)
 
@@ -263,6 +267,13 @@ def render_outcome(study, outcome) -> str:
         )
     for llm, why in sorted(outcome.stopped_llms.items()):
         lines.append(f"  {printable(llm)} is asked no more in this run: {printable(why)}")
+    for llm, why in sorted(outcome.silent_llms.items()):
+        lines.append(f"  {printable(llm)} could not be asked: {printable(why)}")
+    if outcome.stopped_llms or outcome.silent_llms:
+        lines.append(
+            "  mend that and run it again: it goes on with what is missing, and `--ask-again failed` gives each trial "
+            "that failed one new replicate"
+        )
     if outcome.no_anchors and not outcome.ended_by:
         pairs = printable(_some(outcome.no_anchors))
         lines.append(f"  no anchors, for want of baselines or because low and high come to the same: {pairs}")
@@ -309,10 +320,12 @@ def progress_line(collector) -> str:
     rate = outcome.n_done / elapsed if elapsed else 0.0
     n_left = max(outcome.n_planned - outcome.n_before - outcome.n_done, 0)
     left = f", {_duration(n_left / rate)} left in this phase" if rate and n_left else ""
+    not_asked = len(outcome.stopped_llms | outcome.silent_llms)
+    silent = f", {not_asked} LLM{'' if not_asked == 1 else 's'} not asked" if not_asked else ""
     in_flight = sum(pace.in_flight for pace in collector.paces.values())
     return (
         f"{collector.phase}: {outcome.n_done + outcome.n_before:,} of {outcome.n_planned:,} trials, "
-        f"{rate:,.1f} a second, {in_flight} calls in flight, {cost_of(outcome)}{left}"
+        f"{rate:,.1f} a second, {in_flight} calls in flight, {cost_of(outcome)}{silent}{left}"
     )
 
 
