@@ -10,7 +10,18 @@ from bais import terminal
 from bais.options import format_option, json_option
 from bais.terminal import fixed, fold, lay_out, pairs, plain, say, say_json, write_rows
 from bais.transcript import SPOKEN, mark, turns_of_calls, turns_of_line
-from bais.warehouse import interruptible, is_text, known_llm, marts, opened, records, refuse_unknown, stream, values
+from bais.warehouse import (
+    IS_A_STUDY,
+    interruptible,
+    is_text,
+    known_llm,
+    marts,
+    opened,
+    records,
+    refuse_unknown,
+    stream,
+    values,
+)
 from ingest.warehouse import UserError, printable, quoted, warehouse_path
 
 STATUSES = ("answered", "refused", "unparsed", "out_of_range", "failed")
@@ -117,6 +128,8 @@ def trials(form: str, where: str | None, with_held_back: bool, limit: int | None
 
 def _conditions(warehouse, source, wanted):
     """Yield a condition for each filter that was given, once there are such trials."""
+    if "@" not in (wanted["study"] or ""):
+        yield IS_A_STUDY
     for option, (column, known, _) in FILTERS.items():
         value = wanted[option]
         if value is None:
@@ -190,9 +203,10 @@ def trial(trial_id: str, as_json: bool) -> None:
 
 
 def _find(warehouse, asked):
-    """Return the id that begins as asked, if it is the only one."""
+    """Return the id that begins as asked, if it is the only one, and what the trial is called as `ID@VERSION`."""
     if not asked or not is_text(asked):
         raise UserError("say which trial: `bais trials` lists them")
+    asked, at, version = asked.partition("@")
     ids = values(
         warehouse,
         "select trial_id from raw.trials where starts_with(trial_id, $asked) order by trial_id limit $most",
@@ -205,7 +219,7 @@ def _find(warehouse, asked):
         raise UserError(
             f"{printable(asked)} begins several trials: {', '.join(map(printable, ids[:MOST_LISTED]))}{more}"
         )
-    return ids[0]
+    return ids[0], f"{ids[0]}{at}{version}"
 
 
 def _everything(warehouse, asked):
@@ -213,7 +227,7 @@ def _everything(warehouse, asked):
     there = set(values(warehouse, "select table_schema || '.' || table_name from information_schema.tables"))
     if "raw.trials" not in there:
         raise UserError(f"the warehouse {warehouse_path()} holds no trials yet: import an archive, or collect a study")
-    keys = {"trial_id": _find(warehouse, asked)}
+    keys = dict(zip(("trial_id", "called"), _find(warehouse, asked), strict=True))
 
     def rows(table, condition="trial_id = $trial_id"):
         return records(warehouse, f"from {table} where {condition}", keys) if table in there else []
@@ -223,8 +237,8 @@ def _everything(warehouse, asked):
 
     kept = first("raw.trials")
     keys |= {name: kept[name] for name in ("batch_id", "study")}
-    public, quarantined = first("marts.trials"), first("marts.quarantined_trials")
-    derived = public or quarantined
+    public, quarantined = (first(f"marts.{name}", "trial_id = $called") for name in ("trials", "quarantined_trials"))
+    derived, disagreement = public or quarantined, first("marts.parse_disagreements", "trial_id = $called")
     batch = first("raw.batches", "batch_id = $batch_id")
     read = first("intermediate.int_trials_read")
 
@@ -265,7 +279,7 @@ def _everything(warehouse, asked):
         "turns": turns, "calls": [_of_call(call) for call in calls],
         "cost_usd": sum(costs) if is_cost_known else None,
         "cost_reason": None if is_cost_known else "price_not_known" if calls else "calls_not_recorded",
-        "gate": _gate(warehouse, rows, keys), "parse_disagreement": first("marts.parse_disagreements") or None,
+        "gate": _gate(warehouse, rows, keys), "parse_disagreement": disagreement or None,
         **as_kept("batch_id", "archive", "source_file", "source_line"), "line": line or None,
     }  # fmt: skip
 
