@@ -1,6 +1,7 @@
 """What the report's page and the paper are made of: the rows of one query for each of their tables."""
 
 from bais.published import CHECKED
+from bais.warehouse import IS_A_STUDY
 
 # every query has its own order, so that the same warehouse gives the same page
 PAGE = {
@@ -80,10 +81,10 @@ PAGE = {
     """,
 }
 
-STUDIES = """
+STUDIES = f"""
 select study, bool_or(source = 'simulated') as is_simulated, list(distinct source order by source) as sources,
     count(*) as n_trials, list(distinct llm order by llm) as llms
-from marts.trials group by study order by study
+from marts.trials where {IS_A_STUDY} group by study order by study
 """
 
 # What a paper may say: the recommended specification, over all LLMs of the study.

@@ -44,6 +44,13 @@ def find_trial(warehouse, asked: str) -> str:
     return ids[0]
 
 
+def find_as_called(warehouse, asked: str) -> tuple[str, str]:
+    """Return the id of a trial, and what it is called in the version of a source: `ID@VERSION` is the trial `ID`."""
+    asked, at, version = asked.partition("@")
+    trial_id = find_trial(warehouse, asked)
+    return trial_id, f"{trial_id}{at}{version}"
+
+
 def refuse_unreadable(condition: str | None) -> None:
     """Refuse a condition that is no text."""
     if condition is not None and not is_text(condition):

@@ -12,13 +12,23 @@ from bais.selection import (
     ALL,
     PUBLIC,
     explain_condition,
-    find_trial,
+    find_as_called,
     meeting,
     refuse_unreadable,
 )
 from bais.terminal import fixed, fold, lay_out, pairs, plain, say, say_json, write_rows
 from bais.transcript import SPOKEN, mark, turns_of_calls, turns_of_line
-from bais.warehouse import interruptible, known_llm, marts, opened, records, refuse_unknown, stream, values
+from bais.warehouse import (
+    IS_A_STUDY,
+    interruptible,
+    known_llm,
+    marts,
+    opened,
+    records,
+    refuse_unknown,
+    stream,
+    values,
+)
 from ingest.warehouse import UserError, is_damage, printable, quoted, warehouse_path
 
 STATUSES = ("answered", "refused", "unparsed", "out_of_range", "failed")
@@ -102,6 +112,8 @@ def trials(form: str, where: str | None, with_held_back: bool, limit: int | None
 
 def _conditions(warehouse, source, wanted):
     """Yield a condition for each filter that was given, once there are such trials."""
+    if "@" not in (wanted["study"] or ""):
+        yield IS_A_STUDY
     for option, (column, known, _) in FILTERS.items():
         value = wanted[option]
         if value is None:
@@ -169,7 +181,7 @@ def _everything(warehouse, asked):
     there = set(values(warehouse, "select table_schema || '.' || table_name from information_schema.tables"))
     if "raw.trials" not in there:
         raise UserError(f"the warehouse {warehouse_path()} holds no trials yet: import an archive, or collect a study")
-    keys = {"trial_id": find_trial(warehouse, asked)}
+    keys = dict(zip(("trial_id", "called"), find_as_called(warehouse, asked), strict=True))
 
     def rows(table, condition="trial_id = $trial_id"):
         return records(warehouse, f"from {table} where {condition}", keys) if table in there else []
@@ -179,8 +191,8 @@ def _everything(warehouse, asked):
 
     kept = first("raw.trials")
     keys |= {name: kept[name] for name in ("batch_id", "study")}
-    public, quarantined = first("marts.trials"), first("marts.quarantined_trials")
-    derived = public or quarantined
+    public, quarantined = (first(f"marts.{name}", "trial_id = $called") for name in ("trials", "quarantined_trials"))
+    derived, disagreement = public or quarantined, first("marts.parse_disagreements", "trial_id = $called")
     batch = first("raw.batches", "batch_id = $batch_id")
     read = first("intermediate.int_trials_read")
 
@@ -221,7 +233,7 @@ def _everything(warehouse, asked):
         "turns": turns, "calls": [_of_call(call) for call in calls],
         "cost_usd": sum(costs) if is_cost_known else None,
         "cost_reason": None if is_cost_known else "price_not_known" if calls else "calls_not_recorded",
-        "gate": _gate(warehouse, rows, keys), "parse_disagreement": first("marts.parse_disagreements") or None,
+        "gate": _gate(warehouse, rows, keys), "parse_disagreement": disagreement or None,
         **as_kept("batch_id", "archive", "source_file", "source_line"), "line": line or None,
     }  # fmt: skip
 

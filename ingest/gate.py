@@ -188,6 +188,8 @@ def gate_models(memory, batches: list[dict], config: dict) -> Models:
         memory.execute(f"create view raw.{name} as from warehouse.raw.{name}")
     models.sources["raw"] = "raw"
     models.replace("stg_batch_verdicts", f"select batch_id, true as is_published from {batches_looked_at}")
+    nothing_cited = "select '' as cited_study, '' as cited_trial_id, '' as trial_id, '' as batch_id where false"
+    models.replace("int_trials_cited", nothing_cited)
     models.replace(
         "stg_flagged_trials",
         "select '' as trial_id, '' as batch_id, false as is_quarantined, '' as flag_reasons where false",
