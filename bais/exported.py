@@ -66,14 +66,12 @@ def _written_files(target):
 
 
 @contextlib.contextmanager
-def unfinished_beside(target: Path) -> Iterator[Path]:
+def unfinished_beside(target: Path, who_does_so: str = "is exporting to") -> Iterator[Path]:
     """Lend an empty folder beside the target to one process; it is gone afterwards, unless it was put in place."""
     unfinished = target.with_name(f"{target.name}.unfinished")
     with writing(printable(target)):
         unfinished.mkdir(parents=True, exist_ok=True)
-        with alone(
-            unfinished / "lock", lambda who: f"{who} is exporting to {printable(target)}: wait until it is done"
-        ):
+        with alone(unfinished / "lock", lambda who: f"{who} {who_does_so} {printable(target)}: wait until it is done"):
             folder = unfinished / "export"
             shutil.rmtree(folder, ignore_errors=True)
             folder.mkdir()

@@ -22,11 +22,15 @@ import yaml
 
 from ingest.load import DUCKDB_SETTINGS
 from ingest.models import Models, query_of
-from ingest.raw import prepare_raw
+from ingest.prompts import template_hash, template_of
+from ingest.raw import TABLES, prepare_raw
 from ingest.warehouse import UserError, connect, explain, in_memory, printable, quoted, transaction, warehouse_path
 
 CONFIG = Path(__file__).with_name("gate.yaml")
 FAILED = 6
+TEMPLATES = pa.schema(
+    {"study": pa.string(), "prompt_hash": pa.string(), "is_anchored": pa.bool_(), "same_as": pa.string()}
+)
 ACTS = {"accept": "batch", "reject": "batch", "release": "trial"}
 
 
@@ -154,7 +158,8 @@ def _audit(memory, batches, config):
     validate = expectations()
     for verdict in verdicts:
         of_batch = {row["check_name"]: row for row in measures if row["batch_id"] == verdict.batch_id}
-        verdict.checks = _check(verdict, of_batch, config, validate)
+        # a version that only withdraws has no trial of its own to check
+        verdict.checks = _check(verdict, of_batch, config, validate) if of_batch else []
     models.ref("gate_flags")
     return verdicts, _flags(memory, {verdict.batch_id: verdict for verdict in verdicts}, config)
 
@@ -167,6 +172,7 @@ def gate_models(memory, batches: list[dict], config: dict) -> Models:
     memory.execute("create schema gate; create schema raw")
     for name, rows in (("audited_batches", batches), ("settings", [settings]), ("checks", checks)):
         memory.from_arrow(pa.Table.from_pylist(rows)).create(f"gate.{name}")
+    memory.from_arrow(_templates(memory, batches)).create("gate.templates")
     models = Models(memory, {"raw": "warehouse.raw", "gate": "gate"}, {"response_source": "recorded"})
     batches_looked_at = models.ref("gate_batches")
     memory.execute(
@@ -188,7 +194,26 @@ def gate_models(memory, batches: list[dict], config: dict) -> Models:
         "stg_flagged_trials",
         "select '' as trial_id, '' as batch_id, false as is_quarantined, '' as flag_reasons where false",
     )
+    models.replace("int_prompts_outdated", "select '' as batch_id, '' as technique where false")
     return models
+
+
+def _templates(memory, batches):
+    """Say which templates are asked with the same words: each bais hashed them in its own way."""
+    study = {"vignettes": [], "techniques": []}  # whose versions are not looked at
+    first, rows = {}, []
+    for name, prompt_hash, text in memory.execute(
+        "select study, prompt_hash, text from warehouse.raw.prompts "
+        "where prompt_kind = 'template' and list_contains($studies, study) order by all",
+        {"studies": [batch["study"] for batch in batches]},
+    ).fetchall():
+        for is_anchored in (False, True):
+            with contextlib.suppress(ValueError, KeyError, TypeError, AttributeError):  # it is no template
+                template = template_of(text, study, is_anchored=is_anchored)
+                said = template_hash({key: template[key] for key in template.keys() & {"turns", "rounds"}})
+                same_as = first.setdefault((name, said), prompt_hash)
+                rows.append((name, prompt_hash, is_anchored, same_as))
+    return pa.Table.from_pylist([dict(zip(TEMPLATES.names, row, strict=True)) for row in rows], TEMPLATES)
 
 
 def expectations() -> Callable:
@@ -288,7 +313,7 @@ def _write(verdicts, flags, config):
     checks = [check for verdict in verdicts for check in verdict.checks]
     made = {
         "batch_verdicts": pa.Table.from_pylist(rows),
-        "batch_checks": pa.Table.from_pylist(checks),
+        "batch_checks": pa.Table.from_pylist(checks, TABLES["batch_checks"].schema),
         "flagged_trials": flags,
     }
     with transaction(warehouse_path()) as warehouse:
@@ -300,12 +325,7 @@ def _write(verdicts, flags, config):
 def decide(act: str, object_id: str, why: str, who: str | None = None) -> None:
     """Keep what a person decides: `accept` or `reject` a batch whatever its verdict, or `release` a trial's flags."""
     object_kind = ACTS[act]
-    if not why.strip():
-        raise UserError("say why: a decision without a reason helps nobody later")
-    try:
-        who = who or os.environ.get("BAIS_USER") or getpass.getuser()
-    except OSError:
-        raise UserError("this machine does not know who you are: give a name with --who") from None
+    who, why = _signed(who, why)
     prepare_raw(warehouse_path())
     table, column = ("batch_verdicts", "batch_id") if object_kind == "batch" else ("flagged_trials", "trial_id")
     with transaction(warehouse_path()) as warehouse:
@@ -314,8 +334,40 @@ def decide(act: str, object_id: str, why: str, who: str | None = None) -> None:
             raise UserError(f"there is no {what} {printable(object_id)}")
         warehouse.execute(
             "insert into raw.gate_acts values (?, ?, ?, ?, ?, ?, ?)",
-            [uuid.uuid4().hex, object_kind, object_id, act, who, why.strip(), datetime.now(UTC)],
+            [uuid.uuid4().hex, object_kind, object_id, act, who, why, datetime.now(UTC)],
         )
+
+
+def decide_of_trials(act: str, trial_ids: list[str], why: str, who: str | None = None) -> dict[str, int]:
+    """`withdraw` trials, or `restore` withdrawn ones, all or none; return how many of each study are not so already."""
+    who, why = _signed(who, why)
+    prepare_raw(warehouse_path())
+    with transaction(warehouse_path()) as warehouse:
+        warehouse.register("named", pa.table({"trial_id": pa.array(trial_ids, pa.string())}))
+        warehouse.execute(
+            f"""
+            create temp table decided as
+            select trial_id, study from raw.trials semi join named using (trial_id)
+            where (trial_id in (select trial_id from ({query_of("stg_withdrawn_trials")}))) = ($act = 'restore')
+            """,
+            {"act": act},
+        )
+        warehouse.execute(
+            "insert into raw.gate_acts by name select replace(uuid()::varchar, '-', '') as act_id, 'trial' as object, "
+            "trial_id as object_id, $act as act, $who as who, $why as why, $now as acted_at from decided",
+            {"act": act, "who": who, "why": why, "now": datetime.now(UTC)},
+        )
+        return dict(warehouse.sql("select study, count(*) from decided group by study order by study").fetchall())
+
+
+def _signed(who, why):
+    """Return who decides and why, in words."""
+    if not why.strip():
+        raise UserError("say why: a decision without a reason helps nobody later")
+    try:
+        return who or os.environ.get("BAIS_USER") or getpass.getuser(), why.strip()
+    except OSError:
+        raise UserError("this machine does not know who you are: give a name with --who") from None
 
 
 def last_verdicts() -> list[dict]:

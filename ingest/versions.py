@@ -25,7 +25,7 @@ class Version:
     gives_way: bool = False
 
 
-NOT_PARSED = ("file", "line_number", "line", "kind", "looks_like")
+NOT_PARSED = ("file", "line_number", "line", "kind", "looks_like", "complaint")
 
 # What the warehouse knows of the sources of a study and format: the last trial of each entry, and where that lies.
 KNOWN = """
@@ -361,7 +361,7 @@ def part_of_before(memory, folder: Path) -> str | None:
     files = "select path from files_before where source_name = getvariable('source_name')"
     before = {path for (path,) in memory.sql(f"{files} order by path").fetchall()}
     now = {path for (path,) in memory.sql("select path from files_now").fetchall()}
-    if folder.is_file() and before - now:
+    if folder.is_file() and before - now and not (len(before) == 1 and _has_another_name(memory)):
         return f"the file {printable(folder.name)}"
     within = [
         {known.removesuffix(f"/{path}") for known in before if known.endswith(f"/{path}")} for path in now - before
@@ -369,6 +369,22 @@ def part_of_before(memory, folder: Path) -> str | None:
     if within and not now & before and (common := set.intersection(*within)):
         return f"the folder {printable(min(common))}"
     return None
+
+
+def _has_another_name(memory) -> bool:
+    """Tell whether a file holds entries of its source, by their ids or all of its content."""
+    ((shares,),) = memory.sql(
+        """
+        select
+            exists (select 1 from held where own_id in (select own_id from pending) and source_name = of_source)
+            or exists (
+                select 1 from files_before
+                where sha256 in (select sha256 from files_now) and source_name = of_source
+            )
+        from (select getvariable('source_name') as of_source)
+        """
+    ).fetchall()
+    return shares
 
 
 def refuse_part_as_whole(version: Version, part: str | None, unreadable: list[str]) -> None:

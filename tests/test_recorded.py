@@ -242,6 +242,12 @@ def test_a_number_that_holds_only_as_the_paper_computed_it_says_so(recorded):
     assert silent == []
 
 
+def test_a_refusal_without_a_recorded_number_is_counted_as_one(recorded):
+    without_number = "from intermediate.int_trials_read where number_recorded is null and status_read = 'refused'"
+    ((counted,),) = recorded.query("select sum(n_refused)::bigint from marts.attrition")
+    assert 400 < counted <= recorded.query(f"select count(*) {without_number}")[0][0]
+
+
 @pytest.fixture(scope="module")
 def gone_on(recorded, recorded_archive, warehouse_in, tmp_path_factory):
     """The recorded archive, and on top of it a later version in which one trial is another."""

@@ -1,5 +1,5 @@
 -- One row per batch that an audit looks at, with what its study declares: the audited ones (`is_new`), and what they
--- are compared with, the published ones of their study and vignette that were loaded before them.
+-- are compared with, the published ones of that version of their study's vignette that were loaded before them.
 with audited as (
     select batch_id, study, vignette, loaded_at from {{ source('gate', 'audited_batches') }}
 ),
@@ -23,6 +23,7 @@ defined as (
         true as is_new,
         -- an archive declares nothing
         case when batches.source != 'recorded' then batches.definition end as declared,
+        coalesce(batches.vignette_version, 1) as vignette_version,
         list_filter(
             from_json(batches.definition -> '$.vignettes', '["json"]'),
             lambda entry: (entry ->> '$.vignette') = audited.vignette
@@ -40,6 +41,7 @@ looked_at as (
     inner join defined
         on
             batches.study = defined.study and batches.vignette = defined.vignette
+            and coalesce(batches.vignette_version, 1) = defined.vignette_version
             and (batches.loaded_at, batches.batch_id) < (defined.loaded_at, defined.batch_id)
 )
 

@@ -4,10 +4,29 @@ with directed as (
     select * from {{ ref('int_trials_directed') }}
 ),
 
+templates as (
+    select * from {{ source('gate', 'templates') }}
+),
+
 landed as (
     select
-        trial_id, session_id, llm_returned, anchor_baseline, anchor_n_trials, replicate, prompt_hash, finished_at
-    from {{ ref('stg_trials') }}
+        trials.trial_id,
+        trials.session_id,
+        trials.llm_returned,
+        trials.anchor_baseline,
+        trials.anchor_n_trials,
+        trials.replicate,
+        coalesce(templates.same_as, trials.prompt_hash) as prompt_hash,
+        trials.finished_at
+    from {{ ref('stg_trials') }} as trials
+    left join templates
+        on
+            trials.study = templates.study and trials.prompt_hash = templates.prompt_hash
+            and templates.is_anchored = (trials.anchor_value is not null)
+),
+
+technique_versions as (
+    select batch_id, technique_versions from {{ ref('stg_batches') }}
 ),
 
 batches as (
@@ -20,15 +39,23 @@ baselines as (
 
 trials as (
     select
-        * exclude (anchor_direction, number_if_recorded, response_text),
+        * exclude (anchor_direction, number_if_recorded, response_text, technique_versions),
         anchor_direction as direction,
         number_if_recorded as number,
         md5(response_text) as text_hash,
-        struct_pack(study, vignette, llm, technique, direction := anchor_direction) as cell,
+        struct_pack(
+            study,
+            vignette,
+            llm,
+            technique,
+            direction := anchor_direction,
+            version := coalesce(technique_versions[technique], 1)
+        ) as cell,
         struct_insert(cell, anchor_value := anchor_value) as anchored_cell
     from directed
     inner join landed using (trial_id)
     inner join batches using (batch_id, study, vignette)
+    left join technique_versions using (batch_id)
     left join baselines using (study, vignette, llm)
 ),
 

@@ -1,6 +1,7 @@
 -- One row per trial that versions of a source speak of: whether it is what its source says now, in which batch, and
--- else what took its place. The last version whose batch is published has the last word on an entry; that an entry is gone
--- counts where the version is the whole of its source. A trial of which no version speaks is what it was when it came.
+-- else what took its place. The last version whose batch is published has the last word on an entry; that an entry is
+-- gone counts where the version is the whole of its source. A trial of which no version speaks is what it was when it
+-- came.
 with entries as (
     select * from {{ ref('stg_version_entries') }}
 ),

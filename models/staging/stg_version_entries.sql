@@ -1,5 +1,6 @@
 -- One row per version and entry of which a version says something, be it by a row of its own, or by having brought a
--- trial that later versions speak of: what trial the entry is then, and the batch whose verdict decides whether it counts.
+-- trial that later versions speak of: what trial the entry is then, and the batch whose verdict decides whether it
+-- counts.
 with said as (
     select version_id, entry, record_id, batch_id, source_file from {{ source('raw', 'version_entries') }}
 ),

@@ -90,7 +90,7 @@ def faulty(elsewhere):
                 for shape in named(fault.shapes):
                     for size in named(fault.tried):
                         study = f"{shape}-{number}-{list(SIZES).index(size)}"
-                        batch_id, flagged = inject(warehouse, fault, size, shape, study, seed=1)
+                        batch_id, flagged = inject(warehouse, fault, size, shape, study, seed=2)
                         cases[name, shape, size] = SimpleNamespace(batch_id=batch_id, due=flagged, flagged={})
         patch.setattr(gate, "expectations", maxima_without_great_expectations)
         verdicts = {verdict.batch_id: verdict for verdict in gate.audit()}
