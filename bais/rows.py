@@ -38,7 +38,7 @@ PAGE = {
     "claims": f"""
         select claims.* exclude (note, not_derivable), checks.recomputed_value, checks.status, checks.reason,
             checks.recommended_value, checks.recommended_low, checks.recommended_high, checks.n_trials,
-            trials.trials_query as query
+            checks.newest_status, trials.trials_query as query
         from {CHECKED}
         inner join marts.claim_trials as trials
             on checks.claim_id = trials.claim_id and checks.part is not distinct from trials.part

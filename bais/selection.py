@@ -29,6 +29,7 @@ def find_trial(warehouse, asked: str) -> str:
     """Return the id that begins as asked, if it is the only one."""
     if not asked or not is_text(asked):
         raise UserError("say which trial: `bais trials` lists them")
+    asked, _, _ = asked.partition("@")  # in which version of its study is another question
     ids = values(
         warehouse,
         "select trial_id from raw.trials where starts_with(trial_id, $asked) order by trial_id limit $most",
@@ -42,13 +43,6 @@ def find_trial(warehouse, asked: str) -> str:
             f"{printable(asked)} begins several trials: {', '.join(map(printable, ids[:MOST_LISTED]))}{more}"
         )
     return ids[0]
-
-
-def find_as_called(warehouse, asked: str) -> tuple[str, str]:
-    """Return the id of a trial, and what it is called in the version of a source: `ID@VERSION` is the trial `ID`."""
-    asked, at, version = asked.partition("@")
-    trial_id = find_trial(warehouse, asked)
-    return trial_id, f"{trial_id}{at}{version}"
 
 
 def refuse_unreadable(condition: str | None) -> None:

@@ -12,23 +12,13 @@ from bais.selection import (
     ALL,
     PUBLIC,
     explain_condition,
-    find_as_called,
+    find_trial,
     meeting,
     refuse_unreadable,
 )
 from bais.terminal import fixed, fold, lay_out, pairs, plain, say, say_json, write_rows
 from bais.transcript import SPOKEN, mark, turns_of_calls, turns_of_line
-from bais.warehouse import (
-    IS_A_STUDY,
-    interruptible,
-    known_llm,
-    marts,
-    opened,
-    records,
-    refuse_unknown,
-    stream,
-    values,
-)
+from bais.warehouse import IS_A_STUDY, interruptible, known_llm, marts, opened, records, refuse_unknown, stream, values
 from ingest.warehouse import UserError, is_damage, printable, quoted, warehouse_path
 
 STATUSES = ("answered", "refused", "unparsed", "out_of_range", "failed")
@@ -181,7 +171,8 @@ def _everything(warehouse, asked):
     there = set(values(warehouse, "select table_schema || '.' || table_name from information_schema.tables"))
     if "raw.trials" not in there:
         raise UserError(f"the warehouse {warehouse_path()} holds no trials yet: import an archive, or collect a study")
-    keys = dict(zip(("trial_id", "called"), find_as_called(warehouse, asked), strict=True))
+    trial_id = find_trial(warehouse, asked)
+    keys = {"trial_id": trial_id, "called": "@".join([trial_id, *asked.split("@")[1:]])}
 
     def rows(table, condition="trial_id = $trial_id"):
         return records(warehouse, f"from {table} where {condition}", keys) if table in there else []

@@ -7,10 +7,10 @@ from bais.terminal import similar
 from ingest.warehouse import UserError, connect, explain, printable, warehouse_path
 
 PUBLIC_SCHEMAS = ("marts", "inference")
-# What DuckDB itself would not refuse ends with the connection, such as a temporary table: to answer would mislead.
-READS = ("SELECT", "EXPLAIN", "MULTI")  # MULTI is a pivot
 # `voder-bais@8749ccc` is no study of its own, but the version that claims are about of one that has gone on
 IS_A_STUDY = "not contains(study, '@')"
+# What DuckDB itself would not refuse ends with the connection, such as a temporary table: to answer would mislead.
+READS = ("SELECT", "EXPLAIN", "MULTI")  # MULTI is a pivot
 
 
 @contextlib.contextmanager

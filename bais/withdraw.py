@@ -12,7 +12,7 @@ from bais.selection import (
     refuse_unreadable,
 )
 from bais.terminal import say
-from bais.warehouse import interruptible, marts, opened
+from bais.warehouse import IS_A_STUDY, interruptible, marts, opened
 from ingest.warehouse import UserError
 
 # A condition asks of those trials that may be meant: a withdrawn one is in no public table.
@@ -67,7 +67,7 @@ def _where(act, condition):
         source = WITHDRAWN.format(all=ALL, withdrawn=query_of("stg_withdrawn_trials"))
     with marts() as warehouse:
         try:
-            found = meeting(warehouse, source, [condition]).project("trial_id").order("trial_id")
+            found = meeting(warehouse, source, [IS_A_STUDY, condition]).project("trial_id").order("trial_id")
             return [trial_id for (trial_id,) in interruptible(warehouse, found.fetchall)]
         except duckdb.Error as error:
             raise UserError(explain_condition(error)) from None

@@ -277,11 +277,12 @@ def test_changing_one_trial_flips_the_claims_that_rest_on_it(recorded, gone_on):
 
 
 def test_what_is_said_of_a_claim_stays_when_the_study_goes_on(recorded, gone_on):
-    said = (
-        "select * exclude (newest_value, newest_status) replace (round(columns(c -> c like '%value' or c like '%low' "
-        "or c like '%high'), 9)) from marts.claim_checks order by claim_id, part"
+    said = "select * exclude (newest_value, newest_status) from marts.claim_checks order by claim_id, part"
+    before, after = (
+        [[f"{value:.9g}" if isinstance(value, float) else value for value in row] for row in warehouse.query(said)]
+        for warehouse in (recorded, gone_on)
     )
-    assert gone_on.query(said) == recorded.query(said)
+    assert after == before
 
 
 def test_the_trials_of_a_claim_are_those_of_its_version(recorded, gone_on):
