@@ -27,6 +27,7 @@ from ingest.warehouse import UserError, connect, explain, in_memory, printable, 
 
 CONFIG = Path(__file__).with_name("gate.yaml")
 FAILED = 6
+UNANCHORED = "technique = 'no_technique' and (anchor_value is null or anchor_direction = 'none')"
 ACTS = {"accept": "batch", "reject": "batch", "release": "trial"}
 
 
@@ -146,26 +147,76 @@ def _audit(memory, batches, config):
 
 
 def gate_models(memory, batches: list[dict], config: dict) -> Models:
-    """Return the models as they would be if the audited batches were published: nothing else that is later is there."""
+    """Return the models as they would be if the audited batches were published: nothing else that is later is there.
+
+    What is quarantined decides nothing: of earlier batches what is quarantined now, and of the audited ones those
+    answers without an anchor that this audit will quarantine, which it can tell before there is any baseline.
+    """
     settings = dict(config["settings"])
     settings["drift_z"] = -NormalDist().inv_cdf(settings.pop("drift_p") / 2)
     checks = [{"check_name": name, **check} for name, check in config["checks"].items()]
-    memory.execute("create schema gate; create schema raw")
+    memory.execute("create schema gate; create schema raw; create view raw.calls as from warehouse.raw.calls")
     for name, rows in (("audited_batches", batches), ("settings", [settings]), ("checks", checks)):
         memory.from_arrow(pa.Table.from_pylist(rows)).create(f"gate.{name}")
     models = Models(memory, {"raw": "warehouse.raw", "gate": "gate"}, {"response_source": "recorded"})
-    batches_looked_at = models.ref("gate_batches")
+    looked_at = models.ref("gate_batches")
     memory.execute(
-        f"create view raw.trials as from warehouse.raw.trials semi join {batches_looked_at} using (batch_id);"
-        "create view raw.calls as from warehouse.raw.calls"
+        f"""
+        create view gate.earlier_trials as
+            from warehouse.raw.trials semi join (from {looked_at} where not is_new) using (batch_id);
+        create table gate.earlier_verdicts as
+            select batch_id, verdict_id from {models.ref("stg_batch_verdicts")}
+            semi join (from {looked_at} where not is_new) using (batch_id);
+        create table gate.flags as
+            from {models.ref("stg_flagged_trials")} semi join gate.earlier_trials using (trial_id);
+        create table gate.withdrawn as {_withdrawn(batches)};
+        create table gate.taken_out as
+            select study, vignette, llm_recorded, technique, trial_id
+            from gate.earlier_trials semi join gate.withdrawn using (trial_id)
+            anti join (from gate.flags where is_quarantined) using (trial_id);
+        """
     )
     models.sources["raw"] = "raw"
-    models.replace("stg_batch_verdicts", f"select batch_id, true as is_published from {batches_looked_at}")
-    models.replace(
-        "stg_flagged_trials",
-        "select '' as trial_id, false as is_quarantined, '' as flag_reasons where false",
-    )
+    models.replace("stg_batch_verdicts", f"select batch_id, true as is_published from {looked_at}")
+    models.replace("stg_flagged_trials", "select * from gate.flags")
+    _look_at(memory, looked_at)
+    for shared in ("gate_lines", "llms", "techniques", "flag_reasons"):
+        models.ref(shared)
+    _look_at(memory, looked_at, UNANCHORED)
+    _quarantine(memory, models)
+    _look_at(memory, looked_at)
     return models
+
+
+def _withdrawn(batches):
+    """Return a query of the trial_ids that the versions under audit take out of publication."""
+    return "select null::varchar as trial_id where false"
+
+
+def _look_at(memory, looked_at, condition="true"):
+    """Let the models see those trials of the batches looked at that the audited version leaves in publication."""
+    memory.execute(
+        f"create or replace view raw.trials as from warehouse.raw.trials semi join {looked_at} using (batch_id) "
+        f"anti join gate.withdrawn using (trial_id) where {condition}"
+    )
+
+
+def _quarantine(memory, models):
+    """Add to the flags what the audit quarantines of the trials that the models see, and forget how it was found."""
+    memory.execute("create schema passing; set search_path = 'passing,main'")
+    passing = Models(memory, models.sources, models.variables)
+    passing.made |= models.made
+    memory.execute(
+        f"""
+        create table gate.found as
+            select distinct trial_id, true as is_quarantined, 'found by this audit' as flag_reasons
+            from {passing.ref("gate_offences")} inner join {passing.ref("flag_reasons")} using (reason)
+            where severity = 'quarantined';
+        reset search_path;
+        drop schema passing cascade;
+        insert into gate.flags from gate.found;
+        """
+    )
 
 
 def expectations() -> Callable:
@@ -236,16 +287,19 @@ def _check(verdict, measures, config, validate):
 
 
 def _flags(memory, verdicts, config):
-    """Return what is wrong with single trials, for the reasons that have a severity."""
-    for batch_id, severity, n in memory.execute(
-        "select batch_id, severity, count(distinct trial_id) from gate_flags group by all"
-    ).fetchall():
-        verdicts[batch_id].n_flagged[severity] = n
+    """Return what is wrong with single trials; of earlier batches, what their last verdict does not say yet."""
     ids = pa.table({"batch_id": list(verdicts), "verdict_id": [verdict.verdict_id for verdict in verdicts.values()]})
     memory.register("ids", ids)
+    for batch_id, severity, n in memory.execute(
+        "select batch_id, severity, count(distinct trial_id) from gate_flags "
+        "semi join ids using (batch_id) group by all"
+    ).fetchall():
+        verdicts[batch_id].n_flagged[severity] = n
     return memory.sql(
+        "with verdicts as (from ids union all by name from gate.earlier_verdicts) "
         "select verdict_id, gate_flags.*, $rule_version::bigint as rule_version, now() as flagged_at "
-        "from gate_flags inner join ids using (batch_id)",
+        "from gate_flags inner join verdicts using (batch_id) "
+        "anti join warehouse.raw.flagged_trials using (verdict_id, trial_id, reason)",
         params={"rule_version": config["rule_version"]},
     ).to_arrow_table()
 
@@ -306,7 +360,7 @@ def last_verdicts() -> list[dict]:
         verdicts = warehouse.sql(
             f"""
             with published as ({query_of("stg_batch_verdicts")})
-            select verdicts.* exclude (verdict_id), verdict_id, act, is_published,
+            select verdicts.* exclude (verdict_id), verdict_id, act, is_decided, is_published,
                 (select count(distinct trial_id) from raw.flagged_trials as flags
                  where flags.verdict_id = published.verdict_id and severity = 'quarantined') as n_quarantined,
                 (select count(distinct trial_id) from raw.flagged_trials as flags

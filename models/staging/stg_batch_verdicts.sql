@@ -32,6 +32,7 @@ select
     last_verdicts.verdict_id,
     last_verdicts.verdict,
     last_acts.act,
+    coalesce(last_acts.acted_at >= last_verdicts.checked_at, false) as is_decided,
     case
         when last_acts.acted_at >= last_verdicts.checked_at then last_acts.act = 'accept'
         else last_verdicts.verdict != 'failed'
