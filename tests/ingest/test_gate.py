@@ -568,7 +568,7 @@ def test_a_version_that_only_removes_an_llm_says_so(version):
     }
 
 
-@pytest.mark.parametrize(("below", "names"), [(120, {"removed_rows"}), (90, set())])
+@pytest.mark.parametrize(("below", "names"), [(100, {"removed_rows"}), (90, set())])
 def test_a_version_that_removes_a_tenth_of_the_rows_says_so_and_one_that_removes_less_does_not(version, below, names):
     n_trials = change("select count(*) from raw.trials")[0][0]
     limit = n_trials * below // 1000
