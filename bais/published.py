@@ -32,11 +32,12 @@ def say_versions(chosen: list[dict]) -> Iterator[str]:
             (claim["status"], claim["newest_status"]) for claim in beside if claim["newest_status"] != claim["status"]
         )
         labels = " and ".join(sorted({claim["version"] for claim in beside}))
+        documents = " and ".join(sorted({claim["document"] for claim in beside}))
         moves = [f"{n:,} from {was} to {would_be}".replace("_", " ") for (was, would_be), n in changed.most_common()]
         many = f"{changed.total():,} of {len(beside):,} claims" if moves else "none of the claims"
         yield (
-            f"Checked on version {labels} of {study}, which was published about; on the newest version, {many} would "
-            f"change{': ' if moves else ''}{', '.join(moves)}."
+            f"Checked on version {labels} of {study}, which document {documents} used; on the newest version, {many} "
+            f"would change{': ' if moves else ''}{', '.join(moves)}."
         )
     missing = {
         (claim["document"], claim["version"], claim["study"])

@@ -294,7 +294,7 @@ def test_the_trials_of_a_claim_are_those_of_its_version(recorded, gone_on):
 def test_only_the_ledger_speaks_of_the_version_of_a_paper(recorded, gone_on, tmp_path):
     before, after = (warehouse.run("bais", "claims").splitlines() for warehouse in (recorded, gone_on))
     (sentence,) = [line for line in after if line not in before]
-    assert sentence.startswith("Checked on version 8749ccc of voder-bais, which was published about; on the newest")
+    assert sentence.startswith("Checked on version 8749ccc of voder-bais, which document A used; on the newest")
     assert [line for line in after if line != sentence] == before
     assert gone_on.query("select distinct study from marts.trials order by study") == [
         ("voder-bais",),

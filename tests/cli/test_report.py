@@ -163,7 +163,8 @@ def test_a_claim_opens_down_to_its_specification_and_the_sql_of_its_trials(both)
 
 
 def test_a_claim_that_would_change_on_the_newest_version_says_so(both):
-    row = next(row for row in re.findall(r"<tr .*?</tr>", both[1], re.DOTALL) if "claim_id=real-claim-0" in row)
+    rows = re.findall(r"<tr .*?</tr>", both[1], re.DOTALL)
+    row = next(row for row in rows if row.startswith('<tr data-key="claim_id=real-claim-0"'))
     assert "<dt>on the newest version</dt><dd>differs</dd>" in row
 
 

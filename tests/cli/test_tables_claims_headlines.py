@@ -11,6 +11,7 @@ from jinja2 import Environment
 
 from bais.main import main
 from ingest.raw import raw_statements
+from ingest.versions import Version
 from ingest.warehouse import ROOT
 
 CLAIMS = {
@@ -345,14 +346,12 @@ def test_claims_say_beside_it_how_many_would_change_on_the_newest_version(change
     before = ask(capsys, "claims")
     change(GONE_ON)
     lines = ask(capsys, "claims").splitlines()
-    said = (
-        "Checked on version v1 of s, which was published about; on the newest version, none of the claims would change."
-    )
+    said = "Checked on version v1 of s, which document A used; on the newest version, none of the claims would change."
     assert said in lines
     change(CHANGED)
     lines = ask(capsys, "claims").splitlines()
     said = (
-        "Checked on version v1 of s, which was published about; on the newest version, 3 of 6 claims would change: "
+        "Checked on version v1 of s, which document A used; on the newest version, 3 of 6 claims would change: "
         "2 from reproduces to differs, 1 from differs to reproduces."
     )
     assert [line for line in lines if line != said] == before.splitlines()
@@ -643,7 +642,7 @@ def test_import_does_what_the_script_does(tmp_path, monkeypatch):
     imported = []
     monkeypatch.setattr("ingest.run.import_folder", lambda *asked: imported.append(asked) or 3)
     assert main(["import", str(tmp_path)]) == 3
-    assert imported == [(tmp_path, None, None, None)]
+    assert imported == [(tmp_path, None, None, None, Version())]
 
 
 def test_import_of_a_folder_that_is_not_there_is_one_sentence(warehouse, tmp_path, capsys):
