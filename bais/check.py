@@ -12,7 +12,7 @@ from bais.terminal import say, say_json, say_rows
 @json_option(", with every check that is not met")
 @strict
 def check(batch: str | None, every: bool, as_json: bool, strict: bool) -> int:
-    """Audit, and say what the gate says of each batch; exit 6 if one is not published for it."""
+    """Audit, and say what the gate says of each batch; exit 6 if one failed and nobody decided of it since."""
     from ingest.gate import FAILED, audit, last_verdicts
 
     if batch and every:
@@ -27,9 +27,10 @@ def check(batch: str | None, every: bool, as_json: bool, strict: bool) -> int:
         _say_verdicts(verdicts, in_full=bool(batch))
     else:
         say("There is no batch yet: collect a study, or import an archive.")
-    if any(verdict["verdict"] == "failed" and _waits(verdict) for verdict in verdicts):
+    open_verdicts = {verdict["verdict"] for verdict in verdicts if not _is_settled(verdict)}
+    if "failed" in open_verdicts:
         return FAILED
-    return 1 if strict and any(verdict["verdict"] != "passed" for verdict in verdicts) else 0
+    return 1 if strict and open_verdicts - {"passed"} else 0
 
 
 def _say_verdicts(verdicts, in_full):
@@ -67,9 +68,9 @@ def _say_verdicts(verdicts, in_full):
             say(f"and {left} more: bais check --batch '{verdict['batch_id']}'", indent="  ")
 
 
-def _waits(verdict):
-    """Whether a batch has trials that are not published for its verdict."""
-    return not (verdict["is_published"] or verdict["is_older"] or verdict["is_replaced"])
+def _is_settled(verdict):
+    """Whether nobody need look at a batch: a person has, or it is an older version, or later ones have all of it."""
+    return verdict["is_decided"] or verdict["is_older"] or (verdict["is_replaced"] and not verdict["is_published"])
 
 
 def _published(verdict):
@@ -78,7 +79,7 @@ def _published(verdict):
         return "no, older version"
     if verdict["is_replaced"] and not verdict["is_published"]:
         return "no, all of it in later versions"
-    said = ["yes" if verdict["is_published"] else "no", f"by {verdict['act']}" if verdict["act"] else None]
+    said = ["yes" if verdict["is_published"] else "no", f"by {verdict['act']}" if verdict["is_decided"] else None]
     said += [f"{verdict[f'n_{of}']:,} {of}" if verdict[f"n_{of}"] else None for of in ("superseded", "gone")]
     return ", ".join(filter(None, said))
 

@@ -8,7 +8,7 @@ import click
 from bais.options import only_study
 from bais.published import CHECKED, sum_up
 from bais.terminal import fixed, say, say_rows
-from bais.warehouse import marts, records, refuse_unknown
+from bais.warehouse import IS_A_STUDY, marts, not_public, records, refuse_not_public, refuse_unknown
 from ingest.warehouse import printable, warehouse_path
 
 MEASURES = {
@@ -29,20 +29,26 @@ def headlines(study: str | None) -> None:
             warehouse,
             "select rankings.*, coalesce(techniques.display_name, rankings.technique) as name "
             "from marts.technique_rankings as rankings left join seeds.techniques as techniques using (technique) "
-            "where llm is null order by study, domain, rank_by_deviation, rank_by_susceptibility, technique",
+            f"where llm is null and {IS_A_STUDY} "
+            "order by study, domain, rank_by_deviation, rank_by_susceptibility, technique",
         )
         studies = records(
             warehouse,
             "select study, bool_and(source = 'simulated') as is_simulated, "
             "string_agg(distinct source, ' and ' order by source) as sources, count(*) as n_trials from marts.trials "
-            "group by study order by is_simulated desc, study",
+            f"where {IS_A_STUDY} group by study order by is_simulated desc, study",
         )
         checks = records(warehouse, f"select checks.kind, status, study from {CHECKED}")
+        held_back = not_public(warehouse)
+        if study:
+            refuse_not_public(warehouse, study, [of["study"] for of in studies])
     refuse_unknown("study", study, [of["study"] for of in studies], " in this warehouse")
     for of in studies:
         if study in (None, of["study"]):
             _say_study(of, [row for row in rankings if row["study"] == of["study"]])
-    if not studies:
+    for why in () if study else held_back.values():
+        say(f"{why[0].upper()}{why[1:]}.")
+    if not studies and not held_back:
         say("The warehouse holds no trials: land some with `bais import`, then run `bais build`.")
     if checks:
         say(f"Claims: {sum_up(checks)} `bais claims` says more.")

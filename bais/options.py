@@ -1,13 +1,10 @@
 """Options, arguments and parameter types that several commands share."""
 
-from pathlib import Path
-
 import click
 from click.shell_completion import CompletionItem
 
 from bais.terminal import FORMATS
-
-PATH = click.Path(path_type=Path)
+from ingest.run import PATH as PATH
 
 strict = click.option("--strict", is_flag=True, help="exit 1 on warnings")
 

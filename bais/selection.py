@@ -3,9 +3,6 @@
 from bais.warehouse import is_text, values
 from ingest.warehouse import UserError, printable
 
-READS_ONLY_THE_WAREHOUSE = (
-    "set python_enable_replacements = false; set enable_external_access = false; set lock_configuration = true"
-)
 MOST_LISTED = 10
 
 PUBLIC = "select * from marts.trials"
@@ -61,6 +58,7 @@ def find_trial(warehouse, asked: str) -> str:
     """Return the id that begins as asked, if it is the only one."""
     if not asked or not is_text(asked):
         raise UserError("say which trial: `bais trials` lists them")
+    asked, _, _ = asked.partition("@")  # in which version of its study is another question
     ids = values(
         warehouse,
         "select trial_id from raw.trials where starts_with(trial_id, $asked) order by trial_id limit $most",

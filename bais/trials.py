@@ -10,7 +10,6 @@ from bais import terminal
 from bais.options import format_option, json_option
 from bais.selection import (
     PUBLIC,
-    READS_ONLY_THE_WAREHOUSE,
     all_trials,
     explain_condition,
     find_trial,
@@ -19,8 +18,19 @@ from bais.selection import (
 )
 from bais.terminal import fixed, fold, lay_out, pairs, plain, say, say_json, write_rows
 from bais.transcript import SPOKEN, mark, turns_of_calls, turns_of_line
-from bais.warehouse import interruptible, known_llm, marts, opened, records, refuse_unknown, stream, values
-from ingest.warehouse import UserError, printable, quoted, warehouse_path
+from bais.warehouse import (
+    IS_A_STUDY,
+    interruptible,
+    known_llm,
+    marts,
+    opened,
+    records,
+    refuse_not_public,
+    refuse_unknown,
+    stream,
+    values,
+)
+from ingest.warehouse import UserError, is_damage, printable, quoted, warehouse_path
 
 STATUSES = ("answered", "refused", "unparsed", "out_of_range", "failed")
 DIRECTIONS = ("none", "low", "high", "unknown")
@@ -77,7 +87,6 @@ def trials(form: str, where: str | None, with_held_back: bool, limit: int | None
         source = all_trials() if with_held_back else PUBLIC
         conditions = list(_conditions(warehouse, source, wanted))
         there = warehouse.sql(source)
-        warehouse.execute(READS_ONLY_THE_WAREHOUSE)
         try:
             found = meeting(there, conditions if where is None else [*conditions, where]).order(ORDER)
             total = None
@@ -90,6 +99,8 @@ def trials(form: str, where: str | None, with_held_back: bool, limit: int | None
                 return
             rows = [dict(zip(found.columns, row, strict=True)) for row in stream(warehouse, result)]
         except duckdb.Error as error:
+            if is_damage(error):
+                raise
             raise UserError(explain_condition(error)) from None
     simulated = sorted({row["study"] for row in rows if row["source"] == "simulated"})
     if simulated:
@@ -103,11 +114,15 @@ def trials(form: str, where: str | None, with_held_back: bool, limit: int | None
 
 def _conditions(warehouse, source, wanted):
     """Yield a condition for each filter that was given, once there are such trials."""
+    if "@" not in (wanted["study"] or ""):
+        yield IS_A_STUDY
     for option, (column, known, _) in FILTERS.items():
         value = wanted[option]
         if value is None:
             continue
         known = known or values(warehouse, f"select distinct {column} from ({source}) order by 1")
+        if option == "study":
+            refuse_not_public(warehouse, value, known)
         if option == "llm":
             value = known_llm(warehouse, value, known, none="none")
         refuse_unknown(option, value, known, none="none")
@@ -170,7 +185,8 @@ def _everything(warehouse, asked):
     there = set(values(warehouse, "select table_schema || '.' || table_name from information_schema.tables"))
     if "raw.trials" not in there:
         raise UserError(f"the warehouse {warehouse_path()} holds no trials yet: import an archive, or collect a study")
-    keys = {"trial_id": find_trial(warehouse, asked)}
+    trial_id = find_trial(warehouse, asked)
+    keys = {"trial_id": trial_id, "called": "@".join([trial_id, *asked.split("@")[1:]])}
 
     def rows(table, condition="trial_id = $trial_id"):
         return records(warehouse, f"from {table} where {condition}", keys) if table in there else []
@@ -180,8 +196,8 @@ def _everything(warehouse, asked):
 
     kept = first("raw.trials")
     keys |= {name: kept[name] for name in ("batch_id", "study")}
-    public, quarantined = first("marts.trials"), first("marts.quarantined_trials")
-    derived = public or quarantined
+    public, quarantined = (first(f"marts.{name}", "trial_id = $called") for name in ("trials", "quarantined_trials"))
+    derived, disagreement = public or quarantined, first("marts.parse_disagreements", "trial_id = $called")
     became = _became(warehouse, there, keys)
     keys["batch_id"] = became["published_batch_id"] or kept["batch_id"]
     batch = first("raw.batches", "batch_id = $batch_id")
@@ -214,6 +230,8 @@ def _everything(warehouse, asked):
     if not public:
         fate = became["fate"] if became["fate"] in DISPLACED else None
         held_back = "withdrawn" if became["withdrawn"] else fate or ("quarantined" if quarantined else "not_published")
+    is_displaced = became["withdrawn"] is not None or became["fate"] in DISPLACED
+    became["is_still_in_tables"] = is_displaced and bool(public) and keys["called"] == trial_id
     return {
         **as_kept("trial_id", "study", "source"), "is_simulated": kept["source"] == "simulated",
         "llm": of("llm") or kept["llm_recorded"], **as_kept("llm_recorded", "llm_returned"),
@@ -227,7 +245,7 @@ def _everything(warehouse, asked):
         "turns": turns, "calls": [_of_call(call) for call in calls],
         "cost_usd": sum(costs) if is_cost_known else None,
         "cost_reason": None if is_cost_known else "price_not_known" if calls else "calls_not_recorded",
-        "gate": _gate(warehouse, rows, keys), "parse_disagreement": first("marts.parse_disagreements") or None,
+        "gate": _gate(warehouse, rows, keys), "parse_disagreement": disagreement or None,
         **as_kept("batch_id", "archive", "source_file", "source_line"), "line": line or None,
     }  # fmt: skip
 
@@ -295,7 +313,7 @@ def _notices(found):
         yield f"The newest {version}, lacks this trial; it stays, since that was not imported with --complete."
     elif found["held_back"] in HELD_BACK and not withdrawn:
         yield HELD_BACK[found["held_back"]]
-    if found["held_back"] is None and (withdrawn or became["fate"] in DISPLACED):
+    if became["is_still_in_tables"]:
         yield "The public tables still have it: `bais build` derives them anew."
 
 

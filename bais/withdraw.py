@@ -5,7 +5,6 @@ import click
 from bais.options import signed
 from bais.selection import (
     AUDITED,
-    READS_ONLY_THE_WAREHOUSE,
     all_trials,
     explain_condition,
     find_trial,
@@ -13,7 +12,7 @@ from bais.selection import (
     refuse_unreadable,
 )
 from bais.terminal import say
-from bais.warehouse import interruptible, marts, opened
+from bais.warehouse import IS_A_STUDY, interruptible, marts, opened
 from ingest.warehouse import UserError
 
 # A condition asks of those trials that may be meant: a withdrawn one is in no public table.
@@ -68,9 +67,8 @@ def _where(act, condition):
         source = WITHDRAWN.format(all=all_trials(), withdrawn=query_of("stg_withdrawn_trials"))
     with marts() as warehouse:
         there = warehouse.sql(source)
-        warehouse.execute(READS_ONLY_THE_WAREHOUSE)
         try:
-            found = meeting(there, [condition]).project("trial_id").order("trial_id")
+            found = meeting(there, [IS_A_STUDY, condition]).project("trial_id").order("trial_id")
             return [trial_id for (trial_id,) in interruptible(warehouse, found.fetchall)]
         except duckdb.Error as error:
             raise UserError(explain_condition(error)) from None

@@ -7,6 +7,7 @@ import duckdb
 import pytest
 
 from bais.main import main
+from tests.ingest.faults import damage
 
 STUDY = """
 study: small
@@ -83,7 +84,10 @@ def test_accepting_a_failed_batch_publishes_it_and_the_history_says_who_and_why(
     assert main(["accept", batch_id, "--why", "the endpoint counts in tenths"]) == 0
     assert main(["check"]) == 0
     assert main(["reject", batch_id, "--why", "it does not", "--who", "grace"]) == 0
-    assert main(["check"]) == 6
+    assert main(["check", "--strict"]) == 0  # decided: there is nothing left to do
+    assert query(warehouse, "select count(*) from raw.batch_verdicts where verdict = 'failed'") == [(1,)]
+    capsys.readouterr()
+    assert verdict_of(capsys)["is_published"] is False
     acts = query(warehouse, "select object, object_id, act, who, why from raw.gate_acts order by acted_at")
     assert acts == [
         ("batch", batch_id, "accept", "ada", "the endpoint counts in tenths"),
@@ -125,3 +129,29 @@ def test_a_check_that_observed_nothing_is_called_a_failure_whatever_its_level(wa
     capsys.readouterr()
     main(["check"])
     assert "FAILED, refused: nothing" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("table", "command"),
+    [
+        ("batch_verdicts", ["check"]),
+        ("trials", ["check", "--all"]),
+        ("trials", ["sql", "from raw.trials"]),
+        ("trials", ["trial", "a"]),
+    ],
+)
+def test_a_damaged_block_is_one_sentence_that_says_what_to_do(warehouse, capsys, table, command):
+    damage(warehouse, f"raw.{table}")
+    capsys.readouterr()
+    assert main(command) == 2
+    said = capsys.readouterr().err
+    assert ("is damaged: put a copy of it in its place" in said, said.count("\n")) == (True, 1)
+
+
+def test_a_cut_off_warehouse_is_one_sentence(warehouse, capsys):
+    for size in (12288, 4096):
+        warehouse.write_bytes(warehouse.read_bytes()[:size])
+        capsys.readouterr()
+        assert main(["check"]) == 2
+        said = capsys.readouterr().err
+        assert ("is damaged" in said, said.count("\n")) == (True, 1)

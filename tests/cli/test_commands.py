@@ -19,6 +19,7 @@ COMMANDS = {
         "--max-cost": "amount",
         "--max-calls": "int of at least 1",
         "--ask-again": "failed|refused|unparsed|out_of_range, repeated",
+        "--orphan": "flag",
         "--strict": "flag",
     },
     "run": {
@@ -57,6 +58,10 @@ COMMANDS = {
         "--map": "path",
         "--study": "text",
         "--download": "path, value optional",
+        "--source": "text",
+        "--label": "text",
+        "--complete": "flag",
+        "--older": "flag",
     },
     "export": {
         "DIR": "path, required",

@@ -106,7 +106,7 @@ def tables(source):
              "reason": "equals_anchor"}
             for verdict, trial in (("v", "t"), ("older", "t"), ("v", "superseded"))
         ],
-        "intermediate.int_trials_directed": [{"trial_id": "t", "batch_id": "b"}],
+        "intermediate.int_trials_published": [{"trial_id": "t", "batch_id": "b"}],
     }  # fmt: skip
 
 

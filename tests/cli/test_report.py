@@ -159,6 +159,13 @@ def test_a_claim_opens_down_to_its_specification_and_the_sql_of_its_trials(both)
     assert "technique = &#39;sacd&#39;" in row
     assert ">58.7</span>" in row
     assert "(<span" in row
+    assert "on the newest version" not in row
+
+
+def test_a_claim_that_would_change_on_the_newest_version_says_so(both):
+    rows = re.findall(r"<tr .*?</tr>", both[1], re.DOTALL)
+    row = next(row for row in rows if row.startswith('<tr data-key="claim_id=real-claim-0"'))
+    assert "<dt>on the newest version</dt><dd>differs</dd>" in row
 
 
 def test_text_of_an_llm_a_file_or_a_person_stays_text(tmp_path, monkeypatch):
@@ -187,6 +194,16 @@ def test_the_policy_of_the_page_lets_nothing_but_its_own_style_and_script_throug
     links = [value for _, found in Elements(page).found for name, value in found.items() if name in ("href", "src")]
     assert links
     assert all(link.startswith("#") for link in links)
+
+
+def test_the_page_goes_beside_the_warehouse_where_no_file_is_named(warehouse, monkeypatch, tmp_path, capsys):
+    path = tmp_path / "elsewhere" / "some.duckdb"
+    path.parent.mkdir()
+    path.write_bytes(warehouse.read_bytes())
+    monkeypatch.setenv("BAIS_WAREHOUSE", str(path))
+    assert main(["report"]) == 0
+    assert capsys.readouterr().out.startswith(f"{path.with_name('report.html')}: ")
+    assert {file.name for file in path.parent.iterdir()} == {"some.duckdb", "report.html"}
 
 
 def test_the_file_is_replaced_as_a_whole_and_readable(warehouse, monkeypatch, tmp_path):
