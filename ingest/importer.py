@@ -156,7 +156,8 @@ where parsed.file = repeated.file and parsed.line_number = repeated.line_number 
 """
 
 # Files with one path in the archive are copies of one file: the first in the folder counts. So are lines of one id, and
-# files of one content where their lines have times of their own: without these, equal answers may be two answers.
+# files of one content where their lines have times of their own: without these, equal answers may be two answers. A
+# line with the id of a trial that was collected here is that trial.
 COUNT = """
 create or replace temp table copies as
 select file, line_number
@@ -164,7 +165,7 @@ from parsed
 left join (select trial_id, min(file) as first_file from parsed where is_shared group by all) using (trial_id)
 where (is_shared and (file > first_file or trial_id in (select trial_id from shared)))
     or (copy_of is not null and asked_at is not null)
-    or own_id in (select own_id from own_ids);
+    or own_id in (select own_id from own_ids union all select trial_id from collected);
 
 insert into copies
 select file, line_number from parsed anti join copies using (file, line_number)
@@ -184,7 +185,12 @@ select
     llm_recorded,
     vignette,
     technique,
-    case when copies.file is not null then 'copy' when there.trial_id is not null then 'there' else 'new' end as state,
+    case
+        when own_id in (select trial_id from collected) then 'collected'
+        when copies.file is not null then 'copy'
+        when there.trial_id is not null then 'there'
+        else 'new'
+    end as state,
     count(*)
 from parsed
 left join copies using (file, line_number)
@@ -432,6 +438,7 @@ class Summary:
     is_complete: bool = False
     n_new: int = 0
     n_unchanged: int = 0
+    n_collected: int = 0
     n_changed: int = 0
     n_gone: int = 0
     n_duplicates: int = 0
@@ -634,7 +641,8 @@ class _Import:
         changes = Counter(dict(self._rows(COUNT_CHANGES)))
         summary.n_duplicates = streamed.get("copy", 0)
         summary.n_new, summary.n_changed, summary.n_gone = changes["new"], changes["changed"], changes["gone"]
-        summary.n_unchanged = changes["unchanged"] + changes["attached"]
+        summary.n_collected = streamed.get("collected", 0)
+        summary.n_unchanged = changes["unchanged"] + changes["attached"] + summary.n_collected
         ((is_compared, digest),) = self._rows(f"select getvariable('is_compared'), ({SELECT_DIGEST})")
         if not is_compared:
             summary.n_new += streamed.get("new", 0)
@@ -648,7 +656,8 @@ class _Import:
             self.version.is_older or (self.version.gives_way and before[0][1] != digest)
         )
         summary.label = self.version.label or commit_of(self.folder)
-        if not before or n_said or before[0][1] != digest:
+        is_another = not before or n_said or before[0][1] != digest
+        if is_another and streamed.keys() != {"collected"}:
             summary.version = self.labels["version_id"]
         for name, value in {
             "digest": digest,

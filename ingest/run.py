@@ -434,8 +434,10 @@ def render(summary) -> str:
 def _version(summary) -> str:
     """Say which version of which source was read."""
     name = f"{printable(summary.source_name)}{f', {summary.part}' if summary.part else ''}"
+    if summary.n_collected:
+        name += f", of which {summary.n_collected:,} trials were collected here and are there already"
     if not summary.version:
-        return f"source {name}: nothing has changed since it was last imported"
+        return f"source {name}: nothing has changed{'' if summary.n_collected else ' since it was last imported'}"
     called = f"version {printable(summary.label or summary.version[:8])}"
     older = ", an older version, of which nothing is published" if summary.is_older else ""
     return (

@@ -36,6 +36,10 @@ left join warehouse.raw.batches using (batch_id, study)
 left join warehouse.raw.source_versions as versions using (version_id)
 where trials.study = getvariable('study');
 
+create table collected as
+select trial_id from warehouse.raw.trials
+where study = getvariable('study') and source != 'recorded';
+
 create table versions as
 select version_id, source_name, digest, label, is_older, imported_at from warehouse.raw.source_versions
 where study = getvariable('study') and archive = getvariable('archive');

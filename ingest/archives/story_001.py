@@ -78,6 +78,7 @@ ARCHIVE = Archive(
     study=STUDY,
     suffix=".jsonl",
     read_trials=READ_TRIALS,
+    own_id="line ->> 'trialId'",
     foreign={
         "another experiment of the same tool": ("experimentId", "conditionId", "params"),
         "trials of document A": ("experimentId", "condition", "promptHash"),

@@ -368,6 +368,24 @@ def test_results_of_a_run_can_be_imported_elsewhere(work, monkeypatch, query_of)
     assert query_of("select anchor_direction, anchor_value, response_recorded from raw.trials order by all") == landed
 
 
+def test_results_of_a_run_are_not_landed_again_where_they_were_collected(work, query_of, capsys):
+    assert simulated("--out", "r.jsonl", "--no-report") == 0
+    capsys.readouterr()
+    assert main(["import", "r.jsonl"]) == 0
+    said = capsys.readouterr().out
+    assert "of which 10 trials were collected here and are there already: nothing has changed" in said
+    assert "0 new, 10 unchanged" in said
+    with open("r.jsonl", encoding="utf-8") as file:
+        line = json.loads(file.readline())
+    other = line | {"trialId": "of another warehouse", "runIndex": 99}
+    with open("r.jsonl", "a", encoding="utf-8") as file:
+        file.write(json.dumps(other) + "\n")
+    assert main(["import", "r.jsonl"]) == 0
+    assert "1 new, 10 unchanged" in capsys.readouterr().out
+    landed = query_of("select source, count(*) from raw.trials group by all order by all")
+    assert landed == [("recorded", 1), ("simulated", 10)]
+
+
 def test_show_and_render_print_the_definition_and_the_exact_prompt(work, capsys):
     import yaml
 
