@@ -27,7 +27,7 @@ def check(batch: str | None, every: bool, as_json: bool, strict: bool) -> int:
         _say_verdicts(verdicts, in_full=bool(batch))
     else:
         say("There is no batch yet: collect a study, or import an archive.")
-    open_verdicts = {verdict["verdict"] for verdict in verdicts if not verdict["is_decided"]}
+    open_verdicts = {verdict["verdict"] for verdict in verdicts if _waits(verdict)}
     if "failed" in open_verdicts:
         return FAILED
     return 1 if strict and open_verdicts - {"passed"} else 0
@@ -40,7 +40,7 @@ def _say_verdicts(verdicts, in_full):
             verdict["batch_id"],
             verdict["n_trials"],
             verdict["verdict"].replace("_", " "),
-            f"{'yes' if verdict['is_published'] else 'no'}{', by ' + verdict['act'] if verdict['is_decided'] else ''}",
+            _published(verdict),
             verdict["n_quarantined"],
             verdict["n_suspect"],
         )
@@ -66,6 +66,22 @@ def _say_verdicts(verdicts, in_full):
         left = len(verdict["checks"]) - len(unmet)
         if left:
             say(f"and {left} more: bais check --batch '{verdict['batch_id']}'", indent="  ")
+
+
+def _waits(verdict):
+    """Whether nothing has come since the verdict on a batch: no decision, and no later version in its place."""
+    return not (verdict["is_decided"] or verdict["is_older"] or verdict["is_replaced"])
+
+
+def _published(verdict):
+    """Say whether a batch is published, by whom if by a person, and what of it later versions displaced."""
+    if verdict["is_older"]:
+        return "no, older version"
+    if verdict["is_replaced"] and not verdict["is_published"]:
+        return "no, all of it in later versions"
+    said = ["yes" if verdict["is_published"] else "no", f"by {verdict['act']}" if verdict["is_decided"] else None]
+    said += [f"{verdict[f'n_{of}']:,} {of}" if verdict[f"n_{of}"] else None for of in ("superseded", "gone")]
+    return ", ".join(filter(None, said))
 
 
 def _has_failed(found):

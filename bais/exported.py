@@ -13,7 +13,7 @@ from analysis.writing.documents import written
 from bais.terminal import one_line
 from bais.texts import writing
 from bais.warehouse import IS_A_STUDY, columns_of, public_tables, records, refuse_unknown, values
-from ingest.archives.bais_export import FORMAT, FORMULA, MANIFEST, VERSION, read_manifest
+from ingest.archives.bais_export import CAME_WITH, FORMAT, FORMULA, MANIFEST, read_manifest
 from ingest.download import COMMIT
 from ingest.lock import alone
 from ingest.raw import LOAD_ID, TABLES
@@ -145,7 +145,7 @@ def write_export(warehouse, folder, form, studies, only=None):
         (folder / name).write_text(text, encoding="utf-8", newline="")
     manifest = {
         "format": FORMAT,
-        "format_version": VERSION,
+        "format_version": max(CAME_WITH.get(of["table"].removeprefix("raw."), 1) for of in exported),
         "bais": version("bais"),
         "file_format": form,
         "study": only,

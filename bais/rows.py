@@ -63,7 +63,8 @@ PAGE = {
     "flags": """
         select study, severity, reason, count(distinct trial_id) as n_trials
         from raw.flagged_trials semi join staging.stg_batch_verdicts using (verdict_id)
-        semi join staging.stg_flagged_trials using (trial_id)
+        semi join staging.stg_flagged_trials using (trial_id, batch_id)
+        semi join intermediate.int_trials_directed using (trial_id, batch_id)
         group by all order by study, severity, n_trials desc, reason
     """,
     "quarantined_lines": """
@@ -144,6 +145,7 @@ PAPER = {
     "flags": """
         select severity, reason, count(distinct trial_id) as n_trials from raw.flagged_trials
         semi join staging.stg_batch_verdicts using (verdict_id)
+        semi join intermediate.int_trials_directed using (trial_id, batch_id)
         where study = $study group by all order by severity, reason
     """,
     "claims": f"""

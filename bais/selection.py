@@ -11,18 +11,47 @@ select *, null::varchar as held_back from marts.trials
 union all by name
 select *, 'quarantined' as reason, 'quarantined: ' || flag_reasons as held_back from marts.quarantined_trials
 """
-ALL = f"""
-{AUDITED}
+ALL = """
+{audited}
 union all by name
 select
     trial_id, landed.batch_id, landed.study, llm, domain, landed.vignette, landed.technique, landed.anchor_direction,
     landed.anchor_value, landed.temperature, landed.status_recorded as status, landed.response_recorded,
-    landed.first_response, 'not_published' as reason, landed.response_text, landed.asked_at, landed.source,
-    landed.source_file, landed.source_line, 'its batch is not published, or not built yet' as held_back
+    landed.first_response, landed.response_text, landed.asked_at, landed.source, landed.source_file, landed.source_line,
+    case
+        when withdrawn.trial_id is not null then 'withdrawn'
+        when fate in ('superseded', 'gone') then fate
+        else 'not_published'
+    end as reason,
+    case reason
+        when 'withdrawn' then 'withdrawn by ' || who || ' on ' || withdrawn_at::date || ': ' || why
+        when 'superseded' then 'superseded by ' || superseded_by[:10] || ' of version ' || version
+        when 'gone' then 'version ' || version || ' of its source lacks it'
+        when 'not_published' then case
+            when is_older then 'its version was imported as an older one'
+            else 'its batch is not published, or not built yet'
+        end
+    end as held_back
 from raw.trials as landed inner join intermediate.int_trials_read using (trial_id)
+left join ({withdrawn}) as withdrawn using (trial_id)
+left join ({fates}) as fates using (trial_id)
+left join (select batch_id, is_older from ({verdicts})) as verdicts on landed.batch_id = verdicts.batch_id
 anti join marts.trials as public using (trial_id)
 anti join marts.quarantined_trials as quarantined using (trial_id)
 """
+
+
+def all_trials() -> str:
+    """Return the query of every landed trial, also of those that are in no public table, with what holds them back."""
+    from ingest.fates import fates
+    from ingest.models import query_of
+
+    return ALL.format(
+        audited=AUDITED,
+        withdrawn=query_of("stg_withdrawn_trials"),
+        fates=fates(),
+        verdicts=query_of("stg_batch_verdicts"),
+    )
 
 
 def find_trial(warehouse, asked: str) -> str:
@@ -51,9 +80,8 @@ def refuse_unreadable(condition: str | None) -> None:
         raise UserError("the condition is not UTF-8 text")
 
 
-def meeting(warehouse, source: str, conditions: list[str]):
-    """Return the rows of a query that meet conditions; DuckDB reads each by itself, so that it can only be one."""
-    found = warehouse.sql(source)
+def meeting(found, conditions: list[str]):
+    """Return the rows that meet conditions; DuckDB reads each by itself, so that it can only be a condition."""
     for condition in conditions:
         found = found.filter(condition)
     return found

@@ -9,8 +9,8 @@ import click
 from bais import terminal
 from bais.options import format_option, json_option
 from bais.selection import (
-    ALL,
     PUBLIC,
+    all_trials,
     explain_condition,
     find_trial,
     meeting,
@@ -84,10 +84,11 @@ def trials(form: str, where: str | None, with_held_back: bool, limit: int | None
     if limit is None and form == "table" and width is not None:
         limit = SHOWN
     with marts() as warehouse:
-        source = ALL if with_held_back else PUBLIC
+        source = all_trials() if with_held_back else PUBLIC
         conditions = list(_conditions(warehouse, source, wanted))
+        there = warehouse.sql(source)
         try:
-            found = meeting(warehouse, source, conditions if where is None else [*conditions, where]).order(ORDER)
+            found = meeting(there, conditions if where is None else [*conditions, where]).order(ORDER)
             total = None
             if limit is not None:
                 ((total,),) = interruptible(warehouse, lambda: found.aggregate("count(*)").fetchall())
@@ -197,6 +198,8 @@ def _everything(warehouse, asked):
     keys |= {name: kept[name] for name in ("batch_id", "study")}
     public, quarantined = (first(f"marts.{name}", "trial_id = $called") for name in ("trials", "quarantined_trials"))
     derived, disagreement = public or quarantined, first("marts.parse_disagreements", "trial_id = $called")
+    became = _became(warehouse, there, keys)
+    keys["batch_id"] = became["published_batch_id"] or kept["batch_id"]
     batch = first("raw.batches", "batch_id = $batch_id")
     read = first("intermediate.int_trials_read")
 
@@ -223,13 +226,16 @@ def _everything(warehouse, asked):
     def as_kept(*names):
         return {name: kept[name] for name in names}
 
-    held_back = None if public else "quarantined" if quarantined else "not_published"
+    held_back = None
+    if not public:
+        fate = became["fate"] if became["fate"] in DISPLACED else None
+        held_back = "withdrawn" if became["withdrawn"] else fate or ("quarantined" if quarantined else "not_published")
     return {
         **as_kept("trial_id", "study", "source"), "is_simulated": kept["source"] == "simulated",
         "llm": of("llm") or kept["llm_recorded"], **as_kept("llm_recorded", "llm_returned"),
         "domain": of("domain"), **as_kept("vignette", "technique"), "anchor_direction": of("anchor_direction"),
         **as_kept("anchor_value", "temperature", "replicate", "protocol", "asked_at"),
-        "response_unit": unit, "held_back": held_back,
+        "response_unit": unit, "held_back": held_back, "became": became,
         "status": derived.get("status") or kept["status_recorded"],
         "reason": public["reason"] if public else held_back,
         "response": public.get("response"), "number": number, "first_response": first_number,
@@ -240,6 +246,23 @@ def _everything(warehouse, asked):
         "gate": _gate(warehouse, rows, keys), "parse_disagreement": disagreement or None,
         **as_kept("batch_id", "archive", "source_file", "source_line"), "line": line or None,
     }  # fmt: skip
+
+
+def _became(warehouse, there, keys):
+    """Return what later versions of its source and people made of a trial."""
+    from ingest.fates import fates
+    from ingest.models import query_of
+
+    became = dict.fromkeys(("fate", "published_batch_id", "superseded_by", "version_id", "version", "imported_at"))
+    became["withdrawn"] = None
+    if "raw.source_versions" not in there:
+        return became
+    for of in records(warehouse, f"select * exclude (trial_id) from ({fates()}) where trial_id = $trial_id", keys):
+        became |= of
+    withdrawn = f"select * exclude (trial_id) from ({query_of('stg_withdrawn_trials')}) where trial_id = $trial_id"
+    for of in records(warehouse, withdrawn, keys):
+        became["withdrawn"] = of
+    return became
 
 
 def _of_call(call):
@@ -267,16 +290,35 @@ def _gate(warehouse, rows, keys):
     return verdict | {"flags": flags, "n_reasons": len(sentences), "checks": records(warehouse, CHECKS, keys)}
 
 
+DISPLACED = ("superseded", "gone")
 HELD_BACK = {
     "quarantined": "QUARANTINED: the gate keeps this trial out of the public tables.",
     "not_published": "NOT PUBLISHED: the trial's batch is not in the public tables.",
 }
 
 
+def _notices(found):
+    """Say what keeps a trial out of the public tables, or will once they are built anew."""
+    became, withdrawn = found["became"], found["became"]["withdrawn"]
+    version = f"version {became['version']} of its source, imported {fixed(became['imported_at'], '%Y-%m-%d')}"
+    if withdrawn:
+        yield f"WITHDRAWN by {withdrawn['who']} on {withdrawn['withdrawn_at']:%Y-%m-%d}: {withdrawn['why']}"
+    if became["fate"] == "superseded":
+        yield f"SUPERSEDED by trial {became['superseded_by']} of {version}."
+    elif became["fate"] == "gone":
+        yield f"GONE: {version} as the whole of it, lacks this trial."
+    elif became["fate"] == "lacking":
+        yield f"The newest {version}, lacks this trial; it stays, since that was not imported with --complete."
+    elif found["held_back"] in HELD_BACK and not withdrawn:
+        yield HELD_BACK[found["held_back"]]
+    if found["held_back"] is None and (withdrawn or became["fate"] in DISPLACED):
+        yield "The public tables still have it: `bais build` derives them anew."
+
+
 def _print_trial(found):
     say(f"Trial {found['trial_id']}{' (SIMULATED: no LLM was asked)' if found['is_simulated'] else ''}")
-    if found["held_back"]:
-        say(HELD_BACK[found["held_back"]])
+    for notice in _notices(found):
+        say(notice)
     print()
     as_recorded = f" (recorded as {found['llm_recorded']})" if found["llm"] != found["llm_recorded"] else ""
     unit = f" {found['response_unit']}" if found["response_unit"] else ""
@@ -310,6 +352,7 @@ def _print_trial(found):
     recorded = {name: value for name, value in (found["line"] or {}).items() if name not in SPOKEN}
     _print_known(
         ("batch", found["batch_id"]),
+        ("published by", found["became"]["published_batch_id"] if found["became"]["fate"] == "taken_over" else None),
         ("archive", found["archive"]),
         ("file", f"{found['source_file']}, line {found['source_line']}" if found["source_file"] else None),
         ("recorded line", json.dumps(recorded, ensure_ascii=False) if recorded else None),

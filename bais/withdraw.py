@@ -4,8 +4,8 @@ import click
 
 from bais.options import signed
 from bais.selection import (
-    ALL,
     AUDITED,
+    all_trials,
     explain_condition,
     find_trial,
     meeting,
@@ -64,10 +64,11 @@ def _where(act, condition):
     refuse_unreadable(condition)
     source = AUDITED
     if act == "restore":
-        source = WITHDRAWN.format(all=ALL, withdrawn=query_of("stg_withdrawn_trials"))
+        source = WITHDRAWN.format(all=all_trials(), withdrawn=query_of("stg_withdrawn_trials"))
     with marts() as warehouse:
+        there = warehouse.sql(source)
         try:
-            found = meeting(warehouse, source, [IS_A_STUDY, condition]).project("trial_id").order("trial_id")
+            found = meeting(there, [IS_A_STUDY, condition]).project("trial_id").order("trial_id")
             return [trial_id for (trial_id,) in interruptible(warehouse, found.fetchall)]
         except duckdb.Error as error:
             raise UserError(explain_condition(error)) from None

@@ -20,6 +20,7 @@ from statistics import NormalDist
 import pyarrow as pa
 import yaml
 
+from ingest.fates import fates
 from ingest.load import DUCKDB_SETTINGS
 from ingest.models import Models, query_of
 from ingest.prompts import template_hash, template_of
@@ -437,19 +438,27 @@ def last_verdicts() -> list[dict]:
     """Return the last verdict of each batch, newest last, with what was decided since and which checks it fails."""
     if not warehouse_path().exists():
         return []
+    prepare_raw(warehouse_path())
     with contextlib.closing(connect()) as warehouse:
-        there = "select 1 from duckdb_tables() where schema_name = 'raw' and table_name = 'batch_verdicts'"
-        if not warehouse.execute(there).fetchall():
-            return []
         verdicts = warehouse.sql(
             f"""
-            with published as ({query_of("stg_batch_verdicts")})
-            select verdicts.* exclude (verdict_id), verdict_id, act, is_decided, is_published,
+            with published as ({query_of("stg_batch_verdicts")}),
+            displaced as (
+                select batch_id, count(*) filter (fate = 'superseded') as n_superseded,
+                    count(*) filter (fate = 'gone') as n_gone,
+                    bool_and(coalesce(fate in ('superseded', 'gone', 'taken_over'), false)) as is_replaced
+                from raw.trials left join ({fates()}) using (trial_id)
+                group by batch_id
+            )
+            select verdicts.* exclude (verdict_id), verdict_id, act, is_decided, is_published, is_older,
+                coalesce(n_superseded, 0) as n_superseded, coalesce(n_gone, 0) as n_gone,
+                coalesce(is_replaced, false) as is_replaced,
                 (select count(distinct trial_id) from raw.flagged_trials as flags
                  where flags.verdict_id = published.verdict_id and severity = 'quarantined') as n_quarantined,
                 (select count(distinct trial_id) from raw.flagged_trials as flags
                  where flags.verdict_id = published.verdict_id and severity = 'suspect') as n_suspect
             from published inner join raw.batch_verdicts as verdicts using (verdict_id)
+            left join displaced on verdicts.batch_id = displaced.batch_id
             order by checked_at, verdicts.batch_id
             """
         ).to_arrow_table()
