@@ -23,7 +23,7 @@ import yaml
 from ingest.load import DUCKDB_SETTINGS
 from ingest.models import Models, query_of
 from ingest.prompts import template_hash, template_of
-from ingest.raw import prepare_raw
+from ingest.raw import TABLES, prepare_raw
 from ingest.warehouse import UserError, connect, explain, in_memory, printable, quoted, transaction, warehouse_path
 
 CONFIG = Path(__file__).with_name("gate.yaml")
@@ -106,11 +106,25 @@ def _batches_to_audit(memory, batch_ids):
     """Return the batches as dicts, in the order in which they were loaded."""
     found = memory.sql(
         """
+        with members as (
+            select batch_id, any_value(study) as study, any_value(vignette) as vignette, count(*) as n_trials
+            from warehouse.raw.trials group by all
+            union all
+            -- what a version takes over, and what it only withdraws
+            select
+                entries.batch_id, any_value(batches.study), any_value(batches.vignette),
+                count(trials.trial_id) filter (trials.batch_id != entries.batch_id)
+            from warehouse.raw.version_entries as entries
+            inner join warehouse.raw.batches as batches on entries.batch_id = batches.batch_id
+            left join warehouse.raw.trials as trials on entries.record_id = trials.trial_id
+            group by entries.batch_id
+        )
+
         select
-            batch_id, any_value(trials.study) as study, any_value(trials.vignette) as vignette, count(*) as n_trials,
-            coalesce(any_value(batches.loaded_at), now()) as loaded_at,
+            batch_id, any_value(members.study) as study, any_value(members.vignette) as vignette,
+            sum(members.n_trials)::bigint as n_trials, coalesce(any_value(batches.loaded_at), now()) as loaded_at,
             batch_id in (select batch_id from warehouse.raw.batch_verdicts) as is_audited
-        from warehouse.raw.trials as trials
+        from members
         left join warehouse.raw.batches as batches using (batch_id)
         group by batch_id
         order by loaded_at, batch_id
@@ -144,7 +158,8 @@ def _audit(memory, batches, config):
     validate = expectations()
     for verdict in verdicts:
         of_batch = {row["check_name"]: row for row in measures if row["batch_id"] == verdict.batch_id}
-        verdict.checks = _check(verdict, of_batch, config, validate)
+        # a version that only withdraws has no trial of its own to check
+        verdict.checks = _check(verdict, of_batch, config, validate) if of_batch else []
     models.ref("gate_flags")
     return verdicts, _flags(memory, {verdict.batch_id: verdict for verdict in verdicts}, config)
 
@@ -161,16 +176,23 @@ def gate_models(memory, batches: list[dict], config: dict) -> Models:
     models = Models(memory, {"raw": "warehouse.raw", "gate": "gate"}, {"response_source": "recorded"})
     batches_looked_at = models.ref("gate_batches")
     memory.execute(
-        f"create view raw.trials as from warehouse.raw.trials semi join {batches_looked_at} using (batch_id);"
-        "create view raw.calls as from warehouse.raw.calls"
+        f"""
+        create view raw.version_entries as from warehouse.raw.version_entries
+        semi join {batches_looked_at} using (batch_id);
+        create view raw.trials as from warehouse.raw.trials
+        where batch_id in (select batch_id from {batches_looked_at})
+            or trial_id in (select record_id from raw.version_entries where record_id is not null)
+        """
     )
+    for name in ("calls", "batches", "source_versions", "gate_acts"):
+        memory.execute(f"create view raw.{name} as from warehouse.raw.{name}")
     models.sources["raw"] = "raw"
     models.replace("stg_batch_verdicts", f"select batch_id, true as is_published from {batches_looked_at}")
     models.replace(
         "stg_flagged_trials",
-        "select '' as trial_id, false as is_quarantined, '' as flag_reasons where false",
+        "select '' as trial_id, '' as batch_id, false as is_quarantined, '' as flag_reasons where false",
     )
-    models.replace("int_versions_outdated", "select '' as batch_id, '' as technique where false")
+    models.replace("int_words_outdated", "select '' as batch_id, '' as technique where false")
     return models
 
 
@@ -289,7 +311,7 @@ def _write(verdicts, flags, config):
     checks = [check for verdict in verdicts for check in verdict.checks]
     made = {
         "batch_verdicts": pa.Table.from_pylist(rows),
-        "batch_checks": pa.Table.from_pylist(checks),
+        "batch_checks": pa.Table.from_pylist(checks, TABLES["batch_checks"].schema),
         "flagged_trials": flags,
     }
     with transaction(warehouse_path()) as warehouse:

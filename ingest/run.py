@@ -10,6 +10,7 @@ import contextlib
 import itertools
 import sys
 import time
+from dataclasses import replace
 from operator import itemgetter
 from pathlib import Path
 
@@ -19,6 +20,7 @@ if __package__ in (None, ""):
     sys.path[0] = str(Path(__file__).resolve().parent.parent)
 
 from ingest.archives import archive_of, formats
+from ingest.versions import Version
 from ingest.warehouse import ROOT, UserError, printable
 
 MOST_NAMED = 20
@@ -55,6 +57,20 @@ def import_options(command):
         click.option(
             "--download", metavar="[DIR]", type=PATH, is_flag=False, flag_value=ARCHIVE,
             help="fetch document A's public archive into DIR (default: data/archives/voder-bais), verify and import it",
+        ),
+        click.option(
+            "--source", "source_name", metavar="NAME",
+            help="the source that this is a version of (default: its own id, else the name of its folder)",
+        ),
+        click.option(
+            "--label", metavar="TEXT",
+            help="what to call this version (default: the commit, where git keeps the folder)",
+        ),
+        click.option(
+            "--complete", is_flag=True, help="this is the whole of the source: withdraw what it lacks",
+        ),
+        click.option(
+            "--older", is_flag=True, help="this is older than what is there: keep it, and publish nothing of it",
         ),
     )  # fmt: skip
 
@@ -93,11 +109,11 @@ def _with(command, *options):
 @collect_options
 def land(
     study: str | None, archive: Path | None, form: str | None, mapping: Path | None, of_study: str | None,
-    download: Path | None, **limits,
+    download: Path | None, source_name: str | None, label: str | None, complete: bool, older: bool, **limits,
 ) -> int:  # fmt: skip
     """Land what the arguments ask for."""
     if archive or download:
-        return land_archive(archive, form, mapping, of_study, download)
+        return land_archive(archive, form, mapping, of_study, download, Version(source_name, label, complete, older))
     with worded():
         return collect_study(study or DEFAULT_STUDY, **limits)
 
@@ -137,16 +153,23 @@ def worded():
 
 
 def land_archive(
-    archive: Path | None, form: str | None, mapping: Path | None, study: str | None, download: Path | None
-) -> int:
+    archive: Path | None, form: str | None, mapping: Path | None, study: str | None, download: Path | None,
+    version: Version,
+) -> int:  # fmt: skip
     """Land recorded trials, those of a public archive after they were fetched, and return the exit code."""
+    if version.is_complete and version.is_older:
+        raise UserError(
+            "--complete withdraws what the version lacks, and --older publishes nothing: give one of the two"
+        )
     with worded():
         if download:
+            from ingest.download import COMMIT
             from ingest.download import download as fetch
 
             with progress_bar("fetching the archive") as on_bytes:
                 archive = fetch(download, on_bytes=on_bytes)
-        return import_folder(archive, form, mapping, study)
+            version = replace(version, label=version.label or COMMIT[:7], gives_way=True)
+        return import_folder(archive, form, mapping, study, version)
 
 
 def collect_study(
@@ -284,7 +307,7 @@ def _duration(seconds):
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
-def import_folder(folder, form=None, mapping=None, study=None):
+def import_folder(folder, form=None, mapping=None, study=None, version=None):
     """Import recorded trials of a format, or of the one that they are recognised by; return the exit code."""
     from ingest.importer import import_archive
     from ingest.mapping import mapped
@@ -295,7 +318,7 @@ def import_folder(folder, form=None, mapping=None, study=None):
         print(archive.land(folder))
         return pass_gate()
     with progress_bar(f"reading {printable(folder)}") as on_bytes:
-        summary = import_archive(folder, archive, on_bytes)
+        summary = import_archive(folder, archive, on_bytes, version or Version())
     print(render(summary))
     return pass_gate() or summary.exit_code
 
@@ -361,12 +384,29 @@ def render(summary) -> str:
         if unknown:
             listed = _some([f"{name} ({n:,} trials)" for name, n in unknown.most_common()])
             lines.append(f"  unknown {what}, loaded under their own names: {listed}; add them to {seed}")
+    lines.append(f"  {_version(summary)}")
     lines.append(
-        f"  {summary.n_added:,} added, {summary.n_already_there:,} already there, "
-        f"{summary.n_duplicates:,} duplicates, {len(summary.quarantined):,} quarantined, "
+        f"  {summary.n_new:,} new, {summary.n_unchanged:,} unchanged, {summary.n_changed:,} changed, "
+        f"{summary.n_gone:,} gone, {summary.n_duplicates:,} duplicates, {len(summary.quarantined):,} quarantined, "
         f"{sum(summary.unknown_llms.values()):,} of unknown LLMs; {summary.seconds:.1f} s"
     )
+    if summary.n_gone and not summary.is_older:
+        lines.append(
+            "  what is gone is withdrawn"
+            if summary.is_complete
+            else "  what is gone stays published; if this is the whole of the source, import it with --complete"
+        )
     return "\n".join(lines)
+
+
+def _version(summary) -> str:
+    """Say which version of which source was read."""
+    name = f"{printable(summary.source_name)}{f', {summary.part}' if summary.part else ''}"
+    if not summary.version:
+        return f"source {name}: nothing has changed since it was last imported"
+    called = f"version {printable(summary.label or summary.version[:8])}"
+    older = ", an older version, of which nothing is published" if summary.is_older else ""
+    return f"source {name}: {called}{older}"
 
 
 def _some(names):

@@ -32,7 +32,13 @@ class Archive:
     # what a file that is not JSON begins with
     magic: bytes | None = None
     # the tables of `raw` that it fills, in this order
-    tables: tuple[str, ...] = ("trials", "quarantined_lines", "batches")
+    tables: tuple[str, ...] = (
+        "trials", "quarantined_lines", "batches", "source_versions", "version_files", "version_entries",
+    )  # fmt: skip
+    # a SQL expression over a `line`: the id that the source itself gives it, the same in every file; if none, its time
+    own_id: str | None = None
+    # a SQL expression over a `line`: what its source is called, where the source says it
+    own_name: str | None = None
     # an example of the YAML file that `--map` takes, which says which field is what; if none, the format needs none
     mapping: Path | None = None
     # from a file's absolute path to its path within the archive, wherever the archive's folder lies

@@ -1,8 +1,18 @@
--- One row per trial of a published batch, asked with the highest version of its words, with its number and what became
--- of it under the response source that the var names, and its flags.
+-- One row per trial of a published batch that is what its source says now, that was asked with the highest version of
+-- its words, and that nobody withdrew, with its number and what became of it under the response source that the var
+-- names, and its flags. A trial belongs to the batch that publishes it: where a later version took it over from a batch
+-- that is not published, to that of the version.
 {% set response_source = var('response_source') %}
-with trials as (
-    select * from {{ ref('int_trials_read') }}
+with versions as (
+    select * from {{ ref('int_versions_resolved') }}
+),
+
+trials as (
+    select trials.* replace (coalesce(versions.batch_id, trials.batch_id) as batch_id)
+    from {{ ref('int_trials_read') }} as trials
+    left join versions using (trial_id)
+    anti join {{ ref('stg_withdrawn_trials') }} using (trial_id)
+    where versions.is_held is distinct from false
 ),
 
 published as (
@@ -11,7 +21,7 @@ published as (
 ),
 
 outdated as (
-    select batch_id, technique from {{ ref('int_versions_outdated') }}
+    select batch_id, technique from {{ ref('int_words_outdated') }}
 ),
 
 flags as (
@@ -37,4 +47,4 @@ select
 from trials
 semi join published using (batch_id)
 anti join outdated using (batch_id, technique)
-left join flags using (trial_id)
+left join flags using (trial_id, batch_id)

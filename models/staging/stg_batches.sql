@@ -21,5 +21,6 @@ select
     map_from_entries(
         from_json(definition -> '$.techniques', '[{"technique": "varchar", "version": "bigint"}]')
     ) as technique_versions,
-    loaded_at
+    loaded_at,
+    version_id
 from source

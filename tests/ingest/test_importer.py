@@ -81,7 +81,7 @@ def test_columns_and_types_are_those_of_the_tables_that_dbt_makes_first(archive,
         assert main(arguments) == code
     with duckdb.connect() as empty:
         empty.execute(raw_statements())
-        for table in LANDED:
+        for table in set(LANDED) - {"version_entries"}:  # of which a first version has none
             assert query(f"describe raw.{table}") == empty.sql(f"describe raw.{table}").fetchall(), table
             assert query(f"select count(*) > 0 from raw.{table}") == [(True,)], table
 
@@ -114,7 +114,7 @@ def test_a_second_import_adds_nothing_and_ten_more_lines_add_ten(archive, make, 
     before = query("from raw.trials order by trial_id")
     assert main(["--archive", str(archive)]) == 0
     assert query("from raw.trials order by trial_id") == before
-    assert "0 added, 5 already there, 0 duplicates" in capsys.readouterr().out
+    assert "0 new, 5 unchanged, 0 changed, 0 gone, 0 duplicates" in capsys.readouterr().out
     assert read(archive).trials == []
     make.file(archive / "a.jsonl", *lines, *(make.baseline(runIndex=i) for i in range(5, 15)))
     assert main(["--archive", str(archive)]) == 0
@@ -131,7 +131,7 @@ def test_a_moved_folder_and_a_copy_of_a_subfolder_inside_it_add_nothing(archive,
     shutil.copytree(archive, moved)
     shutil.copytree(archive / "high-anchor", moved / "copy" / "high-anchor")
     assert main(["--archive", str(moved)]) == 0
-    assert "0 added, 3 already there, 2 duplicates" in capsys.readouterr().out
+    assert "0 new, 3 unchanged, 0 changed, 0 gone, 2 duplicates" in capsys.readouterr().out
     assert query("select trial_id from raw.trials order by all") == ids
 
 
@@ -140,7 +140,7 @@ def test_a_copy_of_a_file_brings_only_the_lines_that_the_first_has_not(archive, 
     make.file(archive / "copy" / "a.jsonl", make.baseline(), make.baseline(), make.baseline(), make.full_sacd())
     result = read(archive)
     assert len({trial["trial_id"] for trial in result.trials}) == len(result.trials) == 4
-    assert (result.summary.n_added, result.summary.n_duplicates) == (4, 2)
+    assert (result.summary.n_new, result.summary.n_duplicates) == (4, 2)
 
 
 def test_equal_lines_of_one_file_are_trials_of_their_own(archive, make, read):
@@ -252,7 +252,7 @@ def test_the_script_imports_as_its_help_says(archive, make, query, warehouse):
         text=True,
     )
     assert (done.returncode, done.stderr) == (3, "")
-    assert "1 added, 0 already there, 0 duplicates, 1 quarantined" in done.stdout
+    assert "1 new, 0 unchanged, 0 changed, 0 gone, 0 duplicates, 1 quarantined" in done.stdout
     assert query("select count(*) from raw.trials") == [(1,)]
     assert not Path(archive.parent, ".tmp").exists()
 

@@ -206,7 +206,7 @@ def test_an_import_fills_the_tables_that_its_format_names(archive, make, query, 
     assert main(["--archive", str(archive)]) == 3
     tables = query("select table_name from duckdb_tables() where schema_name = 'raw' and table_name[1] != '_'")
     filled = {table for (table,) in tables if query(f"select 1 from raw.{table} limit 1")}
-    assert filled == set(archive_of(form).tables)
+    assert filled == set(archive_of(form).tables) - {"version_entries"}  # of which a first version has none
 
 
 def test_a_recognised_log_is_told_that_it_needs_a_mapping(archive, capsys):
