@@ -13,8 +13,17 @@ import click
 from bais import terminal
 from bais.options import format_option
 from bais.terminal import complain, first_sentence, lay_out, one_line, say, say_rows, similar, write_rows
-from bais.warehouse import columns_of, count, interruptible, is_text, marts, public_tables, refuse_to_write, stream
-from ingest.warehouse import UserError, connect, printable, warehouse_path
+from bais.warehouse import (
+    columns_of,
+    count,
+    interruptible,
+    is_text,
+    marts,
+    public_tables,
+    refuse_other_than_reading,
+    stream,
+)
+from ingest.warehouse import UserError, connect, explain, is_damage, printable, warehouse_path
 
 MOST_ROWS = 500
 NOT_TEXT = "the query is not UTF-8 text"
@@ -54,13 +63,13 @@ def answer(query: str, form: str) -> None:
         )
     if not is_text(query):
         raise UserError(NOT_TEXT)
-    with contextlib.closing(connect()) as warehouse:
+    with contextlib.closing(connect(is_sealed=True)) as warehouse:
         try:
             statements = warehouse.extract_statements(query)
             if not statements:
                 raise UserError("there is no statement in the query")
             for statement in statements:
-                refuse_to_write(warehouse, statement)
+                refuse_other_than_reading(statement)
             if form != "table" and len(statements) != 1:
                 raise UserError(
                     f"{form} holds one answer, and these are {len(statements)} statements: give them one by one"
@@ -68,6 +77,8 @@ def answer(query: str, form: str) -> None:
             for statement in statements:
                 _answer_one(warehouse, statement, form)
         except (duckdb.Error, pa.ArrowException) as error:
+            if is_damage(error):
+                raise UserError(explain(error, warehouse_path())) from None
             raise UserError(_explain_sql(error, warehouse)) from None
 
 
@@ -97,7 +108,20 @@ def _answer_one(warehouse, statement, form):
 
 def _explain_sql(error, warehouse):
     """Keep DuckDB's message and the line with the caret, and say where the tables are."""
+    import duckdb
+
     text = str(error)
+    first = printable(text.splitlines()[0])
+    if isinstance(error, duckdb.PermissionException) or "attached in read-only mode" in text:
+        return (
+            "`bais sql` only reads the warehouse: it changes no table, and other files, the network and extensions are "
+            f"closed to it ({first})"
+        )
+    if isinstance(error, duckdb.OutOfMemoryException):
+        return (
+            "the query needs more memory than DuckDB may take here, and `bais sql` writes nothing to disk: "
+            f"ask for less at a time ({first})"
+        )
     lines = [printable(line) for line in text.splitlines() if line.strip() and not line.startswith("\t")][:8]
     if re.search(r"Table with name .* does not exist", text):
         has_marts = public_tables(warehouse)

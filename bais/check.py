@@ -2,7 +2,7 @@
 
 import click
 
-from bais.options import json_option, strict
+from bais.options import json_option, signed, strict
 from bais.terminal import say, say_json, say_rows
 
 
@@ -77,8 +77,7 @@ def _decides(act: str, metavar: str) -> click.Command:
 
     @click.command(act)
     @click.argument("object_id", metavar=metavar)
-    @click.option("--why", required=True, metavar="TEXT", help="the reason, for those who come later")
-    @click.option("--who", metavar="NAME", help="your name (default: BAIS_USER, else this machine's user)")
+    @signed
     def command(object_id: str, why: str, who: str | None) -> None:
         from ingest.gate import decide
 

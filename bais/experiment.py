@@ -78,8 +78,8 @@ def run(
     _say_counts(analysed, outcome, made)
     written = _attempt(texts.hand_over, _as_text(analysed), analysis, "the analysis", "ANALYSIS", sys.stderr)
     code = outcome.exit_code or written
-    for name, why in outcome.stopped_llms.items():
-        complain(f"{printable(name)} was asked no more: {printable(why)}")
+    for name, why in (outcome.stopped_llms | outcome.silent_llms).items():
+        complain(f"{printable(name)} could not be asked: {printable(why)}")
     if analysed["totals"]["nTrials"] and not analysed["totals"]["nOk"]:
         complain("no trial has a valid answer, so there is nothing to report on")
         code = code or texts.LLM_SILENT
@@ -234,7 +234,7 @@ def _result_lines(path):
     except (OSError, UnicodeError) as error:
         raise UserError(f"{printable(path)} cannot be read: {getattr(error, 'strerror', None) or error}") from None
     lines = []
-    for number, line in enumerate(text.splitlines(), 1):
+    for number, line in enumerate(text.split("\n"), 1):  # a text may hold other ends of lines
         if not line.strip():
             continue
         try:

@@ -23,6 +23,7 @@ COMMANDS = {
     },
     "Import and export": {
         "import": ("transfer", "land recorded trials in the warehouse"),
+        "versions": ("versions", "list what was imported again: each source's versions, and what of them is published"),
         "export": ("transfer", "write the public tables to files that others can read, cite and import"),
     },
     "Check": {
@@ -30,6 +31,8 @@ COMMANDS = {
         "accept": ("check", "publish a batch whatever its verdict; kept with name and reason"),
         "reject": ("check", "keep a batch from being published; kept with name and reason"),
         "release": ("check", "clear a trial of what the gate flagged it for; kept with name and reason"),
+        "withdraw": ("withdraw", "take single trials out of every public table; kept with name and reason"),
+        "restore": ("withdraw", "undo a withdrawal; kept with name and reason"),
     },
     "Ask": {
         "sql": ("ask", "ask the warehouse in SQL, read-only; without a query a prompt, or the query on stdin"),

@@ -1,13 +1,10 @@
 """Options, arguments and parameter types that several commands share."""
 
-from pathlib import Path
-
 import click
 from click.shell_completion import CompletionItem
 
 from bais.terminal import FORMATS
-
-PATH = click.Path(path_type=Path)
+from ingest.run import PATH as PATH
 
 strict = click.option("--strict", is_flag=True, help="exit 1 on warnings")
 
@@ -36,6 +33,16 @@ def json_option(holding: str = ", with every digit"):
 def format_option(*more: str, help: str | None = None):
     """Return the option `--format`, which the command gets as `form`."""
     return click.option("--format", "form", type=click.Choice((*FORMATS, *more)), default=FORMATS[0], help=help)
+
+
+def signed(command):
+    """Add the options by which a decision of a person says why, and whose it is."""
+    for option in (
+        click.option("--who", metavar="NAME", help="your name (default: BAIS_USER, else this machine's user)"),
+        click.option("--why", required=True, metavar="TEXT", help="the reason, for those who come later"),
+    ):
+        command = option(command)
+    return command
 
 
 class WholeNumber(click.IntRange):

@@ -123,9 +123,9 @@ def write_rows(form: str, names: list[str], rows: Iterable[Sequence]) -> None:
     names = _distinct(names)
     escape = printable if sys.stdout.isatty() else str
     if form == "csv":
-        sys.stdout.write(escape(",".join(map(_csv_field, names))) + "\r\n")
+        sys.stdout.write(escape(",".join(map(_csv_field, names))) + "\n")
         for row in rows:
-            sys.stdout.write(escape(",".join(map(_csv_field, row))) + "\r\n")
+            sys.stdout.write(escape(",".join(map(_csv_field, row))) + "\n")
         return
     separator = "["
     for row in rows:

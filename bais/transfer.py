@@ -41,7 +41,7 @@ def export(folder: Path, form: str, study: str | None, force: bool) -> None:
     started = time.monotonic()
     target = folder.resolve()
     refuse_other_files(target, force)
-    with marts() as warehouse:
+    with marts(writes_files=True) as warehouse:
         studies = studies_of(warehouse, study)
         with unfinished_beside(target) as unfinished:
             manifest = write_export(warehouse, unfinished, form, studies, study)

@@ -8,37 +8,26 @@ import click
 
 from bais import terminal
 from bais.options import format_option, json_option
+from bais.selection import (
+    ALL,
+    PUBLIC,
+    explain_condition,
+    find_trial,
+    meeting,
+    refuse_unreadable,
+)
 from bais.terminal import fixed, fold, lay_out, pairs, plain, say, say_json, write_rows
 from bais.transcript import SPOKEN, mark, turns_of_calls, turns_of_line
-from bais.warehouse import interruptible, is_text, known_llm, marts, opened, records, refuse_unknown, stream, values
-from ingest.warehouse import UserError, printable, quoted, warehouse_path
+from bais.warehouse import IS_A_STUDY, interruptible, known_llm, marts, opened, records, refuse_unknown, stream, values
+from ingest.warehouse import UserError, is_damage, printable, quoted, warehouse_path
 
 STATUSES = ("answered", "refused", "unparsed", "out_of_range", "failed")
 DIRECTIONS = ("none", "low", "high", "unknown")
 ORDER = "study, domain, vignette, llm, technique, anchor_direction, trial_id"
-READS_ONLY_THE_WAREHOUSE = (
-    "set python_enable_replacements = false; set enable_external_access = false; set lock_configuration = true"
-)
 SHOWN = 50
 SHORT_ID = 10
-MOST_LISTED = 10
 OPENS, CLOSES = "\ue000", "\ue001"  # `printable` escapes them, so that no answer holds them
 
-PUBLIC = "select * from marts.trials"
-ALL = """
-select *, null::varchar as held_back from marts.trials
-union all by name
-select *, 'quarantined' as reason, 'quarantined: ' || flag_reasons as held_back from marts.quarantined_trials
-union all by name
-select
-    trial_id, landed.batch_id, landed.study, llm, domain, landed.vignette, landed.technique, landed.anchor_direction,
-    landed.anchor_value, landed.temperature, landed.status_recorded as status, landed.response_recorded,
-    landed.first_response, 'not_published' as reason, landed.response_text, landed.asked_at, landed.source,
-    landed.source_file, landed.source_line, 'its batch is not published, or not built yet' as held_back
-from raw.trials as landed inner join intermediate.int_trials_read using (trial_id)
-anti join marts.trials as public using (trial_id)
-anti join marts.quarantined_trials as quarantined using (trial_id)
-"""
 FLAGS = """
 select reason, severity, null as sentence, detail, who as released_by, why as released_why
 from raw.flagged_trials as flags
@@ -77,8 +66,7 @@ def trials(form: str, where: str | None, with_held_back: bool, limit: int | None
     """List trials by a condition and by filters, read-only and without access to other files."""
     import duckdb
 
-    if where is not None and not is_text(where):
-        raise UserError("the condition is not UTF-8 text")
+    refuse_unreadable(where)
     if limit is not None and limit < 0:
         raise UserError(f"{limit} is no number of rows: give --limit at least 0")
     width = terminal.terminal_width()
@@ -87,13 +75,8 @@ def trials(form: str, where: str | None, with_held_back: bool, limit: int | None
     with marts() as warehouse:
         source = ALL if with_held_back else PUBLIC
         conditions = list(_conditions(warehouse, source, wanted))
-        warehouse.execute(READS_ONLY_THE_WAREHOUSE)
         try:
-            # DuckDB reads what a person typed by itself, so that it can only be a condition
-            found = warehouse.sql(source)
-            for condition in conditions if where is None else [*conditions, where]:
-                found = found.filter(condition)
-            found = found.order(ORDER)
+            found = meeting(warehouse, source, conditions if where is None else [*conditions, where]).order(ORDER)
             total = None
             if limit is not None:
                 ((total,),) = interruptible(warehouse, lambda: found.aggregate("count(*)").fetchall())
@@ -104,7 +87,9 @@ def trials(form: str, where: str | None, with_held_back: bool, limit: int | None
                 return
             rows = [dict(zip(found.columns, row, strict=True)) for row in stream(warehouse, result)]
         except duckdb.Error as error:
-            raise UserError(_explain_condition(error)) from None
+            if is_damage(error):
+                raise
+            raise UserError(explain_condition(error)) from None
     simulated = sorted({row["study"] for row in rows if row["source"] == "simulated"})
     if simulated:
         say(f"SIMULATED respondents in {', '.join(simulated)}: no LLM was asked.")
@@ -117,6 +102,8 @@ def trials(form: str, where: str | None, with_held_back: bool, limit: int | None
 
 def _conditions(warehouse, source, wanted):
     """Yield a condition for each filter that was given, once there are such trials."""
+    if "@" not in (wanted["study"] or ""):
+        yield IS_A_STUDY
     for option, (column, known, _) in FILTERS.items():
         value = wanted[option]
         if value is None:
@@ -166,16 +153,6 @@ def _status(row):
     return f"{row['status'] or 'not derived'}{reason}"
 
 
-def _explain_condition(error):
-    """Keep DuckDB's first line, and say what a condition is where it is none."""
-    said = printable(str(error).strip().splitlines()[0])
-    if "modifiers" in said or "expression list" in said or "single expression" in said:
-        return f"the condition must be one SQL expression, without order by, limit or a second statement ({said})"
-    if "disabled by configuration" in said:
-        return f"the condition reads the warehouse and no other file ({said})"
-    return f"the condition is not understood: {said}; `bais tables trials` lists the columns"
-
-
 @click.command()
 @click.argument("trial_id", metavar="TRIAL_ID", help="or as much of its beginning as no other trial shares")
 @json_option(", with everything that is kept")
@@ -189,31 +166,13 @@ def trial(trial_id: str, as_json: bool) -> None:
         _print_trial(found)
 
 
-def _find(warehouse, asked):
-    """Return the id that begins as asked, if it is the only one."""
-    if not asked or not is_text(asked):
-        raise UserError("say which trial: `bais trials` lists them")
-    ids = values(
-        warehouse,
-        "select trial_id from raw.trials where starts_with(trial_id, $asked) order by trial_id limit $most",
-        {"asked": asked, "most": MOST_LISTED + 1},
-    )
-    if not ids:
-        raise UserError(f"there is no trial {printable(asked)}: `bais trials` lists them")
-    if len(ids) > 1 and ids[0] != asked:
-        more = ", and more" if len(ids) > MOST_LISTED else ""
-        raise UserError(
-            f"{printable(asked)} begins several trials: {', '.join(map(printable, ids[:MOST_LISTED]))}{more}"
-        )
-    return ids[0]
-
-
 def _everything(warehouse, asked):
     """Return all that the warehouse keeps of a trial, as JSON could hold it; of a table that is not built, nothing."""
     there = set(values(warehouse, "select table_schema || '.' || table_name from information_schema.tables"))
     if "raw.trials" not in there:
         raise UserError(f"the warehouse {warehouse_path()} holds no trials yet: import an archive, or collect a study")
-    keys = {"trial_id": _find(warehouse, asked)}
+    trial_id = find_trial(warehouse, asked)
+    keys = {"trial_id": trial_id, "called": "@".join([trial_id, *asked.split("@")[1:]])}
 
     def rows(table, condition="trial_id = $trial_id"):
         return records(warehouse, f"from {table} where {condition}", keys) if table in there else []
@@ -223,8 +182,8 @@ def _everything(warehouse, asked):
 
     kept = first("raw.trials")
     keys |= {name: kept[name] for name in ("batch_id", "study")}
-    public, quarantined = first("marts.trials"), first("marts.quarantined_trials")
-    derived = public or quarantined
+    public, quarantined = (first(f"marts.{name}", "trial_id = $called") for name in ("trials", "quarantined_trials"))
+    derived, disagreement = public or quarantined, first("marts.parse_disagreements", "trial_id = $called")
     batch = first("raw.batches", "batch_id = $batch_id")
     read = first("intermediate.int_trials_read")
 
@@ -265,7 +224,7 @@ def _everything(warehouse, asked):
         "turns": turns, "calls": [_of_call(call) for call in calls],
         "cost_usd": sum(costs) if is_cost_known else None,
         "cost_reason": None if is_cost_known else "price_not_known" if calls else "calls_not_recorded",
-        "gate": _gate(warehouse, rows, keys), "parse_disagreement": first("marts.parse_disagreements") or None,
+        "gate": _gate(warehouse, rows, keys), "parse_disagreement": disagreement or None,
         **as_kept("batch_id", "archive", "source_file", "source_line"), "line": line or None,
     }  # fmt: skip
 

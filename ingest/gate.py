@@ -188,11 +188,13 @@ def gate_models(memory, batches: list[dict], config: dict) -> Models:
         memory.execute(f"create view raw.{name} as from warehouse.raw.{name}")
     models.sources["raw"] = "raw"
     models.replace("stg_batch_verdicts", f"select batch_id, true as is_published from {batches_looked_at}")
+    nothing_cited = "select '' as cited_study, '' as cited_trial_id, '' as trial_id, '' as batch_id where false"
+    models.replace("int_trials_cited", nothing_cited)
     models.replace(
         "stg_flagged_trials",
         "select '' as trial_id, '' as batch_id, false as is_quarantined, '' as flag_reasons where false",
     )
-    models.replace("int_words_outdated", "select '' as batch_id, '' as technique where false")
+    models.replace("int_prompts_outdated", "select '' as batch_id, '' as technique where false")
     return models
 
 
@@ -323,12 +325,7 @@ def _write(verdicts, flags, config):
 def decide(act: str, object_id: str, why: str, who: str | None = None) -> None:
     """Keep what a person decides: `accept` or `reject` a batch whatever its verdict, or `release` a trial's flags."""
     object_kind = ACTS[act]
-    if not why.strip():
-        raise UserError("say why: a decision without a reason helps nobody later")
-    try:
-        who = who or os.environ.get("BAIS_USER") or getpass.getuser()
-    except OSError:
-        raise UserError("this machine does not know who you are: give a name with --who") from None
+    who, why = _signed(who, why)
     prepare_raw(warehouse_path())
     table, column = ("batch_verdicts", "batch_id") if object_kind == "batch" else ("flagged_trials", "trial_id")
     with transaction(warehouse_path()) as warehouse:
@@ -337,8 +334,40 @@ def decide(act: str, object_id: str, why: str, who: str | None = None) -> None:
             raise UserError(f"there is no {what} {printable(object_id)}")
         warehouse.execute(
             "insert into raw.gate_acts values (?, ?, ?, ?, ?, ?, ?)",
-            [uuid.uuid4().hex, object_kind, object_id, act, who, why.strip(), datetime.now(UTC)],
+            [uuid.uuid4().hex, object_kind, object_id, act, who, why, datetime.now(UTC)],
         )
+
+
+def decide_of_trials(act: str, trial_ids: list[str], why: str, who: str | None = None) -> dict[str, int]:
+    """`withdraw` trials, or `restore` withdrawn ones, all or none; return how many of each study are not so already."""
+    who, why = _signed(who, why)
+    prepare_raw(warehouse_path())
+    with transaction(warehouse_path()) as warehouse:
+        warehouse.register("named", pa.table({"trial_id": pa.array(trial_ids, pa.string())}))
+        warehouse.execute(
+            f"""
+            create temp table decided as
+            select trial_id, study from raw.trials semi join named using (trial_id)
+            where (trial_id in (select trial_id from ({query_of("stg_withdrawn_trials")}))) = ($act = 'restore')
+            """,
+            {"act": act},
+        )
+        warehouse.execute(
+            "insert into raw.gate_acts by name select replace(uuid()::varchar, '-', '') as act_id, 'trial' as object, "
+            "trial_id as object_id, $act as act, $who as who, $why as why, $now as acted_at from decided",
+            {"act": act, "who": who, "why": why, "now": datetime.now(UTC)},
+        )
+        return dict(warehouse.sql("select study, count(*) from decided group by study order by study").fetchall())
+
+
+def _signed(who, why):
+    """Return who decides and why, in words."""
+    if not why.strip():
+        raise UserError("say why: a decision without a reason helps nobody later")
+    try:
+        return who or os.environ.get("BAIS_USER") or getpass.getuser(), why.strip()
+    except OSError:
+        raise UserError("this machine does not know who you are: give a name with --who") from None
 
 
 def last_verdicts() -> list[dict]:

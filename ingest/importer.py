@@ -26,7 +26,7 @@ from ingest.versions import (
     refuse_part_as_whole,
     source_of,
 )
-from ingest.warehouse import ROOT, UserError, in_memory, printable, sha256_of, warehouse_path
+from ingest.warehouse import ROOT, UserError, in_memory, printable, quoted, sha256_of, warehouse_path
 
 BLOCK_BYTES = 1 << 20
 CHUNK_BYTES = 32 << 20
@@ -47,6 +47,7 @@ PREPARE = """
 set enable_progress_bar = false;
 create table seen (file bigint, trial_id varchar, n bigint);
 create table shared (trial_id varchar);
+create table foreign_lines (file bigint, shape varchar, n bigint);
 create table counts (
     file bigint, kind varchar, llm varchar, vignette varchar, technique varchar, state varchar, n bigint
 );
@@ -58,9 +59,21 @@ create table own_names (source_name varchar);
 """
 
 MADE = ["trial_id", "study", "source", "batch_id", "archive", "source_file", "source_line"]
+RECORDED = pa.schema(
+    [*(field for field in TABLES["trials"].schema if field.name not in MADE), ("complaint", pa.string())]
+)
 
+# Lines with the same keys are judged together; those that are no objects, or have a key twice, are read one by one.
 FIND_UNREAD = """
-create or replace temp table unread as select * from chunk where try(json_type(line)) is distinct from 'OBJECT'
+create or replace temp table odd as
+select keys
+from (
+    select any_value(keys) as keys from (select try(json_keys(line, {objects})) as keys from chunk) group by hash(keys)
+)
+where keys is null or len(keys[1]) = 0 or len(list_filter(keys, lambda of: list_unique(of) < len(of))) > 0;
+
+create or replace temp table unread as
+select * from chunk semi join odd on try(json_keys(line, {objects})) is not distinct from odd.keys
 """
 
 # DuckDB has the last word on what is JSON, also on what `mend` made of a line.
@@ -90,8 +103,21 @@ from (
 ) as trials
 inner join files using (file);
 
+create or replace temp table no_trials as
+select
+    file,
+    line_number,
+    line[:1048576] as text,
+    coalesce(complaint, looks_like)[:200] as reason,
+    complaint is not null or ({is_like_a_trial}) as is_like_a_trial,
+    case when complaint is not null then null{shape} end as shape
+from (select *, list_transform(json_keys(line), lambda key: lower(key)) as keys from parsed where kind is null);
+
+insert into foreign_lines select file, shape, count(*) from no_trials where shape is not null group by all;
+
 insert into rejected
-select file, line_number, line[:1048576], looks_like[:200], 'foreign' from parsed where kind is null;
+select file, line_number, text, reason, case when is_like_a_trial then 'trial' else 'foreign' end
+from no_trials where shape is null;
 
 delete from parsed where kind is null
 """
@@ -203,39 +229,71 @@ where trial_id not in (select trial_id from found)
 
 SELECT_TO_LAND = "from pending semi join (select id from decided where is_to_land) using (id)"
 
-# A file without a single trial is skipped if it holds other data, and one entry if it holds no text at all.
+# A file without a trial, or what looks like one, is skipped if it holds other data, and one entry if it holds no text.
 JUDGE_FILES = """
 insert into rejected
 select file, null, '', 'the file is empty', 'file' from files
 where path_in_archive is not null
-    and file not in (select file from counts) and file not in (select file from rejected);
+    and file not in (
+        select file from counts union all select file from rejected union all select file from foreign_lines
+    );
 
 create table fruitless as
 select
     file,
-    min(reason) filter (where class = 'foreign') as looks_like,
+    case when not bool_or(class = 'trial') then min(reason) filter (where class = 'foreign') end as looks_like,
     bool_and(class = 'undecodable') as is_binary,
     min(line_number) as first_line
-from rejected
+from (
+    select file, line_number, reason, class from rejected
+    union all
+    select file, null, shape, 'foreign' from foreign_lines
+)
 where file not in (select file from counts)
 group by file;
+
+create table refused as
+select
+    name,
+    line_number,
+    text,
+    class,
+    looks_like is not null and class != 'file' as is_skipped,
+    is_binary is true as is_binary,
+    is_binary is true and line_number > first_line as is_said_before,
+    case
+        when is_binary then 'binary or not UTF-8: none of its lines can be read'
+        when class not in ('foreign', 'trial') then reason
+        when length(text) = 1048576 then 'no trial of this format: ' || reason || '; only its first 1 MB is kept'
+        else 'no trial of this format: ' || reason
+    end as reason,
+    case
+        when class = 'foreign' then 'other data: ' || reason else 'lines that cannot be read, among other data'
+    end as skipped_as
+from rejected
+inner join files using (file)
+left join fruitless using (file);
 
 create table quarantined as
 select
     name,
-    case when is_binary is not true then line_number end as line_number,
-    case when is_binary then rejected.text[:200] else rejected.text end as text,
-    case
-        when is_binary then 'binary or not UTF-8: none of its lines can be read'
-        when class = 'foreign' and length(text) = 1048576
-            then 'no trial of this format: ' || reason || '; only its first 1 MB is kept'
-        when class = 'foreign' then 'no trial of this format: ' || reason
-        else reason
-    end as reason
-from rejected
-inner join files using (file)
-left join fruitless using (file)
-where looks_like is null and (is_binary is not true or line_number = first_line)
+    case when not is_binary then line_number end as line_number,
+    case when is_binary then text[:200] else text end as text,
+    reason
+from refused
+where not is_skipped and not is_said_before
+"""
+
+SKIPPED_LINES = """
+select skipped_as, count(*) from refused where is_skipped group by all
+union all
+select 'other data: ' || shape, sum(n)::bigint from foreign_lines group by all
+"""
+
+# The reasons without the values that they quote.
+QUARANTINED_LINES = """
+select split_part(replace(reason, 'no trial of this format: ', ''), ': ', 1), count(*)
+from refused where class != 'file' and not is_skipped group by all
 """
 
 SELECT_QUARANTINED = """
@@ -360,6 +418,9 @@ class Summary:
     rows: Counter = field(default_factory=Counter)
     skipped: dict = field(default_factory=dict)
     quarantined: list = field(default_factory=list)
+    n_lines: int = 0
+    skipped_lines: Counter = field(default_factory=Counter)
+    quarantined_lines: Counter = field(default_factory=Counter)
     unknown_llms: Counter = field(default_factory=Counter)
     unknown_vignettes: Counter = field(default_factory=Counter)
     unknown_techniques: Counter = field(default_factory=Counter)
@@ -380,6 +441,12 @@ class Summary:
     def exit_code(self):
         """0 if every line was read, 3 if some were quarantined."""
         return 3 if self.quarantined else 0
+
+    @property
+    def n_accounted(self):
+        """Of how many lines it is said what became of them: of all that were read."""
+        landed = self.n_new + self.n_unchanged + self.n_changed + self.n_duplicates
+        return landed + self.quarantined_lines.total() + self.skipped_lines.total()
 
 
 def import_archive(
@@ -429,7 +496,7 @@ class _Import:
         vignettes = [{"vignette": vignette, **of} for vignette, of in self.archive.vignettes.items()]
         for name, rows in {
             "declared": pa.Table.from_pylist(vignettes, DECLARED),
-            "recorded": TABLES["trials"].schema.empty_table().drop_columns(MADE),
+            "recorded": RECORDED.empty_table(),
             "files": FILES.empty_table(),
             "rejected": REJECTED.empty_table(),
         }.items():
@@ -503,7 +570,8 @@ class _Import:
 
     def _lines(self, files):
         for blocks in gather(self._blocks(files), lambda block: len(block.data), BLOCK_BYTES):
-            lines, bad = split_blocks(blocks)
+            lines, bad, n_blank = split_blocks(blocks)
+            self.summary.skipped_lines.update({"blank": n_blank} if n_blank else {})
             self._reject((line.file, line.number, line.text, line.reason, "undecodable") for line in bad)
             yield lines
 
@@ -512,6 +580,7 @@ class _Import:
         for file, path in enumerate(files):
             try:
                 for block in (self.archive.read or read_blocks)(path, file, BLOCK_BYTES):
+                    self.summary.n_lines += block.data.count(b"\n")
                     yield block
                     n_done += len(block.data)
                     self.on_bytes(n_done, n_total)
@@ -521,11 +590,23 @@ class _Import:
     def _parse(self, chunk):
         """Turn a chunk of lines into trials."""
         self.memory.register("chunk", chunk)
-        self.memory.execute(FIND_UNREAD)
+        self.memory.execute(FIND_UNREAD.format(objects=_listed(self.archive.objects)))
         self.memory.register("mended", _mend(self._rows("select file, line_number, line from unread")))
-        names = {"own_id": self.archive.own_id or "null::varchar", "own_name": self.archive.own_name or "null::varchar"}
-        for step in (PARSE, NUMBER_REPEATED, COUNT):
-            self.memory.execute(step.format(read_trials=self.archive.read_trials, **names))
+        parse = PARSE.format(
+            read_trials=self.archive.read_trials,
+            own_id=self.archive.own_id or "null::varchar",
+            is_like_a_trial=" and ".join(
+                f"list_has_any(keys, {_listed(map(str.lower, fields))})"
+                for fields in (self.archive.llm_fields, self.archive.answer_fields)
+            ),
+            shape="".join(
+                f" when list_has_all(keys, {_listed(map(str.lower, fields))}) then {quoted(name)}"
+                for name, fields in self.archive.foreign.items()
+            ),
+        )
+        count = COUNT.format(own_name=self.archive.own_name or "null::varchar")
+        for step in (parse, NUMBER_REPEATED, count):
+            self.memory.execute(step)
         self.memory.execute(f"create table if not exists gathered as {SELECT_TRIALS} limit 0")
         gathers = "landed_in is not null or getvariable('is_compared')"
         self.memory.execute(f"insert into gathered from ({SELECT_TRIALS}) where {gathers}")
@@ -609,6 +690,8 @@ class _Import:
         summary.unknown_llms = self._unknown("llm", KNOWN_LLMS)
         summary.unknown_vignettes = self._unknown("vignette", KNOWN_VIGNETTES)
         summary.unknown_techniques = self._unknown("technique", KNOWN_TECHNIQUES)
+        summary.skipped_lines.update({printable(reason): n for reason, n in self._rows(SKIPPED_LINES)})
+        summary.quarantined_lines.update({printable(reason): n for reason, n in self._rows(QUARANTINED_LINES)})
 
     def _unknown(self, column, known):
         totals = self._rows(
@@ -632,6 +715,10 @@ class _Import:
 def _digest(path: Path) -> str | None:
     with contextlib.suppress(OSError):  # what cannot be read is said when its lines are
         return sha256_of(path)
+
+
+def _listed(texts):
+    return f"[{', '.join(map(quoted, texts))}]"
 
 
 def gather(items: Iterable, size: Callable[..., int], enough: int) -> Iterator[list]:
@@ -659,8 +746,16 @@ def ahead(items: Iterator) -> Iterator:
 
 def mend(line: str) -> tuple[str | None, str | None]:
     """Make a line that DuckDB cannot read as a JSON object readable, or say why that is impossible."""
+    repeated = []
+
+    def once(pairs):
+        of = dict(pairs)
+        if len(of) < len(pairs):
+            repeated.extend(key for key, n in Counter(key for key, _ in pairs).items() if n > 1)
+        return of
+
     try:
-        value = json.loads(line)
+        value = json.loads(line, object_pairs_hook=once)
     except json.JSONDecodeError as error:
         is_cut_off = error.pos >= len(line) or error.msg.startswith("Unterminated string")
         kind = "cut off" if is_cut_off else "not valid JSON"
@@ -669,6 +764,8 @@ def mend(line: str) -> tuple[str | None, str | None]:
         return None, f"not readable JSON: {error}"
     if not isinstance(value, dict):
         return None, f"not a JSON object but a {type(value).__name__}"
+    if repeated:
+        return None, f"a key is there twice: {', '.join(repeated)[:200]}"
     return whole_characters(line), None
 
 

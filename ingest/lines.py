@@ -14,6 +14,7 @@ from ingest.warehouse import UserError, printable
 
 LONGEST_LINE_BYTES = 64 << 20
 KEPT_BYTES = 1 << 20
+LEADS_OUT = "a link that leads out of the imported folder is not followed: copy what it leads to into the folder"
 BLANKS = b" \t\r"
 ESCAPE = re.compile(r"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|.)")
 LONE_SURROGATE = re.compile(r"\\u[dD][89a-fA-F][0-9a-fA-F]{2}")
@@ -63,13 +64,24 @@ def walk(folder: Path) -> tuple[dict[Path, int], dict[Path, str], dict[Path, str
     if stat.S_ISREG(status.st_mode):
         return {folder: status.st_size}, {}, {}
     found, skipped, unreadable = {}, {}, {}
+    root = os.path.realpath(folder)
 
     def refuse(error):
         unreadable[Path(error.filename)] = f"the folder cannot be read: {error.strerror}"
 
+    def leaves(path):
+        """Whether a path is a link that leads out of the folder; it is then unreadable."""
+        if path.is_symlink() and not Path(os.path.realpath(path)).is_relative_to(root):
+            unreadable[path] = LEADS_OUT
+        return path in unreadable
+
     for parent, folders, names in os.walk(folder, onerror=refuse):
-        skipped |= {Path(parent, name): "a link to a folder" for name in folders if Path(parent, name).is_symlink()}
+        for path in (Path(parent, name) for name in folders):
+            if path.is_symlink() and not leaves(path):
+                skipped[path] = "a link to a folder"
         for path in (Path(parent, name) for name in names):
+            if leaves(path):
+                continue
             try:
                 status = path.stat()
             except OSError as error:
@@ -123,14 +135,15 @@ def blocks_of(lines: Iterable[str], file: int, block_bytes: int) -> Iterator[Blo
         yield Block(file, first, b"".join(gathered))
 
 
-def split_blocks(blocks: list[Block]) -> tuple[pa.Table, list[BadLine]]:
-    """Take blocks apart into `file`, `line_number` and `line`, without blank lines and the blanks around lines.
+def split_blocks(blocks: list[Block]) -> tuple[pa.Table, list[BadLine], int]:
+    """Take blocks apart into `file`, `line_number` and `line`, without the blanks around lines.
 
-    Apart from these: lines that are not UTF-8, hold NUL bytes or are longer than `LONGEST_LINE_BYTES`.
+    Apart from these: lines that are not UTF-8, hold NUL bytes or are longer than `LONGEST_LINE_BYTES`; and how many
+    are blank.
     """
-    files, numbers, lines, bad = [], [], [], []
+    files, numbers, lines, bad, n_blank = [], [], [], [], 0
     for block in blocks:
-        for number, line in enumerate(block.data.split(b"\n"), block.first_line):
+        for number, line in enumerate(block.data.removesuffix(b"\n").split(b"\n"), block.first_line):
             line = line.strip(BLANKS)
             if reason := _defect(line):
                 bad.append(BadLine(block.file, number, *beginning(line, reason)))
@@ -138,8 +151,10 @@ def split_blocks(blocks: list[Block]) -> tuple[pa.Table, list[BadLine]]:
                 files.append(block.file)
                 numbers.append(number)
                 lines.append(line)
+            else:
+                n_blank += 1
     good = {"file": pa.array(files, pa.int64()), "line_number": pa.array(numbers, pa.int64())}
-    return pa.table(good | {"line": pa.array(lines, pa.binary()).cast(pa.string())}), bad
+    return pa.table(good | {"line": pa.array(lines, pa.binary()).cast(pa.string())}), bad, n_blank
 
 
 def _defect(line):

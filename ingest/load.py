@@ -14,7 +14,8 @@ from ingest.raw import TABLES
 from ingest.warehouse import UserError, connect, explain, warehouse_path
 
 SYSTEM_FAILURE = re.compile(
-    r"(?:(?:Could not|Cannot) (?:set lock|open|create|read|write|sync|truncate)|Out of Memory Error).*"
+    r"(?:(?:Could not|Cannot) (?:set lock|open|create|read|write|sync|truncate)|Out of Memory Error|"
+    r"Corrupt database file|database has been invalidated).*"
 )
 DUCKDB_SETTINGS = {"preserve_insertion_order": False, "memory_limit": "1GB"}
 DLT_SETTINGS = {

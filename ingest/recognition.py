@@ -26,7 +26,7 @@ def recognised(path: Path, *, is_mapped: bool = False) -> Archive:
     A mapping says of what it knows which field is what: then the endings decide where nothing is recognised.
     """
     path = Path(path).resolve()
-    sizes, _, _ = walk(path)
+    sizes, _, unreadable = walk(path)
     found = _found(path, [file for file, size in sizes.items() if size])
     n_files = sum(len(files) for _, files in found)
     is_one_whole = any(archive.land for archive, _ in found)
@@ -41,10 +41,11 @@ def recognised(path: Path, *, is_mapped: bool = False) -> Archive:
     mapped = [archive for archive in archives() if archive.mapping and any(map(archive.has_ending, sizes))]
     if is_mapped and len(mapped) == 1:
         return mapped[0]
+    such_as = "".join(f"; {printable(file.name)}: {why}" for file, why in list(unreadable.items())[:1])
     known = "; ".join(f"{archive.form} ({archive.kinds}: {archive.expected})" for archive in archives())
     raise UserError(
         f"nothing usable in {printable(path)}: {len(sizes):,} files, none of a known format: {known}; "
-        "name one with --format to have it tried"
+        f"name one with --format to have it tried{such_as}"
     )
 
 

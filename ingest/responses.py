@@ -124,3 +124,14 @@ def ended_trials(path: Path, design: Design, statuses: Collection[str]) -> list[
             {"statuses": list(statuses)},
         ).fetchall()
     return [(Cell(*row[:6]), *row[6:]) for row in rows]
+
+
+def last_call(path: Path, trial_id: str) -> dict[str, str | None]:
+    """Return the error of the last call of a trial that failed, and what was said with it."""
+    with spooled([path], "calls") as connection:
+        found = connection.execute(
+            "select error, error_detail from spooled where trial_id = ? order by turn desc, attempt desc limit 1",
+            [trial_id],
+        ).fetchall()
+    error, detail = found[0] if found else ("no call on record", None)
+    return {"error": error, "error_detail": detail}

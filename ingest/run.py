@@ -7,11 +7,9 @@ python ingest/run.py --download       the public archive of document A, fetched 
 """
 
 import contextlib
-import itertools
 import sys
 import time
 from dataclasses import replace
-from operator import itemgetter
 from pathlib import Path
 
 import click
@@ -21,12 +19,24 @@ if __package__ in (None, ""):
 
 from ingest.archives import archive_of, formats
 from ingest.versions import Version
-from ingest.warehouse import ROOT, UserError, printable
+from ingest.warehouse import ROOT, UserError, explain, is_damage, printable, warehouse_path
 
 MOST_NAMED = 20
 DEFAULT_STUDY = "simulated"
 ARCHIVE = ROOT / "data" / "archives" / "voder-bais"
-PATH = click.Path(path_type=Path)
+
+
+class GivenPath(click.Path):
+    """A path that was given: an empty one, as of an unset variable of a shell, would mean the working directory."""
+
+    def convert(self, value, param, ctx) -> Path:
+        """Refuse an empty path."""
+        if value == "":
+            raise UserError("an empty path names nothing: give a file or a folder")
+        return super().convert(value, param, ctx)
+
+
+PATH = GivenPath(path_type=Path)
 
 
 def _amount(text: str) -> float:
@@ -139,6 +149,11 @@ def run_command(command: click.Command, name: str, arguments: list[str] | None =
     except KeyboardInterrupt:
         print("bais: interrupted", file=sys.stderr)
         return 130
+    except Exception as error:
+        if not is_damage(error):
+            raise
+        print(f"bais: {explain(error, warehouse_path())}", file=sys.stderr)
+        return 2
 
 
 @contextlib.contextmanager
@@ -190,8 +205,12 @@ def collect_study(
     print(render_outcome(study, outcome))
     gate = 0
     if loads:
-        print(load_study_trials(study.study))
-        gate = pass_gate()
+        try:
+            print(load_study_trials(study.study))
+            gate = pass_gate()
+        except UserError as error:
+            kept = "what was answered is kept in the spool, and running it again loads it"
+            raise UserError(f"{error}; {kept}", outcome.exit_code or error.exit_code) from None
     is_short = outcome.n_left or outcome.no_anchors or outcome.statuses["failed"] or outcome.stopped_llms
     return outcome.exit_code or gate or (1 if strict and is_short else 0)
 
@@ -248,6 +267,13 @@ def render_outcome(study, outcome) -> str:
         )
     for llm, why in sorted(outcome.stopped_llms.items()):
         lines.append(f"  {printable(llm)} is asked no more in this run: {printable(why)}")
+    for llm, why in sorted(outcome.silent_llms.items()):
+        lines.append(f"  {printable(llm)} could not be asked: {printable(why)}")
+    if outcome.stopped_llms or outcome.silent_llms:
+        lines.append(
+            "  mend that and run it again: it goes on with what is missing, and `--ask-again failed` gives each trial "
+            "that failed one new replicate"
+        )
     if outcome.no_anchors and not outcome.ended_by:
         pairs = printable(_some(outcome.no_anchors))
         lines.append(f"  no anchors, for want of baselines or because low and high come to the same: {pairs}")
@@ -294,10 +320,12 @@ def progress_line(collector) -> str:
     rate = outcome.n_done / elapsed if elapsed else 0.0
     n_left = max(outcome.n_planned - outcome.n_before - outcome.n_done, 0)
     left = f", {_duration(n_left / rate)} left in this phase" if rate and n_left else ""
+    not_asked = len(outcome.stopped_llms | outcome.silent_llms)
+    silent = f", {not_asked} LLM{'' if not_asked == 1 else 's'} not asked" if not_asked else ""
     in_flight = sum(pace.in_flight for pace in collector.paces.values())
     return (
         f"{collector.phase}: {outcome.n_done + outcome.n_before:,} of {outcome.n_planned:,} trials, "
-        f"{rate:,.1f} a second, {in_flight} calls in flight, {cost_of(outcome)}{left}"
+        f"{rate:,.1f} a second, {in_flight} calls in flight, {cost_of(outcome)}{silent}{left}"
     )
 
 
@@ -369,11 +397,13 @@ def render(summary) -> str:
         f"  {kind:<18}{summary.files[kind]:>6,} files {n:>10,} trials" for kind, n in sorted(summary.rows.items())
     ]
     lines += [f"  {'together':<18}{'':>12} {sum(summary.rows.values()):>10,} trials"]
-    skipped = sorted((reason, file) for file, reason in summary.skipped.items())
-    for reason, files in itertools.groupby(skipped, key=itemgetter(0)):
-        lines.append(f"  skipped, {reason}: {_some([file for _, file in files])}")
+    for reason in sorted({*summary.skipped.values(), *summary.skipped_lines}):
+        n, files = summary.skipped_lines[reason], sorted(file for file, why in summary.skipped.items() if why == reason)
+        lines.append(f"  skipped, {reason}{f' ({n:,} lines)' if n else ''}{f': {_some(files)}' if files else ''}")
     if summary.quarantined:
-        lines.append(f"  quarantined: {len(summary.quarantined):,} (table raw.quarantined_lines)")
+        reasons = [f"{n:,} {reason}" for reason, n in summary.quarantined_lines.most_common()]
+        more = f": {_some(reasons)}" if reasons else ""
+        lines.append(f"  quarantined: {len(summary.quarantined):,} (table raw.quarantined_lines){more}")
         named = [f"    {file}{f':{number}' if number else ''}: {why}" for file, number, why in summary.quarantined]
         lines += named[:MOST_NAMED] + ([f"    and {len(named) - MOST_NAMED:,} more"] if len(named) > MOST_NAMED else [])
     for what, unknown, seed in (
@@ -384,12 +414,14 @@ def render(summary) -> str:
         if unknown:
             listed = _some([f"{name} ({n:,} trials)" for name, n in unknown.most_common()])
             lines.append(f"  unknown {what}, loaded under their own names: {listed}; add them to {seed}")
-    lines.append(f"  {_version(summary)}")
+    n_unknown = sum(summary.unknown_llms.values())
     lines.append(
-        f"  {summary.n_new:,} new, {summary.n_unchanged:,} unchanged, {summary.n_changed:,} changed, "
-        f"{summary.n_gone:,} gone, {summary.n_duplicates:,} duplicates, {len(summary.quarantined):,} quarantined, "
-        f"{sum(summary.unknown_llms.values()):,} of unknown LLMs; {summary.seconds:.1f} s"
+        f"  {summary.n_lines:,} lines read: {summary.n_new:,} new, {summary.n_unchanged:,} unchanged, "
+        f"{summary.n_changed:,} changed, {summary.n_duplicates:,} duplicates, "
+        f"{summary.quarantined_lines.total():,} quarantined, {summary.skipped_lines.total():,} skipped; "
+        f"{n_unknown:,} of unknown LLMs; {summary.seconds:.1f} s"
     )
+    lines.append(f"  {_version(summary)}")
     if summary.n_gone and not summary.is_older:
         lines.append(
             "  what is gone is withdrawn"
@@ -406,7 +438,10 @@ def _version(summary) -> str:
         return f"source {name}: nothing has changed since it was last imported"
     called = f"version {printable(summary.label or summary.version[:8])}"
     older = ", an older version, of which nothing is published" if summary.is_older else ""
-    return f"source {name}: {called}{older}"
+    return (
+        f"source {name}, {called}{older}: {summary.n_new:,} new, {summary.n_unchanged:,} unchanged, "
+        f"{summary.n_changed:,} changed, {summary.n_gone:,} gone"
+    )
 
 
 def _some(names):

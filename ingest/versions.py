@@ -25,7 +25,7 @@ class Version:
     gives_way: bool = False
 
 
-NOT_PARSED = ("file", "line_number", "line", "kind", "looks_like")
+NOT_PARSED = ("file", "line_number", "line", "kind", "looks_like", "complaint")
 
 # What the warehouse knows of the sources of a study and format: the last trial of each entry, and where that lies.
 KNOWN = """

@@ -8,7 +8,13 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 SESSION = "set TimeZone = 'UTC'; set autoinstall_known_extensions = false; set autoload_known_extensions = false"
+ALONE = {"enable_external_access": False, "python_enable_replacements": False}
+# `ALONE` still lets a query name the warehouse's own file, its log and its folder for spilling as files.
+SEALED = "set disabled_filesystems = 'LocalFileSystem'; set lock_configuration = true"
 LOCK_HOLDER = re.compile(r"lock is held in (?P<program>.*?) \(PID (?P<pid>\d+)\)")
+
+
+DAMAGE = re.compile(r"Corrupt database file|Could not read enough bytes|database has been invalidated")
 
 
 class UserError(Exception):
@@ -43,8 +49,8 @@ def quoted(text: str | Path) -> str:
     return "'" + str(text).replace("'", "''") + "'"
 
 
-def connect(path: Path | None = None, *, read_only: bool = True):
-    """Open the warehouse in UTC and without downloads of extensions, or say in one sentence why it cannot be opened."""
+def connect(path: Path | None = None, *, read_only: bool = True, writes_files: bool = False, is_sealed: bool = False):
+    """Open the warehouse in UTC, or say why that fails; who reads reaches no other file, and sealed none at all."""
     import duckdb
 
     path = path or warehouse_path()
@@ -52,11 +58,16 @@ def connect(path: Path | None = None, *, read_only: bool = True):
         raise UserError(
             f"there is no warehouse at {path} yet: run `make run`, or `python ingest/run.py` and `dbt build`"
         )
+    config = ALONE if read_only and not writes_files else {}
     try:
-        connection = duckdb.connect(str(path), read_only=read_only)
+        connection = duckdb.connect(
+            str(path), read_only=read_only, config=config | ({"temp_directory": ""} if is_sealed else {})
+        )
     except duckdb.Error as error:
         raise UserError(explain(error, path)) from None
     connection.execute(SESSION)
+    if is_sealed:
+        connection.execute(SEALED)
     return connection
 
 
@@ -92,7 +103,20 @@ def explain(error: object, path: Path) -> str:
         return f"the warehouse {path} is in use by {who}: wait until it has finished, or stop it, and try again"
     if "not a valid DuckDB database" in text:
         return f"{path} is not a DuckDB database: move it away, or point BAIS_WAREHOUSE at another file"
+    if DAMAGE.search(text):
+        return (
+            f"the warehouse {path} is damaged: put a copy of it in its place, or move it away, load everything again "
+            f"(what was collected is in the spool), and run `bais build` ({text.splitlines()[0]})"
+        )
+    if "file system operations are disabled" in text:
+        wanted = text.splitlines()[0]
+        return f"a view in the warehouse {path} wants another file, and bais reads the warehouse alone: {wanted}"
     return f"the warehouse {path} cannot be read or written: {text.splitlines()[0]}"
+
+
+def is_damage(error: Exception) -> bool:
+    """Whether DuckDB says that the file of the warehouse is damaged, which it may at any query."""
+    return type(error).__module__.endswith("duckdb") and bool(DAMAGE.search(str(error)))
 
 
 def _command_of(pid):

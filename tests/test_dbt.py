@@ -31,6 +31,17 @@ def test_the_selector_light_leaves_out_inference_and_what_needs_it(new_warehouse
     assert left_out == inference | {"estimates", "inferred_estimates", "claim_checks"}
 
 
+def test_a_unit_test_names_the_value_of_each_var_that_its_model_asks_for():
+    asked, unnamed = {}, []
+    for path in (ROOT / "models").rglob("*.sql"):
+        asked[path.stem] = set(re.findall(r"""\bvar\(["'](\w+)["']\)""", path.read_text(encoding="utf-8")))
+    for path in (ROOT / "models").rglob("*.yml"):
+        for test in yaml.safe_load(path.read_text(encoding="utf-8")).get("unit_tests", []):
+            missing = asked.get(test["model"], set()) - set(test.get("overrides", {}).get("vars", {}))
+            unnamed += [(test["name"], name) for name in sorted(missing)]
+    assert unnamed == []
+
+
 def test_refs_are_imported_on_top_of_each_model():
     late = []
     for path in (ROOT / "models").rglob("*.sql"):

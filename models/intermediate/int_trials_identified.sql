@@ -1,27 +1,35 @@
--- One row per trial of a published batch that is what its source says now, that was asked with the highest version of
--- its words, and that nobody withdrew, with its number and what became of it under the response source that the var
--- names, and its flags. A trial belongs to the batch that publishes it: where a later version took it over from a batch
--- that is not published, to that of the version.
+-- One row per published trial, with its number and what became of it under the response source that the var names, and
+-- its flags; and one more, in a study of its own, per trial of a version that claims are about where the study itself
+-- has gone on.
 {% set response_source = var('response_source') %}
-with versions as (
-    select * from {{ ref('int_versions_resolved') }}
+with published as (
+    select
+        trial_id,
+        batch_id,
+        trial_id as called,
+        study
+    from {{ ref('int_trials_published') }}
+),
+
+cited as (
+    select
+        trial_id,
+        batch_id,
+        cited_trial_id as called,
+        cited_study as study
+    from {{ ref('int_trials_cited') }}
+),
+
+counting as (
+    select * from published
+    union all
+    select * from cited
 ),
 
 trials as (
-    select trials.* replace (coalesce(versions.batch_id, trials.batch_id) as batch_id)
+    select trials.* replace (counting.batch_id as batch_id, counting.study as study), counting.called
     from {{ ref('int_trials_read') }} as trials
-    left join versions using (trial_id)
-    anti join {{ ref('stg_withdrawn_trials') }} using (trial_id)
-    where versions.is_held is distinct from false
-),
-
-published as (
-    select batch_id from {{ ref('stg_batch_verdicts') }}
-    where is_published
-),
-
-outdated as (
-    select batch_id, technique from {{ ref('int_words_outdated') }}
+    inner join counting using (trial_id)
 ),
 
 flags as (
@@ -29,7 +37,7 @@ flags as (
 )
 
 select
-    trials.*,
+    trials.* exclude (called) replace (trials.called as trial_id),
     trials.number_if_{{ response_source }} as response_recorded,
     trials.status_if_{{ response_source }} as status,
     coalesce(flags.is_quarantined, false) as is_quarantined,
@@ -45,6 +53,4 @@ select
         else status
     end as reason
 from trials
-semi join published using (batch_id)
-anti join outdated using (batch_id, technique)
 left join flags using (trial_id, batch_id)

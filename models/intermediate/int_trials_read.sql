@@ -1,6 +1,7 @@
 -- One row per trial of any batch, published or not, before flags: its canonical LLM, its vignette's domain, unit and
 -- range, what its texts say, and the number that counts with its status. With response source `recorded` an archive
--- keeps the number that it recorded; with `reparsed` a text that is there is read anew. A collected text always is.
+-- keeps the number that it recorded, and where it has none its text still tells a refusal; with `reparsed` a text that
+-- is there is read anew. A collected text always is.
 with trials as (
     select
         * exclude (
@@ -50,11 +51,10 @@ select
         when joined.response_text is not null and joined.status_recorded is null then last_texts.number_read
         else joined.number_recorded
     end as number_if_reparsed,
-    {{ trial_status(
-        'status_recorded', 'case when is_read then last_texts.status_read end', 'number_if_recorded', 'valid_min', 'valid_max'
-    ) }} as status_if_recorded,
-    {{ trial_status('status_recorded', 'last_texts.status_read', 'number_if_reparsed', 'valid_min', 'valid_max') }}
-        as status_if_reparsed,
+    {% for source in ('recorded', 'reparsed') %}
+    {{ trial_status('status_recorded', 'last_texts.status_read', 'number_if_' ~ source, 'valid_min', 'valid_max') }}
+        as status_if_{{ source }},
+    {% endfor %}
     first_response not between coalesce(valid_min, '-inf') and coalesce(valid_max, 'inf') as is_first_out_of_range
 from joined
 left join texts as last_texts

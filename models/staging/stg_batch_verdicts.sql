@@ -1,5 +1,6 @@
--- One row per audited batch: its last verdict, what a person decided, and whether its trials are published. A rejection
--- is of what was rejected: it holds until somebody accepts, also in another batch that says the same of the vignette.
+-- One row per audited batch: its last verdict, what a person decided, whether that lets its trials through, and whether
+-- they are published: those of an older version are not. A rejection is of what was rejected: it holds until somebody
+-- accepts, also in another batch that says the same of the vignette.
 with verdicts as (
     select * from {{ source('raw', 'batch_verdicts') }}
 ),
@@ -54,10 +55,11 @@ select
     last_acts.act,
     coalesce(batches.is_older, false) as is_older,
     case
-        when is_older or last_acts.act = 'reject' then false
+        when last_acts.act = 'reject' then false
         when last_acts.act = 'accept' and last_acts.acted_at >= last_verdicts.checked_at then true
         else last_verdicts.verdict != 'failed'
-    end as is_published
+    end as has_passed,
+    has_passed and not coalesce(batches.is_older, false) as is_published
 from last_verdicts
 left join last_acts using (batch_id)
 left join batches using (batch_id)

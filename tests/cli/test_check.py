@@ -7,6 +7,7 @@ import duckdb
 import pytest
 
 from bais.main import main
+from tests.ingest.faults import damage
 
 STUDY = """
 study: small
@@ -125,3 +126,29 @@ def test_a_check_that_observed_nothing_is_called_a_failure_whatever_its_level(wa
     capsys.readouterr()
     main(["check"])
     assert "FAILED, refused: nothing" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("table", "command"),
+    [
+        ("batch_verdicts", ["check"]),
+        ("trials", ["check", "--all"]),
+        ("trials", ["sql", "from raw.trials"]),
+        ("trials", ["trial", "a"]),
+    ],
+)
+def test_a_damaged_block_is_one_sentence_that_says_what_to_do(warehouse, capsys, table, command):
+    damage(warehouse, f"raw.{table}")
+    capsys.readouterr()
+    assert main(command) == 2
+    said = capsys.readouterr().err
+    assert ("is damaged: put a copy of it in its place" in said, said.count("\n")) == (True, 1)
+
+
+def test_a_cut_off_warehouse_is_one_sentence(warehouse, capsys):
+    for size in (12288, 4096):
+        warehouse.write_bytes(warehouse.read_bytes()[:size])
+        capsys.readouterr()
+        assert main(["check"]) == 2
+        said = capsys.readouterr().err
+        assert ("is damaged" in said, said.count("\n")) == (True, 1)

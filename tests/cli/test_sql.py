@@ -71,9 +71,11 @@ def refused(capsys, *arguments):
     return err.removeprefix("bais: ").rstrip("\n")
 
 
-def test_csv_is_rfc_4180_and_loses_neither_digits_nor_the_difference_of_null_and_empty(warehouse, capsys, tmp_path):
+def test_csv_ends_lines_as_unix_does_and_loses_neither_digits_nor_the_difference_of_null_and_empty(
+    warehouse, capsys, tmp_path
+):
     out = ask(capsys, "from marts.answers order by id", "--format", "csv")
-    assert out.startswith('id,ratio,answer\r\n1,0.1,"a ""quoted"", text\r\nof two lines')
+    assert out.startswith('id,ratio,answer\n1,0.1,"a ""quoted"", text\r\nof two lines')
     assert list(csv.reader(io.StringIO(out, newline="")))[1] == ["1", "0.1", NASTY]
     (tmp_path / "out.csv").write_bytes(out.encode())
     read = f"read_csv('{tmp_path}/out.csv', allow_quoted_nulls = false)"
@@ -205,13 +207,92 @@ def test_a_table_shows_six_digits_and_an_exponent_only_where_numbers_are_extreme
         "attach '{file}' as other",
         "export database '{file}'",
         "select 1; drop table marts.answers",
+        "with x as (copy (select 1) to '{file}') select 1",
+        "with x as (copy (select 1) to '{warehouse}.wal') select 1",
+        "with x as (copy (select 1) to '{warehouse}' (use_tmp_file false)) select 1",
+        "explain analyze with x as (copy (select 1) to '{warehouse}.wal') select 1",
+        "with x as (insert into marts.answers values (5, 5, '5') returning id) from x",
+        "with x as (delete from marts.answers returning id) from x",
+        "explain analyze delete from marts.answers",
+        "explain drop table marts.answers",
+        "set enable_external_access = true",
+        "pragma enable_profiling",
+        "call enable_logging()",
     ],
 )
 def test_a_statement_that_would_write_is_refused_in_one_sentence(warehouse, capsys, tmp_path, statement):
     before = warehouse.read_bytes()
-    assert "only reads" in refused(capsys, "sql", statement.format(file=tmp_path / "written"))
+    said = refused(capsys, "sql", statement.format(file=tmp_path / "written", warehouse=warehouse))
+    assert "only reads" in said
+    assert "\n" not in said
     assert warehouse.read_bytes() == before
-    assert not (tmp_path / "written").exists()
+    assert list(tmp_path.iterdir()) == [warehouse]
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "from read_csv('{file}')",
+        "from read_text('{file}')",
+        "from read_blob('{warehouse}')",
+        "from '{file}'",
+        "from glob('{folder}/*')",
+        "from sniff_csv('{file}')",
+        "explain analyze from read_text('{file}')",
+        "from read_csv('https://example.org/a.csv')",
+        "from read_json('s3://bucket/a.json')",
+        "select (select content from read_text('{file}'))",
+        "from read_duckdb('{warehouse}', table_name = 'answers')",
+        "attach '{warehouse}' as again",
+        "attach ':memory:' as other",
+        "install httpfs",
+        "load httpfs",
+        "from duckdb_extensions()",
+        "from kept.outside",
+    ],
+)
+def test_a_query_reaches_no_file_no_network_and_no_extension(warehouse, capsys, tmp_path, query):
+    secret = tmp_path / "secret.csv"
+    secret.write_text("said\nhidden\n")
+    with contextlib.closing(duckdb.connect(str(warehouse))) as made:
+        made.execute(f"create schema kept; create view kept.outside as from read_csv('{secret}')")
+    said = refused(capsys, "sql", query.format(file=secret, folder=tmp_path, warehouse=warehouse))
+    assert "only reads the warehouse" in said
+    assert "hidden" not in said
+    assert "\n" not in said
+
+
+def test_a_view_on_a_file_outside_is_opened_by_no_command(warehouse, capsys, tmp_path):
+    secret = tmp_path / "secret.csv"
+    secret.write_text("said\nhidden\n")
+    with contextlib.closing(duckdb.connect(str(warehouse))) as made:
+        made.execute(f"create view marts.outside as from read_csv('{secret}')")
+    said = refused(capsys, "tables")
+    assert "reads the warehouse alone" in said
+    assert "\n" not in said
+
+
+def test_what_a_killed_writer_left_in_the_log_is_read_too(warehouse, capsys):
+    code = (
+        "import duckdb, os, sys; made = duckdb.connect(sys.argv[1]); "
+        "made.execute(\"insert into marts.answers values (5, 5, 'five')\"); os._exit(9)"
+    )
+    assert subprocess.run([sys.executable, "-c", code, str(warehouse)]).returncode == 9
+    assert Path(f"{warehouse}.wal").exists()
+    assert ask(capsys, "select count(*) as n from marts.answers", "--format", "csv").split() == ["n", "5"]
+
+
+def test_a_query_that_needs_more_memory_than_there_is_says_so(warehouse, capsys, monkeypatch):
+    real = duckdb.connect
+    monkeypatch.setattr(
+        "duckdb.connect", lambda path, read_only, config: real(path, read_only, config | {"memory_limit": "40MB"})
+    )
+    said = refused(
+        capsys, "sql", "select t from (select repeat(range::varchar, 99) as t from range(999_999)) order by t"
+    )
+    assert "more memory" in said
+    assert "\n" not in said
+    assert list(warehouse.parent.iterdir()) == [warehouse]
 
 
 @pytest.mark.parametrize(
@@ -263,7 +344,7 @@ def test_several_statements_give_several_tables_but_never_one_file(warehouse, ca
 
 def test_the_query_may_come_on_stdin(warehouse, capsys, monkeypatch):
     monkeypatch.setattr("sys.stdin", io.StringIO("select 6 * 7\nas answer;\n"))
-    assert ask(capsys, "--format", "csv") == "answer\r\n42\r\n"
+    assert ask(capsys, "--format", "csv") == "answer\n42\n"
 
 
 @pytest.mark.parametrize("query", ["", " \n", ";", "-- nothing"])
@@ -317,7 +398,7 @@ def running(*arguments):
 
 def test_a_reader_that_leaves_early_is_no_error(warehouse):
     with running("sql", "from range(2_000_000)", "--format", "csv") as process:
-        assert process.stdout.readline() == b"range\r\n"
+        assert process.stdout.readline() == b"range\n"
         process.stdout.close()
         assert process.wait(60) == 0
         assert process.stderr.read() == b""
@@ -451,15 +532,18 @@ def test_the_prompt_waits_for_the_semicolon_and_answers(prompt):
     assert prompt.leave()[1] == 0
 
 
-def test_a_mistake_does_not_end_the_prompt(prompt):
+def test_a_mistake_does_not_end_the_prompt(prompt, warehouse):
     for wrong, said in (
         ("selec 1;", "syntax error"),
         ("drop table marts.answers;", "only reads"),
+        (f"with x as (copy (select 1) to '{warehouse}.wal') select 1;", "only reads"),
+        (f"from read_text('{warehouse}');", "only reads"),
         (".nothing", "there is no .nothing"),
         ("from nowhere;", "does not exist"),
     ):
         prompt.type(f"{wrong}\n")
         assert said in prompt.read_until("bais> ")
+    assert not Path(f"{warehouse}.wal").exists()
     prompt.type("select 6 * 7;\n")
     assert "42" in prompt.read_until("bais> ")
     prompt.type("\x04")

@@ -328,6 +328,19 @@ def test_on_a_terminal_the_number_is_bold_unless_colours_are_not_wanted(ask, mon
     assert "\x1b" not in shown()
 
 
+def test_a_trial_in_the_version_that_claims_are_about_is_shown_and_listed_where_asked_for(ask, ids, change):
+    listed = ids()
+    change(
+        "insert into marts.trials from marts.trials select * replace ('s@v1' as study, trial_id || '@v1' as trial_id) "
+        "where trial_id = 'aa01'; update marts.trials set response = 35 where trial_id = 'aa01@v1'"
+    )
+    assert ids() == listed
+    assert ids("--study", "s@v1") == ["aa01@v1"]
+    assert json.loads(ask("trial", "aa01", "--json"))["response"] == 24
+    found = json.loads(ask("trial", "aa01@v1", "--json"))
+    assert (found["trial_id"], found["response"]) == ("aa01", 35)
+
+
 def test_filters_are_combined_with_and(ids):
     assert ids() == ["ee01", "aa02", "bb01", "bb02", "aa01"]
     assert ids("--study", "s", "--technique", "premortem", "--status", "answered") == ["bb01"]

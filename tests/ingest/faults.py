@@ -107,6 +107,19 @@ def opened():
         yield warehouse
 
 
+def damage(path, table):
+    """Turn bits of every block that a table of a warehouse has in its file."""
+    with closing(duckdb.connect(str(path))) as warehouse:
+        warehouse.execute("force checkpoint")
+        blocks = warehouse.execute(f"select distinct block_id from pragma_storage_info('{table}') where block_id >= 0")
+        starts = [12288 + block * 262144 for (block,) in blocks.fetchall()]
+    assert starts
+    with open(path, "r+b") as file:
+        for start in starts:
+            file.seek(start + 100)
+            file.write(b"\x5a" * 64)
+
+
 @dataclass
 class Fault:
     """One thing that goes wrong.

@@ -285,7 +285,7 @@ def published(warehouse, sql):
     with contextlib.closing(duckdb.connect()) as memory:
         memory.execute(f"set TimeZone = 'UTC'; attach '{warehouse}' as warehouse (read_only)")
         models = Models(memory, {"raw": "warehouse.raw"}, {"response_source": "recorded"})
-        return memory.sql(sql.replace("TRIALS", models.ref("int_trials_identified"))).fetchall()
+        return memory.sql(sql.replace("TRIALS", models.ref("int_trials_published"))).fetchall()
 
 
 def with_a_third_replicate(change):
@@ -339,5 +339,7 @@ def test_a_raised_technique_is_counted_beside_the_others_of_its_study(spool, loa
         study["techniques"][2] |= {"version": 4, "turns": ["{opening}", "Sleep. Then: {decision}? {answer_format}"]}
 
     assert "other_prompt" not in unmet_by(loaded(lambda study: None, raise_it))
-    batches = published(warehouse, "select distinct technique, split_part(batch_id, '/', 2) from TRIALS order by all")
+    batches = published(warehouse, "select distinct technique, split_part(batch_id, '/', 2) from TRIALS "
+        "inner join (select trial_id, technique from warehouse.raw.trials) using (trial_id) order by all",
+    )
     assert batches == [("no_technique", OLD_SET), ("sacd", OLD_SET), ("sleep_on_it", "parking@2,sleep_on_it@4")]

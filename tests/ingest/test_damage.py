@@ -3,6 +3,7 @@
 import json
 import os
 import random
+from pathlib import Path
 
 import pytest
 
@@ -165,23 +166,64 @@ def test_a_pipe_a_broken_link_and_a_circle_of_links_are_named(archive, make, rea
     }
 
 
-def test_links_to_folders_are_not_followed_and_a_file_is_read_once(archive, make, read, tmp_path):
+def test_links_to_folders_are_not_followed_and_a_file_is_read_once(archive, make, read):
     make.file(archive / "sub" / "a.jsonl", make.baseline())
-    outside = make.file(tmp_path / "outside" / "b.jsonl", make.full_sacd())
     (archive / "sub" / "back").symlink_to(archive)
-    (archive / "b.jsonl").symlink_to(outside)
     (archive / "again.jsonl").symlink_to(archive / "sub" / "a.jsonl")
-    (archive / "hard.jsonl").hardlink_to(
-        archive / "b.jsonl",
-    )
+    (archive / "through.jsonl").symlink_to(archive / ".." / archive.name / "sub" / "back" / "again.jsonl")
+    (archive / "hard.jsonl").hardlink_to(archive / "sub" / "a.jsonl")
     result = read(archive)
-    assert sorted(trial["source_file"] for trial in result.trials) == ["a.jsonl", "b.jsonl"]
+    assert [trial["source_file"] for trial in result.trials] == ["hard.jsonl"]
     assert result.summary.skipped == {
         "sub/back": "a link to a folder",
+        "sub/a.jsonl": "a link to a file that is read",
         "again.jsonl": "a link to a file that is read",
-        "hard.jsonl": "a link to a file that is read",
+        "through.jsonl": "a link to a file that is read",
     }
     assert result.summary.exit_code == 0
+
+
+def test_a_link_that_leaves_the_folder_is_refused_and_nothing_outside_is_read(archive, make, read, tmp_path):
+    make.file(archive / "a.jsonl", make.baseline())
+    outside = make.file(tmp_path / "outside" / "b.jsonl", make.full_sacd())
+    beside = make.file(archive.with_name(f"{archive.name}2") / "c.jsonl", make.full_sacd())
+    (archive / "b.jsonl").symlink_to(outside)
+    (archive / "beside.jsonl").symlink_to(beside)
+    (archive / "relative.jsonl").symlink_to(Path("..") / "outside" / "b.jsonl")
+    (archive / "folder").symlink_to(outside.parent)
+    (archive / "parent").symlink_to(archive.parent)
+    (archive / "gone.jsonl").symlink_to(tmp_path / "nowhere.jsonl")
+    result = read(archive)
+    assert [trial["source_file"] for trial in result.trials] == ["a.jsonl"]
+    assert result.reasons == {
+        (
+            name,
+            None,
+        ): "a link that leads out of the imported folder is not followed: copy what it leads to into the folder"
+        for name in ("b.jsonl", "beside.jsonl", "relative.jsonl", "folder", "parent", "gone.jsonl")
+    }
+    assert result.summary.exit_code == 3
+
+
+def test_a_folder_that_is_itself_reached_by_a_link_is_imported_whole(archive, make, read, tmp_path):
+    make.file(archive / "sub" / "a.jsonl", make.baseline())
+    (tmp_path / "link").symlink_to(archive)
+    (archive / "again.jsonl").symlink_to(tmp_path / "link" / "sub" / "a.jsonl")
+    result = read(tmp_path / "link")
+    assert len(result.trials) == 1
+    assert result.summary.skipped == {"again.jsonl": "a link to a file that is read"}
+
+
+def test_a_folder_of_links_that_leave_it_names_one(archive, make, tmp_path, capsys):
+    (archive / "b.jsonl").symlink_to(make.file(tmp_path / "outside" / "b.jsonl", make.full_sacd()))
+    assert main(["--archive", str(archive)]) == 2
+    assert "b.jsonl: a link that leads out of the imported folder" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("arguments", [["--archive", ""], ["--download", ""], ["--archive", "a", "--map", ""]])
+def test_an_empty_path_names_nothing(arguments, capsys):
+    assert main(arguments) == 2
+    assert "an empty path names nothing" in capsys.readouterr().err
 
 
 def test_a_folder_and_a_file_without_permission_are_named_and_the_rest_loads(archive, make, read, monkeypatch):

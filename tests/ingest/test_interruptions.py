@@ -13,6 +13,7 @@ import pytest
 from ingest import load
 from ingest.run import main
 from ingest.warehouse import ROOT
+from tests.ingest.faults import damage
 
 # Runs the importer in a process that kills itself, as `kill -9` does, before or after the named step.
 KILLED = """
@@ -166,6 +167,16 @@ def test_a_file_that_is_no_warehouse_is_one_sentence_and_stays_as_it_is(trials, 
     assert main(["--archive", str(trials)]) == 2
     assert "is not a DuckDB database" in capsys.readouterr().err
     assert warehouse.read_bytes() == b"not a database" * 1000
+
+
+def test_an_import_into_a_damaged_warehouse_is_one_sentence(trials, make, warehouse, capsys):
+    assert main(["--archive", str(trials)]) == 3
+    make.file(trials / "c.jsonl", make.baseline(runIndex=3))
+    damage(warehouse, "raw.trials")
+    capsys.readouterr()
+    assert main(["--archive", str(trials)]) == 2
+    said = capsys.readouterr().err
+    assert ("is damaged" in said, said.count("\n")) == (True, 1)
 
 
 def test_a_defect_of_ours_is_not_dressed_up_as_a_sentence(trials, monkeypatch):

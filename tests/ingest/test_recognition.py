@@ -159,7 +159,7 @@ def test_a_stray_file_among_many_changes_nothing_and_is_named_by_the_import(arch
     for i in range(1, 10):
         make.file(archive / f"{i}.jsonl", make.baseline(runIndex=i))
     assert main(["--archive", str(archive)]) == 0
-    assert "skipped, other data: experiment anchoring-prosecutor-sentencing: 0.jsonl" in capsys.readouterr().out
+    assert "skipped, other data: runs of story 001's tool (1 lines): 0.jsonl" in capsys.readouterr().out
     (archive / "9.jsonl").unlink()
     with pytest.raises(UserError, match="several formats"):
         recognised(archive)

@@ -13,25 +13,28 @@ from ingest.warehouse import printable
 
 def test_the_summary_names_files_rows_skipped_quarantined_unknown_duplicates_and_seconds(archive, make, capsys):
     make.file(archive / "a.jsonl", make.baseline(), make.baseline(runIndex=1), "{", make.baseline(model="new/one"))
-    make.file(archive / "b.jsonl", make.baseline(runIndex=2))
+    make.file(archive / "b.jsonl", make.baseline(runIndex=2), "")
     make.file(archive / "copy" / "b.jsonl", make.baseline(runIndex=2))
     make.file(archive / "c.jsonl", make.vignette(vignetteId="parking"), make.full_sacd())
     make.file(archive / "d.txt")
     assert main(["--archive", str(archive)]) == 3
     out = capsys.readouterr().out
-    assert re.sub(r"\d+\.\d s", "N s", out) == (
+    assert re.sub(r"version \w+", "version V", re.sub(r"\d+\.\d s", "N s", out)) == (
         f"{archive}: 5 files\n"
         "  baseline               3 files          5 trials\n"
         "  full-sacd              1 files          1 trials\n"
         "  vignette parking       1 files          1 trials\n"
         "  together                                7 trials\n"
+        "  skipped, blank (1 lines)\n"
         "  skipped, not a .jsonl file: d.txt\n"
-        "  quarantined: 1 (table raw.quarantined_lines)\n"
+        "  quarantined: 1 (table raw.quarantined_lines): 1 cut off\n"
         "    a.jsonl:3: cut off: Expecting property name enclosed in double quotes at column 2\n"
         "  unknown LLM ids, loaded under their own names: new/one (1 trials); "
         "add them to seeds/llms.csv or seeds/llm_aliases.csv\n"
         "  unknown vignettes, loaded under their own names: parking (1 trials); add them to seeds/vignettes.csv\n"
-        "  6 added, 0 already there, 1 duplicates, 1 quarantined, 1 of unknown LLMs; N s\n"
+        "  9 lines read: 6 new, 0 unchanged, 0 changed, 1 duplicates, 1 quarantined, 1 skipped; "
+        "1 of unknown LLMs; N s\n"
+        "  source archive, version V: 6 new, 0 unchanged, 0 changed, 0 gone\n"
     )
 
 

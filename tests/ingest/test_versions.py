@@ -1,6 +1,7 @@
 """What is imported again is a version of its source: what changed takes over, what is gone may be withdrawn."""
 
 import json
+import re
 import shutil
 from contextlib import closing
 
@@ -80,8 +81,10 @@ def trials(make):
 
 
 def counts(said):
-    (line,) = [line for line in said.splitlines() if " unchanged, " in line]
-    return tuple(int(part.split()[0].replace(",", "")) for part in line.split(",")[:4])
+    """Return how many entries are new, unchanged, changed and gone."""
+    if "nothing has changed" in said:
+        return 0, int(re.search(r"([\d,]+) unchanged", said)[1]), 0, 0
+    return tuple(map(int, re.search(r": (\d+) new, (\d+) unchanged, (\d+) changed, (\d+) gone", said).groups()))
 
 
 def test_an_edited_line_takes_over_and_the_line_before_stays_in_raw(archive, make, trials, land, published, query):

@@ -38,7 +38,7 @@ create table seeds.published_claims (claim_id varchar, part varchar, document va
 create table marts.claim_trials (claim_id varchar, part varchar, study varchar, trials_query varchar);
 create table marts.claim_checks (claim_id varchar, part varchar, document varchar, recomputed_value double,
     status varchar, reason varchar, recommended_value double, recommended_low double, recommended_high double,
-    n_trials bigint, published_value double);
+    n_trials bigint, published_value double, newest_status varchar);
 create table marts.trials (trial_id varchar, study varchar, domain varchar, vignette varchar, llm varchar,
     source varchar, response_unit varchar, asked_at timestamptz);
 create table marts.attrition (study varchar, domain varchar, llm varchar, technique varchar, n_asked bigint,
@@ -216,7 +216,7 @@ def _add_study(made, study, llms, said, domain, source):
             "marts.claim_checks", claim_id=claim, document="A" if i < 2 else "B",
             recomputed_value=57.65 if has_value else None, status=status, reason=None if i == 0 else said,
             recommended_value=57.65, recommended_low=50.125, recommended_high=66, n_trials=119,
-            published_value=57.7 + i,
+            published_value=57.7 + i, newest_status="differs" if i == 0 else None,
         )  # fmt: skip
         query = "select trial_id\nfrom marts.trials\nwhere\n    technique = 'sacd'\norder by llm;"
         made.add("marts.claim_trials", claim_id=claim, study=study, trials_query=query)

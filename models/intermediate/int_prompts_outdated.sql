@@ -1,5 +1,5 @@
--- One row per published batch and technique whose trials were asked with older words than those that the tables count:
--- of a study's vignette, and of its technique, the highest version with published trials. What names no version has 1.
+-- One row per published batch and technique whose trials are older than what the tables count: of a study's vignette,
+-- and of its technique, that is the highest version with published trials. What names no version has the first.
 with batches as (
     select batch_id, vignette_version, technique_versions from {{ ref('stg_batches') }}
 ),
