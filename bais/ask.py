@@ -19,8 +19,10 @@ from bais.warehouse import (
     interruptible,
     is_text,
     marts,
+    opened,
     public_tables,
     refuse_other_than_reading,
+    refuse_without_marts,
     stream,
 )
 from ingest.warehouse import UserError, connect, explain, is_damage, printable, warehouse_path
@@ -186,7 +188,7 @@ def _history(path: Path) -> Iterator[None]:
 @format_option()
 @click.argument("name", required=False, metavar="[NAME]", help="such as baselines or marts.baselines")
 def tables(form: str, name: str | None) -> None:
-    """List the public tables, or the columns of one."""
+    """List the public tables, or the columns of one, or of one of `raw`."""
     if name:
         _describe(name, form)
     else:
@@ -203,11 +205,13 @@ def _list_tables(form):
 
 
 def _describe(asked, form):
-    with marts() as warehouse:
+    with opened() as warehouse:
         public = public_tables(warehouse)
-        found = [(s, n, comment) for s, n, comment in public if asked.lower() in (n.lower(), f"{s}.{n}".lower())]
+        described = public + public_tables(warehouse, ("raw",))
+        found = [(s, n, comment) for s, n, comment in described if asked.lower() in (n.lower(), f"{s}.{n}".lower())]
         if not found:
-            names = [f"{schema}.{name}" for schema, name, _ in public]
+            refuse_without_marts(public)
+            names = [f"{schema}.{name}" for schema, name, _ in described]
             raise UserError(
                 f"there is no public table {printable(asked)}{similar(asked, names)}: `bais tables` lists them"
             )

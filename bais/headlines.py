@@ -8,7 +8,7 @@ import click
 from bais.options import only_study
 from bais.published import CHECKED, sum_up
 from bais.terminal import fixed, say, say_rows
-from bais.warehouse import IS_A_STUDY, marts, records, refuse_unknown
+from bais.warehouse import IS_A_STUDY, marts, not_public, records, refuse_not_public, refuse_unknown
 from ingest.warehouse import printable, warehouse_path
 
 MEASURES = {
@@ -39,11 +39,16 @@ def headlines(study: str | None) -> None:
             f"where {IS_A_STUDY} group by study order by is_simulated desc, study",
         )
         checks = records(warehouse, f"select checks.kind, status, study from {CHECKED}")
+        held_back = not_public(warehouse)
+        if study:
+            refuse_not_public(warehouse, study, [of["study"] for of in studies])
     refuse_unknown("study", study, [of["study"] for of in studies], " in this warehouse")
     for of in studies:
         if study in (None, of["study"]):
             _say_study(of, [row for row in rankings if row["study"] == of["study"]])
-    if not studies:
+    for why in () if study else held_back.values():
+        say(f"{why[0].upper()}{why[1:]}.")
+    if not studies and not held_back:
         say("The warehouse holds no trials: land some with `bais import`, then run `bais build`.")
     if checks:
         say(f"Claims: {sum_up(checks)} `bais claims` says more.")

@@ -164,7 +164,9 @@ def _nearest(folder):
 
 def _spool():
     from ingest.spool import read_state, spool_folder
+    from ingest.study import shipped_studies
 
+    shipped = shipped_studies()
     folder = spool_folder("any").parent
     if not os.access(_nearest(folder), os.W_OK):
         yield MISSING, "spool", f"{folder} cannot be written", "paid answers go there: change its permissions"
@@ -180,7 +182,8 @@ def _spool():
         n_open, n_junk = sum(len(state.open_calls) for state in states), sum(len(state.junk) for state in states)
         if n_open:
             said = f"{study}: {n_open} trial{'' if n_open == 1 else 's'} begun and not finished"
-            yield NOTE, "spool", said, f"`bais collect {study}` goes on where it stopped"
+            named = f"{study}`" if study in shipped else f"FILE` with the file of the study {study}"
+            yield NOTE, "spool", said, f"`bais collect {named} goes on where it stopped"
         if n_junk:
             yield WARNING, "spool", f"{study}: {n_junk} lines are no record", "they are kept, and count for nothing"
 

@@ -5,7 +5,7 @@ import click
 from bais import terminal
 from bais.options import json_option
 from bais.terminal import fixed, lay_out, say, say_json
-from bais.warehouse import IS_A_STUDY, known_llm, marts, records, refuse_unknown, values
+from bais.warehouse import IS_A_STUDY, known_llm, marts, records, refuse_not_public, refuse_unknown, values
 from ingest.warehouse import UserError, printable, warehouse_path
 
 METRICS = ("deviation", "susceptibility", "madb")
@@ -113,6 +113,7 @@ def recommend(domain: str | None, llm: str | None, metric: str, study: str | Non
     metrics = BOTH if metric == "both" else (metric,)
     with marts() as warehouse:
         asked = records(warehouse, ASKED)
+        refuse_not_public(warehouse, study, {row["study"] for row in asked})
         llm = llm and known_llm(warehouse, llm, dict.fromkeys(row["llm"] for row in asked), **WORDS)
         study, others = _study(study, domain, llm, asked)
         evidence = _evidence(warehouse, study, domain, llm)

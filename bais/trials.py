@@ -18,7 +18,18 @@ from bais.selection import (
 )
 from bais.terminal import fixed, fold, lay_out, pairs, plain, say, say_json, write_rows
 from bais.transcript import SPOKEN, mark, turns_of_calls, turns_of_line
-from bais.warehouse import IS_A_STUDY, interruptible, known_llm, marts, opened, records, refuse_unknown, stream, values
+from bais.warehouse import (
+    IS_A_STUDY,
+    interruptible,
+    known_llm,
+    marts,
+    opened,
+    records,
+    refuse_not_public,
+    refuse_unknown,
+    stream,
+    values,
+)
 from ingest.warehouse import UserError, is_damage, printable, quoted, warehouse_path
 
 STATUSES = ("answered", "refused", "unparsed", "out_of_range", "failed")
@@ -109,6 +120,8 @@ def _conditions(warehouse, source, wanted):
         if value is None:
             continue
         known = known or values(warehouse, f"select distinct {column} from ({source}) order by 1")
+        if option == "study":
+            refuse_not_public(warehouse, value, known)
         if option == "llm":
             value = known_llm(warehouse, value, known, none="none")
         refuse_unknown(option, value, known, none="none")

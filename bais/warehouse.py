@@ -9,6 +9,15 @@ from ingest.warehouse import UserError, connect, explain, printable, warehouse_p
 PUBLIC_SCHEMAS = ("marts", "inference")
 # `voder-bais@8749ccc` is no study of its own, but the version that claims are about of one that has gone on
 IS_A_STUDY = "not contains(study, '@')"
+NOT_PUBLIC = """
+with published as ({published})
+
+select study, count(*) as n_trials, coalesce(bool_or(is_published), false) as is_published,
+    bool_or(published.batch_id is null) as is_unaudited
+from raw.trials left join published using (batch_id)
+anti join (select study from marts.trials union all select study from marts.quarantined_trials) as public using (study)
+group by study order by study
+"""
 # What DuckDB itself would not refuse ends with the connection, such as a temporary table: to answer would mislead.
 READS = ("SELECT", "EXPLAIN", "MULTI")  # MULTI is a pivot
 
@@ -34,19 +43,55 @@ def opened(writes_files: bool = False) -> Iterator:
 def marts(writes_files: bool = False) -> Iterator:
     """Open the warehouse for a command that needs the public tables."""
     with opened(writes_files) as warehouse:
-        if not public_tables(warehouse):
-            raise UserError(f"the warehouse {warehouse_path()} has no marts yet: run `bais build`")
+        refuse_without_marts(public_tables(warehouse))
         yield warehouse
 
 
-def public_tables(warehouse) -> list[tuple]:
-    """Return schema, name and comment of each public table."""
+def refuse_without_marts(public: list[tuple]) -> None:
+    """Say of a warehouse without public tables what makes them."""
+    if not public:
+        raise UserError(f"the warehouse {warehouse_path()} has no marts yet: run `bais build`")
+
+
+def public_tables(warehouse, schemas: tuple[str, ...] = PUBLIC_SCHEMAS) -> list[tuple]:
+    """Return schema, name and comment of each public table, or of each in other schemas."""
     return warehouse.execute(
         "select table_schema, table_name, table_comment from information_schema.tables "
         "where table_catalog = current_database() and table_schema in $schemas "
         "order by list_position($schemas, table_schema), table_name",
-        {"schemas": list(PUBLIC_SCHEMAS)},
+        {"schemas": list(schemas)},
     ).fetchall()
+
+
+def not_public(warehouse) -> dict[str, str]:
+    """Say of each study that was landed, and of which no trial is in the public tables, why that is."""
+    from ingest.models import query_of
+
+    there = set(values(warehouse, "select table_name from information_schema.tables where table_schema = 'raw'"))
+    if not {"trials", "batch_verdicts", "gate_acts"} <= there:
+        return {}
+    found = records(warehouse, NOT_PUBLIC.format(published=query_of("stg_batch_verdicts")))
+    return {of["study"]: f"the {of['n_trials']:,} trials of {printable(of['study'])} are {_held(of)}" for of in found}
+
+
+def _held(study):
+    if study["is_published"]:
+        return "landed and not built yet: run `bais build`"
+    if study["is_unaudited"]:
+        return "landed, and their batches have no verdict yet: run `bais check`, then `bais build`"
+    return (
+        "landed and not published, since the gate or a person holds their batches back: `bais check` says why, and "
+        "`bais accept` publishes a batch"
+    )
+
+
+def refuse_not_public(warehouse, study: str | None, known: Iterable[str]) -> None:
+    """Refuse a study that was named, is not in the public tables and was landed; or any, where none is public."""
+    if study in (known := set(known)) or (study is None and known):
+        return
+    reasons = not_public(warehouse)
+    if said := [why for name, why in reasons.items() if study in (None, name)]:
+        raise UserError("; ".join(said))
 
 
 def columns_of(warehouse, schema: str, name: str) -> list[dict]:

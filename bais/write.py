@@ -11,15 +11,15 @@ from bais import dbt, texts
 from bais.options import PATH
 from bais.rows import PAGE, PAPER, STUDIES
 from bais.terminal import complain
-from bais.warehouse import count, marts, public_tables, records, refuse_unknown
-from ingest.warehouse import ROOT, UserError, printable, warehouse_path
+from bais.warehouse import count, marts, public_tables, records, refuse_not_public, refuse_unknown
+from ingest.warehouse import UserError, printable, warehouse_path
 
-OUT = Path("data") / "report.html"
+OUT = "report.html"
 MADE_BY = ("bais", "dbt-core", "duckdb", "altair", "vl-convert-python")
 
 
 @click.command()
-@click.option("--out", type=PATH, metavar="FILE", help=f"the HTML file (default: {OUT})")
+@click.option("--out", type=PATH, metavar="FILE", help=f"the HTML file (default: {OUT} beside the warehouse)")
 @click.option("--study", metavar="STUDY", help="only this study (default: all of them)")
 def report(out: Path | None, study: str | None) -> None:
     """Write the page, whole and at once, so that nobody opens half of one."""
@@ -27,7 +27,7 @@ def report(out: Path | None, study: str | None) -> None:
 
     from analysis.report.page import page
 
-    out = (out or ROOT / OUT).absolute()
+    out = (out or warehouse_path().with_name(OUT)).absolute()
     if out.is_dir():
         raise UserError(f"{printable(out)} is a folder: name a file")
     tables = _tables_of_page(study)
@@ -107,6 +107,7 @@ def _facts_of_paper(study):
 
     with marts() as warehouse:
         studies = {row["study"]: row for row in records(warehouse, STUDIES)}
+        refuse_not_public(warehouse, study, studies)
         none = "none: land some trials, then run `bais build`"
         refuse_unknown("study", study, studies, " in this warehouse", none)
         given = {"study": study, "fewest_llms": FEWEST_LLMS}

@@ -14,7 +14,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from ingest.archives import Archive
-from ingest.lines import beginning, read_blocks, split_blocks, walk, whole_characters
+from ingest.lines import beginning, read_blocks, repeated_keys, split_blocks, walk, whole_characters
 from ingest.load import DUCKDB_SETTINGS, land, work_path
 from ingest.raw import TABLES
 from ingest.versions import (
@@ -748,14 +748,12 @@ def mend(line: str) -> tuple[str | None, str | None]:
     """Make a line that DuckDB cannot read as a JSON object readable, or say why that is impossible."""
     repeated = []
 
-    def once(pairs):
-        of = dict(pairs)
-        if len(of) < len(pairs):
-            repeated.extend(key for key, n in Counter(key for key, _ in pairs).items() if n > 1)
-        return of
+    def whole(pairs):
+        repeated.extend(repeated_keys(pairs))
+        return dict(pairs)
 
     try:
-        value = json.loads(line, object_pairs_hook=once)
+        value = json.loads(line, object_pairs_hook=whole)
     except json.JSONDecodeError as error:
         is_cut_off = error.pos >= len(line) or error.msg.startswith("Unterminated string")
         kind = "cut off" if is_cut_off else "not valid JSON"

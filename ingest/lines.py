@@ -4,6 +4,7 @@ import codecs
 import os
 import re
 import stat
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -49,6 +50,13 @@ def beginning(line: bytes, reason: str) -> tuple[str, str]:
 def whole_characters(text: str) -> str:
     """Put U+FFFD in place of each half of a surrogate pair (``\\ud83d``) in JSON: legal for many, not for DuckDB."""
     return ESCAPE.sub(lambda m: "\\ufffd" if LONE_SURROGATE.fullmatch(m[0]) else m[0], text)
+
+
+def repeated_keys(pairs: list[tuple[str, object]]) -> list[str]:
+    """Name the keys that an object of JSON has more than once."""
+    if len(dict(pairs)) == len(pairs):
+        return []
+    return [key for key, n in Counter(key for key, _ in pairs).items() if n > 1]
 
 
 def walk(folder: Path) -> tuple[dict[Path, int], dict[Path, str], dict[Path, str]]:

@@ -138,8 +138,17 @@ def test_a_study_that_was_not_finished_is_named_with_the_command_that_goes_on(ma
     spool.write_text(json.dumps({"kind": "call", "trial_id": "0" * 32}, separators=(",", ":")) + "\nno record\n")
     lines = lines_on(examined()[1], "spool")
     said = "half-done: 1 trial begun and not finished"
-    assert ("note", "spool", said, "`bais collect half-done` goes on where it stopped") in lines
+    mend = "`bais collect FILE` with the file of the study half-done goes on where it stopped"
+    assert ("note", "spool", said, mend) in lines
     assert any(line[0] == "warning" and "1 lines are no record" in line[2] for line in lines)
+    spool.parent.rename(spool.parent.with_name("judicial"))
+    lines = lines_on(examined()[1], "spool")
+    assert (
+        "note",
+        "spool",
+        said.replace("half-done", "judicial"),
+        "`bais collect judicial` goes on where it stopped",
+    ) in lines
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")

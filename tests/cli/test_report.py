@@ -195,6 +195,16 @@ def test_the_policy_of_the_page_lets_nothing_but_its_own_style_and_script_throug
     assert all(link.startswith("#") for link in links)
 
 
+def test_the_page_goes_beside_the_warehouse_where_no_file_is_named(warehouse, monkeypatch, tmp_path, capsys):
+    path = tmp_path / "elsewhere" / "some.duckdb"
+    path.parent.mkdir()
+    path.write_bytes(warehouse.read_bytes())
+    monkeypatch.setenv("BAIS_WAREHOUSE", str(path))
+    assert main(["report"]) == 0
+    assert capsys.readouterr().out.startswith(f"{path.with_name('report.html')}: ")
+    assert {file.name for file in path.parent.iterdir()} == {"some.duckdb", "report.html"}
+
+
 def test_the_file_is_replaced_as_a_whole_and_readable(warehouse, monkeypatch, tmp_path):
     monkeypatch.setenv("BAIS_WAREHOUSE", str(warehouse))
     out = tmp_path / "new folder" / "report.html"

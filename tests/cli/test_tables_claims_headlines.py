@@ -221,9 +221,28 @@ def test_tables_with_a_name_defines_the_columns(warehouse, capsys, name):
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", ["hidden", "raw.trials"])
+@pytest.mark.parametrize("name", ["hidden", "intermediate.hidden", "raw.nothing"])
 def test_tables_does_not_define_what_is_not_public(warehouse, capsys, name):
     assert "no public table" in refused(capsys, "tables", name)
+
+
+@pytest.mark.parametrize("name", ["raw.calls", "RAW.Calls", "calls"])
+def test_tables_defines_the_columns_of_what_was_landed_too(warehouse, capsys, name):
+    out = ask(capsys, "tables", name)
+    assert out.startswith("raw.calls, 0 rows. One row per request")
+    (latency,) = [line for line in out.splitlines() if line.startswith("latency_s")]
+    assert latency.split()[1] == "double"
+
+
+def test_a_public_table_goes_before_a_landed_one_of_the_same_name(warehouse, capsys):
+    assert ask(capsys, "tables", "trials").startswith("marts.trials, ")
+    assert ask(capsys, "tables", "raw.trials").startswith("raw.trials, 0 rows. One row per trial")
+
+
+def test_landed_tables_are_defined_before_anything_is_built(change, capsys):
+    change("drop schema marts cascade")
+    assert ask(capsys, "tables", "raw.trials").startswith("raw.trials, ")
+    assert "run `bais build`" in refused(capsys, "tables", "baselines")
 
 
 def test_an_unknown_table_is_answered_with_similar_names(warehouse, capsys):
@@ -527,6 +546,46 @@ def test_headlines_of_an_empty_warehouse_say_that_there_is_nothing(change, capsy
     out = ask(capsys, "headlines")
     assert "The warehouse holds no trials" in out
     assert "Study" not in out
+
+
+LANDED = """
+insert into raw.trials by name
+select 'x' || n as trial_id, 'new' as study, 'recorded' as source, 'b1' as batch_id, 'm' as llm_recorded,
+    'v' as vignette,
+    'no_technique' as technique, 'load' as _dlt_load_id
+from range(3) as t (n);
+"""
+VERDICT = """
+insert into raw.batch_verdicts by name
+select 'v1' as verdict_id, 'b1' as batch_id, 'new' as study, 'v' as vignette, '{verdict}' as verdict, 3 as n_trials,
+    0 as n_failed, 0 as n_warnings, 1 as rule_version, now() as checked_at
+"""
+
+
+@pytest.mark.parametrize(
+    ("verdict", "said"),
+    [
+        (None, ", and their batches have no verdict yet: run `bais check`, then `bais build`"),
+        ("failed", " and not published, since the gate or a person holds their batches back: `bais check` says why"),
+        ("passed", " and not built yet: run `bais build`"),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize(
+    "command", [["headlines"], ["trials"], ["paper"], ["recommend", "--domain", "d"]], ids=" ".join
+)
+def test_a_study_that_is_landed_and_not_public_is_no_unknown_study(change, capsys, verdict, said, command):
+    change(LANDED + (VERDICT.format(verdict=verdict) if verdict else ""))
+    assert refused(capsys, *command, "--study", "new").startswith(f"bais: the 3 trials of new are landed{said}")
+
+
+def test_headlines_say_which_landed_studies_are_not_public(change, capsys):
+    change(LANDED + VERDICT.format(verdict="failed"))
+    assert "The 3 trials of new are landed and not published" in ask(capsys, "headlines")
+    change("delete from marts.recorded_trials; delete from marts.technique_rankings; delete from marts.claim_checks")
+    out = ask(capsys, "headlines")
+    assert "The 3 trials of new are landed and not published" in out
+    assert "holds no trials" not in out
 
 
 @pytest.fixture

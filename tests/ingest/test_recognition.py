@@ -177,6 +177,31 @@ def test_an_export_is_known_by_the_manifest_directly_in_its_folder(archive, make
         recognised(archive / "out")
 
 
+def test_story_001_reads_no_condition_wrong_and_names_what_is_another_experiment(archive, make, query, capsys):
+    conditions = {"params": {"prosecutorRecommendationMonths": "hot"}}, {"runIndex": 1.5}, {"collectedAt": "soon"}
+    twice = json.dumps(STORY).replace('"sentenceMonths"', '"sentenceMonths": 7, "sentenceMonths"')
+    unparsed = STORY | {"result": {"sentenceMonths": "many"}, "rawLastMessage": None}
+    make.file(
+        archive / "a.jsonl",
+        *(STORY | changes for changes in conditions),
+        twice,
+        STORY | {"conditionId": "middle"},
+        STORY | {"experimentId": "framing"},
+        unparsed,
+    )
+    assert main(["--archive", str(archive), "--format", "story-001"]) == 3
+    assert query("select line_number, reason from raw.quarantined_lines where line_number < 5 order by all") == [
+        (1, "no trial of this format: params.prosecutorRecommendationMonths is no number: hot"),
+        (2, "no trial of this format: runIndex is no whole number: 1.5"),
+        (3, "no trial of this format: collectedAt is no time: soon"),
+        (4, "a key is there twice: sentenceMonths"),
+    ]
+    out = capsys.readouterr().out
+    assert "a.jsonl:5: no trial of this format: experiment anchoring-prosecutor-sentencing with the fields [" in out
+    assert "skipped, other data: another experiment of the same tool (1 lines)" in out
+    assert query("select source_line, response_recorded, response_text from raw.trials") == [(7, None, "many")]
+
+
 @pytest.mark.parametrize("holds", ["nothing", "junk"])
 def test_where_nothing_is_known_one_sentence_says_what_each_format_looks_like(archive, make, capsys, holds):
     if holds == "junk":
