@@ -339,7 +339,9 @@ def test_a_raised_technique_is_counted_beside_the_others_of_its_study(spool, loa
         study["techniques"][2] |= {"version": 4, "turns": ["{opening}", "Sleep. Then: {decision}? {answer_format}"]}
 
     assert "other_prompt" not in unmet_by(loaded(lambda study: None, raise_it))
-    batches = published(warehouse, "select distinct technique, split_part(batch_id, '/', 2) from TRIALS "
+    batches = published(
+        warehouse,
+        "select distinct technique, split_part(batch_id, '/', 2) from TRIALS "
         "inner join (select trial_id, technique from warehouse.raw.trials) using (trial_id) order by all",
     )
     assert batches == [("no_technique", OLD_SET), ("sacd", OLD_SET), ("sleep_on_it", "parking@2,sleep_on_it@4")]
