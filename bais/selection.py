@@ -23,6 +23,24 @@ from raw.trials as landed inner join intermediate.int_trials_read using (trial_i
 anti join marts.trials as public using (trial_id)
 anti join marts.quarantined_trials as quarantined using (trial_id)
 """
+OUTDATED = f"""
+select * exclude (vignette_version, highest_of_vignette, technique_version, highest_of_technique) replace (
+    case when highest_of_vignette is null then reason else 'older_version' end as reason,
+    case
+        when highest_of_vignette is null then held_back
+        when vignette_version < highest_of_vignette
+            then concat('version ', vignette_version, ' of its vignette; the tables count ', highest_of_vignette)
+        else concat('version ', technique_version, ' of its technique; the tables count ', highest_of_technique)
+    end as held_back
+)
+from ({ALL}) left join intermediate.int_prompts_outdated using (batch_id, technique)
+"""
+
+
+def all_trials(warehouse) -> str:
+    """Return the query of all trials, with why each is held back as far as the warehouse is built."""
+    known = values(warehouse, "select 1 from information_schema.tables where table_name = 'int_prompts_outdated'")
+    return OUTDATED if known else ALL
 
 
 def find_trial(warehouse, asked: str) -> str:

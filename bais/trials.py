@@ -9,8 +9,8 @@ import click
 from bais import terminal
 from bais.options import format_option, json_option
 from bais.selection import (
-    ALL,
     PUBLIC,
+    all_trials,
     explain_condition,
     find_trial,
     meeting,
@@ -84,7 +84,7 @@ def trials(form: str, where: str | None, with_held_back: bool, limit: int | None
     if limit is None and form == "table" and width is not None:
         limit = SHOWN
     with marts() as warehouse:
-        source = ALL if with_held_back else PUBLIC
+        source = all_trials(warehouse) if with_held_back else PUBLIC
         conditions = list(_conditions(warehouse, source, wanted))
         try:
             found = meeting(warehouse, source, conditions if where is None else [*conditions, where]).order(ORDER)
@@ -194,7 +194,7 @@ def _everything(warehouse, asked):
         return next(iter(rows(*table_and_condition)), {})
 
     kept = first("raw.trials")
-    keys |= {name: kept[name] for name in ("batch_id", "study")}
+    keys |= {name: kept[name] for name in ("batch_id", "study", "technique")}
     public, quarantined = (first(f"marts.{name}", "trial_id = $called") for name in ("trials", "quarantined_trials"))
     derived, disagreement = public or quarantined, first("marts.parse_disagreements", "trial_id = $called")
     batch = first("raw.batches", "batch_id = $batch_id")
@@ -223,7 +223,9 @@ def _everything(warehouse, asked):
     def as_kept(*names):
         return {name: kept[name] for name in names}
 
-    held_back = None if public else "quarantined" if quarantined else "not_published"
+    is_outdated = rows("intermediate.int_prompts_outdated", "batch_id = $batch_id and technique = $technique")
+    withheld = "quarantined" if quarantined else "older_version" if is_outdated else "not_published"
+    held_back = None if public else withheld
     return {
         **as_kept("trial_id", "study", "source"), "is_simulated": kept["source"] == "simulated",
         "llm": of("llm") or kept["llm_recorded"], **as_kept("llm_recorded", "llm_returned"),
@@ -269,6 +271,7 @@ def _gate(warehouse, rows, keys):
 
 HELD_BACK = {
     "quarantined": "QUARANTINED: the gate keeps this trial out of the public tables.",
+    "older_version": "OLDER VERSION: the public tables count a higher version of this trial's vignette or technique.",
     "not_published": "NOT PUBLISHED: the trial's batch is not in the public tables.",
 }
 

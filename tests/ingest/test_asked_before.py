@@ -239,6 +239,11 @@ def test_what_does_not_change_the_words_orphans_nothing(spool, collect):
         assert "words that have changed" not in out
 
 
+def test_a_trial_that_was_asked_again_is_part_of_the_plan(spool, collect):
+    _, out, _ = collect(lambda study: None, command="plan")
+    assert "20 trials of this plan, 2 that were asked again; 92 calls" in out
+
+
 # Versions
 
 
