@@ -359,6 +359,19 @@ def test_a_condition_cannot_get_around_a_filter(refused, condition):
     assert refused("trials", "--study", "s", "--where", condition).startswith("the condition ")
 
 
+def test_a_trial_of_an_older_version_says_so(ask, change):
+    change(
+        "create table intermediate.int_prompts_outdated as select batch_id, technique, 1 as vignette_version, "
+        "2 as highest_of_vignette, 1 as technique_version, 1 as highest_of_technique from raw.trials "
+        "where trial_id = 'dd01'"
+    )
+    assert "version 1 of its vignette; the tables count 2" in ask("trials", "--all", "--where", "trial_id = 'dd01'")
+    found = json.loads(ask("trials", "--all", "--format", "json", "--where", "reason = 'older_version'"))
+    assert [trial["trial_id"] for trial in found] == ["dd01"]
+    assert "OLDER VERSION" in ask("trial", "dd01")
+    assert json.loads(ask("trial", "dd01", "--json"))["reason"] == "older_version"
+
+
 def test_what_is_held_back_is_listed_where_asked_for(ids, ask):
     assert {"cc01", "dd01"} == set(ids("--all")) - set(ids())
     assert set(ids("--all", "--where", "held_back is not null")) == {"cc01", "dd01"}
