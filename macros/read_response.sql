@@ -14,7 +14,6 @@
     ] -%}
     {%- set decided = [
         read__matches('weighed', read__deed()),
-        read__matches('outside', read__deed()),
         read__matches('weighed', read__judged()),
         read__matches('weighed', read__concluded()),
     ] -%}
@@ -24,6 +23,7 @@
         read__numbers_in_bold('ascii'),
         read__matches('weighed', read__number()),
         read__words_as_digits('worded'),
+        read__matches('outside', read__deed()),
         read__matches(read__without_side_numbers('stated'), read__number()),
         read__matches('stated', read__number()),
     ] -%}
@@ -181,7 +181,9 @@
     {{- '(?:between|zwischen|entre) (?:about )?' }}{{ currency }}{{ number }} +(?:and|und|et|y) {{ currency }}{{ number }}|
     {{- number }}(?:(?: *- *| +(?:to|bis|à|a) +| ?[至到] ?){{ currency }}{{ number }}|(?:{{ read__or() }}{{ currency }}{{ number }})+)?)
 {%- endmacro %}
-{% macro read__or() -%} (?: +(?:or|oder|ou|o) +| ?或者? ?) {%- endmacro %}
+{% macro read__or() -%}
+    (?:,? +(?:or(?: maybe| perhaps| possibly| even)?|maybe|perhaps|possibly|oder|vielleicht|ou|peut-être|o|quizás) +| ?或者? ?)
+{%- endmacro %}
 
 
 {# A minus is a sign only where no word, number or bracket ends before it: `COVID-19` and `24-month` have none. #}
@@ -421,9 +423,10 @@
 {# A number alone in bold, unless it is denied or names a fact (`Debt: **$35,000**`); a bold end is as good as a line. #}
 {% macro read__numbers_in_bold(ascii, is_at_the_end=false) -%}
     {%- set end = '[\\s.!]*$' if is_at_the_end else '' -%}
+    {%- set names_a_fact = '' if is_at_the_end else '|: *' -%}
     case when contains({{ ascii }}, '**') then list_transform(
         [list_filter(
-            regexp_extract_all({{ ascii }}, '(?i)(?:\b{{ read__denial() }}[^*\n.:]{0,40}|: *|\*\* *(?:-|to|and|or) *)\*\*[^*\n]*\*\*{{ end }}|\*\* *(-?{{ read__currency() }}{{ read__value() }})[.,!]? *\*\*{{ end }}', 1),
+            regexp_extract_all({{ ascii }}, '(?i)(?:\b{{ read__denial() }}[^*\n.:]{0,40}{{ names_a_fact }}|\*\* *(?:-|to|and|or) *)\*\*[^*\n]*\*\*{{ end }}|\*\* *(-?{{ read__currency() }}{{ read__value() }})[.,!]? *\*\*{{ end }}', 1),
             lambda bold: bold != ''
         )],
         lambda matches: case when len(matches) > 0 then matches end
@@ -661,9 +664,9 @@
         (?: was| is| of|:)? {{ number }}|
         {{- number }} (?:that )?(?:were |was )?(?:demanded|requested|asked for|sought|at first|gefordert|demandés|solicitados)|
         {{- number }}(?: of [a-z]+)? (?:is|are|would be|would have been|seems?|ist|sind|wäre|serait|sería) (?:[a-z]+ )?
-        {{- '(?:too|zu|trop|demasiado|excessive|harsh|unreasonable|insufficient)\\b|' -}}
+        {{- '(?:not (?:appropriate|fair|right|reasonable|justified|enough)|too|zu|trop|demasiado|excessive|harsh|unreasonable|insufficient)\\b|' -}}
         \b(?:above|below|(?:low|high|great|few|long|short)er than|(?:less|more) than|exceed(?:s|ing)?|(?:up|down) from|
-        {{- 'compared (?:to|with)|(?:maxi|mini)mum of|up to|would have said) (?:the |a )?' }}{{ number }}|{{ number }}\? ',
+        {{- 'compared (?:to|with)|(?:maxi|mini)mum of|up to|would have said) (?:the |a )?' }}{{ number }}|{{ number }}\? |{{ number }} anchor\b',
         ' ', 'g'
     )
 {%- endmacro %}
