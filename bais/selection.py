@@ -41,7 +41,10 @@ anti join marts.quarantined_trials as quarantined using (trial_id)
 """
 OUTDATED = """
 select * exclude (vignette_version, highest_of_vignette, technique_version, highest_of_technique) replace (
-    case when reason = 'not_published' and highest_of_vignette is not null then 'older_version' else reason end as reason,
+    case
+        when reason = 'not_published' and highest_of_vignette is not null then 'older_version'
+        else reason
+    end as reason,
     case
         when reason != 'not_published' or highest_of_vignette is null then held_back
         when vignette_version < highest_of_vignette

@@ -9,6 +9,7 @@ import duckdb
 import pytest
 
 from bais.main import main
+from bais.transcript import mark
 from ingest.raw import prepare_raw
 
 AT = datetime(2026, 2, 3, 4, 5, 6, tzinfo=UTC)
@@ -248,6 +249,26 @@ def test_a_recording_without_text_says_so_and_shows_its_line(ask):
     assert "the recording keeps no text of this trial" in out
     assert '{"sentenceMonths": 12}' in out
     assert "unparsed (no_text)" in out
+
+
+@pytest.mark.parametrize(
+    ("text", "unit", "marked"),
+    [
+        ("I considered 36 months. I set **24** months (not 36 months).", "months", ["24"]),
+        ("24 prior thefts. Case 24. Answer: 24", "months", ["24"]),
+        ("24 months, case 121", "months", ["24"]),
+        ("Twelve months, not thirty-six.", "months", ["Twelve months"]),
+        ("Between 18 and 24 months; the prosecutor demands 36.", "months", ["18", "24"]),
+        ("\u5224\u5904\uff12\uff14\u4e2a\u6708", "months", ["\uff12\uff14"]),
+        ("$130,000, and not the $58k anchor figure.", "thousand USD", ["130,000"]),
+        ("18 or 24 months", "months", []),
+    ],
+)
+def test_what_the_reader_has_read_is_marked_and_nothing_else(text, unit, marked):
+    turns = [{"turn": 1, "reply": text}]
+    mark(turns, {"response_text": text, "first_text": None, "source": "collected"}, unit, None, None)
+    assert [text[start:end] for start, end in turns[0]["marks"]] == marked
+    assert turns[0]["marks"] == [] or turns[0]["marks"][-1][0] == text.rindex(marked[-1])
 
 
 def test_both_ends_of_a_range_are_marked(ask):
