@@ -12,7 +12,7 @@ from bais.terminal import say, say_json, say_rows
 @json_option(", with every check that is not met")
 @strict
 def check(batch: str | None, every: bool, as_json: bool, strict: bool) -> int:
-    """Audit, and say what the gate says of each batch; exit 6 if one is not published for it."""
+    """Audit, and say what the gate says of each batch; exit 6 if one failed and nobody decided of it since."""
     from ingest.gate import FAILED, audit, last_verdicts
 
     if batch and every:
@@ -27,9 +27,10 @@ def check(batch: str | None, every: bool, as_json: bool, strict: bool) -> int:
         _say_verdicts(verdicts, in_full=bool(batch))
     else:
         say("There is no batch yet: collect a study, or import an archive.")
-    if any(verdict["verdict"] == "failed" and not verdict["is_published"] for verdict in verdicts):
+    open_verdicts = {verdict["verdict"] for verdict in verdicts if not verdict["is_decided"]}
+    if "failed" in open_verdicts:
         return FAILED
-    return 1 if strict and any(verdict["verdict"] != "passed" for verdict in verdicts) else 0
+    return 1 if strict and open_verdicts - {"passed"} else 0
 
 
 def _say_verdicts(verdicts, in_full):
@@ -39,7 +40,7 @@ def _say_verdicts(verdicts, in_full):
             verdict["batch_id"],
             verdict["n_trials"],
             verdict["verdict"].replace("_", " "),
-            f"{'yes' if verdict['is_published'] else 'no'}{', by ' + verdict['act'] if verdict['act'] else ''}",
+            f"{'yes' if verdict['is_published'] else 'no'}{', by ' + verdict['act'] if verdict['is_decided'] else ''}",
             verdict["n_quarantined"],
             verdict["n_suspect"],
         )

@@ -31,6 +31,7 @@ FAILED = 6
 TEMPLATES = pa.schema(
     {"study": pa.string(), "prompt_hash": pa.string(), "is_anchored": pa.bool_(), "same_as": pa.string()}
 )
+UNANCHORED = "technique = 'no_technique' and (anchor_value is null or anchor_direction = 'none')"
 ACTS = {"accept": "batch", "reject": "batch", "release": "trial"}
 
 
@@ -158,43 +159,54 @@ def _audit(memory, batches, config):
     validate = expectations()
     for verdict in verdicts:
         of_batch = {row["check_name"]: row for row in measures if row["batch_id"] == verdict.batch_id}
-        # a version that only withdraws has no trial of its own to check
-        verdict.checks = _check(verdict, of_batch, config, validate) if of_batch else []
+        verdict.checks = _check(verdict, of_batch, config, validate)
     models.ref("gate_flags")
     return verdicts, _flags(memory, {verdict.batch_id: verdict for verdict in verdicts}, config)
 
 
 def gate_models(memory, batches: list[dict], config: dict) -> Models:
-    """Return the models as they would be if the audited batches were published: nothing else that is later is there."""
+    """Return the models as they would be if the audited batches were published: nothing else that is later is there.
+
+    What is quarantined decides nothing: of earlier batches what is quarantined now, and of the audited ones those
+    answers without an anchor that this audit will quarantine, which it can tell before there is any baseline.
+    """
     settings = dict(config["settings"])
     settings["drift_z"] = -NormalDist().inv_cdf(settings.pop("drift_p") / 2)
     checks = [{"check_name": name, **check} for name, check in config["checks"].items()]
-    memory.execute("create schema gate; create schema raw")
+    memory.execute("create schema gate; create schema raw; create view raw.calls as from warehouse.raw.calls")
     for name, rows in (("audited_batches", batches), ("settings", [settings]), ("checks", checks)):
         memory.from_arrow(pa.Table.from_pylist(rows)).create(f"gate.{name}")
     memory.from_arrow(_templates(memory, batches)).create("gate.templates")
     models = Models(memory, {"raw": "warehouse.raw", "gate": "gate"}, {"response_source": "recorded"})
-    batches_looked_at = models.ref("gate_batches")
+    looked_at = models.ref("gate_batches")
     memory.execute(
         f"""
-        create view raw.version_entries as from warehouse.raw.version_entries
-        semi join {batches_looked_at} using (batch_id);
-        create view raw.trials as from warehouse.raw.trials
-        where batch_id in (select batch_id from {batches_looked_at})
-            or trial_id in (select record_id from raw.version_entries where record_id is not null)
+        create table gate.earlier_verdicts as
+            select batch_id, verdict_id from {models.ref("stg_batch_verdicts")}
+            semi join (from {looked_at} where not is_new) using (batch_id);
+        create table gate.flags as
+            from {models.ref("stg_flagged_trials")} semi join gate.earlier_verdicts using (batch_id);
+        create table gate.withdrawn as {_withdrawn(models, looked_at)};
+        create table gate.taken_out as
+            select study, vignette, llm_recorded, technique, trial_id
+            from warehouse.raw.trials semi join gate.withdrawn using (trial_id)
+            anti join (from gate.flags where is_quarantined) using (trial_id);
         """
     )
-    for name in ("calls", "batches", "source_versions", "gate_acts"):
+    for name in ("batches", "source_versions", "version_entries", "gate_acts"):
         memory.execute(f"create view raw.{name} as from warehouse.raw.{name}")
     models.sources["raw"] = "raw"
-    models.replace("stg_batch_verdicts", f"select batch_id, true as is_published from {batches_looked_at}")
+    models.replace("stg_batch_verdicts", f"select batch_id, true as is_published from {looked_at}")
+    models.replace("stg_flagged_trials", "select * from gate.flags")
+    models.replace("int_prompts_outdated", "select '' as batch_id, '' as technique where false")
     nothing_cited = "select '' as cited_study, '' as cited_trial_id, '' as trial_id, '' as batch_id where false"
     models.replace("int_trials_cited", nothing_cited)
-    models.replace(
-        "stg_flagged_trials",
-        "select '' as trial_id, '' as batch_id, false as is_quarantined, '' as flag_reasons where false",
-    )
-    models.replace("int_prompts_outdated", "select '' as batch_id, '' as technique where false")
+    _look_at(memory, looked_at)
+    for shared in ("gate_lines", "llms", "techniques", "flag_reasons"):
+        models.ref(shared)
+    _look_at(memory, looked_at, UNANCHORED)
+    _quarantine(memory, models)
+    _look_at(memory, looked_at)
     return models
 
 
@@ -214,6 +226,54 @@ def _templates(memory, batches):
                 same_as = first.setdefault((name, said), prompt_hash)
                 rows.append((name, prompt_hash, is_anchored, same_as))
     return pa.Table.from_pylist([dict(zip(TEMPLATES.names, row, strict=True)) for row in rows], TEMPLATES)
+
+
+def _withdrawn(models, looked_at):
+    """Return a query of the trials that the versions under audit lack, and what was published before had."""
+    return f"""
+        with last_words as (
+            select study, archive, source_name, entry, is_new, arg_max(struct_pack(record_id), imported_at) as word
+            from {models.ref("stg_version_entries")} inner join {looked_at} using (batch_id, study)
+            where record_id is not null or is_complete
+            group by all
+        )
+
+        select before.word['record_id'] as trial_id from last_words as before
+        inner join last_words as now using (study, archive, source_name, entry)
+        where not before.is_new and now.is_new and now.word['record_id'] is null
+            and before.word['record_id'] is not null
+    """
+
+
+def _look_at(memory, looked_at, condition="true"):
+    """Let the models see those trials that the batches looked at brought or, in a version of a source, speak of."""
+    memory.execute(
+        f"""
+        create or replace view raw.trials as from warehouse.raw.trials
+        where ({condition}) and (
+            batch_id in (select batch_id from {looked_at})
+            or trial_id in (select record_id from raw.version_entries semi join {looked_at} using (batch_id))
+        )
+        """
+    )
+
+
+def _quarantine(memory, models):
+    """Add to the flags what the audit quarantines of the trials that the models see, and forget how it was found."""
+    memory.execute("create schema passing; set search_path = 'passing,main'")
+    passing = Models(memory, models.sources, models.variables)
+    passing.made |= models.made
+    memory.execute(
+        f"""
+        create table gate.found as
+            select distinct trial_id, batch_id, true as is_quarantined, 'found by this audit' as flag_reasons
+            from {passing.ref("gate_offences")} inner join {passing.ref("flag_reasons")} using (reason)
+            where severity = 'quarantined';
+        reset search_path;
+        drop schema passing cascade;
+        insert into gate.flags from gate.found;
+        """
+    )
 
 
 def expectations() -> Callable:
@@ -284,16 +344,19 @@ def _check(verdict, measures, config, validate):
 
 
 def _flags(memory, verdicts, config):
-    """Return what is wrong with single trials, for the reasons that have a severity."""
-    for batch_id, severity, n in memory.execute(
-        "select batch_id, severity, count(distinct trial_id) from gate_flags group by all"
-    ).fetchall():
-        verdicts[batch_id].n_flagged[severity] = n
+    """Return what is wrong with single trials; of earlier batches, what their last verdict does not say yet."""
     ids = pa.table({"batch_id": list(verdicts), "verdict_id": [verdict.verdict_id for verdict in verdicts.values()]})
     memory.register("ids", ids)
+    for batch_id, severity, n in memory.execute(
+        "select batch_id, severity, count(distinct trial_id) from gate_flags "
+        "semi join ids using (batch_id) group by all"
+    ).fetchall():
+        verdicts[batch_id].n_flagged[severity] = n
     return memory.sql(
+        "with verdicts as (from ids union all by name from gate.earlier_verdicts) "
         "select verdict_id, gate_flags.*, $rule_version::bigint as rule_version, now() as flagged_at "
-        "from gate_flags inner join ids using (batch_id)",
+        "from gate_flags inner join verdicts using (batch_id) "
+        "anti join warehouse.raw.flagged_trials using (verdict_id, trial_id, reason)",
         params={"rule_version": config["rule_version"]},
     ).to_arrow_table()
 
@@ -381,7 +444,7 @@ def last_verdicts() -> list[dict]:
         verdicts = warehouse.sql(
             f"""
             with published as ({query_of("stg_batch_verdicts")})
-            select verdicts.* exclude (verdict_id), verdict_id, act, is_published,
+            select verdicts.* exclude (verdict_id), verdict_id, act, is_decided, is_published,
                 (select count(distinct trial_id) from raw.flagged_trials as flags
                  where flags.verdict_id = published.verdict_id and severity = 'quarantined') as n_quarantined,
                 (select count(distinct trial_id) from raw.flagged_trials as flags

@@ -111,11 +111,11 @@ def test_accepted_is_what_was_recorded_less_what_is_out_of_range_or_quarantined(
     assert sizes["accepted"] - sizes["without_suspects"] == flagged[0][0] + of_sacd[0][0]
 
 
-def test_every_batch_of_the_archive_is_published_with_warnings(recorded):
+def test_every_batch_of_the_archive_is_published_most_with_warnings(recorded):
     verdicts = recorded.query("select vignette, verdict, n_trials from raw.batch_verdicts order by vignette")
     assert verdicts == [
         ("loan", "passed_with_warnings", 660),
-        ("medical", "passed_with_warnings", 660),
+        ("medical", "passed", 660),
         ("salary", "passed_with_warnings", 1058),
         ("shoplifting", "passed_with_warnings", 14_204),
     ]

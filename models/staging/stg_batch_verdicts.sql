@@ -54,6 +54,7 @@ select
     last_verdicts.verdict,
     last_acts.act,
     coalesce(batches.is_older, false) as is_older,
+    coalesce(last_acts.act = 'reject' or last_acts.acted_at >= last_verdicts.checked_at, false) as is_decided,
     case
         when last_acts.act = 'reject' then false
         when last_acts.act = 'accept' and last_acts.acted_at >= last_verdicts.checked_at then true

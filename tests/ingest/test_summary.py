@@ -135,13 +135,13 @@ def test_of_every_line_that_is_read_it_is_said_what_became_of_it(make, read, fol
     held = ["always", *(name for content in files for name in content)]
     assert summary.n_accounted == summary.n_lines == len(held)
     n_trials = sum(name in ("always", "trial", "sacd") for name in held)
-    assert summary.n_added + summary.n_already_there + summary.n_duplicates == n_trials
+    assert summary.n_new + summary.n_unchanged + summary.n_duplicates == n_trials
     assert summary.skipped_lines["blank"] == sum(name in BLANK for name in held)
     assert summary.skipped_lines["other data: runs of story 001's tool"] == held.count("of a tool")
     assert summary.quarantined_lines["a key is there twice"] == held.count("a key twice")
     assert summary.quarantined_lines["temperature is no number"] == held.count("hot")
     assert sum(summary.quarantined_lines.values()) >= sum(name in QUARANTINED for name in held)
-    assert f"  {len(held)} lines read: {summary.n_added} added, " in render(summary)
+    assert f"  {len(held)} lines read: {summary.n_new} new, " in render(summary)
 
 
 def test_every_line_of_a_file_that_is_no_text_or_of_other_data_is_counted(archive, make, capsys):
