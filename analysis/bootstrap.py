@@ -6,7 +6,7 @@ from zlib import crc32
 
 import numpy as np
 
-from analysis.counts import baseline_rows, selected
+from analysis.counts import baseline_rows, selected, study_without_version
 
 DIRECTIONS = ("low", "high", "both")
 CELL_METRICS = (
@@ -143,7 +143,8 @@ class DomainDraws:
 
     def stream(self, *names):
         """Return the random numbers of what is named, the same whatever else there is."""
-        return np.random.default_rng([self.seed, crc32("\0".join((self.study, self.domain, *names)).encode())])
+        place = (study_without_version(self.study), self.domain, *names)
+        return np.random.default_rng([self.seed, crc32("\0".join(place).encode())])
 
     def picks(self, llms):
         """Draw LLMs with replacement, and for each a resample of its trials.

@@ -9,6 +9,20 @@ SMALLEST_SPREAD_PP = 1  # below it there is no spread to change
 CELL = ["study", "domain", "vignette", "llm", "technique", "anchor_direction", "temperature"]
 
 
+def study_without_version(study):
+    """Name the study that `voder-bais@8749ccc` is a version of: what is random or printed is the same in both.
+
+    Parameters
+    ----------
+    study : str
+
+    Returns
+    -------
+    str
+    """
+    return study.partition("@")[0]
+
+
 @dataclass(frozen=True)
 class Summary:
     """Number of trials, mean and variance (ddof 1; NaN below two trials) of counted values."""

@@ -6,6 +6,7 @@ import numpy as np
 from scipy import optimize, special
 
 from analysis.contrasts import SPECIFICATIONS, domains, over_llms, over_trials, pairs
+from analysis.counts import study_without_version
 from analysis.effect_sizes import standardised
 from analysis.small_samples import FEWEST_LLMS
 from analysis.tables import columns
@@ -82,7 +83,7 @@ def power(responses, techniques, costs, *, margin_pp, published=None, specificat
             study, of_domain = domain.keys["study"], domain.keys["domain"]
             per_trial = [of_techniques.get((study, name), float("nan")) for name in (a, b)]
             keys = {**domain.keys, "technique_a": a, "technique_b": b, "alpha": ALPHA}
-            printed = (published or {}).get((study, of_domain, frozenset((a, b))))
+            printed = (published or {}).get((study_without_version(study), of_domain, frozenset((a, b))))
             solved = _over_trials(domain, a, b, printed) + _over_llms(domain, a, b, margin_pp)
             rows += [keys | _with_cost(row, sum(per_trial)) for row in solved]
     return rows

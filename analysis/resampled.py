@@ -1,6 +1,7 @@
 """Intervals and ranks from one pass over the resamples."""
 
 from analysis import intervals, ranks
+from analysis.counts import study_without_version
 
 RESAMPLED = {"part": "varchar", **intervals.COLUMNS, **ranks.COLUMNS}
 
@@ -32,7 +33,7 @@ def resampled_rows(responses, ranked, *, n_resamples, seed, margin_pp, published
             "intervals": [*intervals.interval_rows(draws, confidence=confidence)],
             "rank_probabilities": ranks.rank_rows(draws, ranked, margin_pp=margin_pp),
         }
-        if draws.study in published:
+        if study_without_version(draws.study) in published:
             parts["intervals"] += intervals.published_rows(of_domain, confidence=confidence)
         for part, rows in parts.items():
             yield from ({"part": part, **row} for row in rows)

@@ -2,7 +2,7 @@
 
 import click
 
-from bais.options import json_option, strict
+from bais.options import json_option, signed, strict
 from bais.terminal import say, say_json, say_rows
 
 
@@ -12,7 +12,7 @@ from bais.terminal import say, say_json, say_rows
 @json_option(", with every check that is not met")
 @strict
 def check(batch: str | None, every: bool, as_json: bool, strict: bool) -> int:
-    """Audit, and say what the gate says of each batch; exit 6 if one is not published for it."""
+    """Audit, and say what the gate says of each batch; exit 6 if one failed and nobody decided of it since."""
     from ingest.gate import FAILED, audit, last_verdicts
 
     if batch and every:
@@ -27,9 +27,10 @@ def check(batch: str | None, every: bool, as_json: bool, strict: bool) -> int:
         _say_verdicts(verdicts, in_full=bool(batch))
     else:
         say("There is no batch yet: collect a study, or import an archive.")
-    if any(verdict["verdict"] == "failed" and not verdict["is_published"] for verdict in verdicts):
+    open_verdicts = {verdict["verdict"] for verdict in verdicts if _waits(verdict)}
+    if "failed" in open_verdicts:
         return FAILED
-    return 1 if strict and any(verdict["verdict"] != "passed" for verdict in verdicts) else 0
+    return 1 if strict and open_verdicts - {"passed"} else 0
 
 
 def _say_verdicts(verdicts, in_full):
@@ -39,7 +40,7 @@ def _say_verdicts(verdicts, in_full):
             verdict["batch_id"],
             verdict["n_trials"],
             verdict["verdict"].replace("_", " "),
-            f"{'yes' if verdict['is_published'] else 'no'}{', by ' + verdict['act'] if verdict['act'] else ''}",
+            _published(verdict),
             verdict["n_quarantined"],
             verdict["n_suspect"],
         )
@@ -67,6 +68,22 @@ def _say_verdicts(verdicts, in_full):
             say(f"and {left} more: bais check --batch '{verdict['batch_id']}'", indent="  ")
 
 
+def _waits(verdict):
+    """Whether nothing has come since the verdict on a batch: no decision, and no later version in its place."""
+    return not (verdict["is_decided"] or verdict["is_older"] or verdict["is_replaced"])
+
+
+def _published(verdict):
+    """Say whether a batch is published, by whom if by a person, and what of it later versions displaced."""
+    if verdict["is_older"]:
+        return "no, older version"
+    if verdict["is_replaced"] and not verdict["is_published"]:
+        return "no, all of it in later versions"
+    said = ["yes" if verdict["is_published"] else "no", f"by {verdict['act']}" if verdict["is_decided"] else None]
+    said += [f"{verdict[f'n_{of}']:,} {of}" if verdict[f"n_{of}"] else None for of in ("superseded", "gone")]
+    return ", ".join(filter(None, said))
+
+
 def _has_failed(found):
     """Whether an unmet check fails its batch: by its level, or because the gate observed nothing."""
     return found["level"] == "fail" or found["observed_value"] is None
@@ -77,8 +94,7 @@ def _decides(act: str, metavar: str) -> click.Command:
 
     @click.command(act)
     @click.argument("object_id", metavar=metavar)
-    @click.option("--why", required=True, metavar="TEXT", help="the reason, for those who come later")
-    @click.option("--who", metavar="NAME", help="your name (default: BAIS_USER, else this machine's user)")
+    @signed
     def command(object_id: str, why: str, who: str | None) -> None:
         from ingest.gate import decide
 

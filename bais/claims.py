@@ -5,14 +5,14 @@ from collections import Counter
 import click
 
 from bais.options import format_option
-from bais.published import CHECKED, FAILING, PUBLISHED, STATUSES, sum_up
+from bais.published import CHECKED, FAILING, PUBLISHED, STATUSES, say_versions, sum_up
 from bais.terminal import one_line, pairs, say, say_rows, similar, write_rows
 from bais.warehouse import marts, records
 from ingest.warehouse import UserError, printable
 
 LISTED = (
     "claim_id", "document", "location", "statement", "unit", "kind", "comparison", "published_value",
-    "recomputed_value", "recommended_value", "status", "reason", "n_trials",
+    "recomputed_value", "recommended_value", "status", "reason", "n_trials", "version", "newest_value", "newest_status",
 )  # fmt: skip
 
 
@@ -28,7 +28,9 @@ def claims(form: str, claim_id: str | None, differs: bool, status: str | None, d
         everything = records(
             warehouse,
             "select checks.* replace (concat_ws('/', checks.claim_id, checks.part) as claim_id), claims.decimals, "
-            f"claims.study from {CHECKED} order by claims.rowid",
+            f"claims.study, cited.version_id is not null as has_version from {CHECKED} "
+            "left join intermediate.int_versions_cited as cited "
+            "on claims.document = cited.document and claims.study = cited.study order by claims.rowid",
         )
         if claim_id:
             checks = {check["claim_id"]: check for check in everything}
@@ -55,8 +57,7 @@ def claims(form: str, claim_id: str | None, differs: bool, status: str | None, d
 def _summarise_claims(chosen, form):
     counted = Counter((claim["document"], claim["status"]) for claim in chosen)
     if form != "table":
-        rows = [(document, status, n) for (document, status), n in sorted(counted.items())]
-        write_rows(form, ["document", "status", "n_claims"], rows)
+        _write_summary(form, chosen, counted)
         return
     present = [status for status in STATUSES if any(status == of for _, of in counted)]
     rows = [
@@ -66,8 +67,25 @@ def _summarise_claims(chosen, form):
     say_rows("table", ["document", *present], rows)
     print()
     say(sum_up(chosen))
+    for sentence in say_versions(chosen):
+        say(sentence)
     if any(claim["status"] in FAILING for claim in chosen):
         say("`bais claims --differs` lists each that does not hold, and why.")
+
+
+def _write_summary(form, chosen, counted):
+    """Write how many claims have which status, and would have it where the study has gone on from their version."""
+    heads = ["document", "status", "n_claims"]
+    newest = Counter((claim["document"], claim["newest_status"]) for claim in chosen if claim["newest_status"])
+    rows = [[*of, counted[of]] for of in sorted(counted | newest)]
+    if newest:
+        versions = {claim["document"]: claim["version"] for claim in chosen}
+        gone_on = {document for document, _ in newest}
+        heads += ["version", "n_on_newest_version"]
+        for row in rows:
+            document, status, _ = row
+            row += [versions[document], newest[document, status] if document in gone_on else None]
+    write_rows(form, heads, rows)
 
 
 def _list_claims(chosen, form):
@@ -107,6 +125,12 @@ def _values(claim):
     return {"published": said, "recomputed": recomputed, "recommended": recommended}
 
 
+def _on_the_newest(check):
+    """Return in words what the claim would be on the newest version."""
+    value = _values({**check, "recomputed_value": check["newest_value"]})["recomputed"]
+    return ", ".join(filter(None, (value, check["newest_status"])))
+
+
 def _say_claim(warehouse, claim_id, checks, form):
     (claim,) = records(
         warehouse,
@@ -129,6 +153,8 @@ def _say_claim(warehouse, claim_id, checks, form):
         "status": check["status"],
         "reason": check["reason"],
         "n_trials": None if check["n_trials"] is None else f"{check['n_trials']:,}",
+        "version": check["version"],
+        "on the newest": check["newest_status"] and _on_the_newest(check),
     }
     print(pairs((name, value) for name, value in facts.items() if value is not None))
     print("\nspecification")

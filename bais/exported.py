@@ -12,8 +12,8 @@ from pathlib import Path
 from analysis.writing.documents import written
 from bais.terminal import one_line
 from bais.texts import writing
-from bais.warehouse import columns_of, public_tables, records, refuse_unknown, values
-from ingest.archives.bais_export import FORMAT, FORMULA, MANIFEST, VERSION, read_manifest
+from bais.warehouse import IS_A_STUDY, columns_of, public_tables, records, refuse_unknown, values
+from ingest.archives.bais_export import CAME_WITH, FORMAT, FORMULA, MANIFEST, read_manifest
 from ingest.download import COMMIT
 from ingest.lock import alone
 from ingest.raw import LOAD_ID, TABLES
@@ -66,14 +66,12 @@ def _written_files(target):
 
 
 @contextlib.contextmanager
-def unfinished_beside(target: Path) -> Iterator[Path]:
+def unfinished_beside(target: Path, who_does_so: str = "is exporting to") -> Iterator[Path]:
     """Lend an empty folder beside the target to one process; it is gone afterwards, unless it was put in place."""
     unfinished = target.with_name(f"{target.name}.unfinished")
     with writing(printable(target)):
         unfinished.mkdir(parents=True, exist_ok=True)
-        with alone(
-            unfinished / "lock", lambda who: f"{who} is exporting to {printable(target)}: wait until it is done"
-        ):
+        with alone(unfinished / "lock", lambda who: f"{who} {who_does_so} {printable(target)}: wait until it is done"):
             folder = unfinished / "export"
             shutil.rmtree(folder, ignore_errors=True)
             folder.mkdir()
@@ -147,7 +145,7 @@ def write_export(warehouse, folder, form, studies, only=None):
         (folder / name).write_text(text, encoding="utf-8", newline="")
     manifest = {
         "format": FORMAT,
-        "format_version": VERSION,
+        "format_version": max(CAME_WITH.get(of["table"].removeprefix("raw."), 1) for of in exported),
         "bais": version("bais"),
         "file_format": form,
         "study": only,
@@ -183,13 +181,15 @@ def write_table(warehouse, folder, form, table, only):
     columns = table["columns"]
     selected = ", ".join(f'{_in_file(of, form)} as "{of["name"]}"' for of in columns)
     order = f'"{columns[0]["name"]}"' if columns[0]["name"] in ORDERED_BY and name != "flagged_trials" else "all"
-    of_study = f" where {_of_study(table, only)}" if only is not None else ""
+    conditions = [IS_A_STUDY] if any(of["name"] == "study" for of in columns) else []
+    conditions += [_of_study(table, only)] if only is not None else []
+    which = f" where {' and '.join(conditions)}" if conditions else ""
     settings = {
         "parquet": "format parquet, compression zstd",
         "csv": "format csv, header true, nullstr ''",
         "jsonl": "format json",
     }[form]
-    query = f'select {selected} from "{schema}"."{name}"{of_study} order by {order}'
+    query = f'select {selected} from "{schema}"."{name}"{which} order by {order}'
     try:
         ((n_rows,),) = warehouse.execute(f"copy ({query}) to {quoted(path)} ({settings})").fetchall()
     except duckdb.IOException as error:

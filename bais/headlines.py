@@ -8,7 +8,7 @@ import click
 from bais.options import only_study
 from bais.published import CHECKED, sum_up
 from bais.terminal import fixed, say, say_rows
-from bais.warehouse import marts, not_public, records, refuse_not_public, refuse_unknown
+from bais.warehouse import IS_A_STUDY, marts, not_public, records, refuse_not_public, refuse_unknown
 from ingest.warehouse import printable, warehouse_path
 
 MEASURES = {
@@ -29,13 +29,14 @@ def headlines(study: str | None) -> None:
             warehouse,
             "select rankings.*, coalesce(techniques.display_name, rankings.technique) as name "
             "from marts.technique_rankings as rankings left join seeds.techniques as techniques using (technique) "
-            "where llm is null order by study, domain, rank_by_deviation, rank_by_susceptibility, technique",
+            f"where llm is null and {IS_A_STUDY} "
+            "order by study, domain, rank_by_deviation, rank_by_susceptibility, technique",
         )
         studies = records(
             warehouse,
             "select study, bool_and(source = 'simulated') as is_simulated, "
             "string_agg(distinct source, ' and ' order by source) as sources, count(*) as n_trials from marts.trials "
-            "group by study order by is_simulated desc, study",
+            f"where {IS_A_STUDY} group by study order by is_simulated desc, study",
         )
         checks = records(warehouse, f"select checks.kind, status, study from {CHECKED}")
         held_back = not_public(warehouse)

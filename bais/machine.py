@@ -1,24 +1,63 @@
 """`bais build`, `doctor` and `completion`: what runs on this machine, and what it lacks."""
 
+from pathlib import Path
+
 import click
 
-from bais.options import json_option, strict
-from bais.terminal import pairs, say_json
-from ingest.warehouse import connect, warehouse_path
+from bais.options import PATH, json_option, strict
+from bais.terminal import fixed, pairs, say, say_json
+from ingest.warehouse import connect, printable, warehouse_path
 
 
 @click.command(context_settings={"ignore_unknown_options": True, "allow_extra_args": True})
+@click.option("--as-of", metavar="VERSION", help="build what was known when this version had been imported, into --to")
+@click.option("--to", metavar="FILE", type=PATH, help="the warehouse to write; the current one stays as it is")
+@click.option("--force", is_flag=True, help="replace a warehouse that is at FILE")
 @click.pass_context
-def build(ctx: click.Context) -> int:
+def build(ctx: click.Context, as_of: str | None, to: Path | None, force: bool) -> int:
     """Run `dbt build` on the whole project, unless another process is using the warehouse."""
-    from bais.dbt import start
-
+    if (as_of is None) != (to is None):
+        raise click.UsageError("--as-of VERSION and --to FILE go together")
+    if as_of is not None:
+        return _build_as_of(as_of, to, force, ctx.args)
+    if force:
+        raise click.UsageError("--force replaces the file of --to, and none is named")
     path = warehouse_path()
     if path.exists():
         connect(path, read_only=False).close()
     else:
         path.parent.mkdir(parents=True, exist_ok=True)
-    dbt = start("build", *ctx.args)
+    return _dbt_build(ctx.args)
+
+
+def _build_as_of(asked, target, is_forced, arguments):
+    """Build what was known at a version's import in a file of its own, which is there once all of it is."""
+    from bais.past import held, refuse_to_replace, version_asked, warehouse_as_of
+
+    if any(argument.partition("=")[0] in ("-t", "--target") for argument in arguments):
+        raise click.UsageError("--to says where to build: leave --target out")
+    target = target.absolute()
+    version = version_asked(asked)
+    refuse_to_replace(target, is_forced)
+    with warehouse_as_of(version, target) as (path, put_in_place):
+        if code := _dbt_build(arguments, {"BAIS_WAREHOUSE": str(path)}):
+            say(f"dbt found a failure: nothing is written to {target}")
+            return code
+        of = held(path)
+        put_in_place()
+    say(
+        f"{target}: what was known after {version['source_name']} {version['version']} had been imported "
+        f"({fixed(version['imported_at'], '%Y-%m-%d %H:%M')} UTC): {of['n_trials']:,} trials in {of['n_batches']:,} "
+        f"batches, {of['n_versions']:,} versions, {of['n_acts']:,} decisions of people"
+    )
+    say(f"ask it with BAIS_WAREHOUSE={printable(target)}")
+    return 0
+
+
+def _dbt_build(arguments, more_environment=None):
+    from bais.dbt import start
+
+    dbt = start("build", *arguments, more_environment=more_environment)
     try:
         code = dbt.wait()
     except KeyboardInterrupt:

@@ -23,6 +23,7 @@ COMMANDS = {
     },
     "Import and export": {
         "import": ("transfer", "land recorded trials in the warehouse"),
+        "versions": ("versions", "list what was imported again: each source's versions, and what of them is published"),
         "export": ("transfer", "write the public tables to files that others can read, cite and import"),
     },
     "Check": {
@@ -30,6 +31,8 @@ COMMANDS = {
         "accept": ("check", "publish a batch whatever its verdict; kept with name and reason"),
         "reject": ("check", "keep a batch from being published; kept with name and reason"),
         "release": ("check", "clear a trial of what the gate flagged it for; kept with name and reason"),
+        "withdraw": ("withdraw", "take single trials out of every public table; kept with name and reason"),
+        "restore": ("withdraw", "undo a withdrawal; kept with name and reason"),
     },
     "Ask": {
         "sql": ("ask", "ask the warehouse in SQL, read-only; without a query a prompt, or the query on stdin"),
@@ -60,7 +63,7 @@ SUMMARIES = {name: summary for of in COMMANDS.values() for name, (_, summary) in
 
 EXIT_CODES = """
 exit codes: 0 done, 1 dbt found a failure (or --strict did), 2 bad usage or nothing usable, 3 imported with lines
-quarantined, 4 no LLM answered, 5 a report holds what its analysis does not, 6 the gate failed a batch, 130
+quarantined, 4 an LLM could not be asked, 5 a report holds what its analysis does not, 6 the gate failed a batch, 130
 interrupted, all kept. The warehouse is data/bais.duckdb of the checkout, or what BAIS_WAREHOUSE names.
 """
 

@@ -35,6 +35,16 @@ def format_option(*more: str, help: str | None = None):
     return click.option("--format", "form", type=click.Choice((*FORMATS, *more)), default=FORMATS[0], help=help)
 
 
+def signed(command):
+    """Add the options by which a decision of a person says why, and whose it is."""
+    for option in (
+        click.option("--who", metavar="NAME", help="your name (default: BAIS_USER, else this machine's user)"),
+        click.option("--why", required=True, metavar="TEXT", help="the reason, for those who come later"),
+    ):
+        command = option(command)
+    return command
+
+
 class WholeNumber(click.IntRange):
     """A whole number of at least so much, in plain digits."""
 

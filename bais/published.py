@@ -1,4 +1,7 @@
-"""What several commands say of the published claims: where they are, and how many hold."""
+"""What several commands say of the published claims: where they are, how many hold, and of which version."""
+
+from collections import Counter
+from collections.abc import Iterator
 
 # by kind of claim: what one is called, and the status of those that hold, as one and as several have it
 HOLDING = {
@@ -19,6 +22,33 @@ PUBLISHED = (
 )
 CHECKED = f"marts.claim_checks as checks inner join {PUBLISHED}"
 STATUSES = ("reproduces", "stands", *FAILING, "not_checked")
+
+
+def say_versions(chosen: list[dict]) -> Iterator[str]:
+    """Say how many claims would change on the newest version of their study, and which version is not there at all."""
+    for study in dict.fromkeys(claim["study"] for claim in chosen if claim["newest_status"]):
+        beside = [claim for claim in chosen if claim["study"] == study and claim["newest_status"]]
+        changed = Counter(
+            (claim["status"], claim["newest_status"]) for claim in beside if claim["newest_status"] != claim["status"]
+        )
+        labels = " and ".join(sorted({claim["version"] for claim in beside}))
+        documents = " and ".join(sorted({claim["document"] for claim in beside}))
+        moves = [f"{n:,} from {was} to {would_be}".replace("_", " ") for (was, would_be), n in changed.most_common()]
+        many = f"{changed.total():,} of {len(beside):,} claims" if moves else "none of the claims"
+        yield (
+            f"Checked on version {labels} of {study}, which document {documents} used; on the newest version, {many} "
+            f"would change{': ' if moves else ''}{', '.join(moves)}."
+        )
+    missing = {
+        (claim["document"], claim["version"], claim["study"])
+        for claim in chosen
+        if claim["version"] and not claim["has_version"] and claim["status"] not in ("not_checked", "not_derivable")
+    }
+    for document, label, study in sorted(missing):
+        yield (
+            f"Document {document} is about version {label} of {study}, which this warehouse does not have: its claims "
+            "were held against what is there. To hold them against that version, import its archive."
+        )
 
 
 def sum_up(chosen: list[dict]) -> str:

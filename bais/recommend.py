@@ -5,7 +5,7 @@ import click
 from bais import terminal
 from bais.options import json_option
 from bais.terminal import fixed, lay_out, say, say_json
-from bais.warehouse import known_llm, marts, records, refuse_not_public, refuse_unknown, values
+from bais.warehouse import IS_A_STUDY, known_llm, marts, records, refuse_not_public, refuse_unknown, values
 from ingest.warehouse import UserError, printable, warehouse_path
 
 METRICS = ("deviation", "susceptibility", "madb")
@@ -14,8 +14,8 @@ NOTHING_YET = "none: import some trials first, and run `bais build`"
 WORDS = {"none": NOTHING_YET, "by_part": True}  # a part of a name is enough to be told the whole
 
 # The largest study first, those of LLMs before simulated ones.
-ASKED = """
-select study, domain, llm from marts.trials group by study, domain, llm
+ASKED = f"""
+select study, domain, llm from marts.trials where {IS_A_STUDY} group by study, domain, llm
 order by
     bool_or(bool_or(source = 'simulated')) over (partition by study), sum(count(*)) over (partition by study) desc,
     study, llm, domain

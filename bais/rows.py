@@ -1,6 +1,7 @@
 """What the report's page and the paper are made of: the rows of one query for each of their tables."""
 
 from bais.published import CHECKED
+from bais.warehouse import IS_A_STUDY
 
 # every query has its own order, so that the same warehouse gives the same page
 PAGE = {
@@ -37,7 +38,7 @@ PAGE = {
     "claims": f"""
         select claims.* exclude (note, not_derivable), checks.recomputed_value, checks.status, checks.reason,
             checks.recommended_value, checks.recommended_low, checks.recommended_high, checks.n_trials,
-            trials.trials_query as query
+            checks.newest_status, trials.trials_query as query
         from {CHECKED}
         inner join marts.claim_trials as trials
             on checks.claim_id = trials.claim_id and checks.part is not distinct from trials.part
@@ -62,7 +63,8 @@ PAGE = {
     "flags": """
         select study, severity, reason, count(distinct trial_id) as n_trials
         from raw.flagged_trials semi join staging.stg_batch_verdicts using (verdict_id)
-        semi join staging.stg_flagged_trials using (trial_id)
+        semi join staging.stg_flagged_trials using (trial_id, batch_id)
+        semi join intermediate.int_trials_directed using (trial_id, batch_id)
         group by all order by study, severity, n_trials desc, reason
     """,
     "quarantined_lines": """
@@ -80,10 +82,10 @@ PAGE = {
     """,
 }
 
-STUDIES = """
+STUDIES = f"""
 select study, bool_or(source = 'simulated') as is_simulated, list(distinct source order by source) as sources,
     count(*) as n_trials, list(distinct llm order by llm) as llms
-from marts.trials group by study order by study
+from marts.trials where {IS_A_STUDY} group by study order by study
 """
 
 # What a paper may say: the recommended specification, over all LLMs of the study.
@@ -143,6 +145,7 @@ PAPER = {
     "flags": """
         select severity, reason, count(distinct trial_id) as n_trials from raw.flagged_trials
         semi join staging.stg_batch_verdicts using (verdict_id)
+        semi join intermediate.int_trials_directed using (trial_id, batch_id)
         where study = $study group by all order by severity, reason
     """,
     "claims": f"""

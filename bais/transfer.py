@@ -9,6 +9,7 @@ from bais.options import PATH, only_study
 from bais.terminal import say
 from bais.warehouse import marts
 from ingest.run import import_options, land_archive
+from ingest.versions import Version
 from ingest.warehouse import UserError
 
 
@@ -16,14 +17,16 @@ from ingest.warehouse import UserError
 @click.argument("archive", required=False, metavar="[PATH]", type=PATH, help="a file of recorded trials, or a folder")
 @import_options
 def import_(
-    archive: Path | None, form: str | None, mapping: Path | None, of_study: str | None, download: Path | None
-) -> int:
+    archive: Path | None, form: str | None, mapping: Path | None, of_study: str | None, download: Path | None,
+    source_name: str | None, label: str | None, complete: bool, older: bool,
+) -> int:  # fmt: skip
     """Land recorded trials in `raw`, as `python ingest/run.py` does."""
     if not archive and not download:
         raise UserError("there is nothing to import: name a file or a folder of recorded trials, or give --download")
     if archive and download:
         raise UserError("give a path or --download, not both")
-    return land_archive(archive, form, mapping, of_study, download)
+    version = Version(source_name, label, complete, older)
+    return land_archive(archive, form, mapping, of_study, download, version)
 
 
 @click.command()

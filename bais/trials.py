@@ -8,11 +8,19 @@ import click
 
 from bais import terminal
 from bais.options import format_option, json_option
+from bais.selection import (
+    PUBLIC,
+    all_trials,
+    explain_condition,
+    find_trial,
+    meeting,
+    refuse_unreadable,
+)
 from bais.terminal import fixed, fold, lay_out, pairs, plain, say, say_json, write_rows
 from bais.transcript import SPOKEN, mark, turns_of_calls, turns_of_line
 from bais.warehouse import (
+    IS_A_STUDY,
     interruptible,
-    is_text,
     known_llm,
     marts,
     opened,
@@ -29,24 +37,8 @@ DIRECTIONS = ("none", "low", "high", "unknown")
 ORDER = "study, domain, vignette, llm, technique, anchor_direction, trial_id"
 SHOWN = 50
 SHORT_ID = 10
-MOST_LISTED = 10
 OPENS, CLOSES = "\ue000", "\ue001"  # `printable` escapes them, so that no answer holds them
 
-PUBLIC = "select * from marts.trials"
-ALL = """
-select *, null::varchar as held_back from marts.trials
-union all by name
-select *, 'quarantined' as reason, 'quarantined: ' || flag_reasons as held_back from marts.quarantined_trials
-union all by name
-select
-    trial_id, landed.batch_id, landed.study, llm, domain, landed.vignette, landed.technique, landed.anchor_direction,
-    landed.anchor_value, landed.temperature, landed.status_recorded as status, landed.response_recorded,
-    landed.first_response, 'not_published' as reason, landed.response_text, landed.asked_at, landed.source,
-    landed.source_file, landed.source_line, 'its batch is not published, or not built yet' as held_back
-from raw.trials as landed inner join intermediate.int_trials_read using (trial_id)
-anti join marts.trials as public using (trial_id)
-anti join marts.quarantined_trials as quarantined using (trial_id)
-"""
 FLAGS = """
 select reason, severity, null as sentence, detail, who as released_by, why as released_why
 from raw.flagged_trials as flags
@@ -85,22 +77,18 @@ def trials(form: str, where: str | None, with_held_back: bool, limit: int | None
     """List trials by a condition and by filters, read-only and without access to other files."""
     import duckdb
 
-    if where is not None and not is_text(where):
-        raise UserError("the condition is not UTF-8 text")
+    refuse_unreadable(where)
     if limit is not None and limit < 0:
         raise UserError(f"{limit} is no number of rows: give --limit at least 0")
     width = terminal.terminal_width()
     if limit is None and form == "table" and width is not None:
         limit = SHOWN
     with marts() as warehouse:
-        source = ALL if with_held_back else PUBLIC
+        source = all_trials(warehouse) if with_held_back else PUBLIC
         conditions = list(_conditions(warehouse, source, wanted))
+        there = warehouse.sql(source)
         try:
-            # DuckDB reads what a person typed by itself, so that it can only be a condition
-            found = warehouse.sql(source)
-            for condition in conditions if where is None else [*conditions, where]:
-                found = found.filter(condition)
-            found = found.order(ORDER)
+            found = meeting(there, conditions if where is None else [*conditions, where]).order(ORDER)
             total = None
             if limit is not None:
                 ((total,),) = interruptible(warehouse, lambda: found.aggregate("count(*)").fetchall())
@@ -113,7 +101,7 @@ def trials(form: str, where: str | None, with_held_back: bool, limit: int | None
         except duckdb.Error as error:
             if is_damage(error):
                 raise
-            raise UserError(_explain_condition(error)) from None
+            raise UserError(explain_condition(error)) from None
     simulated = sorted({row["study"] for row in rows if row["source"] == "simulated"})
     if simulated:
         say(f"SIMULATED respondents in {', '.join(simulated)}: no LLM was asked.")
@@ -126,6 +114,8 @@ def trials(form: str, where: str | None, with_held_back: bool, limit: int | None
 
 def _conditions(warehouse, source, wanted):
     """Yield a condition for each filter that was given, once there are such trials."""
+    if "@" not in (wanted["study"] or ""):
+        yield IS_A_STUDY
     for option, (column, known, _) in FILTERS.items():
         value = wanted[option]
         if value is None:
@@ -177,16 +167,6 @@ def _status(row):
     return f"{row['status'] or 'not derived'}{reason}"
 
 
-def _explain_condition(error):
-    """Keep DuckDB's first line, and say what a condition is where it is none."""
-    said = printable(str(error).strip().splitlines()[0])
-    if "modifiers" in said or "expression list" in said or "single expression" in said:
-        return f"the condition must be one SQL expression, without order by, limit or a second statement ({said})"
-    if "disabled by configuration" in said:
-        return f"the condition reads the warehouse and no other file ({said})"
-    return f"the condition is not understood: {said}; `bais tables trials` lists the columns"
-
-
 @click.command()
 @click.argument("trial_id", metavar="TRIAL_ID", help="or as much of its beginning as no other trial shares")
 @json_option(", with everything that is kept")
@@ -200,31 +180,13 @@ def trial(trial_id: str, as_json: bool) -> None:
         _print_trial(found)
 
 
-def _find(warehouse, asked):
-    """Return the id that begins as asked, if it is the only one."""
-    if not asked or not is_text(asked):
-        raise UserError("say which trial: `bais trials` lists them")
-    ids = values(
-        warehouse,
-        "select trial_id from raw.trials where starts_with(trial_id, $asked) order by trial_id limit $most",
-        {"asked": asked, "most": MOST_LISTED + 1},
-    )
-    if not ids:
-        raise UserError(f"there is no trial {printable(asked)}: `bais trials` lists them")
-    if len(ids) > 1 and ids[0] != asked:
-        more = ", and more" if len(ids) > MOST_LISTED else ""
-        raise UserError(
-            f"{printable(asked)} begins several trials: {', '.join(map(printable, ids[:MOST_LISTED]))}{more}"
-        )
-    return ids[0]
-
-
 def _everything(warehouse, asked):
     """Return all that the warehouse keeps of a trial, as JSON could hold it; of a table that is not built, nothing."""
     there = set(values(warehouse, "select table_schema || '.' || table_name from information_schema.tables"))
     if "raw.trials" not in there:
         raise UserError(f"the warehouse {warehouse_path()} holds no trials yet: import an archive, or collect a study")
-    keys = {"trial_id": _find(warehouse, asked)}
+    trial_id = find_trial(warehouse, asked)
+    keys = {"trial_id": trial_id, "called": "@".join([trial_id, *asked.split("@")[1:]])}
 
     def rows(table, condition="trial_id = $trial_id"):
         return records(warehouse, f"from {table} where {condition}", keys) if table in there else []
@@ -233,9 +195,11 @@ def _everything(warehouse, asked):
         return next(iter(rows(*table_and_condition)), {})
 
     kept = first("raw.trials")
-    keys |= {name: kept[name] for name in ("batch_id", "study")}
-    public, quarantined = first("marts.trials"), first("marts.quarantined_trials")
-    derived = public or quarantined
+    keys |= {name: kept[name] for name in ("batch_id", "study", "technique")}
+    public, quarantined = (first(f"marts.{name}", "trial_id = $called") for name in ("trials", "quarantined_trials"))
+    derived, disagreement = public or quarantined, first("marts.parse_disagreements", "trial_id = $called")
+    became = _became(warehouse, there, keys)
+    keys["batch_id"] = became["published_batch_id"] or kept["batch_id"]
     batch = first("raw.batches", "batch_id = $batch_id")
     read = first("intermediate.int_trials_read")
 
@@ -262,13 +226,18 @@ def _everything(warehouse, asked):
     def as_kept(*names):
         return {name: kept[name] for name in names}
 
-    held_back = None if public else "quarantined" if quarantined else "not_published"
+    is_outdated = rows("intermediate.int_prompts_outdated", "batch_id = $batch_id and technique = $technique")
+    held_back = None
+    if not public:
+        fate = became["fate"] if became["fate"] in DISPLACED else None
+        withheld = "quarantined" if quarantined else "older_version" if is_outdated else "not_published"
+        held_back = "withdrawn" if became["withdrawn"] else fate or withheld
     return {
         **as_kept("trial_id", "study", "source"), "is_simulated": kept["source"] == "simulated",
         "llm": of("llm") or kept["llm_recorded"], **as_kept("llm_recorded", "llm_returned"),
         "domain": of("domain"), **as_kept("vignette", "technique"), "anchor_direction": of("anchor_direction"),
         **as_kept("anchor_value", "temperature", "replicate", "protocol", "asked_at"),
-        "response_unit": unit, "held_back": held_back,
+        "response_unit": unit, "held_back": held_back, "became": became,
         "status": derived.get("status") or kept["status_recorded"],
         "reason": public["reason"] if public else held_back,
         "response": public.get("response"), "number": number, "first_response": first_number,
@@ -276,9 +245,26 @@ def _everything(warehouse, asked):
         "turns": turns, "calls": [_of_call(call) for call in calls],
         "cost_usd": sum(costs) if is_cost_known else None,
         "cost_reason": None if is_cost_known else "price_not_known" if calls else "calls_not_recorded",
-        "gate": _gate(warehouse, rows, keys), "parse_disagreement": first("marts.parse_disagreements") or None,
+        "gate": _gate(warehouse, rows, keys), "parse_disagreement": disagreement or None,
         **as_kept("batch_id", "archive", "source_file", "source_line"), "line": line or None,
     }  # fmt: skip
+
+
+def _became(warehouse, there, keys):
+    """Return what later versions of its source and people made of a trial."""
+    from ingest.fates import fates
+    from ingest.models import query_of
+
+    became = dict.fromkeys(("fate", "published_batch_id", "superseded_by", "version_id", "version", "imported_at"))
+    became["withdrawn"] = None
+    if "raw.source_versions" not in there:
+        return became
+    for of in records(warehouse, f"select * exclude (trial_id) from ({fates()}) where trial_id = $trial_id", keys):
+        became |= of
+    withdrawn = f"select * exclude (trial_id) from ({query_of('stg_withdrawn_trials')}) where trial_id = $trial_id"
+    for of in records(warehouse, withdrawn, keys):
+        became["withdrawn"] = of
+    return became
 
 
 def _of_call(call):
@@ -306,16 +292,36 @@ def _gate(warehouse, rows, keys):
     return verdict | {"flags": flags, "n_reasons": len(sentences), "checks": records(warehouse, CHECKS, keys)}
 
 
+DISPLACED = ("superseded", "gone")
 HELD_BACK = {
     "quarantined": "QUARANTINED: the gate keeps this trial out of the public tables.",
+    "older_version": "OLDER VERSION: the public tables count a higher version of this trial's vignette or technique.",
     "not_published": "NOT PUBLISHED: the trial's batch is not in the public tables.",
 }
 
 
+def _notices(found):
+    """Say what keeps a trial out of the public tables, or will once they are built anew."""
+    became, withdrawn = found["became"], found["became"]["withdrawn"]
+    version = f"version {became['version']} of its source, imported {fixed(became['imported_at'], '%Y-%m-%d')}"
+    if withdrawn:
+        yield f"WITHDRAWN by {withdrawn['who']} on {withdrawn['withdrawn_at']:%Y-%m-%d}: {withdrawn['why']}"
+    if became["fate"] == "superseded":
+        yield f"SUPERSEDED by trial {became['superseded_by']} of {version}."
+    elif became["fate"] == "gone":
+        yield f"GONE: {version} as the whole of it, lacks this trial."
+    elif became["fate"] == "lacking":
+        yield f"The newest {version}, lacks this trial; it stays, since that was not imported with --complete."
+    elif found["held_back"] in HELD_BACK and not withdrawn:
+        yield HELD_BACK[found["held_back"]]
+    if found["held_back"] is None and (withdrawn or became["fate"] in DISPLACED):
+        yield "The public tables still have it: `bais build` derives them anew."
+
+
 def _print_trial(found):
     say(f"Trial {found['trial_id']}{' (SIMULATED: no LLM was asked)' if found['is_simulated'] else ''}")
-    if found["held_back"]:
-        say(HELD_BACK[found["held_back"]])
+    for notice in _notices(found):
+        say(notice)
     print()
     as_recorded = f" (recorded as {found['llm_recorded']})" if found["llm"] != found["llm_recorded"] else ""
     unit = f" {found['response_unit']}" if found["response_unit"] else ""
@@ -349,6 +355,7 @@ def _print_trial(found):
     recorded = {name: value for name, value in (found["line"] or {}).items() if name not in SPOKEN}
     _print_known(
         ("batch", found["batch_id"]),
+        ("published by", found["became"]["published_batch_id"] if found["became"]["fate"] == "taken_over" else None),
         ("archive", found["archive"]),
         ("file", f"{found['source_file']}, line {found['source_line']}" if found["source_file"] else None),
         ("recorded line", json.dumps(recorded, ensure_ascii=False) if recorded else None),

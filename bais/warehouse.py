@@ -7,6 +7,8 @@ from bais.terminal import similar
 from ingest.warehouse import UserError, connect, explain, printable, warehouse_path
 
 PUBLIC_SCHEMAS = ("marts", "inference")
+# `voder-bais@8749ccc` is no study of its own, but the version that claims are about of one that has gone on
+IS_A_STUDY = "not contains(study, '@')"
 NOT_PUBLIC = """
 with published as ({published})
 

@@ -17,7 +17,7 @@ ROWS_AT_A_TIME = 20_000
 # How the columns are made that no line of the spool has; the others are there, if under another name.
 MADE = {
     "trials": {
-        "batch_id": "concat_ws('/', spooled.study, vignette, $stamp)",
+        "batch_id": "concat_ws('/', spooled.study, coalesce(sessions.sets[vignette], vignette), $stamp)",
         "protocol": "'bais ' || coalesce(sessions.software_version, '')",
     },
     "calls": {
@@ -52,7 +52,7 @@ def load_collected(study: str) -> Loaded:
 
     def trials():
         for rows in _rows(paths, "trials", sessions, study, {"stamp": stamp}):
-            counts.update(rows["vignette"].to_pylist())
+            counts.update(zip(rows["batch_id"].to_pylist(), rows["vignette"].to_pylist(), strict=True))
             asked_in.update(rows["session_id"].unique().to_pylist())
             loaded.n_trials += rows.num_rows
             yield rows
@@ -81,6 +81,8 @@ def _rows(paths, table, sessions, study, parameters):
     )
     columns = ("session", "software_version", "git_revision")
     of_sessions = {column: pa.array([session.get(column) for session in sessions], pa.string()) for column in columns}
+    sets = [list(_sets(session).items()) for session in sessions]
+    of_sessions["sets"] = pa.array(sets, pa.map_(pa.string(), pa.string()))
     with spooled(paths, table) as connection:
         connection.register("sessions", pa.table(of_sessions))
         connection.register("known", landed_ids(study, table, key))
@@ -94,18 +96,32 @@ def _rows(paths, table, sessions, study, parameters):
             yield pa.Table.from_batches([batch])
 
 
+def _sets(session):
+    """Name by vignette the set that trials of a session belong to: `fever`, with raised versions `fever@2,sacd@3`."""
+    study = session.get("study", {})
+    techniques = [_with_version(technique, "technique") for technique in study.get("techniques", [])]
+    raised = [name for name in techniques if "@" in name]
+    return {of["vignette"]: ",".join([_with_version(of, "vignette"), *raised]) for of in study.get("vignettes", [])}
+
+
+def _with_version(entry, key):
+    return entry[key] if entry.get("version", 1) == 1 else f"{entry[key]}@{entry['version']}"
+
+
 def _batches(study, stamp, counts, sessions):
     """Describe the batches by the last of the sessions in which their trials were asked."""
     rows = []
     definitions = {
-        entry["vignette"]: (session["study"], entry) for session in sessions for entry in session["study"]["vignettes"]
+        f"{study}/{name}/{stamp}": (session["study"], entry)
+        for session in sessions
+        for name, entry in zip(_sets(session).values(), session["study"]["vignettes"], strict=True)
     }
-    for vignette, n in counts.items():
-        definition, entry = definitions.get(vignette, (None, {}))
+    for (batch_id, vignette), n in counts.items():
+        definition, entry = definitions.get(batch_id, (None, {}))
         is_simulated = definition and all(llm["provider"] == "simulated" for llm in definition["llms"])
         rows.append(
             {
-                "batch_id": f"{study}/{vignette}/{stamp}",
+                "batch_id": batch_id,
                 "study": study,
                 "vignette": vignette,
                 "source": "simulated" if is_simulated else "collected",

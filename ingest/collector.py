@@ -17,7 +17,8 @@ from datetime import UTC, datetime
 
 from ingest.prompts import text_hash
 from ingest.providers import NoReply, Question
-from ingest.responses import cell_summaries, ended_trials
+from ingest.redaction import Redaction, as_text
+from ingest.responses import cell_summaries, ended_trials, last_call
 from ingest.spool import COLLECTED, Spool, spool_folder
 from ingest.study import Design, Trial
 from ingest.warehouse import ROOT, UserError
@@ -26,8 +27,6 @@ GIVE_UP_AFTER = 10  # trials of one LLM that failed in a row, with no answer in 
 SLOWEST_BACKOFF_S = 60
 MOST_CODEX = 4  # each call is a program of its own
 MOST_CHARACTERS = 500_000  # of an answer; more than any LLM gives, and DuckDB reads lines of up to 16 MiB
-MOST_OF_A_WORD = 500  # of what else an endpoint says
-MOST_TOKENS = 20_000  # with log-probabilities
 
 
 @dataclass
@@ -42,8 +41,8 @@ class Outcome:
         What the trials completed now came to, as the collector knows it (`replied` where a text is there to be read).
     cost_usd, n_unpriced : float, int
         What the calls made now cost, and how many of them without a known price.
-    stopped_llms : dict of str to str
-        LLMs that are asked no more, and why.
+    stopped_llms, silent_llms : dict of str to str
+        LLMs that are asked no more, and others that could not be asked or never answered when last they were, and why.
     no_anchors : list of str
         LLM and vignette pairs whose anchors could not be derived.
     ended_by : str or None
@@ -62,6 +61,7 @@ class Outcome:
     cost_usd: float = 0.0
     n_unpriced: int = 0
     stopped_llms: dict = field(default_factory=dict)
+    silent_llms: dict = field(default_factory=dict)
     no_anchors: list = field(default_factory=list)
     ended_by: str | None = None
     seconds: float = 0.0
@@ -70,10 +70,11 @@ class Outcome:
 
     @property
     def exit_code(self):
-        """0, 4 if there was something to ask and no LLM answered, 130 if interrupted."""
+        """0, 4 if an LLM could not be asked, whatever the others answered, 130 if interrupted."""
         if self.ended_by == "interrupted":
             return 130
-        return 4 if self.n_calls and not self.n_replies else 0
+        is_silent = self.stopped_llms or self.silent_llms or (self.n_calls and not self.n_replies)
+        return 4 if is_silent else 0
 
     @property
     def n_left(self):
@@ -154,23 +155,27 @@ class Collector:
         Called with the collector after each trial.
     on_trial : callable, optional
         Called with the trial, its record and its calls when it is complete.
+    orphaned : list of pairs, optional
+        The hashes of words that were asked before and of those in their place, as somebody has agreed.
     """
 
-    def __init__(self, design, *, max_cost_usd=None, max_calls=None, judge=None, on_progress=None, on_trial=None):
+    def __init__(
+        self, design, *, max_cost_usd=None, max_calls=None, judge=None, on_progress=None, on_trial=None, orphaned=()
+    ):
         self.design, self.study = design, design.study
         limits = self.study.limits
         self.limits = limits
         self.max_cost_usd = limits.max_cost_usd if max_cost_usd is None else max_cost_usd
         self.max_calls = limits.max_calls if max_calls is None else max_calls
         self.judge, self.on_progress, self.on_trial = judge, on_progress or (lambda collector: None), on_trial
+        self.orphaned = orphaned
         self.llms = {llm.llm: llm for llm in self.study.llms}
         self.prices = read_prices()
-        self.providers, self.paces = {}, {}
+        self.providers, self.paces, self.lacking = {}, {}, {}
         self.outcome, self.session = Outcome(), uuid.uuid4().hex[:16]
         self.phase = ""
         self.failed_in_a_row = collections.Counter()
         self.costs = collections.defaultdict(lambda: [0.0, 0])
-        self.secrets = []
         self.stopping = self.error = None
         self.tasks, self.scripts = [], {}
         self.started = time.monotonic()
@@ -179,12 +184,13 @@ class Collector:
     def collect(self, ask_again: Collection[str] = ()) -> Outcome:
         """Collect what is missing, and a new replicate of each trial that ended in one of the statuses `ask_again`."""
         self._set_up()
-        self.secrets = sorted({provider.secret for provider in self.providers.values()} - {None}, key=len, reverse=True)
         try:
-            with Spool(self.path, self.secrets) as self.spool:
+            with Spool(self.path) as self.spool:
                 self.state = self.spool.state
+                self.design.recognise(self.state)
                 self.outcome.torn, self.outcome.junk = self.state.torn, self.state.junk
                 asyncio.run(self._collect(ask_again))
+                self._name_silent_llms()
         finally:
             self.outcome.seconds = time.monotonic() - self.started
         if self.error:
@@ -192,13 +198,21 @@ class Collector:
         return self.outcome
 
     def _set_up(self):
-        """Make the provider of each LLM, so that a missing key is said before anything is asked."""
+        """Make the provider of each LLM; where none can be made, for want of a key, nothing is asked."""
         for llm in self.study.llms:
             key, make = provider_of(llm, self.design)
-            if key not in self.providers:
-                self.providers[key] = make()
+            if key not in self.providers and key not in self.lacking:
+                try:
+                    self.providers[key] = make()
+                except UserError as error:
+                    self.lacking[key] = error
+                    continue
                 n = self.limits.concurrency
                 self.paces[key] = Pace(min(n, MOST_CODEX) if llm.provider == "codex" else n)
+        if not self.providers:
+            raise next(iter(self.lacking.values()))
+        self.redaction = Redaction(provider.secret for provider in self.providers.values())
+        refuse_key_in_study(self.study, self.redaction)
         if self.max_cost_usd is not None:
             unknown = [llm.llm for llm in self.study.llms if llm.provider == "openai" and llm.llm not in self.prices]
             if unknown:
@@ -249,6 +263,7 @@ class Collector:
                 "software_version": version("bais"),
                 "git_revision": git_revision(),
                 "study": self.study.model_dump(mode="json", exclude_none=True),
+                **({"orphaned": self.orphaned} if self.orphaned else {}),
             }
         )
 
@@ -274,11 +289,11 @@ class Collector:
 
     def _decide_anchors(self, baselines):
         """Take the anchors that were decided before; derive and write down the others."""
-        known = {(a["llm"], a["vignette"]): a for a in self.state.anchors if a["rule"] == self._rule(a["vignette"])}
+        known = self.design.known_anchors(self.state.anchors)
         missing = [pair for pair in itertools.product(self.llms, self.design.vignettes) if pair not in known]
         if missing:
             means = {}
-            if any("proportional" in self._rule(vignette) for _, vignette in missing):
+            if any("proportional" in self.design.rule(vignette) for _, vignette in missing):
                 summaries = cell_summaries(self.path, self.design, self.study.stopping_rule.minimum)
                 means = mean_baselines(summaries, baselines)
             derived = self.design.anchors_from({pair: mean for pair, (mean, _) in means.items()})
@@ -286,21 +301,17 @@ class Collector:
                 if (llm, vignette) not in derived:
                     self.outcome.no_anchors.append(f"{llm} on {vignette}")
                     continue
-                rule = self._rule(vignette)
+                rule = self.design.rule(vignette)
                 mean, n = (None, None) if "fixed" in rule else means[llm, vignette]
                 record = {
-                    "kind": "anchor", "llm": llm, "vignette": vignette, **derived[llm, vignette], "rule": rule,
-                    "baseline": mean, "n_trials": n, "decided_at": _now(),
+                    "kind": "anchor", "llm": llm, "vignette": vignette,
+                    "vignette_version": self.design.vignettes[vignette]["version"],
+                    **derived[llm, vignette], "rule": rule, "baseline": mean, "n_trials": n, "decided_at": _now(),
                 }  # fmt: skip
                 self.spool.write(record)
                 known[llm, vignette] = record
         self.anchors = known
         return {pair: {"low": anchor["low"], "high": anchor["high"]} for pair, anchor in known.items()}
-
-    @functools.lru_cache(maxsize=1000)  # noqa: B019 - the collector lives as long as the process
-    def _rule(self, vignette):
-        rule = self.design.vignettes[vignette].get("anchors") or self.study.anchors.model_dump(exclude_none=True)
-        return {name: values for name, values in rule.items() if values}
 
     async def _ask(self, cells, phase, replicates):
         if cells:
@@ -320,10 +331,15 @@ class Collector:
         """Put trials to their endpoints, as many at a time as these take."""
         self.phase = phase
         self.tasks = []
-        keys = {llm.llm: provider_of(llm, self.design)[0] for llm in self.study.llms}
+        llms = collections.defaultdict(set)
+        for llm in self.study.llms:
+            llms[provider_of(llm, self.design)[0]].add(llm.llm)
         queues = []
+        for key, why in self.lacking.items():
+            for trial in self._missing(trials(), llms[key]):
+                self.outcome.silent_llms[trial.cell.llm] = str(why)
         for key in self.providers:
-            queues.append(self._missing(trials(), {llm for llm in keys if keys[llm] == key}))
+            queues.append(self._missing(trials(), llms[key]))
             self.tasks += [
                 asyncio.create_task(self._work(queues[-1], self.providers[key], self.paces[key]))
                 for _ in range(self.paces[key].most)
@@ -418,7 +434,7 @@ class Collector:
                 return call
             does = problem and problem.does
             if does == "stop_llm":
-                self.outcome.stopped_llms.setdefault(llm.llm, self._clean(str(problem)))
+                self.outcome.stopped_llms.setdefault(llm.llm, _why(call))
                 break
             if does == "adapt":
                 continue
@@ -464,59 +480,48 @@ class Collector:
         }  # fmt: skip
         if reply is None:
             return record | {
-                "error": problem.reason, "error_detail": self._clean(problem.detail), "does": problem.does,
+                "error": problem.reason, "error_detail": problem.words(self.redaction), "does": problem.does,
                 "status": None, "text": None, "http_status": problem.http_status,
-                "request_id": self._clean(problem.request_id), "parameters": problem.parameters,
+                "request_id": self.redaction.of_error(problem.request_id), "parameters": problem.parameters,
+                "tokens_in": problem.tokens_in, "tokens_out": problem.tokens_out, **self._spend(llm, problem),
             }  # fmt: skip
         self.outcome.n_replies += 1
-        text = self._clean(reply.text, MOST_CHARACTERS)
+        text = self.redaction.of_answer(reply.text, MOST_CHARACTERS)
         status, error = _status(reply), None
         if self.judge is not None and status is None:
             error = self.judge.error(trial, number, text)
-        cost, cost_source = self._cost(llm, reply)
-        if cost is None:
-            self.outcome.n_unpriced += 1
-        else:
-            self.outcome.cost_usd += cost
-            if cost_source != "simulated":
-                self._learn_cost(llm, cost)
         for name in reply.__slots__:  # the other fields stay as they came
-            record[name] = self._clean(value) if isinstance(value := getattr(reply, name), str) else value
+            value = getattr(reply, name)
+            record[name] = self.redaction.of_answer(value) if isinstance(value, str) else value
         record |= {
             "error": error, "error_detail": None, "status": status, "text": text,
-            "refusal": self._clean(reply.refusal, MOST_CHARACTERS), "logprobs": self._clean_tokens(reply.logprobs),
-            "cost_usd": cost, "cost_source": cost_source,
+            "request_id": self.redaction.of_error(reply.request_id),
+            "refusal": self.redaction.of_answer(reply.refusal, MOST_CHARACTERS),
+            "logprobs": self.redaction.of_tokens(reply.logprobs), **self._spend(llm, reply),
         }  # fmt: skip
         return record
 
-    def _clean(self, text, most=MOST_OF_A_WORD):
-        """Replace keys, and what is no Unicode text or no text at all, and cut; everything else stays as it came."""
-        if text is None:
-            return None
-        for secret in self.secrets:
-            if secret in text:
-                text = text.replace(secret, "[key]")
-        if not text.isascii() or "\0" in text:
-            text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").replace("\0", "\ufffd")
-        return text[:most]
+    def _spend(self, llm, told):
+        """Count what a call cost, answered or not, and return it with how it is known."""
+        cost, source = self._cost(llm, told)
+        if cost is not None:
+            self.outcome.cost_usd += cost
+            if source != "simulated":
+                self._learn_cost(llm, cost)
+        elif not isinstance(told, NoReply) or told.tokens_out:
+            self.outcome.n_unpriced += 1
+        return {"cost_usd": cost, "cost_source": source}
 
-    def _clean_tokens(self, logprobs):
-        if isinstance(logprobs, dict):
-            return {key: self._clean_tokens(value) for key, value in logprobs.items()}
-        if isinstance(logprobs, list):
-            return [self._clean_tokens(value) for value in logprobs[:MOST_TOKENS]]
-        return self._clean(logprobs) if isinstance(logprobs, str) else logprobs
-
-    def _cost(self, llm, reply):
+    def _cost(self, llm, told):
         """Return what a call cost and how that is known: as the endpoint reports it, else by the price list."""
         if llm.provider == "simulated":
             return 0.0, "simulated"
-        if reply.cost_usd is not None:
-            return reply.cost_usd, "reported"
+        if told.cost_usd is not None:
+            return told.cost_usd, "reported"
         price = self.prices.get(llm.llm)
-        if price is None or reply.tokens_in is None or reply.tokens_out is None:
+        if price is None or told.tokens_in is None or told.tokens_out is None:
             return None, None
-        return (reply.tokens_in * price[0] + reply.tokens_out * price[1]) / 1e6, "price_list"
+        return (told.tokens_in * price[0] + told.tokens_out * price[1]) / 1e6, "price_list"
 
     def _learn_cost(self, llm, cost):
         if self.max_cost_usd is not None and not self.costs:
@@ -551,19 +556,29 @@ class Collector:
             record["response"] = self.judge.response(trial, replies)
         self.spool.write(record)
         self.state.closed.add(trial.trial_id.encode())
+        self.state.note_ending(record)
         self.outcome.n_done += 1
         self.outcome.statuses[status or "replied"] += 1
         if status == "failed":
             self.failed_in_a_row[cell.llm] += 1
             if self.failed_in_a_row[cell.llm] >= GIVE_UP_AFTER:
                 self.outcome.stopped_llms.setdefault(
-                    cell.llm, f"{GIVE_UP_AFTER} trials in a row failed, the last with {last['error']}"
+                    cell.llm, f"{GIVE_UP_AFTER} trials in a row failed, the last with {_why(last)}"
                 )
         if self.on_trial:
             self.on_trial(trial, record, calls)
 
+    def _name_silent_llms(self):
+        """Name the LLMs that did not answer at all when last they were asked, now or in an earlier session."""
+        for llm in self.llms.keys() - self.outcome.stopped_llms.keys() - self.outcome.silent_llms.keys():
+            ending = self.state.endings.get(llm)
+            if ending and ending.n_failed and (ending.n_failed >= GIVE_UP_AFTER or not ending.is_heard):
+                last = f"its last {ending.n_failed:,} trials" if ending.n_failed > 1 else "its last trial"
+                why = _why(last_call(self.path, ending.trial_id))
+                self.outcome.silent_llms[llm] = f"{last} failed, with {why}"
+
     def _version_hash(self, cell):
-        version, text = self.design.version(cell.vignette, cell.technique)
+        version, text = self.design.version(*cell.asked_with)
         if version.encode() not in self.state.prompts:
             self._keep_prompt(text, "template", version)
         return version
@@ -573,7 +588,7 @@ class Collector:
         prompt_hash = prompt_hash or text_hash(text)
         if prompt_hash.encode() not in self.state.prompts:
             self.state.prompts.add(prompt_hash.encode())
-            text = self._clean(text, 2 * MOST_CHARACTERS)
+            text = as_text(text, 2 * MOST_CHARACTERS)
             self.spool.write({"kind": "prompt", "prompt_hash": prompt_hash, "prompt_kind": prompt_kind, "text": text})
         return prompt_hash
 
@@ -599,6 +614,16 @@ def provider_of(llm, design: Design) -> tuple:
 
     base_url, _, variable = address_of(llm, study.endpoint)
     return (base_url, variable), lambda: OpenAICompatible(base_url, variable, study.endpoint, study.limits)
+
+
+def refuse_key_in_study(study, redaction: Redaction) -> None:
+    """Refuse a study in which a key stands, since what is asked, and where, is written down."""
+    places = [study.endpoint.base_url, *(place for llm in study.llms for place in (llm.base_url, str(llm.extra)))]
+    if any(redaction.of_answer(place, len(place)) != place for place in places if place):
+        raise UserError(
+            f"study {study.study} holds the key itself, in an address or under `extra`, and would be written down with "
+            "it: take it out, and name the environment variable that holds it in api_key_env"
+        )
 
 
 def collect(study, **options) -> Outcome:
@@ -635,6 +660,10 @@ def git_revision():
         done = subprocess.run(command, capture_output=True, text=True, timeout=10)
         return done.stdout.strip() or None
     return None
+
+
+def _why(call):
+    return f"{call['error']}: {call['error_detail']}" if call["error_detail"] else call["error"]
 
 
 def _status(reply):

@@ -5,7 +5,8 @@ import json
 import re
 import uuid
 
-from ingest.collector import Collector
+from ingest.collector import MOST_CHARACTERS, Collector
+from ingest.redaction import Redaction
 from ingest.study import Design, load_study
 from ingest.warehouse import UserError, printable
 
@@ -292,7 +293,7 @@ def ask_once(study, prompt: str):
 
     async def ask():
         provider = provider_of(llm, Design(study))[1]()
-        problem = None
+        redaction, problem = Redaction([provider.secret]), None
         try:
             for _ in range(limits.attempts):
                 question = Question(llm, [{"role": "user", "content": prompt}], None, None, 0, "report", 0)
@@ -300,14 +301,14 @@ def ask_once(study, prompt: str):
                     async with asyncio.timeout(limits.timeout_s):
                         reply = await provider.ask(question)
                 except NoReply as error:
-                    problem = str(error)
+                    problem = f"{error.reason}: {said}" if (said := error.words(redaction)) else error.reason
                     if error.does in ("fail", "stop_llm"):
                         break
                 except TimeoutError:
                     problem = "timeout"
                 else:
                     if (reply.text or "").strip():
-                        return reply.text.replace(provider.secret or "\0", "[key]"), None
+                        return redaction.of_answer(reply.text, MOST_CHARACTERS), None
                     problem = "an empty reply"
         finally:
             await provider.close()

@@ -20,13 +20,19 @@ from statistics import NormalDist
 import pyarrow as pa
 import yaml
 
+from ingest.fates import fates
 from ingest.load import DUCKDB_SETTINGS
 from ingest.models import Models, query_of
-from ingest.raw import prepare_raw
+from ingest.prompts import template_hash, template_of
+from ingest.raw import TABLES, prepare_raw
 from ingest.warehouse import UserError, connect, explain, in_memory, printable, quoted, transaction, warehouse_path
 
 CONFIG = Path(__file__).with_name("gate.yaml")
 FAILED = 6
+TEMPLATES = pa.schema(
+    {"study": pa.string(), "prompt_hash": pa.string(), "is_anchored": pa.bool_(), "same_as": pa.string()}
+)
+UNANCHORED = "technique = 'no_technique' and (anchor_value is null or anchor_direction = 'none')"
 ACTS = {"accept": "batch", "reject": "batch", "release": "trial"}
 
 
@@ -102,11 +108,25 @@ def _batches_to_audit(memory, batch_ids):
     """Return the batches as dicts, in the order in which they were loaded."""
     found = memory.sql(
         """
+        with members as (
+            select batch_id, any_value(study) as study, any_value(vignette) as vignette, count(*) as n_trials
+            from warehouse.raw.trials group by all
+            union all
+            -- what a version takes over, and what it only withdraws
+            select
+                entries.batch_id, any_value(batches.study), any_value(batches.vignette),
+                count(trials.trial_id) filter (trials.batch_id != entries.batch_id)
+            from warehouse.raw.version_entries as entries
+            inner join warehouse.raw.batches as batches on entries.batch_id = batches.batch_id
+            left join warehouse.raw.trials as trials on entries.record_id = trials.trial_id
+            group by entries.batch_id
+        )
+
         select
-            batch_id, any_value(trials.study) as study, any_value(trials.vignette) as vignette, count(*) as n_trials,
-            coalesce(any_value(batches.loaded_at), now()) as loaded_at,
+            batch_id, any_value(members.study) as study, any_value(members.vignette) as vignette,
+            sum(members.n_trials)::bigint as n_trials, coalesce(any_value(batches.loaded_at), now()) as loaded_at,
             batch_id in (select batch_id from warehouse.raw.batch_verdicts) as is_audited
-        from warehouse.raw.trials as trials
+        from members
         left join warehouse.raw.batches as batches using (batch_id)
         group by batch_id
         order by loaded_at, batch_id
@@ -146,26 +166,115 @@ def _audit(memory, batches, config):
 
 
 def gate_models(memory, batches: list[dict], config: dict) -> Models:
-    """Return the models as they would be if the audited batches were published: nothing else that is later is there."""
+    """Return the models as they would be if the audited batches were published: nothing else that is later is there.
+
+    What is quarantined decides nothing: of earlier batches what is quarantined now, and of the audited ones those
+    answers without an anchor that this audit will quarantine, which it can tell before there is any baseline.
+    """
     settings = dict(config["settings"])
     settings["drift_z"] = -NormalDist().inv_cdf(settings.pop("drift_p") / 2)
     checks = [{"check_name": name, **check} for name, check in config["checks"].items()]
-    memory.execute("create schema gate; create schema raw")
+    memory.execute("create schema gate; create schema raw; create view raw.calls as from warehouse.raw.calls")
     for name, rows in (("audited_batches", batches), ("settings", [settings]), ("checks", checks)):
         memory.from_arrow(pa.Table.from_pylist(rows)).create(f"gate.{name}")
+    memory.from_arrow(_templates(memory, batches)).create("gate.templates")
     models = Models(memory, {"raw": "warehouse.raw", "gate": "gate"}, {"response_source": "recorded"})
-    batches_looked_at = models.ref("gate_batches")
+    looked_at = models.ref("gate_batches")
     memory.execute(
-        f"create view raw.trials as from warehouse.raw.trials semi join {batches_looked_at} using (batch_id);"
-        "create view raw.calls as from warehouse.raw.calls"
+        f"""
+        create table gate.earlier_verdicts as
+            select batch_id, verdict_id from {models.ref("stg_batch_verdicts")}
+            semi join (from {looked_at} where not is_new) using (batch_id);
+        create table gate.flags as
+            from {models.ref("stg_flagged_trials")} semi join gate.earlier_verdicts using (batch_id);
+        create table gate.withdrawn as {_withdrawn(models, looked_at)};
+        create table gate.taken_out as
+            select study, vignette, llm_recorded, technique, trial_id
+            from warehouse.raw.trials semi join gate.withdrawn using (trial_id)
+            anti join (from gate.flags where is_quarantined) using (trial_id);
+        """
     )
+    for name in ("batches", "source_versions", "version_entries", "gate_acts"):
+        memory.execute(f"create view raw.{name} as from warehouse.raw.{name}")
     models.sources["raw"] = "raw"
-    models.replace("stg_batch_verdicts", f"select batch_id, true as is_published from {batches_looked_at}")
-    models.replace(
-        "stg_flagged_trials",
-        "select '' as trial_id, false as is_quarantined, '' as flag_reasons where false",
-    )
+    models.replace("stg_batch_verdicts", f"select batch_id, true as is_published from {looked_at}")
+    models.replace("stg_flagged_trials", "select * from gate.flags")
+    models.replace("int_prompts_outdated", "select '' as batch_id, '' as technique where false")
+    nothing_cited = "select '' as cited_study, '' as cited_trial_id, '' as trial_id, '' as batch_id where false"
+    models.replace("int_trials_cited", nothing_cited)
+    _look_at(memory, looked_at)
+    for shared in ("gate_lines", "llms", "techniques", "flag_reasons"):
+        models.ref(shared)
+    _look_at(memory, looked_at, UNANCHORED)
+    _quarantine(memory, models)
+    _look_at(memory, looked_at)
     return models
+
+
+def _templates(memory, batches):
+    """Say which templates are asked with the same words: each bais hashed them in its own way."""
+    study = {"vignettes": [], "techniques": []}  # whose versions are not looked at
+    first, rows = {}, []
+    for name, prompt_hash, text in memory.execute(
+        "select study, prompt_hash, text from warehouse.raw.prompts "
+        "where prompt_kind = 'template' and list_contains($studies, study) order by all",
+        {"studies": [batch["study"] for batch in batches]},
+    ).fetchall():
+        for is_anchored in (False, True):
+            with contextlib.suppress(ValueError, KeyError, TypeError, AttributeError):  # it is no template
+                template = template_of(text, study, is_anchored=is_anchored)
+                said = template_hash({key: template[key] for key in template.keys() & {"turns", "rounds"}})
+                same_as = first.setdefault((name, said), prompt_hash)
+                rows.append((name, prompt_hash, is_anchored, same_as))
+    return pa.Table.from_pylist([dict(zip(TEMPLATES.names, row, strict=True)) for row in rows], TEMPLATES)
+
+
+def _withdrawn(models, looked_at):
+    """Return a query of the trials that the versions under audit lack, and what was published before had."""
+    return f"""
+        with last_words as (
+            select study, archive, source_name, entry, is_new, arg_max(struct_pack(record_id), imported_at) as word
+            from {models.ref("stg_version_entries")} inner join {looked_at} using (batch_id, study)
+            where record_id is not null or is_complete
+            group by all
+        )
+
+        select before.word['record_id'] as trial_id from last_words as before
+        inner join last_words as now using (study, archive, source_name, entry)
+        where not before.is_new and now.is_new and now.word['record_id'] is null
+            and before.word['record_id'] is not null
+    """
+
+
+def _look_at(memory, looked_at, condition="true"):
+    """Let the models see those trials that the batches looked at brought or, in a version of a source, speak of."""
+    memory.execute(
+        f"""
+        create or replace view raw.trials as from warehouse.raw.trials
+        where ({condition}) and (
+            batch_id in (select batch_id from {looked_at})
+            or trial_id in (select record_id from raw.version_entries semi join {looked_at} using (batch_id))
+        )
+        """
+    )
+
+
+def _quarantine(memory, models):
+    """Add to the flags what the audit quarantines of the trials that the models see, and forget how it was found."""
+    memory.execute("create schema passing; set search_path = 'passing,main'")
+    passing = Models(memory, models.sources, models.variables)
+    passing.made |= models.made
+    memory.execute(
+        f"""
+        create table gate.found as
+            select distinct trial_id, batch_id, true as is_quarantined, 'found by this audit' as flag_reasons
+            from {passing.ref("gate_offences")} inner join {passing.ref("flag_reasons")} using (reason)
+            where severity = 'quarantined';
+        reset search_path;
+        drop schema passing cascade;
+        insert into gate.flags from gate.found;
+        """
+    )
 
 
 def expectations() -> Callable:
@@ -236,16 +345,19 @@ def _check(verdict, measures, config, validate):
 
 
 def _flags(memory, verdicts, config):
-    """Return what is wrong with single trials, for the reasons that have a severity."""
-    for batch_id, severity, n in memory.execute(
-        "select batch_id, severity, count(distinct trial_id) from gate_flags group by all"
-    ).fetchall():
-        verdicts[batch_id].n_flagged[severity] = n
+    """Return what is wrong with single trials; of earlier batches, what their last verdict does not say yet."""
     ids = pa.table({"batch_id": list(verdicts), "verdict_id": [verdict.verdict_id for verdict in verdicts.values()]})
     memory.register("ids", ids)
+    for batch_id, severity, n in memory.execute(
+        "select batch_id, severity, count(distinct trial_id) from gate_flags "
+        "semi join ids using (batch_id) group by all"
+    ).fetchall():
+        verdicts[batch_id].n_flagged[severity] = n
     return memory.sql(
+        "with verdicts as (from ids union all by name from gate.earlier_verdicts) "
         "select verdict_id, gate_flags.*, $rule_version::bigint as rule_version, now() as flagged_at "
-        "from gate_flags inner join ids using (batch_id)",
+        "from gate_flags inner join verdicts using (batch_id) "
+        "anti join warehouse.raw.flagged_trials using (verdict_id, trial_id, reason)",
         params={"rule_version": config["rule_version"]},
     ).to_arrow_table()
 
@@ -265,7 +377,7 @@ def _write(verdicts, flags, config):
     checks = [check for verdict in verdicts for check in verdict.checks]
     made = {
         "batch_verdicts": pa.Table.from_pylist(rows),
-        "batch_checks": pa.Table.from_pylist(checks),
+        "batch_checks": pa.Table.from_pylist(checks, TABLES["batch_checks"].schema),
         "flagged_trials": flags,
     }
     with transaction(warehouse_path()) as warehouse:
@@ -277,12 +389,7 @@ def _write(verdicts, flags, config):
 def decide(act: str, object_id: str, why: str, who: str | None = None) -> None:
     """Keep what a person decides: `accept` or `reject` a batch whatever its verdict, or `release` a trial's flags."""
     object_kind = ACTS[act]
-    if not why.strip():
-        raise UserError("say why: a decision without a reason helps nobody later")
-    try:
-        who = who or os.environ.get("BAIS_USER") or getpass.getuser()
-    except OSError:
-        raise UserError("this machine does not know who you are: give a name with --who") from None
+    who, why = _signed(who, why)
     prepare_raw(warehouse_path())
     table, column = ("batch_verdicts", "batch_id") if object_kind == "batch" else ("flagged_trials", "trial_id")
     with transaction(warehouse_path()) as warehouse:
@@ -291,27 +398,67 @@ def decide(act: str, object_id: str, why: str, who: str | None = None) -> None:
             raise UserError(f"there is no {what} {printable(object_id)}")
         warehouse.execute(
             "insert into raw.gate_acts values (?, ?, ?, ?, ?, ?, ?)",
-            [uuid.uuid4().hex, object_kind, object_id, act, who, why.strip(), datetime.now(UTC)],
+            [uuid.uuid4().hex, object_kind, object_id, act, who, why, datetime.now(UTC)],
         )
+
+
+def decide_of_trials(act: str, trial_ids: list[str], why: str, who: str | None = None) -> dict[str, int]:
+    """`withdraw` trials, or `restore` withdrawn ones, all or none; return how many of each study are not so already."""
+    who, why = _signed(who, why)
+    prepare_raw(warehouse_path())
+    with transaction(warehouse_path()) as warehouse:
+        warehouse.register("named", pa.table({"trial_id": pa.array(trial_ids, pa.string())}))
+        warehouse.execute(
+            f"""
+            create temp table decided as
+            select trial_id, study from raw.trials semi join named using (trial_id)
+            where (trial_id in (select trial_id from ({query_of("stg_withdrawn_trials")}))) = ($act = 'restore')
+            """,
+            {"act": act},
+        )
+        warehouse.execute(
+            "insert into raw.gate_acts by name select replace(uuid()::varchar, '-', '') as act_id, 'trial' as object, "
+            "trial_id as object_id, $act as act, $who as who, $why as why, $now as acted_at from decided",
+            {"act": act, "who": who, "why": why, "now": datetime.now(UTC)},
+        )
+        return dict(warehouse.sql("select study, count(*) from decided group by study order by study").fetchall())
+
+
+def _signed(who, why):
+    """Return who decides and why, in words."""
+    if not why.strip():
+        raise UserError("say why: a decision without a reason helps nobody later")
+    try:
+        return who or os.environ.get("BAIS_USER") or getpass.getuser(), why.strip()
+    except OSError:
+        raise UserError("this machine does not know who you are: give a name with --who") from None
 
 
 def last_verdicts() -> list[dict]:
     """Return the last verdict of each batch, newest last, with what was decided since and which checks it fails."""
     if not warehouse_path().exists():
         return []
+    prepare_raw(warehouse_path())
     with contextlib.closing(connect()) as warehouse:
-        there = "select 1 from duckdb_tables() where schema_name = 'raw' and table_name = 'batch_verdicts'"
-        if not warehouse.execute(there).fetchall():
-            return []
         verdicts = warehouse.sql(
             f"""
-            with published as ({query_of("stg_batch_verdicts")})
-            select verdicts.* exclude (verdict_id), verdict_id, act, is_published,
+            with published as ({query_of("stg_batch_verdicts")}),
+            displaced as (
+                select batch_id, count(*) filter (fate = 'superseded') as n_superseded,
+                    count(*) filter (fate = 'gone') as n_gone,
+                    bool_and(coalesce(fate in ('superseded', 'gone', 'taken_over'), false)) as is_replaced
+                from raw.trials left join ({fates()}) using (trial_id)
+                group by batch_id
+            )
+            select verdicts.* exclude (verdict_id), verdict_id, act, is_decided, is_published, is_older,
+                coalesce(n_superseded, 0) as n_superseded, coalesce(n_gone, 0) as n_gone,
+                coalesce(is_replaced, false) as is_replaced,
                 (select count(distinct trial_id) from raw.flagged_trials as flags
                  where flags.verdict_id = published.verdict_id and severity = 'quarantined') as n_quarantined,
                 (select count(distinct trial_id) from raw.flagged_trials as flags
                  where flags.verdict_id = published.verdict_id and severity = 'suspect') as n_suspect
             from published inner join raw.batch_verdicts as verdicts using (verdict_id)
+            left join displaced on verdicts.batch_id = displaced.batch_id
             order by checked_at, verdicts.batch_id
             """
         ).to_arrow_table()

@@ -1,7 +1,9 @@
 """Import a folder of recorded trials: every readable line lands, every unreadable one is kept apart and named."""
 
+import contextlib
 import json
 import time
+import uuid
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -12,10 +14,19 @@ from pathlib import Path
 import pyarrow as pa
 
 from ingest.archives import Archive
-from ingest.lines import beginning, read_blocks, split_blocks, walk, whole_characters
-from ingest.load import DUCKDB_SETTINGS, land, landed_ids, work_path
+from ingest.lines import beginning, read_blocks, repeated_keys, split_blocks, walk, whole_characters
+from ingest.load import DUCKDB_SETTINGS, land, work_path
 from ingest.raw import TABLES
-from ingest.warehouse import ROOT, UserError, in_memory, printable, warehouse_path
+from ingest.versions import (
+    Version,
+    commit_of,
+    compare,
+    look_back,
+    part_of_before,
+    refuse_part_as_whole,
+    source_of,
+)
+from ingest.warehouse import ROOT, UserError, in_memory, printable, quoted, sha256_of, warehouse_path
 
 BLOCK_BYTES = 1 << 20
 CHUNK_BYTES = 32 << 20
@@ -23,8 +34,11 @@ PLACE = [("file", pa.int64()), ("line_number", pa.int64()), ("text", pa.string()
 REJECTED = pa.schema([*PLACE, ("reason", pa.string()), ("class", pa.string())])
 MENDED = pa.schema([*PLACE, ("mended", pa.string()), ("reason", pa.string())])
 FILES = pa.schema(
-    [("file", pa.int64()), ("name", pa.string()), ("path_in_archive", pa.string()), ("is_shared", pa.bool_())]
-)
+    [
+        ("file", pa.int64()), ("name", pa.string()), ("path_in_archive", pa.string()), ("is_shared", pa.bool_()),
+        ("bytes", pa.int64()), ("sha256", pa.string()), ("copy_of", pa.int64()),
+    ]
+)  # fmt: skip
 DECLARED = pa.schema(
     map(TABLES["batches"].schema.field, ("vignette", "domain", "response_unit", "valid_min", "valid_max"))
 )
@@ -33,15 +47,33 @@ PREPARE = """
 set enable_progress_bar = false;
 create table seen (file bigint, trial_id varchar, n bigint);
 create table shared (trial_id varchar);
+create table foreign_lines (file bigint, shape varchar, n bigint);
 create table counts (
     file bigint, kind varchar, llm varchar, vignette varchar, technique varchar, state varchar, n bigint
 );
+create table found (trial_id varchar);
+create table own_ids (own_id varchar);
+create table last_lines (file bigint, n_lines bigint);
+create table contents (vignette varchar, n bigint, content uhugeint);
+create table own_names (source_name varchar);
 """
 
 MADE = ["trial_id", "study", "source", "batch_id", "archive", "source_file", "source_line"]
+RECORDED = pa.schema(
+    [*(field for field in TABLES["trials"].schema if field.name not in MADE), ("complaint", pa.string())]
+)
 
+# Lines with the same keys are judged together; those that are no objects, or have a key twice, are read one by one.
 FIND_UNREAD = """
-create or replace temp table unread as select * from chunk where try(json_type(line)) is distinct from 'OBJECT'
+create or replace temp table odd as
+select keys
+from (
+    select any_value(keys) as keys from (select try(json_keys(line, {objects})) as keys from chunk) group by hash(keys)
+)
+where keys is null or len(keys[1]) = 0 or len(list_filter(keys, lambda of: list_unique(of) < len(of))) > 0;
+
+create or replace temp table unread as
+select * from chunk semi join odd on try(json_keys(line, {objects})) is not distinct from odd.keys
 """
 
 # DuckDB has the last word on what is JSON, also on what `mend` made of a line.
@@ -61,6 +93,8 @@ select
     trials.*,
     path_in_archive,
     is_shared,
+    copy_of,
+    {own_id} as own_id,
     sha256(concat_ws(chr(10), getvariable('study'), path_in_archive, line, 1))[:32] as trial_id
 from (
     from ({read_trials})
@@ -69,8 +103,21 @@ from (
 ) as trials
 inner join files using (file);
 
+create or replace temp table no_trials as
+select
+    file,
+    line_number,
+    line[:1048576] as text,
+    coalesce(complaint, looks_like)[:200] as reason,
+    complaint is not null or ({is_like_a_trial}) as is_like_a_trial,
+    case when complaint is not null then null{shape} end as shape
+from (select *, list_transform(json_keys(line), lambda key: lower(key)) as keys from parsed where kind is null);
+
+insert into foreign_lines select file, shape, count(*) from no_trials where shape is not null group by all;
+
 insert into rejected
-select file, line_number, line[:1048576], looks_like[:200], 'foreign' from parsed where kind is null;
+select file, line_number, text, reason, case when is_like_a_trial then 'trial' else 'foreign' end
+from no_trials where shape is null;
 
 delete from parsed where kind is null
 """
@@ -108,17 +155,27 @@ from repeated
 where parsed.file = repeated.file and parsed.line_number = repeated.line_number and occurrence > 1
 """
 
-# Files with one path in the archive are copies of one file: the first in the folder counts.
+# Files with one path in the archive are copies of one file: the first in the folder counts. So are lines of one id, and
+# files of one content where their lines have times of their own: without these, equal answers may be two answers.
 COUNT = """
 create or replace temp table copies as
 select file, line_number
 from parsed
-inner join (select trial_id, min(file) as first_file from parsed where is_shared group by all) using (trial_id)
-where is_shared and (file > first_file or trial_id in (select trial_id from shared));
+left join (select trial_id, min(file) as first_file from parsed where is_shared group by all) using (trial_id)
+where (is_shared and (file > first_file or trial_id in (select trial_id from shared)))
+    or (copy_of is not null and asked_at is not null)
+    or own_id in (select own_id from own_ids);
+
+insert into copies
+select file, line_number from parsed anti join copies using (file, line_number)
+where own_id is not null
+qualify row_number() over (partition by own_id order by file, line_number) > 1;
+
+insert into own_ids select own_id from parsed anti join copies using (file, line_number) where own_id is not null;
 
 insert into shared select trial_id from parsed anti join copies using (file, line_number) where is_shared;
 
-create or replace temp table there as select trial_id from known semi join parsed using (trial_id);
+create or replace temp table there as select * from known semi join parsed using (trial_id);
 
 insert into counts
 select
@@ -132,12 +189,26 @@ select
 from parsed
 left join copies using (file, line_number)
 left join there using (trial_id)
-group by all
+group by all;
+
+insert into last_lines select file, max(line_number) from chunk group by all;
+
+delete from parsed using copies where parsed.file = copies.file and parsed.line_number = copies.line_number;
+
+insert into contents
+select vignette, count(*), bit_xor(md5_number(trial_id)) from parsed group by all;
+
+insert into own_names
+select distinct {own_name} as source_name from lines where source_name is not null;
+
+insert into found
+select trial_id from there semi join parsed using (trial_id)
+where trial_id in (select record_id from held)
 """
 
-SELECT_NEW = """
+SELECT_TRIALS = """
 select
-    * replace (
+    parsed.* exclude (is_shared, copy_of) replace (
         case when isfinite(anchor_value) then anchor_value end as anchor_value,
         case when isfinite(temperature) then temperature end as temperature,
         case when isfinite(response_recorded) then response_recorded end as response_recorded,
@@ -148,45 +219,81 @@ select
     concat_ws('/', getvariable('study'), vignette, getvariable('stamp')) as batch_id,
     getvariable('archive') as archive,
     path_in_archive as source_file,
-    line_number as source_line
+    line_number as source_line,
+    there.batch_id as landed_in,
+    there.version_id as landed_by
 from parsed
-anti join copies using (file, line_number)
-anti join there using (trial_id)
+left join there using (trial_id)
+where trial_id not in (select trial_id from found)
 """
 
-# A file without a single trial is skipped if it holds other data, and one entry if it holds no text at all.
+SELECT_TO_LAND = "from pending semi join (select id from decided where is_to_land) using (id)"
+
+# A file without a trial, or what looks like one, is skipped if it holds other data, and one entry if it holds no text.
 JUDGE_FILES = """
 insert into rejected
 select file, null, '', 'the file is empty', 'file' from files
 where path_in_archive is not null
-    and file not in (select file from counts) and file not in (select file from rejected);
+    and file not in (
+        select file from counts union all select file from rejected union all select file from foreign_lines
+    );
 
 create table fruitless as
 select
     file,
-    min(reason) filter (where class = 'foreign') as looks_like,
+    case when not bool_or(class = 'trial') then min(reason) filter (where class = 'foreign') end as looks_like,
     bool_and(class = 'undecodable') as is_binary,
     min(line_number) as first_line
-from rejected
+from (
+    select file, line_number, reason, class from rejected
+    union all
+    select file, null, shape, 'foreign' from foreign_lines
+)
 where file not in (select file from counts)
 group by file;
+
+create table refused as
+select
+    name,
+    line_number,
+    text,
+    class,
+    looks_like is not null and class != 'file' as is_skipped,
+    is_binary is true as is_binary,
+    is_binary is true and line_number > first_line as is_said_before,
+    case
+        when is_binary then 'binary or not UTF-8: none of its lines can be read'
+        when class not in ('foreign', 'trial') then reason
+        when length(text) = 1048576 then 'no trial of this format: ' || reason || '; only its first 1 MB is kept'
+        else 'no trial of this format: ' || reason
+    end as reason,
+    case
+        when class = 'foreign' then 'other data: ' || reason else 'lines that cannot be read, among other data'
+    end as skipped_as
+from rejected
+inner join files using (file)
+left join fruitless using (file);
 
 create table quarantined as
 select
     name,
-    case when is_binary is not true then line_number end as line_number,
-    case when is_binary then rejected.text[:200] else rejected.text end as text,
-    case
-        when is_binary then 'binary or not UTF-8: none of its lines can be read'
-        when class = 'foreign' and length(text) = 1048576
-            then 'no trial of this format: ' || reason || '; only its first 1 MB is kept'
-        when class = 'foreign' then 'no trial of this format: ' || reason
-        else reason
-    end as reason
-from rejected
-inner join files using (file)
-left join fruitless using (file)
-where looks_like is null and (is_binary is not true or line_number = first_line)
+    case when not is_binary then line_number end as line_number,
+    case when is_binary then text[:200] else text end as text,
+    reason
+from refused
+where not is_skipped and not is_said_before
+"""
+
+SKIPPED_LINES = """
+select skipped_as, count(*) from refused where is_skipped group by all
+union all
+select 'other data: ' || shape, sum(n)::bigint from foreign_lines group by all
+"""
+
+# The reasons without the values that they quote.
+QUARANTINED_LINES = """
+select split_part(replace(reason, 'no trial of this format: ', ''), ': ', 1), count(*)
+from refused where class != 'file' and not is_skipped group by all
 """
 
 SELECT_QUARANTINED = """
@@ -201,15 +308,88 @@ select
 from quarantined
 """
 
-SELECT_BATCHES = """
+GATHER_ALL = """
+create table pending as select row_number() over (order by file, line_number) as id, * from gathered;
+
+create table files_now as
+select
+    name as path,
+    path_in_archive,
+    bytes,
+    sha256,
+    copy_of,
+    coalesce(n_lines, 0) as n_lines,
+    coalesce(n_trials, 0)::bigint as n_trials
+from files
+left join (select file, max(n_lines) as n_lines from last_lines group by all) using (file)
+left join (select file, sum(n) as n_trials from counts group by all) using (file)
+where sha256 is not null
+"""
+
+COUNT_CHANGES = "select change, count(*) from decided where change != 'gone' or not is_as_before group by all"
+
+# That a trial which a version brings is a new entry goes without saying.
+SAID_OF_ENTRIES = "from entries where not (change = 'new' and is_to_land)"
+
+SELECT_BATCHES = f"""
+with trials as (
+    select vignette, sum(n)::bigint as n_trials from counts where state = 'new' and not getvariable('is_compared')
+    group by all
+    union all
+    select vignette, count(*) filter (change != 'gone') as n_trials from (
+        select vignette, change from decided where is_to_land and change = 'new'
+        union all
+        select vignette, change from ({SAID_OF_ENTRIES})
+        where batch_id = concat_ws('/', getvariable('study'), vignette, getvariable('stamp'))
+    )
+    group by all
+),
+
+named as (
+    select vignette, sum(n) || ' ' || bit_xor(content) as content from contents group by all
+)
+
 select
     concat_ws('/', getvariable('study'), vignette, getvariable('stamp')) as batch_id,
     getvariable('study') as study,
     'recorded' as source,
     *,
-    getvariable('stamp')::timestamptz as loaded_at
-from (select vignette, sum(n)::bigint as n_trials from counts where state = 'new' group by vignette)
+    getvariable('stamp')::timestamptz as loaded_at,
+    getvariable('version_id') as version_id
+from trials
+left join named using (vignette)
 left join declared using (vignette)
+"""
+
+# Of a copy, and of the same folder anywhere, the digest is the same.
+SELECT_DIGEST = """
+select sha256(string_agg(sha256 || '  ' || path_in_archive, chr(10) order by path_in_archive))
+from (
+    select distinct path_in_archive, sha256 from files_now
+    where copy_of is null and n_trials > 0
+)
+"""
+
+SELECT_VERSION = """
+select
+    getvariable('version_id') as version_id,
+    getvariable('study') as study,
+    getvariable('archive') as archive,
+    getvariable('source_name') as source_name,
+    getvariable('label') as label,
+    getvariable('digest') as digest,
+    getvariable('compared_with') as compared_with,
+    getvariable('is_older') as is_older,
+    getvariable('is_complete') as is_complete,
+    getvariable('n_new')::bigint as n_new,
+    getvariable('n_unchanged')::bigint as n_unchanged,
+    getvariable('n_changed')::bigint as n_changed,
+    getvariable('n_gone')::bigint as n_gone,
+    getvariable('stamp')::timestamptz as imported_at
+"""
+
+SELECT_VERSION_FILES = """
+select getvariable('version_id') as version_id, getvariable('study') as study, * exclude (copy_of) from files_now
 """
 
 KNOWN_LLMS = """
@@ -238,11 +418,22 @@ class Summary:
     rows: Counter = field(default_factory=Counter)
     skipped: dict = field(default_factory=dict)
     quarantined: list = field(default_factory=list)
+    n_lines: int = 0
+    skipped_lines: Counter = field(default_factory=Counter)
+    quarantined_lines: Counter = field(default_factory=Counter)
     unknown_llms: Counter = field(default_factory=Counter)
     unknown_vignettes: Counter = field(default_factory=Counter)
     unknown_techniques: Counter = field(default_factory=Counter)
-    n_added: int = 0
-    n_already_there: int = 0
+    source_name: str = ""
+    label: str | None = None
+    part: str | None = None
+    version: str | None = None
+    is_older: bool = False
+    is_complete: bool = False
+    n_new: int = 0
+    n_unchanged: int = 0
+    n_changed: int = 0
+    n_gone: int = 0
     n_duplicates: int = 0
     seconds: float = 0.0
 
@@ -251,14 +442,23 @@ class Summary:
         """0 if every line was read, 3 if some were quarantined."""
         return 3 if self.quarantined else 0
 
+    @property
+    def n_accounted(self):
+        """Of how many lines it is said what became of them: of all that were read."""
+        landed = self.n_new + self.n_unchanged + self.n_changed + self.n_duplicates
+        return landed + self.quarantined_lines.total() + self.skipped_lines.total()
+
 
 def import_archive(
-    folder: Path, archive: Archive, on_bytes: Callable[[int, int], None] = lambda n_done, n_total: None
+    folder: Path,
+    archive: Archive,
+    on_bytes: Callable[[int, int], None] = lambda n_done, n_total: None,
+    version: Version | None = None,
 ) -> Summary:
     """Import a file or folder of recorded trials into `raw`; `on_bytes` gets the bytes read so far and in all."""
     started = time.monotonic()
     folder = Path(folder).resolve()
-    found = _Import(folder, archive, on_bytes)
+    found = _Import(folder, archive, on_bytes, version or Version())
     try:
         land(**{table: getattr(found, table)() for table in archive.tables})
     finally:
@@ -270,8 +470,8 @@ def import_archive(
 class _Import:
     """One way through a folder. DuckDB in memory parses; the warehouse is only asked which trials it has."""
 
-    def __init__(self, folder, archive, on_bytes):
-        self.folder, self.archive, self.on_bytes = folder, archive, on_bytes
+    def __init__(self, folder, archive, on_bytes, version):
+        self.folder, self.archive, self.on_bytes, self.version = folder, archive, on_bytes, version
         self.walked = walk(folder)
         self.summary = Summary(printable(folder))
         self.labels = {
@@ -279,6 +479,8 @@ class _Import:
             "archive": archive.name,
             "seeds": str(ROOT / "seeds"),
             "stamp": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ"),
+            "version_id": uuid.uuid4().hex,
+            "is_complete": version.is_complete,
         }
         spill = work_path(warehouse_path()) / "spill"
         self.memory = in_memory(**DUCKDB_SETTINGS, temp_directory=str(spill))
@@ -288,22 +490,24 @@ class _Import:
         return ahead(self._trials())
 
     def _trials(self):
+        for name, value in self.labels.items():
+            self.memory.execute(f"set variable {name} = $value", {"value": value})
         self.memory.execute(PREPARE)
         vignettes = [{"vignette": vignette, **of} for vignette, of in self.archive.vignettes.items()]
         for name, rows in {
-            "known": landed_ids(self.archive.study),
             "declared": pa.Table.from_pylist(vignettes, DECLARED),
-            "recorded": TABLES["trials"].schema.empty_table().drop_columns(MADE),
+            "recorded": RECORDED.empty_table(),
             "files": FILES.empty_table(),
             "rejected": REJECTED.empty_table(),
         }.items():
             self.memory.from_arrow(rows).create(name)
-        for name, value in self.labels.items():
-            self.memory.execute(f"set variable {name} = $value", {"value": value})
+        look_back(self.memory, self.archive, warehouse_path())
+        self.memory.execute("set variable is_compared = (select count(*) > 0 from versions)")
         files = self._look_around()
         for chunk in gather(self._lines(files), lambda lines: lines.nbytes, CHUNK_BYTES):
             yield from self._parse(pa.concat_tables(chunk))
         self._conclude()
+        yield from self._compare()
 
     def quarantined_lines(self):
         """Yield what could not be read, once all trials have been."""
@@ -311,10 +515,29 @@ class _Import:
             yield self.memory.sql(SELECT_QUARANTINED).to_arrow_table()
 
     def batches(self):
-        """Yield what came new of each vignette, once all trials have been."""
-        batches = self.memory.sql(SELECT_BATCHES).to_arrow_table()
-        if batches.num_rows:
-            yield batches
+        """Yield what the version changes of each vignette, once all trials have been."""
+        yield from self._some(SELECT_BATCHES)
+
+    def source_versions(self):
+        """Yield the version that was read, if it is another one than the last."""
+        if self.summary.version:
+            yield self.memory.sql(SELECT_VERSION).to_arrow_table()
+
+    def version_files(self):
+        """Yield the files that the version was read from."""
+        if self.summary.version:
+            yield self.memory.sql(SELECT_VERSION_FILES).to_arrow_table()
+
+    def version_entries(self):
+        """Yield what the version says of entries that the source had before."""
+        yield from self._some(
+            "select * exclude (change, vignette) from entries where change != 'new' or not is_to_land"
+        )
+
+    def _some(self, query):
+        rows = self.memory.sql(query).to_arrow_table()
+        if rows.num_rows:
+            yield rows
 
     def _look_around(self):
         """List the files of the format, in the order of their numbers, each with its size."""
@@ -323,19 +546,32 @@ class _Import:
         ours = {path: size for path, size in sizes.items() if path.name.endswith(self.archive.suffix)}
         skipped |= {path: f"not a {self.archive.kinds} file" for path in sizes if path not in ours}
         self.summary.skipped = {self._name(path): reason for path, reason in skipped.items()}
-        places = [printable(self.archive.path_in_archive(path)) for path in ours] + [None] * len(unreadable)
+        places = [printable(self.archive.path_in_archive(path)) for path in ours]
         n_at_place = Counter(places)
+        digests = [_digest(path) for path in ours]
+        first = self._first_of_each(places, digests)
         rows = [
-            (number, self._name(path), place, place is not None and n_at_place[place] > 1)
-            for number, (path, place) in enumerate(zip([*ours, *unreadable], places, strict=True))
-        ]
+            (
+                number, self._name(path), place, n_at_place[place] > 1, ours[path], digest,
+                first[digest] if digest and first[digest] != number else None,
+            )
+            for number, (path, place, digest) in enumerate(zip(ours, places, digests, strict=True))
+        ]  # fmt: skip
+        rows += [(len(ours) + i, self._name(path), None, False, None, None, None) for i, path in enumerate(unreadable)]
         self._insert("files", rows, FILES)
         self._reject((len(ours) + i, None, "", reason, "file") for i, reason in enumerate(unreadable.values()))
         return ours
 
+    def _first_of_each(self, places, digests):
+        """Return the number of the file for each content: of copies the one known before, else the shortest name."""
+        known = {place for (place,) in self._rows("select distinct path_in_archive from files_before")}
+        order = sorted(range(len(places)), key=lambda n: (places[n] not in known, len(places[n]), places[n]))
+        return {digests[number]: number for number in reversed(order)}
+
     def _lines(self, files):
         for blocks in gather(self._blocks(files), lambda block: len(block.data), BLOCK_BYTES):
-            lines, bad = split_blocks(blocks)
+            lines, bad, n_blank = split_blocks(blocks)
+            self.summary.skipped_lines.update({"blank": n_blank} if n_blank else {})
             self._reject((line.file, line.number, line.text, line.reason, "undecodable") for line in bad)
             yield lines
 
@@ -344,6 +580,7 @@ class _Import:
         for file, path in enumerate(files):
             try:
                 for block in (self.archive.read or read_blocks)(path, file, BLOCK_BYTES):
+                    self.summary.n_lines += block.data.count(b"\n")
                     yield block
                     n_done += len(block.data)
                     self.on_bytes(n_done, n_total)
@@ -353,13 +590,77 @@ class _Import:
     def _parse(self, chunk):
         """Turn a chunk of lines into trials."""
         self.memory.register("chunk", chunk)
-        self.memory.execute(FIND_UNREAD)
+        self.memory.execute(FIND_UNREAD.format(objects=_listed(self.archive.objects)))
         self.memory.register("mended", _mend(self._rows("select file, line_number, line from unread")))
-        for step in (PARSE.format(read_trials=self.archive.read_trials), NUMBER_REPEATED, COUNT):
+        parse = PARSE.format(
+            read_trials=self.archive.read_trials,
+            own_id=self.archive.own_id or "null::varchar",
+            is_like_a_trial=" and ".join(
+                f"list_has_any(keys, {_listed(map(str.lower, fields))})"
+                for fields in (self.archive.llm_fields, self.archive.answer_fields)
+            ),
+            shape="".join(
+                f" when list_has_all(keys, {_listed(map(str.lower, fields))}) then {quoted(name)}"
+                for name, fields in self.archive.foreign.items()
+            ),
+        )
+        count = COUNT.format(own_name=self.archive.own_name or "null::varchar")
+        for step in (parse, NUMBER_REPEATED, count):
             self.memory.execute(step)
-        new = self.memory.sql(SELECT_NEW).to_arrow_table()
-        if new.num_rows:
-            yield new
+        self.memory.execute(f"create table if not exists gathered as {SELECT_TRIALS} limit 0")
+        gathers = "landed_in is not null or getvariable('is_compared')"
+        self.memory.execute(f"insert into gathered from ({SELECT_TRIALS}) where {gathers}")
+        yield from self._some(f"from ({SELECT_TRIALS}) where not ({gathers})")
+
+    def _compare(self):
+        """Hold what was read against what the source had before, and yield the trials that it did not have."""
+        summary, memory = self.summary, self.memory
+        memory.execute(GATHER_ALL)
+        own_names = [name for (name,) in self._rows("select distinct source_name from own_names order by all")]
+        summary.source_name = source_of(memory, self.version.source_name, own_names, self.folder)
+        memory.execute("set variable source_name = $name", {"name": summary.source_name})
+        summary.part = part_of_before(memory, self.folder)
+        memory.execute("set variable is_part = $is_part", {"is_part": summary.part is not None})
+        unreadable = [name for (name,) in self._rows("select name from files where sha256 is null order by name")]
+        refuse_part_as_whole(self.version, summary.part, unreadable)
+        compare(memory, self.archive, warehouse_path())
+        self._sum_up()
+        yield from self._some(SELECT_TO_LAND)
+
+    def _sum_up(self):
+        """Count what became of the entries, and decide whether this is a version of its own."""
+        summary = self.summary
+        streamed = dict(self._rows("select state, sum(n)::bigint from counts group by state"))
+        changes = Counter(dict(self._rows(COUNT_CHANGES)))
+        summary.n_duplicates = streamed.get("copy", 0)
+        summary.n_new, summary.n_changed, summary.n_gone = changes["new"], changes["changed"], changes["gone"]
+        summary.n_unchanged = changes["unchanged"] + changes["attached"]
+        ((is_compared, digest),) = self._rows(f"select getvariable('is_compared'), ({SELECT_DIGEST})")
+        if not is_compared:
+            summary.n_new += streamed.get("new", 0)
+        before = self._rows(
+            "select version_id, digest, coalesce(label, version_id[:8]) from versions "
+            "where source_name = getvariable('source_name') and not is_older order by imported_at desc limit 1"
+        )
+        ((n_said,),) = self._rows("select count(*) from decided where not is_as_before")
+        summary.is_complete = self.version.is_complete
+        summary.is_older = bool(before) and (
+            self.version.is_older or (self.version.gives_way and before[0][1] != digest)
+        )
+        summary.label = self.version.label or commit_of(self.folder)
+        if not before or n_said or before[0][1] != digest:
+            summary.version = self.labels["version_id"]
+        for name, value in {
+            "digest": digest,
+            "compared_with": before[0][0] if before else None,
+            "label": summary.label,
+            "is_older": summary.is_older,
+            "n_new": summary.n_new,
+            "n_unchanged": summary.n_unchanged,
+            "n_changed": summary.n_changed,
+            "n_gone": summary.n_gone,
+        }.items():
+            self.memory.execute(f"set variable {name} = $value", {"value": value})
 
     def _conclude(self):
         """Fill in the summary."""
@@ -389,9 +690,8 @@ class _Import:
         summary.unknown_llms = self._unknown("llm", KNOWN_LLMS)
         summary.unknown_vignettes = self._unknown("vignette", KNOWN_VIGNETTES)
         summary.unknown_techniques = self._unknown("technique", KNOWN_TECHNIQUES)
-        by_state = dict(self._rows("select state, sum(n)::bigint from counts group by state"))
-        summary.n_added, summary.n_already_there = by_state.get("new", 0), by_state.get("there", 0)
-        summary.n_duplicates = by_state.get("copy", 0)
+        summary.skipped_lines.update({printable(reason): n for reason, n in self._rows(SKIPPED_LINES)})
+        summary.quarantined_lines.update({printable(reason): n for reason, n in self._rows(QUARANTINED_LINES)})
 
     def _unknown(self, column, known):
         totals = self._rows(
@@ -410,6 +710,15 @@ class _Import:
 
     def _name(self, path):
         return printable(path.name if path == self.folder else path.relative_to(self.folder))
+
+
+def _digest(path: Path) -> str | None:
+    with contextlib.suppress(OSError):  # what cannot be read is said when its lines are
+        return sha256_of(path)
+
+
+def _listed(texts):
+    return f"[{', '.join(map(quoted, texts))}]"
 
 
 def gather(items: Iterable, size: Callable[..., int], enough: int) -> Iterator[list]:
@@ -437,8 +746,14 @@ def ahead(items: Iterator) -> Iterator:
 
 def mend(line: str) -> tuple[str | None, str | None]:
     """Make a line that DuckDB cannot read as a JSON object readable, or say why that is impossible."""
+    repeated = []
+
+    def whole(pairs):
+        repeated.extend(repeated_keys(pairs))
+        return dict(pairs)
+
     try:
-        value = json.loads(line)
+        value = json.loads(line, object_pairs_hook=whole)
     except json.JSONDecodeError as error:
         is_cut_off = error.pos >= len(line) or error.msg.startswith("Unterminated string")
         kind = "cut off" if is_cut_off else "not valid JSON"
@@ -447,6 +762,8 @@ def mend(line: str) -> tuple[str | None, str | None]:
         return None, f"not readable JSON: {error}"
     if not isinstance(value, dict):
         return None, f"not a JSON object but a {type(value).__name__}"
+    if repeated:
+        return None, f"a key is there twice: {', '.join(repeated)[:200]}"
     return whole_characters(line), None
 
 

@@ -4,6 +4,7 @@ import codecs
 import os
 import re
 import stat
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -49,6 +50,13 @@ def beginning(line: bytes, reason: str) -> tuple[str, str]:
 def whole_characters(text: str) -> str:
     """Put U+FFFD in place of each half of a surrogate pair (``\\ud83d``) in JSON: legal for many, not for DuckDB."""
     return ESCAPE.sub(lambda m: "\\ufffd" if LONE_SURROGATE.fullmatch(m[0]) else m[0], text)
+
+
+def repeated_keys(pairs: list[tuple[str, object]]) -> list[str]:
+    """Name the keys that an object of JSON has more than once."""
+    if len(dict(pairs)) == len(pairs):
+        return []
+    return [key for key, n in Counter(key for key, _ in pairs).items() if n > 1]
 
 
 def walk(folder: Path) -> tuple[dict[Path, int], dict[Path, str], dict[Path, str]]:
@@ -135,14 +143,15 @@ def blocks_of(lines: Iterable[str], file: int, block_bytes: int) -> Iterator[Blo
         yield Block(file, first, b"".join(gathered))
 
 
-def split_blocks(blocks: list[Block]) -> tuple[pa.Table, list[BadLine]]:
-    """Take blocks apart into `file`, `line_number` and `line`, without blank lines and the blanks around lines.
+def split_blocks(blocks: list[Block]) -> tuple[pa.Table, list[BadLine], int]:
+    """Take blocks apart into `file`, `line_number` and `line`, without the blanks around lines.
 
-    Apart from these: lines that are not UTF-8, hold NUL bytes or are longer than `LONGEST_LINE_BYTES`.
+    Apart from these: lines that are not UTF-8, hold NUL bytes or are longer than `LONGEST_LINE_BYTES`; and how many
+    are blank.
     """
-    files, numbers, lines, bad = [], [], [], []
+    files, numbers, lines, bad, n_blank = [], [], [], [], 0
     for block in blocks:
-        for number, line in enumerate(block.data.split(b"\n"), block.first_line):
+        for number, line in enumerate(block.data.removesuffix(b"\n").split(b"\n"), block.first_line):
             line = line.strip(BLANKS)
             if reason := _defect(line):
                 bad.append(BadLine(block.file, number, *beginning(line, reason)))
@@ -150,8 +159,10 @@ def split_blocks(blocks: list[Block]) -> tuple[pa.Table, list[BadLine]]:
                 files.append(block.file)
                 numbers.append(number)
                 lines.append(line)
+            else:
+                n_blank += 1
     good = {"file": pa.array(files, pa.int64()), "line_number": pa.array(numbers, pa.int64())}
-    return pa.table(good | {"line": pa.array(lines, pa.binary()).cast(pa.string())}), bad
+    return pa.table(good | {"line": pa.array(lines, pa.binary()).cast(pa.string())}), bad, n_blank
 
 
 def _defect(line):

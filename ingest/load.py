@@ -33,15 +33,16 @@ DLT_SETTINGS = {
 }
 
 
-def landed_ids(study: str, table: str = "trials", column: str = "trial_id") -> pa.Table:
+def landed_ids(study: str, table: str = "trials", *columns: str) -> pa.Table:
     """Return which trials of a study, or rows of another table, the warehouse has; none if there is no warehouse."""
+    columns = columns or ("trial_id",)
     if warehouse_path().exists():
         is_there = f"select 1 from duckdb_tables() where schema_name = 'raw' and table_name = '{table}'"
-        of_study = f"select {column} from raw.{table} where study = $study"
+        of_study = f"select {', '.join(columns)} from raw.{table} where study = $study"
         with contextlib.closing(connect()) as warehouse:
             if warehouse.sql(is_there).fetchall():
                 return warehouse.sql(of_study, params={"study": study}).to_arrow_table()
-    return pa.table({column: pa.array([], pa.string())})
+    return pa.table({column: pa.array([], pa.string()) for column in columns})
 
 
 def land(**tables: Iterable[pa.Table]) -> None:

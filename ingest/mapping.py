@@ -20,14 +20,20 @@ from typing import Annotated
 import yaml
 from pydantic import BeforeValidator, Field, ValidationError, model_validator
 
-from ingest.archives import Archive, archives
+from ingest.archives import Archive, archives, complaint, infinite
 from ingest.responses import macros
 from ingest.study import Finite, Name, Part
 from ingest.warehouse import UserError, printable, quoted
 
 SEGMENT = re.compile(r'"([^"]+)"|([^."]+)')
 PATH = re.compile(r'^(?:"[^"]+"|[^."]+)(?:\.(?:"[^"]+"|[^."]+))*$')
-NUMBERS = ("anchor_value", "temperature")
+KINDS_OF_COLUMNS = {
+    "anchor_value": "number",
+    "temperature": "number",
+    "replicate": "whole number",
+    "first_number": "number",
+    "time": "time",
+}
 
 
 def _as_text(value):
@@ -152,7 +158,22 @@ def mapped(archive: Archive, path: Path | None, study: str | None) -> Archive:
         study=mapping.study,
         read_trials=read_trials(archive.name, mapping),
         vignettes={vignette: declared.model_dump() for vignette, declared in mapping.vignettes.items()},
+        llm_fields=(*archive.llm_fields, *_outermost(mapping.columns.llm)),
+        answer_fields=(*archive.answer_fields, *_outermost(mapping.columns.text), *_outermost(mapping.columns.number)),
+        objects=_objects(mapping.columns),
     )
+
+
+def _outermost(column):
+    """Name the fields of a line that a column is read in."""
+    return [_segments(path)[0] for path in (column.field if column else [])]
+
+
+def _objects(columns):
+    """Name the objects of a line that the columns are read in."""
+    named = (column for key in Columns.model_fields if (column := getattr(columns, key)))
+    ways = [_segments(path) for column in named for path in column.field]
+    return tuple(sorted({_path(way[:n]) for way in ways for n in range(len(way))} | {"$"}))
 
 
 def read_trials(name: str, mapping: Mapping) -> str:
@@ -195,7 +216,12 @@ judged as (
         {number} as number_read,
         text_said is null and number_said is null and error_said is not null as is_failed,
         case
+            {_missing(columns)}
+        end as missing,
+        case when missing is null then
+            case
             {_complaints(columns)}
+            end
         end as complaint
     from readings
 )
@@ -204,8 +230,9 @@ select
     file,
     line_number,
     line,
-    case when complaint is null then {quoted(name)} end as kind,
-    complaint as looks_like,
+    case when missing is null and complaint is null then {quoted(name)} end as kind,
+    missing as looks_like,
+    complaint,
     llm_said as llm_recorded,
     llm_returned_said as llm_returned,
     vignette_said as vignette,
@@ -225,26 +252,25 @@ from judged
 """
 
 
-def _complaints(columns):
-    """Say what keeps a line from being a trial."""
-    cases = [
+def _missing(columns):
+    """Say what a line lacks of a trial."""
+    return "\n            ".join(
         f"when coalesce({key}_said, '') = '' then {quoted(f'there is no {_place(getattr(columns, key))} ({key})')}"
         for key in ("llm", "vignette", "technique")
-    ]
-    cases += [
-        f"when {key}_said is not null and isfinite(try_cast({key}_said as double)) is not true "
-        f"then {quoted(f'{key} is no number: ')} || {key}_said[:100]"
-        for key in NUMBERS
-    ]
-    cases += [
-        f"when {key}_said is not null and try_cast({key}_said as {kind}) is null "
-        f"then {quoted(f'{key} is no {word}: ')} || {key}_said[:100]"
-        for key, kind, word in (("replicate", "bigint", "whole number"), ("time", "timestamptz", "time"))
-    ]
+    )
+
+
+def _complaints(columns):
+    """Say which condition of a trial cannot be read."""
+    cases = [complaint(key, f"{key}_said", kind) for key, kind in KINDS_OF_COLUMNS.items()]
     cases.append(
         "when anchor_direction_said not in ('none', 'low', 'high') "
         "then 'anchor_direction is not none, low or high: ' || anchor_direction_said[:100]"
     )
+    if columns.number:
+        paths = map(_json_path, columns.number.field)
+        types = ", ".join(f"nullif(json_type(line, {quoted(path)}), 'NULL')" for path in paths)
+        cases.append(infinite("number", "number_said", f"coalesce({types or quoted('VARCHAR')})"))
     return "\n            ".join(cases)
 
 
@@ -265,7 +291,14 @@ def _text(column):
     return f"coalesce({said}{default})"
 
 
+def _segments(path):
+    return [between_quotes or bare for between_quotes, bare in SEGMENT.findall(path)]
+
+
 def _json_path(path):
     """Write `vars.0."a.b"` as DuckDB does: `$."vars"[0]."a.b"`."""
-    parts = [between_quotes or bare for between_quotes, bare in SEGMENT.findall(path)]
-    return "$" + "".join(f"[{part}]" if part.isascii() and part.isdigit() else f'."{part}"' for part in parts)
+    return _path(_segments(path))
+
+
+def _path(segments):
+    return "$" + "".join(f"[{part}]" if part.isascii() and part.isdigit() else f'."{part}"' for part in segments)

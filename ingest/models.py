@@ -36,8 +36,8 @@ def _environment() -> jinja2.Environment:
 
 
 def query_of(name: str) -> str:
-    """Return the SQL of a model that reads nothing but `raw`, as a connection to the warehouse runs it."""
-    return Models(None, {"raw": "raw"}, {}).render(name)
+    """Return the SQL of a model that comes from nothing but `raw`, as a connection to the warehouse runs it."""
+    return _InOneQuery(None, {"raw": "raw"}, {}).render(name)
 
 
 class Models:
@@ -90,6 +90,14 @@ class Models:
         folder = _yaml(PROJECT)["models"]["bais"][self.files[name].parent.name]
         kind = folder.get(name, {}).get("+materialized", folder["+materialized"])
         return "view" if kind == "view" else "table"
+
+
+class _InOneQuery(Models):
+    """Models of which none is made: each stands within the query of the one that refers to it."""
+
+    def ref(self, name: str) -> str:
+        """Return the query of a model, as a relation."""
+        return f"({self.render(name)})"
 
 
 @functools.cache

@@ -4,6 +4,7 @@ import collections
 import itertools
 import math
 
+from ingest.asked import asked_before, render_asked
 from ingest.collector import mean_baselines, read_prices
 from ingest.responses import cell_summaries, spooled
 from ingest.spool import COLLECTED, read_state, spool_folder
@@ -118,11 +119,19 @@ def _collected(design):
     """Say what the spool holds of the design."""
     path = spool_folder(design.study.study) / COLLECTED
     state = read_state(path)
-    found = {"trials": 0, "trials_of_other_plans": 0, "calls": state.n_calls, "cost_usd": 0.0, "seconds_per_call": None}
+    found = {
+        "trials": 0, "trials_of_other_plans": 0, "of_other_versions": 0, "orphaned": 0, "asked_again": 0,
+        "asked_again_for_other_words": 0, "notes": [], "calls": state.n_calls, "cost_usd": 0.0,
+        "seconds_per_call": None,
+    }  # fmt: skip
     if not path.exists():
         return found
     n_replicates = range(design.study.stopping_rule.maximum or design.study.stopping_rule.minimum)
-    anchors = {(a["llm"], a["vignette"]): {"low": a["low"], "high": a["high"]} for a in state.anchors}
+    asked = asked_before(design, state)
+    found["of_other_versions"], found["orphaned"] = asked.versions.total(), asked.n_orphans
+    found["asked_again_for_other_words"], found["notes"] = asked.n_again, render_asked(asked)
+    known = design.known_anchors(state.anchors)
+    anchors = {pair: {"low": anchor["low"], "high": anchor["high"]} for pair, anchor in known.items()}
     if not anchors:
         summaries = cell_summaries(path, design, design.study.stopping_rule.minimum)
         means = mean_baselines(summaries, design.baseline_cells())
@@ -133,7 +142,11 @@ def _collected(design):
         for n in n_replicates
     }
     found["trials"] = len(ids & state.closed)
-    found["trials_of_other_plans"] = len(state.closed - ids)
+    with spooled([path], "trials") as connection:
+        pairs = connection.execute("select trial_id, attempt_of from spooled where attempt_of is not null").fetchall()
+    again = {trial_id.encode() for trial_id, attempt_of in pairs if attempt_of.encode() in ids}
+    found["asked_again"] = len(again - ids)
+    found["trials_of_other_plans"] = len(state.closed - ids - again)
     with spooled([path], "calls") as connection:
         found["cost_usd"], found["seconds_per_call"] = connection.execute(
             "select coalesce(sum(cost_usd), 0), avg(latency_s) from spooled"

@@ -29,6 +29,9 @@ SPOOLED_AS = {
 RANGES = pa.schema(
     {"vignette": pa.string(), "response_unit": pa.string(), "valid_min": pa.float64(), "valid_max": pa.float64()}
 )
+TEMPLATES = pa.schema(
+    {"vignette": pa.string(), "technique": pa.string(), "is_anchored": pa.bool_(), "prompt_version": pa.string()}
+)
 OF_A_CELL = ", ".join(Cell._fields)
 
 
@@ -57,11 +60,18 @@ def spooled(paths: list[Path], table: str) -> "Iterator[duckdb.DuckDBPyConnectio
 def read_trials(path: Path, design: Design) -> "Iterator[duckdb.DuckDBPyConnection]":
     """Open a relation `answers` over the trials of a design: each with its `status` and its `response`."""
     ranges = pa.Table.from_pylist([*design.vignettes.values()], RANGES)
-    asked = itertools.product(design.vignettes, [*design.techniques, "no_technique"])
-    versions = pa.table({"prompt_version": [design.version(*pair)[0] for pair in asked]})
+    asked_with = itertools.product(design.vignettes, {*design.techniques, "no_technique"}, (False, True))
+    templates = pa.Table.from_pylist(
+        [
+            dict(zip(TEMPLATES.names, (*key, prompt_hash), strict=True))
+            for key in asked_with
+            for prompt_hash in design.prompt_hashes(*key)
+        ],
+        TEMPLATES,
+    )
     with spooled([path], "trials") as connection:
         connection.register("ranges", ranges)
-        connection.register("versions", versions)
+        connection.register("templates", templates)
         status = macros()["trial_status"](
             "status", "found.status", "coalesce(response, found.response)", "valid_min", "valid_max"
         )
@@ -69,8 +79,8 @@ def read_trials(path: Path, design: Design) -> "Iterator[duckdb.DuckDBPyConnecti
             create view answers as
             with readings as (
                 select *, {macros()["read_response"]("text", "response_unit")} as found
-                from spooled
-                semi join versions using (prompt_version)
+                from (select *, anchor_value is not null as is_anchored from spooled)
+                semi join templates using ({", ".join(TEMPLATES.names)})
                 left join ranges using (vignette)
             )
             select * replace (
@@ -114,3 +124,14 @@ def ended_trials(path: Path, design: Design, statuses: Collection[str]) -> list[
             {"statuses": list(statuses)},
         ).fetchall()
     return [(Cell(*row[:6]), *row[6:]) for row in rows]
+
+
+def last_call(path: Path, trial_id: str) -> dict[str, str | None]:
+    """Return the error of the last call of a trial that failed, and what was said with it."""
+    with spooled([path], "calls") as connection:
+        found = connection.execute(
+            "select error, error_detail from spooled where trial_id = ? order by turn desc, attempt desc limit 1",
+            [trial_id],
+        ).fetchall()
+    error, detail = found[0] if found else ("no call on record", None)
+    return {"error": error, "error_detail": detail}

@@ -7,10 +7,9 @@ python ingest/run.py --download       the public archive of document A, fetched 
 """
 
 import contextlib
-import itertools
 import sys
 import time
-from operator import itemgetter
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -19,6 +18,7 @@ if __package__ in (None, ""):
     sys.path[0] = str(Path(__file__).resolve().parent.parent)
 
 from ingest.archives import archive_of, formats
+from ingest.versions import Version
 from ingest.warehouse import ROOT, UserError, explain, is_damage, printable, warehouse_path
 
 MOST_NAMED = 20
@@ -68,6 +68,20 @@ def import_options(command):
             "--download", metavar="[DIR]", type=PATH, is_flag=False, flag_value=ARCHIVE,
             help="fetch document A's public archive into DIR (default: data/archives/voder-bais), verify and import it",
         ),
+        click.option(
+            "--source", "source_name", metavar="NAME",
+            help="the source that this is a version of (default: its own id, else the name of its folder)",
+        ),
+        click.option(
+            "--label", metavar="TEXT",
+            help="what to call this version (default: the commit, where git keeps the folder)",
+        ),
+        click.option(
+            "--complete", is_flag=True, help="this is the whole of the source: withdraw what it lacks",
+        ),
+        click.option(
+            "--older", is_flag=True, help="this is older than what is there: keep it, and publish nothing of it",
+        ),
     )  # fmt: skip
 
 
@@ -83,6 +97,10 @@ def collect_options(command):
         click.option(
             "--ask-again", multiple=True, type=click.Choice(("failed", "refused", "unparsed", "out_of_range")),
             help="give trials that ended so one new replicate each; the old ones stay (may be repeated)",
+        ),
+        click.option(
+            "--orphan", is_flag=True,
+            help="ask again what was answered to words that have changed since, without a question",
         ),
         click.option("--strict", is_flag=True, help="exit 1 if any planned trial is missing or has failed"),
     )  # fmt: skip
@@ -101,11 +119,11 @@ def _with(command, *options):
 @collect_options
 def land(
     study: str | None, archive: Path | None, form: str | None, mapping: Path | None, of_study: str | None,
-    download: Path | None, **limits,
+    download: Path | None, source_name: str | None, label: str | None, complete: bool, older: bool, **limits,
 ) -> int:  # fmt: skip
     """Land what the arguments ask for."""
     if archive or download:
-        return land_archive(archive, form, mapping, of_study, download)
+        return land_archive(archive, form, mapping, of_study, download, Version(source_name, label, complete, older))
     with worded():
         return collect_study(study or DEFAULT_STUDY, **limits)
 
@@ -150,37 +168,73 @@ def worded():
 
 
 def land_archive(
-    archive: Path | None, form: str | None, mapping: Path | None, study: str | None, download: Path | None
-) -> int:
+    archive: Path | None, form: str | None, mapping: Path | None, study: str | None, download: Path | None,
+    version: Version,
+) -> int:  # fmt: skip
     """Land recorded trials, those of a public archive after they were fetched, and return the exit code."""
+    if version.is_complete and version.is_older:
+        raise UserError(
+            "--complete withdraws what the version lacks, and --older publishes nothing: give one of the two"
+        )
     with worded():
         if download:
+            from ingest.download import COMMIT
             from ingest.download import download as fetch
 
             with progress_bar("fetching the archive") as on_bytes:
                 archive = fetch(download, on_bytes=on_bytes)
-        return import_folder(archive, form, mapping, study)
+            version = replace(version, label=version.label or COMMIT[:7], gives_way=True)
+        return import_folder(archive, form, mapping, study, version)
 
 
 def collect_study(
-    name: str, *, max_cost: float | None, max_calls: int | None, ask_again: list[str], strict: bool, loads: bool = True
-) -> int:
+    name: str, *, max_cost: float | None, max_calls: int | None, ask_again: list[str], orphan: bool, strict: bool,
+    loads: bool = True,
+) -> int:  # fmt: skip
     """Collect what is missing of a study, load it, print the summary, and return the exit code."""
     from ingest.collector import collect
     from ingest.study import load_study
 
     study = load_study(name)
+    orphaned = agreed_orphans(study, orphan)
     with shown_progress() as on_progress:
         outcome = collect(
-            study, max_cost_usd=max_cost, max_calls=max_calls, ask_again=list(ask_again), on_progress=on_progress
-        )
+            study, max_cost_usd=max_cost, max_calls=max_calls, ask_again=list(ask_again), on_progress=on_progress,
+            orphaned=orphaned,
+        )  # fmt: skip
     print(render_outcome(study, outcome))
     gate = 0
     if loads:
-        print(load_study_trials(study.study))
-        gate = pass_gate()
+        try:
+            print(load_study_trials(study.study))
+            gate = pass_gate()
+        except UserError as error:
+            kept = "what was answered is kept in the spool, and running it again loads it"
+            raise UserError(f"{error}; {kept}", outcome.exit_code or error.exit_code) from None
     is_short = outcome.n_left or outcome.no_anchors or outcome.statuses["failed"] or outcome.stopped_llms
     return outcome.exit_code or gate or (1 if strict and is_short else 0)
+
+
+def agreed_orphans(study, is_agreed: bool) -> list[list[str]]:
+    """Say which answers count no more for a study, and ask whether they shall be asked again; return their words."""
+    from ingest.asked import of_study, render_asked
+
+    asked = of_study(study)
+    for line in render_asked(asked):
+        print(line, file=sys.stderr)
+    if asked.n_again and not is_agreed:
+        if not (sys.stdin.isatty() and sys.stderr.isatty()):
+            raise UserError(
+                f"nothing was asked: {asked.n_again:,} answers would be asked again with other words, and there is no "
+                "terminal to ask at whether that is meant; --orphan agrees to it"
+            )
+        try:
+            is_agreed = click.confirm(f"Ask {asked.n_again:,} answers again with the new words?", err=True)
+        except click.Abort:
+            raise KeyboardInterrupt from None
+        if not is_agreed:
+            raise UserError("nothing was asked, and every answer is kept")
+    return asked.pairs
 
 
 def load_study_trials(study: str) -> str:
@@ -213,6 +267,13 @@ def render_outcome(study, outcome) -> str:
         )
     for llm, why in sorted(outcome.stopped_llms.items()):
         lines.append(f"  {printable(llm)} is asked no more in this run: {printable(why)}")
+    for llm, why in sorted(outcome.silent_llms.items()):
+        lines.append(f"  {printable(llm)} could not be asked: {printable(why)}")
+    if outcome.stopped_llms or outcome.silent_llms:
+        lines.append(
+            "  mend that and run it again: it goes on with what is missing, and `--ask-again failed` gives each trial "
+            "that failed one new replicate"
+        )
     if outcome.no_anchors and not outcome.ended_by:
         pairs = printable(_some(outcome.no_anchors))
         lines.append(f"  no anchors, for want of baselines or because low and high come to the same: {pairs}")
@@ -259,10 +320,12 @@ def progress_line(collector) -> str:
     rate = outcome.n_done / elapsed if elapsed else 0.0
     n_left = max(outcome.n_planned - outcome.n_before - outcome.n_done, 0)
     left = f", {_duration(n_left / rate)} left in this phase" if rate and n_left else ""
+    not_asked = len(outcome.stopped_llms | outcome.silent_llms)
+    silent = f", {not_asked} LLM{'' if not_asked == 1 else 's'} not asked" if not_asked else ""
     in_flight = sum(pace.in_flight for pace in collector.paces.values())
     return (
         f"{collector.phase}: {outcome.n_done + outcome.n_before:,} of {outcome.n_planned:,} trials, "
-        f"{rate:,.1f} a second, {in_flight} calls in flight, {cost_of(outcome)}{left}"
+        f"{rate:,.1f} a second, {in_flight} calls in flight, {cost_of(outcome)}{silent}{left}"
     )
 
 
@@ -272,7 +335,7 @@ def _duration(seconds):
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
-def import_folder(folder, form=None, mapping=None, study=None):
+def import_folder(folder, form=None, mapping=None, study=None, version=None):
     """Import recorded trials of a format, or of the one that they are recognised by; return the exit code."""
     from ingest.importer import import_archive
     from ingest.mapping import mapped
@@ -283,7 +346,7 @@ def import_folder(folder, form=None, mapping=None, study=None):
         print(archive.land(folder))
         return pass_gate()
     with progress_bar(f"reading {printable(folder)}") as on_bytes:
-        summary = import_archive(folder, archive, on_bytes)
+        summary = import_archive(folder, archive, on_bytes, version or Version())
     print(render(summary))
     return pass_gate() or summary.exit_code
 
@@ -334,11 +397,13 @@ def render(summary) -> str:
         f"  {kind:<18}{summary.files[kind]:>6,} files {n:>10,} trials" for kind, n in sorted(summary.rows.items())
     ]
     lines += [f"  {'together':<18}{'':>12} {sum(summary.rows.values()):>10,} trials"]
-    skipped = sorted((reason, file) for file, reason in summary.skipped.items())
-    for reason, files in itertools.groupby(skipped, key=itemgetter(0)):
-        lines.append(f"  skipped, {reason}: {_some([file for _, file in files])}")
+    for reason in sorted({*summary.skipped.values(), *summary.skipped_lines}):
+        n, files = summary.skipped_lines[reason], sorted(file for file, why in summary.skipped.items() if why == reason)
+        lines.append(f"  skipped, {reason}{f' ({n:,} lines)' if n else ''}{f': {_some(files)}' if files else ''}")
     if summary.quarantined:
-        lines.append(f"  quarantined: {len(summary.quarantined):,} (table raw.quarantined_lines)")
+        reasons = [f"{n:,} {reason}" for reason, n in summary.quarantined_lines.most_common()]
+        more = f": {_some(reasons)}" if reasons else ""
+        lines.append(f"  quarantined: {len(summary.quarantined):,} (table raw.quarantined_lines){more}")
         named = [f"    {file}{f':{number}' if number else ''}: {why}" for file, number, why in summary.quarantined]
         lines += named[:MOST_NAMED] + ([f"    and {len(named) - MOST_NAMED:,} more"] if len(named) > MOST_NAMED else [])
     for what, unknown, seed in (
@@ -349,12 +414,34 @@ def render(summary) -> str:
         if unknown:
             listed = _some([f"{name} ({n:,} trials)" for name, n in unknown.most_common()])
             lines.append(f"  unknown {what}, loaded under their own names: {listed}; add them to {seed}")
+    n_unknown = sum(summary.unknown_llms.values())
     lines.append(
-        f"  {summary.n_added:,} added, {summary.n_already_there:,} already there, "
-        f"{summary.n_duplicates:,} duplicates, {len(summary.quarantined):,} quarantined, "
-        f"{sum(summary.unknown_llms.values()):,} of unknown LLMs; {summary.seconds:.1f} s"
+        f"  {summary.n_lines:,} lines read: {summary.n_new:,} new, {summary.n_unchanged:,} unchanged, "
+        f"{summary.n_changed:,} changed, {summary.n_duplicates:,} duplicates, "
+        f"{summary.quarantined_lines.total():,} quarantined, {summary.skipped_lines.total():,} skipped; "
+        f"{n_unknown:,} of unknown LLMs; {summary.seconds:.1f} s"
     )
+    lines.append(f"  {_version(summary)}")
+    if summary.n_gone and not summary.is_older:
+        lines.append(
+            "  what is gone is withdrawn"
+            if summary.is_complete
+            else "  what is gone stays published; if this is the whole of the source, import it with --complete"
+        )
     return "\n".join(lines)
+
+
+def _version(summary) -> str:
+    """Say which version of which source was read."""
+    name = f"{printable(summary.source_name)}{f', {summary.part}' if summary.part else ''}"
+    if not summary.version:
+        return f"source {name}: nothing has changed since it was last imported"
+    called = f"version {printable(summary.label or summary.version[:8])}"
+    older = ", an older version, of which nothing is published" if summary.is_older else ""
+    return (
+        f"source {name}, {called}{older}: {summary.n_new:,} new, {summary.n_unchanged:,} unchanged, "
+        f"{summary.n_changed:,} changed, {summary.n_gone:,} gone"
+    )
 
 
 def _some(names):

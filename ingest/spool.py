@@ -1,16 +1,17 @@
 """The spool: an append-only file of JSON lines per study; every paid answer is there before it is used for anything.
 
-Each line is an object whose first keys are `kind` and an id: `session`, `prompt`, `anchor`, `call` (one per request,
-also the failed ones) and `trial` (which closes a trial). A line goes to the operating system in one write before the
-next turn is sent, so that no end of this process loses it; it goes to the disk within a second.
+Each line is an object with a `kind` and mostly an id: `session`, `prompt`, `anchor`, `call` (one per request, also the
+failed ones) and `trial` (which closes a trial). A line goes to the operating system in one write before the next turn
+is sent, so that no end of this process loses it; it goes to the disk within a second. A line that another program wrote
+again, with its keys in another order, with spaces or with other escapes, is the same line.
 """
 
 import contextlib
 import itertools
 import json
 import os
+import re
 import threading
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Self
@@ -20,10 +21,8 @@ from ingest.warehouse import UserError, printable, warehouse_path
 
 SYNC_EVERY_S = 0.5
 COLLECTED = "collected.jsonl"
-TRIAL_LINE, CALL_LINE, PROMPT_LINE = (f'{{"kind":"{kind}",'.encode() for kind in ("trial", "call", "prompt"))
-ID = slice(len(TRIAL_LINE) + len('"trial_id":"'), len(TRIAL_LINE) + len('"trial_id":"') + 32)
-CALL_ID = slice(ID.start - 1, ID.stop - 1)
-PROMPT_ID = slice(len(PROMPT_LINE) + len('"prompt_hash":"'), len(PROMPT_LINE) + len('"prompt_hash":"') + 32)
+TEMPLATE = b'"prompt_kind":"template"'
+AS_WRITTEN = re.compile(rb'\{"kind":"(?:(call)","trial_id|(prompt)","prompt_hash)":"([^"\\]*)",.*\}\n', re.DOTALL)
 
 
 def spool_folder(study: str) -> Path:
@@ -38,6 +37,16 @@ def spool_files(study: str) -> list[Path]:
 
 
 @dataclass
+class Ending:
+    """How the last trials of an LLM ended."""
+
+    session: str | None = None  # the last one in which any did
+    is_heard: bool = False  # whether any of that session did not fail
+    n_failed: int = 0  # in a row, up to now
+    trial_id: str | None = None  # the last that failed
+
+
+@dataclass
 class State:
     """What a spool holds when it is opened."""
 
@@ -45,63 +54,92 @@ class State:
     open_calls: dict[str, list[dict]] = field(default_factory=dict)  # of each trial that is not
     anchors: list[dict] = field(default_factory=list)  # as they were decided
     prompts: set[bytes] = field(default_factory=set)  # hashes of the texts that are there
+    templates: dict[str, tuple[str, dict]] = field(default_factory=dict)  # by hash, each with its study as it was then
     sessions: list[dict] = field(default_factory=list)
     n_calls: int = 0
     n_bytes: int = 0  # of whole lines
+    endings: dict[str, Ending] = field(default_factory=dict)  # of each LLM's trials
     junk: list[int] = field(default_factory=list)  # numbers of lines that are no record
     torn: Path | None = None  # where a torn last line was put aside
+
+    def note_ending(self, trial: dict) -> None:
+        """Take account of how a trial ended."""
+        ending = self.endings.setdefault(trial.get("llm"), Ending())
+        if trial.get("session") != ending.session:
+            ending.session, ending.is_heard = trial.get("session"), False
+        if trial.get("status") == "failed":
+            ending.n_failed, ending.trial_id = ending.n_failed + 1, trial["trial_id"]
+        else:
+            ending.n_failed, ending.is_heard = 0, True
 
 
 def read_state(path: Path) -> State:
     """Scan a spool file; a torn last line is no part of it, and of a file that is not there there is nothing."""
-    state, offsets = State(), {}
+    state, offsets, study = State(), {}, {"vignettes": [], "techniques": []}
     if not path.exists():
         return state
     with open(path, "rb") as file:
         at = 0
         for number, line in enumerate(file, 1):
-            if not line.endswith(b"\n"):
+            kind, name, record = _read(line)
+            if kind is None and not line.endswith(b"\n"):
                 break
-            if not (line.startswith(b'{"kind":"') and line.endswith(b"}\n")):
+            if kind is None:
                 state.junk.append(number)
-            elif line.startswith(CALL_LINE):
+            elif kind == "call":
                 state.n_calls += 1
-                offsets.setdefault(line[CALL_ID], []).append(at)
-            elif line.startswith(PROMPT_LINE):
-                state.prompts.add(line[PROMPT_ID])
-            elif (record := _parsed(line)) is None:
-                state.junk.append(number)
-            elif line.startswith(TRIAL_LINE):
-                state.closed.add(line[ID])
-                offsets.pop(line[ID], None)
-            elif record["kind"] == "anchor":
-                state.anchors.append(record)
-            elif record["kind"] == "session":
+                offsets.setdefault(name, []).append(at)
+            elif kind == "prompt":
+                state.prompts.add(name.encode())
+                template = record or (_record(line) if TEMPLATE in line else {})
+                if template.get("prompt_kind") == "template":
+                    state.templates[name] = (template.get("text"), study.copy())
+            elif kind == "trial":
+                state.closed.add(name.encode())
+                offsets.pop(name, None)
+                state.note_ending(record)
+            elif kind == "anchor":
+                versions = (of.get("version", 1) for of in study["vignettes"] if of["vignette"] == record["vignette"])
+                state.anchors.append({"vignette_version": next(versions, 1)} | record)
+            elif kind == "session":
                 state.sessions.append(record)
+                study |= record.get("study", {})
             at += len(line)
         state.n_bytes = at
         for trial_id, starts in offsets.items():
             calls = []
             for start in starts:
                 file.seek(start)
-                calls.append(_parsed(file.readline()))
-            state.open_calls[trial_id.decode("ascii", "replace")] = [call for call in calls if call]
+                calls.append(_record(file.readline()))
+            state.open_calls[trial_id] = [call for call in calls if call]
     return state
 
 
-def _parsed(line):
+def _read(line):
+    """Return the kind, the id and the record of a line, or None for each; what is long is parsed only if it must be."""
+    if found := AS_WRITTEN.fullmatch(line):
+        call, prompt, name = found.groups()
+        return (call or prompt).decode(), name.decode("utf-8", "replace"), None
+    record = _record(line) or {}
+    kind = record.get("kind")
+    name = record.get("prompt_hash" if kind == "prompt" else "trial_id")
+    is_whole = isinstance(kind, str) and (kind not in ("call", "prompt", "trial") or isinstance(name, str))
+    return (kind, name, record) if is_whole else (None, None, None)
+
+
+def _record(line):
     try:
-        return json.loads(line)
-    except ValueError:
+        record = json.loads(line)
+    except (ValueError, RecursionError):
         return None
+    return record if isinstance(record, dict) else None
 
 
 class Spool:
-    """One process's hold of a spool file, as a context manager; of secrets none is ever written."""
+    """One process's hold of a spool file, as a context manager; what it is given to write holds no key."""
 
-    def __init__(self, path: Path, secrets: Iterable[str] = ()):
+    def __init__(self, path: Path):
         self.path = path
-        self.secrets = [json.dumps(secret)[1:-1] for secret in secrets if secret]
         self.state = None
 
     def __enter__(self) -> Self:
@@ -137,11 +175,7 @@ class Spool:
 
     def write(self, record: dict) -> None:
         """Append a record, its `kind` and id first, as one line, and hand it to the operating system at once."""
-        line = json.dumps(record, separators=(",", ":"), allow_nan=False)
-        for secret in self.secrets:
-            if secret in line:
-                line = line.replace(secret, "[key]")
-        data = line.encode() + b"\n"
+        data = json.dumps(record, separators=(",", ":"), allow_nan=False).encode() + b"\n"
         with self._lock:
             try:
                 if self._failure:
@@ -161,6 +195,12 @@ class Spool:
 
     def _set_torn_line_aside(self, start: int) -> Path | None:
         """Move what follows the last whole line, left by a machine that stopped, into a file of its own."""
+        if start:
+            self._file.seek(start - 1)
+            if self._file.read(1) != b"\n":  # whole, and its end was lost to whatever wrote the file again
+                self._file.write(b"\n")
+                self.state.n_bytes += 1
+                return None
         self._file.seek(start)
         if not (torn := self._file.read()):
             return None

@@ -1,5 +1,7 @@
 """A study is data: one YAML file becomes cells, trials and their order. Nothing here asks or keeps anything."""
 
+import collections
+import contextlib
 import hashlib
 import itertools
 import json
@@ -22,7 +24,15 @@ from pydantic import (
     model_validator,
 )
 
-from ingest.prompts import ANSWER_FORMATS, Script, placeholders, prompt_version, shipped
+from ingest.prompts import (
+    ANSWER_FORMATS,
+    Script,
+    placeholders,
+    prompt_version,
+    shipped,
+    template_hash,
+    template_of,
+)
 from ingest.warehouse import UserError, printable
 
 FOLDER = Path(__file__).resolve().parent / "studies"
@@ -437,6 +447,11 @@ class Cell(NamedTuple):
     anchor_value: float | None
     temperature: float | None
 
+    @property
+    def asked_with(self) -> tuple[str, str, bool]:
+        """Return what names the template: vignette, technique, and whether an anchor is in it."""
+        return self.vignette, self.technique, self.anchor_value is not None
+
 
 class Trial(NamedTuple):
     """One question to be put, and its place in the order."""
@@ -458,6 +473,18 @@ class Design:
         self.vignettes = {vignette["vignette"]: vignette for vignette in study.vignettes}
         self.techniques = {technique["technique"]: technique for technique in study.techniques}
         self._versions = {}
+        self._older = collections.defaultdict(list)
+        self._asked = ()
+
+    def recognise(self, state) -> None:
+        """Know the trials of a spool again, also where a bais of old hashed the same template otherwise."""
+        self._asked = (state.closed, state.open_calls)
+        for prompt_hash, (text, study) in state.templates.items():
+            for is_anchored in (False, True):
+                with contextlib.suppress(ValueError, KeyError, TypeError, AttributeError):  # it is no template
+                    today = template_hash(template_of(text, study, is_anchored=is_anchored))
+                    if prompt_hash not in (today, *self._older[today]):
+                        self._older[today].append(prompt_hash)
 
     def baseline_cells(self):
         """Return the cells without anchor and technique."""
@@ -509,18 +536,47 @@ class Design:
                 order_index += 1
 
     def trial_id(self, cell: Cell, replicate: int) -> str:
-        """Hash what makes a trial that trial."""
-        version = self.version(cell.vignette, cell.technique)[0]
-        key = json.dumps([self.study.study, *cell, version, replicate, *([self.run] if self.run else [])])
+        """Hash what makes a trial that trial; one that a recognised spool holds keeps the id that it has there."""
+        ids = [self._hashed(cell, prompt_hash, replicate) for prompt_hash in self.prompt_hashes(*cell.asked_with)]
+        return next((known for known in ids if self._is_asked(known)), ids[0])
+
+    def _hashed(self, cell, prompt_hash, replicate):
+        key = json.dumps([self.study.study, *cell, prompt_hash, replicate, *([self.run] if self.run else [])])
         return hashlib.sha256(key.encode()).hexdigest()[:32]
 
-    def version(self, vignette, technique):
-        """Return the prompt version of a vignette and a technique, and the text behind it."""
-        if (vignette, technique) not in self._versions:
-            self._versions[vignette, technique] = prompt_version(
-                self.vignettes[vignette], self._technique(technique), self.study.answer_format, self.study.second_anchor
-            )
-        return self._versions[vignette, technique]
+    def _is_asked(self, trial_id):
+        closed, open_calls = self._asked or ((), ())
+        return trial_id.encode() in closed or trial_id in open_calls
+
+    def prompt_hashes(self, vignette: str, technique: str, is_anchored: bool) -> list[str]:
+        """Return the hash of a template, and those that it has in a recognised spool."""
+        today = self.version(vignette, technique, is_anchored)[0]
+        return [today, *self._older.get(today, ())]
+
+    def version(self, vignette: str, technique: str, is_anchored: bool) -> tuple[str, str]:
+        """Return the hash of the template of a vignette and a technique, and the template."""
+        key = (vignette, technique, is_anchored)
+        if key not in self._versions:
+            self._versions[key] = prompt_version(
+                self.vignettes[vignette], self._technique(technique), self.study.answer_format,
+                self.study.second_anchor, is_anchored=is_anchored,
+            )  # fmt: skip
+        return self._versions[key]
+
+    def known_anchors(self, decided: list[dict]) -> dict[tuple[str, str], dict]:
+        """Return the last anchors that were decided for each LLM and vignette of this version by the rule of today."""
+        return {
+            (anchor["llm"], anchor["vignette"]): anchor
+            for anchor in decided
+            if anchor["vignette"] in self.vignettes
+            and anchor["rule"] == self.rule(anchor["vignette"])
+            and anchor["vignette_version"] == self.vignettes[anchor["vignette"]]["version"]
+        }
+
+    def rule(self, vignette: str) -> dict:
+        """Return the rule that gives the anchors of a vignette."""
+        rule = self.vignettes[vignette].get("anchors") or self.study.anchors.model_dump(exclude_none=True)
+        return {name: values for name, values in rule.items() if values}
 
     def _technique(self, name):
         return self.techniques.get(name) or shipped("techniques")[name]  # a baseline is asked without a technique

@@ -10,18 +10,22 @@ import sys
 import textwrap
 from contextlib import closing
 from pathlib import Path
+from types import SimpleNamespace
 
 import duckdb
 import pytest
 
+from bais.main import main
 from ingest.warehouse import ROOT
 from tests.tools.report_page import make_warehouse, numbers_that_differ
 
 PAGES = (
     "add-an-llm", "add-a-technique", "add-a-vignette", "add-an-archive", "add-a-metric", "add-a-claim", "add-a-command",
     "add-a-figure", "add-a-check-to-the-gate", "add-a-column-to-raw",
+    "mend-a-batch",
 )  # fmt: skip
 BUILDS_NOTHING = "add-a-figure"
+CHANGES_NO_CODE = "mend-a-batch"
 # what the pages look at, and its tests; `bais build` itself takes a minute
 LOOKED_AT = [
     "path:seeds",
@@ -139,7 +143,7 @@ def test_every_page_works_as_written(tmp_path):
     copy = Copy(tmp_path / "bais")
     before, after = [], []
     for page in PAGES:
-        if page == BUILDS_NOTHING:
+        if page in (BUILDS_NOTHING, CHANGES_NO_CODE):
             continue
         ran = before
         for step, *of in steps(page):
@@ -183,6 +187,29 @@ def test_a_figure_stands_on_the_page_with_numbers_of_the_warehouse(tmp_path):
     assert "loan: trials that each LLM refused. A so: 12 " in page
     with closing(duckdb.connect(copy.environment["BAIS_WAREHOUSE"], read_only=True)) as connection:
         assert not numbers_that_differ(page, connection)[1]
+
+
+def test_a_batch_is_mended_step_by_step(tmp_path, warehouse_in, monkeypatch, capsys):
+    def start(*arguments, **_):
+        warehouse_in(tmp_path).dbt(*arguments, "--select", "+trials", "--exclude-resource-type", "test", "unit_test")
+        return SimpleNamespace(wait=lambda: 0)
+
+    monkeypatch.setattr("bais.dbt.start", start)
+    monkeypatch.setenv("BAIS_WAREHOUSE", str(warehouse_in(tmp_path).path))
+    monkeypatch.chdir(tmp_path)
+    printed, is_read = "", False
+    for step, *of in steps(CHANGES_NO_CODE):
+        if step == "run":
+            assert main(words_of(of[0])) == of[1], of[0]
+            printed = f"{'' if is_read else printed} {capsys.readouterr().out}"
+            is_read = False
+        elif step == "prints":
+            assert " ".join(of[0].split()) in " ".join(printed.split()), printed
+            is_read = True
+        else:
+            path, text = of
+            Path(path).parent.mkdir(parents=True, exist_ok=True)
+            Path(path).write_text(text, encoding="utf-8")
 
 
 @pytest.mark.parametrize("page", PAGES)

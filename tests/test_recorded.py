@@ -111,11 +111,11 @@ def test_accepted_is_what_was_recorded_less_what_is_out_of_range_or_quarantined(
     assert sizes["accepted"] - sizes["without_suspects"] == flagged[0][0] + of_sacd[0][0]
 
 
-def test_every_batch_of_the_archive_is_published_with_warnings(recorded):
+def test_every_batch_of_the_archive_is_published_most_with_warnings(recorded):
     verdicts = recorded.query("select vignette, verdict, n_trials from raw.batch_verdicts order by vignette")
     assert verdicts == [
         ("loan", "passed_with_warnings", 660),
-        ("medical", "passed_with_warnings", 660),
+        ("medical", "passed", 660),
         ("salary", "passed_with_warnings", 1058),
         ("shoplifting", "passed_with_warnings", 14_204),
     ]
@@ -248,23 +248,63 @@ def test_a_refusal_without_a_recorded_number_is_counted_as_one(recorded):
     assert 400 < counted <= recorded.query(f"select count(*) {without_number}")[0][0]
 
 
-def test_changing_one_trial_flips_the_claims_that_rest_on_it(recorded, recorded_archive, new_warehouse, tmp_path):
-    archive = tmp_path / "archive"
+@pytest.fixture(scope="module")
+def gone_on(recorded, recorded_archive, warehouse_in, tmp_path_factory):
+    """The recorded archive, and on top of it a later version in which one trial is another."""
+    folder = tmp_path_factory.mktemp("gone-on")
+    archive = folder / recorded_archive.name
     shutil.copytree(recorded_archive, archive)
     file = archive / "baseline-claude-opus-4-6-t1.jsonl"
     first, *others = file.read_text().splitlines()
     trial = json.loads(first)
     trial["sentenceMonths"] += 30
+    file.chmod(0o644)
     file.write_text("\n".join([json.dumps(trial), *others, ""]))
 
-    new_warehouse.run("python", "ingest/run.py", "--archive", archive)
-    new_warehouse.dbt("--quiet", "build", "--resource-type", "seed", "model")
+    warehouse = warehouse_in(folder)
+    shutil.copy(recorded.path, warehouse.path)
+    warehouse.run("python", "ingest/run.py", "--archive", archive)
+    warehouse.dbt("--quiet", "build", "--resource-type", "seed", "model")
+    return warehouse
 
-    sql = "select claim_id, status from marts.claim_checks"
-    before, after = dict(recorded.query(sql)), dict(new_warehouse.query(sql))
+
+def test_changing_one_trial_flips_the_claims_that_rest_on_it(recorded, gone_on):
+    before = dict(recorded.query("select claim_id, status from marts.claim_checks"))
+    after = dict(gone_on.query("select claim_id, newest_status from marts.claim_checks"))
     flipped = {claim for claim in before if before[claim] != after[claim]}
     assert {"A-T3-claude-opus-4.6-mean", "A-T3-claude-opus-4.6-sd", "A-T5-claude-opus-4.6-percent"} <= flipped
     assert "A-T3-o3-mean" not in flipped
+
+
+def test_what_is_said_of_a_claim_stays_when_the_study_goes_on(recorded, gone_on):
+    said = "select * exclude (newest_value, newest_status) from marts.claim_checks order by claim_id, part"
+    before, after = (
+        [[f"{value:.9g}" if isinstance(value, float) else value for value in row] for row in warehouse.query(said)]
+        for warehouse in (recorded, gone_on)
+    )
+    assert after == before
+
+
+def test_the_trials_of_a_claim_are_those_of_its_version(recorded, gone_on):
+    query = "select trials_query from marts.claim_trials where claim_id = 'A-T3-claude-opus-4.6-mean'"
+    before, after = (warehouse.query(warehouse.query(query)[0][0]) for warehouse in (recorded, gone_on))
+    assert [(f"{trial_id}@8749ccc", *of) for trial_id, *of in sorted(before)] == sorted(after)
+
+
+def test_only_the_ledger_speaks_of_the_version_of_a_paper(recorded, gone_on, tmp_path):
+    before, after = (warehouse.run("bais", "claims").splitlines() for warehouse in (recorded, gone_on))
+    (sentence,) = [line for line in after if line not in before]
+    assert sentence.startswith("Checked on version 8749ccc of voder-bais, which document A used; on the newest")
+    assert [line for line in after if line != sentence] == before
+    assert gone_on.query("select distinct study from marts.trials order by study") == [
+        ("voder-bais",),
+        ("voder-bais@8749ccc",),
+    ]
+    gone_on.run("bais", "export", tmp_path / "export")
+    exported = duckdb.sql(f"select distinct study from '{tmp_path}/export/marts/trials.parquet'").fetchall()
+    assert exported == [("voder-bais",)]
+    for command in (["headlines"], ["recommend", "--domain", "judicial"], ["trials", "--limit", "3"]):
+        assert "8749ccc" not in gone_on.run("bais", *command)
 
 
 def test_every_number_on_the_report_of_the_archive_is_one_of_the_warehouse(recorded, tmp_path):

@@ -7,7 +7,8 @@ from analysis.report.values import MISSING, Number, clean, moment
 
 FLAGGED = (
     "raw.flagged_trials semi join staging.stg_batch_verdicts using (verdict_id) "
-    "semi join staging.stg_flagged_trials using (trial_id)"
+    "semi join staging.stg_flagged_trials using (trial_id, batch_id) "
+    "semi join intermediate.int_trials_directed using (trial_id, batch_id)"
 )
 MOST_DISAGREEMENTS = 100
 MOST_CHARACTERS = 400

@@ -123,6 +123,8 @@ def _details(claim):
     said = [("claim", Markup("<code>{}</code>").format(clean(claim["claim_id"])))]
     if claim["reason"]:
         said.append(("why", clean(" ".join(claim["reason"].split()))))
+    if claim["newest_status"] not in (None, claim["status"]):
+        said.append(("on the newest version", clean(claim["newest_status"].replace("_", " "))))
     if claim["n_trials"] is not None:
         said.append(("trials", Number(claim["n_trials"], "n_trials", 0)))
     specification = [

@@ -7,8 +7,36 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ingest.warehouse import quoted
+
 if TYPE_CHECKING:
     from ingest.lines import Block
+
+LLM_FIELDS = ("model", "llm", "provider", "engine")
+ANSWER_FIELDS = (
+    "answer", "choice", "completion", "decision", "estimate", "final", "message", "messages", "output", "raw", "reply",
+    "response", "result", "sentence",
+)  # fmt: skip
+# what a field holds: how its text is tested
+KINDS = {
+    "number": "isfinite(try_cast({said} as double))",
+    "whole number": "try_cast({said} as double) = try_cast({said} as bigint)",
+    "time": "isfinite(try_cast({said} as timestamptz))",
+}
+
+
+def complaint(name: str, said: str, kind: str) -> str:
+    """Write the arm of a CASE that says of a field whose text is `said` that it is no number, whole number or time."""
+    is_one = KINDS[kind].format(said=said)
+    return f"when {said} is not null and ({is_one}) is not true then {quoted(f'{name} is no {kind}: ')} || {said}[:100]"
+
+
+def infinite(name: str, said: str, json_type: str) -> str:
+    """Write the arm of a CASE that says of an answer, text or number, that it is a number without end, or none."""
+    return (
+        f"when isfinite(try_cast({said} as double)) is false and {json_type} != 'VARCHAR' "
+        f"then {quoted(f'{name} is no finite number: ')} || {said}[:100]"
+    )
 
 
 @dataclass(frozen=True)
@@ -24,15 +52,29 @@ class Archive:
     # the study that its trials belong to
     study: str | None = None
     # SQL over `lines (file, line_number, line)`, every line a JSON object: one row per line with `file` (a number),
-    # `line_number`, `line`, `kind` (null where the fields are not those of a trial), `looks_like` (what to call such a
-    # line) and the typed columns of `raw.trials` that the format knows
+    # `line_number`, `line`, `kind` (null where the fields are not those of a trial, or cannot be read), `looks_like`
+    # (what to call such a line), `complaint` (what is wrong with a line that is a trial but for that: it is quarantined
+    # whatever else its file holds; may be left out) and the typed columns of `raw.trials` that the format knows
     read_trials: str | None = None
+    # lines that are known to be no trials of it, told by fields that all of a kind have: they are counted and skipped
+    foreign: Mapping[str, tuple[str, ...]] = field(default_factory=dict, hash=False)
+    # another line that has one of each looks like a trial: it is quarantined whatever else its file holds
+    llm_fields: tuple[str, ...] = LLM_FIELDS
+    answer_fields: tuple[str, ...] = ANSWER_FIELDS
+    # the objects in a line that are read, as paths of JSON: a line that has a key twice in one of them is quarantined
+    objects: tuple[str, ...] = ("$",)
     # a condition of SQL that a `line`, or a document that is JSON, of this format meets; if none, that it has a kind
     mark: str | None = None
     # what a file that is not JSON begins with
     magic: bytes | None = None
     # the tables of `raw` that it fills, in this order
-    tables: tuple[str, ...] = ("trials", "quarantined_lines", "batches")
+    tables: tuple[str, ...] = (
+        "trials", "quarantined_lines", "batches", "source_versions", "version_files", "version_entries",
+    )  # fmt: skip
+    # a SQL expression over a `line`: the id that the source itself gives it, the same in every file; if none, its time
+    own_id: str | None = None
+    # a SQL expression over a `line`: what its source is called, where the source says it
+    own_name: str | None = None
     # an example of the YAML file that `--map` takes, which says which field is what; if none, the format needs none
     mapping: Path | None = None
     # from a file's absolute path to its path within the archive, wherever the archive's folder lies

@@ -12,14 +12,61 @@ import pyarrow as pa
 
 from ingest.archives import Archive
 from ingest.load import land, landed_ids
-from ingest.raw import LANDED, OF_THE_GATE, TABLES, prepare_raw
+from ingest.raw import LANDED, LOAD_ID, OF_THE_GATE, TABLES, prepare_raw
 from ingest.warehouse import UserError, in_memory, printable, quoted, sha256_of, transaction, warehouse_path
 
-FORMAT, VERSION = "bais-export", 1
+FORMAT, VERSION = "bais-export", 2
+CAME_WITH = {"source_versions": 2, "version_files": 2, "version_entries": 2}  # the other tables came with version 1
 MANIFEST = "manifest.json"
 FILE_FORMATS = ("parquet", "csv", "jsonl")
+EMPTY = pa.table({"trial_id": pa.array([], pa.string()), "batch_id": pa.array([], pa.string())})
 LONGEST_ROW = 128 << 20
 SETTINGS = {"memory_limit": "2GB", "threads": 1}
+
+# What has no trials in its batches here, since they are there in others, is dropped. A version that brought none stays
+# if those that it speaks of are in their batches, and one that says nothing new if another of its source stays.
+DROP_WHAT_HAS_NO_TRIALS = """
+create table here as
+select trial_id, batch_id from trials anti join known using (trial_id)
+union all
+select trial_id, batch_id from trials semi join known using (trial_id, batch_id);
+
+create table brought as
+select version_id, trial_id, batch_id from trials inner join batches using (batch_id)
+where version_id is not null;
+
+create table kept as
+select version_id from brought semi join here using (trial_id, batch_id)
+union
+select version_id from version_entries inner join here on coalesce(record_id, entry) = trial_id
+where version_id not in (select version_id from brought);
+
+insert into kept
+select version_id from source_versions
+semi join (from source_versions semi join kept using (version_id)) using (study, archive, source_name)
+where version_id not in (select version_id from brought union all select version_id from version_entries);
+
+delete from source_versions where version_id not in (from kept);
+delete from version_files where version_id not in (from kept);
+delete from version_entries where version_id not in (from kept);
+
+create table batches_there as
+select batch_id from known
+union
+select batch_id from here
+union
+select batch_id from batches semi join kept using (version_id);
+
+delete from batches where batch_id not in (from batches_there);
+delete from batch_verdicts where batch_id not in (from batches_there);
+delete from batch_checks where batch_id not in (from batches_there);
+delete from flagged_trials where batch_id not in (from batches_there);
+
+delete from gate_acts
+where object_id not in (from batches_there)
+    and object_id not in (select trial_id from flagged_trials)
+    and not (act in ('withdraw', 'restore') and object_id in (select trial_id from trials))
+"""
 
 # A spreadsheet takes text that begins so for a formula: in a CSV it gets an apostrophe, which the import takes off.
 FORMULA = r"^[=+\-@\t\r\n\x{FF1D}\x{FF0B}\x{FF0D}\x{FF20}'']"
@@ -71,7 +118,8 @@ def read_manifest(folder: Path) -> dict:
         raise UserError(f"{printable(path)} cannot be read: {error.strerror}") from None
     except (ValueError, KeyError, TypeError):
         raise UserError(f"{printable(path)} is not the manifest of an export: write the export again") from None
-    missing = [f"raw.{name}" for name in TABLES if f"raw.{name}" not in columns]
+    needed = [f"raw.{name}" for name in TABLES if CAME_WITH.get(name, 1) <= manifest["format_version"]]
+    missing = [name for name in needed if name not in columns]
     if missing:
         raise UserError(f"{printable(path)} lists no {missing[0]}, without which nothing can be imported")
     return manifest
@@ -105,8 +153,11 @@ def _opened(folder, manifest):
     spill = str(warehouse_path().with_name(f"{warehouse_path().name}.import-spill"))
     with contextlib.closing(in_memory(**SETTINGS, temp_directory=spill)) as memory:
         of_name = {of["table"]: of for of in manifest["tables"]}
-        for name in TABLES:
-            of = of_name[f"raw.{name}"]
+        for name, table in TABLES.items():
+            of = of_name.get(f"raw.{name}")
+            if not of:
+                memory.from_arrow(table.schema.empty_table()).create(name)
+                continue
             path = folder / of["file"]
             try:
                 memory.execute(f"create table {name} as {reading(path, manifest['file_format'], of['columns'])}")
@@ -118,6 +169,9 @@ def _opened(folder, manifest):
                 raise UserError(
                     f"{printable(path)} has {n_rows:,} rows, and the manifest says {of['rows']:,}: nothing was imported"
                 )
+            for column, declared in table.columns.items():
+                if column != LOAD_ID:
+                    memory.execute(f"alter table {name} add column if not exists {column} {declared['data_type']}")
         yield memory
 
 
@@ -159,36 +213,26 @@ def _typed(column, form):
 
 
 def _keep_what_is_new(memory, studies):
-    """Drop what the warehouse has, and count by table what is new and what is there.
-
-    Of batches, and what was said of them, those are kept that have trials in the warehouse then.
-    """
-    counts = {}
-    memory.execute("create table batches_there as select distinct batch_id from trials limit 0")
-    for name, table in LANDED.items():
-        column = table.key[-1]
-        ((before,),) = memory.execute(f"select count(*) from {name}").fetchall()
-        for study in studies:
-            _register(memory, landed_ids(study, name, column))
-            memory.execute(f"delete from {name} where study = ? and {column} in (select {column} from known)", [study])
-        ((after,),) = memory.execute(f"select count(*) from {name}").fetchall()
-        counts[name] = (after, before - after)
-    for study in studies:
-        _register(memory, landed_ids(study, "trials", "batch_id"))
-        memory.execute("insert into batches_there select distinct batch_id from known")
-    memory.execute("insert into batches_there select distinct batch_id from trials")
-    for name in ("batches", "batch_verdicts", "batch_checks", "flagged_trials"):
-        memory.execute(f"delete from {name} where batch_id not in (select batch_id from batches_there)")
-    memory.execute(
-        "delete from gate_acts where object_id not in (select batch_id from batches_there) "
-        "and object_id not in (select trial_id from flagged_trials)"
-    )
-    return counts
-
-
-def _register(memory, known):
+    """Drop what the warehouse has, and count by table what is new and what is there."""
+    there = [landed_ids(study, "trials", "trial_id", "batch_id") for study in studies]
+    memory.register("known", pa.concat_tables([*there, EMPTY]))
+    memory.execute(DROP_WHAT_HAS_NO_TRIALS)
     memory.unregister("known")
-    memory.register("known", known)
+    counts = {}
+    for name, table in LANDED.items():
+        key = [column for column in table.key if column != "study"]
+        n_there = 0
+        for study in studies:
+            memory.register("known", landed_ids(study, name, *key))
+            ((n,),) = memory.execute(
+                f"delete from {name} where study = ? and ({', '.join(key)}) in (select ({', '.join(key)}) from known)",
+                [study],
+            ).fetchall()
+            memory.unregister("known")
+            n_there += n
+        ((n_new,),) = memory.execute(f"select count(*) from {name}").fetchall()
+        counts[name] = (n_new, n_there)
+    return counts
 
 
 def _batches_of(memory, name):

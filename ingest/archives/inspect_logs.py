@@ -71,6 +71,7 @@ ARCHIVE = Archive(
     suffix=(".eval", ".json"),
     magic=b"PK",
     mark="json_exists(line, '$.eval.task') and json_exists(line, '$.status')",
+    own_id="(line ->> '$.eval_id') || '/' || (line ->> '$.id') || '/' || (line ->> '$.epoch')",
     mapping=Path(__file__).with_suffix(".yaml"),
     expected="logs of Inspect, whose samples have the columns that the mapping names",
     read=read,

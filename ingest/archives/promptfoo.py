@@ -9,7 +9,23 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ingest.archives import Archive
-from ingest.lines import Block, blocks_of, read_blocks
+from ingest.lines import Block, blocks_of, read_blocks, repeated_keys
+
+
+class Repeated(dict):
+    """An object of JSON that has a key twice, and is written with both."""
+
+    def __init__(self, pairs):
+        super().__init__(pairs)
+        self.pairs = pairs
+
+    def items(self):
+        """Return all pairs."""
+        return self.pairs
+
+
+def _whole(pairs):
+    return Repeated(pairs) if repeated_keys(pairs) else dict(pairs)
 
 
 def read(path: Path, file: int, block_bytes: int) -> Iterator[Block]:
@@ -18,7 +34,7 @@ def read(path: Path, file: int, block_bytes: int) -> Iterator[Block]:
         yield from read_blocks(path, file, block_bytes)
         return
     try:
-        document = json.loads(path.read_bytes().decode("utf-8-sig"))
+        document = json.loads(path.read_bytes().decode("utf-8-sig"), object_pairs_hook=_whole)
     except json.JSONDecodeError as error:
         reason = f"not valid JSON: {error.msg} at line {error.lineno}, column {error.colno}"
         raise OSError(0, reason) from None
@@ -39,14 +55,21 @@ def _results(document):
         head, inner = {**document, **inner}, inner.get("results")
     if not isinstance(inner, list):
         return [document]
+    for of in (document, document.get("results")):
+        if isinstance(of, Repeated):
+            raise OSError(0, f"a key is there twice: {', '.join(repeated_keys(of.pairs))}")
     told = {key: head[key] for key in ("evalId", "timestamp") if isinstance(head.get(key), str)}
-    return [{**result, "evaluation": told} if told and isinstance(result, dict) else result for result in inner]
+    if not told:
+        return inner
+    return [_whole([*r.items(), ("evaluation", told)]) if isinstance(r, dict) else r for r in inner]
 
 
 ARCHIVE = Archive(
     name="promptfoo",
     suffix=(".jsonl", ".json"),
     mark="json_exists(line, '$.results.version') or json_exists(line, '$.promptIdx')",
+    own_id="line ->> '$.id'",
+    own_name="coalesce(line ->> '$.evaluation.evalId', line ->> '$.evalId')",
     mapping=Path(__file__).with_suffix(".yaml"),
     expected="results of promptfoo, whose fields are those that the mapping names",
     read=read,

@@ -4,18 +4,28 @@ A line has `experimentId`, `model`, `conditionId` (`low-…` or `high-…`), `ru
 the trial ended in an error), `rawLastMessage` and `collectedAt`.
 """
 
-from ingest.archives import Archive
+from ingest.archives import ANSWER_FIELDS, Archive, complaint, infinite
 
 STUDY = "anchoring-prosecutor-sentencing"
+
+ANCHOR, ANSWER = "params.prosecutorRecommendationMonths", "result.sentenceMonths"
+COMPLAINTS = "\n            ".join(
+    [
+        complaint(ANCHOR, f"f.{ANCHOR}", "number"),
+        complaint("runIndex", "f.runIndex", "whole number"),
+        complaint("collectedAt", "f.collectedAt", "time"),
+        infinite(ANSWER, f"f.{ANSWER}", f"json_type(line, '$.{ANSWER}')"),
+    ]
+)
 
 READ_TRIALS = f"""
 with fields as (
     select
         *,
         json_transform(line, '{{
-            "experimentId": "VARCHAR", "model": "VARCHAR", "conditionId": "VARCHAR", "runIndex": "BIGINT",
+            "experimentId": "VARCHAR", "model": "VARCHAR", "conditionId": "VARCHAR", "runIndex": "VARCHAR",
             "protocol": "VARCHAR", "collectedAt": "VARCHAR", "rawLastMessage": "VARCHAR",
-            "params": {{"prosecutorRecommendationMonths": "DOUBLE"}}, "result": {{"sentenceMonths": "DOUBLE"}}
+            "params": {{"prosecutorRecommendationMonths": "VARCHAR"}}, "result": {{"sentenceMonths": "VARCHAR"}}
         }}') as f
     from lines
 ),
@@ -29,7 +39,16 @@ kinds as (
                 and regexp_matches(f.conditionId, '^(low|high)-anchor-[0-9]+mo$')
                 and f.params.prosecutorRecommendationMonths is not null
                 then '{STUDY}'
-        end as kind
+        end as shape,
+        case when shape is null then
+            coalesce('experiment ' || f.experimentId[:60] || ' with the fields ', 'JSON objects with the fields ')
+            || json_keys(line)::varchar
+        end as looks_like,
+        case
+            when shape is null and f.experimentId = '{STUDY}' then looks_like
+            when shape is null then null
+            {COMPLAINTS}
+        end as complaint
     from fields
 )
 
@@ -37,18 +56,17 @@ select
     file,
     line_number,
     line,
-    kind,
-    case when kind is null then coalesce(
-        'experiment ' || f.experimentId, 'JSON objects with the fields ' || json_keys(line)[:5]::varchar
-    ) end as looks_like,
+    case when complaint is null then shape end as kind,
+    looks_like,
+    complaint,
     f.model as llm_recorded,
     'shoplifting' as vignette,
     'no_technique' as technique,
     regexp_extract(f.conditionId, '^(low|high)') as anchor_direction,
-    f.params.prosecutorRecommendationMonths as anchor_value,
-    f.runIndex as replicate,
-    f.result.sentenceMonths as response_recorded,
-    f.rawLastMessage as response_text,
+    try_cast(f.{ANCHOR} as double) as anchor_value,
+    try_cast(f.runIndex as bigint) as replicate,
+    try_cast(f.{ANSWER} as double) as response_recorded,
+    coalesce(f.rawLastMessage, case when isfinite(response_recorded) is not true then f.{ANSWER} end) as response_text,
     f.protocol as protocol,
     try_cast(f.collectedAt as timestamptz) as asked_at
 from kinds
@@ -60,5 +78,12 @@ ARCHIVE = Archive(
     study=STUDY,
     suffix=".jsonl",
     read_trials=READ_TRIALS,
+    foreign={
+        "another experiment of the same tool": ("experimentId", "conditionId", "params"),
+        "trials of document A": ("experimentId", "condition", "promptHash"),
+        "trials of document A's vignettes": ("vignetteId", "anchorType"),
+    },
+    answer_fields=(*ANSWER_FIELDS, "rawLastMessage"),
+    objects=("$", "$.params", "$.result"),
     expected="JSON lines with experimentId, conditionId, params and result",
 )

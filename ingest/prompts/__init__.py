@@ -9,7 +9,9 @@ from pathlib import Path
 
 FOLDER = Path(__file__).resolve().parent
 PLACEHOLDER = re.compile(r"\{(\w+)\}")
+SLOT = "{anchor}"  # in a template, the place of a number that each LLM gets its own of
 MARKUP = re.compile(r"[*_`#]+")
+STEPS = ("determine", "analyse", "debias", "answer")  # of a round, and after the last one
 ANSWER_FORMATS = {
     "text": "End your reply with one line of the form `Answer: <number>`, the number in {response_unit}.",
     "json": 'Reply with JSON only, in the form {"answer": <number>}, the number in {response_unit}.',
@@ -63,8 +65,10 @@ def _plain(text):
     return " ".join(MARKUP.sub(" ", text).casefold().split())
 
 
-def as_number(value: float) -> str:
-    """Write an anchor as people do: 15, not 15.0."""
+def as_number(value: "float | str") -> str:
+    """Write an anchor as people do: 15, not 15.0; its slot stays as it is."""
+    if value == SLOT:
+        return SLOT
     return f"{value:.0f}" if float(value).is_integer() else repr(float(value))
 
 
@@ -75,7 +79,7 @@ class Script:
     ----------
     vignette, technique : dict
         As in the YAML files.
-    anchor : float or None
+    anchor : float, None or SLOT
     second_anchor : float or None
         In anchored conditions, a further number, such as the defence's demand.
     answer_format : str
@@ -124,11 +128,22 @@ class Script:
         return self._turn("answer", 0, [self.rounds["answer"]], [], text)
 
     def _turn(self, step, n, templates, replies, text=""):
-        said = [fill(template, {**self.words, "text": text}).strip() for template in templates]
+        said = [self._said(template, text) for template in templates]
         messages = [{"role": "user", "content": said[0]}]
         for reply, following in zip(replies, said[1:], strict=True):
             messages += [{"role": "assistant", "content": reply}, {"role": "user", "content": following}]
         return Turn(step, n, said[-1], messages)
+
+    def template(self) -> dict:
+        """Return all that a trial can be asked with: the known words are filled in, replies are slots."""
+        said = {"turns": [self._said(turn, "") for turn in self.turns]}
+        if self.rounds:
+            texts = {step: self._said(self.rounds[step], "{text}") for step in STEPS}
+            said["rounds"] = {**self.rounds, **texts, "text": self.words["opening"]}
+        return said
+
+    def _said(self, template, text):
+        return fill(template, {**self.words, "text": text}).strip()
 
     def n_rounds(self, replies: list[str]) -> int | None:
         """Count the rounds in which something was rewritten, the last reply being the answer; None without rounds."""
@@ -144,17 +159,38 @@ class Script:
 
 
 def prompt_version(
-    vignette: dict, technique: dict, answer_format: str, second_anchor: float | None = None
+    vignette: dict, technique: dict, answer_format: str, second_anchor: float | None = None, *, is_anchored: bool = True
 ) -> tuple[str, str]:
-    """Return a hash of all words that a trial can be asked with, its numbers aside, and the words."""
-    of_vignette = {
-        key: vignette[key] for key in ("case", "anchor", "second_anchor", "question", "words") if key in vignette
-    }
-    of_technique = {key: technique[key] for key in ("turns", "rounds") if key in technique}
-    asked = ANSWER_FORMATS.get(answer_format, answer_format)
-    said = [of_vignette, of_technique, asked, vignette["response_unit"], second_anchor]
-    text = json.dumps(said, ensure_ascii=False, sort_keys=True)
+    """Return the template of a trial, with the versions of its vignette and technique, and a hash of it."""
+    said = Script(vignette, technique, SLOT if is_anchored else None, second_anchor, answer_format).template()
+    versions = {"vignette_version": vignette.get("version", 1), "technique_version": technique.get("version", 1)}
+    text = _as_json({**versions, **said})
     return text_hash(text), text
+
+
+def template_of(text: str, study: dict, *, is_anchored: bool) -> dict:
+    """Read a template, whichever version of bais wrote it; `study` is what the study file said then."""
+    said = json.loads(text)
+    if isinstance(said, dict):
+        return said
+    of_vignette, of_technique, asked, response_unit, second_anchor = said
+    vignette = of_vignette | {"response_unit": response_unit, "version": _version(study["vignettes"], of_vignette)}
+    technique = of_technique | {"version": _version(study["techniques"], of_technique)}
+    return json.loads(prompt_version(vignette, technique, asked, second_anchor, is_anchored=is_anchored)[1])
+
+
+def _version(entries, said):
+    """Return the version of the entry with these words; a shipped one that no study names is of version 1."""
+    return next((entry.get("version", 1) for entry in entries if said.items() <= entry.items()), 1)
+
+
+def template_hash(template: dict) -> str:
+    """Return the hash of a template."""
+    return text_hash(_as_json(template))
+
+
+def _as_json(value):
+    return json.dumps(value, ensure_ascii=False, sort_keys=True)
 
 
 @functools.lru_cache(maxsize=4096)

@@ -53,11 +53,13 @@ class NoReply(Exception):
     ----------
     reason : str
         A word such as `timeout`, `http_500`, `connection`.
-    detail : str
-        What was said, for a person.
+    means : str
+        What that means, in words of our own.
     does : {"retry", "adapt", "fail", "stop_llm"}
         What it means for the trial: wait and ask again, ask again at once in another way, give it up, or ask this LLM
         nothing more.
+    said : str
+        What the endpoint said, word for word: a key may be in it.
     is_throttle : bool
         Whether the endpoint has too much to do.
     retry_after_s : float or None
@@ -66,13 +68,21 @@ class NoReply(Exception):
     request_id : str or None
     parameters : dict
         What was sent.
+    tokens_in, tokens_out : int or None
+    cost_usd : float or None
+        What the endpoint reports all the same.
     """
 
     def __init__(
-        self, reason, detail="", does="retry", *, is_throttle=False, retry_after_s=None, http_status=None,
-        request_id=None, parameters=None,
+        self, reason, means="", does="retry", *, said="", is_throttle=False, retry_after_s=None, http_status=None,
+        request_id=None, parameters=None, tokens_in=None, tokens_out=None, cost_usd=None,
     ):  # fmt: skip
-        super().__init__(f"{reason}: {detail}" if detail else reason)
-        self.reason, self.detail, self.does = reason, detail, does
+        super().__init__(f"{reason}: {means}" if means else reason)
+        self.reason, self.means, self.does, self.said = reason, means, does, said
         self.is_throttle, self.retry_after_s = is_throttle, retry_after_s
         self.http_status, self.request_id, self.parameters = http_status, request_id, parameters or {}
+        self.tokens_in, self.tokens_out, self.cost_usd = tokens_in, tokens_out, cost_usd
+
+    def words(self, redaction):
+        """Say for a person what happened, without keys."""
+        return ": ".join(part for part in (self.means, redaction.of_error(self.said)) if part)

@@ -37,9 +37,8 @@ def codex_command() -> str:
 class Codex:
     """The Codex command line; who asks says how long to wait."""
 
-    secret = None
-
     def __init__(self):
+        self.secret = os.environ.get("OPENAI_API_KEY", "").strip() or None
         self.command = codex_command()
         self.version = None
         self.running = set()
@@ -64,9 +63,9 @@ class Codex:
                 "--output-last-message", str(answer), *(["--model", model] if model else []), "-",
             ]  # fmt: skip
             code, events, said = await self._run(command, _as_one_prompt(question.messages), work, recorded)
-            text = answer.read_bytes()[:MOST_BYTES].decode("utf-8", "replace") if answer.exists() else None
+            text = _beginning(answer) if answer.exists() else None
         if code != 0:
-            raise NoReply("codex_exit", f"exit {code}: {_last_line(said)}", parameters=recorded)
+            raise NoReply("codex_exit", f"exit {code}", said=_last_line(said), parameters=recorded)
         if not (text or "").strip():
             raise NoReply("empty_answer", "codex wrote no last message", parameters=recorded)
         thread, usage = _read_events(events)
@@ -112,6 +111,11 @@ class Codex:
         return ""
 
 
+def _beginning(path):
+    with open(path, "rb") as file:
+        return file.read(MOST_BYTES).decode("utf-8", "replace")
+
+
 def _read_events(events):
     """Return the thread's id and the tokens that codex reports, as far as it does."""
     thread, usage = None, {}
@@ -140,4 +144,4 @@ def _as_one_prompt(messages):
 
 def _last_line(text):
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    return (lines[-1] if lines else "it said nothing")[:300]
+    return lines[-1] if lines else "it said nothing"

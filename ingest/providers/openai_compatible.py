@@ -1,5 +1,6 @@
 """Ask any endpoint that speaks OpenAI's chat completions, through the `openai` package."""
 
+import asyncio
 import contextlib
 import email.utils
 import json
@@ -21,7 +22,13 @@ STOPS = {
     404: "there is no such model or address",
 }
 THROTTLES = (408, 429, 502, 503, 504, 529)
-MOST_SAID = 5000  # the collector cuts further, once keys are replaced: half a key could not be
+TEXTS, REASONING = ("text", "output_text", None), ("reasoning", "thinking", "redacted_thinking")
+OF_THE_BODY = (b"content-encoding", b"content-length", b"transfer-encoding")  # as it was sent
+MOST_BYTES = 16 << 20  # of a body, compressed or not
+LARGE, MOST_LARGE = (
+    1 << 20,
+    4,
+)  # so many bodies at a time may be larger than that, as few answers are
 
 
 def address_of(llm, endpoint) -> tuple[str, str, str]:
@@ -65,15 +72,13 @@ class OpenAICompatible:
             raise UserError(f"there is no key for {base_url}: set the environment variable {variable}")
         if not (self.secret.isascii() and self.secret.isprintable()):
             raise UserError(f"the environment variable {variable} does not hold a key: it has characters no key has")
-        self.openai, self.raw, self.endpoint, self.base_url = openai, httpx2.Response, endpoint, base_url
+        self.openai, self.raw, self.endpoint = openai, httpx2.Response, endpoint
         self.client = openai.AsyncOpenAI(
             api_key=self.secret,
             base_url=base_url,
             max_retries=0,
             timeout=limits.timeout_s,
-            http_client=openai.DefaultAsyncHttpxClient(
-                timeout=limits.timeout_s, follow_redirects=False, **_connections(limits.concurrency)
-            ),
+            http_client=_http_client(limits.concurrency, limits.timeout_s),
         )
         self.names, self.without_temperature = {}, set()
 
@@ -103,12 +108,12 @@ class OpenAICompatible:
             raise self._refused(error.status_code, error.body, error.response, llm, recorded, error.message) from None
         except openai.APITimeoutError:
             raise NoReply("timeout", "no answer in time", is_throttle=True, parameters=recorded) from None
-        except openai.APIConnectionError as error:
-            cause = error.__cause__ or error
-            raise NoReply("connection", f"{type(cause).__name__}: {cause}"[:MOST_SAID], parameters=recorded) from None
         except (openai.OpenAIError, UnicodeError, ValueError, TypeError) as error:
-            detail = f"{type(error).__name__}: {error}"[:MOST_SAID]
-            raise NoReply("connection", detail, parameters=recorded) from None
+            cause = error.__cause__ or error
+            if isinstance(cause, NoReply):
+                cause.parameters = recorded
+                raise cause from None
+            raise NoReply("connection", type(cause).__name__, said=str(cause), parameters=recorded) from None
         return self._read(response, llm, recorded)
 
     async def close(self):
@@ -118,44 +123,45 @@ class OpenAICompatible:
     def _refused(self, status, body, response, llm, recorded, said=""):
         """Say what an error means for the trial."""
         body = _mapping(body)
-        detail = str(body.get("message") or said)[:MOST_SAID]
+        said = str(body.get("message") or said)
         code = str(body.get("code") or body.get("type") or "")
-        known, reason = _of_call(response, recorded), f"http_{status}"
-        if status in (400, 422) and "temperature" in detail.lower() and _sent_temperature(recorded, llm):
+        known, reason = _of_call(response, recorded) | {"said": said}, f"http_{status}"
+        with contextlib.suppress(ValueError, RecursionError):
+            known |= _spent(json.loads(response.content))
+        if status in (400, 422) and "temperature" in said.lower() and _sent_temperature(recorded, llm):
             self.without_temperature.add(llm.llm)
-            return NoReply("temperature_rejected", detail, "adapt", **known)
+            return NoReply("temperature_rejected", "", "adapt", **known)
         if "content_filter" in code or "content_policy" in code or "moderation" in code:
-            return NoReply("content_filter", detail, "fail", **known)
+            return NoReply("content_filter", "", "fail", **known)
         if status in STOPS or code == "insufficient_quota":
-            return NoReply(reason, f"{STOPS.get(status, 'the quota is used up')}: {detail}", "stop_llm", **known)
+            return NoReply(reason, STOPS.get(status, "the quota is used up"), "stop_llm", **known)
         if status in THROTTLES or status in (409, 425) or status >= 500:
             after = _retry_after(response.headers)
-            return NoReply(reason, detail, "retry", is_throttle=status in THROTTLES, retry_after_s=after, **known)
-        return NoReply(reason, detail, "fail", **known)
+            return NoReply(reason, "", "retry", is_throttle=status in THROTTLES, retry_after_s=after, **known)
+        return NoReply(reason, "", "fail", **known)
 
     def _read(self, response, llm, recorded):
         """Take an answer apart; one without choices, or not in the agreed form, is none."""
         known = _of_call(response, recorded)
         try:
-            body = json.loads(response.content)
+            body = _mapping(json.loads(response.content))
         except (ValueError, RecursionError) as error:
-            raise NoReply("broken_answer", f"{type(error).__name__}: {error}"[:MOST_SAID], **known) from None
-        body = _mapping(body)
+            raise NoReply("broken_answer", type(error).__name__, said=str(error), **known) from None
+        known |= _spent(body)
         choices = body.get("choices")
         choice = _mapping(choices[0]) if isinstance(choices, list) and choices else {}
-        message, usage, failed = choice.get("message"), _mapping(body.get("usage")), choice.get("error")
+        message, failed = choice.get("message"), choice.get("error")
         failed = failed or (None if choice else body.get("error"))
         if failed:  # the way of those that pass on what another endpoint said
             code = _whole(_mapping(failed).get("code"))
             if code and 400 <= code < 600:
                 raise self._refused(code, failed, response, llm, recorded)
-            raise NoReply("upstream_error", str(_mapping(failed).get("message") or failed)[:MOST_SAID], **known)
+            raise NoReply("upstream_error", said=str(_mapping(failed).get("message") or failed), **known)
         if not isinstance(message, dict):
             raise NoReply("empty_answer", "no choices" if not choice else "no message", **known)
-        text, refusal, cost = message.get("content"), message.get("refusal"), usage.get("cost")
+        text, refusal = _text_and_refusal(message)
         if not isinstance(text, str | None) or not isinstance(refusal, str | None):
             raise NoReply("broken_answer", "the content is not text", **known)
-        is_price = isinstance(cost, int | float) and not isinstance(cost, bool) and 0 <= cost < 1e6
         return Reply(
             text=text,
             finish_reason=_word(choice.get("finish_reason")),
@@ -163,20 +169,25 @@ class OpenAICompatible:
             returned_model=_word(body.get("model")),
             upstream_provider=_word(body.get("provider")),
             system_fingerprint=_word(body.get("system_fingerprint")),
-            tokens_in=_whole(usage.get("prompt_tokens")),
-            tokens_out=_whole(usage.get("completion_tokens")),
-            cost_usd=float(cost) if is_price else None,
             logprobs=_log_probabilities(choice.get("logprobs")),
             **known | {"request_id": known["request_id"] or _word(body.get("id"))},
         )
 
 
-def _connections(n):
-    """Say how to connect `n` times: each connection by itself, as a pool looks at all of them before each call."""
+def _http_client(n, timeout_s):
+    """Connect `n` times, each connection by itself, as a pool looks at all of them before each call."""
     import httpx2
 
+    class Client(httpx2.AsyncClient):
+        async def send(self, request, *, stream=False, **options):
+            response = await super().send(request, stream=True, **options)
+            return response if stream else await _with_body(response, request, large)
+
+    large = asyncio.Semaphore(MOST_LARGE)
+    settings = {"timeout": timeout_s, "follow_redirects": False}
     if urllib.request.getproxies():
-        return {"limits": httpx2.Limits(max_connections=n, max_keepalive_connections=n, keepalive_expiry=60)}
+        limits = httpx2.Limits(max_connections=n, max_keepalive_connections=n, keepalive_expiry=60)
+        return Client(limits=limits, **settings)
 
     class Connections(httpx2.AsyncBaseTransport):
         def __init__(self):
@@ -191,22 +202,68 @@ def _connections(n):
                 self.all.append(self.free[-1])
             connection = self.free.pop()
             try:
-                response = await connection.handle_async_request(request)
-                await response.aread()
+                return await _with_body(await connection.handle_async_request(request), request, large)
             finally:
                 self.free.append(connection)
-            return response
 
         async def aclose(self):
             for connection in self.all:
                 await connection.aclose()
 
-    return {"transport": Connections()}
+    return httpx2.AsyncClient(transport=Connections(), **settings)
+
+
+async def _with_body(response, request, large):
+    """Return a response with its body, which is read no further than an answer may be long."""
+    import httpx2
+
+    parts, size = [], 0
+    async with contextlib.AsyncExitStack() as held:
+        body = await held.enter_async_context(contextlib.aclosing(response.aiter_bytes()))
+        async for part in body:
+            parts.append(part)
+            if size <= LARGE < size + len(part):
+                await held.enter_async_context(large)
+            size += len(part)
+            if size > MOST_BYTES:
+                parts.clear()  # which the traceback would keep
+                said = f"the body is larger than {MOST_BYTES >> 20} MB, and was not read further"
+                raise NoReply("too_large", said, http_status=response.status_code)
+    headers = [(name, value) for name, value in response.headers.raw if name.lower() not in OF_THE_BODY]
+    return httpx2.Response(
+        response.status_code, headers=headers, content=b"".join(parts), request=request, extensions=response.extensions
+    )
 
 
 def _of_call(response, recorded):
     request_id = response.headers.get("x-request-id")
     return {"http_status": response.status_code, "request_id": request_id, "parameters": recorded}
+
+
+def _spent(body):
+    """Return what an endpoint reports that a call took, whether or not there is an answer."""
+    usage = _mapping(_mapping(body).get("usage"))
+    cost = usage.get("cost")
+    is_price = isinstance(cost, int | float) and not isinstance(cost, bool) and 0 <= cost < 1e6
+    return {
+        "tokens_in": _whole(usage.get("prompt_tokens")),
+        "tokens_out": _whole(usage.get("completion_tokens")),
+        "cost_usd": float(cost) if is_price else None,
+    }
+
+
+def _text_and_refusal(message):
+    """Return what a message says; of content in parts, those of text follow each other, and reasoning is left out."""
+    content, refusal = message.get("content"), message.get("refusal")
+    if not isinstance(content, list):
+        return content, refusal
+    parts = [{"type": "text", "text": part} if isinstance(part, str) else _mapping(part) for part in content]
+    texts = [part.get("text") for part in parts if part.get("type") in TEXTS]
+    refusals = [part.get("refusal") for part in parts if part.get("type") == "refusal"]
+    is_said = all(isinstance(said, str) for said in texts + refusals)
+    if not is_said or not (texts or refusals or all(part.get("type") in REASONING for part in parts)):
+        return content, refusal
+    return "".join(texts) if texts else None, refusal or "".join(refusals) or None
 
 
 def _sent_temperature(recorded, llm):
@@ -229,15 +286,19 @@ def _whole(value):
 def _log_probabilities(given):
     """Keep the log-probabilities of the text as they came, without the tokens' bytes, which say the same twice."""
     content = _mapping(given).get("content")
-    return {"content": [_token(entry) for entry in content]} if isinstance(content, list) else None
+    return {"content": [_token_and_others(entry) for entry in content]} if isinstance(content, list) else None
+
+
+def _token_and_others(given):
+    others = _mapping(given).get("top_logprobs")
+    return _token(given) | ({"top_logprobs": list(map(_token, others))} if isinstance(others, list) else {})
 
 
 def _token(given):
     given = _mapping(given)
-    value, top = given.get("logprob"), given.get("top_logprobs")
-    is_number = isinstance(value, int | float) and math.isfinite(value)
-    kept = {"token": _word(given.get("token")), "logprob": value if is_number else None}
-    return kept | {"top_logprobs": [_token(one) for one in top]} if isinstance(top, list) else kept
+    value = given.get("logprob")
+    is_number = isinstance(value, int | float) and -1e300 < value < 1e300
+    return {"token": _word(given.get("token")), "logprob": value if is_number else None}
 
 
 def _retry_after(headers):

@@ -1,8 +1,16 @@
 -- noqa: disable=LT02
 -- One row per published claim and part: the printed number, ours under the paper's specification and under the
--- recommended one.
-with claims as (
-    select *, {{ claim_key() }} as claim_key from {{ ref('published_claims') }}
+-- recommended one, on the version of the source that the paper used; and what would be said on the newest one.
+with versions as (
+    select document, study, label as version, cited_study from {{ ref('int_studies_cited') }}
+),
+
+claims as (
+    select
+        *,
+        {{ claim_key() }} as claim_key,
+        unnest(['cited', 'newest']) as of_version
+    from {{ ref('published_claims') }}
 ),
 
 specifications as (
@@ -20,6 +28,7 @@ studies as (
 looked_up as (
     select
         asked.claim_key,
+        asked.of_version,
         any_value(estimates.value) filter (where asked.purpose = 'published') as published_specification_value,
         any_value(estimates.value) filter (where asked.purpose = 'recommended') as recommended_value,
         any_value(estimates.low) filter (where asked.purpose = 'recommended') as recommended_low,
@@ -37,7 +46,7 @@ looked_up as (
 
 -- claims that are derived from other claims, in rounds: each round derives what the rounds before have the inputs of
 values_0 as (
-    select claim_key, published_specification_value as value, recommended_value from looked_up
+    select claim_key, of_version, published_specification_value as value, recommended_value from looked_up
 ),
 
 inputs as (
@@ -54,13 +63,15 @@ inputs as (
 derived_{{ round }} as (
     select
         inputs.claim_key,
+        inputs.of_version,
         derivation,
         recommended_quantity,
         n_inputs,
         list(coalesce(round(value, input_decimals::integer), value) order by position) as published_inputs,
         list(recommended_value order by position) as recommended_inputs
     from inputs
-    inner join values_{{ round - 1 }} as known on inputs.input_key = known.claim_key
+    inner join values_{{ round - 1 }} as known
+        on inputs.input_key = known.claim_key and inputs.of_version = known.of_version
     where value is not null
     group by all
     having count(*) = n_inputs
@@ -69,6 +80,7 @@ derived_{{ round }} as (
 values_{{ round }} as (
     select
         claim_key,
+        of_version,
         coalesce(value, {{ derive('derivation', 'published_inputs') }}) as value,
         coalesce(
             recommended_value,
@@ -78,7 +90,7 @@ values_{{ round }} as (
             end
         ) as recommended_value
     from values_{{ round - 1 }}
-    full join derived_{{ round }} using (claim_key)
+    full join derived_{{ round }} using (claim_key, of_version)
 ),
 {% endfor %}
 
@@ -88,13 +100,13 @@ compared as (
         studies.study is not null as is_loaded,
         case when claims.not_derivable is null then known.value end as recomputed_value,
         known.recommended_value,
-        looked_up.* exclude (claim_key, published_specification_value, recommended_value),
+        looked_up.* exclude (claim_key, of_version, published_specification_value, recommended_value),
         -- a value on the border belongs to both digits, whatever the last bit of a double says
         (0.5 + 1e-8) * 10.0 ** (-claims.decimals) as half_a_digit
     from claims
     left join studies using (study)
-    left join values_3 as known using (claim_key)
-    left join looked_up using (claim_key)
+    left join values_3 as known using (claim_key, of_version)
+    left join looked_up using (claim_key, of_version)
 ),
 
 judged as (
@@ -204,6 +216,23 @@ reasoned as (
             else nullif(concat_ws(' ', note, explanation), '')
         end as reason
     from explained
+),
+
+newest as (
+    select claim_key, recomputed_value as newest_value, status as newest_status from reasoned
+    where of_version = 'newest'
+),
+
+beside_newest as (
+    select
+        reasoned.*,
+        versions.version,
+        case when versions.cited_study is not null then newest.newest_value end as newest_value,
+        case when versions.cited_study is not null then newest.newest_status end as newest_status
+    from reasoned
+    inner join newest using (claim_key)
+    left join versions using (document, study)
+    where reasoned.of_version = 'cited'
 )
 
-select {{ declared_columns() }} from reasoned
+select {{ declared_columns() }} from beside_newest

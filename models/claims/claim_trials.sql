@@ -1,14 +1,20 @@
 -- One row per published claim and part: the SQL that lists the trials behind it, its own or those of the claims that it
 -- is derived from.
 {% set ranked = 'technique in (select technique from seeds.techniques where is_ranked)' %}
-with recursive claims as (
+with recursive studies as (
+    select document, study, cited_study from {{ ref('int_studies_cited') }}
+),
+
+claims as (
     select
-        *,
+        claims.*,
+        coalesce(studies.cited_study, claims.study) as study_asked,
         {{ claim_key() }} as claim_key,
         regexp_matches(quantity, '^(baseline|sd_population|sd_response)|_with_baseline$') as is_of_baseline,
         regexp_matches(quantity, '^(rank_by|place_by|nothing_beats|slope|residual_reduction|direction_effect)')
         or (technique is null and method is not null) as compares_techniques
-    from {{ ref('published_claims') }}
+    from {{ ref('published_claims') }} as claims
+    left join studies using (document, study)
 ),
 
 inputs as (
@@ -36,7 +42,7 @@ conditions as (
         row_set,
         list_filter(
             [
-                'study = ' || {{ quoted('study') }},
+                'study = ' || {{ quoted('study_asked') }},
                 'domain = ' || {{ quoted('domain') }},
                 'llm = ' || {{ quoted('llm') }},
                 'llm != ' || {{ quoted('excluded_llm') }},

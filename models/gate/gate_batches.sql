@@ -1,5 +1,5 @@
 -- One row per batch that an audit looks at, with what its study declares: the audited ones (`is_new`), and what they
--- are compared with, the published ones of their study and vignette that were loaded before them.
+-- are compared with, the published ones of that version of their study's vignette that were loaded before them.
 with audited as (
     select batch_id, study, vignette, loaded_at from {{ source('gate', 'audited_batches') }}
 ),
@@ -14,7 +14,11 @@ published as (
 ),
 
 vignettes as (
-    select study, vignette, case_numbers as said from {{ ref('vignettes') }}
+    select study, vignette, response_unit, case_numbers as said from {{ ref('vignettes') }}
+),
+
+anchor_factors as (
+    select study, vignette, low, high from {{ ref('anchor_factors') }}
 ),
 
 defined as (
@@ -23,10 +27,13 @@ defined as (
         true as is_new,
         -- an archive declares nothing
         case when batches.source != 'recorded' then batches.definition end as declared,
+        coalesce(batches.vignette_version, 1) as vignette_version,
         list_filter(
             from_json(batches.definition -> '$.vignettes', '["json"]'),
             lambda entry: (entry ->> '$.vignette') = audited.vignette
         )[1] as entry,
+        from_json(batches.definition -> '$.techniques', '[{"technique": "varchar"}]') as techniques_declared,
+        batches.response_unit as unit_declared,
         coalesce(entry -> '$.anchors', declared -> '$.anchors') as anchors
     from audited
     left join batches using (batch_id)
@@ -40,6 +47,7 @@ looked_at as (
     inner join defined
         on
             batches.study = defined.study and batches.vignette = defined.vignette
+            and coalesce(batches.vignette_version, 1) = defined.vignette_version
             and (batches.loaded_at, batches.batch_id) < (defined.loaded_at, defined.batch_id)
 )
 
@@ -55,16 +63,35 @@ select
         when declared is not null then 'proportional'
     end as rule,
     coalesce(anchors -> '$.fixed', anchors -> '$.proportional') as ends,
-    (ends ->> '$.low')::double as rule_low,
-    (ends ->> '$.high')::double as rule_high,
+    -- an archive's factors are what it really asked; they bind less than a declared rule
+    coalesce((ends ->> '$.low')::double, anchor_factors.low) as rule_low,
+    coalesce((ends ->> '$.high')::double, anchor_factors.high) as rule_high,
     (declared ->> '$.stopping_rule.minimum')::bigint as minimum,
     map_from_entries(from_json(declared -> '$.llms', '[{"llm": "varchar", "model": "varchar"}]')) as models,
-    -- in a case text also `12th` is a number, and no piece of `2,400`
+    list_transform(techniques_declared, lambda declared_one: declared_one['technique']) as techniques,
+    -- in a case text also `12th` is a number, `2,400` is one, and `7,8` begins with one
+    list_transform(
+        regexp_extract_all(
+            case when entry is null then said else concat(entry ->> '$.case', ' ', entry ->> '$.question') end,
+            '(?:^|[^\pL\pN_.,])(\d+(?:,\d+)*(?:\.\d+)?)',
+            1
+        ),
+        lambda digits: case
+            when regexp_full_match(digits, '\d{1,3}(?:,\d{3})+(?:\.\d+)?') then replace(digits, ',', '')
+            else split_part(digits, ',', 1)
+        end::double
+    ) as written_numbers,
+    -- an answer in thousands repeats `$130,000` as 130
     case
-        when entry is null then regexp_extract_all(said, '\S+')
-        else regexp_extract_all(
-                concat(entry ->> '$.case', ' ', entry ->> '$.question'), '(?:^|[^\pL\pN_.,])(\d+(?:\.\d+)?)', 1
-            )
-    end::double[] as case_numbers
+        when coalesce(unit_declared, vignettes.response_unit) like 'thousand%'
+            then list_concat(
+                    written_numbers,
+                    list_transform(
+                        list_filter(written_numbers, lambda written: written >= 1000), lambda written: written / 1000
+                    )
+                )
+        else written_numbers
+    end as case_numbers
 from looked_at
 left join vignettes using (study, vignette)
+left join anchor_factors using (study, vignette)

@@ -10,7 +10,7 @@ select
     any_value(minimum) as minimum,
     any_value(is_archive) as is_archive,
     bool_or(phase = 'anchored' or phase = 'baselines' or phase is null) as is_complete_phase,
-    bool_or(direction in ('low', 'high') and baseline is null and coalesce(rule, 'proportional') = 'proportional')
+    bool_or(direction != 'none' and baseline is null and coalesce(rule, 'proportional') = 'proportional')
         as lacks_baseline,
     list(trial_id order by trial_id)[:5] as sample
 from {{ ref('gate_trials') }}

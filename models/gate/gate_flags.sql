@@ -1,11 +1,56 @@
--- One row per audited trial and reason to flag it.
+-- One row per trial and reason to flag it: what is wrong with the trial itself, and the trials because of which their
+-- cell is above a threshold.
 with offences as (
-    select * from {{ ref('gate_offences') }}
+    select trial_id, batch_id, cell, reason, detail from {{ ref('gate_offences') }}
+),
+
+cell_offences as (
+    select cell_offences.batch_id, cell_offences.cell, cell_offences.reason, cell_offences.detail
+    from {{ ref('gate_cell_offences') }} as cell_offences
+    inner join {{ source('gate', 'checks') }} as checks on cell_offences.reason = checks.check_name
+    where cell_offences.value > least(checks.warn, checks.fail)
+),
+
+trials as (
+    select trial_id, batch_id, cell, llm, status from {{ ref('gate_trials') }}
+    where is_new
+),
+
+calls as (
+    select trial_id, upstream_provider from {{ ref('stg_calls') }}
+    where error is null and upstream_provider is not null
+),
+
+providers as (
+    select trials.batch_id, trials.llm, mode(upstream_provider order by upstream_provider) as usual_provider from trials
+    inner join calls using (trial_id)
+    group by all
+),
+
+served_elsewhere as (
+    select distinct trials.trial_id from trials
+    inner join calls using (trial_id)
+    inner join providers using (batch_id, llm)
+    where calls.upstream_provider != providers.usual_provider
+),
+
+of_cells as (
+    select trials.trial_id, batch_id, cell, reason, detail from trials
+    inner join cell_offences using (batch_id, cell)
+    where
+        reason = status
+        or (reason = 'upstream_providers' and trial_id in (select served_elsewhere.trial_id from served_elsewhere))
+),
+
+flagged as (
+    select * from offences
+    union all
+    select * from of_cells
 ),
 
 reasons as (
     select reason, severity from {{ ref('flag_reasons') }}
 )
 
-select trial_id, batch_id, cell['study'] as study, severity, reason, detail from offences
+select trial_id, batch_id, cell['study'] as study, severity, reason, detail from flagged
 inner join reasons using (reason)

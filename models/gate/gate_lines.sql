@@ -6,8 +6,8 @@ with trials as (
     where source = 'recorded'
 ),
 
-directed as (
-    select * from {{ ref('int_trials_directed') }}
+read_trials as (
+    select * from {{ ref('int_trials_read') }}
 ),
 
 said as (
@@ -27,7 +27,7 @@ said as (
         try_cast(line ->> '$.outOfRange' as boolean) as flag_out_of_range,
         try_cast(line ->> '$.validRange.min' as double) as flag_min,
         try_cast(line ->> '$.validRange.max' as double) as flag_max
-    from directed
+    from read_trials
     inner join trials using (trial_id)
 ),
 

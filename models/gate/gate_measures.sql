@@ -4,8 +4,12 @@ with checks as (
     select * from {{ source('gate', 'checks') }}
 ),
 
+-- a version that only removes brings a batch without a trial
 cells as (
-    select * from {{ ref('gate_cells') }}
+    select batches.batch_id, cells.cell, coalesce(cells.n_trials, 0) as n_trials
+    from {{ ref('gate_batches') }} as batches
+    left join {{ ref('gate_cells') }} as cells using (batch_id)
+    where batches.is_new
 ),
 
 offences as (
@@ -14,6 +18,8 @@ offences as (
 
 cell_offences as (
     select * from {{ ref('gate_cell_offences') }}
+    union all by name
+    select * from {{ ref('gate_removed') }}
 ),
 
 -- of a batch's details the first by `place` is shown: of trials that of the first cell, of cells that of the worst one,
@@ -44,20 +50,23 @@ measured as (
         list(coalesce(findings.value, 0)::double) as values_of_cells,
         coalesce(sum(findings.n_offending), 0)::bigint as n_offending,
         sum(cells.n_trials) as n_trials,
-        flatten(list(coalesce(findings.sample, []) order by cell))[:5] as sample,
+        flatten(list(coalesce(findings.sample, []) order by cells.cell))[:5] as sample,
         first(findings.detail order by findings.place) as detail
     from cells
     cross join checks
-    left join findings using (batch_id, cell, check_name)
-    group by all
+    left join findings
+        on
+            cells.batch_id = findings.batch_id and cells.cell is not distinct from findings.cell
+            and checks.check_name = findings.check_name
+    group by cells.batch_id, checks.check_name
 )
 
 select
     batch_id,
     check_name,
     case
-        when over_what = 'cell' then values_of_cells
-        when measure = 'share' then repeat([n_offending / n_trials], len(values_of_cells))
+        when over_what in ('cell', 'vignette') then values_of_cells
+        when measure = 'share' then repeat([coalesce(n_offending / nullif(n_trials, 0), 0)], len(values_of_cells))
         else repeat([n_offending::double], len(values_of_cells))
     end as values_of_cells,
     n_offending,

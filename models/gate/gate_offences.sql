@@ -5,7 +5,7 @@ with settings as (
 ),
 
 batches as (
-    select batch_id, models, case_numbers from {{ ref('gate_batches') }}
+    select batch_id, models, techniques, case_numbers from {{ ref('gate_batches') }}
 ),
 
 lines as (
@@ -30,37 +30,52 @@ trials as (
         -- the median may be wrong by the same factor where most of a cell is; the baseline is not
         coalesce(baseline, usual_number) as usual,
         number / nullif(usual, 0) as factor,
-        llm not in (select known_llms.llm from known_llms) as is_unknown,
         direction in ('low', 'high') as is_anchored,
         case when is_anchored and baseline > 0 then round(anchor_value / baseline / 0.05) * 0.05 end as anchor_at,
         -- a half that is no exact binary number may have been rounded either way
-        case direction when 'low' then rule_low when 'high' then rule_high end as by_rule,
         case rule when 'fixed' then by_rule else coalesce(anchor_baseline, baseline) * by_rule end as exact_anchor,
         case rule when 'fixed' then by_rule else floor(exact_anchor + 0.5) end as expected_anchor
     from {{ ref('gate_trials') }}
 ),
 
--- an archive declares no rule: what most of its trials have is the yardstick, for a warning
-usual_anchors as (
-    select study, direction, mode(anchor_at) as usually_at from trials
-    where rule is null
+-- where nobody knows the protocol of an archive, what most trials of the vignette have is the yardstick, for a warning
+most_frequent as (
+    select
+        study,
+        vignette,
+        direction,
+        mode(anchor_at order by anchor_at) as usually_at,
+        mode(anchor_value order by anchor_value) as usual_for_all
+    from trials
+    where rule is null and by_rule is null
     group by all
 ),
 
--- a study says which LLMs it asks; an archive does not, but a few rows of an LLM that nobody knows do not belong to it
-shares as (
-    select batch_id, llm, count(*) / sum(count(*)) over (partition by batch_id) as share_of_llm from trials
-    group by batch_id, llm
+-- one factor of each LLM's baseline, or one anchor for all, whichever explains more trials
+usual_anchors as (
+    select
+        study,
+        vignette,
+        direction,
+        usually_at,
+        usual_for_all,
+        count(*) filter (where anchor_value = usual_for_all)
+        > count(*) filter (where abs(anchor_at - usually_at) <= 0.051) as is_for_all
+    from trials
+    inner join most_frequent using (study, vignette, direction)
+    group by all
 ),
 
 copies as (
     select
         trial_id,
         row_number() over (
-            partition by anchored_cell, temperature, asked_at, text_hash, number, replicate order by trial_id
+            partition by anchored_cell, temperature, asked_at, text_hash, number, replicate
+            order by is_new, source_file, source_line, trial_id
         ) as nth_copy,
         row_number() over (
-            partition by anchored_cell, temperature, replicate, prompt_hash, session_id order by asked_at, trial_id
+            partition by anchored_cell, temperature, replicate, prompt_hash, session_id
+            order by is_new, asked_at, trial_id
         ) as nth_replicate
     from trials
     where source != 'recorded' or asked_at is not null
@@ -76,7 +91,7 @@ means as (
         coalesce(var_samp(number) filter (where is_new), 0) as variance_new,
         coalesce(var_samp(number) filter (where not is_new), 0) as variance_old
     from trials
-    where status = 'answered'
+    where status = 'answered' and not is_quarantined
     group by all
 ),
 
@@ -97,6 +112,7 @@ wrong as (
         trial_id,
         batch_id,
         cell,
+        is_new,
         'without ' || nullif(concat_ws(
             ', ',
             case when trim(vignette) = '' then 'vignette' end,
@@ -107,16 +123,18 @@ wrong as (
             case when is_anchored and anchor_value is null then 'anchor_value' end
         ), '') as missing_field,
         case
-            when is_archive and is_unknown and share_of_llm >= stray_share then llm || ' is not in seeds/llms.csv'
+            when is_archive and llm not in (select known_llms.llm from known_llms)
+                then llm || ' is not in seeds/llms.csv'
         end as new_llm,
         case
-            when is_archive and is_unknown and share_of_llm < stray_share then llm || ' is not in seeds/llms.csv'
             when not is_archive and not map_contains(models, llm_recorded) then llm || ' is not in the study'
         end as unknown_llm,
         case when domain = 'unknown' then vignette || ' has neither a unit nor a range' end as unknown_vignette,
         case
-            when technique not in (select known_techniques.technique from known_techniques)
-                then technique || ' is not in seeds/techniques.csv'
+            when
+                technique not in (select known_techniques.technique from known_techniques)
+                and not coalesce(list_contains(techniques, technique), false)
+                then technique || ' is neither in the study nor in seeds/techniques.csv'
         end as unknown_technique,
         case
             when temperature < 0 or temperature > 2 or isnan(temperature) then 'temperature ' || temperature
@@ -160,14 +178,25 @@ wrong as (
                     )
         end as wrong_anchor,
         case
-            when rule is null and abs(anchor_at - usually_at) > 0.051
+            when
+                rule is null and by_rule is not null
+                and abs(anchor_value - exact_anchor) > greatest(0.5, baseline_share * exact_anchor) + 1e-9
+                then
+                    direction || ' anchor at ' || round(anchor_value / baseline, 2)
+                    || ' of the baseline; the archive''s at ' || by_rule
+            when is_anchored and is_for_all
+                then 'anchor ' || nullif(anchor_value, usual_for_all) || '; most of the vignette have ' || usual_for_all
+            when abs(anchor_at - usually_at) > 0.051
                 then
                     direction || ' anchor at ' || round(anchor_at, 2)
-                    || ' of the baseline; most of the study at ' || round(usually_at, 2)
+                    || ' of the baseline; most of the vignette at ' || round(usually_at, 2)
         end as anchor_factor,
         case
             when rule is null and is_anchored and anchor_value != usual_anchor
-                then 'anchor ' || anchor_value || '; most of its cell have ' || usual_anchor
+                then
+                    'anchor ' || anchor_value || '; '
+                    || if(anchor_by_protocol is null, 'most of its cell have ', 'by the protocol its LLM gets ')
+                    || usual_anchor
         end as other_anchor,
         case
             when direction = 'none' and anchor_value is not null
@@ -237,14 +266,15 @@ wrong as (
     from trials
     cross join settings
     inner join batches using (batch_id)
-    inner join shares using (batch_id, llm)
-    left join usual_anchors using (study, direction)
+    left join usual_anchors using (study, vignette, direction)
     left join copies using (trial_id)
     left join lines using (trial_id)
     left join frequent_answers using (anchored_cell)
     left join drifts using (cell)
-    where is_new
+    where is_new or (rule is null and anchor_value != usual_anchor)
 )
 
+-- which of two anchors is the other one must not depend on which was loaded first
 select trial_id, batch_id, cell, reason, detail from wrong
-unpivot (detail for reason in (columns(* exclude (trial_id, batch_id, cell))))
+unpivot (detail for reason in (columns(* exclude (trial_id, batch_id, cell, is_new))))
+where is_new or reason = 'other_anchor'

@@ -1,11 +1,11 @@
 -- One row per study, vignette and LLM: the mean of its answers without anchor and technique in published batches,
--- whatever was flagged since. It tells low anchors from high ones; where trials have phases, it is the one that the
--- anchors were derived from. The baselines that results are compared with are in int_baselines_scoped.
+-- less those that are quarantined. It tells low anchors from high ones; where trials have phases, it is the one that
+-- the anchors were derived from. The baselines that results are compared with are in int_baselines_scoped.
 with trials as (
     select * from {{ ref('int_trials_identified') }}
     where
         technique = 'no_technique' and anchor_value is null and status_if_recorded = 'answered'
-        and (phase is null or phase = 'baselines')
+        and (phase is null or phase = 'baselines') and not is_quarantined
 )
 
 select

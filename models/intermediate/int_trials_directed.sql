@@ -16,6 +16,7 @@ anchors as (
         min(anchor_value) as lowest,
         max(anchor_value) as highest
     from trials
+    where not is_quarantined
     group by all
 )
 
@@ -27,8 +28,8 @@ select
         when trials.anchor_value < baselines.baseline then 'low'
         when trials.anchor_value > baselines.baseline then 'high'
         when anchors.lowest = anchors.highest then 'unknown'
-        when trials.anchor_value = anchors.lowest then 'low'
-        when trials.anchor_value = anchors.highest then 'high'
+        when trials.anchor_value <= anchors.lowest then 'low'
+        when trials.anchor_value >= anchors.highest then 'high'
         else 'unknown'
     end as anchor_direction
 from trials

@@ -1,13 +1,35 @@
--- One row per trial of a published batch, with its number and what became of it under the response source that the var
--- names, and its flags.
+-- One row per published trial, with its number and what became of it under the response source that the var names, and
+-- its flags; and one more, in a study of its own, per trial of a version that claims are about where the study itself
+-- has gone on.
 {% set response_source = var('response_source') %}
-with trials as (
-    select * from {{ ref('int_trials_read') }}
+with published as (
+    select
+        trial_id,
+        batch_id,
+        trial_id as called,
+        study
+    from {{ ref('int_trials_published') }}
 ),
 
-published as (
-    select batch_id from {{ ref('stg_batch_verdicts') }}
-    where is_published
+cited as (
+    select
+        trial_id,
+        batch_id,
+        cited_trial_id as called,
+        cited_study as study
+    from {{ ref('int_trials_cited') }}
+),
+
+counting as (
+    select * from published
+    union all
+    select * from cited
+),
+
+trials as (
+    select trials.* replace (counting.batch_id as batch_id, counting.study as study), counting.called
+    from {{ ref('int_trials_read') }} as trials
+    inner join counting using (trial_id)
 ),
 
 flags as (
@@ -15,7 +37,7 @@ flags as (
 )
 
 select
-    trials.*,
+    trials.* exclude (called) replace (trials.called as trial_id),
     trials.number_if_{{ response_source }} as response_recorded,
     trials.status_if_{{ response_source }} as status,
     coalesce(flags.is_quarantined, false) as is_quarantined,
@@ -26,10 +48,10 @@ select
         when status = 'answered' then null
         when status = 'unparsed' and reason_recorded is not null then reason_recorded
         when status = 'unparsed' and response_text is null then 'no_text'
+        when status = 'unparsed' and status_read = 'unparsed' then reason_read
         when status = 'unparsed' then 'no_number'
         when status in ('failed', 'refused') then coalesce(reason_recorded, status)
         else status
     end as reason
 from trials
-semi join published using (batch_id)
-left join flags using (trial_id)
+left join flags using (trial_id, batch_id)

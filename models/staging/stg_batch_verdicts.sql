@@ -1,4 +1,6 @@
--- One row per audited batch: its last verdict, what a person decided since, and whether its trials are published.
+-- One row per audited batch: its last verdict, what a person decided, whether that lets its trials through, and whether
+-- they are published: those of an older version are not. A rejection is of what was rejected: it holds until somebody
+-- accepts, also in another batch that says the same of the vignette.
 with verdicts as (
     select * from {{ source('raw', 'batch_verdicts') }}
 ),
@@ -18,13 +20,32 @@ last_verdicts as (
     group by batch_id
 ),
 
+batches as (
+    select
+        batches.batch_id,
+        batches.study,
+        batches.vignette,
+        coalesce(batches.content, batches.batch_id) as content,
+        coalesce(versions.is_older, false) as is_older
+    from {{ source('raw', 'batches') }} as batches
+    left join {{ source('raw', 'source_versions') }} as versions using (version_id)
+),
+
+alike as (
+    select batches.batch_id, same.batch_id as object_id from batches
+    inner join batches as same using (study, vignette, content)
+    union
+    select batch_id, batch_id as object_id from last_verdicts
+),
+
 last_acts as (
     select
-        object_id as batch_id,
-        arg_max(act, acted_at) as act,
-        max(acted_at) as acted_at
+        alike.batch_id,
+        arg_max(acts.act, acts.acted_at) as act,
+        max(acts.acted_at) as acted_at
     from acts
-    group by object_id
+    inner join alike using (object_id)
+    group by alike.batch_id
 )
 
 select
@@ -32,9 +53,14 @@ select
     last_verdicts.verdict_id,
     last_verdicts.verdict,
     last_acts.act,
+    coalesce(batches.is_older, false) as is_older,
+    coalesce(last_acts.act = 'reject' or last_acts.acted_at >= last_verdicts.checked_at, false) as is_decided,
     case
-        when last_acts.acted_at >= last_verdicts.checked_at then last_acts.act = 'accept'
+        when last_acts.act = 'reject' then false
+        when last_acts.act = 'accept' and last_acts.acted_at >= last_verdicts.checked_at then true
         else last_verdicts.verdict != 'failed'
-    end as is_published
+    end as has_passed,
+    has_passed and not coalesce(batches.is_older, false) as is_published
 from last_verdicts
 left join last_acts using (batch_id)
+left join batches using (batch_id)

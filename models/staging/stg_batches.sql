@@ -1,4 +1,5 @@
--- One row per batch: what one load brought of one study and vignette, and what the study said of that vignette.
+-- One row per batch: what one load brought of one study and vignette, and what the study said of that vignette, with
+-- the versions of its words.
 with source as (
     select * from {{ source('raw', 'batches') }}
 )
@@ -14,5 +15,12 @@ select
     valid_max,
     n_trials,
     nullif(definition::varchar, 'null')::json as definition,
-    loaded_at
+    map_from_entries(
+        from_json(definition -> '$.vignettes', '[{"vignette": "varchar", "version": "bigint"}]')
+    )[vignette] as vignette_version,
+    map_from_entries(
+        from_json(definition -> '$.techniques', '[{"technique": "varchar", "version": "bigint"}]')
+    ) as technique_versions,
+    loaded_at,
+    version_id
 from source

@@ -1,4 +1,4 @@
--- One row per trial that the last verdict of its batch flags and nobody released since: how bad, and why.
+-- One row per batch and trial that the last verdict of the batch flags and nobody released since: how bad, and why.
 with flags as (
     select * from {{ source('raw', 'flagged_trials') }}
 ),
@@ -15,6 +15,7 @@ releases as (
 
 select
     flags.trial_id,
+    flags.batch_id,
     bool_or(flags.severity = 'quarantined') as is_quarantined,
     string_agg(distinct flags.reason, '; ' order by flags.reason) as flag_reasons
 from flags

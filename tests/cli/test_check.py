@@ -84,7 +84,10 @@ def test_accepting_a_failed_batch_publishes_it_and_the_history_says_who_and_why(
     assert main(["accept", batch_id, "--why", "the endpoint counts in tenths"]) == 0
     assert main(["check"]) == 0
     assert main(["reject", batch_id, "--why", "it does not", "--who", "grace"]) == 0
-    assert main(["check"]) == 6
+    assert main(["check", "--strict"]) == 0  # decided: there is nothing left to do
+    assert query(warehouse, "select count(*) from raw.batch_verdicts where verdict = 'failed'") == [(1,)]
+    capsys.readouterr()
+    assert verdict_of(capsys)["is_published"] is False
     acts = query(warehouse, "select object, object_id, act, who, why from raw.gate_acts order by acted_at")
     assert acts == [
         ("batch", batch_id, "accept", "ada", "the endpoint counts in tenths"),

@@ -64,6 +64,10 @@ COMMANDS = {
         "--study": "text",
         "--force": "flag",
     },
+    "versions": {
+        "SOURCE": "text",
+        "--json": "flag",
+    },
     "check": {
         "--batch": "text",
         "--all": "flag",
@@ -85,7 +89,23 @@ COMMANDS = {
         "--why": "text, required",
         "--who": "text",
     },
-    "build": {},
+    "withdraw": {
+        "TRIAL_ID...": "text",
+        "--where": "text",
+        "--why": "text, required",
+        "--who": "text",
+    },
+    "restore": {
+        "TRIAL_ID...": "text",
+        "--where": "text",
+        "--why": "text, required",
+        "--who": "text",
+    },
+    "build": {
+        "--as-of": "text",
+        "--to": "path",
+        "--force": "flag",
+    },
     "sql": {
         "--format": "table|csv|json|parquet, default table",
         "QUERY": "text",

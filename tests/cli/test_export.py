@@ -354,6 +354,42 @@ def change_manifest(**changes):
     return change
 
 
+def leave_out(folder, *tables):
+    manifest = manifest_of(folder)
+    change_manifest(tables=[of for of in manifest["tables"] if of["table"] not in tables])(folder)
+
+
+def as_before_versions(folder):
+    """Make of an export what a bais wrote that knew no versions of sources."""
+    leave_out(folder, "raw.source_versions", "raw.version_files", "raw.version_entries")
+    manifest = manifest_of(folder)
+    (batches,) = (of for of in manifest["tables"] if of["table"] == "raw.batches")
+    batches["columns"] = [of for of in batches["columns"] if of["name"] not in ("version_id", "content")]
+    path = folder / batches["file"]
+    with open(path, newline="", encoding="utf-8") as file:
+        read = list(csv.DictReader(file))
+    with open(path, "w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, [of["name"] for of in batches["columns"]], extrasaction="ignore")
+        writer.writeheader()
+        writer.writerows(read)
+    batches["sha256"] = files.sha256_of(path)
+    change_manifest(format_version=1, tables=manifest["tables"])(folder)
+
+
+def test_an_export_of_before_there_were_versions_is_imported(warehouse, exported, tmp_path, monkeypatch):
+    folder = tmp_path / "out"
+    shutil.copytree(exported, folder)
+    as_before_versions(folder)
+    back = tmp_path / "back" / "w.duckdb"
+    monkeypatch.setenv("BAIS_WAREHOUSE", str(back))
+    assert main(["import", str(folder)]) == 0
+    for name in ("trials", "calls", "prompts", *OF_THE_GATE):
+        assert all_of(back, f"raw.{name}") == all_of(warehouse, f"raw.{name}")
+    assert rows(back, "select count(*), count(version_id) from raw.batches") == [(2, 0)]
+    assert main(["import", str(warehouse.parent / "loan.jsonl")]) in (3, 6)
+    assert rows(back, "select count(*) from raw.trials") == rows(warehouse, "select count(*) from raw.trials")
+
+
 def lie_about_rows(folder):
     manifest = manifest_of(folder)
     for of in manifest["tables"]:
@@ -372,9 +408,10 @@ def lie_about_rows(folder):
         (lambda folder: (folder / "manifest.json").unlink(), "has no manifest.json"),
         (lambda folder: (folder / "manifest.json").write_text("{"), "is not the manifest of an export"),
         (lambda folder: (folder / "manifest.json").write_text("[]"), "is not the manifest of an export"),
-        (change_manifest(format_version=2), "was written by a later version of bais"),
+        (change_manifest(format_version=3), "was written by a later version of bais"),
         (change_manifest(format="other"), "is not the manifest of an export"),
         (change_manifest(tables=[]), "lists no raw.trials"),
+        (lambda folder: leave_out(folder, "raw.version_entries"), "lists no raw.version_entries"),
         (change_manifest(files=[{"file": "../study.yaml", "sha256": ""}]), "names a file outside the export"),
         (lie_about_rows, "raw/trials.csv has 37 rows, and the manifest says 38"),
         (shutil.rmtree, "has no manifest.json"),

@@ -102,9 +102,11 @@ def tables(source):
         "staging.stg_batches": [{"study": "s", "batch_id": "b"}],
         "staging.stg_batch_verdicts": [{"batch_id": "b", "verdict_id": "v", "verdict": "passed", "is_published": True}],
         "raw.flagged_trials": [
-            {"verdict_id": "v", "trial_id": "t", "study": "s", "severity": "suspect", "reason": "equals_anchor"},
-            {"verdict_id": "older", "trial_id": "u", "study": "s", "severity": "suspect", "reason": "equals_anchor"},
+            {"verdict_id": verdict, "trial_id": trial, "batch_id": "b", "study": "s", "severity": "suspect",
+             "reason": "equals_anchor"}
+            for verdict, trial in (("v", "t"), ("older", "t"), ("v", "superseded"))
         ],
+        "intermediate.int_trials_directed": [{"trial_id": "t", "batch_id": "b"}],
     }  # fmt: skip
 
 
@@ -116,7 +118,7 @@ def warehouse(tmp_path, monkeypatch):
         path = tmp_path / "data" / "warehouse.duckdb"
         path.parent.mkdir()
         with duckdb.connect(str(path)) as connection:
-            for schema in ("raw", "staging", "marts", "inference", "seeds"):
+            for schema in ("raw", "staging", "intermediate", "marts", "inference", "seeds"):
                 connection.execute(f"create schema {schema}")
             for name, rows in tables(source).items():
                 connection.register("given", pa.Table.from_pylist(rows))

@@ -206,6 +206,16 @@ def test_a_study_of_llms_is_preferred_to_a_larger_simulated_one(ask):
     assert "split is also in pretended (--study)" in ask("--domain", "split")
 
 
+def test_the_version_that_claims_are_about_does_not_answer(warehouse, ask, refused):
+    before = ask("--domain", "split")
+    with contextlib.closing(duckdb.connect(str(warehouse))) as made:
+        for table in ("marts.trials", "inference.rank_probabilities"):
+            made.execute(f"insert into {table} from {table} select * replace ('real@v1' as study) where study = 'real'")
+        made.execute("insert into marts.trials from marts.trials where study = 'real@v1'")
+    assert ask("--domain", "split") == before
+    assert "there is no study real@v1" in refused("--domain", "split", "--study", "real@v1")
+
+
 @pytest.mark.parametrize("chosen", [["--domain", "split", "--study", "pretended"], ["--domain", "invented"]])
 def test_simulated_data_alone_says_first_that_no_llm_was_asked(ask, chosen):
     assert ask(*chosen).startswith("SIMULATED respondents, no LLM was asked: ")

@@ -159,6 +159,13 @@ def test_a_claim_opens_down_to_its_specification_and_the_sql_of_its_trials(both)
     assert "technique = &#39;sacd&#39;" in row
     assert ">58.7</span>" in row
     assert "(<span" in row
+    assert "on the newest version" not in row
+
+
+def test_a_claim_that_would_change_on_the_newest_version_says_so(both):
+    rows = re.findall(r"<tr .*?</tr>", both[1], re.DOTALL)
+    row = next(row for row in rows if row.startswith('<tr data-key="claim_id=real-claim-0"'))
+    assert "<dt>on the newest version</dt><dd>differs</dd>" in row
 
 
 def test_text_of_an_llm_a_file_or_a_person_stays_text(tmp_path, monkeypatch):

@@ -11,6 +11,7 @@ from jinja2 import Environment
 
 from bais.main import main
 from ingest.raw import raw_statements
+from ingest.versions import Version
 from ingest.warehouse import ROOT
 
 CLAIMS = {
@@ -61,6 +62,8 @@ TRIALS = [
 TABLES = """
 create schema seeds; create schema marts;
 create schema intermediate; create table intermediate.hidden (a integer);
+create table intermediate.int_versions_cited (document varchar, study varchar, label varchar, version_id varchar);
+create table seeds.int_studies_cited (document varchar, study varchar, cited_study varchar);
 create table marts.baselines (llm varchar, baseline double);
 insert into marts.baselines values ('a', 1), ('b', 2), ('c', 3);
 comment on table marts.baselines is 'One row per
@@ -90,7 +93,8 @@ create table seeds.published_claims (
 create table marts.claim_checks (
     claim_id varchar, document varchar, location varchar, statement varchar, quantity varchar, part varchar,
     unit varchar, kind varchar, comparison varchar, published_value double, recomputed_value double, status varchar,
-    reason varchar, recommended_value double, recommended_low double, recommended_high double, n_trials bigint
+    reason varchar, recommended_value double, recommended_low double, recommended_high double, n_trials bigint,
+    version varchar, newest_value double, newest_status varchar
 );
 """
 
@@ -324,6 +328,68 @@ def test_claims_that_cannot_be_checked_say_how_to_import_their_trials(change, ca
 def test_claims_that_could_not_be_checked_are_counted_beside_those_that_could(change, capsys):
     change("update marts.claim_checks set status = 'not_checked' where claim_id = 'counted'")
     assert "1 could not be checked." in ask(capsys, "claims")
+
+
+GONE_ON = """
+insert into intermediate.int_versions_cited values ('A', 's', 'v1', 'some-version');
+update marts.claim_checks set version = 'v1', newest_status = status, newest_value = recomputed_value
+where document = 'A';
+"""
+CHANGED = """
+update marts.claim_checks set newest_status = 'differs', newest_value = 61.25
+where claim_id in ('reproduced', 'derived');
+update marts.claim_checks set newest_status = 'reproduces' where claim_id = 'differing';
+"""
+
+
+def test_claims_say_beside_it_how_many_would_change_on_the_newest_version(change, capsys):
+    before = ask(capsys, "claims")
+    change(GONE_ON)
+    lines = ask(capsys, "claims").splitlines()
+    said = "Checked on version v1 of s, which document A used; on the newest version, none of the claims would change."
+    assert said in lines
+    change(CHANGED)
+    lines = ask(capsys, "claims").splitlines()
+    said = (
+        "Checked on version v1 of s, which document A used; on the newest version, 3 of 6 claims would change: "
+        "2 from reproduces to differs, 1 from differs to reproduces."
+    )
+    assert [line for line in lines if line != said] == before.splitlines()
+    assert said in lines
+
+
+def test_claims_as_json_count_what_would_be_on_the_newest_version(change, capsys):
+    whole = {"document": "A", "status": "reproduces", "n_claims": 4}
+    assert whole in asked_as_json(capsys, "claims")
+    change(GONE_ON + CHANGED)
+    rows = asked_as_json(capsys, "claims")
+    assert whole | {"version": "v1", "n_on_newest_version": 3} in rows
+    assert [row["n_on_newest_version"] for row in rows if row["document"] == "B"] == [None, None]
+
+
+def test_one_claim_says_what_it_would_be_on_the_newest_version(change, capsys):
+    change(GONE_ON + CHANGED)
+    assert "on the newest  61.25 %, differs" in ask(capsys, "claims", "reproduced")
+    assert asked_as_json(capsys, "claims", "reproduced")[0]["newest_status"] == "differs"
+
+
+def test_a_version_that_is_not_there_is_said_to_be_missing(change, capsys):
+    change("update marts.claim_checks set version = 'v1' where document = 'A'")
+    assert (
+        "Document A is about version v1 of s, which this warehouse does not have: its claims were held against what is "
+        "there. To hold them against that version, import its archive."
+    ) in ask(capsys, "claims")
+    assert "version v1" not in ask(capsys, "claims", "--document", "B")
+
+
+def test_the_version_that_claims_are_about_is_no_study_of_its_own(change, capsys):
+    before = ask(capsys, "headlines")
+    change(
+        "insert into marts.recorded_trials from marts.recorded_trials select * replace ('s@v1' as study); "
+        "insert into marts.technique_rankings from marts.technique_rankings select * replace ('s@v1' as study)"
+    )
+    assert ask(capsys, "headlines") == before
+    assert "there is no study s@v1" in refused(capsys, "headlines", "--study", "s@v1")
 
 
 def test_one_claim_shows_its_values_and_only_the_specification_that_it_has(warehouse, capsys):
@@ -576,7 +642,7 @@ def test_import_does_what_the_script_does(tmp_path, monkeypatch):
     imported = []
     monkeypatch.setattr("ingest.run.import_folder", lambda *asked: imported.append(asked) or 3)
     assert main(["import", str(tmp_path)]) == 3
-    assert imported == [(tmp_path, None, None, None)]
+    assert imported == [(tmp_path, None, None, None, Version())]
 
 
 def test_import_of_a_folder_that_is_not_there_is_one_sentence(warehouse, tmp_path, capsys):

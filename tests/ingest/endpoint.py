@@ -47,7 +47,7 @@ class Request:
 
 @dataclass(frozen=True)
 class Act:
-    """What to do with a request. `way`: whole; hang; reset, before or after a part was sent; cut; drip."""
+    """What to do with a request. `way`: whole; hang; reset, before or after a part was sent; cut; drip; endless."""
 
     status: int = 200
     body: object = None
@@ -126,6 +126,11 @@ def drip(request):
     return Act(body=completion(request), way="drip")
 
 
+def endless(request, status=200):
+    """Send a body that never ends, as fast as it is read."""
+    return Act(status, b" " * 65536, {"content-length": 10**12}, way="endless")
+
+
 class Endpoint:
     """A server in a thread of its own.
 
@@ -199,6 +204,7 @@ class Endpoint:
 class _Connection(asyncio.Protocol):
     def __init__(self, endpoint):
         self.endpoint, self.buffer, self.request = endpoint, bytearray(), None
+        self.is_full, self.without_end = False, b""
 
     def connection_made(self, transport):
         self.transport = transport
@@ -253,8 +259,19 @@ class _Connection(asyncio.Protocol):
         if act.way == "cut":
             self.transport.write(body[: len(body) // 2])
             self.transport.close()
+        elif act.way == "endless":
+            self.without_end = body
+            self.resume_writing()
         else:
             self._drip(body, 0)
+
+    def pause_writing(self):
+        self.is_full = True
+
+    def resume_writing(self):
+        self.is_full = False
+        while self.without_end and not self.is_full and not self.transport.is_closing():
+            self.transport.write(self.without_end)
 
     def _drip(self, body, at):
         if not self.transport.is_closing():

@@ -60,21 +60,34 @@ order_seed: SEED
 limits: {{concurrency: 64}}
 """,
 }
+SHAPES["archive"] = SHAPES["broad"]
 CELL_FIELDS = ("llm", "vignette", "technique", "anchor_direction", "anchor_value", "temperature")
 SIZES = {"1 row": 0, "5 %": 0.05, "20 %": 0.2, "50 %": 0.5, "all": 1}
 COPIED = {"trials": ("trial_id", "batch_id"), "calls": ("call_id", "trial_id"), "batches": ("batch_id",)}
 NUMBER = r"regexp_extract(response_text, '(\d+)\D*$', 1)::double"
+AS_ARCHIVE = f"""
+update raw.trials set source = 'recorded', response_recorded = {NUMBER}, anchor_rule = null, anchor_baseline = null,
+    anchor_n_trials = null, phase = null, session_id = null, finished_at = null, llm_returned = null, line = '{{}}',
+    llm_recorded = case llm_recorded when 'sim/level' then 'openai/o3' when 'sim/bold' then 'openai/gpt-4.1'
+        when 'sim/contrary' then 'openai/o4-mini' else llm_recorded end
+where study = 'STUDY';
+update raw.batches set source = 'recorded', definition = null where study = 'STUDY'
+"""
 
 
 def load_clean(shape, seed, minimum, study=None, without=()):
-    """Collect a study of simulated respondents, and load what is new of it."""
-    text = SHAPES[shape].replace("STUDY", study or f"{shape}-{seed}")
+    """Collect a study of simulated respondents, and load what is new of it; `archive` as if it had been recorded."""
+    study = study or f"{shape}-{seed}"
+    text = SHAPES[shape].replace("STUDY", study)
     parsed = parse_study(text.replace("MINIMUM", str(minimum)).replace("SEED", str(seed)))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(collector, "cell_summaries", summaries_without_duckdb)
         patch.setattr(collected, "land", functools.partial(land_without_dlt, without))
         collector.collect(parsed)
         collected.load_collected(parsed.study)
+    if shape == "archive":
+        with opened() as warehouse:
+            warehouse.execute(AS_ARCHIVE.replace("STUDY", study))
 
 
 def summaries_without_duckdb(path, design, n_first):
@@ -170,6 +183,9 @@ insert into trials select * replace ('copy-' || trial_id as trial_id{}) from tri
 where trial_id in (select trial_id from hit)
 """
 COPIES = "select 'copy-' || trial_id from hit"
+ALL_OF_BATCH = (
+    "select trial_id from trials where batch_id in (select batch_id from trials semi join hit using (trial_id))"
+)
 CELLS = "20 %, 50 %, all"
 OTHER_CELL = "below_minimum, duplicate"  # the replicates of three temperatures come together there
 FAULTS = {
@@ -202,7 +218,7 @@ FAULTS = {
     "refusals that contain numbers": Fault(
         "refused",
         change("response_text", "'I cannot recommend a sentence, 12 or 24 months would both be arbitrary.'"),
-        sizes=CELLS, tried="1 row, 5 %, 20 %, 50 %, all", flags=None,
+        sizes=CELLS, tried="1 row, 5 %, 20 %, 50 %, all",
     ),
     "replicates asked twice": Fault(
         "duplicate",
@@ -210,7 +226,9 @@ FAULTS = {
                     "finished_at + interval 5 second as finished_at"),
         flags=COPIES,
     ),
-    "exact copies with new ids": Fault("duplicate", COPY.format(""), flags=None),
+    "exact copies with new ids": Fault(
+        "duplicate", COPY.format(""), flags="select greatest(trial_id, 'copy-' || trial_id) from hit"
+    ),
     "answers equal to the anchor": Fault(
         "equals_anchor", answer("anchor_value"), sizes="50 %, all", tried="1 row, 5 %, 20 %, 50 %, all", also="drift"
     ),
@@ -233,7 +251,6 @@ FAULTS = {
     "two upstream providers": Fault(
         "upstream_providers",
         "update calls set upstream_provider = 'elsewhere' where trial_id in (select trial_id from hit)",
-        sizes="1 row, 5 %, 20 %, 50 %", flags=None,
     ),
     "baselines that carry an anchor": Fault(
         "baseline_with_anchor", change("anchor_value", "15"), of="anchor_direction = 'none'", shapes="broad, growing"
@@ -242,12 +259,12 @@ FAULTS = {
         "baseline_with_anchor", change("anchor_direction", "'none'"), also="below_minimum"
     ),
     "empty texts": Fault(
-        "unparsed", change("response_text", "''"), sizes=CELLS, tried="1 row, 5 %, 20 %, 50 %, all", flags=None
+        "unparsed", change("response_text", "''"), sizes=CELLS, tried="1 row, 5 %, 20 %, 50 %, all"
     ),
     "an unknown technique": Fault(
-        "unknown_technique", change("technique", "'hypnosis'"), flags=None, also="below_minimum"
+        "unknown_technique", change("technique", "'hypnosis'"), also="below_minimum"
     ),
-    "answers out of range": Fault("out_of_range", answer("valid_max + 7"), flags=None),
+    "answers out of range": Fault("out_of_range", answer("valid_max + 7")),
     "fewer trials than the minimum": Fault(
         "below_minimum", "delete from trials where trial_id in (select trial_id from hit)", flags=None
     ),
@@ -258,7 +275,7 @@ FAULTS = {
     ),
     "failed trials": Fault(
         "failed", change("status_recorded", "'failed'") + ";" + change("response_text", "null"),
-        sizes=CELLS, tried="1 row, 5 %, 20 %, 50 %, all", flags=None,
+        sizes=CELLS, tried="1 row, 5 %, 20 %, 50 %, all",
     ),
     "no prompt": Fault("missing_field", change("prompt_hash", "null")),
     "no time": Fault("missing_field", change("asked_at", "null")),
@@ -266,7 +283,22 @@ FAULTS = {
     "a vignette that nobody defined": Fault(
         "unknown_vignette",
         "update trials set vignette = 'riddle'; update batches set vignette = 'riddle', domain = null",
-        sizes="all", tried="all", flags=None,
+        sizes="all", tried="all", flags=ALL_OF_BATCH,
+    ),
+    "an archive's anchors at 0.7 times": Fault(
+        "anchor_factor", change("anchor_value", "round(anchor_value * 0.7)"), shapes="archive", also="other_anchor"
+    ),
+    "an archive's anchors at 1.3 times": Fault(
+        "anchor_factor", change("anchor_value", "round(anchor_value * 1.3)"), shapes="archive", also="other_anchor"
+    ),
+    "an archive's anchors one off": Fault(
+        "other_anchor", change("anchor_value", "anchor_value + 1"), shapes="archive", is_absolute=False
+    ),
+    "an archive's rows of an LLM that nobody knows": Fault(
+        "new_llm", change("llm_recorded", "'acme/unheard-of'"), shapes="archive", also="below_minimum, no_baseline"
+    ),
+    "an archive's answers out of range": Fault(
+        "out_of_range", change("response_recorded", "valid_max + 7"), shapes="archive", also="reading_differs"
     ),
 }  # fmt: skip
 
@@ -313,7 +345,7 @@ def inject(warehouse, fault, size, shape, study, seed):
     batch_id, vignette, valid_max = chance.choice(batches)
     cells = warehouse.execute(
         f"select list(trial_id order by trial_id) from clean.trials where batch_id = ? and {fault.of} "
-        "group by llm_recorded, technique, anchor_direction order by all",
+        "group by llm_recorded, technique, anchor_direction order by llm_recorded, technique, anchor_direction",
         [batch_id],
     ).fetchall()
     of_cell = chance.choice(cells)[0]

@@ -25,7 +25,7 @@ def as_line(make, name):
 def outcome(result):
     trials = [(t["trial_id"], t["source_file"], t["source_line"], t["line"]) for t in result.trials]
     bad = [(b["quarantine_id"], b["source_file"], b["line_number"], b["text"], b["reason"]) for b in result.quarantined]
-    counts = (result.summary.n_added, result.summary.n_duplicates, result.summary.rows, result.summary.files)
+    counts = (result.summary.n_new, result.summary.n_duplicates, result.summary.rows, result.summary.files)
     return sorted(trials), sorted(bad, key=str), counts, result.summary.skipped
 
 
@@ -73,7 +73,8 @@ def test_every_line_comes_once_with_its_number_good_or_bad(folders, data, block_
     path.write_bytes(data)
     good, bad = {}, {}
     for block in read_blocks(path, 7, block_bytes):
-        lines, bad_lines = split_blocks([block])
+        lines, bad_lines, n_blank = split_blocks([block])
+        assert n_blank + lines.num_rows + len(bad_lines) == block.data.count(b"\n")
         good |= {row["line_number"]: row["line"] for row in lines.to_pylist()}
         bad |= {line.number: line.text for line in bad_lines}
         assert set(lines["file"].to_pylist()) <= {7}
@@ -96,11 +97,11 @@ def test_every_line_comes_once_with_its_number_good_or_bad(folders, data, block_
 def test_blocks_of_several_files_are_split_together(tmp_path, make):
     paths = [make.file(tmp_path / str(i), *(f"{i} {k}" for k in range(i))) for i in range(4)]
     blocks = [block for i, path in enumerate(paths) for block in read_blocks(path, i, 4)]
-    lines, bad = split_blocks(blocks)
+    lines, bad, n_blank = split_blocks(blocks)
     assert [tuple(row.values()) for row in lines.to_pylist()] == [
         (i, k + 1, f"{i} {k}") for i in range(4) for k in range(i)
     ]
-    assert bad == []
+    assert (bad, n_blank) == ([], 0)
 
 
 @given(st.lists(st.integers(0, 9)), st.integers(1, 20))

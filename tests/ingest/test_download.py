@@ -1,5 +1,6 @@
 """The public archive, fetched from a server on this machine: all of it, as published, or nothing."""
 
+import csv
 import hashlib
 import http.server
 import io
@@ -11,9 +12,9 @@ from types import SimpleNamespace
 import pytest
 
 from ingest import download as downloading
-from ingest.download import MANIFEST, download, read_manifest
+from ingest.download import COMMIT, MANIFEST, download, read_manifest
 from ingest.run import main
-from ingest.warehouse import UserError
+from ingest.warehouse import ROOT, UserError
 
 FILES = {"a.jsonl": b'{"a": 1}\n', "high-anchor/b.jsonl": b"invented\n"}
 
@@ -229,6 +230,15 @@ def test_the_command_fetches_and_imports_or_exits_2_and_lands_nothing(
     server.body = packed(in_results({"a.jsonl": source.read_bytes()}))
     assert main(["--download", str(folder)]) == 0
     assert query("select source_file from raw.trials") == [("a.jsonl",)]
+
+
+def test_claims_of_document_a_are_about_the_version_that_is_pinned(recorded):
+    digests = sorted((path, digest) for path, digest in read_manifest(MANIFEST).items())
+    whole = hashlib.sha256("\n".join(f"{digest}  {path}" for path, digest in digests).encode()).hexdigest()
+    with (ROOT / "seeds" / "paper_versions.csv").open(newline="") as file:
+        (of_a,) = [row for row in csv.DictReader(file) if row["document"] == "A"]
+    assert of_a == {"document": "A", "study": "voder-bais", "label": COMMIT[:7], "digest": whole}
+    assert recorded.query("select digest from raw.source_versions") == [(whole,)]
 
 
 def test_the_manifest_names_the_trial_files_of_document_a_within_its_results():

@@ -1,15 +1,19 @@
 """Whatever an endpoint does, each planned trial ends with a status, and nothing is paid for twice."""
 
 import collections
+import gzip
 import json
 import random
+import subprocess
+import sys
 
 import pytest
 
 from ingest.collected import load_collected
-from ingest.collector import collect
+from ingest.collector import collect, read_prices
 from ingest.spool import COLLECTED, spool_folder
 from ingest.study import parse_study
+from ingest.warehouse import ROOT
 from tests.ingest.endpoint import (
     HANGS,
     RESETS,
@@ -18,12 +22,14 @@ from tests.ingest.endpoint import (
     completion,
     cut,
     drip,
+    endless,
     error,
     says,
     spooled,
     study_at,
 )
 
+PACKED = gzip.compress(b" " * 60_000_000, 1)
 FAULTS = {
     "429": lambda request: error(429),
     "429 with seconds to wait": lambda request: error(429, headers={"Retry-After": "0.05"}),
@@ -50,6 +56,11 @@ FAULTS = {
     "content that is a number": lambda request: says(completion(request, 12)),
     "a failure said with 200": lambda request: says({"error": {"code": 502, "message": "upstream is gone"}}),
     "a failure in the choice": lambda request: says(completion(request, choice={"error": {"message": "gone"}})),
+    "content in parts of no text": lambda request: says(completion(request, [{"type": "image_url"}])),
+    "content in parts of numbers": lambda request: says(completion(request, [{"type": "text", "text": 3}])),
+    "a body without end": endless,
+    "an error without end": lambda request: endless(request, 500),
+    "a body that is large once it is unpacked": lambda request: says(PACKED, headers={"content-encoding": "gzip"}),
 }  # fmt: skip
 REASONS = {
     "429": "http_429", "429 with seconds to wait": "http_429", "429 with a date": "http_429",
@@ -61,6 +72,9 @@ REASONS = {
     "choices that are text": "empty_answer", "choices of text": "empty_answer",
     "a message that is text": "empty_answer", "content that is a number": "broken_answer",
     "a failure said with 200": "http_502", "a failure in the choice": "upstream_error",
+    "content in parts of no text": "broken_answer", "content in parts of numbers": "broken_answer",
+    "a body without end": "too_large", "an error without end": "too_large",
+    "a body that is large once it is unpacked": "too_large",
 }  # fmt: skip
 
 
@@ -249,7 +263,7 @@ def odd_answers():
         lambda request: answer(request, usage={"prompt_tokens": True, "completion_tokens": 10**30, "cost": True}),
         lambda request: answer(request, model={"a": 1}, provider=[1], system_fingerprint=5, id=None),
         lambda request: answer(request, choice={"finish_reason": ["stop"], "logprobs": "none"}),
-        lambda request: answer(request, model="m" * 20_000_000),
+        lambda request: answer(request, model="m" * 15_000_000),
         lambda request: says({"choices": [{"message": {"content": "Answer: 6"}}]}),
         lambda request: says(nan),
         lambda request: error(400, "\x1b]0;title\x07 \ud800 no", code={"a": 1}),
@@ -277,3 +291,71 @@ def test_a_redirect_is_not_followed_with_the_key():
             outcome, _ = gather(endpoint, n=1)
         assert elsewhere.requests == []
     assert outcome.statuses == {"failed": 2}
+
+
+PEAK = """
+import re, sys
+from pathlib import Path
+from ingest.collector import collect
+from ingest.study import parse_study
+outcome = collect(parse_study(sys.argv[1]))
+peak = re.search(r"VmHWM:\\s*(\\d+) kB", Path("/proc/self/status").read_text())
+print(outcome.statuses["failed"], int(peak[1]) // 1024)
+"""
+
+
+def test_bodies_without_end_take_no_more_memory_than_a_few_of_the_largest():
+    packed = FAULTS["a body that is large once it is unpacked"]
+    with Endpoint(lambda request: packed(request) if request.number % 3 == 0 else endless(request)) as endpoint:
+        study = study_at(endpoint.url, n=12, limits={"concurrency": 24, "attempts": 1})
+        done = subprocess.run([sys.executable, "-c", PEAK, study], cwd=ROOT, capture_output=True, text=True)
+    n_failed, megabytes = map(int, done.stdout.split())
+    assert n_failed == 24
+    assert megabytes < 300  # 120 of them before anything is asked; 24 whole bodies would be 400 more
+
+
+PARTS = {
+    "parts": ([{"type": "text", "text": "I say "}, {"type": "text", "text": "Answer: 3"}], "I say Answer: 3", None),
+    "strings": (["Answer: ", "3"], "Answer: 3", None),
+    "reasoning": ([{"type": "thinking", "thinking": []}, {"type": "output_text", "text": "I: 3"}], "I: 3", None),
+    "a source": ([{"type": "text", "text": "Answer: 3"}, {"type": "reference", "ids": [1]}], "Answer: 3", None),
+    "reasoning alone": ([{"type": "thinking", "thinking": "so"}], None, None),
+    "none": ([], None, None),
+    "a refusal": ([{"type": "refusal", "refusal": "I can't."}], "I can't.", "refused"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", PARTS)
+def test_content_that_comes_in_parts_is_the_text_of_its_parts(kind):
+    content, text, status = PARTS[kind]
+    with Endpoint(lambda request: answer(request, content)) as endpoint:
+        _, records = gather(endpoint, n=1)
+    assert {(trial["text"], trial["status"]) for trial in records["trial"]} == {(text, status)}
+
+
+USAGE = {"prompt_tokens": 11, "completion_tokens": 7, "cost": 0.25}
+FAILED_AND_PAID = {
+    "no choices": lambda request: says(completion(request, usage=USAGE) | {"choices": []}),
+    "an upstream that failed": lambda request: says({"error": {"code": 502, "message": "gone"}, "usage": USAGE}),
+    "no text": lambda request: says(completion(request, 12, usage=USAGE)),
+    "an error": lambda request: says({"error": {"message": "gone"}, "usage": USAGE}, 500),
+    "a filter": lambda request: says({"error": {"message": "no", "code": "content_filter"}, "usage": USAGE}, 400),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", FAILED_AND_PAID)
+def test_a_cost_that_is_reported_counts_though_there_is_no_answer(query, kind):
+    with Endpoint(FAILED_AND_PAID[kind]) as endpoint:
+        outcome, records = gather(endpoint, n=1, limits={"attempts": 1})
+    assert (outcome.cost_usd, outcome.n_unpriced, outcome.n_replies) == (0.5, 0, 0)
+    assert {call["cost_source"] for call in records["call"]} == {"reported"}
+    load_collected("faults")
+    assert query("select sum(cost_usd), sum(tokens_in), sum(tokens_out) from raw.calls") == [(0.5, 22, 14)]
+
+
+def test_a_limit_of_cost_is_not_exceeded_by_answers_that_failed():
+    with Endpoint(FAILED_AND_PAID["no choices"]) as endpoint:
+        parsed = parse_study(study_at(endpoint.url, n=5, llms=[next(iter(read_prices()))], limits={"attempts": 2}))
+        outcome = collect(parsed, max_cost_usd=1.0)
+    assert outcome.cost_usd == 0.75  # the next call would exceed it
+    assert len(endpoint.requests) == 3

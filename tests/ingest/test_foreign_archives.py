@@ -112,6 +112,8 @@ def test_the_same_log_again_adds_nothing_and_a_grown_one_what_is_new(archive, ma
             "anchor_direction is not none, low or high: up",
         ),
         ({"evaluation": {"timestamp": "yesterday"}}, "time is no time: yesterday"),
+        ({"vars": {"vignette": "analyst", "anchor": float("inf")}}, "anchor_value is no number: Infinity"),
+        ({"vars": {"vignette": "analyst", "anchor": 10**400}}, f"anchor_value is no number: 1{'0' * 99}"),
     ],
 )
 def test_a_result_whose_condition_cannot_be_read_is_set_apart_with_file_line_text_and_reason(
@@ -127,6 +129,53 @@ def test_a_result_whose_condition_cannot_be_read_is_set_apart_with_file_line_tex
     assert found[1][:3] == ("r.jsonl", 3, "{broken")
     assert f"r.jsonl:2: no trial of this format: {reason}" in capsys.readouterr().out
     assert query("select source_line from raw.trials order by all") == [(1,), (4,)]
+
+
+def test_numbers_of_a_log_that_are_none_are_named_and_what_is_said_instead_of_an_answer_is_kept(
+    archive, make, query, mapped
+):
+    mapping = mapped(number="score.value", first_number="score.first", replicate="run")
+    path = make.file(
+        archive / "r.jsonl",
+        result(score={"value": float("nan")}),
+        result(score={"value": 10**400}),
+        result(score={"value": 5, "first": "none"}),
+        result(score={"value": 5}, run=1.5),
+        result(score={"value": "nan"}, run=2),
+    )
+    assert bring(path, mapping=mapping) == 3
+    assert query("select line_number, reason[:60] from raw.quarantined_lines order by all") == [
+        (1, "no trial of this format: number is no finite number: NaN"),
+        (2, "no trial of this format: number is no finite number: 1000000"),
+        (3, "no trial of this format: first_number is no number: none"),
+        (4, "no trial of this format: replicate is no whole number: 1.5"),
+    ]
+    assert query("select source_line, response_recorded, response_text from raw.trials") == [(5, None, "nan")]
+
+
+@pytest.mark.parametrize("ending", ["json", "jsonl"])
+def test_a_result_with_a_key_twice_in_what_is_read_of_it_is_set_apart(archive, query, ending):
+    texts = [json.dumps(result(i)) for i in range(3)]
+    texts[0] = texts[0].replace('"anchor": 55', '"anchor": 55, "anchor": 56')
+    texts[1] = texts[1].replace('"success": true', '"success": true, "success": false')
+    path = archive / f"r.{ending}"
+    document = f'{{"evalId": "e", "results": [{", ".join(texts)}]}}'
+    path.write_text(document if ending == "json" else "\n".join(texts))
+    assert bring(path) == 3
+    assert query("select line_number, reason from raw.quarantined_lines order by all") == [
+        (1, "a key is there twice: anchor"),
+        (2, "a key is there twice: success"),
+    ]
+    assert query("select source_line from raw.trials") == [(3,)]
+
+
+def test_a_document_with_a_key_twice_is_set_apart(archive, make, query):
+    make.file(archive / "a.jsonl", result())
+    make.file(archive / "r.json", '{"evalId": "e", "evalId": "f", "results": [' + json.dumps(result()) + "]}")
+    assert bring(archive) == 3
+    assert query("select source_file, reason from raw.quarantined_lines") == [
+        ("r.json", "the file cannot be read: a key is there twice: evalId")
+    ]
 
 
 def test_a_file_without_any_trial_is_named_with_the_first_reason_and_nothing_lands(archive, make, warehouse, capsys):

@@ -4,6 +4,7 @@ import collections
 import contextlib
 import csv
 import json
+import shutil
 from types import SimpleNamespace
 
 import duckdb
@@ -79,7 +80,7 @@ def test_a_clean_batch_passes_without_a_warning_or_a_flag_whatever_the_seed(clea
 def faulty(elsewhere):
     """Each fault at each size in each shape of study: what is due and what the gate said."""
     with elsewhere("faulty") as patch:
-        for shape, minimum in {"single": 40, "broad": 10, "growing": 12}.items():
+        for shape, minimum in {"single": 40, "broad": 10, "growing": 12, "archive": 10}.items():
             load_clean(shape, 1, minimum, study=shape)
         first = gate.audit()
         load_clean("growing", 1, 30, study="growing")
@@ -90,7 +91,7 @@ def faulty(elsewhere):
                 for shape in named(fault.shapes):
                     for size in named(fault.tried):
                         study = f"{shape}-{number}-{list(SIZES).index(size)}"
-                        batch_id, flagged = inject(warehouse, fault, size, shape, study, seed=1)
+                        batch_id, flagged = inject(warehouse, fault, size, shape, study, seed=2)
                         cases[name, shape, size] = SimpleNamespace(batch_id=batch_id, due=flagged, flagged={})
         patch.setattr(gate, "expectations", maxima_without_great_expectations)
         verdicts = {verdict.batch_id: verdict for verdict in gate.audit()}
@@ -130,6 +131,39 @@ def test_the_trials_that_a_fault_hit_are_flagged_and_no_others(faulty, name):
             assert case.flagged[fault.reason] == dict.fromkeys(case.due, SEVERITIES[fault.reason]), (shape, size)
             n_compared += 1
     assert n_compared
+
+
+def test_whatever_is_wrong_with_rows_is_flagged_by_row_and_innocent_rows_are_not(faulty):
+    n = collections.Counter()
+    for (name, _, size), case in faulty.items():
+        fault = FAULTS[name]
+        if case.due is not None and size in named(fault.sizes):
+            flagged = set(case.flagged[fault.reason])
+            n.update(faulted=len(case.due), flagged=len(flagged & case.due), innocent=len(flagged - case.due))
+    assert n["faulted"] > 3000
+    # where half a cell is wrong by what is usual in it, it may be the other half
+    assert n["flagged"] >= 0.99 * n["faulted"], n
+    assert n["innocent"] <= 0.01 * n["faulted"], n
+
+
+def test_only_what_is_not_there_or_a_whole_cell_has_no_row_to_flag():
+    assert set(CHECKS) - set(SEVERITIES) == {
+        "no_baseline", "below_minimum", "rerun_until_enough", "removed_rows", "removed_llms",
+    }  # fmt: skip
+    assert {name for name, fault in FAULTS.items() if not fault.flags} == {
+        "fewer trials than the minimum", "an LLM without baselines",
+    }  # fmt: skip
+
+
+def test_as_many_rows_are_flagged_as_a_check_of_rows_says_are_offending(faulty):
+    # these count in all cells, and flag in those that are above the threshold
+    of_cells = {"refused", "unparsed", "failed", "upstream_providers"}
+    n_compared = 0
+    for case in faulty.values():
+        for name in case.unmet.keys() & (SEVERITIES.keys() - of_cells):
+            assert len(case.flagged[name]) == case.unmet[name]["n_offending"], (case.batch_id, name)
+            n_compared += 1
+    assert n_compared > 300
 
 
 @pytest.mark.parametrize("name", FAULTS)
@@ -309,7 +343,251 @@ def test_the_numbers_of_a_case_are_its_ordinals_too_but_no_piece_of_a_longer_num
     path = warehouse_path()
     with gate._beside(path) as memory:
         gate.gate_models(memory, gate._batches_to_audit(memory, None), gate.read_config())
-        assert set(memory.execute("select case_numbers from gate_batches").fetchall()[0][0]) == {12, 2, 3, 5.5, 7}
+        assert set(memory.execute("select case_numbers from gate_batches").fetchall()[0][0]) == {12, 2400, 3, 5.5, 7}
+
+
+@pytest.mark.parametrize(("unit", "numbers"), [("dollars", {130000, 7}), ("thousand USD", {130000, 130, 7})])
+def test_a_number_of_the_case_is_read_with_its_thousands_comma_and_in_the_unit_of_the_answers(small, unit, numbers):
+    entry = {"vignette": "shoplifting", "case": "An offer of $130,000, after 7 interviews."}
+    with opened() as warehouse:
+        warehouse.execute(
+            "update raw.batches set definition = ?, response_unit = ?", [json.dumps({"vignettes": [entry]}), unit]
+        )
+    with gate._beside(warehouse_path()) as memory:
+        gate.gate_models(memory, gate._batches_to_audit(memory, None), gate.read_config())
+        assert set(memory.execute("select case_numbers from gate_batches").fetchall()[0][0]) == numbers
+
+
+def test_a_technique_that_the_study_itself_defines_is_no_unknown_one(small):
+    with opened() as warehouse:
+        warehouse.execute(
+            "update raw.trials set technique = 'own'; update raw.batches set definition = "
+            """json_merge_patch(definition, '{"techniques": [{"technique": "own"}]}')"""
+        )
+    assert not any("unknown_technique" in unmet(verdict) for verdict in gate.audit())
+
+
+# Recorded archives
+
+
+@pytest.fixture(scope="module")
+def loaded_recording(elsewhere):
+    """The path of a warehouse with a recorded archive of which nobody knows the protocol, without a verdict."""
+    with elsewhere("recording"):
+        load_clean("archive", 1, 10, study="archive")
+        return warehouse_path()
+
+
+@pytest.fixture
+def recording(loaded_recording, warehouse, monkeypatch):
+    """The path of a copy of it."""
+    monkeypatch.setattr(gate, "expectations", maxima_without_great_expectations)
+    warehouse.parent.mkdir()
+    shutil.copy(loaded_recording, warehouse)
+    return warehouse
+
+
+def change(sql):
+    with opened() as warehouse:
+        return warehouse.execute(sql).fetchall()
+
+
+def split_off(condition, minutes):
+    """Put trials of the archive into a batch of their own, which is loaded so many minutes after the other."""
+    change(
+        "insert into raw.batches by name select * replace ('other' as batch_id, loaded_at "
+        f"+ interval ({minutes}) minute as loaded_at) from raw.batches; "
+        f"update raw.trials set batch_id = 'other' where {condition}"
+    )
+
+
+def trials_where(condition):
+    return {row[0] for row in change(f"select trial_id from raw.trials where {condition}")}
+
+
+def flags_of(reason):
+    """The trials that the last verdicts flag for a reason."""
+    return {
+        row[0]
+        for row in change(
+            f"select trial_id from raw.flagged_trials semi join ({gate.query_of('stg_batch_verdicts')}) "
+            f"using (verdict_id) where reason = '{reason}'"
+        )
+    }
+
+
+HIT = "llm_recorded = 'openai/o3' and technique = 'premortem' and anchor_direction = 'high'"
+
+
+@pytest.mark.parametrize("minutes", [None, 1, -1], ids=["in one batch", "later", "earlier"])
+def test_an_unknown_llm_gets_the_same_verdict_whatever_the_order_of_batches(recording, minutes):
+    change("update raw.trials set llm_recorded = 'acme/unheard-of' where llm_recorded = 'openai/o3'")
+    due = trials_where("llm_recorded = 'acme/unheard-of'")
+    if minutes:
+        split_off("llm_recorded = 'acme/unheard-of'", minutes)
+    verdicts = gate.audit()
+    assert {(v.verdict, *unmet(v)) for v in verdicts if unmet(v)} == {("passed_with_warnings", "new_llm")}
+    assert flags_of("new_llm") == due
+
+
+@pytest.mark.parametrize("minutes", [None, 1, -1], ids=["in one batch", "later", "earlier"])
+def test_where_nobody_knows_the_protocol_the_rarer_anchor_is_the_other_one_whatever_the_order(recording, minutes):
+    due = trials_where(f"{HIT} order by replicate limit 9")
+    hit = f"trial_id in {tuple(due)}"
+    change(f"update raw.trials set anchor_value = anchor_value + 1 where {hit}")
+    if minutes:
+        split_off(hit, minutes)
+    gate.audit()
+    assert flags_of("other_anchor") == due
+    n_verdicts = change("select count(*), count(distinct batch_id) from raw.batch_verdicts")
+    assert n_verdicts == [(2, 2) if minutes else (1, 1)]
+
+
+@pytest.mark.parametrize("minutes", [None, 1, -1], ids=["in one batch", "later", "earlier"])
+def test_the_anchor_that_departs_from_the_protocol_is_the_other_one_even_where_most_have_it(recording, minutes):
+    change("update raw.trials set study = 'voder-bais'; update raw.batches set study = 'voder-bais'")
+    due = trials_where(f"{HIT} order by replicate limit 20")
+    hit = f"trial_id in {tuple(due)}"
+    change(f"update raw.trials set anchor_value = anchor_value + 1 where {hit}")
+    if minutes:
+        split_off(hit, minutes)
+    gate.audit()
+    assert flags_of("other_anchor") == due
+    assert flags_of("anchor_factor") == set()
+
+
+def test_an_anchor_at_another_factor_than_the_archives_is_flagged_in_each_row_even_where_all_have_it(recording):
+    change("update raw.trials set study = 'voder-bais'; update raw.batches set study = 'voder-bais'")
+    change("update raw.trials set anchor_value = round(anchor_value * 1.3) where anchor_direction = 'high'")
+    (verdict,) = gate.audit()
+    due = trials_where("anchor_direction = 'high'")
+    assert flags_of("anchor_factor") == due
+    assert "of the baseline; the archive's at 1.5" in unmet(verdict)["anchor_factor"]["detail"]
+
+
+def test_an_archive_that_gave_each_llm_the_same_anchors_has_no_odd_factors(recording):
+    change("update raw.trials set anchor_value = if(anchor_direction = 'low', 20, 60) where anchor_value is not null")
+    due = trials_where(f"{HIT} order by replicate limit 3")
+    change(f"update raw.trials set anchor_value = 70 where trial_id in {tuple(due)}")
+    gate.audit()
+    assert flags_of("anchor_factor") == due
+
+
+def test_of_a_copy_beside_its_original_each_row_is_flagged_and_of_the_original_none(recording):
+    change(
+        "update raw.trials set source_file = 'a.jsonl', source_line = 1; insert into raw.trials by name "
+        "select * replace (md5(trial_id) as trial_id, 'b.jsonl' as source_file) from raw.trials"
+    )
+    gate.audit()
+    assert flags_of("duplicate") == trials_where("source_file = 'b.jsonl'")
+
+
+def test_what_was_loaded_again_is_the_copy_whichever_hash_sorts_first(recording):
+    gate.audit()
+    change(
+        "insert into raw.trials by name select * replace (md5(trial_id) as trial_id, 'again' as batch_id, "
+        "'0.jsonl' as source_file) from raw.trials; insert into raw.batches by name "
+        "select * replace ('again' as batch_id, loaded_at + interval 1 hour as loaded_at) from raw.batches"
+    )
+    gate.audit()
+    assert flags_of("duplicate") == trials_where("batch_id = 'again'")
+
+
+def test_an_llm_without_a_baseline_is_named_though_nobody_knows_whether_its_anchors_are_low_or_high(recording):
+    change(
+        "delete from raw.trials where llm_recorded = 'openai/o3' and anchor_direction != 'high'; "
+        "update raw.trials set anchor_direction = null where llm_recorded = 'openai/o3'"
+    )
+    (verdict,) = gate.audit()
+    assert "openai/o3 has anchored trials and no baseline" in unmet(verdict)["no_baseline"]["detail"]
+
+
+@pytest.mark.parametrize("is_earlier", [False, True], ids=["of this audit", "of an earlier one"])
+def test_a_quarantined_number_does_not_tell_which_anchors_are_low(recording, is_earlier):
+    unanchored = "llm_recorded = 'openai/o3' and technique = 'no_technique' and anchor_value is null"
+    change(
+        "update raw.trials set anchor_direction = null where anchor_value is not null; "
+        "insert into raw.trials by name select * exclude (n) replace (trial_id || n as trial_id, 7 as temperature, "
+        "'Answer: 115' as response_text, 115 as response_recorded, replicate + 1000 * n as replicate) "
+        f"from raw.trials cross join range(1, 9) as numbers (n) where {unanchored}"
+    )
+    if is_earlier:
+        split_off(f"{unanchored} and temperature = 7 or trial_id in (select trial_id from raw.trials limit 9)", -1)
+        gate.audit(["other"])
+        gate.decide("accept", "other", WHY, WHO)
+    with gate._beside(warehouse_path()) as memory:
+        models = gate.gate_models(memory, gate._batches_to_audit(memory, None), gate.read_config())
+        found = memory.execute(
+            f"select distinct direction, by_rule, round(baseline) < 45 from {models.ref('gate_trials')} "
+            "where llm = 'openai/o3' and anchor_value > 50"
+        ).fetchall()
+    assert found == [("high", None, True)]
+
+
+# Versions of a source
+
+
+@pytest.fixture
+def version(recording, monkeypatch):
+    """From the trials that a version of the published recording withdraws to what its verdict says."""
+    gate.audit()
+
+    def audit(withdrawn, is_new="false"):
+        """Audit a version that takes out some trials, and brings changed copies of others."""
+        change(
+            "insert into raw.trials by name select * replace ('new-' || trial_id as trial_id, 'version' as batch_id, "
+            f"response_recorded + 1 as response_recorded) from raw.trials where {is_new}"
+        )
+        query = f"select trial_id from warehouse.raw.trials where {withdrawn}"
+        monkeypatch.setattr(gate, "_withdrawn", lambda _: query)
+        batch = {"batch_id": "version", "study": "archive", "vignette": "shoplifting", "n_trials": 0}
+        change(
+            "insert into raw.batches by name select * replace ('version' as batch_id, "
+            "loaded_at + interval 1 hour as loaded_at) from raw.batches"
+        )
+        loaded_at = change("select loaded_at from raw.batches where batch_id = 'version'")[0][0]
+        with gate._beside(warehouse_path()) as memory:
+            (verdict,), _ = gate._audit(memory, [batch | {"loaded_at": loaded_at}], gate.read_config())
+        return {name: (check["observed_value"], check["detail"]) for name, check in unmet(verdict).items()}
+
+    return audit
+
+
+NOT_NEW = "batch_id != 'version'"
+
+
+def test_a_version_that_only_removes_an_llm_says_so(version):
+    n_trials, n_removed = change("select count(*), count(*) filter (llm_recorded = 'openai/o3') from raw.trials")[0]
+    said = version("llm_recorded = 'openai/o3'")
+    assert said == {
+        "removed_rows": (
+            pytest.approx(n_removed / n_trials),
+            f"of {n_trials:,} published rows {n_removed:,} are removed: {n_removed:,} of openai/o3",
+        ),
+        "removed_llms": (1, "no row is left of openai/o3"),
+    }
+
+
+@pytest.mark.parametrize(("below", "names"), [(100, {"removed_rows"}), (90, set())])
+def test_a_version_that_removes_a_tenth_of_the_rows_says_so_and_one_that_removes_less_does_not(version, below, names):
+    n_trials = change("select count(*) from raw.trials")[0][0]
+    limit = n_trials * below // 1000
+    said = version(f"trial_id in (select trial_id from warehouse.raw.trials order by trial_id limit {limit})")
+    assert set(said) == names
+
+
+def test_a_row_that_has_another_in_its_place_is_not_removed(version):
+    said = version(f"llm_recorded = 'openai/o3' and {NOT_NEW}", is_new="llm_recorded = 'openai/o3'")
+    assert not {"removed_rows", "removed_llms"} & set(said)
+
+
+def test_rows_that_nobody_published_are_not_missed(version):
+    change(
+        "insert into raw.flagged_trials by name select verdict_id, trial_id, batch_id, trials.study, 'quarantined' as "
+        "severity, 'duplicate' as reason, 1 as rule_version, now() as flagged_at from raw.trials as trials "
+        "inner join raw.batch_verdicts using (batch_id) where llm_recorded = 'openai/o3'"
+    )
+    assert version("llm_recorded = 'openai/o3'") == {}
 
 
 # What a verdict does to the marts
@@ -414,9 +692,10 @@ def archive_verdicts(recorded_archive, elsewhere):
     return SimpleNamespace(verdicts=verdicts, flags=flags)
 
 
-def test_the_recorded_archive_is_published_with_warnings(archive_verdicts):
+def test_the_recorded_archive_is_published_most_of_it_with_warnings(archive_verdicts):
     verdicts = {vignette: verdict.verdict for vignette, verdict in archive_verdicts.verdicts.items()}
-    assert verdicts == dict.fromkeys(("shoplifting", "loan", "salary", "medical"), "passed_with_warnings")
+    with_warnings = dict.fromkeys(("shoplifting", "loan", "salary"), "passed_with_warnings")
+    assert verdicts == with_warnings | {"medical": "passed"}
 
 
 # FACTS.md, section 1, "What can be wrong inside a numeric response": SQL on a flag and its trial
@@ -447,11 +726,16 @@ def test_the_checks_on_the_recorded_archive_name_trials(archive_verdicts):
         ("loan", "out_of_range"),
         ("salary", "out_of_range"),
         ("salary", "other_anchor"),
-        ("salary", "anchor_factor"),
-        ("medical", "anchor_factor"),
         ("shoplifting", "no_baseline"),
         ("salary", "rerun_until_enough"),
     }
     for verdict in archive_verdicts.verdicts.values():
         for name, check in unmet(verdict).items():
             assert check["sample"] or name == "no_baseline"
+
+
+def test_the_recorded_anchors_follow_the_archives_factors_but_for_those_of_a_second_baseline(archive_verdicts):
+    flags = archive_verdicts.flags[archive_verdicts.flags["reason"].isin(["anchor_factor", "other_anchor"])]
+    assert {*zip(flags["reason"], flags["vignette"], flags["llm_recorded"], flags["anchor_value"], strict=True)} == {
+        ("other_anchor", "salary", "anthropic/claude-sonnet-4-5", 128),
+    }

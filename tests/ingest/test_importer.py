@@ -81,7 +81,7 @@ def test_columns_and_types_are_those_of_the_tables_that_dbt_makes_first(archive,
         assert main(arguments) == code
     with duckdb.connect() as empty:
         empty.execute(raw_statements())
-        for table in LANDED:
+        for table in set(LANDED) - {"version_entries"}:  # of which a first version has none
             assert query(f"describe raw.{table}") == empty.sql(f"describe raw.{table}").fetchall(), table
             assert query(f"select count(*) > 0 from raw.{table}") == [(True,)], table
 
@@ -114,11 +114,11 @@ def test_a_second_import_adds_nothing_and_ten_more_lines_add_ten(archive, make, 
     before = query("from raw.trials order by trial_id")
     assert main(["--archive", str(archive)]) == 0
     assert query("from raw.trials order by trial_id") == before
-    assert "0 added, 5 already there, 0 duplicates" in capsys.readouterr().out
+    assert "0 new, 5 unchanged, 0 changed, 0 duplicates" in capsys.readouterr().out
     assert read(archive).trials == []
     make.file(archive / "a.jsonl", *lines, *(make.baseline(runIndex=i) for i in range(5, 15)))
     assert main(["--archive", str(archive)]) == 0
-    assert "10 added, 5 already there" in capsys.readouterr().out
+    assert "10 new, 5 unchanged" in capsys.readouterr().out
     assert query("select count(*), count(distinct trial_id) from raw.trials") == [(15, 15)]
 
 
@@ -131,7 +131,7 @@ def test_a_moved_folder_and_a_copy_of_a_subfolder_inside_it_add_nothing(archive,
     shutil.copytree(archive, moved)
     shutil.copytree(archive / "high-anchor", moved / "copy" / "high-anchor")
     assert main(["--archive", str(moved)]) == 0
-    assert "0 added, 3 already there, 2 duplicates" in capsys.readouterr().out
+    assert "0 new, 3 unchanged, 0 changed, 2 duplicates" in capsys.readouterr().out
     assert query("select trial_id from raw.trials order by all") == ids
 
 
@@ -140,7 +140,7 @@ def test_a_copy_of_a_file_brings_only_the_lines_that_the_first_has_not(archive, 
     make.file(archive / "copy" / "a.jsonl", make.baseline(), make.baseline(), make.baseline(), make.full_sacd())
     result = read(archive)
     assert len({trial["trial_id"] for trial in result.trials}) == len(result.trials) == 4
-    assert (result.summary.n_added, result.summary.n_duplicates) == (4, 2)
+    assert (result.summary.n_new, result.summary.n_duplicates) == (4, 2)
 
 
 def test_equal_lines_of_one_file_are_trials_of_their_own(archive, make, read):
@@ -173,13 +173,13 @@ def test_ids_and_aliases_of_the_seeds_are_known(archive, make, read):
 
 def test_what_is_not_of_the_study_is_skipped_and_named_with_the_reason(archive, make, read):
     make.file(archive / "a.jsonl", make.baseline())
-    make.file(archive / "other.jsonl", make.baseline(experimentId="anchoring-of-something-else"))
+    make.file(archive / "other.jsonl", {"experimentId": "framing", "model": "a/b", "conditionId": "gain", "params": {}})
     make.file(archive / "scores.jsonl", {"score": 3, "by": "nobody"})
     make.file(archive / "old.jsonl.bak", make.baseline(runIndex=5))
     make.file(archive / "report.json", {"mean": 17})
     summary = read(archive).summary
     assert summary.skipped == {
-        "other.jsonl": "other data: experiment anchoring-of-something-else",
+        "other.jsonl": "other data: runs of story 001's tool",
         "scores.jsonl": "other data: JSON objects with the fields [score, by]",
         "old.jsonl.bak": "not a .jsonl file",
         "report.json": "not a .jsonl file",
@@ -187,11 +187,38 @@ def test_what_is_not_of_the_study_is_skipped_and_named_with_the_reason(archive, 
     assert (sum(summary.rows.values()), summary.exit_code) == (1, 0)
 
 
-def test_a_line_of_another_study_among_trials_is_quarantined(archive, make, read):
-    make.file(archive / "a.jsonl", make.baseline(), make.baseline(experimentId="something-else"))
+FIELDS = "[experimentId, model, actualModel, condition, anchor, temperature, promptHash, sentenceMonths, methodology, "
+
+
+def test_a_line_like_a_trial_is_quarantined_with_its_fields_whatever_else_its_file_holds(archive, make, read):
+    other, foreign = make.baseline(experimentId="six-turns"), {"llm": "a/b", "Answer": 5}
+    make.file(archive / "a.jsonl", make.baseline(), other, foreign)
+    make.file(archive / "b.jsonl", other, foreign)
     result = read(archive)
-    assert result.reasons == {("a.jsonl", 2): "no trial of this format: experiment something-else"}
+    other_said = f"no trial of this format: experiment six-turns with the fields {FIELDS}runIndex, collectedAt]"
+    foreign_said = "no trial of this format: JSON objects with the fields [llm, Answer]"
+    assert result.reasons == {
+        ("a.jsonl", 2): other_said,
+        ("a.jsonl", 3): foreign_said,
+        ("b.jsonl", 1): other_said,
+        ("b.jsonl", 2): foreign_said,
+    }
     assert result.summary.exit_code == 3
+    assert not result.summary.skipped
+
+
+def test_shapes_that_the_format_names_are_counted_and_skipped_among_trials_too(archive, make, read):
+    run = {"experimentId": "framing", "model": "a/b", "conditionId": "gain", "params": {}, "result": {"choice": "a"}}
+    spot = {"timestamp": "2026-01-02", "model": "a/b", "condition": "low", "response": 5, "raw": "5"}
+    make.file(archive / "a.jsonl", make.baseline(), run, run, spot)
+    make.file(archive / "b.jsonl", spot)
+    summary = read(archive).summary
+    assert summary.skipped_lines == {
+        "other data: runs of story 001's tool": 2,
+        "other data: spot checks of the judicial vignette": 2,
+    }
+    assert summary.skipped == {"b.jsonl": "other data: spot checks of the judicial vignette"}
+    assert (summary.exit_code, summary.n_lines, summary.n_accounted) == (0, 5, 5)
 
 
 @pytest.mark.parametrize("field", ["model", "sentenceMonths"])
@@ -199,7 +226,24 @@ def test_a_trial_without_a_field_that_makes_it_one_is_quarantined(archive, make,
     broken = make.baseline()
     del broken[field]
     make.file(archive / "a.jsonl", make.baseline(), broken)
-    assert read(archive).reasons == {("a.jsonl", 2): "no trial of this format: experiment baseline"}
+    make.file(archive / "b.jsonl", broken)
+    result = read(archive)
+    assert set(result.reasons) == {("a.jsonl", 2), ("b.jsonl", 1)}
+    for reason in result.reasons.values():
+        assert reason.startswith("no trial of this format: experiment baseline with the fields [experimentId, ")
+
+
+def test_a_line_with_a_key_twice_is_quarantined_and_the_key_named(archive, make, read):
+    line = json.dumps(make.baseline())
+    repeated = {
+        "temperature": ('"temperature": 0', '"temperature": 0, "temperature": 1'),
+        "model": ('"model": "openai/o3"', '"model": "openai/o3", "mod\\u0065l": "openai/o4"'),
+        "condition": ('"condition": "no-anchor"', '"condition": "no-anchor", "condition": "no-anchor"'),
+    }
+    make.file(archive / "a.jsonl", *(line.replace(*texts) for texts in repeated.values()), make.full_sacd())
+    result = read(archive)
+    assert result.reasons == {("a.jsonl", i): f"a key is there twice: {key}" for i, key in enumerate(repeated, 1)}
+    assert [trial["source_line"] for trial in result.trials] == [4]
 
 
 def test_a_missing_answer_is_a_trial_without_a_response(archive, make, read):
@@ -219,8 +263,6 @@ def test_a_missing_answer_is_a_trial_without_a_response(archive, make, read):
         ('"nan"', None, "nan"),
         ('"-inf"', None, "-inf"),
         ("true", None, "true"),
-        ("NaN", None, None),
-        ("1e999", None, None),
         ("[1]", None, "[1]"),
         ("-3.5", -3.5, None),
     ],
@@ -233,13 +275,55 @@ def test_a_response_is_a_finite_number_or_null_with_its_text(archive, make, read
     assert recorded in trial["line"]
 
 
-@pytest.mark.parametrize("value", ["true", '"warm"', "NaN", "1e999", "[]", "{}", "null"])
-def test_a_temperature_or_anchor_that_is_no_number_is_null_or_finite(archive, make, read, value):
-    line = json.dumps(make.low_anchor()).replace('"temperature": 0', f'"temperature": {value}')
-    make.file(archive / "a.jsonl", line.replace('"anchor": 8', f'"anchor": {value}'))
+NO_NUMBERS = ["true", '"warm"', '""', "NaN", "-Infinity", "1e400", f"1{'0' * 400}", "[]", "{}"]
+
+
+def test_a_field_that_cannot_be_read_is_named_and_never_null_in_silence(archive, make, read):
+    lines, reasons = [make.baseline()], {}
+    for shape, field, kind in [
+        ("low_anchor", "temperature", "number"),
+        ("low_anchor", "anchor", "number"),
+        ("low_anchor", "runIndex", "whole number"),
+        ("full_sacd", "iterations", "whole number"),
+        ("full_sacd", "initial", "number"),
+        ("full_sacd", "timestamp", "time"),
+        ("low_anchor", "collectedAt", "time"),
+    ]:
+        for value in NO_NUMBERS:
+            lines.append(json.dumps(getattr(make, shape)(**{field: "VALUE"})).replace('"VALUE"', value))
+            said = value.strip('"')[:100]
+            reasons["a.jsonl", len(lines)] = f"no trial of this format: {field} is no {kind}: {said}"
+    make.file(archive / "a.jsonl", *lines)
+    result = read(archive)
+    assert result.reasons == reasons
+    assert [trial["source_line"] for trial in result.trials] == [1]
+
+
+def test_a_run_is_a_whole_number_and_not_rounded_to_one(archive, make, read):
+    make.file(archive / "a.jsonl", *(make.baseline(runIndex=run) for run in (2.5, 3.0, "4")))
+    result = read(archive)
+    assert result.reasons == {("a.jsonl", 1): "no trial of this format: runIndex is no whole number: 2.5"}
+    assert [trial["replicate"] for trial in result.trials] == [3, 4]
+
+
+def test_a_condition_that_is_null_or_not_recorded_is_null(archive, make, read):
+    less = make.baseline(temperature=None, runIndex=None, collectedAt=None)
+    del less["anchor"]
+    make.file(archive / "a.jsonl", less)
     (trial,) = read(archive).trials
-    assert trial["temperature"] in (None, 1.0)
-    assert trial["anchor_value"] in (None, 1.0)
+    assert [trial[name] for name in ("temperature", "replicate", "asked_at", "anchor_value")] == [None] * 4
+
+
+def test_an_answer_that_is_a_number_without_end_is_quarantined(archive, make, read):
+    lines, reasons = [make.baseline()], {}
+    for shape, field in [("baseline", "sentenceMonths"), ("full_sacd", "final"), ("vignette", "response")]:
+        for value in ("NaN", "Infinity", "1e400", f"1{'0' * 400}"):
+            lines.append(json.dumps(getattr(make, shape)(**{field: "VALUE"})).replace('"VALUE"', value))
+            reasons["a.jsonl", len(lines)] = f"no trial of this format: {field} is no finite number: {value[:100]}"
+    make.file(archive / "a.jsonl", *lines)
+    result = read(archive)
+    assert result.reasons == reasons
+    assert [trial["source_line"] for trial in result.trials] == [1]
 
 
 def test_the_script_imports_as_its_help_says(archive, make, query, warehouse):
@@ -252,7 +336,7 @@ def test_the_script_imports_as_its_help_says(archive, make, query, warehouse):
         text=True,
     )
     assert (done.returncode, done.stderr) == (3, "")
-    assert "1 added, 0 already there, 0 duplicates, 1 quarantined" in done.stdout
+    assert "1 new, 0 unchanged, 0 changed, 0 duplicates, 1 quarantined" in done.stdout
     assert query("select count(*) from raw.trials") == [(1,)]
     assert not Path(archive.parent, ".tmp").exists()
 

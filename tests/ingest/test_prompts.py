@@ -337,8 +337,12 @@ def test_anchors_are_written_as_people_write_numbers(number, written):
 def test_the_version_of_a_prompt_changes_with_each_of_its_words_and_with_nothing_else():
     vignette, technique = VIGNETTES["burglary"], TECHNIQUES["premortem"]
     same = prompt_version(vignette, technique, "text")
-    assert prompt_version({**vignette, "source": "x", "version": 9}, {**technique, "source": "x"}, "text") == same
+    unsaid = {"source": "x", "valid_max": 9, "words": {**vignette["words"], "setting": "not said", "more": "nor this"}}
+    assert prompt_version({**vignette, **unsaid}, {**technique, "source": "x", "controls": "y"}, "text") == same
     others = [
+        prompt_version({**vignette, "version": 2}, technique, "text"),
+        prompt_version(vignette, {**technique, "version": 2}, "text"),
+        prompt_version(vignette, technique, "text", is_anchored=False),
         prompt_version({**vignette, "case": vignette["case"] + " "}, technique, "text"),
         prompt_version({**vignette, "anchor": vignette["anchor"] + "!"}, technique, "text"),
         prompt_version({**vignette, "question": "?"}, technique, "text"),

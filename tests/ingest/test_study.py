@@ -508,6 +508,7 @@ def answered(warehouse):
                         design._technique(cell.technique),
                         "text",
                         design.study.second_anchor,
+                        is_anchored=cell.anchor_value is not None,
                     )
                     spool.write(
                         {

@@ -3,7 +3,10 @@
 import re
 import sys
 
+import pyarrow as pa
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from ingest import run
 from ingest.importer import Summary
@@ -13,25 +16,28 @@ from ingest.warehouse import printable
 
 def test_the_summary_names_files_rows_skipped_quarantined_unknown_duplicates_and_seconds(archive, make, capsys):
     make.file(archive / "a.jsonl", make.baseline(), make.baseline(runIndex=1), "{", make.baseline(model="new/one"))
-    make.file(archive / "b.jsonl", make.baseline(runIndex=2))
+    make.file(archive / "b.jsonl", make.baseline(runIndex=2), "")
     make.file(archive / "copy" / "b.jsonl", make.baseline(runIndex=2))
     make.file(archive / "c.jsonl", make.vignette(vignetteId="parking"), make.full_sacd())
     make.file(archive / "d.txt")
     assert main(["--archive", str(archive)]) == 3
     out = capsys.readouterr().out
-    assert re.sub(r"\d+\.\d s", "N s", out) == (
+    assert re.sub(r"version \w+", "version V", re.sub(r"\d+\.\d s", "N s", out)) == (
         f"{archive}: 5 files\n"
         "  baseline               3 files          5 trials\n"
         "  full-sacd              1 files          1 trials\n"
         "  vignette parking       1 files          1 trials\n"
         "  together                                7 trials\n"
+        "  skipped, blank (1 lines)\n"
         "  skipped, not a .jsonl file: d.txt\n"
-        "  quarantined: 1 (table raw.quarantined_lines)\n"
+        "  quarantined: 1 (table raw.quarantined_lines): 1 cut off\n"
         "    a.jsonl:3: cut off: Expecting property name enclosed in double quotes at column 2\n"
         "  unknown LLM ids, loaded under their own names: new/one (1 trials); "
         "add them to seeds/llms.csv or seeds/llm_aliases.csv\n"
         "  unknown vignettes, loaded under their own names: parking (1 trials); add them to seeds/vignettes.csv\n"
-        "  6 added, 0 already there, 1 duplicates, 1 quarantined, 1 of unknown LLMs; N s\n"
+        "  9 lines read: 6 new, 0 unchanged, 0 changed, 1 duplicates, 1 quarantined, 1 skipped; "
+        "1 of unknown LLMs; N s\n"
+        "  source archive, version V: 6 new, 0 unchanged, 0 changed, 0 gone\n"
     )
 
 
@@ -92,3 +98,59 @@ def test_an_interrupt_is_one_sentence_and_exit_130(archive, monkeypatch, capsys)
     monkeypatch.setattr(run, "import_folder", interrupted)
     assert main(["--archive", str(archive)]) == 130
     assert capsys.readouterr().err.startswith("bais: interrupted")
+
+
+QUARANTINED = {
+    "like a trial": {"llm": "a/b", "answer": 5},
+    "hot": '{"experimentId": "baseline", "model": "a/b", "temperature": "hot", "sentenceMonths": 5}',
+    "a key twice": '{"experimentId": "baseline", "model": "a/b", "model": "a/b", "sentenceMonths": 5}',
+}
+# these are skipped in a file that holds nothing else
+UNKNOWN = {"other": {"score": 5}, "cut": '{"a', "list": "[1]", "no text": b"\xff", "binary": b"a\0b"}
+BLANK = {"blank": "", "blanks": " \t\r"}
+NAMED = {"of a tool": {"experimentId": "framing", "model": "a/b", "conditionId": "gain", "params": {}}}
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory):
+    return (tmp_path_factory.mktemp("archive") for _ in iter(int, 1))
+
+
+names = st.sampled_from(["trial", "trial", "sacd", *QUARANTINED, *UNKNOWN, *BLANK, *NAMED])
+
+
+@settings(max_examples=15, deadline=None)
+@given(files=st.lists(st.lists(names, max_size=8), min_size=1, max_size=4), n_there=st.integers(0, 6))
+def test_of_every_line_that_is_read_it_is_said_what_became_of_it(make, read, folders, files, n_there):
+    folder, lines = next(folders), {"trial": make.baseline(), "sacd": make.full_sacd()}
+    lines |= QUARANTINED | UNKNOWN | BLANK | NAMED
+    make.file(folder / "always.jsonl", make.vignette())
+    for i, content in enumerate(files):
+        # the first and the third file share a path in the archive
+        make.file(
+            folder / ("copy" if i == 2 else ".") / f"{0 if i == 2 else i}.jsonl", *(lines[name] for name in content)
+        )
+    ids = [trial["trial_id"] for trial in read(folder).trials][:n_there]
+    summary = read(folder, landed_ids=lambda study: pa.table({"trial_id": pa.array(ids, pa.string())})).summary
+    held = ["always", *(name for content in files for name in content)]
+    assert summary.n_accounted == summary.n_lines == len(held)
+    n_trials = sum(name in ("always", "trial", "sacd") for name in held)
+    assert summary.n_new + summary.n_unchanged + summary.n_duplicates == n_trials
+    assert summary.skipped_lines["blank"] == sum(name in BLANK for name in held)
+    assert summary.skipped_lines["other data: runs of story 001's tool"] == held.count("of a tool")
+    assert summary.quarantined_lines["a key is there twice"] == held.count("a key twice")
+    assert summary.quarantined_lines["temperature is no number"] == held.count("hot")
+    assert sum(summary.quarantined_lines.values()) >= sum(name in QUARANTINED for name in held)
+    assert f"  {len(held)} lines read: {summary.n_new} new, " in render(summary)
+
+
+def test_every_line_of_a_file_that_is_no_text_or_of_other_data_is_counted(archive, make, capsys):
+    make.file(archive / "a.jsonl", make.baseline())
+    make.file(archive / "noise.jsonl", b"\xff", b"\xfe", b"\xfd")
+    make.file(archive / "scores.jsonl", {"score": 1}, {"score": 2}, '{"score": ')
+    assert main(["--archive", str(archive)]) == 3
+    out = capsys.readouterr().out
+    assert "  skipped, lines that cannot be read, among other data (1 lines)\n" in out
+    assert "  skipped, other data: JSON objects with the fields [score] (2 lines): scores.jsonl\n" in out
+    assert "  quarantined: 1 (table raw.quarantined_lines): 3 binary or not UTF-8\n" in out
+    assert "  7 lines read: 1 added, 0 already there, 0 duplicates, 3 quarantined, 3 skipped;" in out

@@ -1,5 +1,5 @@
--- Nobody is lost: every trial that was asked was answered or is counted under the reason why not, and all of published
--- batches are there or quarantined.
+-- Nobody is lost: every trial that was asked was answered or is counted under the reason why not, and all that are
+-- published, or are of a version that claims are about, are there or quarantined.
 with per_cell as (
     select study, n_asked, n_answered + n_refused + n_unparsed + n_out_of_range + n_failed as n_accounted
     from {{ ref('attrition') }}
@@ -10,12 +10,16 @@ per_study as (
     group by all
 ),
 
+counting as (
+    select study, trial_id, batch_id from {{ ref('int_trials_published') }}
+    union all
+    select cited_study as study, trial_id, batch_id from {{ ref('int_trials_cited') }}
+),
+
 landed as (
-    select trials.study, count(*) as n_landed
-    from {{ source('raw', 'trials') }} as trials
-    inner join {{ ref('stg_batch_verdicts') }} as verdicts
-        on trials.batch_id = verdicts.batch_id and verdicts.is_published
-    left join {{ ref('stg_flagged_trials') }} as flags on trials.trial_id = flags.trial_id
+    select counting.study, count(*) as n_landed
+    from counting
+    left join {{ ref('stg_flagged_trials') }} as flags using (trial_id, batch_id)
     where flags.is_quarantined is not true
     group by all
 )

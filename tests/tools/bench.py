@@ -26,7 +26,7 @@ started = time.perf_counter()
 summary = import_archive(sys.argv[1], ARCHIVE)
 seconds = time.perf_counter() - started
 peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-print(json.dumps({"rows": summary.n_added, "seconds": seconds, "megabytes": peak / 1024}))
+print(json.dumps({"rows": summary.n_new, "seconds": seconds, "megabytes": peak / 1024}))
 """
 
 READ_JSON = """

@@ -22,9 +22,10 @@ TRIED = {
     "svg": "]]></text><svg onload=\"document.title='injected'\">",
 }
 SCHEMA = """
-create schema staging; create schema seeds; create schema marts; create schema inference;
+create schema staging; create schema intermediate; create schema seeds; create schema marts; create schema inference;
 create table staging.stg_batch_verdicts (batch_id varchar, verdict_id varchar, act varchar, is_published boolean);
-create table staging.stg_flagged_trials (trial_id varchar);
+create table staging.stg_flagged_trials (trial_id varchar, batch_id varchar);
+create table intermediate.int_trials_directed (trial_id varchar, batch_id varchar);
 create table seeds.techniques (technique varchar, display_name varchar, is_ranked boolean, description varchar);
 create table seeds.llms (llm varchar, display_name varchar);
 create table seeds.flag_reasons (reason varchar, sentence varchar);
@@ -38,7 +39,7 @@ create table seeds.published_claims (claim_id varchar, part varchar, document va
 create table marts.claim_trials (claim_id varchar, part varchar, study varchar, trials_query varchar);
 create table marts.claim_checks (claim_id varchar, part varchar, document varchar, recomputed_value double,
     status varchar, reason varchar, recommended_value double, recommended_low double, recommended_high double,
-    n_trials bigint, published_value double);
+    n_trials bigint, published_value double, newest_status varchar);
 create table marts.trials (trial_id varchar, study varchar, domain varchar, vignette varchar, llm varchar,
     source varchar, response_unit varchar, asked_at timestamptz);
 create table marts.attrition (study varchar, domain varchar, llm varchar, technique varchar, n_asked bigint,
@@ -126,17 +127,21 @@ def _add_study(made, study, llms, said, domain, source):
         "raw.batch_checks", verdict_id=f"v-{study}", check_name="other_prompt", level="warn", is_passed=False,
         observed_value=0.0125, threshold=0.01, measure="share", n_offending=3, detail=said,
     )  # fmt: skip
-    for trial in ("t1", "t2"):
+    for trial in ("t1", "t2", "superseded"):
+        known = {"trial_id": f"{study}-{trial}", "batch_id": batch}
         made.add(
-            "raw.flagged_trials", verdict_id=f"v-{study}", trial_id=f"{study}-{trial}", study=study,
-            severity="quarantined", reason="other_prompt",
+            "raw.flagged_trials", verdict_id=f"v-{study}", **known, study=study, severity="quarantined",
+            reason="other_prompt",
         )  # fmt: skip
-        made.add("staging.stg_flagged_trials", trial_id=f"{study}-{trial}")
+        made.add("staging.stg_flagged_trials", **known)
+        if trial != "superseded":
+            made.add("intermediate.int_trials_directed", **known)
     made.add(
-        "raw.flagged_trials", verdict_id="an older one", trial_id="t9", study=study, severity="quarantined",
-        reason="other_prompt",
+        "raw.flagged_trials", verdict_id="an older one", trial_id="t9", batch_id=batch, study=study,
+        severity="quarantined", reason="other_prompt",
     )  # fmt: skip
-    made.add("staging.stg_flagged_trials", trial_id="t9")
+    made.add("staging.stg_flagged_trials", trial_id="t9", batch_id=batch)
+    made.add("intermediate.int_trials_directed", trial_id="t9", batch_id=batch)
     made.add("raw.quarantined_lines", study=study, reason=said)
     made.add(
         "marts.parse_disagreements", trial_id=f"{study}-t3", **{"study": study, "llm": llms[0], "vignette": "v"},
@@ -216,7 +221,7 @@ def _add_study(made, study, llms, said, domain, source):
             "marts.claim_checks", claim_id=claim, document="A" if i < 2 else "B",
             recomputed_value=57.65 if has_value else None, status=status, reason=None if i == 0 else said,
             recommended_value=57.65, recommended_low=50.125, recommended_high=66, n_trials=119,
-            published_value=57.7 + i,
+            published_value=57.7 + i, newest_status="differs" if i == 0 else None,
         )  # fmt: skip
         query = "select trial_id\nfrom marts.trials\nwhere\n    technique = 'sacd'\norder by llm;"
         made.add("marts.claim_trials", claim_id=claim, study=study, trials_query=query)

@@ -6,7 +6,7 @@
 {% set of_pair = of_study ~ ', technique, technique_b, anchor_direction, level as method, n_trials, n_llms' %}
 {% set of_fit = of_study ~ ", fit || '_' || estimation as method" %}
 with studies as (
-    select distinct study from {{ ref('published_claims') }}
+    select distinct study from {{ ref('int_claim_specifications') }}
 ),
 
 {% for table in [

@@ -1,0 +1,122 @@
+"""What a warehouse knew when a version of a source had been imported and audited, as another warehouse."""
+
+import contextlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from bais.exported import unfinished_beside
+from bais.sources import find_version, known_versions
+from bais.warehouse import opened, records
+from ingest.load import DUCKDB_SETTINGS
+from ingest.raw import TABLES, prepare_raw
+from ingest.warehouse import UserError, connect, explain, printable, quoted, warehouse_path
+
+# An audit follows its import: what was decided or flagged later was not known then.
+MOMENT = """
+with first_verdicts as (
+    select min(checked_at) as checked_at from now_known.raw.batch_verdicts
+    semi join (from now_known.raw.batches where version_id = $version_id) using (batch_id)
+    group by batch_id
+)
+
+select greatest($imported_at, (select max(checked_at) from first_verdicts)) as moment
+"""
+
+# In this order: a condition may ask what of other tables is there.
+KNOWN_THEN = {
+    "source_versions": "imported_at <= $imported_at",
+    "version_files": "version_id in (select version_id from raw.source_versions)",
+    "version_entries": "version_id in (select version_id from raw.source_versions)",
+    "batches": "loaded_at <= $imported_at",
+    "trials": "batch_id in (select batch_id from raw.batches)",
+    "calls": "trial_id in (select trial_id from raw.trials)",
+    "prompts": "study in (select study from raw.batches)",
+    "quarantined_lines": "quarantined_at <= $imported_at",
+    "batch_verdicts": "batch_id in (select batch_id from raw.batches) and checked_at <= $moment",
+    "batch_checks": "verdict_id in (select verdict_id from raw.batch_verdicts)",
+    "flagged_trials": "verdict_id in (select verdict_id from raw.batch_verdicts) and flagged_at <= $moment",
+    "gate_acts": "acted_at <= $moment",
+}
+
+HELD = """
+select
+    (select count(*) from raw.trials) as n_trials,
+    (select count(*) from raw.batches) as n_batches,
+    (select count(*) from raw.source_versions) as n_versions,
+    (select count(*) from raw.gate_acts) as n_acts
+"""
+
+
+def version_asked(asked: str) -> dict:
+    """Return the version that is meant."""
+    with opened() as warehouse:
+        return find_version(known_versions(warehouse), asked)
+
+
+def refuse_to_replace(target: Path, is_forced: bool) -> None:
+    """Let through a file that is not there and, if forced, one that is a warehouse but not the one that is read."""
+    if target.resolve() == warehouse_path().resolve():
+        raise UserError(f"{printable(target)} is the warehouse itself, which stays as it is: name another file")
+    if target.is_dir():
+        raise UserError(f"{printable(target)} is a folder: name a file")
+    if not target.exists():
+        return
+    if not is_forced:
+        raise UserError(f"{printable(target)} is there already: name another file, or replace it with --force")
+    with contextlib.closing(connect(target)) as other:
+        if not other.execute("select 1 from duckdb_tables() where schema_name = 'raw'").fetchall():
+            raise UserError(f"{printable(target)} is no warehouse of bais, so that --force does not replace it")
+
+
+@contextlib.contextmanager
+def warehouse_as_of(version: dict, target: Path) -> Iterator[tuple[Path, Callable[[], None]]]:
+    """Lend a warehouse beside the target with what was known then, and a function that puts it in its place.
+
+    It has the name of the target: views name the database that they are in.
+    """
+    with unfinished_beside(target, "is building") as folder:
+        path = folder / target.name
+        copy_known(version, path)
+        yield path, lambda: path.replace(target)
+
+
+def copy_known(version: dict, path: Path) -> None:
+    """Copy what was known at a version's import and the audit that followed into a new warehouse."""
+    import duckdb
+
+    prepare_raw(path)
+    with contextlib.closing(connect(path, read_only=False)) as warehouse:
+        for name, value in DUCKDB_SETTINGS.items():
+            warehouse.execute(f"set {name} = {quoted(str(value))}")
+        try:
+            warehouse.execute(f"attach {quoted(warehouse_path())} as now_known (read_only)")
+        except duckdb.Error as error:
+            raise UserError(explain(error, warehouse_path())) from None
+        known = {"version_id": version["version_id"], "imported_at": version["imported_at"]}
+        known |= records(warehouse, MOMENT, known)[0]
+        for name, condition in KNOWN_THEN.items():
+            _copy(warehouse, name, condition, known)
+
+
+def _copy(warehouse, name, condition, known):
+    """Copy the rows of a table; of one that an older version of bais made, the columns that it has."""
+    there = {
+        column
+        for (column,) in warehouse.execute(
+            "select column_name from duckdb_columns() "
+            "where (database_name, schema_name, table_name) = ('now_known', 'raw', $name)",
+            {"name": name},
+        ).fetchall()
+    }
+    columns = ", ".join(column for column in TABLES[name].columns if column in there)
+    if columns:
+        named = {key: value for key, value in known.items() if f"${key}" in condition}
+        warehouse.execute(
+            f"insert into raw.{name} by name select {columns} from now_known.raw.{name} where {condition}", named
+        )
+
+
+def held(path: Path) -> dict:
+    """Count what a warehouse holds."""
+    with contextlib.closing(connect(path)) as warehouse:
+        return records(warehouse, HELD)[0]

@@ -1,0 +1,114 @@
+"""Which trials are meant: by an id, by as much of its beginning as no other has, or by a condition in SQL."""
+
+from bais.warehouse import is_text, values
+from ingest.warehouse import UserError, printable
+
+MOST_LISTED = 10
+
+PUBLIC = "select * from marts.trials"
+AUDITED = """
+select *, null::varchar as held_back from marts.trials
+union all by name
+select *, 'quarantined' as reason, 'quarantined: ' || flag_reasons as held_back from marts.quarantined_trials
+"""
+ALL = """
+{audited}
+union all by name
+select
+    trial_id, landed.batch_id, landed.study, llm, domain, landed.vignette, landed.technique, landed.anchor_direction,
+    landed.anchor_value, landed.temperature, landed.status_recorded as status, landed.response_recorded,
+    landed.first_response, landed.response_text, landed.asked_at, landed.source, landed.source_file, landed.source_line,
+    case
+        when withdrawn.trial_id is not null then 'withdrawn'
+        when fate in ('superseded', 'gone') then fate
+        else 'not_published'
+    end as reason,
+    case reason
+        when 'withdrawn' then 'withdrawn by ' || who || ' on ' || withdrawn_at::date || ': ' || why
+        when 'superseded' then 'superseded by ' || superseded_by[:10] || ' of version ' || version
+        when 'gone' then 'version ' || version || ' of its source lacks it'
+        when 'not_published' then case
+            when is_older then 'its version was imported as an older one'
+            else 'its batch is not published, or not built yet'
+        end
+    end as held_back
+from raw.trials as landed inner join intermediate.int_trials_read using (trial_id)
+left join ({withdrawn}) as withdrawn using (trial_id)
+left join ({fates}) as fates using (trial_id)
+left join (select batch_id, is_older from ({verdicts})) as verdicts on landed.batch_id = verdicts.batch_id
+anti join marts.trials as public using (trial_id)
+anti join marts.quarantined_trials as quarantined using (trial_id)
+"""
+OUTDATED = """
+select * exclude (vignette_version, highest_of_vignette, technique_version, highest_of_technique) replace (
+    case
+        when reason = 'not_published' and highest_of_vignette is not null then 'older_version'
+        else reason
+    end as reason,
+    case
+        when reason != 'not_published' or highest_of_vignette is null then held_back
+        when vignette_version < highest_of_vignette
+            then concat('version ', vignette_version, ' of its vignette; the tables count ', highest_of_vignette)
+        else concat('version ', technique_version, ' of its technique; the tables count ', highest_of_technique)
+    end as held_back
+)
+from ({every}) left join intermediate.int_prompts_outdated using (batch_id, technique)
+"""
+
+
+def all_trials(warehouse) -> str:
+    """Return the query of every landed trial, with why each is held back as far as the warehouse is built."""
+    from ingest.fates import fates
+    from ingest.models import query_of
+
+    every = ALL.format(
+        audited=AUDITED,
+        withdrawn=query_of("stg_withdrawn_trials"),
+        fates=fates(),
+        verdicts=query_of("stg_batch_verdicts"),
+    )
+    known = values(warehouse, "select 1 from information_schema.tables where table_name = 'int_prompts_outdated'")
+    return OUTDATED.format(every=every) if known else every
+
+
+def find_trial(warehouse, asked: str) -> str:
+    """Return the id that begins as asked, if it is the only one."""
+    if not asked or not is_text(asked):
+        raise UserError("say which trial: `bais trials` lists them")
+    asked, _, _ = asked.partition("@")  # in which version of its study is another question
+    ids = values(
+        warehouse,
+        "select trial_id from raw.trials where starts_with(trial_id, $asked) order by trial_id limit $most",
+        {"asked": asked, "most": MOST_LISTED + 1},
+    )
+    if not ids:
+        raise UserError(f"there is no trial {printable(asked)}: `bais trials` lists them")
+    if len(ids) > 1 and ids[0] != asked:
+        more = ", and more" if len(ids) > MOST_LISTED else ""
+        raise UserError(
+            f"{printable(asked)} begins several trials: {', '.join(map(printable, ids[:MOST_LISTED]))}{more}"
+        )
+    return ids[0]
+
+
+def refuse_unreadable(condition: str | None) -> None:
+    """Refuse a condition that is no text."""
+    if condition is not None and not is_text(condition):
+        raise UserError("the condition is not UTF-8 text")
+
+
+def meeting(found, conditions: list[str]):
+    """Return the rows that meet conditions; DuckDB reads each by itself, so that it can only be a condition."""
+    for condition in conditions:
+        found = found.filter(condition)
+    return found
+
+
+def explain_condition(error: Exception) -> str:
+    """Keep DuckDB's first line, and say what a condition is where it is none."""
+    said = printable(str(error).strip().splitlines()[0])
+    if "modifiers" in said or "expression list" in said or "single expression" in said:
+        return f"the condition must be one SQL expression, without order by, limit or a second statement ({said})"
+    if "disabled by configuration" in said:
+        return f"the condition reads the warehouse and no other file ({said})"
+    return f"the condition is not understood: {said}; `bais tables trials` lists the columns"

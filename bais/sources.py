@@ -1,0 +1,114 @@
+"""Versions of sources as commands speak of them: what each brought, and which one is meant."""
+
+from bais.terminal import similar
+from bais.warehouse import records, values
+from ingest.warehouse import UserError, printable
+
+SHORT_ID = 8
+
+VERSIONS = """
+with files as (
+    select version_id, count(*) as n_files from raw.version_files group by all
+),
+
+batches as (
+    select
+        version_id,
+        list(struct_pack(vignette, verdict, act, is_published) order by vignette) as batches
+    from raw.batches
+    left join ({verdicts}) as verdicts using (batch_id)
+    where version_id is not null
+    group by all
+),
+
+fates as (
+    select
+        version_id,
+        count(*) filter (fate = 'superseded') as n_superseded,
+        count(*) filter (fate = 'gone') as n_withdrawn
+    from ({fates})
+    group by all
+)
+
+select
+    versions.* exclude (_dlt_load_id),
+    coalesce(n_files, 0) as n_files,
+    not is_older and row_number() over (
+        partition by study, archive, source_name, is_older order by imported_at desc
+    ) = 1 as is_newest,
+    coalesce(batches, []) as batches,
+    coalesce(n_superseded, 0) as n_superseded,
+    coalesce(n_withdrawn, 0) as n_withdrawn
+from raw.source_versions as versions
+left join files using (version_id)
+left join batches using (version_id)
+left join fates using (version_id)
+order by study, archive, source_name, imported_at
+"""
+
+CHANGED_FILES = """
+with before as (from raw.version_files where version_id = $compared_with),
+
+now as (from raw.version_files where version_id = $version_id),
+
+lone_before as (from before anti join now using (path_in_archive)),
+
+lone_now as (from now anti join before using (path_in_archive)),
+
+renamed as (
+    select min(lone_before.path) as was, lone_now.path
+    from lone_now inner join lone_before using (sha256)
+    group by lone_now.path
+)
+
+select 'changed' as change, now.path, null as was, before.n_lines as n_lines_before, now.n_lines
+from now inner join before using (path_in_archive)
+where now.sha256 != before.sha256
+union all by name
+select 'renamed' as change, path, was, n_lines as n_lines_before, n_lines
+from renamed inner join now using (path)
+union all by name
+select 'new' as change, path, n_lines from lone_now anti join renamed using (path)
+union all by name
+select 'gone' as change, path, n_lines as n_lines_before from lone_before
+where path not in (select was from renamed)
+order by change, path
+"""
+
+
+def known_versions(warehouse) -> list[dict]:
+    """Return every version of every source, each source's in the order of its imports; none of an older warehouse."""
+    from ingest.fates import fates
+    from ingest.models import query_of
+
+    tables = values(warehouse, "select table_name from duckdb_tables() where schema_name = 'raw'")
+    if "source_versions" not in tables:
+        return []
+    found = records(warehouse, VERSIONS.format(verdicts=query_of("stg_batch_verdicts"), fates=fates()))
+    return [{**version, "version": version["label"] or version["version_id"][:SHORT_ID]} for version in found]
+
+
+def changed_files(warehouse, version: dict) -> list[dict]:
+    """Return the files of a version that are not as in the version it was compared with."""
+    return records(warehouse, CHANGED_FILES, {name: version[name] for name in ("version_id", "compared_with")})
+
+
+def find_version(versions: list[dict], asked: str) -> dict:
+    """Return the version that an id, its beginning, a label, or `source:label` means, if it is the only one."""
+    found = [
+        version
+        for version in versions
+        if asked and (version["version_id"].startswith(asked) or asked in (version["label"], _with_source(version)))
+    ]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        named = ", ".join(f"{version['version_id'][:SHORT_ID]} ({_with_source(version)})" for version in found)
+        raise UserError(f"{printable(asked)} means several versions: {printable(named)}; name one by its id")
+    known = [version["version"] for version in versions]
+    there = f"{similar(asked, known, by_part=True)}; `bais versions` lists them" if known else ": none was imported yet"
+    raise UserError(f"there is no version {printable(asked)}{there}")
+
+
+def _with_source(version):
+    return f"{version['source_name']}:{version['label'] or version['version_id'][:SHORT_ID]}"

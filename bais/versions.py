@@ -1,0 +1,111 @@
+"""`bais versions`: what was imported again and again, what each time brought, and what of it is published."""
+
+import itertools
+from operator import itemgetter
+
+import click
+
+from bais.options import json_option
+from bais.sources import changed_files, known_versions
+from bais.terminal import fixed, lay_out, say, say_json, similar, terminal_width
+from bais.warehouse import opened
+from ingest.warehouse import UserError, printable
+
+OF_A_SOURCE = itemgetter("study", "archive", "source_name")
+MOST_NAMED = 20
+
+
+@click.command()
+@click.argument("source", required=False, metavar="[SOURCE]", help="only this one, with the files that changed")
+@json_option(", with every id and every batch")
+def versions(source: str | None, as_json: bool) -> None:
+    """List the versions of each source."""
+    with opened() as warehouse:
+        found = known_versions(warehouse)
+        if source is not None:
+            found = [version | {"files": changed_files(warehouse, version)} for version in _of_source(found, source)]
+    if as_json:
+        say_json(found)
+        return
+    if not found:
+        say("No version of a source is kept yet: `bais import` keeps one of each folder that it reads.")
+    for i, (named, group) in enumerate(itertools.groupby(found, OF_A_SOURCE)):
+        if i:
+            print()
+        _say_source(*named, list(group))
+
+
+def _of_source(versions, asked):
+    """Return the versions of the source that is called so, begins so, or has a version that does."""
+    ways = (
+        lambda version: version["source_name"] == asked,
+        lambda version: asked and version["source_name"].startswith(asked),
+        lambda version: asked and (version["label"] == asked or version["version_id"].startswith(asked)),
+    )
+    for is_meant in ways:
+        if meant := {OF_A_SOURCE(version) for version in versions if is_meant(version)}:
+            return [version for version in versions if OF_A_SOURCE(version) in meant]
+    names = sorted({version["source_name"] for version in versions})
+    there = ", ".join(map(printable, names)) or "none: import some recorded trials first"
+    raise UserError(f"there is no source {printable(asked)}{similar(asked, names, True)}; there is {there}")
+
+
+def _say_source(study, archive, name, versions):
+    say(f"{name} (study {study}, format {archive.replace('_', '-')})")
+    rows = [
+        (
+            version["version"],
+            fixed(version["imported_at"], "%Y-%m-%d %H:%M"),
+            *(version[f"n_{of}"] for of in ("files", "new", "unchanged", "changed", "gone")),
+            _published(version),
+            "; ".join(_said(version)),
+        )
+        for version in versions
+    ]
+    heads = ["version", "imported", "files", "new", "unchanged", "changed", "gone", "published", "what it is"]
+    print(lay_out(heads, rows, width=terminal_width(), null=""))
+    for version in versions:
+        if version.get("files") and version["compared_with"]:
+            _say_files(version)
+
+
+def _published(version):
+    """Say whether the version is published, and which of its vignettes is not."""
+    if version["is_older"]:
+        return "no"
+    held_back = [f"{batch['vignette']} {_why_not(batch)}" for batch in version["batches"] if not batch["is_published"]]
+    if not held_back:
+        return "yes"
+    return f"{'no' if len(held_back) == len(version['batches']) else 'not all'}: {', '.join(held_back)}"
+
+
+def _why_not(batch):
+    if batch["verdict"] is None:
+        return "is not audited"
+    return "is rejected" if batch["act"] == "reject" else "failed"
+
+
+def _said(version):
+    """Say what a version is among those of its source, and what it displaced."""
+    if version["is_newest"]:
+        yield "newest"
+    if version["is_older"]:
+        yield "imported as an older one"
+    if version["is_complete"]:
+        yield "the whole of its source"
+    if n := version["n_superseded"]:
+        yield f"takes the place of {n:,} trial{'' if n == 1 else 's'}"
+    if n := version["n_withdrawn"]:
+        yield f"withdraws {n:,} that it lacks"
+
+
+def _say_files(version):
+    print()
+    say(f"{version['version']}: files that are not as they were")
+    for of in version["files"][:MOST_NAMED]:
+        was = f", which was {of['was']}" if of["was"] else ""
+        n_lines, n_before = (of[name] if of[name] is not None else "no" for name in ("n_lines", "n_lines_before"))
+        counted = f"{n_lines} lines" if n_lines == n_before else f"{n_before} lines before, {n_lines} now"
+        say(f"{of['change']:<8} {of['path']}{was} ({counted})", indent="  ")
+    if (left := len(version["files"]) - MOST_NAMED) > 0:
+        say(f"and {left:,} more; --json lists them", indent="  ")

@@ -1,0 +1,78 @@
+"""`bais withdraw` and `bais restore`: single trials out of every public table, and back."""
+
+import click
+
+from bais.options import signed
+from bais.selection import (
+    AUDITED,
+    all_trials,
+    explain_condition,
+    find_trial,
+    meeting,
+    refuse_unreadable,
+)
+from bais.terminal import say
+from bais.warehouse import IS_A_STUDY, interruptible, marts, opened
+from ingest.warehouse import UserError
+
+# A condition asks of those trials that may be meant: a withdrawn one is in no public table.
+WITHDRAWN = "select * from ({all}) where trial_id in (select trial_id from ({withdrawn}))"
+
+
+def _decides(act: str, done: str, what: str) -> click.Command:
+    """Make the command by which a person withdraws trials or restores them."""
+
+    @click.command(act)
+    @click.argument("trial_ids", nargs=-1, metavar="[TRIAL_ID...]", help="or their beginnings, as in `bais trial`")
+    @click.option("--where", metavar="SQL", help=f'{what} that meet a condition, such as "response > 100"')
+    @signed
+    def command(trial_ids: tuple[str, ...], where: str | None, why: str, who: str | None) -> None:
+        from ingest.gate import decide_of_trials
+
+        if bool(trial_ids) == (where is not None):
+            raise click.UsageError("name trials, or give a condition with --where")
+        found = _named(trial_ids) if trial_ids else _where(act, where)
+        if not found:
+            raise UserError(f"no trial meets the condition: nothing is {done}")
+        by_study = decide_of_trials(act, found, why, who)
+        n_left = len(found) - sum(by_study.values())
+        are = "the trial is" if len(found) == 1 else f"the {len(found):,} trials are"
+        if not by_study:
+            raise UserError(
+                f"{are} withdrawn already: nothing was done"
+                if act == "withdraw"
+                else f"{are} not withdrawn: nothing was done"
+            )
+        counted = ", ".join(f"{n:,} trial{'' if n == 1 else 's'} of {study}" for study, n in by_study.items())
+        left = f"; {n_left:,} {'was' if n_left == 1 else 'were'} so before" if n_left else ""
+        say(f"{done}: {counted}{left}. `bais build` derives the tables anew.")
+
+    return command
+
+
+def _named(asked):
+    with opened() as warehouse:
+        return sorted({find_trial(warehouse, trial_id) for trial_id in asked})
+
+
+def _where(act, condition):
+    """Ask a condition once: of the trials in the tables or, to restore, of the withdrawn ones."""
+    import duckdb
+
+    from ingest.models import query_of
+
+    refuse_unreadable(condition)
+    with marts() as warehouse:
+        source = AUDITED
+        if act == "restore":
+            source = WITHDRAWN.format(all=all_trials(warehouse), withdrawn=query_of("stg_withdrawn_trials"))
+        there = warehouse.sql(source)
+        try:
+            found = meeting(there, [IS_A_STUDY, condition]).project("trial_id").order("trial_id")
+            return [trial_id for (trial_id,) in interruptible(warehouse, found.fetchall)]
+        except duckdb.Error as error:
+            raise UserError(explain_condition(error)) from None
+
+
+withdraw = _decides("withdraw", "withdrawn", "the trials in the tables")
+restore = _decides("restore", "restored", "the withdrawn trials")

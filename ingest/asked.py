@@ -1,0 +1,204 @@
+"""What was asked of a study before with other words: sets of other versions, and what a changed text orphans."""
+
+import collections
+import contextlib
+import difflib
+import json
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from ingest.prompts import template_of
+from ingest.responses import spooled
+from ingest.spool import COLLECTED, State, read_state, spool_folder
+from ingest.study import Cell, Design
+from ingest.warehouse import printable
+
+MOST_DIFFERENCES = 5
+MOST_LINES = 30
+MOST_OF_A_LINE = 500
+WORDS = "vignette, technique, anchor_value is not null, prompt_version"
+ANSWERS = f"""
+select {WORDS}, llm, temperature, anchor_direction, replicate from spooled
+where status is distinct from 'failed' and list_contains($hashes, prompt_version)
+"""
+
+
+class Version(NamedTuple):
+    """A version of a vignette or technique that was asked, beside the one that is asked now."""
+
+    name: str
+    asked: int
+    now: int
+
+
+@dataclass
+class Asked:
+    """What was asked before.
+
+    Attributes
+    ----------
+    versions : collections.Counter of Version
+        How many answers belong to sets of other versions.
+    orphans : collections.Counter of tuple
+        How many answers were given to other words, by vignette, technique, whether anchored, and the hash of the words.
+    n_again : int
+        How many of these would be asked again, and nobody has agreed to that yet.
+    differences : dict of tuple to list of str
+        What is said otherwise, line by line, and for which vignettes and techniques.
+    pairs : list of list of str
+        The hashes of the old words and of those in their place, as the next session keeps them.
+    """
+
+    versions: collections.Counter = field(default_factory=collections.Counter)
+    orphans: collections.Counter = field(default_factory=collections.Counter)
+    n_again: int = 0
+    differences: dict = field(default_factory=dict)
+    pairs: list = field(default_factory=list)
+
+    @property
+    def n_orphans(self) -> int:
+        """Return how many answers a changed text orphans."""
+        return self.orphans.total()
+
+
+def asked_before(design: Design, state: State) -> Asked:
+    """Compare what the spool of a study holds with what the study asks now."""
+    found = Asked()
+    if not state.closed:
+        return found
+    design.recognise(state)
+    kinds, rows = _other_words(design, state)
+    llms, temperatures = {llm.llm for llm in design.study.llms}, set(design.study.temperatures)
+    anchors = design.known_anchors(state.anchors)
+    again = collections.Counter()
+    for *words, prompt_hash, llm, temperature, direction, replicate in rows:
+        key = (*words, prompt_hash)
+        if key not in kinds or llm not in llms or temperature not in temperatures:
+            continue
+        if isinstance(kinds[key], Version):
+            found.versions[kinds[key]] += 1
+            continue
+        found.orphans[key] += 1
+        if replicate < design.study.stopping_rule.minimum:
+            vignette, technique, is_anchored = words
+            anchor = anchors.get((llm, vignette), {}).get(direction)
+            cell = Cell(llm, vignette, technique, direction, anchor, temperature)
+            is_decided = (anchor is not None) == is_anchored
+            again[key] += not (is_decided and design.trial_id(cell, replicate).encode() in state.closed)
+    agreed = _agreed(state.sessions)
+    for key in found.orphans:
+        *words, prompt_hash = key
+        pair = [prompt_hash, design.version(*words)[0]]
+        is_agreed = tuple(pair) in agreed
+        if is_agreed or again[key]:
+            found.pairs.append(pair)
+        if not is_agreed:
+            found.n_again += again[key]
+        where = found.differences.setdefault(tuple(_difference(design, state, *key)), [])
+        where.append(f"{words[0]} with {words[1]}")
+    return found
+
+
+def _other_words(design, state):
+    """Return what words are that the study has asked and does not ask now, and the answers to words of these hashes."""
+    unanchored = {"no_technique"} if design.study.baselines else set()
+    unanchored |= {of["technique"] for of in design.study.techniques if of.get("is_also_unanchored")}
+    techniques = {True: design.techniques, False: unanchored}
+    with spooled([spool_folder(design.study.study) / COLLECTED], "trials") as connection:
+        kinds = {}
+        for vignette, technique, is_anchored, prompt_hash in connection.execute(
+            f"select distinct {WORDS} from spooled order by all"
+        ).fetchall():
+            is_planned = vignette in design.vignettes and technique in techniques[is_anchored]
+            if is_planned and prompt_hash not in design.prompt_hashes(vignette, technique, is_anchored):
+                key = (vignette, technique, is_anchored, prompt_hash)
+                kinds[key] = _version(design, state, *key)
+        hashes = [prompt_hash for *_, prompt_hash in kinds]
+        return kinds, connection.execute(ANSWERS, {"hashes": hashes}).fetchall() if kinds else []
+
+
+def _agreed(sessions):
+    """Return the changes of words that somebody has agreed to, and not taken back since."""
+    agreed = set()
+    for session in sessions:
+        pairs = {tuple(pair) for pair in session.get("orphaned", [])}
+        agreed = {pair for pair in agreed if pair[::-1] not in pairs} | pairs
+    return agreed
+
+
+def _version(design, state, vignette, technique, is_anchored, prompt_hash):
+    """Return the version that other words belong to, or None where it is the one that is asked now."""
+    then, now = _template(state, prompt_hash, is_anchored), _now(design, vignette, technique, is_anchored)
+    for what, name in (("vignette", vignette), ("technique", technique)):
+        version = f"{what}_version"
+        if then and then[version] != now[version]:
+            return Version(f"{what} {name}", then[version], now[version])
+    return None
+
+
+def _now(design, *words):
+    return json.loads(design.version(*words)[1])
+
+
+def _template(state, prompt_hash, is_anchored):
+    with contextlib.suppress(ValueError, KeyError, TypeError, AttributeError):  # it is not there, or no template
+        text, study = state.templates[prompt_hash]
+        return template_of(text, study, is_anchored=is_anchored)
+    return None
+
+
+def _difference(design, state, vignette, technique, is_anchored, prompt_hash):
+    """Yield the lines that went and came, with `-` and `+` before them."""
+    then = _template(state, prompt_hash, is_anchored)
+    if then is None:
+        yield "the words that were asked are not kept"
+        return
+    before, after = _lines(then), _lines(_now(design, vignette, technique, is_anchored))
+    for line in difflib.unified_diff(before, after, lineterm="", n=0):
+        if not line.startswith(("---", "+++", "@@")):
+            yield printable(line[:MOST_OF_A_LINE])
+
+
+def _lines(template):
+    rounds = template.get("rounds", {})
+    texts = [*template["turns"], *(str(rounds[step]) for step in sorted(rounds) if step != "text")]
+    return [line for text in texts for line in text.splitlines() if line.strip()]
+
+
+def render_asked(asked: Asked) -> list[str]:
+    """Write what was asked before and counts no more for this study, in lines for a terminal."""
+    lines = []
+    for version, n in sorted(asked.versions.items()):
+        counts = "it" if version.asked > version.now else f"version {version.now} as soon as it has answers"
+        lines.append(
+            f"{_answers(n)} version {version.asked} of {version.name}: they stay, a set of their own beside version "
+            f"{version.now}; the tables count {counts}."
+        )
+    if not asked.n_orphans:
+        return lines
+    lines.append(
+        f"{_answers(asked.n_orphans)} words that have changed since, and count for this study no more"
+        f"{f'; {asked.n_again:,} of them would be asked again' if asked.n_again else ''}:"
+    )
+    for difference, where in [*asked.differences.items()][:MOST_DIFFERENCES]:
+        more = f" and {len(where) - 3} more" if len(where) > 3 else ""
+        lines.append(f"  {', '.join([*dict.fromkeys(where)][:3])}{more}")
+        lines += [f"    {line}" for line in difference[:MOST_LINES]]
+        if len(difference) > MOST_LINES:
+            lines.append(f"    and {len(difference) - MOST_LINES} more lines")
+    if len(asked.differences) > MOST_DIFFERENCES:
+        lines.append(f"  and {len(asked.differences) - MOST_DIFFERENCES} more differences")
+    lines.append(
+        "Put the old words back, and these answers count again. If the new words are meant, raise the `version` of the "
+        "vignette or technique: then both sets are kept apart, and the tables count the new one."
+    )
+    return lines
+
+
+def _answers(n):
+    return f"{n:,} answer{' was' if n == 1 else 's were'} given to"
+
+
+def of_study(study) -> Asked:
+    """Compare what was collected of a study with what it asks now."""
+    return asked_before(Design(study), read_state(spool_folder(study.study) / COLLECTED))

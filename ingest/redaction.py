@@ -1,0 +1,80 @@
+"""Take keys out of what endpoints say, in whatever form they say them; what is our own is never passed through here."""
+
+import re
+from collections.abc import Iterable
+
+KEY = "[key]"
+LONG = 12  # characters; a shorter key may well be a word, as `none` and `ollama` are
+MOST_OF_A_WORD = 500  # characters that are kept of what is no answer
+MOST_TOKENS = 20_000  # with log-probabilities
+MOST_AT_ONCE = 100_000  # so many more are looked at, since half a key at the end would not be known
+BEARER = re.compile(r"\bbearer\s+(?!\[key\])[^\s\"'<>]+", re.IGNORECASE)
+# a short key is whole where a word begins, also one after an escape such as \n, \u003d or %3D, and where a word ends
+BEGINS = r"(?:(?<![\w-])|(?<=\\[bfnrt])|(?<=\\u[0-9a-fA-F]{4})|(?<=%[0-9a-fA-F]{2}))"
+ENDS = r"(?![\w-])"
+NAMED = {"&": "&amp;", '"': "&quot;", "<": "&lt;", ">": "&gt;", "'": "&apos;"}
+
+
+class Redaction:
+    """What takes certain keys out of texts."""
+
+    def __init__(self, keys: Iterable[str | None]):
+        keys = sorted({key for key in keys if key}, key=len, reverse=True)
+        self.long = [re.compile(_in_any_form(key)) for key in keys if len(key) >= LONG]
+        self.short = [re.compile(f"{BEGINS}{_in_any_form(key)}{ENDS}") for key in keys if len(key) < LONG]
+
+    def of_answer(self, text: str | None, most: int = MOST_OF_A_WORD) -> str | None:
+        """Return the beginning of what an LLM says without keys, unless they are so short that they may be words."""
+        return text if text is None else as_text(self._without(self.long, text[: most + MOST_AT_ONCE]), most)
+
+    def of_error(self, text: str | None) -> str | None:
+        """Return the beginning of an error or a header without any key, and without whatever follows `Bearer`."""
+        if text is None:
+            return None
+        text = self._without([*self.long, *self.short], text[:MOST_AT_ONCE])
+        return as_text(BEARER.sub(f"Bearer {KEY}", text), MOST_OF_A_WORD)
+
+    def of_tokens(self, logprobs: dict | None) -> dict | None:
+        """Return the log-probabilities of an answer without keys, also where one is spread over several tokens."""
+        if logprobs is None:
+            return None
+        entries = logprobs["content"][:MOST_TOKENS]
+        text = "".join(entry["token"] or "" for entry in entries)
+        hidden = {at for key in self.long for found in key.finditer(text) for at in range(*found.span())}
+        cleaned, at = [], 0
+        for entry in entries:
+            start, at = at, at + len(entry["token"] or "")
+            is_hidden = not hidden.isdisjoint(range(start, at))
+            tokens = [entry, *entry.get("top_logprobs", ())]
+            first, *top = [one | {"token": KEY if is_hidden else self.of_answer(one["token"])} for one in tokens]
+            cleaned.append(first | {"top_logprobs": top} if "top_logprobs" in entry else first)
+        return {"content": cleaned}
+
+    def _without(self, keys, text):
+        for key in keys:
+            text = key.sub(KEY, text)
+        return text
+
+
+def as_text(text: str, most: int) -> str:
+    """Return the beginning of a text, with what is no Unicode text replaced."""
+    if not text.isascii() or "\0" in text:
+        text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").replace("\0", "\ufffd")
+    return text[:most]
+
+
+def _in_any_form(key):
+    """Return a pattern of a key as it is and as JSON, Python, HTML and addresses escape it, once or several times."""
+    runs = [run[0] for run in re.finditer(r"\\+|[^\\]", key)]
+    first = _part(runs[0], "", r"\\")  # what escapes it stays: to begin at each of many backslashes would take long
+    return (r"(?<!\\)" if key.startswith("\\") else "") + first + "".join(_part(run) for run in runs[1:])
+
+
+def _part(run, may_precede=r"\\*+", precedes_u=r"\\++"):
+    character, n, code = run[0], len(run), ord(run[0])
+    if character.isalnum():
+        return character
+    plain = rf"\\{{{n},}}+" if character == "\\" else may_precede + re.escape(character)
+    named = f"|{NAMED[character]}" if character in NAMED else ""
+    coded = rf"(?i:{precedes_u}u00{code:02x}|%(?:25)*{code:02x}|&#0*{code};|&#x0*{code:x};{named})"
+    return rf"(?:{plain}|{coded}{{{n}}})"

@@ -1,0 +1,111 @@
+-- One row per audited batch and way in which its version of the source takes rows out of publication: the share of
+-- the published rows of its vignette, and the LLMs of which no row is left. A row that has another in its place (of the
+-- same LLM and technique) is changed and not removed.
+with batches as (
+    select batch_id as audited_batch, study, vignette from {{ ref('gate_batches') }}
+    where is_new
+),
+
+quarantined as (
+    select trial_id from {{ ref('gate_flags') }}
+    where severity = 'quarantined'
+),
+
+taken_out as (
+    select taken_out.* exclude (llm_recorded), coalesce(aliases.llm, taken_out.llm_recorded) as llm
+    from {{ source('gate', 'taken_out') }} as taken_out
+    left join {{ ref('llm_aliases') }} as aliases on taken_out.llm_recorded = aliases.alias
+),
+
+trials as (
+    select study, vignette, llm, technique, trial_id, not is_new as was_published, true as is_published
+    from {{ ref('gate_trials') }}
+    anti join quarantined using (trial_id)
+    where (study, vignette) in (select (taken_out.study, taken_out.vignette) from taken_out)
+    union all by name
+    select *, true as was_published, false as is_published from taken_out
+),
+
+conditions as (
+    select
+        study,
+        vignette,
+        llm,
+        count(*) filter (where was_published) as n_before,
+        count(*) filter (where is_published) as n_after,
+        greatest(n_before - n_after, 0) as n_removed,
+        list(trial_id order by trial_id) filter (where not is_published)[:5] as sample
+    from trials
+    group by study, vignette, llm, technique
+),
+
+llms as (
+    select
+        study,
+        vignette,
+        llm,
+        sum(n_before) as n_before,
+        sum(n_removed) as n_removed,
+        sum(n_after) = 0 as is_gone,
+        flatten(list(sample order by n_removed desc) filter (where n_removed > 0))[:5] as sample
+    from conditions
+    group by all
+    having sum(n_before) > 0
+),
+
+vignettes as (
+    select
+        study,
+        vignette,
+        sum(n_before) as n_before,
+        sum(n_removed) as n_removed,
+        count(*) filter (where is_gone) as n_gone,
+        flatten(list(sample order by llm))[:5] as sample_removed,
+        flatten(list(sample order by llm) filter (where is_gone))[:5] as sample_gone,
+        string_agg(format('{:,} of {}', n_removed::bigint, llm), ', ' order by llm) filter (where n_removed > 0)
+            as removed,
+        string_agg(llm, ', ' order by llm) filter (where is_gone) as gone
+    from llms
+    group by all
+),
+
+found as (
+    select
+        study,
+        vignette,
+        'removed_rows' as reason,
+        n_removed / n_before as value,
+        n_removed as n,
+        sample_removed as sample,
+        format('of {:,} published rows {:,} are removed: {}', n_before::bigint, n_removed::bigint, removed) as detail
+    from vignettes
+    where n_removed > 0
+    union all
+    select
+        study,
+        vignette,
+        'removed_llms' as reason,
+        n_gone as value,
+        n_gone as n,
+        sample_gone as sample,
+        'no row is left of ' || gone as detail
+    from vignettes
+    where n_gone > 0
+),
+
+first_cells as (
+    select batch_id as audited_batch, min(cell) as cell from {{ ref('gate_cells') }}
+    group by all
+)
+
+select
+    audited_batch as batch_id,
+    cell,
+    reason,
+    value::double as value,
+    n::bigint as n,
+    sample,
+    detail
+from found
+inner join batches using (study, vignette)
+left join first_cells using (audited_batch)

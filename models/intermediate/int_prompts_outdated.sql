@@ -1,0 +1,45 @@
+-- One row per published batch and technique whose trials are older than what the tables count: of a study's vignette,
+-- and of its technique, that is the highest version with published trials. What names no version has the first.
+with batches as (
+    select batch_id, vignette_version, technique_versions from {{ ref('stg_batches') }}
+),
+
+published as (
+    select batch_id from {{ ref('stg_batch_verdicts') }}
+    where is_published
+),
+
+asked as (
+    select distinct batch_id, study, vignette, technique from {{ ref('stg_trials') }}
+    semi join published using (batch_id)
+    anti join {{ ref('stg_withdrawn_trials') }} using (trial_id)
+),
+
+versions as (
+    select
+        asked.*,
+        coalesce(batches.vignette_version, 1) as vignette_version,
+        coalesce(batches.technique_versions[asked.technique], 1) as technique_version,
+        max(vignette_version) over (partition by asked.study, asked.vignette) as highest_of_vignette
+    from asked
+    left join batches using (batch_id)
+),
+
+highest as (
+    select
+        *,
+        -- a technique of an outdated vignette says nothing of what is asked now
+        max(technique_version) filter (where vignette_version = highest_of_vignette)
+            over (partition by study, technique) as highest_of_technique
+    from versions
+)
+
+select
+    batch_id,
+    technique,
+    vignette_version,
+    highest_of_vignette,
+    technique_version,
+    highest_of_technique
+from highest
+where vignette_version < highest_of_vignette or technique_version < highest_of_technique

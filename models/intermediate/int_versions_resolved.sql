@@ -1,0 +1,49 @@
+-- One row per trial that versions of a source speak of: whether it is what its source says now, in which batch, and
+-- else what took its place. The last version whose batch is published has the last word on an entry; that an entry is
+-- gone counts where the version is the whole of its source. A trial of which no version speaks is what it was when it
+-- came.
+with entries as (
+    select * from {{ ref('stg_version_entries') }}
+),
+
+published as (
+    select batch_id from {{ ref('stg_batch_verdicts') }}
+    where is_published
+),
+
+last_words as (
+    select
+        study,
+        archive,
+        source_name,
+        entry,
+        arg_max(struct_pack(record_id, batch_id, version_id, imported_at), imported_at) as last_word
+    from entries
+    semi join published using (batch_id)
+    where record_id is not null or is_complete
+    group by all
+),
+
+held as (
+    select last_word['record_id'] as trial_id, arg_max(last_word['batch_id'], last_word['imported_at']) as batch_id
+    from last_words
+    where last_word['record_id'] is not null
+    group by all
+),
+
+fates as (
+    select entries.record_id as trial_id, arg_max(last_word, last_word['imported_at']) as last_word
+    from entries
+    left join last_words using (study, archive, source_name, entry)
+    where entries.record_id is not null
+    group by all
+)
+
+select
+    trial_id,
+    held.batch_id,
+    held.trial_id is not null as is_held,
+    case when not is_held then last_word['record_id'] end as superseded_by,
+    case when not is_held then last_word['version_id'] end as superseded_by_version
+from fates
+left join held using (trial_id)

@@ -1,0 +1,153 @@
+"""`bais withdraw` and `bais restore`: single trials out of the public tables, and back."""
+
+import contextlib
+import shutil
+
+import duckdb
+import pytest
+
+from bais.main import main
+from ingest.models import Models
+
+STUDY = """
+study: small
+llms: [sim/anchored]
+vignettes: [burglary]
+techniques: [no_technique]
+anchors: {proportional: {low: 0.5, high: 1.5}}
+stopping_rule: {minimum: 4}
+"""
+MARTS = """
+create schema marts; create schema intermediate;
+create table intermediate.int_trials_read as
+    select trial_id, 'sim/anchored' as llm, 'judicial' as domain from raw.trials;
+create table marts.trials as from raw.trials
+    anti join (from raw.gate_acts where act = 'withdraw') as acts on trial_id = object_id
+    where anchor_direction != 'high';
+create table marts.quarantined_trials as select *, 'other_prompt' as flag_reasons from raw.trials
+    anti join marts.trials using (trial_id)
+    anti join (from raw.gate_acts where act = 'withdraw') as acts on trial_id = object_id
+"""
+
+
+@pytest.fixture(scope="module")
+def collected(tmp_path_factory):
+    """A folder with a warehouse of twelve collected trials, four of them kept out of the public tables."""
+    folder = tmp_path_factory.mktemp("collected")
+    (folder / "study.yaml").write_text(STUDY)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("BAIS_WAREHOUSE", str(folder / "data" / "warehouse.duckdb"))
+        assert main(["collect", str(folder / "study.yaml")]) == 0
+    make_marts(folder / "data" / "warehouse.duckdb")
+    return folder
+
+
+def make_marts(path):
+    with contextlib.closing(duckdb.connect(str(path))) as warehouse:
+        warehouse.execute("drop schema if exists marts cascade; drop schema if exists intermediate cascade")
+        warehouse.execute(MARTS)
+
+
+@pytest.fixture
+def warehouse(collected, tmp_path, monkeypatch, capsys):
+    """The path of a copy of it, with its spool and its study beside it."""
+    shutil.copytree(collected, tmp_path / "copy")
+    path = tmp_path / "copy" / "data" / "warehouse.duckdb"
+    monkeypatch.setenv("BAIS_WAREHOUSE", str(path))
+    monkeypatch.setenv("BAIS_USER", "ada")
+    capsys.readouterr()
+    return path
+
+
+@pytest.fixture
+def query(warehouse):
+    def ask(sql):
+        with contextlib.closing(duckdb.connect(str(warehouse), read_only=True)) as connection:
+            return connection.sql(sql).fetchall()
+
+    return ask
+
+
+@pytest.fixture
+def counted(warehouse):
+    """Derive what the marts are made of, and return it."""
+
+    def derive():
+        with contextlib.closing(duckdb.connect()) as memory:
+            memory.execute(f"attach '{warehouse}' as warehouse (read_only)")
+            models = Models(memory, {"raw": "warehouse.raw"}, {"response_source": "recorded"})
+            return memory.sql(f"from {models.ref('int_trials_identified')} order by trial_id").fetchall()
+
+    return derive
+
+
+def test_a_trial_leaves_what_is_counted_and_comes_back_as_it_was(warehouse, query, counted, capsys):
+    before = counted()
+    (gone, *_), *_ = before
+    assert main(["withdraw", gone[:12], "--why", "the endpoint was cut off", "--who", "grace"]) == 0
+    assert capsys.readouterr().out == "withdrawn: 1 trial of small. `bais build` derives the tables anew.\n"
+    assert counted() == before[1:]
+    assert query("select count(*) from raw.trials") == [(12,)]
+    assert main(["restore", gone, "--why", "it was not"]) == 0
+    assert counted() == before
+    acts = query("select object, object_id, act, who, why from raw.gate_acts order by acted_at")
+    assert acts == [
+        ("trial", gone, "withdraw", "grace", "the endpoint was cut off"),
+        ("trial", gone, "restore", "ada", "it was not"),
+    ]
+
+
+def test_a_condition_is_asked_once_of_public_and_quarantined_trials_and_the_trials_found_are_kept(
+    warehouse, query, capsys
+):
+    asked = ["withdraw", "--where", "anchor_direction in ('low', 'high')", "--why", "asked twice"]
+    assert main(asked) == 0
+    assert capsys.readouterr().out == "withdrawn: 8 trials of small. `bais build` derives the tables anew.\n"
+    assert query("select count(distinct object_id), count(distinct acted_at) from raw.gate_acts") == [(8, 1)]
+    assert main(asked) == 2
+    assert capsys.readouterr().err == "bais: the 8 trials are withdrawn already: nothing was done\n"
+    low = [trial_id for (trial_id,) in query("select trial_id from raw.trials where anchor_direction = 'low'")]
+    assert main(["restore", low[0], low[1], "--why", "asked once"]) == 0
+    assert main(asked) == 0
+    assert "withdrawn: 2 trials of small; 6 were so before." in capsys.readouterr().out
+    make_marts(warehouse)
+    assert main(["restore", "--where", "anchor_direction = 'low'", "--why", "asked once"]) == 0
+    assert capsys.readouterr().out == "restored: 4 trials of small. `bais build` derives the tables anew.\n"
+
+
+def test_a_withdrawn_trial_is_not_asked_again(warehouse, query, capsys):
+    study = str(warehouse.parents[1] / "study.yaml")
+    assert main(["withdraw", "--where", "true", "--why", "all of it"]) == 0
+    capsys.readouterr()
+    assert main(["collect", study]) == 0
+    assert "12 trials planned, 12 collected before, 0 now" in capsys.readouterr().out
+    assert query("select count(*) from raw.trials") == [(12,)]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["withdraw", "zz", "--why", "x"], "there is no trial zz: `bais trials` lists them"),
+        (["withdraw", "--where", "response_recorded > 1e9", "--why", "x"], "no trial meets the condition"),
+        (["withdraw", "--where", "nosuch = 1", "--why", "x"], "the condition is not understood"),
+        (["withdraw", "--where", "true", "--why", " "], "say why"),
+        (["restore", "--where", "true", "--why", "x"], "no trial meets the condition: nothing is restored"),
+        (["restore", "{trial}", "--why", "x"], "the trial is not withdrawn: nothing was done"),
+        (["withdraw", "--where", "exists (from read_text('{study}'))", "--why", "x"], "the condition "),
+        (["withdraw", "--where", "true; drop table raw.trials", "--why", "x"], "the condition "),
+    ],
+)
+def test_what_cannot_be_done_is_said_and_nothing_is_done(warehouse, query, capsys, arguments, sentence):
+    ((trial,),) = query("select min(trial_id) from raw.trials")
+    study = str(warehouse.parents[1] / "study.yaml")
+    assert main([argument.format(trial=trial, study=study) for argument in arguments]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith(f"bais: {sentence}")
+    assert said.count("\n") == 1
+    assert query("from raw.gate_acts") == []
+
+
+@pytest.mark.parametrize("arguments", [["withdraw", "--why", "x"], ["withdraw", "a", "--where", "true", "--why", "x"]])
+def test_trials_are_named_or_described(warehouse, capsys, arguments):
+    assert main(arguments) == 2
+    assert "name trials, or give a condition with --where" in capsys.readouterr().err

@@ -1,0 +1,355 @@
+"""What is imported again is a version of its source: what changed takes over, what is gone may be withdrawn."""
+
+import json
+import re
+import shutil
+from contextlib import closing
+
+import duckdb
+import pytest
+
+from ingest import importer
+from ingest.gate import audit, decide
+from ingest.models import Models
+from ingest.raw import TABLES, prepare_raw
+from ingest.run import main
+from ingest.warehouse import connect, quoted
+
+
+@pytest.fixture
+def land(archive, capsys, warehouse, monkeypatch):
+    """Import the archive, have every batch pass, or be audited, and return what was said; dlt has tests of its own."""
+
+    def insert(**tables):
+        rows = {name: list(some) for name, some in tables.items()}
+        warehouse.parent.mkdir(exist_ok=True)
+        prepare_raw(warehouse)
+        with closing(connect(warehouse, read_only=False)) as connection:
+            for name, some in rows.items():
+                for number, table in enumerate(some):
+                    connection.register(f"{name}_{number}", TABLES[name].conform(table))
+                    connection.execute(
+                        f"insert into raw.{name} by name select *, '' as _dlt_load_id from {name}_{number} "
+                        f"anti join raw.{name} using ({', '.join(TABLES[name].key)})"
+                    )
+
+    def land_archive(*arguments, folder=archive, code=0, audits=False):
+        capsys.readouterr()
+        monkeypatch.setattr(importer, "land", insert)
+        assert main(["--archive", str(folder), *arguments]) == code
+        if audits:
+            audit()
+        elif code == 0:
+            with closing(connect(warehouse, read_only=False)) as connection:
+                connection.execute(
+                    "insert into raw.batch_verdicts select batch_id, batch_id, study, vignette, 'passed', n_trials, "
+                    "0, 0, 1, now() from raw.batches anti join raw.batch_verdicts using (batch_id)"
+                )
+        captured = capsys.readouterr()
+        return captured.out + captured.err
+
+    return land_archive
+
+
+@pytest.fixture
+def published(warehouse):
+    """Return the numbers that the models would publish, by file, each with the times of its trial."""
+
+    def ask():
+        with closing(duckdb.connect()) as memory:
+            memory.execute(f"attach {quoted(warehouse)} as warehouse (read_only)")
+            models = Models(memory, {"raw": "warehouse.raw"}, {"response_source": "recorded"})
+            rows = memory.sql(
+                f"select source_file, number_if_recorded::integer from {models.ref('int_trials_identified')} "
+                "order by all"
+            ).fetchall()
+        return rows
+
+    return ask
+
+
+def at(second, **changes):
+    return {"collectedAt": f"2026-01-02T03:00:{second:02}.000Z", "runIndex": second} | changes
+
+
+@pytest.fixture
+def trials(make):
+    """Lines of baselines, with a time each and the numbers that are given."""
+    return lambda *numbers, first=0: [
+        make.baseline(**at(first + second, sentenceMonths=number)) for second, number in enumerate(numbers)
+    ]
+
+
+def counts(said):
+    """Return how many entries are new, unchanged, changed and gone."""
+    if "nothing has changed" in said:
+        return 0, int(re.search(r"([\d,]+) unchanged", said)[1]), 0, 0
+    return tuple(map(int, re.search(r": (\d+) new, (\d+) unchanged, (\d+) changed, (\d+) gone", said).groups()))
+
+
+def test_an_edited_line_takes_over_and_the_line_before_stays_in_raw(archive, make, trials, land, published, query):
+    make.file(archive / "a.jsonl", *trials(10, 11, 12))
+    assert counts(land()) == (3, 0, 0, 0)
+    make.file(archive / "a.jsonl", *trials(10, 21, 12))
+    assert counts(land()) == (0, 2, 1, 0)
+    assert published() == [("a.jsonl", 10), ("a.jsonl", 12), ("a.jsonl", 21)]
+    assert query("select count(*) from raw.trials") == [(4,)]
+
+
+def test_going_back_and_forth_lands_nothing_twice_and_publishes_what_was_imported_last(
+    archive, make, trials, land, published, query
+):
+    for number in (11, 21, 11, 21, 11):
+        make.file(archive / "a.jsonl", *trials(10, number, 12))
+        land()
+        assert [of for _, of in published()] == sorted([10, number, 12])
+    assert query("select count(*) from raw.trials") == [(4,)]
+    assert query("select count(*) from raw.source_versions") == [(5,)]
+
+
+def test_an_identical_version_creates_nothing(archive, make, trials, land, query):
+    make.file(archive / "a.jsonl", *trials(10, 11))
+    land()
+    before = [query(f"select count(*) from raw.{table}") for table in ("batches", "source_versions", "batch_verdicts")]
+    assert "nothing has changed" in land()
+    after = [query(f"select count(*) from raw.{table}") for table in ("batches", "source_versions", "batch_verdicts")]
+    assert after == before
+
+
+def test_a_line_put_in_front_is_new_and_the_others_are_what_they_were(archive, make, trials, land, published):
+    make.file(archive / "a.jsonl", *trials(10, 11, 12))
+    land()
+    make.file(archive / "a.jsonl", *trials(9, first=30), *trials(10, 11, 12))
+    assert counts(land()) == (1, 3, 0, 0)
+    assert [number for _, number in published()] == [9, 10, 11, 12]
+
+
+def test_a_reformatted_line_is_unchanged(archive, make, trials, land, query):
+    make.file(archive / "a.jsonl", *trials(10, 11))
+    land()
+    lines = [json.dumps(dict(reversed(line.items())), separators=(",", ":")) for line in trials(10, 11)]
+    make.file(archive / "a.jsonl", *lines)
+    assert counts(land()) == (0, 2, 0, 0)
+    assert query("select count(*) from raw.trials") == [(2,)]
+
+
+def test_a_renamed_file_is_the_same_also_when_it_is_edited_afterwards(archive, make, trials, land, published):
+    make.file(archive / "a.jsonl", *trials(10, 11))
+    make.file(archive / "z.jsonl", *trials(50))
+    land()
+    (archive / "a.jsonl").rename(archive / "b.jsonl")
+    assert counts(land()) == (0, 3, 0, 0)
+    make.file(archive / "b.jsonl", *trials(10, 31))
+    assert counts(land()) == (0, 2, 1, 0)
+    assert [number for _, number in published()] == [10, 31, 50]
+
+
+def test_of_a_file_and_its_copy_the_one_known_before_counts_and_the_copy_is_found_whole(
+    archive, make, trials, land, published
+):
+    make.file(archive / "b.jsonl", *trials(10, 11))
+    land()
+    shutil.copy(archive / "b.jsonl", archive / "a.jsonl")
+    said = land()
+    assert counts(said) == (0, 2, 0, 0)
+    assert "2 duplicates" in said
+    assert published() == [("b.jsonl", 10), ("b.jsonl", 11)]
+
+
+def test_equal_files_without_times_are_answers_of_their_own(archive, make, land, published):
+    line = make.baseline()
+    del line["collectedAt"]
+    for name in ("a.jsonl", "b.jsonl"):
+        make.file(archive / name, line)
+    assert counts(land()) == (2, 0, 0, 0)
+    assert published() == [("a.jsonl", 17), ("b.jsonl", 17)]
+
+
+def test_lines_without_times_are_matched_by_their_place_where_the_file_is_as_long(archive, make, land, published):
+    def write(*numbers):
+        lines = [make.baseline(sentenceMonths=number, runIndex=run) for run, number in enumerate(numbers)]
+        make.file(archive / "a.jsonl", *({k: v for k, v in line.items() if k != "collectedAt"} for line in lines))
+
+    write(10, 11, 12)
+    land()
+    write(10, 21, 12)
+    assert counts(land()) == (0, 2, 1, 0)
+    assert [number for _, number in published()] == [10, 12, 21]
+
+
+def test_what_is_gone_stays_until_the_version_is_said_to_be_complete_and_comes_back_with_its_file(
+    archive, make, trials, land, published
+):
+    make.file(archive / "a.jsonl", *trials(10, 11))
+    removed = make.file(archive / "b.jsonl", *trials(20, 21))
+    land()
+    text = removed.read_bytes()
+    removed.unlink()
+    said = land()
+    assert counts(said) == (0, 2, 0, 2)
+    assert "stays published" in said
+    assert [number for _, number in published()] == [10, 11, 20, 21]
+    land("--complete", audits=True)
+    assert [number for _, number in published()] == [10, 11]
+    removed.write_bytes(text)
+    land()
+    assert [number for _, number in published()] == [10, 11, 20, 21]
+
+
+def test_a_part_of_a_source_is_no_complete_version_of_it_and_lacks_nothing(
+    archive, make, trials, land, published, tmp_path
+):
+    make.file(archive / "one" / "a.jsonl", *trials(10, 11))
+    make.file(archive / "two" / "b.jsonl", *trials(20, 21))
+    land()
+    for part, name in ((archive / "one", "the folder one"), (archive / "one" / "a.jsonl", "a.jsonl")):
+        said = land("--source", "archive", "--complete", folder=part, code=2)
+        assert name in said
+        assert "--complete" in said
+        said = land("--source", "archive", folder=part)
+        assert counts(said) == (0, 2, 0, 0)
+    assert [number for _, number in published()] == [10, 11, 20, 21]
+
+
+def test_a_folder_by_another_name_that_shares_most_goes_on_with_the_source(
+    archive, make, trials, land, published, tmp_path, query
+):
+    make.file(archive / "a.jsonl", *trials(10, 11, 12))
+    land()
+    later = tmp_path / "later"
+    make.file(later / "a.jsonl", *trials(10, 11, 22))
+    assert counts(land(folder=later)) == (0, 2, 1, 0)
+    assert [number for _, number in published()] == [10, 11, 22]
+    assert query("select distinct source_name from raw.source_versions") == [("archive",)]
+    other = tmp_path / "other"
+    make.file(other / "z.jsonl", *trials(90, first=40))
+    assert counts(land(folder=other)) == (1, 0, 0, 0)
+    assert query("select count(distinct source_name) from raw.source_versions") == [(2,)]
+
+
+def test_an_older_version_is_kept_and_nothing_of_it_is_published(archive, make, trials, land, published, query):
+    make.file(archive / "a.jsonl", *trials(10, 11))
+    land()
+    make.file(archive / "a.jsonl", *trials(10, 1))
+    said = land("--older")
+    assert "older version" in said
+    assert [number for _, number in published()] == [10, 11]
+    make.file(archive / "a.jsonl", *trials(10, 31))
+    assert counts(land()) == (0, 1, 1, 0)
+    assert [number for _, number in published()] == [10, 31]
+    assert query("select count(*) from raw.trials") == [(4,)]
+
+
+def test_a_version_whose_audit_fails_leaves_the_one_before_published(archive, make, land, published, query):
+    def write(*numbers):
+        times = [f"2026-01-02T03:00:{second:02}Z" for second in range(40)]
+        of = {"anchor": None, "anchorType": "none"}
+        rows = [make.vignette(response=n, timestamp=time, **of) for n, time in zip(numbers, times, strict=True)]
+        make.file(archive / "a.jsonl", *rows)
+
+    write(*range(100, 140))
+    land(audits=True)
+    good = published()
+    write(*range(100, 110), *(1000 * n for n in range(110, 140)))
+    land(audits=True)
+    assert query("select verdict from raw.batch_verdicts order by checked_at desc limit 1") == [("failed",)]
+    assert published() == good
+    write(*range(100, 110), *range(111, 141))
+    land(audits=True)
+    assert [number for _, number in published()] == [*range(100, 110), *range(111, 141)]
+
+
+def test_a_rejected_batch_is_published_whole_once_it_is_mended(archive, make, trials, land, published, query):
+    make.file(archive / "a.jsonl", *trials(10, 11, 12, 13))
+    land()
+    ((batch,),) = query("select batch_id from raw.batches")
+    decide("reject", batch, "the third is wrong", "me")
+    assert published() == []
+    assert "nothing has changed" in land()
+    assert published() == []
+    make.file(archive / "a.jsonl", *trials(10, 11, 22, 13))
+    land()
+    assert [number for _, number in published()] == [10, 11, 13, 22]
+
+
+def test_a_rejection_is_of_what_was_rejected_and_holds_when_it_comes_back_until_somebody_accepts(
+    archive, make, trials, land, published, query
+):
+    make.file(archive / "a.jsonl", *trials(10, 11))
+    land()
+    make.file(archive / "a.jsonl", *trials(10, 99))
+    land()
+    ((batch,),) = query("select batch_id from raw.batches order by loaded_at desc limit 1")
+    decide("reject", batch, "99 is wrong", "me")
+    assert [number for _, number in published()] == [10, 11]
+    for number in (11, 99):
+        make.file(archive / "a.jsonl", *trials(10, number))
+        land()
+    assert [number for _, number in published()] == [10, 11]
+    ((batch,),) = query("select batch_id from raw.batches order by loaded_at desc limit 1")
+    decide("accept", batch, "it is right after all", "me")
+    assert [number for _, number in published()] == [10, 99]
+
+
+def test_a_vignette_that_changes_takes_no_other_vignette_with_it(archive, make, trials, land, query):
+    make.file(archive / "a.jsonl", *trials(10, 11))
+    make.file(archive / "b.jsonl", make.vignette())
+    land()
+    make.file(archive / "b.jsonl", make.vignette(response=97))
+    land()
+    assert query("select vignette, count(*) from raw.batches group by all order by all") == [
+        ("loan", 2),
+        ("shoplifting", 1),
+    ]
+
+
+def test_a_warehouse_of_an_older_bais_gets_the_version_when_the_archive_is_imported_again(
+    archive, make, trials, land, published, query, warehouse
+):
+    make.file(archive / "a.jsonl", *trials(10, 11))
+    land()
+    with closing(connect(warehouse, read_only=False)) as older:
+        for table in ("source_versions", "version_files", "version_entries"):
+            older.execute(f"drop table if exists raw.{table}")
+        older.execute("alter table raw.batches drop column version_id; alter table raw.batches drop column content")
+    assert counts(land()) == (0, 2, 0, 0)
+    assert [number for _, number in published()] == [10, 11]
+    make.file(archive / "a.jsonl", *trials(10, 21))
+    assert counts(land()) == (0, 1, 1, 0)
+    assert [number for _, number in published()] == [10, 21]
+    assert query("select count(*) from raw.trials") == [(3,)]
+
+
+def test_a_label_is_what_was_said_or_the_commit_that_git_is_at(archive, make, trials, land, query):
+    make.file(archive / "a.jsonl", *trials(10))
+    land("--label", "as submitted")
+    assert query("select label from raw.source_versions") == [("as submitted",)]
+
+
+@pytest.mark.parametrize("first", ["jsonl", "json"])
+def test_both_forms_of_one_evaluation_are_the_same_entries(archive, make, land, query, tmp_path, first):
+    results = [
+        {
+            "id": f"result-{n}", "promptIdx": 0, "provider": {"id": "openai:chat:gpt-4.1"},
+            "vars": {"vignette": "analyst", "direction": "none"}, "response": {"output": f"{100 + n}"},
+        }
+        for n in range(3)
+    ]  # fmt: skip
+    forms = {"jsonl": tmp_path / "lines" / "results.jsonl", "json": tmp_path / "document" / "results.json"}
+    make.file(forms["jsonl"], *results)
+    make.file(forms["json"], {"evalId": "eval-1", "results": {"version": 3, "results": results}})
+    mapping = archive / "map.yaml"
+    mapping.write_text(
+        "study: s\ncolumns: {llm: provider.id, vignette: vars.vignette, technique: {value: no_technique}, "
+        "text: response.output}\n"
+        "vignettes: {analyst: {domain: salary, response_unit: thousand USD}}\n"
+    )
+    order = [forms[first], *(path for form, path in forms.items() if form != first)]
+    for path in order:
+        land("--format", "promptfoo", "--map", str(mapping), folder=path)
+    assert query("select count(*) from raw.trials") == [(3,)]
+    assert query("select n_new, n_unchanged from raw.source_versions order by imported_at")[-1] == (0, 3)
+    make.file(tmp_path / "both" / "results.jsonl", *results)
+    shutil.copy(forms["json"], tmp_path / "both" / "results.json")
+    assert "3 duplicates" in land("--format", "promptfoo", "--map", str(mapping), folder=tmp_path / "both")
+    assert query("select count(*) from raw.trials") == [(3,)]
