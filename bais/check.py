@@ -27,7 +27,7 @@ def check(batch: str | None, every: bool, as_json: bool, strict: bool) -> int:
         _say_verdicts(verdicts, in_full=bool(batch))
     else:
         say("There is no batch yet: collect a study, or import an archive.")
-    open_verdicts = {verdict["verdict"] for verdict in verdicts if not _is_settled(verdict)}
+    open_verdicts = {verdict["verdict"] for verdict in verdicts if _waits(verdict)}
     if "failed" in open_verdicts:
         return FAILED
     return 1 if strict and open_verdicts - {"passed"} else 0
@@ -68,9 +68,9 @@ def _say_verdicts(verdicts, in_full):
             say(f"and {left} more: bais check --batch '{verdict['batch_id']}'", indent="  ")
 
 
-def _is_settled(verdict):
-    """Whether nobody need look at a batch: a person has, or it is an older version, or later ones have all of it."""
-    return verdict["is_decided"] or verdict["is_older"] or (verdict["is_replaced"] and not verdict["is_published"])
+def _waits(verdict):
+    """Whether nothing has come since the verdict on a batch: no decision, and no later version in its place."""
+    return not (verdict["is_decided"] or verdict["is_older"] or verdict["is_replaced"])
 
 
 def _published(verdict):

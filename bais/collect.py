@@ -67,9 +67,10 @@ def _say_plan(planned):
     if planned["without_price"]:
         say(f"No price is known of {', '.join(planned['without_price'])}: add it to seeds/prices.csv.")
     say(f"Assumed: {planned['assumptions']}. Prices: seeds/prices.csv, with date and source.")
+    again = f", {found['asked_again']:,} that were asked again" if found["asked_again"] else ""
     others = f", {found['trials_of_other_plans']:,} that are none of it" if found["trials_of_other_plans"] else ""
     say(
-        f"Collected so far: {found['trials']:,} trials of this plan{others}; {found['calls']:,} calls, "
+        f"Collected so far: {found['trials']:,} trials of this plan{again}{others}; {found['calls']:,} calls, "
         f"{found['cost_usd']:.4f} USD"
     )
     for line in found["notes"]:

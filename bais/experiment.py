@@ -51,7 +51,7 @@ def run(
     """Put an experiment to an LLM, analyse it, have the report written, and load the trials.
 
     What is wrong before the first call is raised. Afterwards a step that fails does not keep the next ones from what
-    was paid for, and the exit code is that of the first: 4 where no LLM answered, for a trial or for the report, 5 for
+    was paid for, and the exit code is that of the first: 4 where the LLM did not answer, in the end or at all, 5 for
     a report that is not grounded, 2 for a file or a warehouse that cannot be written, 6 where only the gate complains.
     """
     from ingest.experiment import study_of_run
@@ -84,7 +84,8 @@ def run(
         complain("no trial has a valid answer, so there is nothing to report on")
         code = code or texts.LLM_SILENT
     elif not no_report and not outcome.exit_code:
-        code = _attempt(_write_report, study, analysed, report, sys.stdout if out else sys.stderr) or code
+        unnamed = out.with_name(f"{out.stem}.report.md") if out else Path(f"report-{study.study}.md")
+        code = _attempt(_write_report, study, analysed, report, unnamed, sys.stdout if out else sys.stderr) or code
     loaded = _attempt(_load, study.study)
     return code or loaded
 
@@ -165,8 +166,8 @@ def _as_text(analysed: dict) -> str:
     return json.dumps(analysed, indent=2, allow_nan=False, ensure_ascii=False) + "\n"
 
 
-def _write_report(study, analysed, path, otherwise):
-    """Have the report written by the LLM, check it, and hand it over; return the exit code."""
+def _write_report(study, analysed, path, unnamed, otherwise):
+    """Have the report written by the LLM, check it, and hand it over, or keep what is refused; return the exit code."""
     from analysis.writing.experiment_report import check_report, report_prompt, template_report
     from ingest.study import Design
 
@@ -187,7 +188,7 @@ def _write_report(study, analysed, path, otherwise):
             said = f"the report was not written ({printable(problem)}); the results and the analysis are complete"
             raise UserError(said, texts.LLM_SILENT)
     if problems := check_report(text, analysed, case_text=case_text, prompts=prompts):
-        return texts.refuse("the report", text, problems, path and path.with_name(f"{path.name}.refused"))
+        return texts.refuse("the report", text, problems, path or unnamed)
     texts.hand_over(text, path, "the report", "REPORT", otherwise)
 
 

@@ -39,19 +39,36 @@ left join (select batch_id, is_older from ({verdicts})) as verdicts on landed.ba
 anti join marts.trials as public using (trial_id)
 anti join marts.quarantined_trials as quarantined using (trial_id)
 """
+OUTDATED = """
+select * exclude (vignette_version, highest_of_vignette, technique_version, highest_of_technique) replace (
+    case
+        when reason = 'not_published' and highest_of_vignette is not null then 'older_version'
+        else reason
+    end as reason,
+    case
+        when reason != 'not_published' or highest_of_vignette is null then held_back
+        when vignette_version < highest_of_vignette
+            then concat('version ', vignette_version, ' of its vignette; the tables count ', highest_of_vignette)
+        else concat('version ', technique_version, ' of its technique; the tables count ', highest_of_technique)
+    end as held_back
+)
+from ({every}) left join intermediate.int_prompts_outdated using (batch_id, technique)
+"""
 
 
-def all_trials() -> str:
-    """Return the query of every landed trial, also of those that are in no public table, with what holds them back."""
+def all_trials(warehouse) -> str:
+    """Return the query of every landed trial, with why each is held back as far as the warehouse is built."""
     from ingest.fates import fates
     from ingest.models import query_of
 
-    return ALL.format(
+    every = ALL.format(
         audited=AUDITED,
         withdrawn=query_of("stg_withdrawn_trials"),
         fates=fates(),
         verdicts=query_of("stg_batch_verdicts"),
     )
+    known = values(warehouse, "select 1 from information_schema.tables where table_name = 'int_prompts_outdated'")
+    return OUTDATED.format(every=every) if known else every
 
 
 def find_trial(warehouse, asked: str) -> str:

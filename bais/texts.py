@@ -54,16 +54,17 @@ def show(text: str, name: str | None = None, stream=None) -> None:
     print(marked, file=stream or sys.stdout)
 
 
-def refuse(what: str, text: str, problems: list[str], kept_as: Path | None) -> int:
-    """Say what is wrong with a text that is not grounded, keep it where it can be read, and return the exit code."""
+def refuse(what: str, text: str, problems: list[str], wanted: Path) -> int:
+    """Say what is wrong with a text that is not grounded, keep it beside its place, and return the exit code."""
     for problem in problems[:MOST_PROBLEMS]:
         complain(f"{what} is refused: {printable(problem)}")
     if len(problems) > MOST_PROBLEMS:
         complain(f"and {len(problems) - MOST_PROBLEMS} more")
-    if kept_as:
-        try:
-            write_new(kept_as, text, f"the refused {what.removeprefix('the ')}")
-            complain(f"the refused text is in {printable(kept_as)}")
-        except UserError as error:
-            complain(str(error))
+    named = (wanted.with_name(f"{wanted.name}.refused{ending}") for ending in ("", *(f"-{n}" for n in range(2, 1000))))
+    kept_as = next(path for path in named if not (path.exists() or path.is_symlink()))
+    try:
+        write_new(kept_as, text, f"the refused {what.removeprefix('the ')}")
+        complain(f"the refused text is in {printable(kept_as)}")
+    except UserError as error:
+        complain(str(error))
     return UNGROUNDED

@@ -3,14 +3,17 @@
 import contextlib
 import json
 import re
+import unicodedata
 
 from bais.warehouse import values
 from ingest.warehouse import in_memory, quoted
 
-MOST_NUMBERS = 200
+MOST_PLACES = 200
 NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 GROUPED = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")
 OTHER_DIGITS = str.maketrans("0123456789", "1234567898")
+PART = re.compile(r"[^\W\d_]+|\d+|[^\w\s]")
+BETWEEN_PARTS = r"[\s*_`~]*"
 
 # What a recording calls the parts of a transcript; the rest of its line is shown as it is.
 SPOKEN = ("turns", "raw", "iterationDetails")
@@ -70,46 +73,76 @@ def mark(turns: list[dict], kept: dict, unit: str | None, number: float | None, 
     expected |= {i: value for i, value in ((first_at, first), (last_at, number)) if i is not None}
     for turn in turns:
         turn["marks"] = []
-    found = _numbers_read([turns[i]["reply"] for i in expected], unit)
-    for (i, wanted), (reading, numbers, read) in zip(expected.items(), found, strict=True):
+    found = _pieces_read([turns[i]["reply"] for i in expected], unit)
+    for (i, wanted), (reading, marks) in zip(expected.items(), found, strict=True):
         if reading is None or (wanted is not None and abs(reading - wanted) >= 1e-9):
-            read = [at for at in numbers if wanted is not None and _value(at[0]) in (wanted, 1000 * wanted)][-1:]
-        turns[i] |= {"marks": [[at.start(), at.end()] for at in read], "number": wanted, "number_read": reading}
+            meant = () if wanted is None else (wanted, 1000 * wanted)
+            marks = [[*at.span()] for at in NUMBER.finditer(turns[i]["reply"]) if _value(at[0]) in meant][-1:]
+        turns[i] |= {"marks": marks, "number": wanted, "number_read": reading}
         if i == last_at and number is None and kept["source"] != "recorded":
             number = reading
     return number
 
 
-def _numbers_read(texts, unit):
-    """Yield what is read in each text, its numbers, and those of them that are read: another in their place changes it.
+def _pieces_read(texts, unit):
+    """Yield what is read in each text, and where that piece of it stands.
 
-    All is read at once: the texts, and each with one number replaced.
+    Where the piece is there more than once, those places count in which another number would change the reading.
     """
-    numbers = [list(NUMBER.finditer(text))[-MOST_NUMBERS:] for text in texts]
+    read = _read(texts, unit)
+    places = [_places(text, said) for text, (_, said) in zip(texts, read, strict=True)]
     variants = [
-        [text, *(text[: at.start()] + at[0].translate(OTHER_DIGITS) + text[at.end() :] for at in found)]
-        for text, found in zip(texts, numbers, strict=True)
+        text[: at.start()] + at[0].translate(OTHER_DIGITS) + text[at.end() :]
+        for text, found in zip(texts, places, strict=True)
+        if len(found) > 1
+        for at in found
     ]
-    readings = iter(_read([variant for of in variants for variant in of], unit))
-    for found in numbers:
-        reading = next(readings)
-        yield reading, found, [at for at in found if next(readings) != reading]
+    changed = iter(_read(variants, unit))
+    for (number, _), found in zip(read, places, strict=True):
+        if len(found) > 1:
+            found = [at for at in found if next(changed)[0] != number]
+        yield number, [span for at in found for span in _spans(at)]
+
+
+def _places(text, said):
+    """Find a piece of a text, which the reader returns without markdown and with plain digits and dashes."""
+    if said is None:
+        return []
+    parts = BETWEEN_PARTS.join(map(re.escape, PART.findall(said)))
+    return list(re.finditer(rf"(?<!\d)(?<!\d[.,]){parts}(?!\d)", _plain(text), re.IGNORECASE))[-MOST_PLACES:]
+
+
+def _plain(text):
+    """Write digits and dashes as ASCII, sign by sign."""
+    return "".join(
+        "-" if unicodedata.category(sign) == "Pd" or sign == "\u2212" else str(unicodedata.decimal(sign, sign))
+        for sign in text
+    )
+
+
+def _spans(at):
+    """Return where the numbers of a piece stand, or the piece itself where it is in words."""
+    numbers = [[at.start() + number.start(), at.start() + number.end()] for number in NUMBER.finditer(at[0])]
+    return numbers or [[*at.span()]]
 
 
 def _read(texts, unit):
-    """Return the numbers that the models would read in texts."""
+    """Return the number that the models would read in each text, and the piece in which they read it."""
     from ingest.models import macros
 
     if not texts:
         return []
     reading = macros()["read_response"]("text", "null::varchar" if unit in (None, "unknown") else quoted(unit))
     with in_memory(threads=1, memory_limit="256MB") as connection:
-        return values(
-            connection,
-            "with texts as (select unnest($texts::varchar[]) as text, unnest(range(len($texts))) as place) "
-            f"select struct_extract({reading}, 'response') from texts order by place",
-            {"texts": texts},
-        )
+        return [
+            (found["response"], found["said"])
+            for found in values(
+                connection,
+                "with texts as (select unnest($texts::varchar[]) as text, unnest(range(len($texts))) as place) "
+                f"select {reading} from texts order by place",
+                {"texts": texts},
+            )
+        ]
 
 
 def _value(digits):

@@ -84,7 +84,7 @@ def trials(form: str, where: str | None, with_held_back: bool, limit: int | None
     if limit is None and form == "table" and width is not None:
         limit = SHOWN
     with marts() as warehouse:
-        source = all_trials() if with_held_back else PUBLIC
+        source = all_trials(warehouse) if with_held_back else PUBLIC
         conditions = list(_conditions(warehouse, source, wanted))
         there = warehouse.sql(source)
         try:
@@ -195,7 +195,7 @@ def _everything(warehouse, asked):
         return next(iter(rows(*table_and_condition)), {})
 
     kept = first("raw.trials")
-    keys |= {name: kept[name] for name in ("batch_id", "study")}
+    keys |= {name: kept[name] for name in ("batch_id", "study", "technique")}
     public, quarantined = (first(f"marts.{name}", "trial_id = $called") for name in ("trials", "quarantined_trials"))
     derived, disagreement = public or quarantined, first("marts.parse_disagreements", "trial_id = $called")
     became = _became(warehouse, there, keys)
@@ -226,10 +226,12 @@ def _everything(warehouse, asked):
     def as_kept(*names):
         return {name: kept[name] for name in names}
 
+    is_outdated = rows("intermediate.int_prompts_outdated", "batch_id = $batch_id and technique = $technique")
     held_back = None
     if not public:
         fate = became["fate"] if became["fate"] in DISPLACED else None
-        held_back = "withdrawn" if became["withdrawn"] else fate or ("quarantined" if quarantined else "not_published")
+        withheld = "quarantined" if quarantined else "older_version" if is_outdated else "not_published"
+        held_back = "withdrawn" if became["withdrawn"] else fate or withheld
     is_displaced = became["withdrawn"] is not None or became["fate"] in DISPLACED
     became["is_still_in_tables"] = is_displaced and bool(public) and keys["called"] == trial_id
     return {
@@ -295,6 +297,7 @@ def _gate(warehouse, rows, keys):
 DISPLACED = ("superseded", "gone")
 HELD_BACK = {
     "quarantined": "QUARANTINED: the gate keeps this trial out of the public tables.",
+    "older_version": "OLDER VERSION: the public tables count a higher version of this trial's vignette or technique.",
     "not_published": "NOT PUBLISHED: the trial's batch is not in the public tables.",
 }
 

@@ -62,10 +62,10 @@ def _where(act, condition):
     from ingest.models import query_of
 
     refuse_unreadable(condition)
-    source = AUDITED
-    if act == "restore":
-        source = WITHDRAWN.format(all=all_trials(), withdrawn=query_of("stg_withdrawn_trials"))
     with marts() as warehouse:
+        source = AUDITED
+        if act == "restore":
+            source = WITHDRAWN.format(all=all_trials(warehouse), withdrawn=query_of("stg_withdrawn_trials"))
         there = warehouse.sql(source)
         try:
             found = meeting(there, [IS_A_STUDY, condition]).project("trial_id").order("trial_id")

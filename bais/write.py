@@ -97,7 +97,8 @@ def paper(study: str, llm: str | None, out: Path | None, prompt: bool, facts: bo
         complain(f"the paper was not written ({printable(problem)})")
         return texts.LLM_SILENT
     if problems := check_paper(text, known):
-        return texts.refuse("the paper", text, problems, _refused_path(study, out))
+        wanted = out or Path(f"paper-{''.join(c if c.isalnum() or c in '-_.' else '_' for c in study)}.md")
+        return texts.refuse("the paper", text, problems, wanted)
     return texts.hand_over(text, out, "the paper", "PAPER")
 
 
@@ -124,13 +125,6 @@ def _writer(llm):
         return study_of_run(EXPERIMENTS[0], protocol="single_turn", model=llm, n_runs=1, seed=1, attempts=3)
     except UserError as error:
         raise UserError(str(error).replace("--model", "--llm", 1)) from None
-
-
-def _refused_path(study, out):
-    """Return where a refused text is kept: beside where the paper would be, and never over another."""
-    path = out or Path(f"paper-{''.join(c if c.isalnum() or c in '-_.' else '_' for c in study)}.md")
-    named = (path.with_name(f"{path.name}.refused{ending}") for ending in ("", *(f"-{n}" for n in range(2, 1000))))
-    return next(path for path in named if not path.exists())
 
 
 @click.command()

@@ -1,4 +1,8 @@
-"""Land rows in `raw` through dlt: insert-only on their key, so that nothing is landed twice or overwritten."""
+"""Land rows in `raw` through dlt: insert-only on their key, so that nothing is landed twice or overwritten.
+
+dlt commits one table after the other, so a kill between them would leave batches without their trials. It therefore
+loads into a file of its own, and one transaction takes over from there what the warehouse does not have.
+"""
 
 import contextlib
 import os
@@ -10,8 +14,8 @@ from pathlib import Path
 import pyarrow as pa
 
 from ingest.lock import alone
-from ingest.raw import TABLES
-from ingest.warehouse import UserError, connect, explain, warehouse_path
+from ingest.raw import TABLES, prepare_raw
+from ingest.warehouse import UserError, connect, explain, quoted, transaction, warehouse_path
 
 SYSTEM_FAILURE = re.compile(
     r"(?:(?:Could not|Cannot) (?:set lock|open|create|read|write|sync|truncate)|Out of Memory Error|"
@@ -49,7 +53,11 @@ def land(**tables: Iterable[pa.Table]) -> None:
     path = warehouse_path()
     try:
         with work_folder(path) as folder:
-            _load(tables, path, folder)
+            if path.exists():
+                connect(path, read_only=False).close()
+            incoming = folder / "incoming.duckdb"
+            _load(tables, path, incoming)
+            _take_over(tables, path, incoming)
     except OSError as error:
         raise UserError(explain(error, path)) from None
 
@@ -80,7 +88,27 @@ def work_folder(warehouse: Path) -> Iterator[Path]:
             shutil.rmtree(folder, ignore_errors=True)
 
 
-def _load(tables, path, folder):
+def _take_over(tables, path, incoming):
+    """Insert what dlt loaded and the warehouse has not, all or nothing."""
+    prepare_raw(path)
+    with transaction(path) as warehouse:
+        for setting, value in DUCKDB_SETTINGS.items():
+            warehouse.execute(f"set {setting} = '{value}'")
+        warehouse.execute(f"attach {quoted(incoming)} as incoming (read_only)")
+        loaded = warehouse.execute(
+            "select table_name from duckdb_tables() where database_name = 'incoming' and schema_name = 'raw'"
+        ).fetchall()
+        for name in tables:
+            if (name,) in loaded:
+                columns = ", ".join(TABLES[name].columns)
+                warehouse.execute(
+                    f"insert into raw.{name} by name select {columns} from incoming.raw.{name} as loaded "
+                    f"anti join raw.{name} as landed using ({', '.join(TABLES[name].key)})"
+                )
+
+
+def _load(tables, path, incoming):
+    """Have dlt load tables into a file of its own; `path` is what a message names."""
     for name, value in DLT_SETTINGS.items():
         os.environ.setdefault(name, value)
     import dlt
@@ -89,9 +117,9 @@ def _load(tables, path, folder):
 
     pipeline = dlt.pipeline(
         "bais",
-        destination=dlt.destinations.duckdb(DuckDbCredentials(str(path), global_config=DUCKDB_SETTINGS)),
+        destination=dlt.destinations.duckdb(DuckDbCredentials(str(incoming), global_config=DUCKDB_SETTINGS)),
         dataset_name="raw",
-        pipelines_dir=str(folder),
+        pipelines_dir=str(incoming.parent),
     )
     try:
         pipeline.extract([_resource(name, rows) for name, rows in tables.items()])
@@ -109,7 +137,7 @@ def _resource(name, rows):
         (table.conform(some) for some in rows),
         name=name,
         primary_key=table.key,
-        write_disposition={"disposition": "merge", "strategy": "insert-only"},
+        write_disposition="append",
         columns={column: {"data_type": "json"} for column in table.json_columns},
     )
 

@@ -120,7 +120,7 @@ def _collected(design):
     path = spool_folder(design.study.study) / COLLECTED
     state = read_state(path)
     found = {
-        "trials": 0, "trials_of_other_plans": 0, "of_other_versions": 0, "orphaned": 0,
+        "trials": 0, "trials_of_other_plans": 0, "of_other_versions": 0, "orphaned": 0, "asked_again": 0,
         "asked_again_for_other_words": 0, "notes": [], "calls": state.n_calls, "cost_usd": 0.0,
         "seconds_per_call": None,
     }  # fmt: skip
@@ -142,7 +142,11 @@ def _collected(design):
         for n in n_replicates
     }
     found["trials"] = len(ids & state.closed)
-    found["trials_of_other_plans"] = len(state.closed - ids)
+    with spooled([path], "trials") as connection:
+        pairs = connection.execute("select trial_id, attempt_of from spooled where attempt_of is not null").fetchall()
+    again = {trial_id.encode() for trial_id, attempt_of in pairs if attempt_of.encode() in ids}
+    found["asked_again"] = len(again - ids)
+    found["trials_of_other_plans"] = len(state.closed - ids - again)
     with spooled([path], "calls") as connection:
         found["cost_usd"], found["seconds_per_call"] = connection.execute(
             "select coalesce(sum(cost_usd), 0), avg(latency_s) from spooled"

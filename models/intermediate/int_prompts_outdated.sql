@@ -12,6 +12,7 @@ published as (
 asked as (
     select distinct batch_id, study, vignette, technique from {{ ref('stg_trials') }}
     semi join published using (batch_id)
+    anti join {{ ref('stg_withdrawn_trials') }} using (trial_id)
 ),
 
 versions as (

@@ -3,6 +3,7 @@
 {{ config(
     materialized='incremental',
     incremental_strategy='append',
+    on_schema_change='append_new_columns',
     pre_hook="{% if is_incremental() %}delete from {{ this }} where reader_version != '{{ reader_version() }}'{% endif %}",
 ) }}
 with trials as (
@@ -43,5 +44,7 @@ select
     '{{ reader_version() }}' as reader_version,
     struct_extract(reading, 'response') as number_read,
     struct_extract(reading, 'status') as status_read,
-    struct_extract(reading, 'note') as note_read
+    struct_extract(reading, 'reason') as reason_read,
+    struct_extract(reading, 'note') as note_read,
+    struct_extract(reading, 'said') as said
 from readings

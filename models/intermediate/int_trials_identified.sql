@@ -48,6 +48,7 @@ select
         when status = 'answered' then null
         when status = 'unparsed' and reason_recorded is not null then reason_recorded
         when status = 'unparsed' and response_text is null then 'no_text'
+        when status = 'unparsed' and status_read = 'unparsed' then reason_read
         when status = 'unparsed' then 'no_number'
         when status in ('failed', 'refused') then coalesce(reason_recorded, status)
         else status

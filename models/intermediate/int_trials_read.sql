@@ -40,7 +40,9 @@ select
     joined.* exclude (first_text, first_response_recorded),
     last_texts.number_read,
     last_texts.status_read,
+    last_texts.reason_read,
     last_texts.note_read,
+    last_texts.said,
     coalesce(joined.first_response_recorded, first_texts.number_read) as first_response,
     case
         when joined.is_read and joined.status_recorded is null

@@ -262,6 +262,22 @@ def test_a_report_with_a_number_of_its_own_is_refused_and_kept_aside(codex, work
     assert "17.31" in (work / "r.md.refused").read_text()
 
 
+@pytest.mark.parametrize(("options", "kept"), [(["--report", "r.md"], "r.md"), ([], "r.report.md")])
+def test_each_refused_report_is_kept_beside_the_others(codex, work, capsys, options, kept):
+    for ending in ("", "-2", "-3"):
+        assert codex("report fails", *options)[0] == 5
+        assert f"the refused text is in {kept}.refused{ending}\n" in capsys.readouterr().err
+        assert "17.31" in (work / f"{kept}.refused{ending}").read_text()
+        for path in work.glob("r.*json*"):
+            path.unlink()
+
+
+def test_a_refused_report_is_kept_also_where_no_file_is_named(codex, work, monkeypatch):
+    monkeypatch.setenv("STUB_MODE", "report fails")
+    assert main(["run", EXPERIMENT, "--runs", "1"]) == 5
+    assert "17.31" in (work / f"report-{EXPERIMENT}.md.refused").read_text()
+
+
 def test_a_report_that_is_not_written_leaves_results_and_analysis_complete(codex, work, capsys):
     code, lines, analysis = codex("report exits", "--report", "r.md")
     assert code == 4

@@ -9,6 +9,7 @@ import duckdb
 import pytest
 
 from bais.main import main
+from bais.transcript import mark
 from ingest.raw import prepare_raw
 
 AT = datetime(2026, 2, 3, 4, 5, 6, tzinfo=UTC)
@@ -250,6 +251,26 @@ def test_a_recording_without_text_says_so_and_shows_its_line(ask):
     assert "unparsed (no_text)" in out
 
 
+@pytest.mark.parametrize(
+    ("text", "unit", "marked"),
+    [
+        ("I considered 36 months. I set **24** months (not 36 months).", "months", ["24"]),
+        ("24 prior thefts. Case 24. Answer: 24", "months", ["24"]),
+        ("24 months, case 121", "months", ["24"]),
+        ("Twelve months, not thirty-six.", "months", ["Twelve months"]),
+        ("Between 18 and 24 months; the prosecutor demands 36.", "months", ["18", "24"]),
+        ("\u5224\u5904\uff12\uff14\u4e2a\u6708", "months", ["\uff12\uff14"]),
+        ("$130,000, and not the $58k anchor figure.", "thousand USD", ["130,000"]),
+        ("18 or 24 months", "months", []),
+    ],
+)
+def test_what_the_reader_has_read_is_marked_and_nothing_else(text, unit, marked):
+    turns = [{"turn": 1, "reply": text}]
+    mark(turns, {"response_text": text, "first_text": None, "source": "collected"}, unit, None, None)
+    assert [text[start:end] for start, end in turns[0]["marks"]] == marked
+    assert turns[0]["marks"] == [] or turns[0]["marks"][-1][0] == text.rindex(marked[-1])
+
+
 def test_both_ends_of_a_range_are_marked(ask):
     assert "Between »100« and »120« months." in ask("trial", "dd01")
 
@@ -357,6 +378,19 @@ def test_a_condition_of_two_alternatives_does_not_undo_a_filter(ids):
 @pytest.mark.parametrize("condition", ["true) or (true", "true /*", "true) union all (from marts.trials where (true"])
 def test_a_condition_cannot_get_around_a_filter(refused, condition):
     assert refused("trials", "--study", "s", "--where", condition).startswith("the condition ")
+
+
+def test_a_trial_of_an_older_version_says_so(ask, change):
+    change(
+        "create table intermediate.int_prompts_outdated as select batch_id, technique, 1 as vignette_version, "
+        "2 as highest_of_vignette, 1 as technique_version, 1 as highest_of_technique from raw.trials "
+        "where trial_id = 'dd01'"
+    )
+    assert "version 1 of its vignette; the tables count 2" in ask("trials", "--all", "--where", "trial_id = 'dd01'")
+    found = json.loads(ask("trials", "--all", "--format", "json", "--where", "reason = 'older_version'"))
+    assert [trial["trial_id"] for trial in found] == ["dd01"]
+    assert "OLDER VERSION" in ask("trial", "dd01")
+    assert json.loads(ask("trial", "dd01", "--json"))["reason"] == "older_version"
 
 
 def test_what_is_held_back_is_listed_where_asked_for(ids, ask):

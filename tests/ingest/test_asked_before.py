@@ -2,6 +2,7 @@
 
 import collections
 import contextlib
+import functools
 import gzip
 import json
 import re
@@ -9,14 +10,19 @@ import statistics
 import sys
 from pathlib import Path
 
+import duckdb
 import pytest
 import yaml
 
 from bais.main import main
+from ingest import collected, gate
 from ingest.collector import Collector
+from ingest.models import Models
 from ingest.responses import Summary
 from ingest.spool import COLLECTED, read_state, spool_folder
 from ingest.study import Cell, Design, parse_study
+from tests.ingest.faults import land_without_dlt
+from tests.ingest.test_gate import maxima_without_great_expectations
 
 # The spool of a study as bais wrote it before templates were filled in: 20 trials, and 3 that were asked again, of
 # which the last has all its replies and no line that closes it.
@@ -233,6 +239,11 @@ def test_what_does_not_change_the_words_orphans_nothing(spool, collect):
         assert "words that have changed" not in out
 
 
+def test_a_trial_that_was_asked_again_is_part_of_the_plan(spool, collect):
+    _, out, _ = collect(lambda study: None, command="plan")
+    assert "20 trials of this plan, 2 that were asked again; 92 calls" in out
+
+
 # Versions
 
 
@@ -254,3 +265,88 @@ def test_a_raised_version_of_a_technique_asks_that_technique_anew_and_nothing_el
     _, out, err = collect(raise_it)
     assert "14 collected before, 6 now" in out
     assert "version 3 of technique sleep_on_it" in err
+
+
+@pytest.fixture
+def loaded(quick, warehouse, monkeypatch):
+    """Collect changed studies one after the other, load each time or at the end, and return the gate's verdicts."""
+    monkeypatch.setattr(collected, "land", functools.partial(land_without_dlt, ()))
+    monkeypatch.setattr(gate, "expectations", maxima_without_great_expectations)
+
+    def load(*changes, loads_each=True):
+        verdicts = []
+        for change in changes:
+            Collector(Design(changed(change))).collect()
+            if loads_each or change is changes[-1]:
+                collected.load_collected("asked-before")
+                verdicts += gate.audit()
+        return verdicts
+
+    return load
+
+
+def published(warehouse, sql):
+    """Return the rows of a query on the trials that the tables count."""
+    with contextlib.closing(duckdb.connect()) as memory:
+        memory.execute(f"set TimeZone = 'UTC'; attach '{warehouse}' as warehouse (read_only)")
+        models = Models(memory, {"raw": "warehouse.raw"}, {"response_source": "recorded"})
+        return memory.sql(sql.replace("TRIALS", models.ref("int_trials_published"))).fetchall()
+
+
+def with_a_third_replicate(change):
+    """Add a third replicate, so that there is something new to ask beside what is there."""
+
+    def both(study):
+        change(study)
+        study["stopping_rule"] = {"minimum": 3}
+
+    return both
+
+
+def test_answers_to_the_same_words_are_no_other_prompt_though_they_are_hashed_otherwise(spool, loaded, warehouse):
+    verdicts = loaded(lambda study: None, with_a_third_replicate(UNSAID["a word that nobody says"]))
+    assert [verdict.n_trials for verdict in verdicts] == [22, 4]
+    assert "other_prompt" not in unmet_by(verdicts)
+    (hashes,) = published(warehouse, "select count(distinct prompt_hash) from warehouse.raw.trials")
+    assert hashes[0] > 3  # a new one beside those of the spool
+
+
+OLD_SET, NEW_SET = "parking@2,sleep_on_it@3", "parking@3,sleep_on_it@3"
+COUNTED = "select distinct split_part(batch_id, '/', 2) from TRIALS"
+RAISED = vignette(version=3, case="Somebody has parked.")
+
+
+def unmet_by(verdicts):
+    return {check["check_name"] for verdict in verdicts for check in verdict.checks if not check["is_passed"]}
+
+
+def test_the_tables_count_the_highest_version_and_an_older_one_that_comes_later_is_only_checked(
+    spool, loaded, warehouse
+):
+    verdicts = loaded(lambda study: None, RAISED, with_a_third_replicate(lambda study: None))
+    assert [verdict.batch_id.split("/")[1] for verdict in verdicts] == [OLD_SET, NEW_SET, OLD_SET]
+    assert not unmet_by(verdicts) & {"other_prompt", "duplicate", "drift", "wrong_anchor"}
+    assert verdicts[-1].checks
+    assert published(warehouse, COUNTED) == [(NEW_SET,)]
+    ((n,),) = published(warehouse, "select count(*) from warehouse.raw.trials")
+    assert n == sum(verdict.n_trials for verdict in verdicts) > 40  # all of them are kept
+
+
+def test_two_versions_that_one_load_brings_are_two_batches(spool, loaded, warehouse):
+    verdicts = loaded(lambda study: None, RAISED, loads_each=False)
+    assert sorted(verdict.batch_id.split("/")[1] for verdict in verdicts) == [OLD_SET, NEW_SET]
+    assert not unmet_by(verdicts) & {"other_prompt", "duplicate", "drift", "wrong_anchor"}
+    assert published(warehouse, COUNTED) == [(NEW_SET,)]
+
+
+def test_a_raised_technique_is_counted_beside_the_others_of_its_study(spool, loaded, warehouse):
+    def raise_it(study):
+        study["techniques"][2] |= {"version": 4, "turns": ["{opening}", "Sleep. Then: {decision}? {answer_format}"]}
+
+    assert "other_prompt" not in unmet_by(loaded(lambda study: None, raise_it))
+    batches = published(
+        warehouse,
+        "select distinct technique, split_part(batch_id, '/', 2) from TRIALS "
+        "inner join (select trial_id, technique from warehouse.raw.trials) using (trial_id) order by all",
+    )
+    assert batches == [("no_technique", OLD_SET), ("sacd", OLD_SET), ("sleep_on_it", "parking@2,sleep_on_it@4")]

@@ -17,41 +17,12 @@ from tests.ingest.faults import damage
 
 # Runs the importer in a process that kills itself, as `kill -9` does, before or after the named step.
 KILLED = """
-import contextlib, os, signal, sys
-from dlt.destinations.impl.duckdb.sql_client import DuckDbSqlClient
-from dlt.pipeline.pipeline import Pipeline
+import sys
+from ingest.run import main
+from tests.ingest.deadly import die_at
 
 when, step, folder = sys.argv[1:]
-
-def die():
-    os.kill(os.getpid(), signal.SIGKILL)
-
-def deadly(method):
-    def wrapper(*arguments, **options):
-        if when == "before":
-            die()
-        method(*arguments, **options)
-        die()
-    return wrapper
-
-def deadly_query(method):
-    @contextlib.contextmanager
-    def wrapper(self, query, *arguments, **options):
-        is_it = str(query).lstrip().startswith(step)
-        if is_it and when == "before":
-            die()
-        with method(self, query, *arguments, **options) as cursor:
-            if is_it:
-                die()
-            yield cursor
-    return wrapper
-
-if hasattr(Pipeline, step):
-    setattr(Pipeline, step, deadly(getattr(Pipeline, step)))
-else:
-    DuckDbSqlClient.execute_query = deadly_query(DuckDbSqlClient.execute_query)
-
-from ingest.run import main
+die_at(when, step)
 sys.exit(main(["--archive", folder]))
 """
 HOLDER = """
@@ -75,19 +46,26 @@ def trials(archive, make):
     [
         ("before", "normalize"),
         ("before", "load"),
-        ("before", "CREATE TABLE"),
-        ("before", "MERGE INTO"),
-        ("after", "MERGE INTO"),
         ("after", "load"),
+        ("before", "insert into raw.trials"),
+        ("after", "insert into raw.trials"),
+        ("after", "insert into raw.batches"),
+        ("before", "commit"),
+        ("after", "commit"),
     ],
 )
-def test_after_a_kill_the_same_import_lands_every_trial_once(trials, query, when, step):
+def test_after_a_kill_the_same_import_lands_every_trial_once(trials, warehouse, query, when, step):
     command = [sys.executable, "-c", KILLED, when, step, str(trials)]
     killed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert killed.returncode == -9, killed.stderr
+    if warehouse.exists() and query("select 1 from duckdb_tables() where table_name = 'trials'"):
+        counts = "select (select count(*) from raw.trials), (select count(*) from raw.batches)"
+        assert query(f"{counts}, (select count(*) from raw.quarantined_lines)") in ([(0, 0, 0)], [(6, 2, 1)])
     assert main(["--archive", str(trials)]) == 3
     assert query("select count(*), count(distinct trial_id) from raw.trials") == [(6, 6)]
     assert query("select count(*) from raw.quarantined_lines") == [(1,)]
+    whole = "select vignette, n_trials, count(*) from raw.batches full join raw.trials using (batch_id, vignette)"
+    assert sorted(query(f"{whole} group by all")) == [("loan", 1, 1), ("shoplifting", 5, 5)]
     assert main(["--archive", str(trials)]) == 3
     assert query("select count(*) from raw.trials") == [(6,)]
 

@@ -33,26 +33,14 @@ for line in sys.stdin:
     print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), flush=True)
 """
 
-# Loads in a process that kills itself before or after the named step.
+# Loads in a process that kills itself before or after the named statement.
 LOADS = """
-import contextlib, os, signal, sys
-from dlt.destinations.impl.duckdb.sql_client import DuckDbSqlClient
+import sys
+from ingest.collected import load_collected
+from tests.ingest.deadly import die_at
 
 when, step, study = sys.argv[1:]
-usual = DuckDbSqlClient.execute_query
-
-@contextlib.contextmanager
-def deadly(self, query, *arguments, **options):
-    is_it = str(query).lstrip().startswith(step)
-    if is_it and when == "before":
-        os.kill(os.getpid(), signal.SIGKILL)
-    with usual(self, query, *arguments, **options) as cursor:
-        if is_it:
-            os.kill(os.getpid(), signal.SIGKILL)
-        yield cursor
-
-DuckDbSqlClient.execute_query = deadly
-from ingest.collected import load_collected
+die_at(when, step)
 load_collected(study)
 """
 
@@ -124,7 +112,7 @@ def test_killed_at_20_random_moments_each_turn_is_answered_once_and_each_trial_l
 
 
 def load_and_die(query):
-    for when, step in (("before", "CREATE TABLE"), ("before", "MERGE INTO"), ("after", "MERGE INTO")):
+    for when, step in (("before", "insert"), ("after", "insert into raw.trials"), ("before", "commit")):
         command = [sys.executable, "-c", LOADS, when, step, "faults"]
         killed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
         assert killed.returncode == -signal.SIGKILL, killed.stderr

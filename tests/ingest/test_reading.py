@@ -1,5 +1,7 @@
 """What is read from an LLM's answer, from examples written for it and laws over any text."""
 
+import csv
+import math
 import re
 from pathlib import Path
 
@@ -8,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from jinja2 import Environment
+from scipy.stats import binomtest
 
 MACRO = Path(__file__).parents[2] / "macros" / "read_response.sql"
 MODULE = Environment(autoescape=False).from_string(MACRO.read_text("utf-8")).module
@@ -22,7 +25,7 @@ UNITS = ["months", "thousand USD", "score of 100", "USD", None]
 
 
 def read(texts, unit=""):
-    """Read answers as the warehouse does; one dict of response, status, reason and note each. "" passes no unit."""
+    """Read answers as the warehouse does; one dict each. "" passes no unit."""
     CONNECTION.execute("delete from asked")
     CONNECTION.execute("insert into asked values (?, ?)", [list(texts), unit])
     rows = CONNECTION.execute("execute reading" if unit == "" else "execute reading_in_unit").fetchall()
@@ -99,7 +102,7 @@ EXAMPLES = {
     "The deviation is \u22125 points": -5,
     "A term-24 plan": 24,
     "- 24 months": 24,
-    "I considered 36\u201424 is fairer": 30,
+    "I considered 36\u201424 is fairer": "ambiguous",
     # JSON
     '{"answer": 24}': 24,
     '```json\n{"answer": 24}\n```': 24,
@@ -268,7 +271,7 @@ EXAMPLES_IN_UNITS = {
         "She scored 78 out of 100, so 115": 115,
         "She scored 78/100": "no_number",
         "115\nTest score: 78/100": 115,
-        "$150k, against revenue of $420k?": 420,
+        "$150k, against revenue of $420k?": "ambiguous",
         "I cannot offer $115,000 here.": "refused",
         "0": 0,
     },
@@ -344,7 +347,7 @@ NOTES = [
     ("115 000", "USD", None),
     ("2 years", "months", "years_as_months"),
     ("1 year and 6 months", "months", "years_as_months"),
-    ("18 months (1.5 years)", "months", "years_as_months"),
+    ("18 months (1.5 years)", "months", None),
     ("twelve months", "months", "number_word"),
     ("72/100", "score of 100", None),
     ("I cannot answer.", "months", None),
@@ -365,6 +368,77 @@ def test_each_written_example_is_read_as_written(unit, examples):
     assert {text: found[text] for text in examples if found[text] != examples[text]} == {}
 
 
+# Four hundred more, as a table: what a text says in its unit, written before the reader was, in five languages.
+WRITTEN = Path(__file__).with_name("reader_examples.csv")
+
+
+def written():
+    """Return the written examples, with their texts as an LLM would have written them."""
+    with WRITTEN.open(encoding="utf-8", newline="") as lines:
+        rows = list(csv.DictReader(lines))
+    lines_and_backslashes = {"\\n": "\n", "\\\\": "\\"}
+    for row in rows:
+        row["text"] = re.sub(r"\\[n\\]", lambda at: lines_and_backslashes[at[0]], row["text"])
+    return rows
+
+
+def test_four_hundred_written_examples_are_read_with_precision_recall_and_refusals():
+    rows = written()
+    assert len(rows) >= 400
+    assert sum(row["kind"] == "trap" for row in rows) >= 60
+    found = {}
+    for unit in {row["unit"] for row in rows}:
+        texts = [row["text"] for row in rows if row["unit"] == unit]
+        found |= {(unit, text): value for text, value in readings(texts, unit).items()}
+    pairs = [(found[row["unit"], row["text"]], row["expected"]) for row in rows]
+    is_right = [is_as(value, expected) for value, expected in pairs]
+    numbers = [right for right, (_, expected) in zip(is_right, pairs, strict=True) if is_number(expected)]
+    read_as_numbers = [right for right, (value, _) in zip(is_right, pairs, strict=True) if is_number(value)]
+    refusals = [right for right, (_, expected) in zip(is_right, pairs, strict=True) if expected == "refused"]
+    wrong = [(row["text"], *pair) for right, row, pair in zip(is_right, rows, pairs, strict=True) if not right]
+    rates = {"precision": read_as_numbers, "recall": numbers, "refusals": refusals}
+    said = {
+        name: (sum(rights), len(rights), binomtest(sum(rights), len(rights)).proportion_ci(method="wilson"))
+        for name, rights in rates.items()
+    }
+    assert sum(read_as_numbers) / len(read_as_numbers) >= 0.995, (said, wrong)
+    assert sum(numbers) / len(numbers) >= 0.97, (said, wrong)
+    assert sum(refusals) / len(refusals) >= 0.95, (said, wrong)
+    assert [one for one in wrong if one[2] == "ambiguous"] == [], said
+
+
+def is_as(value, expected):
+    """Tell whether what was read, a number or a reason, is what is expected, as written in the table."""
+    return value == float(expected) if is_number(expected) else value == expected
+
+
+def is_number(value):
+    """Tell whether a value is a number and no reason."""
+    try:
+        return math.isfinite(float(value))
+    except ValueError:
+        return False
+
+
+@pytest.mark.parametrize(
+    ("text", "unit", "said"),
+    [
+        ("I would impose **24** months, not 36.", "months", "24 months"),
+        ("Answer: $115,000", "thousand USD", "$115,000"),
+        (
+            "18 or 24 months? On reflection, I would impose between 18 and 24 months.",
+            "months",
+            "between 18 and 24 months",
+        ),
+        ("Twelve months of probation.", "months", "twelve months"),
+        ("The score is 72/100.", "score of 100", "72"),
+    ],
+)
+def test_the_reader_returns_the_piece_that_it_read(text, unit, said):
+    [result] = read([text], unit)
+    assert result["said"] == said
+
+
 def test_there_are_enough_written_examples():
     assert len(EXAMPLES) + sum(map(len, EXAMPLES_IN_UNITS.values())) >= 150
 
@@ -382,11 +456,15 @@ def test_a_unit_that_is_null_reads_as_no_unit_does():
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("24", {"response": 24.0, "status": "answered", "reason": None, "note": None}),
-        ("18-24", {"response": 21.0, "status": "answered", "reason": None, "note": "range_midpoint"}),
-        ("I cannot answer.", {"response": None, "status": "refused", "reason": "refused", "note": None}),
-        ("Probation.", {"response": None, "status": "unparsed", "reason": "no_number", "note": None}),
-        (None, {"response": None, "status": "unparsed", "reason": "no_text", "note": None}),
+        ("24", {"response": 24.0, "status": "answered", "reason": None, "note": None, "said": "24"}),
+        (
+            "so 18-24",
+            {"response": 21.0, "status": "answered", "reason": None, "note": "range_midpoint", "said": "18-24"},
+        ),
+        ("I cannot answer.", {"response": None, "status": "refused", "reason": "refused", "note": None, "said": None}),
+        ("Probation.", {"response": None, "status": "unparsed", "reason": "no_number", "note": None, "said": None}),
+        ("12 or 24", {"response": None, "status": "unparsed", "reason": "ambiguous", "note": None, "said": None}),
+        (None, {"response": None, "status": "unparsed", "reason": "no_text", "note": None, "said": None}),
     ],
 )
 def test_every_outcome_is_a_response_a_status_and_a_reason(text, expected):
@@ -397,7 +475,7 @@ def test_the_expression_is_one_struct_of_fixed_type():
     for sql in (SQL, SQL_WITH_UNIT):
         answer = CONNECTION.sql(f"select {sql} as answer from (select null as answer_text, null as unit) as asked")
         assert [str(t) for t in answer.types] == [
-            "STRUCT(response DOUBLE, status VARCHAR, reason VARCHAR, note VARCHAR)"
+            "STRUCT(response DOUBLE, status VARCHAR, reason VARCHAR, note VARCHAR, said VARCHAR)"
         ]
 
 
@@ -443,6 +521,7 @@ def test_any_text_has_a_status_and_a_response_and_a_note_only_if_answered(texts,
         assert (result["response"] is not None) == (result["status"] == "answered")
         assert (result["reason"] is None) == (result["status"] == "answered")
         assert result["note"] is None or result["status"] == "answered"
+        assert (result["said"] is not None) == (result["status"] == "answered")
         notes = {None, "range_midpoint", "thousands_scaled", "years_as_months", "number_word"}
         assert result["note"] in notes
 

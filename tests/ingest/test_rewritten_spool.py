@@ -76,9 +76,7 @@ def rows_of(spool):
     found = {}
     for table in ("trials", "calls", "prompts"):
         with relation([spool], table) as connection:
-            found[table] = [
-                list(map(parsed, row)) for row in connection.sql("from spooled order by 1, 2, 3").fetchall()
-            ]
+            found[table] = [list(map(parsed, row)) for row in connection.sql("from spooled").fetchall()]
     return {table: sorted(rows, key=str) for table, rows in found.items()}
 
 

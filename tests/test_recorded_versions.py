@@ -1,0 +1,120 @@
+"""Copies of the recorded archive, edited: each import publishes what the newest version says, and loses nothing."""
+
+import json
+import shutil
+from contextlib import closing
+
+import duckdb
+import pytest
+
+from ingest.archives import archive_of
+from ingest.gate import audit
+from ingest.importer import import_archive
+from ingest.models import Models
+from ingest.versions import Version
+from ingest.warehouse import quoted
+
+RECORDED = archive_of("voder-bais")
+
+
+@pytest.fixture
+def warehouse(tmp_path, monkeypatch):
+    path = tmp_path / "here" / "warehouse.duckdb"
+    monkeypatch.setenv("BAIS_WAREHOUSE", str(path))
+    return path
+
+
+@pytest.fixture
+def query(warehouse):
+    """Ask the warehouse, and the models beside it: `{int_trials_identified}` is that model's relation."""
+
+    def ask(sql):
+        with closing(duckdb.connect()) as memory:
+            memory.execute(f"attach {quoted(warehouse)} as warehouse (read_only)")
+            models = Models(memory, {"raw": "warehouse.raw"}, {"response_source": "recorded"})
+            names = {name: models.ref(name) for name in ("int_trials_identified",) if f"{{{name}}}" in sql}
+            return memory.sql(sql.format(**names)).fetchall()
+
+    return ask
+
+
+def lines_of(folder):
+    """Return the trials in a folder, each as its file in the archive and its line, copies and other data left out."""
+    found = set()
+    for file in sorted(folder.rglob("*.jsonl")):
+        if "copy" not in file.name and "spot-check" not in file.parent.name and not file.name.startswith("anchoring-"):
+            found |= {line for line in file.read_text().splitlines() if line.strip()}
+    return found
+
+
+def edit(folder):
+    """Edit 31 lines, put one on top of a file, remove three files, rename one, copy one, and add a vignette."""
+
+    def rewrite(file, change):
+        lines = [json.loads(line) for line in file.read_text().splitlines()]
+        file.write_text("".join(json.dumps(line) + "\n" for line in change(lines)))
+
+    def longer(line):
+        return line | {"sentenceMonths": (line["sentenceMonths"] or 0) + 2}
+
+    rewrite(
+        folder / "baseline-claude-haiku-4-5-t0.jsonl",
+        lambda lines: [longer(line) if n < 10 else line for n, line in enumerate(lines)],
+    )
+    first, *others = sorted(folder.glob("premortem-*.jsonl"))
+    for file in others[:21]:
+        rewrite(file, lambda lines: [*lines[:3], longer(lines[3]), *lines[4:]])
+    rewrite(first, lambda lines: [lines[0] | {"collectedAt": "2026-02-01T00:00:00.000Z"}, *lines])
+    removed, renamed, copied, *_ = (
+        sorted(folder.glob("devils-advocate-*.jsonl"))[:3],
+        *sorted(folder.glob("devils-advocate-*.jsonl"))[3:5],
+    )
+    n_removed = sum(len(file.read_text().splitlines()) for file in removed)
+    for file in removed:
+        file.unlink()
+    renamed.rename(folder / "devils-advocate-renamed.jsonl")
+    shutil.copy(copied, folder / "devils-advocate-a-copy.jsonl")
+    loan = next((folder / "vignette-loan").glob("*.jsonl"))
+    added = folder / "vignette-mortgage" / "one.jsonl"
+    added.parent.mkdir()
+    shutil.copy(loan, added)
+    rewrite(added, lambda lines: [line | {"vignetteId": "mortgage"} for line in lines])
+    return n_removed, len(added.read_text().splitlines())
+
+
+@pytest.mark.parametrize("is_complete", [False, True])
+def test_the_newest_version_is_what_is_published_there_and_back(recorded_archive, tmp_path, query, is_complete):
+    later = tmp_path / recorded_archive.name
+    shutil.copytree(recorded_archive, later)
+    for path in [later, *later.rglob("*")]:
+        path.chmod(0o755 if path.is_dir() else 0o644)
+    n_removed, n_added = edit(later)
+
+    def land(folder, **version):
+        before = set(query("select trial_id from warehouse.raw.trials")) if version else set()
+        summary = import_archive(folder, RECORDED, version=Version(**version))
+        audit()
+        assert before <= set(query("select trial_id from warehouse.raw.trials"))
+        published = query(
+            "select trial_id, line::varchar from {int_trials_identified} "
+            "inner join warehouse.raw.trials using (trial_id)"
+        )
+        assert len({trial_id for trial_id, _ in published}) == len(published)
+        return summary, {json.dumps(json.loads(line), sort_keys=True) for _, line in published}
+
+    def as_written(folder):
+        return {json.dumps(json.loads(line), sort_keys=True) for line in lines_of(folder)}
+
+    summary, published = land(recorded_archive)
+    n_trials = summary.n_new
+    assert published == as_written(recorded_archive)
+    summary, published = land(later, is_complete=is_complete)
+    assert (summary.n_changed, summary.n_new, summary.n_gone) == (31, n_added + 1, n_removed)
+    assert summary.n_unchanged == n_trials - 31 - n_removed
+    assert as_written(later) <= published
+    removed = published - as_written(later)
+    assert len(removed) == (0 if is_complete else n_removed)
+    assert removed <= as_written(recorded_archive)
+    summary, published = land(recorded_archive, is_complete=True)
+    assert summary.n_new == 0
+    assert published == as_written(recorded_archive)
