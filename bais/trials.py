@@ -30,7 +30,7 @@ from bais.warehouse import (
     stream,
     values,
 )
-from ingest.warehouse import UserError, is_damage, printable, quoted, warehouse_path
+from ingest.warehouse import UserError, printable, quoted, warehouse_path
 
 STATUSES = ("answered", "refused", "unparsed", "out_of_range", "failed")
 DIRECTIONS = ("none", "low", "high", "unknown")
@@ -99,8 +99,6 @@ def trials(form: str, where: str | None, with_held_back: bool, limit: int | None
                 return
             rows = [dict(zip(found.columns, row, strict=True)) for row in stream(warehouse, result)]
         except duckdb.Error as error:
-            if is_damage(error):
-                raise
             raise UserError(explain_condition(error)) from None
     simulated = sorted({row["study"] for row in rows if row["source"] == "simulated"})
     if simulated:
