@@ -566,6 +566,14 @@ def test_another_response_source_has_intervals_too_and_two_are_an_error():
         intervals(pd.concat([responses, reparsed]), n_resamples=5, seed=1)
 
 
+def test_the_version_that_claims_are_about_has_the_draws_of_its_study(responses):
+    options = {"n_resamples": 20, "seed": 3, "published": {"s"}, "margin_pp": 5}
+    of_study = [*resampled_rows(responses, {"sacd"}, **options)]
+    of_version = [*resampled_rows(responses.assign(study="s@8749ccc"), {"sacd"}, **options)]
+    assert {row["study"] for row in of_version} == {"s@8749ccc"}
+    assert str([row | {"study": "s"} for row in of_version]) == str(of_study)
+
+
 def test_an_empty_frame_gives_no_rows_with_the_same_types():
     found = intervals(designed()[:0], n_resamples=10, seed=1, published={"s"})
     assert (found.num_rows, found.column_names) == (0, list(COLUMNS))
