@@ -184,7 +184,8 @@ class Collector:
                 self.state = self.spool.state
                 self.outcome.torn, self.outcome.junk = self.state.torn, self.state.junk
                 asyncio.run(self._collect(ask_again))
-                self._name_silent_llms()
+                if not self.error:
+                    self._name_silent_llms()
         finally:
             self.outcome.seconds = time.monotonic() - self.started
         if self.error:
