@@ -190,7 +190,8 @@ class Collector:
                 self.design.recognise(self.state)
                 self.outcome.torn, self.outcome.junk = self.state.torn, self.state.junk
                 asyncio.run(self._collect(ask_again))
-                self._name_silent_llms()
+                if not self.error:
+                    self._name_silent_llms()
         finally:
             self.outcome.seconds = time.monotonic() - self.started
         if self.error:
