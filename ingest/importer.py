@@ -85,8 +85,9 @@ union all
 select file, line_number, mended from mended where try(json_type(mended)) = 'OBJECT';
 
 insert into rejected
-select file, line_number, text, reason, 'malformed'
-from mended where try(json_type(mended)) is distinct from 'OBJECT';
+select file, line_number, text, reason, case when {is_like_a_trial} then 'repeated' else 'malformed' end
+from (select *, list_transform(try(json_keys(text)), lambda key: lower(key)) as keys from mended)
+where try(json_type(mended)) is distinct from 'OBJECT';
 
 create or replace temp table parsed as
 select
@@ -247,7 +248,9 @@ where path_in_archive is not null
 create table fruitless as
 select
     file,
-    case when not bool_or(class = 'trial') then min(reason) filter (where class = 'foreign') end as looks_like,
+    case
+        when not bool_or(class in ('trial', 'repeated')) then min(reason) filter (where class = 'foreign')
+    end as looks_like,
     bool_and(class = 'undecodable') as is_binary,
     min(line_number) as first_line
 from (
