@@ -9,7 +9,6 @@ from bais.options import PATH, only_study
 from bais.terminal import say
 from bais.warehouse import marts
 from ingest.run import import_options, land_archive
-from ingest.versions import Version
 from ingest.warehouse import UserError
 
 
@@ -25,8 +24,8 @@ def import_(
         raise UserError("there is nothing to import: name a file or a folder of recorded trials, or give --download")
     if archive and download:
         raise UserError("give a path or --download, not both")
-    version = Version(source_name, label, complete, older)
-    return land_archive(archive, form, mapping, of_study, download, version)
+    said = {"source_name": source_name, "label": label, "complete": complete, "older": older}
+    return land_archive(archive, form, mapping, of_study, download, **said)
 
 
 @click.command()

@@ -18,7 +18,6 @@ if __package__ in (None, ""):
     sys.path[0] = str(Path(__file__).resolve().parent.parent)
 
 from ingest.archives import archive_of, formats
-from ingest.versions import Version
 from ingest.warehouse import ROOT, UserError, explain, is_damage, printable, warehouse_path
 
 MOST_NAMED = 20
@@ -123,7 +122,8 @@ def land(
 ) -> int:  # fmt: skip
     """Land what the arguments ask for."""
     if archive or download:
-        return land_archive(archive, form, mapping, of_study, download, Version(source_name, label, complete, older))
+        said = {"source_name": source_name, "label": label, "complete": complete, "older": older}
+        return land_archive(archive, form, mapping, of_study, download, **said)
     with worded():
         return collect_study(study or DEFAULT_STUDY, **limits)
 
@@ -169,10 +169,13 @@ def worded():
 
 def land_archive(
     archive: Path | None, form: str | None, mapping: Path | None, study: str | None, download: Path | None,
-    version: Version,
+    *, source_name: str | None, label: str | None, complete: bool, older: bool,
 ) -> int:  # fmt: skip
     """Land recorded trials, those of a public archive after they were fetched, and return the exit code."""
-    if version.is_complete and version.is_older:
+    from ingest.versions import Version
+
+    version = Version(source_name, label, complete, older)
+    if complete and older:
         raise UserError(
             "--complete withdraws what the version lacks, and --older publishes nothing: give one of the two"
         )
@@ -335,18 +338,23 @@ def _duration(seconds):
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
-def import_folder(folder, form=None, mapping=None, study=None, version=None):
+def import_folder(folder, form, mapping, study, version):
     """Import recorded trials of a format, or of the one that they are recognised by; return the exit code."""
     from ingest.importer import import_archive
     from ingest.mapping import mapped
     from ingest.recognition import recognised
+    from ingest.versions import Version
 
     archive = mapped(archive_of(form) if form else recognised(folder, is_mapped=mapping is not None), mapping, study)
     if archive.land:
+        if version != Version():
+            raise UserError(
+                "an export says itself which versions it holds: leave out --source, --label, --complete and --older"
+            )
         print(archive.land(folder))
         return pass_gate()
     with progress_bar(f"reading {printable(folder)}") as on_bytes:
-        summary = import_archive(folder, archive, on_bytes, version or Version())
+        summary = import_archive(folder, archive, on_bytes, version)
     print(render(summary))
     return pass_gate() or summary.exit_code
 

@@ -13,7 +13,7 @@ reach as (
             and versions.source_name = earlier.source_name
             and (
                 versions.version_id = earlier.version_id
-                or (not earlier.is_older and earlier.imported_at < versions.imported_at)
+                or (not earlier.is_older and versions.imported_at > earlier.imported_at)
             )
 ),
 
