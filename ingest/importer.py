@@ -66,14 +66,17 @@ RECORDED = pa.schema(
 # Lines with the same keys are judged together; those that are no objects, or have a key twice, are read one by one.
 FIND_UNREAD = """
 create or replace temp table odd as
-select keys
+select shape
 from (
-    select any_value(keys) as keys from (select try(json_keys(line, {objects})) as keys from chunk) group by hash(keys)
+    select hash(keys) as shape, any_value(keys) as keys
+    from (select try(json_keys(line, {objects})) as keys from chunk)
+    group by shape
 )
 where keys is null or len(keys[1]) = 0 or len(list_filter(keys, lambda of: list_unique(of) < len(of))) > 0;
 
 create or replace temp table unread as
-select * from chunk semi join odd on try(json_keys(line, {objects})) is not distinct from odd.keys
+select * from chunk
+where hash(try(json_keys(line, {objects}))) in (select shape from odd)
 """
 
 # DuckDB has the last word on what is JSON, also on what `mend` made of a line.
@@ -526,7 +529,8 @@ class _Import:
 
     def batches(self):
         """Yield what the version changes of each vignette, once all trials have been."""
-        yield from self._some(SELECT_BATCHES)
+        if self.summary.version:
+            yield from self._some(SELECT_BATCHES)
 
     def source_versions(self):
         """Yield the version that was read, if it is another one than the last."""
@@ -540,9 +544,8 @@ class _Import:
 
     def version_entries(self):
         """Yield what the version says of entries that the source had before."""
-        yield from self._some(
-            "select * exclude (change, vignette) from entries where change != 'new' or not is_to_land"
-        )
+        if self.summary.version:
+            yield from self._some(f"select * exclude (change, vignette, is_to_land) from ({SAID_OF_ENTRIES})")
 
     def _some(self, query):
         rows = self.memory.sql(query).to_arrow_table()
@@ -574,7 +577,7 @@ class _Import:
 
     def _first_of_each(self, places, digests):
         """Return the number of the file for each content: of copies the one known before, else the shortest name."""
-        known = {place for (place,) in self._rows("select distinct path_in_archive from files_before")}
+        known = {place for (place,) in self._rows("select distinct path from held")}
         order = sorted(range(len(places)), key=lambda n: (places[n] not in known, len(places[n]), places[n]))
         return {digests[number]: number for number in reversed(order)}
 
@@ -635,7 +638,8 @@ class _Import:
         refuse_part_as_whole(self.version, summary.part, unreadable)
         compare(memory, self.archive, warehouse_path())
         self._sum_up()
-        yield from self._some(SELECT_TO_LAND)
+        if summary.version:
+            yield from self._some(SELECT_TO_LAND)
 
     def _sum_up(self):
         """Count what became of the entries, and decide whether this is a version of its own."""
@@ -660,6 +664,9 @@ class _Import:
         )
         summary.label = self.version.label or commit_of(self.folder)
         is_another = not before or n_said or before[0][1] != digest
+        if summary.is_older:
+            known = "select 1 from versions where source_name = getvariable('source_name') and digest = $digest"
+            is_another = not self.memory.execute(known, {"digest": digest}).fetchall()
         if is_another and streamed.keys() != {"collected"}:
             summary.version = self.labels["version_id"]
         for name, value in {

@@ -147,13 +147,15 @@ def test_a_renamed_file_is_the_same_also_when_it_is_edited_afterwards(archive, m
 def test_of_a_file_and_its_copy_the_one_known_before_counts_and_the_copy_is_found_whole(
     archive, make, trials, land, published
 ):
-    make.file(archive / "b.jsonl", *trials(10, 11))
+    make.file(archive / "bb.jsonl", *trials(10, 11))
     land()
-    shutil.copy(archive / "b.jsonl", archive / "a.jsonl")
+    shutil.copy(archive / "bb.jsonl", archive / "a.jsonl")
     said = land()
     assert counts(said) == (0, 2, 0, 0)
     assert "2 duplicates" in said
-    assert published() == [("b.jsonl", 10), ("b.jsonl", 11)]
+    assert published() == [("bb.jsonl", 10), ("bb.jsonl", 11)]
+    assert counts(land("--complete")) == (0, 2, 0, 0)
+    assert published() == [("bb.jsonl", 10), ("bb.jsonl", 11)]
 
 
 def test_equal_files_without_times_are_answers_of_their_own(archive, make, land, published):
@@ -233,6 +235,7 @@ def test_an_older_version_is_kept_and_nothing_of_it_is_published(archive, make, 
     make.file(archive / "a.jsonl", *trials(10, 1))
     said = land("--older")
     assert "older version" in said
+    assert "nothing has changed" in land("--older")
     assert [number for _, number in published()] == [10, 11]
     make.file(archive / "a.jsonl", *trials(10, 31))
     assert counts(land()) == (0, 1, 1, 0)
