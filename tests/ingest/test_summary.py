@@ -173,9 +173,7 @@ def test_the_lines_of_a_later_version_are_told_of_too(archive, make):
 
 
 def test_lines_that_are_cut_off_beside_an_empty_object_break_nothing(make, read, tmp_path):
-    cut_off = ["{\"a", "{\"a", b"a\0b"]
+    cut_off = ['{"a', '{"a', b"a\0b"]
     make.file(tmp_path / "a.jsonl", *cut_off, make.baseline(), "[1]", "{}", "{}", make.baseline(runIndex=1))
-        tmp_path / "a.jsonl", '{"a', '{"a', b"a\0b", make.baseline(), "[1]", "{}", "{}", make.baseline(runIndex=1)
-    )
     summary = read(tmp_path).summary
     assert summary.n_accounted == summary.n_lines == 8
