@@ -167,7 +167,9 @@ MATCHES = (
     (
         "path",
         "olds.nth = news.nth and olds.n = news.n and olds.path = news.path "
-        "and news.path in (select path from as_long_as_before)",
+        "and news.path in (select path from as_long_as_before) "
+        # two lines that both have an id, or a time, and not the same, are two entries
+        "and coalesce(olds.own_key = news.own_key, true)",
     ),
 )
 

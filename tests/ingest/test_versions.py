@@ -179,6 +179,14 @@ def test_lines_without_times_are_matched_by_their_place_where_the_file_is_as_lon
     assert [number for _, number in published()] == [10, 12, 21]
 
 
+def test_lines_with_times_of_their_own_are_other_entries_also_in_the_same_place(archive, make, trials, land, published):
+    make.file(archive / "a.jsonl", *trials(10, 11))
+    land()
+    make.file(archive / "a.jsonl", *trials(20, 21, first=30))
+    assert counts(land()) == (2, 0, 0, 2)
+    assert [number for _, number in published()] == [10, 11, 20, 21]
+
+
 def test_what_is_gone_stays_until_the_version_is_said_to_be_complete_and_comes_back_with_its_file(
     archive, make, trials, land, published
 ):
