@@ -8,7 +8,7 @@ import click
 from bais.options import only_study
 from bais.published import CHECKED, sum_up
 from bais.terminal import fixed, say, say_rows
-from bais.warehouse import IS_A_STUDY, marts, not_public, records, refuse_not_public, refuse_unknown
+from bais.warehouse import IS_A_STUDY, marts, not_public, not_ranked, records, refuse_not_public, refuse_unknown
 from ingest.warehouse import printable, warehouse_path
 
 MEASURES = {
@@ -71,6 +71,8 @@ def _say_study(study, rankings):
     print()
     for domain, ranked in domains.items():
         say(f"{domain}: {_verdict(ranked)}")
+    if said := not_ranked(rankings):
+        say(said)
     print()
 
 

@@ -5,7 +5,7 @@ import click
 from bais import terminal
 from bais.options import json_option
 from bais.terminal import fixed, lay_out, say, say_json
-from bais.warehouse import IS_A_STUDY, known_llm, marts, records, refuse_not_public, refuse_unknown, values
+from bais.warehouse import IS_A_STUDY, known_llm, marts, not_ranked, records, refuse_not_public, refuse_unknown, values
 from ingest.warehouse import UserError, printable, warehouse_path
 
 METRICS = ("deviation", "susceptibility", "madb")
@@ -134,6 +134,8 @@ def recommend(domain: str | None, llm: str | None, metric: str, study: str | Non
     if places:
         print()
         _print_evidence(places, metrics, evidence)
+    if said := not_ranked(evidence.rankings):
+        say(said)
     also = f"; {domain} is also in {', '.join(others)} (--study)" if others else ""
     say(f"Study: {study}{also}. Warehouse: {warehouse_path()}")
 

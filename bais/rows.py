@@ -14,7 +14,13 @@ PAGE = {
             count(distinct llm) as n_llms
         from marts.attrition group by all order by all
     """,
-    "techniques": "select technique, display_name, is_ranked, description from seeds.techniques order by technique",
+    "techniques": """
+        select technique, display_name, is_ranked, description from seeds.techniques
+        union all
+        select distinct technique, technique, true, null from inference.rank_probabilities
+        anti join seeds.techniques using (technique)
+        order by technique
+    """,
     "llms": "select llm, display_name from seeds.llms order by llm",
     "units": "select distinct study, domain, vignette, response_unit from marts.trials order by all",
     "flag_reasons": "select reason, sentence from seeds.flag_reasons order by reason",

@@ -113,6 +113,13 @@ def records(warehouse, query: str, parameters: dict | None = None) -> list[dict]
     return [dict(zip(names, row, strict=True)) for row in result.fetchall()]
 
 
+def not_ranked(rankings: list[dict]) -> str:
+    """Name the techniques of some rankings that have no rank, each with the reason; a warehouse of old has none."""
+    why = {row["technique"]: row.get("not_ranked_because") for row in rankings if row["technique"] != "no_technique"}
+    named = [f"{technique} ({reason})" for technique, reason in sorted(why.items()) if reason]
+    return f"Not ranked: {', '.join(named)}." if named else ""
+
+
 def values(warehouse, query: str, parameters: dict | None = None) -> list:
     """Answer a query with the first column."""
     return [row[0] for row in warehouse.execute(query, parameters or {}).fetchall()]

@@ -248,6 +248,7 @@ class Technique(Part):
     source: str = ""
     controls: str | None = None
     is_also_unanchored: bool = False
+    ranked: bool | None = None
     turns: list[Annotated[str, Field(min_length=1)]] = Field(min_length=1)
     rounds: Rounds | None = None
 
@@ -269,6 +270,8 @@ def _in_full(entry, key, kind):
     name = entry[key]
     if name not in known and len(entry) == 1:
         raise ValueError(f"{name} is not a shipped {key} ({', '.join(known)}): write it out in full, with its text")
+    if name in known and "ranked" in entry:
+        raise ValueError(f"{name} is shipped, and seeds/techniques.csv says whether it is ranked: leave `ranked` away")
     return kind.model_validate({**known.get(name, {}), **entry}).model_dump(exclude_none=True)
 
 

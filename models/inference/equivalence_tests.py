@@ -7,7 +7,7 @@ def model(dbt, session):
     from analysis.tables import table
 
     responses = dbt.ref("response_counts").df()
-    techniques = dbt.ref("techniques").df()
+    techniques = dbt.ref("int_techniques_defined").df()
     response_source = dbt.config.meta_get("response_source")
     margin_pp = dbt.config.meta_get("equivalence_margin_pp")
     responses = responses[responses["response_source"] == response_source]

@@ -4,7 +4,7 @@ def model(dbt, session):
 
     dbt.config(materialized="table")
     responses = dbt.ref("response_counts").df()
-    techniques = dbt.ref("techniques").df()
+    techniques = dbt.ref("int_techniques_defined").df()
     margin_pp = dbt.config.meta_get("equivalence_margin_pp")
     response_source = dbt.config.meta_get("response_source")
     return sensitivity(

@@ -5,7 +5,7 @@ with effects as (
 ),
 
 techniques as (
-    select technique, is_ranked from {{ ref('techniques') }}
+    select technique, is_ranked, not_ranked_because from {{ ref('int_techniques_defined') }}
 ),
 
 bounds as (
@@ -50,7 +50,10 @@ compared as (
     select
         domains.*,
         any_value(spread_pp) filter (where technique = 'no_technique') over one_llm as spread_pp_no_technique,
-        coalesce(is_ranked, false) as is_ranked,
+        coalesce(techniques.is_ranked, false) as is_ranked,
+        case
+            when techniques.is_ranked is null then 'not in seeds/techniques.csv' else techniques.not_ranked_because
+        end as not_ranked_because,
         deviation_least,
         deviation_most,
         n_missing
@@ -109,7 +112,7 @@ with_winners as (
 select
     ranked.* exclude (
         is_ranked, n_missing, deviation_least, deviation_most, spread_pp_no_technique, best_by_deviation,
-        best_by_susceptibility
+        best_by_susceptibility, not_ranked_because
     ),
     not list_has_any(best_by_deviation, best_by_susceptibility) as metrics_disagree,
     coalesce(not_identified, false) as not_identified,
@@ -120,7 +123,8 @@ select
         ("abs(spread_pp_no_technique) < 1", "no_spread_to_change"),
         ("not is_ranked", "not_ranked"),
         ("best_by_deviation is null or best_by_susceptibility is null", "nothing_to_rank"),
-    ]) }} as reason
+    ]) }} as reason,
+    not_ranked_because
 from with_winners as ranked
 left join overlapping
     on

@@ -74,7 +74,7 @@ as t (technique, display_name, is_ranked);
 create table marts.technique_rankings (
     study varchar, domain varchar, llm varchar, technique varchar, percent_of_baseline double, deviation_pp double,
     spread_pp double, spread_change_percent double, rank_by_deviation bigint, rank_by_susceptibility bigint,
-    rank_by_deviation_with_no_technique bigint, metrics_disagree boolean, reason varchar
+    rank_by_deviation_with_no_technique bigint, metrics_disagree boolean, reason varchar, not_ranked_because varchar
 );
 create table marts.recorded_trials (
     trial_id varchar, study varchar, domain varchar, llm varchar, technique varchar, anchor_direction varchar,
@@ -515,6 +515,26 @@ def test_headlines_gives_the_reason_of_a_null(warehouse, capsys):
     said = headlines_by_domain(out)
     assert said["spreadless"].endswith("The spread change is null: no_spread_to_change.")
     assert said["bare"] == "nothing can be ranked (no_baseline, nothing_to_rank)."
+
+
+def test_headlines_names_what_is_not_ranked_with_the_reason(change, capsys):
+    assert "Not ranked" not in ask(capsys, "headlines", "--study", "s")
+    change(
+        "update marts.technique_rankings set not_ranked_because = 'compared with' where technique = 'no_technique'; "
+        "insert into marts.technique_rankings (study, domain, technique, not_ranked_because) values "
+        "('s', 'split', 'sleep_on_it', 'the study does not say ranked: true'), "
+        "('s', 'agreed', 'sleep_on_it', 'the study does not say ranked: true'), "
+        "('s', 'split', 'hindsight', 'not in seeds/techniques.csv')"
+    )
+    lines = [line for line in ask(capsys, "headlines").splitlines() if line.startswith("Not ranked")]
+    assert lines == [
+        "Not ranked: hindsight (not in seeds/techniques.csv), sleep_on_it (the study does not say ranked: true)."
+    ]
+
+
+def test_headlines_of_a_warehouse_of_old_name_nothing_that_is_not_ranked(change, capsys):
+    change("alter table marts.technique_rankings drop not_ranked_because")
+    assert "Not ranked" not in ask(capsys, "headlines")
 
 
 def test_headlines_names_all_winners_of_a_tie(change, capsys):

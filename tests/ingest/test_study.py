@@ -103,6 +103,8 @@ WRONG = {
     "an empty range": ({"vignettes": [{"vignette": "fever", "valid_min": 9, "valid_max": 3}]}, 3, "vignettes.0",
                        "should have valid_min at or below valid_max"),
     "an unknown technique": ({"techniques": ["hypnosis"]}, 4, "techniques.0", "hypnosis is not a shipped technique"),
+    "a shipped technique to be ranked": ({"techniques": [{"technique": "sacd", "ranked": False}]}, 4, "techniques.0",
+                                         "sacd is shipped, and seeds/techniques.csv says whether it is ranked"),
     "a technique without the case": ({"techniques": [{"technique": "mine", "turns": ["Hi."]}]}, 4, "techniques.0",
                                      "the first one should hold {opening}"),
     "a word that the vignette lacks": ({"techniques": [{"technique": "mine", "turns": ["{opening}", "{mood}?"]}]}, 4,

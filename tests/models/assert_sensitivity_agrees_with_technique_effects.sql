@@ -38,7 +38,7 @@ domains as (
 
 ranked as (
     select domains.* from domains
-    inner join {{ ref('techniques') }} as techniques using (technique)
+    inner join {{ ref('int_techniques_defined') }} as techniques using (technique)
     where techniques.is_ranked
 ),
 

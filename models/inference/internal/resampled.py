@@ -7,7 +7,7 @@ def model(dbt, session):
     from analysis.tables import table
 
     responses = dbt.ref("response_counts").df()
-    techniques = dbt.ref("techniques").df()
+    techniques = dbt.ref("int_techniques_defined").df()
     claims = dbt.ref("published_claims").df()
     response_source = dbt.config.meta_get("response_source")
     resamples = dbt.config.meta_get("resamples")
