@@ -50,7 +50,7 @@ def _say_verdicts(verdicts, in_full):
     for verdict in verdicts:
         failed = [found for found in verdict["checks"] if _has_failed(found)]
         unmet = verdict["checks"] if in_full else failed or verdict["checks"][:3]
-        if not unmet:
+        if not unmet or (verdict["is_replaced"] and not in_full):
             continue
         print()
         say(f"{verdict['batch_id']}:")

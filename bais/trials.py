@@ -3,6 +3,7 @@
 import json
 import os
 import sys
+from itertools import islice
 
 import click
 
@@ -92,12 +93,13 @@ def trials(form: str, where: str | None, with_held_back: bool, limit: int | None
             total = None
             if limit is not None:
                 ((total,),) = interruptible(warehouse, lambda: found.aggregate("count(*)").fetchall())
-                found = found.limit(min(limit, total))
             result = interruptible(warehouse, lambda: warehouse.execute(found.sql_query()))
+            # not in SQL: over a union DuckDB has been seen to forget a limit
+            shown = islice(stream(warehouse, result), limit)
             if form != "table":
-                write_rows(form, found.columns, stream(warehouse, result))
+                write_rows(form, found.columns, shown)
                 return
-            rows = [dict(zip(found.columns, row, strict=True)) for row in stream(warehouse, result)]
+            rows = [dict(zip(found.columns, row, strict=True)) for row in shown]
         except duckdb.Error as error:
             raise UserError(explain_condition(error)) from None
     simulated = sorted({row["study"] for row in rows if row["source"] == "simulated"})

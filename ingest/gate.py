@@ -47,6 +47,7 @@ class Verdict:
     n_trials: int
     checks: list[dict] = field(default_factory=list)
     n_flagged: dict[str, int] = field(default_factory=dict)
+    is_rejected: bool = False  # by a person, here or where the same was said before
 
     @property
     def verdict(self) -> str:
@@ -384,6 +385,10 @@ def _write(verdicts, flags, config):
         for table, of_table in made.items():
             warehouse.register(f"made_{table}", of_table)
             warehouse.execute(f"insert into raw.{table} by name from made_{table}")
+        rejected = f"select batch_id from ({query_of('stg_batch_verdicts')}) where act = 'reject'"
+        rejected = {batch_id for (batch_id,) in warehouse.execute(rejected).fetchall()}
+    for verdict in verdicts:
+        verdict.is_rejected = verdict.batch_id in rejected
 
 
 def decide(act: str, object_id: str, why: str, who: str | None = None) -> None:

@@ -340,6 +340,12 @@ where sha256 is not null
 
 COUNT_CHANGES = "select change, count(*) from decided where change != 'gone' or not is_as_before group by all"
 
+COUNT_TAKEN_UP = """
+select count(*) filter (is_to_publish), count(*) filter (not is_published and not is_to_publish)
+from decided
+where change = 'unchanged' and vignette in (from touched)
+"""
+
 # That a trial which a version brings is a new entry goes without saying.
 SAID_OF_ENTRIES = "from entries where not (change = 'new' and is_to_land)"
 
@@ -447,6 +453,8 @@ class Summary:
     n_collected: int = 0
     n_changed: int = 0
     n_gone: int = 0
+    n_back: int = 0
+    n_audited_again: int = 0
     n_duplicates: int = 0
     seconds: float = 0.0
 
@@ -630,11 +638,12 @@ class _Import:
         summary, memory = self.summary, self.memory
         memory.execute(GATHER_ALL)
         own_names = [name for (name,) in self._rows("select distinct source_name from own_names order by all")]
-        summary.source_name = source_of(memory, self.version.source_name, own_names, self.folder)
+        summary.source_name = source_of(memory, self.version, own_names, self.folder)
         memory.execute("set variable source_name = $name", {"name": summary.source_name})
         summary.part = part_of_before(memory, self.folder)
         memory.execute("set variable is_part = $is_part", {"is_part": summary.part is not None})
         unreadable = [name for (name,) in self._rows("select name from files where sha256 is null order by name")]
+        unreadable += [f"{name}:{number}" if number else name for name, number, _ in summary.quarantined]
         refuse_part_as_whole(self.version, summary.part, unreadable)
         compare(memory, self.archive, warehouse_path())
         self._sum_up()
@@ -650,6 +659,7 @@ class _Import:
         summary.n_new, summary.n_changed, summary.n_gone = changes["new"], changes["changed"], changes["gone"]
         summary.n_collected = streamed.get("collected", 0)
         summary.n_unchanged = changes["unchanged"] + changes["attached"] + summary.n_collected
+        ((summary.n_back, summary.n_audited_again),) = self._rows(COUNT_TAKEN_UP)
         ((is_compared, digest),) = self._rows(f"select getvariable('is_compared'), ({SELECT_DIGEST})")
         if not is_compared:
             summary.n_new += streamed.get("new", 0)

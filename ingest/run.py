@@ -376,6 +376,8 @@ def render_verdict(verdict) -> str:
         if not check["is_passed"]:
             names["fail" if check["observed_value"] is None else check["level"]].add(check["check_name"])
     said = "failed, its trials are not published" if verdict.verdict == "failed" else "passed"
+    if verdict.is_rejected and verdict.verdict != "failed":
+        said = "passed, and is not published: somebody rejected the same, and `bais accept` takes that back"
     parts = [f"FAILED {', '.join(sorted(names['fail']))}"] if names["fail"] else []
     parts += [f"warnings {', '.join(sorted(names['warn']))}"] if names["warn"] else []
     parts += [f"{n:,} {severity}" for severity, n in sorted(verdict.n_flagged.items())]
@@ -430,9 +432,16 @@ def render(summary) -> str:
         f"{n_unknown:,} of unknown LLMs; {summary.seconds:.1f} s"
     )
     lines.append(f"  {_version(summary)}")
+    if summary.n_back and not summary.is_older:
+        lines.append(f"  {summary.n_back:,} of the unchanged had gone, and are back")
+    if summary.n_audited_again and not summary.is_older:
+        lines.append(
+            f"  {summary.n_audited_again:,} of the unchanged are of a batch that failed or was rejected; they are "
+            "audited again with this version, and published if it passes"
+        )
     if summary.n_gone and not summary.is_older:
         lines.append(
-            "  what is gone is withdrawn"
+            "  what is gone leaves the public tables; nothing is deleted"
             if summary.is_complete
             else "  what is gone stays published; if this is the whole of the source, import it with --complete"
         )
@@ -444,6 +453,8 @@ def _version(summary) -> str:
     name = f"{printable(summary.source_name)}{f', {summary.part}' if summary.part else ''}"
     if summary.n_collected:
         name += f", of which {summary.n_collected:,} trials were collected here and are there already"
+    if summary.is_older and not summary.version:
+        return f"source {name}: this older version is there already, and nothing has changed"
     if not summary.version:
         return f"source {name}: nothing has changed{'' if summary.n_collected else ' since it was last imported'}"
     called = f"version {printable(summary.label or summary.version[:8])}"

@@ -90,6 +90,7 @@ of_sources as (
 select
     of_sources.*,
     trials.vignette,
+    trials.source_file as landed_path,
     trials.source_line as line_number,
     {own_id} as own_id,
     of_sources.batch_id in (from published) as is_published
@@ -252,12 +253,12 @@ select
     entry,
     record_id,
     vignette,
-    path as source_file,
+    landed_path as source_file,
     batch_id,
     is_published,
     is_withdrawn as is_to_publish,
     false as is_to_land,
-    is_in_version as is_as_before
+    is_in_version and path = landed_path as is_as_before
 from held
 semi join found on held.record_id = found.trial_id
 where source_name = getvariable('source_name')
@@ -334,13 +335,13 @@ def look_back(memory, archive, warehouse: Path) -> None:
         memory.execute(HELD.format(own_id=archive.own_id or "null::varchar"))
 
 
-def source_of(memory, asked: str | None, own: list[str], folder: Path) -> str:
+def source_of(memory, version: Version, own: list[str], folder: Path) -> str:
     """Return which source an import belongs to: as asked, by its own id, by its folder's name, or by what it shares.
 
-    Where no source has its name, it belongs to the one with which it shares half of itself, or half of that.
+    Where no source has its name, it belongs to the one with which it shares more than half of itself, or of that.
     """
-    if asked:
-        return asked
+    if version.source_name:
+        return version.source_name
     name = own[0] if len(own) == 1 else folder.name
     known = {source for (source,) in memory.sql("select distinct source_name from versions").fetchall()}
     if name in known:
@@ -354,11 +355,17 @@ def source_of(memory, asked: str | None, own: list[str], folder: Path) -> str:
         )
         select source_name from shared
         inner join (select source_name, count(*) as n_held from held group by all) using (source_name)
-        where 2 * n_shared >= least(n_held, (select count(*) from found) + (select count(*) from pending))
+        where 2 * n_shared > least(n_held, (select count(*) from found) + (select count(*) from pending))
         order by n_shared desc, source_name
         limit 1
         """
     ).fetchall()
+    if shared and version.is_complete:
+        alike = printable(shared[0][0])
+        raise UserError(
+            f"--complete withdraws what the folder lacks, and that it is a version of source {alike} is only told by "
+            f"what they share: say so with --source {alike}, or leave --complete out"
+        )
     return shared[0][0] if shared else name
 
 
@@ -394,7 +401,7 @@ def _has_another_name(memory) -> bool:
 
 
 def refuse_part_as_whole(version: Version, part: str | None, unreadable: list[str]) -> None:
-    """Refuse to take for the whole of a source what is a part of it, or what could not all be read."""
+    """Refuse to take for the whole of a source what is a part of it, or what could not all be read, line by line."""
     if version.is_complete and part:
         raise UserError(
             f"--complete says that this is the whole of the source, and it is {part} of it: import the whole folder, "
@@ -403,7 +410,7 @@ def refuse_part_as_whole(version: Version, part: str | None, unreadable: list[st
     if version.is_complete and unreadable:
         raise UserError(
             f"--complete says that this is the whole of the source, and {printable(unreadable[0])} cannot be read: "
-            "make it readable, or leave --complete out"
+            "mend it, or leave --complete out"
         )
 
 

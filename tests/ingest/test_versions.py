@@ -68,6 +68,25 @@ def published(warehouse):
     return ask
 
 
+@pytest.fixture
+def held(warehouse):
+    """Return of each version, in the order of their imports, how many entries it holds in which file."""
+
+    def ask():
+        with closing(duckdb.connect()) as memory:
+            memory.execute(f"attach {quoted(warehouse)} as warehouse (read_only)")
+            models = Models(memory, {"raw": "warehouse.raw"}, {})
+            rows = memory.sql(
+                "select list(distinct (source_file, n) order by (source_file, n)) from ("
+                f"select version_id, source_file, count(*) as n from {models.ref('int_entries_held')} group by all"
+                ") inner join warehouse.raw.source_versions using (version_id) "
+                "group by version_id, imported_at order by imported_at"
+            ).fetchall()
+        return [[tuple(of.values()) if isinstance(of, dict) else tuple(of) for of in files] for (files,) in rows]
+
+    return ask
+
+
 def at(second, **changes):
     return {"collectedAt": f"2026-01-02T03:00:{second:02}.000Z", "runIndex": second} | changes
 
@@ -133,7 +152,9 @@ def test_a_reformatted_line_is_unchanged(archive, make, trials, land, query):
     assert query("select count(*) from raw.trials") == [(2,)]
 
 
-def test_a_renamed_file_is_the_same_also_when_it_is_edited_afterwards(archive, make, trials, land, published):
+def test_a_renamed_file_is_the_same_also_when_it_is_edited_afterwards_and_named_back(
+    archive, make, trials, land, published, held
+):
     make.file(archive / "a.jsonl", *trials(10, 11))
     make.file(archive / "z.jsonl", *trials(50))
     land()
@@ -142,6 +163,10 @@ def test_a_renamed_file_is_the_same_also_when_it_is_edited_afterwards(archive, m
     make.file(archive / "b.jsonl", *trials(10, 31))
     assert counts(land()) == (0, 2, 1, 0)
     assert [number for _, number in published()] == [10, 31, 50]
+    (archive / "b.jsonl").unlink()
+    make.file(archive / "a.jsonl", *trials(10, 11))
+    assert counts(land()) == (0, 2, 1, 0)
+    assert held()[-1] == [("a.jsonl", 2), ("z.jsonl", 1)]
 
 
 def test_of_a_file_and_its_copy_the_one_known_before_counts_and_the_copy_is_found_whole(
@@ -221,6 +246,14 @@ def test_a_part_of_a_source_is_no_complete_version_of_it_and_lacks_nothing(
     assert [number for _, number in published()] == [10, 11, 20, 21]
 
 
+def test_what_cannot_be_read_is_no_complete_version(archive, make, trials, land, published):
+    make.file(archive / "a.jsonl", *trials(10, 11))
+    land()
+    make.file(archive / "a.jsonl", *trials(10), "{")
+    assert "a.jsonl:2 cannot be read" in land("--complete", code=2)
+    assert [number for _, number in published()] == [10, 11]
+
+
 def test_a_folder_by_another_name_that_shares_most_goes_on_with_the_source(
     archive, make, trials, land, published, tmp_path, query
 ):
@@ -231,6 +264,7 @@ def test_a_folder_by_another_name_that_shares_most_goes_on_with_the_source(
     assert counts(land(folder=later)) == (0, 2, 1, 0)
     assert [number for _, number in published()] == [10, 11, 22]
     assert query("select distinct source_name from raw.source_versions") == [("archive",)]
+    assert "--source archive" in land("--complete", folder=later, code=2)
     other = tmp_path / "other"
     make.file(other / "z.jsonl", *trials(90, first=40))
     assert counts(land(folder=other)) == (1, 0, 0, 0)
