@@ -252,7 +252,7 @@ def _look_at(memory, looked_at, condition="true"):
     memory.execute(
         f"""
         create or replace view raw.trials as from warehouse.raw.trials
-        where ({condition}) and (
+        where ({condition}) and trial_id not in (select trial_id from gate.withdrawn) and (
             batch_id in (select batch_id from {looked_at})
             or trial_id in (select record_id from raw.version_entries semi join {looked_at} using (batch_id))
         )

@@ -99,6 +99,7 @@ select
     is_shared,
     copy_of,
     {own_id} as own_id,
+    {own_name} as own_name,
     sha256(concat_ws(chr(10), getvariable('study'), path_in_archive, line, 1))[:32] as trial_id
 from (
     from ({read_trials})
@@ -208,8 +209,7 @@ delete from parsed using copies where parsed.file = copies.file and parsed.line_
 insert into contents
 select vignette, count(*), bit_xor(md5_number(trial_id)) from parsed group by all;
 
-insert into own_names
-select distinct {own_name} as source_name from lines where source_name is not null;
+insert into own_names select distinct own_name from parsed where own_name is not null;
 
 insert into found
 select trial_id from there semi join parsed using (trial_id)
@@ -218,7 +218,7 @@ where trial_id in (select record_id from held)
 
 SELECT_TRIALS = """
 select
-    parsed.* exclude (is_shared, copy_of) replace (
+    parsed.* exclude (is_shared, copy_of, own_name) replace (
         case when isfinite(anchor_value) then anchor_value end as anchor_value,
         case when isfinite(temperature) then temperature end as temperature,
         case when isfinite(response_recorded) then response_recorded end as response_recorded,
@@ -616,6 +616,7 @@ class _Import:
         parse = PARSE.format(
             read_trials=self.archive.read_trials,
             own_id=self.archive.own_id or "null::varchar",
+            own_name=self.archive.own_name or "null::varchar",
             is_like_a_trial=" and ".join(
                 f"list_has_any(keys, {_listed(map(str.lower, fields))})"
                 for fields in (self.archive.llm_fields, self.archive.answer_fields)
@@ -625,8 +626,7 @@ class _Import:
                 for name, fields in self.archive.foreign.items()
             ),
         )
-        count = COUNT.format(own_name=self.archive.own_name or "null::varchar")
-        for step in (parse, NUMBER_REPEATED, count):
+        for step in (parse, NUMBER_REPEATED, COUNT):
             self.memory.execute(step)
         self.memory.execute(f"create table if not exists gathered as {SELECT_TRIALS} limit 0")
         gathers = "landed_in is not null or getvariable('is_compared')"

@@ -21,6 +21,10 @@ calls as (
     where error is null and upstream_provider is not null
 ),
 
+reasons as (
+    select reason, severity from {{ ref('flag_reasons') }}
+),
+
 providers as (
     select trials.batch_id, trials.llm, mode(upstream_provider order by upstream_provider) as usual_provider from trials
     inner join calls using (trial_id)
@@ -46,10 +50,6 @@ flagged as (
     select * from offences
     union all
     select * from of_cells
-),
-
-reasons as (
-    select reason, severity from {{ ref('flag_reasons') }}
 )
 
 select trial_id, batch_id, cell['study'] as study, severity, reason, detail from flagged

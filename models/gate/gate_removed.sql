@@ -6,6 +6,11 @@ with batches as (
     where is_new
 ),
 
+first_cells as (
+    select batch_id as audited_batch, min(cell) as cell from {{ ref('gate_cells') }}
+    group by all
+),
+
 quarantined as (
     select trial_id from {{ ref('gate_flags') }}
     where severity = 'quarantined'
@@ -91,11 +96,6 @@ found as (
         'no row is left of ' || gone as detail
     from vignettes
     where n_gone > 0
-),
-
-first_cells as (
-    select batch_id as audited_batch, min(cell) as cell from {{ ref('gate_cells') }}
-    group by all
 )
 
 select

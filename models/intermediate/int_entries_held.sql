@@ -4,6 +4,18 @@ with versions as (
     select version_id, study, archive, source_name, is_older, imported_at from {{ source('raw', 'source_versions') }}
 ),
 
+entries as (
+    select * from {{ ref('stg_version_entries') }}
+),
+
+trials as (
+    select trial_id, batch_id, source_file from {{ source('raw', 'trials') }}
+),
+
+batches as (
+    select batch_id, version_id from {{ source('raw', 'batches') }}
+),
+
 reach as (
     select versions.version_id, earlier.version_id as said_by from versions
     inner join versions as earlier
@@ -15,10 +27,6 @@ reach as (
                 versions.version_id = earlier.version_id
                 or (not earlier.is_older and versions.imported_at > earlier.imported_at)
             )
-),
-
-entries as (
-    select * from {{ ref('stg_version_entries') }}
 ),
 
 spoken_of as (
@@ -33,8 +41,8 @@ spoken_of as (
 
 brought as (
     select reach.version_id, trials.trial_id, trials.batch_id, trials.source_file
-    from {{ source('raw', 'trials') }} as trials
-    inner join {{ source('raw', 'batches') }} as batches using (batch_id)
+    from trials
+    inner join batches using (batch_id)
     inner join reach on batches.version_id = reach.said_by
     anti join entries on trials.trial_id = entries.record_id
 )

@@ -20,6 +20,14 @@ cited as (
     from {{ ref('int_trials_cited') }}
 ),
 
+flags as (
+    select * from {{ ref('stg_flagged_trials') }}
+),
+
+readings as (
+    select * from {{ ref('int_trials_read') }}
+),
+
 counting as (
     select * from published
     union all
@@ -27,13 +35,9 @@ counting as (
 ),
 
 trials as (
-    select trials.* replace (counting.batch_id as batch_id, counting.study as study), counting.called
-    from {{ ref('int_trials_read') }} as trials
+    select readings.* replace (counting.batch_id as batch_id, counting.study as study), counting.called
+    from readings
     inner join counting using (trial_id)
-),
-
-flags as (
-    select * from {{ ref('stg_flagged_trials') }}
 )
 
 select

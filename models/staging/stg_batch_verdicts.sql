@@ -10,16 +10,6 @@ acts as (
     where object = 'batch'
 ),
 
-last_verdicts as (
-    select
-        batch_id,
-        arg_max(verdict_id, checked_at) as verdict_id,
-        arg_max(verdict, checked_at) as verdict,
-        max(checked_at) as checked_at
-    from verdicts
-    group by batch_id
-),
-
 batches as (
     select
         batches.batch_id,
@@ -29,6 +19,16 @@ batches as (
         coalesce(versions.is_older, false) as is_older
     from {{ source('raw', 'batches') }} as batches
     left join {{ source('raw', 'source_versions') }} as versions using (version_id)
+),
+
+last_verdicts as (
+    select
+        batch_id,
+        arg_max(verdict_id, checked_at) as verdict_id,
+        arg_max(verdict, checked_at) as verdict,
+        max(checked_at) as checked_at
+    from verdicts
+    group by batch_id
 ),
 
 alike as (

@@ -10,6 +10,15 @@ versions as (
     from {{ source('raw', 'source_versions') }}
 ),
 
+trials as (
+    select trial_id, batch_id, source_file from {{ source('raw', 'trials') }}
+),
+
+batches as (
+    select batch_id, version_id from {{ source('raw', 'batches') }}
+    where version_id is not null
+),
+
 named as (
     select entry as trial_id from said
     union
@@ -24,10 +33,9 @@ brought as (
         trials.trial_id as record_id,
         trials.batch_id,
         trials.source_file
-    from {{ source('raw', 'trials') }} as trials
+    from trials
     semi join named using (trial_id)
-    inner join {{ source('raw', 'batches') }} as batches using (batch_id)
-    where batches.version_id is not null
+    inner join batches using (batch_id)
 ),
 
 entries as (

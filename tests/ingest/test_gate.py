@@ -539,7 +539,7 @@ def version(recording, monkeypatch):
             f"response_recorded + 1 as response_recorded) from raw.trials where {is_new}"
         )
         query = f"select trial_id from warehouse.raw.trials where {withdrawn}"
-        monkeypatch.setattr(gate, "_withdrawn", lambda _: query)
+        monkeypatch.setattr(gate, "_withdrawn", lambda *_: query)
         batch = {"batch_id": "version", "study": "archive", "vignette": "shoplifting", "n_trials": 0}
         change(
             "insert into raw.batches by name select * replace ('version' as batch_id, "
