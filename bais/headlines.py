@@ -6,7 +6,7 @@ from operator import itemgetter
 import click
 
 from bais.options import only_study
-from bais.published import CHECKED, sum_up
+from bais.published import CHECKED, say_versions, sum_up
 from bais.terminal import fixed, say, say_rows
 from bais.warehouse import IS_A_STUDY, marts, not_public, not_ranked, records, refuse_not_public, refuse_unknown
 from ingest.warehouse import printable, warehouse_path
@@ -38,7 +38,11 @@ def headlines(study: str | None) -> None:
             "string_agg(distinct source, ' and ' order by source) as sources, count(*) as n_trials from marts.trials "
             f"where {IS_A_STUDY} group by study order by is_simulated desc, study",
         )
-        checks = records(warehouse, f"select checks.kind, status, study from {CHECKED}")
+        checks = records(
+            warehouse,
+            "select checks.kind, checks.status, checks.document, checks.version, checks.newest_status, claims.study, "
+            f"true as has_version from {CHECKED}",
+        )
         held_back = not_public(warehouse)
         if study:
             refuse_not_public(warehouse, study, [of["study"] for of in studies])
@@ -51,7 +55,7 @@ def headlines(study: str | None) -> None:
     if not studies and not held_back:
         say("The warehouse holds no trials: land some with `bais import`, then run `bais build`.")
     if checks:
-        say(f"Claims: {sum_up(checks)} `bais claims` says more.")
+        say(f"Claims: {' '.join([sum_up(checks), *say_versions(checks)])} `bais claims` says more.")
     print(f"Warehouse: {printable(warehouse_path())}")
 
 
