@@ -96,7 +96,7 @@ def _said(version):
     if n := version["n_superseded"]:
         yield f"takes the place of {n:,} trial{'' if n == 1 else 's'}"
     if n := version["n_withdrawn"]:
-        yield f"withdraws {n:,} that it lacks"
+        yield f"{n:,} that it lacks left the public tables"
 
 
 def _say_files(version):
@@ -104,8 +104,9 @@ def _say_files(version):
     say(f"{version['version']}: files that are not as they were")
     for of in version["files"][:MOST_NAMED]:
         was = f", which was {of['was']}" if of["was"] else ""
-        n_lines, n_before = (of[name] if of[name] is not None else "no" for name in ("n_lines", "n_lines_before"))
-        counted = f"{n_lines} lines" if n_lines == n_before else f"{n_before} lines before, {n_lines} now"
+        before = "not there before" if of["n_lines_before"] is None else f"{of['n_lines_before']} lines before"
+        now = "not there now" if of["n_lines"] is None else f"{of['n_lines']} now"
+        counted = f"{of['n_lines']} lines in all" if of["n_lines"] == of["n_lines_before"] else f"{before}, {now}"
         say(f"{of['change']:<8} {of['path']}{was} ({counted})", indent="  ")
     if (left := len(version["files"]) - MOST_NAMED) > 0:
         say(f"and {left:,} more; --json lists them", indent="  ")

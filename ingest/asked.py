@@ -33,27 +33,14 @@ class Version(NamedTuple):
 
 @dataclass
 class Asked:
-    """What was asked before.
+    """What was asked before."""
 
-    Attributes
-    ----------
-    versions : collections.Counter of Version
-        How many answers belong to sets of other versions.
-    orphans : collections.Counter of tuple
-        How many answers were given to other words, by vignette, technique, whether anchored, and the hash of the words.
-    n_again : int
-        How many of these would be asked again, and nobody has agreed to that yet.
-    differences : dict of tuple to list of str
-        What is said otherwise, line by line, and for which vignettes and techniques.
-    pairs : list of list of str
-        The hashes of the old words and of those in their place, as the next session keeps them.
-    """
-
-    versions: collections.Counter = field(default_factory=collections.Counter)
+    versions: collections.Counter = field(default_factory=collections.Counter)  # answers to sets of other versions
+    # answers to other words, by vignette, technique, whether anchored, and the hash of the words
     orphans: collections.Counter = field(default_factory=collections.Counter)
-    n_again: int = 0
-    differences: dict = field(default_factory=dict)
-    pairs: list = field(default_factory=list)
+    n_again: int = 0  # of these, how many would be asked again, to which nobody has agreed yet
+    differences: dict = field(default_factory=dict)  # from the lines that went and came to where they did
+    pairs: list = field(default_factory=list)  # the hashes of old words and of those in their place
 
     @property
     def n_orphans(self) -> int:

@@ -56,6 +56,7 @@ create table own_ids (own_id varchar);
 create table last_lines (file bigint, n_lines bigint);
 create table contents (vignette varchar, n bigint, content uhugeint);
 create table own_names (source_name varchar);
+create macro batch_of(vignette) as concat_ws('/', getvariable('study'), vignette, getvariable('stamp'));
 """
 
 MADE = ["trial_id", "study", "source", "batch_id", "archive", "source_file", "source_line"]
@@ -226,7 +227,7 @@ select
     ),
     getvariable('study') as study,
     'recorded' as source,
-    concat_ws('/', getvariable('study'), vignette, getvariable('stamp')) as batch_id,
+    batch_of(vignette) as batch_id,
     getvariable('archive') as archive,
     path_in_archive as source_file,
     line_number as source_line,
@@ -358,7 +359,7 @@ with trials as (
         select vignette, change from decided where is_to_land and change = 'new'
         union all
         select vignette, change from ({SAID_OF_ENTRIES})
-        where batch_id = concat_ws('/', getvariable('study'), vignette, getvariable('stamp'))
+        where batch_id = batch_of(vignette)
     )
     group by all
 ),
@@ -368,7 +369,7 @@ named as (
 )
 
 select
-    concat_ws('/', getvariable('study'), vignette, getvariable('stamp')) as batch_id,
+    batch_of(vignette) as batch_id,
     getvariable('study') as study,
     'recorded' as source,
     *,
@@ -664,7 +665,7 @@ class _Import:
         if not is_compared:
             summary.n_new += streamed.get("new", 0)
         before = self._rows(
-            "select version_id, digest, coalesce(label, version_id[:8]) from versions "
+            "select version_id, digest from versions "
             "where source_name = getvariable('source_name') and not is_older order by imported_at desc limit 1"
         )
         ((n_said,),) = self._rows("select count(*) from decided where not is_as_before")

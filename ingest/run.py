@@ -76,7 +76,7 @@ def import_options(command):
             help="what to call this version (default: the commit, where git keeps the folder)",
         ),
         click.option(
-            "--complete", is_flag=True, help="this is the whole of the source: withdraw what it lacks",
+            "--complete", is_flag=True, help="this is the whole of the source: what it lacks leaves the public tables",
         ),
         click.option(
             "--older", is_flag=True, help="this is older than what is there: keep it, and publish nothing of it",
@@ -177,7 +177,8 @@ def land_archive(
     version = Version(source_name, label, complete, older)
     if complete and older:
         raise UserError(
-            "--complete withdraws what the version lacks, and --older publishes nothing: give one of the two"
+            "--complete takes out of the public tables what the version lacks, and --older leaves them as they are: "
+            "give one of the two"
         )
     with worded():
         if download:

@@ -41,7 +41,7 @@ select trial_id from warehouse.raw.trials
 where study = getvariable('study') and source != 'recorded';
 
 create table versions as
-select version_id, source_name, digest, label, is_older, imported_at from warehouse.raw.source_versions
+select version_id, source_name, digest, is_older, imported_at from warehouse.raw.source_versions
 where study = getvariable('study') and archive = getvariable('archive');
 
 create table files_before as
@@ -311,7 +311,7 @@ select
     case when change != 'gone' then record_id end as record_id,
     case
         when vignette in (from touched) and (is_to_publish or not is_published)
-            then concat_ws('/', getvariable('study'), vignette, getvariable('stamp'))
+            then batch_of(vignette)
         else batch_id
     end as batch_id,
     case when change != 'gone' then source_file end as source_file,
@@ -363,8 +363,8 @@ def source_of(memory, version: Version, own: list[str], folder: Path) -> str:
     if shared and version.is_complete:
         alike = printable(shared[0][0])
         raise UserError(
-            f"--complete withdraws what the folder lacks, and that it is a version of source {alike} is only told by "
-            f"what they share: say so with --source {alike}, or leave --complete out"
+            f"--complete takes out of the public tables what the folder lacks, and that this is a version of {alike} is "
+            f"only told by what they share: say so with --source {alike}, or leave --complete out"
         )
     return shared[0][0] if shared else name
 

@@ -39,7 +39,7 @@ def query(warehouse):
 
 
 def lines_of(folder):
-    """Return the trials in a folder, each as its file in the archive and its line, copies and other data left out."""
+    """Return the lines of the trials in a folder, without those of copies and other data."""
     found = set()
     for file in sorted(folder.rglob("*.jsonl")):
         if "copy" not in file.name and "spot-check" not in file.parent.name and not file.name.startswith("anchoring-"):
@@ -65,10 +65,7 @@ def edit(folder):
     for file in others[:21]:
         rewrite(file, lambda lines: [*lines[:3], longer(lines[3]), *lines[4:]])
     rewrite(first, lambda lines: [lines[0] | {"collectedAt": "2026-02-01T00:00:00.000Z"}, *lines])
-    removed, renamed, copied, *_ = (
-        sorted(folder.glob("devils-advocate-*.jsonl"))[:3],
-        *sorted(folder.glob("devils-advocate-*.jsonl"))[3:5],
-    )
+    *removed, renamed, copied = sorted(folder.glob("devils-advocate-*.jsonl"))[:5]
     n_removed = sum(len(file.read_text().splitlines()) for file in removed)
     for file in removed:
         file.unlink()

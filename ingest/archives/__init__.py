@@ -17,6 +17,11 @@ ANSWER_FIELDS = (
     "answer", "choice", "completion", "decision", "estimate", "final", "message", "messages", "output", "raw", "reply",
     "response", "result", "sentence",
 )  # fmt: skip
+# what to call a line of an experiment that the format does not know, whose fields are `f`
+LOOKS_LIKE = (
+    "coalesce('experiment ' || f.experimentId[:60] || ' with the fields ', 'JSON objects with the fields ') "
+    "|| json_keys(line)::varchar"
+)
 # what a field holds: how its text is tested
 KINDS = {
     "number": "isfinite(try_cast({said} as double))",

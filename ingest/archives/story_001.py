@@ -4,7 +4,7 @@ A line has `experimentId`, `model`, `conditionId` (`low-…` or `high-…`), `ru
 the trial ended in an error), `rawLastMessage` and `collectedAt`.
 """
 
-from ingest.archives import ANSWER_FIELDS, Archive, complaint, infinite
+from ingest.archives import ANSWER_FIELDS, LOOKS_LIKE, Archive, complaint, infinite
 
 STUDY = "anchoring-prosecutor-sentencing"
 
@@ -41,8 +41,7 @@ kinds as (
                 then '{STUDY}'
         end as shape,
         case when shape is null then
-            coalesce('experiment ' || f.experimentId[:60] || ' with the fields ', 'JSON objects with the fields ')
-            || json_keys(line)::varchar
+            {LOOKS_LIKE}
         end as looks_like,
         case
             when shape is null and f.experimentId = '{STUDY}' then looks_like

@@ -13,7 +13,7 @@ say whether their anchor is low or high: the models derive that from the LLM's b
 
 from pathlib import Path
 
-from ingest.archives import ANSWER_FIELDS, Archive, complaint, infinite
+from ingest.archives import ANSWER_FIELDS, LOOKS_LIKE, Archive, complaint, infinite
 
 ANCHORED = ("baseline", "low-anchor", "high-anchor")
 TECHNIQUES = ("devils-advocate", "premortem", "random-control", "outside-view")
@@ -66,8 +66,7 @@ kinds as (
                 then 'vignette ' || f.vignetteId
         end as shape,
         case when shape is null then
-            coalesce('experiment ' || f.experimentId[:60] || ' with the fields ', 'JSON objects with the fields ')
-            || json_keys(line)::varchar
+            {LOOKS_LIKE}
         end as looks_like,
         case
             when

@@ -135,7 +135,10 @@ def test_each_version_says_what_it_brought_and_what_became_of_it(warehouse, caps
     first, second, third = (" ".join(of.split()) for of in lines)
     assert first.startswith("first 20")
     assert first.endswith(" 4 42 0 0 0 yes")
-    assert " 3 1 39 1 2 yes the whole of its source; takes the place of 1 trial; withdraws 2 that it lacks" in second
+    assert (
+        " 3 1 39 1 2 yes the whole of its source; takes the place of 1 trial; 2 that it lacks left the public tables"
+        in second
+    )
     assert third.endswith("no: shoplifting failed newest")
 
 
@@ -144,7 +147,7 @@ def test_a_source_is_shown_with_the_files_that_changed(warehouse, capsys):
         out = printed(capsys, "versions", asked)
         said = out.split("second: files that are not as they were\n")[1].split("\n\n")[0]
         assert said.splitlines() == [
-            "  changed  high.jsonl (10 lines before, 11 now)", "  gone     extra.jsonl (2 lines before, no now)"
+            "  changed  high.jsonl (10 lines before, 11 now)", "  gone     extra.jsonl (2 lines before, not there now)"
         ]  # fmt: skip
     found = json.loads(printed(capsys, "versions", "own", "--json"))
     assert [version["version"] for version in found] == ["first", "second", "third"]

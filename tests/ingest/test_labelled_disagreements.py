@@ -4,18 +4,14 @@ The labels hold every row on which the two disagreed when they were written, fil
 (seed 20260224) from those on which they agreed. No recorded text is kept here.
 """
 
-import csv
-import json
 from pathlib import Path
 from typing import NamedTuple
 
-import duckdb
 import pytest
-from jinja2 import Environment
 
-MACRO = Path(__file__).parents[2] / "macros" / "read_response.sql"
+from tests.tools.labels import lines_and_readings, read_labels
+
 LABELS = Path(__file__).with_name("labelled_disagreements.csv")
-UNITS = {"loan": "thousand USD", "salary": "thousand USD", "medical": "score of 100"}
 
 
 class Quality(NamedTuple):
@@ -33,29 +29,16 @@ def quality(numbers, labels):
 
 @pytest.fixture(scope="module")
 def labelled():
-    """One dict per labelled row; `label` is the number its text states, None if it states none."""
-    with LABELS.open(encoding="utf-8", newline="") as lines:
-        rows = list(csv.DictReader(lines))
-    return [{**row, "label": float(row["label_response"]) if row["label_response"] else None} for row in rows]
+    return read_labels(LABELS)
 
 
 @pytest.fixture(scope="module")
 def compared(labelled, recorded_archive):
-    """The labelled rows with the recorded number and the parser's reading beside the label."""
-    sql = str(Environment(autoescape=False).from_string(MACRO.read_text("utf-8")).module.read_response("said", "unit"))
-    lines = {
-        name: (recorded_archive / name).read_text("utf-8").split("\n")
-        for name in {row["source_file"] for row in labelled}
-    }
-    recorded = [json.loads(lines[row["source_file"]][int(row["source_line"]) - 1]) for row in labelled]
-    texts = [line["raw"] for line in recorded]
-    units = [UNITS[line["vignetteId"]] for line in recorded]
-    readings = duckdb.execute(
-        f"select {sql} from (select unnest(?::varchar[]) as said, unnest(?::varchar[]) as unit)", [texts, units]
-    ).fetchall()
+    """The labelled rows with the recorded number and the reader's reading beside the label."""
+    found = lines_and_readings(labelled, recorded_archive)
     return [
         {**row, "recorded": line["response"], "reading": reading}
-        for row, line, (reading,) in zip(labelled, recorded, readings, strict=True)
+        for row, (line, reading) in zip(labelled, found, strict=True)
     ]
 
 

@@ -5,42 +5,26 @@ the loan, medical and salary texts: 9 numbers alone of each vignette and LLM, al
 archive disagreed, and longer texts by vignette, LLM and whether the archive has a number of them.
 """
 
-import csv
-import json
 from pathlib import Path
 
-import duckdb
 import pytest
-from jinja2 import Environment
 from scipy.stats import binomtest
 
-MACRO = Path(__file__).parents[2] / "macros" / "read_response.sql"
+from tests.tools.labels import lines_and_readings, read_labels
+
 LABELS = Path(__file__).with_name("labelled_texts.csv")
-UNITS = {"loan": "thousand USD", "salary": "thousand USD", "medical": "score of 100"}
 
 
 @pytest.fixture(scope="module")
 def labelled():
-    """One dict per labelled text; `label` is the number that it states, None if it states none."""
-    with LABELS.open(encoding="utf-8", newline="") as lines:
-        rows = list(csv.DictReader(lines))
-    return [{**row, "label": float(row["label_response"]) if row["label_response"] else None} for row in rows]
+    return read_labels(LABELS)
 
 
 @pytest.fixture(scope="module")
 def read(labelled, recorded_archive):
     """The labelled rows with what is read in their texts."""
-    module = Environment(autoescape=False).from_string(MACRO.read_text("utf-8")).module
-    names = {row["source_file"] for row in labelled}
-    lines = {name: (recorded_archive / name).read_text("utf-8").split("\n") for name in names}
-    recorded = [json.loads(lines[row["source_file"]][int(row["source_line"]) - 1]) for row in labelled]
-    readings = duckdb.execute(
-        f"select {module.read_response('text', 'unit')} "
-        "from (select unnest(?::varchar[]) as text, unnest(?::varchar[]) as unit, unnest(range(300)) as place) "
-        "order by place",
-        [[line["raw"] for line in recorded], [UNITS[line["vignetteId"]] for line in recorded]],
-    ).fetchall()
-    return [{**row, **reading} for row, (reading,) in zip(labelled, readings, strict=True)]
+    found = lines_and_readings(labelled, recorded_archive)
+    return [{**row, **reading} for row, (_, reading) in zip(labelled, found, strict=True)]
 
 
 def rate(rows, is_right):

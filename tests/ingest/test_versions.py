@@ -285,6 +285,19 @@ def test_an_older_version_is_kept_and_nothing_of_it_is_published(archive, make, 
     assert query("select count(*) from raw.trials") == [(4,)]
 
 
+def test_a_version_that_gives_way_is_the_newest_only_where_there_is_no_other(
+    archive, make, trials, land, published, monkeypatch
+):
+    monkeypatch.setattr("ingest.download.download", lambda folder, on_bytes: archive)
+    make.file(archive / "a.jsonl", *trials(10, 11))
+    assert "older" not in land("--download")
+    make.file(archive / "a.jsonl", *trials(10, 21))
+    land()
+    make.file(archive / "a.jsonl", *trials(10, 11))
+    assert "older version" in land("--download")
+    assert [number for _, number in published()] == [10, 21]
+
+
 def test_a_version_whose_audit_fails_leaves_the_one_before_published(archive, make, land, published, query):
     def write(*numbers):
         times = [f"2026-01-02T03:00:{second:02}Z" for second in range(40)]
