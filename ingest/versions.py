@@ -363,8 +363,8 @@ def source_of(memory, version: Version, own: list[str], folder: Path) -> str:
     if shared and version.is_complete:
         alike = printable(shared[0][0])
         raise UserError(
-            f"--complete takes out of the public tables what the folder lacks, and that this is a version of {alike} is "
-            f"only told by what they share: say so with --source {alike}, or leave --complete out"
+            "--complete takes out of the public tables what the folder lacks, and that this is a version of "
+            f"{alike} is only told by what they share: say so with --source {alike}, or leave --complete out"
         )
     return shared[0][0] if shared else name
 
