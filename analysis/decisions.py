@@ -316,7 +316,7 @@ def _without_gain(pair, gains, losses):
         "is_primary": False,
         "loss": np.nanmean(by_llm, axis=1).mean() if has_loss else None,
         "decision": None if pair.kind == "confounded" else "no_evidence",
-        "n_trials": losses.n_trials(pair.technique),
+        "n_trials": losses.n_trials(pair.technique).sum(),
         "n_llms": 0,
         "method": "t_over_llms",
         "reason": reasons(
