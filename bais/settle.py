@@ -1,0 +1,286 @@
+"""`bais plan --to-settle`: the study file that would settle what is open in a domain, from `inference.power`."""
+
+import math
+from pathlib import Path
+from typing import NamedTuple
+
+from bais.texts import refuse_existing, write_new
+from bais.warehouse import IS_A_STUDY, marts, records, refuse_not_public, refuse_unknown, values
+from ingest.warehouse import UserError, printable
+
+GOALS = ("displacement", "gap", "error")
+ANCHORS = {"low": 0.5, "high": 1.5}
+
+# The largest study first, those of LLMs before simulated ones.
+ASKED = f"""
+select study, domain, list(distinct llm order by llm) as llms, list(distinct vignette order by vignette) as vignettes,
+    list(distinct temperature order by temperature) as temperatures, bool_or(temperature is null) as has_none,
+    bool_or(source = 'simulated') as is_simulated
+from marts.trials where {IS_A_STUDY} group by study, domain
+order by bool_or(is_simulated) over (partition by study), sum(count(*)) over (partition by study) desc, study, domain
+"""
+HERE = "study = $study and domain = $domain"
+OPEN = f"""
+select technique_a as technique, quantity, settles, gain, n_llms, n_trials_per_cell, needed_llms, needed_trials, reason
+from inference.power
+where {HERE} and design = 'to_settle' and metric = $goal
+order by coalesce(needed_llms, needed_trials) nulls last, technique
+"""
+COMPARED = f"""
+select distinct technique, control from inference.rank_probabilities
+where {HERE} and llm is null and comparison in ('control', 'placebo') order by all
+"""
+DEFINED = """
+select definition::varchar from raw.batches
+where study = $study and definition is not null order by loaded_at desc limit 1
+"""
+# Where the archive does not say by which rule, what the anchors came to.
+MULTIPLES = f"""
+select anchor_direction, round(median(anchor_value / baseline), 1) as factor, median(anchor_value) as anchor_value,
+    count(distinct anchor_value) = 1 and count(distinct llm) > 1 as is_fixed
+from marts.trials
+where {HERE} and vignette = $vignette and anchor_direction in ('low', 'high') and baseline > 0
+group by all
+"""
+
+
+class ToSettle(NamedTuple):
+    """A study that would settle something: its file, and what is to be said of it."""
+
+    path: Path
+    sentences: list[str]
+
+
+def write_study(
+    domain: str, *, study: str | None, goal: str, technique: str | None, llms: tuple[str, ...], trials: bool,
+    out: Path | None,
+) -> ToSettle:  # fmt: skip
+    """Write the study file that would settle the open decision of a domain, or raise why there is none."""
+    from ingest.study import parse_study
+
+    with marts() as warehouse:
+        asked = _asked(warehouse, study, domain)
+        named = [_new(warehouse, llm, asked) for llm in dict.fromkeys(llms)]
+        keys = {"study": asked["study"], "domain": asked["domain"], "goal": goal}
+        ways = records(warehouse, OPEN, keys)
+        techniques = records(warehouse, COMPARED, keys)
+        refuse_unknown("technique", technique, sorted({row["technique"] for row in techniques}), _where(asked))
+        way = _way(ways, technique, trials) if ways else None
+        if way is None and not named:
+            raise UserError(_nothing_open(asked, goal, technique, ways, techniques))
+        definition = next(iter(values(warehouse, DEFINED, {"study": asked["study"]})), None)
+        added = named or ([] if trials else _not_asked(warehouse, asked))
+        content = _content(warehouse, asked, definition, techniques, way)
+    missing = max(0, _more_llms(way) - len(named or added)) if way and not trials else 0
+    if not trials and not named:
+        added = added[: _more_llms(way)]
+        if not added:
+            raise UserError(
+                f"{_more_llms(way)} more LLMs would settle {_what(way, asked, goal)}, and seeds/llms.csv has none that "
+                "was not asked: name them with --llm vendor/name"
+            )
+    content["llms"] = _entries(content.pop("llms", []), asked["llms"] if trials else added)
+    if trials:
+        content["stopping_rule"] = {"minimum": _trials(way, content, is_recorded=definition is None)}
+    path = out or Path(f"{asked['study']}-{asked['domain']}.yaml")
+    sentences = _said(way, asked, goal, content, missing, trials, path, is_recorded=definition is None)
+    text = _text(content, sentences)
+    parse_study(text, printable(path))
+    refuse_existing(path, "--out")
+    write_new(path, text, "the study")
+    return ToSettle(path, sentences)
+
+
+def _asked(warehouse, study, domain):
+    """Return the study and domain that is meant, the largest where none is named."""
+    rows = records(warehouse, ASKED)
+    refuse_not_public(warehouse, study, {row["study"] for row in rows})
+    refuse_unknown("study", study, dict.fromkeys(row["study"] for row in rows))
+    rows = [row for row in rows if study in (None, row["study"])]
+    where = f" in study {printable(study)}" if study else ""
+    refuse_unknown("domain", domain, sorted({row["domain"] for row in rows}), where, by_part=True)
+    return next(row for row in rows if row["domain"] == domain)
+
+
+def _where(asked):
+    return f" that is ranked in the domain {printable(asked['domain'])} of study {printable(asked['study'])}"
+
+
+def _new(warehouse, named, asked):
+    """Return the LLM that was named, or its alias; one that was asked there is refused."""
+    aliases = dict(warehouse.execute("select alias, llm from seeds.llm_aliases").fetchall())
+    llm = aliases.get(named, named)
+    vendor, _, name = llm.partition("/")
+    if not (vendor and name):
+        raise UserError(f"--llm {printable(named)} is no alias of an LLM and not an id such as vendor/name")
+    if llm in asked["llms"]:
+        raise UserError(
+            f"{printable(llm)} was asked in the domain {printable(asked['domain'])} of study "
+            f"{printable(asked['study'])}: name an LLM that was not"
+        )
+    return llm
+
+
+def _not_asked(warehouse, asked):
+    """Return the known LLMs that were not asked, by whether a price is known of them."""
+    if asked["is_simulated"]:
+        from ingest.study import simulated_respondents
+
+        return [llm for llm in simulated_respondents() if llm not in asked["llms"]]
+    found = values(
+        warehouse,
+        "select llm from seeds.llms left join seeds.prices using (llm) where provider != 'simulated' "
+        "and llm != 'openai/codex' order by usd_per_million_tokens_in is null, llm",
+    )
+    return [llm for llm in found if llm not in asked["llms"]]
+
+
+def _way(ways, technique, trials):
+    """Return what settles the decision that is nearest, or that of a technique, by LLMs or by trials."""
+    quantity = "needed_trials" if trials else "needed_llms"
+    found = [row for row in ways if row["quantity"] == quantity and technique in (None, row["technique"])]
+    way = next((row for row in found if row[quantity]), found[0] if found else None)
+    if way and trials and not way["needed_trials"]:
+        raise UserError(
+            f"no number of trials settles it with the {way['n_llms']} LLMs that were asked ({way['reason']}): more "
+            "LLMs could, so leave --more-trials away"
+        )
+    return way
+
+
+def _more_llms(way):
+    """Return how many LLMs are missing; where that cannot be computed, up to the fewest that decide."""
+    from analysis.small_samples import FEWEST_LLMS
+
+    return max(1, (way["needed_llms"] or FEWEST_LLMS) - way["n_llms"])
+
+
+def _what(way, asked, goal):
+    return f"{way['technique']} by {goal} in the domain {printable(asked['domain'])} of {printable(asked['study'])}"
+
+
+def _nothing_open(asked, goal, technique, ways, techniques):
+    where = f"in the domain {printable(asked['domain'])} of study {printable(asked['study'])} by {goal}"
+    if not techniques:
+        return f"nothing can be settled {where}: no ranked technique was asked there beside its control"
+    if ways:
+        of = ", ".join(sorted({row["technique"] for row in ways}))
+        return f"nothing is open of {printable(technique)} {where}: open is {of}"
+    return (
+        f"nothing is open {where}: `bais recommend --domain {printable(asked['domain'])}` says what is decided; "
+        "to ask one more LLM, name it with --llm"
+    )
+
+
+def _content(warehouse, asked, definition, techniques, way):
+    """Return the study as it was asked, of the domain's vignettes, and of what is ranked and its controls."""
+    import json
+
+    from ingest.prompts import shipped
+
+    names = {name for row in techniques for name in (row["technique"], row["control"])} | {"no_technique"}
+    if definition:
+        content = json.loads(definition)
+        content["vignettes"] = [of for of in content["vignettes"] if of["vignette"] in asked["vignettes"]]
+        content["techniques"] = [of for of in content["techniques"] if of["technique"] in names]
+        for key in ("vignette", "technique"):
+            content[f"{key}s"] = [_short(of, key, shipped(f"{key}s")) for of in content[f"{key}s"]]
+        return content
+    known = shipped("vignettes")
+    for vignette in asked["vignettes"]:
+        if known.get(vignette, {}).get("domain") != asked["domain"]:
+            others = [name for name, of in known.items() if of["domain"] == asked["domain"]]
+            asks = f" ({', '.join(others)})" if others else ""
+            raise UserError(
+                f"the words of vignette {printable(vignette)} are not known to bais: study {printable(asked['study'])} "
+                "was recorded without its prompts, so nobody else can be asked the same; ask a vignette of "
+                f"bais{asks} or one of your own in a study of its own, as docs/studies.md says"
+            )
+    keys = {"study": asked["study"], "domain": asked["domain"]}
+    rules = {v: _anchors(records(warehouse, MULTIPLES, keys | {"vignette": v})) for v in asked["vignettes"]}
+    temperatures = [t for t in asked["temperatures"] if t is not None] + [None] * asked["has_none"]
+    per_cell = way["n_trials_per_cell"] if way and way["n_trials_per_cell"] else 30 * len(temperatures)
+    return {
+        "study": asked["study"],
+        "vignettes": [{"vignette": vignette, "anchors": rules[vignette]} for vignette in asked["vignettes"]],
+        "techniques": [name for name in shipped("techniques") if name in names],
+        "anchors": {"proportional": ANCHORS},
+        "temperatures": temperatures,
+        "stopping_rule": {"minimum": max(1, round(per_cell / len(temperatures)))},
+    }
+
+
+def _short(entry, key, known):
+    """Name what bais ships by its name alone, unless the study has changed it."""
+    shipped = known.get(entry[key], {})
+    changed = {name: value for name, value in entry.items() if shipped.get(name) != value}
+    changed = {name: value for name, value in changed.items() if not (name == "version" and value == 1)}
+    if not shipped or set(changed) - {"anchors"} - {name for name, value in changed.items() if not value}:
+        return entry
+    anchors = {"anchors": entry["anchors"]} if "anchors" in changed else {}
+    return {key: entry[key], **anchors} if anchors else entry[key]
+
+
+def _anchors(rows):
+    found = {row["anchor_direction"]: row for row in rows}
+    if len(found) == 2 and all(row["is_fixed"] for row in rows):
+        return {"fixed": {side: found[side]["anchor_value"] for side in ANCHORS}}
+    factors = {side: found[side]["factor"] if side in found else None for side in ANCHORS}
+    if None in factors.values() or not 0 < factors["low"] < factors["high"]:
+        factors = ANCHORS
+    return {"proportional": dict(factors)}
+
+
+def _entries(known, llms):
+    """Return the LLMs as the study had them, and others by their ids."""
+    had = {entry["llm"]: entry for entry in known}
+    return [llm if llm.startswith("sim/") and llm not in had else had.get(llm, llm) for llm in llms]
+
+
+def _trials(way, content, *, is_recorded):
+    """Return the trials of a cell that the study asks; those that others recorded are no part of it."""
+    there = way["n_trials_per_cell"] if is_recorded else 0
+    return max(1, math.ceil((way["needed_trials"] - there) / len(content["temperatures"])))
+
+
+def _said(way, asked, goal, content, missing, trials, path, *, is_recorded):
+    n = len(content["llms"])
+    sentences = []
+    if way:
+        now = f"now {way['gain']:+.1f} with {way['n_llms']} LLMs"
+        if trials:
+            sentences.append(
+                f"To settle {_what(way, asked, goal)} ({now}): {way['needed_trials']:,} trials of each LLM, vignette, "
+                f"technique and direction instead of {way['n_trials_per_cell']:.0f}; were the gain to stay, the "
+                f"decision would be `{way['settles']}`."
+            )
+        elif way["needed_llms"]:
+            sentences.append(
+                f"To settle {_what(way, asked, goal)} ({now}): {way['needed_llms']:,} LLMs in all, "
+                f"{_more_llms(way):,} more; were the gain to stay, the decision would be `{way['settles']}`."
+            )
+        else:
+            sentences.append(
+                f"How many LLMs settle {_what(way, asked, goal)} cannot be said from these ({way['reason']}); nothing "
+                "is decided of fewer than five."
+            )
+    if missing:
+        sentences.append(
+            f"This study asks {n:,} of them: {missing:,} more are missing; name them, each with --llm vendor/name."
+        )
+    if is_recorded:
+        sentences.append(
+            f"The recorded trials of {printable(asked['study'])} were asked by others: this study asks bais's own "
+            "words of the vignette, and its answers join theirs."
+        )
+    sentences.append(f"The study: {printable(path)}. `bais collect {printable(path)}` asks it.")
+    return sentences
+
+
+def _text(content, sentences):
+    import yaml
+
+    order = ("study", "description", "source", "llms")
+    content = {key: content[key] for key in (*order, *content) if content.get(key) not in (None, "", {})}
+    said = "".join(f"# {sentence}\n" for sentence in sentences[:-1])
+    return said + yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=120)
