@@ -5,8 +5,9 @@ moves an LLM's answers and what a technique gains, `decisions` what to do about 
 an LLM that nobody asked. `bootstrap` draws resamples, which `intervals` reads. `contrasts`, `equivalence`, `power`,
 `anova` and `mixed_effects` give the rows of their tables, on `linear_mixed_model` (the solver), `t_and_f_tests`,
 `effect_sizes` and `small_samples` (few LLMs, and how few are too few). `sensitivity` asks what depends on how one
-counts, `settling` what would decide what is open. `experiment` is the analysis of story 001. Each module declares the columns of its rows; `tables` makes them
-typed tables, and the models of `models/inference/` read a mart, call one of these and return its table.
+counts, `settling` what would decide what is open. `experiment` is the analysis of story 001. Each module declares the
+columns of its rows; `tables` makes them typed tables, and the models of `models/inference/` read a mart, call one of
+these and return its table.
 
 `advice` puts the evidence on one domain into sentences, `writing/` writes and checks the two documents, and `report/`
 is the HTML page.

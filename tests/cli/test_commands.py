@@ -10,7 +10,14 @@ from bais.main import commands
 
 COMMANDS = {
     "plan": {
-        "STUDY": "text, required",
+        "STUDY": "text",
+        "--to-settle": "text",
+        "--study": "text",
+        "--goal": "displacement|gap|error, default displacement",
+        "--technique": "text",
+        "--llm": "text, repeated",
+        "--more-trials": "flag",
+        "--out": "path",
         "--json": "flag",
     },
     "collect": {
