@@ -30,6 +30,7 @@ bench: .venv/installed  ## speed, as ratios against named peers in the same run
 
 coverage: .venv/installed  ## how often intervals hold the true value, by simulation (about five minutes)
 	$(BIN)/python tests/tools/coverage.py
+	$(BIN)/python tests/tools/decision_coverage.py
 
 oracle: .venv/installed  ## the mixed models against lme4, where R has it
 	$(BIN)/python tests/tools/oracle.py
