@@ -1,4 +1,4 @@
-"""Do the probabilities of `inference.predictions` and `p_best` come true as often as they say, by simulation.
+"""`make coverage`: do probabilities of `inference.predictions` and `p_best` come true as often as they say.
 
 In each data set the mean gains of four techniques are drawn from a population of plausible ones, the gains of 5, 10 or
 20 LLMs around them, and what trials make of those; `fit` sees only the last.
