@@ -62,7 +62,7 @@ def test_technique_effects_print_tables_1_4_and_6(recorded):
 
 def test_the_metrics_disagree_on_devils_advocate(recorded):
     rows = recorded.query(
-        "select technique, rank_by_susceptibility, rank_by_deviation, metrics_disagree from marts.technique_rankings "
+        "select technique, rank_by_net_spread, rank_by_net_deviation, metrics_disagree from marts.technique_rankings "
         f"where study = 'voder-bais' and domain = 'judicial' and llm is null and technique in {RANKED}"
     )
     ranks = {technique: (susceptibility, deviation) for technique, susceptibility, deviation, _ in rows}
@@ -73,7 +73,7 @@ def test_the_metrics_disagree_on_devils_advocate(recorded):
 def test_rankings_exist_for_each_llm_with_a_baseline(recorded):
     rows = recorded.query(
         "select count(distinct llm) from marts.technique_rankings "
-        "where study = 'voder-bais' and domain = 'judicial' and rank_by_deviation = 1"
+        "where study = 'voder-bais' and domain = 'judicial' and rank_by_displacement = 1"
     )
     assert rows == [(10,)]
 

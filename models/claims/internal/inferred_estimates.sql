@@ -45,8 +45,8 @@ probabilities as (
         'pooled' as baseline_scope,
         'both' as anchor_direction,
         case rank_probabilities.metric
-            when 'deviation' then rankings.rank_by_deviation
-            when 'susceptibility' then rankings.rank_by_susceptibility
+            when 'deviation' then rankings.rank_by_net_deviation
+            when 'susceptibility' then rankings.rank_by_net_spread
             when 'madb' then rankings.rank_by_madb
         end as place
     from rank_probabilities
