@@ -6,6 +6,9 @@ import numpy as np
 from scipy import special
 
 FEWEST_LLMS = 5
+# answers that a baseline rests on: a mean of ratios over fewer is biased, and refused; up to the other it is flagged
+FEWEST_BASELINE = 10
+FEW_BASELINE = 30
 
 
 @dataclass(frozen=True)
