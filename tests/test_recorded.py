@@ -3,8 +3,10 @@
 import json
 import re
 import shutil
+from collections import defaultdict
 from contextlib import closing
 from pathlib import Path
+from statistics import fmean
 
 import duckdb
 import pytest
@@ -62,7 +64,7 @@ def test_technique_effects_print_tables_1_4_and_6(recorded):
 
 def test_the_metrics_disagree_on_devils_advocate(recorded):
     rows = recorded.query(
-        "select technique, rank_by_susceptibility, rank_by_deviation, metrics_disagree from marts.technique_rankings "
+        "select technique, rank_by_net_spread, rank_by_net_deviation, metrics_disagree from marts.technique_rankings "
         f"where study = 'voder-bais' and domain = 'judicial' and llm is null and technique in {RANKED}"
     )
     ranks = {technique: (susceptibility, deviation) for technique, susceptibility, deviation, _ in rows}
@@ -70,10 +72,92 @@ def test_the_metrics_disagree_on_devils_advocate(recorded):
     assert {disagree for *_, disagree in rows} == {True}
 
 
+def percents(recorded, domain, technique):
+    """From LLM and direction to percent of baseline of each trial, from the rows of the trials alone."""
+    rows = recorded.query(
+        "select llm, technique, anchor_direction, response from marts.trials where study = 'voder-bais' "
+        f"and domain = '{domain}' and technique in ('no_technique', '{technique}') and response is not null"
+    )
+    answers = defaultdict(list)
+    for llm, of_technique, direction, response in rows:
+        if direction == "none" or of_technique == technique:
+            answers[llm, direction].append(response)
+    return {
+        (llm, direction): [100 * response / fmean(answers[llm, "none"]) for response in responses]
+        for (llm, direction), responses in answers.items()
+        if direction != "none" and (llm, "none") in answers
+    }
+
+
+def losses(recorded, domain, technique):
+    """From LLM and goal to loss, and the row over all LLMs with what the papers measure."""
+    of_each = recorded.query(
+        "select llm, metric, loss from marts.losses where study = 'voder-bais' "
+        f"and domain = '{domain}' and technique = '{technique}'"
+    )
+    (of_all,) = recorded.query(
+        "select displacement, gap, error, net_deviation, net_spread from marts.technique_rankings "
+        f"where study = 'voder-bais' and domain = '{domain}' and technique = '{technique}' and llm is null"
+    )
+    return {(llm, goal): loss for llm, goal, loss in of_each}, of_all
+
+
+@pytest.mark.parametrize("domain", ["judicial", "loan", "medical", "salary"])
+@pytest.mark.parametrize("technique", ["no_technique", "sacd"])
+def test_losses_are_those_of_the_trials(recorded, domain, technique):
+    trials = percents(recorded, domain, technique)
+    expected = {}
+    for llm in {llm for llm, _ in trials}:
+        low, high = trials[llm, "low"], trials[llm, "high"]
+        expected[llm, "displacement"] = (abs(fmean(low) - 100) + abs(fmean(high) - 100)) / 2
+        expected[llm, "gap"] = abs(fmean(high) - fmean(low))
+        expected[llm, "error"] = fmean(fmean(abs(percent - 100) for percent in of) for of in (low, high))
+    found, (displacement, gap, error, *_) = losses(recorded, domain, technique)
+    known = {key: loss for key, loss in found.items() if loss is not None}
+    assert known == pytest.approx(expected)
+    means = {goal: fmean(loss for (_, of), loss in expected.items() if of == goal) for _, goal in expected}
+    assert means == pytest.approx({"displacement": displacement, "gap": gap, "error": error})
+
+
+def test_the_spreads_of_salary_sacd_cancel_but_its_gap_does_not(recorded):
+    # document A's data: one LLM's high anchor pulls down, the other's up
+    trials = percents(recorded, "salary", "sacd")
+    spreads = {llm: fmean(trials[llm, "high"]) - fmean(trials[llm, "low"]) for llm, _ in trials}
+    assert min(spreads.values()) < -5
+    assert max(spreads.values()) > 5
+    of_each, (displacement, gap, _, _, net_spread) = losses(recorded, "salary", "sacd")
+    assert abs(net_spread) < 5
+    assert all(of_each[llm, "gap"] == pytest.approx(abs(spread)) for llm, spread in spreads.items())
+    assert gap > 10
+    assert displacement >= gap / 2
+
+
+def test_reversed_spreads_of_medical_sacd_are_a_gap(recorded):
+    trials = percents(recorded, "medical", "sacd")
+    spreads = [fmean(trials[llm, "high"]) - fmean(trials[llm, "low"]) for llm in {llm for llm, _ in trials}]
+    assert len(spreads) == 2
+    assert max(spreads) < -20
+    _, (displacement, gap, *_) = losses(recorded, "medical", "sacd")
+    assert gap == pytest.approx(-fmean(spreads))
+    assert displacement > 10
+
+
+def test_an_llm_below_its_baseline_under_one_anchor_and_above_it_under_the_other_is_displaced(recorded):
+    deepseek = "deepseek/deepseek-v3.2"
+    trials = percents(recorded, "judicial", "sacd")
+    low, high = fmean(trials[deepseek, "low"]), fmean(trials[deepseek, "high"])
+    assert low < 90
+    assert high > 110
+    assert abs((low + high) / 2 - 100) < 5
+    of_each, _ = losses(recorded, "judicial", "sacd")
+    assert of_each[deepseek, "displacement"] == pytest.approx((high - low) / 2)
+    assert of_each[deepseek, "displacement"] > 15
+
+
 def test_rankings_exist_for_each_llm_with_a_baseline(recorded):
     rows = recorded.query(
         "select count(distinct llm) from marts.technique_rankings "
-        "where study = 'voder-bais' and domain = 'judicial' and rank_by_deviation = 1"
+        "where study = 'voder-bais' and domain = 'judicial' and rank_by_displacement = 1"
     )
     assert rows == [(10,)]
 
@@ -207,12 +291,12 @@ def test_the_intervals_of_tables_1_and_4_reproduce_but_for_outside_view(recorded
 @pytest.mark.parametrize(
     ("headline", "status"),
     [
-        ("judicial-devils_advocate-last", "stands"),
+        ("judicial-devils_advocate-last", "not_established"),
         ("judicial-sacd-first", "not_established"),
         ("judicial-devils_advocate-first-susceptibility", "not_established"),
         ("judicial-devils_advocate-reduces-susceptibility", "not_established"),
         ("judicial-sacd-premortem-equivalent", "not_established"),
-        ("judicial-premortem-closer", "stands"),
+        ("judicial-premortem-closer", "not_established"),
         ("loan-sacd-farther", "stands"),
         ("medical-immune", "stands"),
         ("salary-nothing-beats-nothing", "not_established"),
@@ -223,7 +307,7 @@ def test_headlines_of_document_a_survive_or_not(recorded, headline, status):
         f"select status, reason from marts.claim_checks where claim_id = 'A-H-{headline}'"
     )
     assert found == status
-    assert headline.startswith("judicial") or "only of the 2 LLMs" in reason
+    assert headline.startswith("judicial") or "only of the 2 LLMs" in reason or "fewer than 5 LLMs" in reason
 
 
 def test_a_number_that_does_not_hold_says_why(recorded):
