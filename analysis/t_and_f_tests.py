@@ -9,19 +9,19 @@ def satterthwaite_df(variances, dfs):
 
     Parameters
     ----------
-    variances, dfs : array_like, shape (k,)
+    variances, dfs : array_like, shape (k, ...)
         Of each estimate: its squared standard error, and the degrees of freedom that it is known with.
 
     Returns
     -------
-    float
+    numpy.ndarray, shape (...)
 
     References
     ----------
     Satterthwaite (1946), Biometrics Bulletin 2(6).
     """
     variances = np.asarray(variances, float)
-    return float(variances.sum() ** 2 / (variances**2 / np.asarray(dfs)).sum())
+    return variances.sum(axis=0) ** 2 / (variances**2 / np.asarray(dfs)).sum(axis=0)
 
 
 def two_sided_p(statistic, df):

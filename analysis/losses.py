@@ -1,0 +1,430 @@
+"""How far an anchor moves the answers: three losses of each LLM and vignette, and what a technique gains on a control.
+
+Everything is in percent of the LLM's own baseline. Absolute values are taken of each LLM, vignette and direction, and
+averaged afterwards, so that an LLM that overshoots cannot make up for one that undershoots.
+"""
+
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+import pandas as pd
+from scipy import special
+
+from analysis.counts import baseline_rows, selected
+from analysis.small_samples import FEW_BASELINE, FEWEST_BASELINE
+
+GOALS = {"displacement": "pp", "gap": "pp", "error": "%"}
+SIDES = ("low", "high")
+COMPATIBLE = 2.5  # standard errors within which a true value is taken to be possible
+SAME = 1e-9
+
+
+@dataclass(frozen=True)
+class Moments:
+    """What the losses need of conditions, each asked under a low and a high anchor.
+
+    Of shape (..., 2), low first: `percent`, the mean percent of baseline; `variance`, of that mean from its own trials;
+    `n`, the trials; `distance`, the mean of abs(percent of baseline - 100), with `distance_variance` from its own
+    trials and `distance_slope`, how it changes with the logarithm of the baseline. Of shape (...): `baseline_variance`,
+    of the logarithm of the mean baseline, and `n_baseline`. A direction that was not asked is NaN.
+    """
+
+    percent: np.ndarray
+    variance: np.ndarray
+    n: np.ndarray
+    distance: np.ndarray
+    distance_variance: np.ndarray
+    distance_slope: np.ndarray
+    baseline_variance: np.ndarray
+    n_baseline: np.ndarray
+
+    def __getitem__(self, key):
+        """Return those of some conditions."""
+        return Moments(*(getattr(self, name)[key] for name in self.__dataclass_fields__))
+
+
+@dataclass(frozen=True)
+class Loss:
+    """Losses of conditions, each of shape (...).
+
+    `loss` is as observed, `corrected` is less what noise adds to an absolute value; what the correction leaves lies
+    between `bias_low` and `bias_high`. `variance` is what the condition's own trials leave uncertain in it, and
+    `variance_per_df` the sum of the squares of its terms over their degrees of freedom. `slope` is how the loss changes
+    with the logarithm of the baseline, which conditions of one LLM and vignette share. `is_corrected` is false where a
+    standard error is 0 or not known.
+    """
+
+    loss: np.ndarray
+    corrected: np.ndarray
+    bias_low: np.ndarray
+    bias_high: np.ndarray
+    variance: np.ndarray
+    variance_per_df: np.ndarray
+    slope: np.ndarray
+    is_corrected: np.ndarray
+
+
+def folding_excess(value, error):
+    """How much too large the absolute value of a normal estimate is, on average, if the truth is what was estimated.
+
+    Parameters
+    ----------
+    value, error : array_like
+        An estimate of any sign, and its standard error.
+
+    Returns
+    -------
+    numpy.ndarray
+        E abs(N(value, error²)) - abs(value); 0 where the error is 0 or not known. To subtract it is a plug-in: at a
+        true value of 0 it leaves 59 % of the excess, at one to two standard errors it takes too much, and no unbiased
+        estimator exists (docs/methodology.md shows what is left).
+
+    References
+    ----------
+    Leone, Nelson & Nottingham (1961), The folded normal distribution, Technometrics 3(4), 543-550.
+    """
+    value, error = np.abs(np.asarray(value, float)), np.asarray(error, float)
+    known = np.where(error > 0, error, 1.0)
+    shift = value / known
+    excess = known * (np.sqrt(2 / np.pi) * np.exp(-(shift**2) / 2) - 2 * shift * special.ndtr(-shift))
+    return np.where(error > 0, excess, 0.0)
+
+
+def bias_bounds(value, error):
+    """How far the corrected absolute value of a normal estimate can be off on average, given what was estimated.
+
+    Parameters
+    ----------
+    value, error : array_like
+        As of `folding_excess`.
+
+    Returns
+    -------
+    tuple of numpy.ndarray
+        The least and the most bias over all true values within `COMPATIBLE` standard errors of the estimate; 0 where
+        the fold is farther away than that.
+
+    References
+    ----------
+    Armstrong & Kolesár (2018), Optimal inference in a class of regression models, Econometrica 86(2), 655-683, for
+    intervals that add the worst bias to the noise.
+    """
+    value, error = np.abs(np.asarray(value, float)), np.asarray(error, float)
+    truths, least, most = _bias_of_standardised()
+    shift = np.where(error > 0, value / np.where(error > 0, error, 1.0), np.inf)
+    scale = np.where(error > 0, error, 0.0)
+    return tuple(scale * np.interp(shift, truths, bound, right=0.0) for bound in (least, most))
+
+
+@cache
+def _bias_of_standardised():
+    """Bounds of the bias by how many standard errors the estimate is from 0."""
+    truths = np.arange(0, 10.01, 0.025)
+    noise = np.linspace(-8, 8, 3201)
+    density = np.exp(-(noise**2) / 2)
+    drawn = np.abs(truths[:, None] + noise)
+    bias = (drawn - folding_excess(drawn, np.ones_like(drawn))) @ density / density.sum() - truths
+    near = np.abs(truths[:, None] - truths) <= COMPATIBLE
+    return truths, np.where(near, bias, np.inf).min(axis=1), np.where(near, bias, -np.inf).max(axis=1)
+
+
+def losses(goal, of):
+    """Give the loss of conditions for a goal.
+
+    Parameters
+    ----------
+    goal : {'displacement', 'gap', 'error'}
+        `displacement` is the mean over the two directions of abs(percent - 100), in pp; `gap` is abs(high - low), in
+        pp; `error` is the mean distance of a single answer from 100, directions weighing the same, in %.
+    of : Moments
+
+    Returns
+    -------
+    Loss
+        NaN where a direction was not asked or there is no baseline.
+    """
+    own = of.distance_variance if goal == "error" else of.variance
+    weight = 1 if goal == "gap" else 1 / 4
+    variance = weight * own.sum(axis=-1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        variance_per_df = weight**2 * np.where(own > 0, own**2 / (of.n - 1), 0.0).sum(axis=-1)
+    if goal == "error":
+        loss = of.distance.mean(axis=-1)
+        none = np.zeros(loss.shape)
+        slope = of.distance_slope.mean(axis=-1)
+        return Loss(loss, loss, none, none, variance, variance_per_df, slope, variance > 0)
+    if goal == "gap":
+        signed = (of.percent[..., 1] - of.percent[..., 0])[..., None]
+        own, slope = variance[..., None], -signed
+    else:
+        signed, slope = of.percent - 100, -of.percent
+    error = np.sqrt(own + slope**2 * of.baseline_variance[..., None])
+    loss = np.abs(signed)
+    sides = (loss, loss - folding_excess(signed, error), *bias_bounds(signed, error), np.sign(signed) * slope)
+    loss, corrected, bias_low, bias_high, slope = (side.mean(axis=-1) for side in sides)
+    return Loss(loss, corrected, bias_low, bias_high, variance, variance_per_df, slope, (error > 0).all(axis=-1))
+
+
+class DomainLosses:
+    """Everything about one study and domain that its losses and gains are made of.
+
+    Parameters
+    ----------
+    responses : pandas.DataFrame
+        Rows of `marts.response_counts` of one study, domain and response source.
+    row_set, baseline_scope : str
+        As in `analysis.counts.compared`; the scope is not `matched`.
+    missing : pandas.DataFrame, optional
+        `llm, vignette, technique, anchor_direction, n_missing, valid_min, valid_max`: trials without an answer.
+
+    Attributes
+    ----------
+    llms, vignettes, techniques : list of str
+    moments : Moments
+        Arrays of shape (n LLMs, n vignettes, n techniques, 2), without the last axis for what is of the baseline.
+    """
+
+    def __init__(self, responses, *, row_set="accepted", baseline_scope="pooled", missing=None):
+        rows = selected(responses, row_set=row_set)
+        anchored = rows[rows["anchor_direction"].isin(SIDES)]
+        unanchored = baseline_rows(rows, baseline_scope)
+        self.llms, self.vignettes, self.techniques = (
+            sorted(anchored[name].unique()) for name in ("llm", "vignette", "technique")
+        )
+        shape = (len(self.llms), len(self.vignettes))
+        unanchored = unanchored[unanchored["llm"].isin(self.llms) & unanchored["vignette"].isin(self.vignettes)]
+        place = self._places(unanchored, "llm", "vignette")
+        n, baseline, variance = _means(place, shape, unanchored["response"], unanchored["n_trials"])
+        baseline = np.where(baseline == 0, np.nan, baseline)
+        self.n_baseline, self.baseline = n, baseline
+        shape = (*shape, len(self.techniques), 2)
+        place = self._places(anchored, "llm", "vignette", "technique", "anchor_direction")
+        percent = 100 * anchored["response"].to_numpy(float) / np.broadcast_to(baseline[..., None, None], shape)[place]
+        weights = anchored["n_trials"]
+        n_trials, means, variances = _means(place, shape, percent, weights)
+        _, distances, distance_variances = _means(place, shape, np.abs(percent - 100), weights)
+        _, slopes, _ = _means(place, shape, -np.sign(percent - 100) * percent, weights)
+        of_techniques = shape[:3]
+        self.moments = Moments(
+            means,
+            variances,
+            n_trials,
+            distances,
+            distance_variances,
+            slopes,
+            np.broadcast_to((variance / baseline**2)[..., None], of_techniques),
+            np.broadcast_to(n[..., None], of_techniques),
+        )
+        self._missing = None if missing is None else self._ranges(missing, shape)
+        self._known = {}
+
+    def of(self, goal):
+        """Return the losses for a goal, arrays of shape (n LLMs, n vignettes, n techniques)."""
+        if goal not in self._known:
+            self._known[goal] = losses(goal, self.moments)
+        return self._known[goal]
+
+    def compared(self, goal, technique, control, *, among=None):
+        """Return what a technique gains on a control, by LLM.
+
+        Parameters
+        ----------
+        goal : {'displacement', 'gap', 'error'}
+        technique, control : str
+        among : collection of str, optional
+            The LLMs that enter; all by default.
+
+        Returns
+        -------
+        Gains
+            Of the LLMs and vignettes that both have, with baselines of `FEWEST_BASELINE` answers and more.
+        """
+        return Gains(self, goal, technique, control, among)
+
+    def has(self, *techniques):
+        """Return where all of these techniques have a loss, shape (n LLMs, n vignettes)."""
+        places = [self.techniques.index(name) for name in techniques]
+        return ~np.isnan(self.of("displacement").loss[..., places]).any(axis=-1)
+
+    def _places(self, rows, *keys):
+        known = {"llm": self.llms, "vignette": self.vignettes, "technique": self.techniques, "anchor_direction": SIDES}
+        return tuple(pd.Categorical(rows[key], known[key]).codes.astype(np.int64) for key in keys)
+
+    def _ranges(self, missing, shape):
+        """Number of trials without an answer, and the least and most percent that each could have been."""
+        known = missing["llm"].isin(self.llms) & missing["vignette"].isin(self.vignettes)
+        rows = missing[known & missing["technique"].isin(self.techniques) & missing["anchor_direction"].isin(SIDES)]
+        n, least, most = np.zeros(shape), np.full(shape, -np.inf), np.full(shape, np.inf)
+        place = self._places(rows, "llm", "vignette", "technique", "anchor_direction")
+        n[place] = rows["n_missing"]
+        baseline = np.broadcast_to(self.baseline[..., None, None], shape)[place]
+        ends = (("valid_min", -np.inf), ("valid_max", np.inf))
+        ends = [100 * rows[name].astype(float).fillna(of).to_numpy() / baseline for name, of in ends]
+        least[place], most[place] = np.sort(ends, axis=0)
+        return n, least, most
+
+    def attrition_bounds(self, goal):
+        """Return the least and most loss, had everybody answered, arrays as of `of`."""
+        n, lowest, highest = self._missing
+        of = self.moments
+        share = np.where(n > 0, n / (of.n + n), 0.0)
+
+        def mixed(answered, missed):
+            return np.where(share > 0, (1 - share) * answered + share * np.where(share > 0, missed, 0.0), answered)
+
+        if goal == "error":
+            nearest, farthest = _distances(lowest - 100, highest - 100)
+            return mixed(of.distance, nearest).mean(axis=-1), mixed(of.distance, farthest).mean(axis=-1)
+        low, high = mixed(of.percent, lowest), mixed(of.percent, highest)
+        if goal == "gap":
+            return _distances(low[..., 1] - high[..., 0], high[..., 1] - low[..., 0])
+        nearest, farthest = _distances(low - 100, high - 100)
+        return nearest.mean(axis=-1), farthest.mean(axis=-1)
+
+
+class Gains:
+    """What a technique gains on a control in each LLM; arrays of shape (n LLMs,), in the order of `llms`.
+
+    Attributes
+    ----------
+    llms : list of str
+        Those with both, in at least one vignette whose baseline is of enough answers.
+    values : numpy.ndarray
+        Corrected loss of the control less that of the technique, in the unit of the goal.
+    loss, loss_control : numpy.ndarray
+        As observed.
+    variances : numpy.ndarray
+        What the trials of the three samples leave uncertain in `values`; 0 where it is not known.
+    n_trials : int
+        Trials of the technique and of the control that enter.
+    refused, thin : bool
+        Whether an LLM or vignette is left out for too few baseline answers, and whether one that enters has few.
+    uncorrected : bool
+        Whether a loss that enters could not be corrected.
+    """
+
+    def __init__(self, domain, goal, technique, control, among=None):
+        self.goal = goal
+        self._domain = domain
+        self._k, self._c = (domain.techniques.index(name) for name in (technique, control))
+        of = domain.of(goal)
+        has_both = ~np.isnan(of.loss[..., self._k]) & ~np.isnan(of.loss[..., self._c])
+        if among is not None:
+            has_both &= np.isin(domain.llms, list(among))[:, None]
+        enough = domain.n_baseline >= FEWEST_BASELINE
+        self.refused = bool((has_both & ~enough).any())
+        self.used = has_both & enough
+        self.thin = bool((self.used & (domain.n_baseline < FEW_BASELINE)).any())
+        self._rows = np.flatnonzero(self.used.any(axis=1))
+        self.llms = [domain.llms[row] for row in self._rows]
+        self.weights = (self.used / np.maximum(self.used.sum(axis=1, keepdims=True), 1))[self._rows]
+        self.loss, self.loss_control = self._mean(of.loss[..., self._k]), self._mean(of.loss[..., self._c])
+        self.values = self._mean(of.corrected[..., self._c]) - self._mean(of.corrected[..., self._k])
+        self.uncorrected = bool((self.used & ~(of.is_corrected[..., self._k] & of.is_corrected[..., self._c])).any())
+        self.variances = self.covariances(self)
+        of_both = domain.moments.n[self.used][:, list({self._k, self._c})]
+        self.n_trials = int(np.nansum(of_both))
+
+    def covariances(self, other):
+        """Return the sampling covariances of the gains with those of another technique in the same LLMs.
+
+        Two techniques share the baselines, and the control's trials where it is the same one.
+
+        Parameters
+        ----------
+        other : Gains
+            Of the same domain and goal.
+
+        Returns
+        -------
+        numpy.ndarray, shape (n LLMs of this one,)
+            0 where the other does not have the LLM.
+        """
+        of = self._domain.of(self.goal)
+        variance = np.nan_to_num(of.variance)
+        slopes = [np.nan_to_num(of.slope[..., gains._c] - of.slope[..., gains._k]) for gains in (self, other)]
+        shared = slopes[0] * slopes[1] * np.nan_to_num(self._domain.moments.baseline_variance[..., 0])
+        if self._c == other._c:
+            shared = shared + variance[..., self._c]
+        if self._k == other._k:
+            shared = shared + variance[..., self._k]
+        everywhere = np.zeros(shared.shape)
+        everywhere[other._rows] = other.weights
+        return (self.weights * everywhere[self._rows] * shared[self._rows]).sum(axis=1)
+
+    def asked_bounds(self, *, level):
+        """Bounds for the mean gain of the LLMs that were asked, from their trials: they are what it is about.
+
+        To the noise of the trials, a t quantile of the standard error, is added the most that the corrected losses can
+        be off on average: the bounds hold whichever side of 0 the statistics behind an absolute value are on.
+
+        Parameters
+        ----------
+        level : float
+            One-sided.
+
+        Returns
+        -------
+        tuple of float
+            Lower and upper bound; NaN where a cell has one trial.
+        """
+        return self._bounds(self.weights / max(len(self.llms), 1), level)
+
+    def bounds_of_llms(self, *, level):
+        """Bounds as of `asked_bounds` for each LLM alone, two arrays of shape (n LLMs,)."""
+        one = np.eye(len(self.llms))[..., None] * self.weights
+        found = [self._bounds(weights, level) for weights in one]
+        low, high = np.array(found, float).reshape(-1, 2).T
+        return low, high
+
+    def attrition_bounds(self):
+        """Bounds of the mean gain had every trial been answered with a valid number, of each LLM: two arrays."""
+        least, most = self._domain.attrition_bounds(self.goal)
+        low = self._mean(least[..., self._c]) - self._mean(most[..., self._k])
+        high = self._mean(most[..., self._c]) - self._mean(least[..., self._k])
+        return low, high
+
+    def _bounds(self, weights, level):
+        of, moments = self._domain.of(self.goal), self._domain.moments
+        among = weights > 0
+
+        def cells(values):
+            technique, control = values[self._rows][..., self._k], values[self._rows][..., self._c]
+            return technique[among], control[among]
+
+        weights = weights[among]
+        (t, c), (t_low, c_low), (t_high, c_high) = map(cells, (of.corrected, of.bias_low, of.bias_high))
+        centre = weights @ (c - t)
+        bias_low, bias_high = weights @ (c_low - t_high), weights @ (c_high - t_low)
+        own, per_df, slope = (cells(values) for values in (of.variance, of.variance_per_df, of.slope))
+        baseline, n_baseline = (cells(values)[0] for values in (moments.baseline_variance, moments.n_baseline))
+        shared = (slope[1] - slope[0]) ** 2 * baseline
+        variance = weights**2 @ (sum(own) + shared)
+        if variance > 0:
+            df = variance**2 / (weights**4 @ (sum(per_df) + shared**2 / (n_baseline - 1)))
+            half = -special.stdtrit(df, level) * np.sqrt(variance)
+        else:
+            half = variance
+        return float(centre - bias_high - half), float(centre - bias_low + half)
+
+    def _mean(self, values):
+        return (self.weights * np.where(self.used, values, 0.0)[self._rows]).sum(axis=1)
+
+
+def _distances(low, high):
+    """Least and most distance from 0 between two bounds."""
+    return np.maximum(np.maximum(low, -high), 0), np.maximum(np.abs(low), np.abs(high))
+
+
+def _means(places, shape, values, counts):
+    """Number, mean and variance of the mean of counted values by place; NaN where there are too few."""
+    flat = np.ravel_multi_index(places, shape) if len(values) else np.zeros(0, np.int64)
+    values, counts, size = np.asarray(values, float), np.asarray(counts, float), int(np.prod(shape))
+    n = np.bincount(flat, counts, size)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        mean = np.where(n > 0, np.bincount(flat, counts * values, size) / n, np.nan)
+        squares = np.bincount(flat, counts * (values - mean[flat]) ** 2, size)
+        squares = np.where(squares <= (n * (SAME * np.abs(mean)) ** 2), 0.0, squares)
+        variance = np.where(n > 1, squares / (n - 1) / n, np.nan)
+    return n.reshape(shape), mean.reshape(shape), variance.reshape(shape)
