@@ -48,7 +48,7 @@ def responses_of(cells, *, study="s"):
     return pd.DataFrame(rows, columns=FIELDS)
 
 
-def designed(n_llms=6, techniques=TECHNIQUES, vignettes=("v",), n=3):
+def designed(n_llms=6, techniques=TECHNIQUES, vignettes=("v",), n=5):
     """Responses by formula: LLMs, vignettes, techniques and directions differ, as do numbers of trials."""
     cells = {}
     for i, (w, vignette) in product(range(n_llms), enumerate(vignettes)):
@@ -258,7 +258,7 @@ def test_the_known_baseline_of_papers_gives_narrower_intervals(found):
 def test_an_interval_of_shares_or_madb_stays_in_their_range():
     cells = {}
     for i in range(5):
-        cells[f"llm{i}", "v", "no_technique", "none"] = {100: 4}
+        cells[f"llm{i}", "v", "no_technique", "none"] = {100: 10}
         cells[f"llm{i}", "v", "sacd", "low"] = {100: 9, 150: 40 * (i == 0)}
     found = found_in(responses_of(cells))
     keys = {"llm": None, "anchor_direction": "low", "weighting": "llm", "method": "headline"}
@@ -356,22 +356,22 @@ def test_one_trial_in_every_cell_has_estimates_without_bounds_of_trials():
     found = found_in(responses)
     of_trials = found[found["method"].isin(["trial", "trial_fixed_baseline"]) | found["llm"].notna()]
     assert of_trials[["low", "high"]].isna().all(axis=None)
+    of_trials = of_trials[of_trials["method"] != "headline"]
     assert set(of_trials["reason"]) <= {"one_trial", "zero_variance", "no_spread_to_change"}
     is_one = (of_trials["n_trials"] == 1) & (of_trials["metric"] != CHANGE)
     assert set(of_trials.loc[is_one, "reason"]) == {"one_trial"}
     assert set(of_trials.loc[~is_one & (of_trials["metric"] != CHANGE), "reason"]) == {"zero_variance"}
     assert found.loc[found["metric"] == "percent_of_baseline", "estimate"].notna().all()
-    over_llms = found[
-        found["llm"].isna() & (found["method"] == "headline") & (found["metric"] == "percent_of_baseline")
-    ]
-    assert over_llms["low"].notna().all()
+    over_llms = found[found["llm"].isna() & (found["method"] == "headline")].set_index("metric")
+    assert over_llms.loc["mean_response", "low"].notna().all()
+    assert set(over_llms.loc["percent_of_baseline", "reason"]) == {"baseline_below_10"}
 
 
 def test_no_variance_anywhere_is_a_reason_and_not_an_interval_of_width_0():
     cells = {}
     for i, technique in product(range(6), TECHNIQUES):
-        cells[f"llm{i}", "v", "no_technique", "none"] = {20: 5}
-        cells |= {(f"llm{i}", "v", technique, side): {value: 5} for side, value in (("low", 10), ("high", 30))}
+        cells[f"llm{i}", "v", "no_technique", "none"] = {20: 10}
+        cells |= {(f"llm{i}", "v", technique, side): {value: 10} for side, value in (("low", 10), ("high", 30))}
     found = found_in(responses_of(cells))
     assert found[["low", "high"]].isna().all(axis=None)
     assert set(found["reason"]) == {"zero_variance"}
@@ -524,6 +524,23 @@ def test_the_change_is_of_llms_that_have_both_spreads():
     assert (rows[0]["estimate"], rows[0]["low"], rows[0]["high"]) == pytest.approx(
         (rows[1]["estimate"], rows[1]["low"], rows[1]["high"])
     )
+
+
+def test_what_divides_by_fewer_than_ten_unanchored_answers_has_no_headline_bounds():
+    responses = designed()
+    of_one = (responses["anchor_direction"] == "none") & (responses["llm"] == "llm0")
+    responses.loc[of_one, "n_trials"] = [3, 3, 3]
+    found = found_in(responses, published=["s"])
+    rests = (found["method"] == "headline") & ~found["metric"].isin(["mean_response", "deviation", "spread"])
+    rests &= found["llm"].isna() | (found["llm"] == "llm0")
+    assert found.loc[rests, ["low", "high", "df"]].isna().all(axis=None)
+    assert found.loc[rests, "reason"].str.contains("baseline_below_10").all()
+    assert found.loc[rests & (found["metric"] == "madb_percent"), "estimate"].notna().all()
+    others = found[~rests]
+    assert not others["reason"].fillna("").str.contains("baseline").any()
+    assert others.loc[others["metric"] == "mean_response", "low"].notna().all()
+    responses.loc[of_one, "n_trials"] = [3, 3, 4]
+    assert not found_in(responses)["reason"].fillna("").str.contains("baseline").any()
 
 
 def test_published_studies_alone_have_the_intervals_of_document_a():
