@@ -2,11 +2,10 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from zlib import crc32
 
 import numpy as np
 
-from analysis.counts import baseline_rows, selected, study_without_version
+from analysis.counts import baseline_rows, selected, stream
 
 DIRECTIONS = ("low", "high", "both")
 CELL_METRICS = (
@@ -143,8 +142,7 @@ class DomainDraws:
 
     def stream(self, *names):
         """Return the random numbers of what is named, the same whatever else there is."""
-        place = (study_without_version(self.study), self.domain, *names)
-        return np.random.default_rng([self.seed, crc32("\0".join(place).encode())])
+        return stream(self.seed, self.study, self.domain, *names)
 
     def picks(self, llms):
         """Draw LLMs with replacement, and for each a resample of its trials.

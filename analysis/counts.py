@@ -1,6 +1,7 @@
 """Counts of distinct responses: what every statistic here is computed from, however many trials they stand for."""
 
 from dataclasses import dataclass
+from zlib import crc32
 
 import numpy as np
 
@@ -21,6 +22,24 @@ def study_without_version(study):
     str
     """
     return study.partition("@")[0]
+
+
+def stream(seed, study, *names):
+    """Return the random numbers of what is named, the same whatever else there is.
+
+    Parameters
+    ----------
+    seed : int
+    study : str
+        All versions of it draw alike.
+    *names : str
+
+    Returns
+    -------
+    numpy.random.Generator
+    """
+    place = (study_without_version(study), *names)
+    return np.random.default_rng([seed, crc32("\0".join(place).encode())])
 
 
 @dataclass(frozen=True)

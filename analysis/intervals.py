@@ -6,7 +6,7 @@ import numpy as np
 from scipy import stats
 
 from analysis.bootstrap import CELL_METRICS, DIRECTIONS, SPREADS, DomainDraws
-from analysis.counts import CONTROL, SMALLEST_SPREAD_PP
+from analysis.counts import CONTROL, SMALLEST_SPREAD_PP, study_without_version
 from analysis.small_samples import (
     FEWEST_BASELINE,
     FEWEST_LLMS,
@@ -42,20 +42,32 @@ PROCEDURES = {
 }
 
 
-def recommended_draws(responses, *, n_resamples, seed):
-    """Resample every study and domain under the recommended specification.
+def intervals(responses, *, n_resamples, seed, published=(), confidence=0.95):
+    """Draw each study and domain once, and give every headline metric with its intervals.
+
+    Parameters
+    ----------
+    responses : pandas.DataFrame
+        Rows of `marts.response_counts`, of one response source.
+    n_resamples, seed : int
+    published : collection of str
+        Studies whose intervals were published: they have percent of baseline also as document A did it
+        (`trial_unstratified`, row set `as_recorded`).
+    confidence : float in (0, 1)
 
     Yields
     ------
-    tuple of (pandas.DataFrame, DomainDraws)
-        Its rows of `responses`, and its draws; nothing where no row is of the recommended row set.
+    dict
+        Rows of `COLUMNS`.
     """
     row_set, baseline_scope = RECOMMENDED
     options = {"n_resamples": n_resamples, "seed": seed, "row_set": row_set, "baseline_scope": baseline_scope}
-    for _, of_domain in responses.groupby(["study", "domain"], observed=True, sort=True):
+    for (study, _), of_domain in responses.groupby(["study", "domain"], observed=True, sort=True):
         draws = DomainDraws(of_domain, **options)
         if draws.llms:
-            yield of_domain, draws
+            yield from interval_rows(draws, confidence=confidence)
+            if study_without_version(study) in published:
+                yield from published_rows(of_domain, confidence=confidence)
 
 
 def interval_rows(draws, *, confidence):

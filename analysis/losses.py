@@ -183,6 +183,8 @@ class DomainLosses:
     llms, vignettes, techniques : list of str
     moments : Moments
         Arrays of shape (n LLMs, n vignettes, n techniques, 2), without the last axis for what is of the baseline.
+    knows_attrition : bool
+        Whether `missing` was given.
     """
 
     def __init__(self, responses, *, row_set="accepted", baseline_scope="pooled", missing=None):
@@ -216,7 +218,8 @@ class DomainLosses:
             np.broadcast_to((variance / baseline**2)[..., None], of_techniques),
             np.broadcast_to(n[..., None], of_techniques),
         )
-        self._missing = None if missing is None else self._ranges(missing, shape)
+        self.knows_attrition = missing is not None
+        self._missing = self._ranges(missing, shape) if self.knows_attrition else None
         self._known = {}
 
     def of(self, goal):
@@ -247,6 +250,17 @@ class DomainLosses:
         places = [self.techniques.index(name) for name in techniques]
         return ~np.isnan(self.of("displacement").loss[..., places]).any(axis=-1)
 
+    def n_trials(self, technique):
+        """Return the anchored trials of a technique by LLM, shape (n LLMs,)."""
+        return self.moments.n[:, :, self.techniques.index(technique)].sum(axis=(1, 2)).astype(int)
+
+    def why_not(self, technique):
+        """Return why a technique has no loss anywhere: `missing_direction`, `no_baseline`, or None where it has one."""
+        asked = (self.moments.n[:, :, self.techniques.index(technique)] > 0).all(axis=-1)
+        if self.has(technique).any():
+            return None
+        return "no_baseline" if asked.any() else "missing_direction"
+
     def _places(self, rows, *keys):
         known = {"llm": self.llms, "vignette": self.vignettes, "technique": self.techniques, "anchor_direction": SIDES}
         return tuple(pd.Categorical(rows[key], known[key]).codes.astype(np.int64) for key in keys)
@@ -268,7 +282,7 @@ class DomainLosses:
         """Return the least and most loss, had everybody answered, arrays as of `of`."""
         n, lowest, highest = self._missing
         of = self.moments
-        share = np.where(n > 0, n / (of.n + n), 0.0)
+        share = n / np.maximum(of.n + n, 1)
 
         def mixed(answered, missed):
             return np.where(share > 0, (1 - share) * answered + share * np.where(share > 0, missed, 0.0), answered)
@@ -302,10 +316,13 @@ class Gains:
         Whether an LLM or vignette is left out for too few baseline answers, and whether one that enters has few.
     uncorrected : bool
         Whether a loss that enters could not be corrected.
+    knows_attrition : bool
+        Whether it is known how many trials were not answered.
     """
 
     def __init__(self, domain, goal, technique, control, among=None):
         self.goal = goal
+        self.knows_attrition = domain.knows_attrition
         self._domain = domain
         self._k, self._c = (domain.techniques.index(name) for name in (technique, control))
         of = domain.of(goal)

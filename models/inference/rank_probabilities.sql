@@ -1,2 +1,2 @@
--- One row per study, domain, llm (null = all), technique, metric and weighting.
-{{ part_of(ref('resampled')) }}
+-- One row per study, domain, llm (null = all), technique, metric and control.
+{{ part_of(ref('decided')) }}

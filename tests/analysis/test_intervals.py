@@ -13,15 +13,10 @@ from analysis.intervals import (
     COLUMNS,
     METHODS,
     bootstrap_limit,
-    interval_rows,
     percentile_interval,
-    published_rows,
-    recommended_draws,
     spread_change,
 )
-from analysis.ranks import COLUMNS as RANK_COLUMNS
-from analysis.ranks import rank_rows
-from analysis.resampled import RESAMPLED, resampled_rows
+from analysis.intervals import intervals as rows_of
 from analysis.small_samples import expanded_level
 from analysis.tables import TYPES, table
 
@@ -33,7 +28,6 @@ KEYS = [
     *("study", "domain", "technique", "anchor_direction", "llm", "metric", "weighting"),
     *("row_set", "baseline_scope", "method"),
 ]
-COLUMNS_OF = {"intervals": COLUMNS, "rank_probabilities": RANK_COLUMNS}
 TECHNIQUES = ("no_technique", "sacd")
 PERCENTAGES = ["percent_of_baseline", "deviation_pp", "madb_percent", "spread_pp"]
 
@@ -63,18 +57,8 @@ def designed(n_llms=6, techniques=TECHNIQUES, vignettes=("v",), n=5):
     return responses_of(cells)
 
 
-def intervals(responses, *, published=(), **options):
-    rows = []
-    for of_domain, draws in recommended_draws(responses, **options):
-        rows += interval_rows(draws, confidence=0.95)
-        if draws.study in published:
-            rows += published_rows(of_domain, confidence=0.95)
-    return table(rows, COLUMNS)
-
-
-def ranks(responses, **options):
-    drawn = recommended_draws(responses, **options)
-    return table([row for _, draws in drawn for row in rank_rows(draws, {"sacd"}, margin_pp=5)], RANK_COLUMNS)
+def intervals(responses, **options):
+    return table(rows_of(responses, **options), COLUMNS)
 
 
 def found_in(responses, **options):
@@ -476,28 +460,6 @@ def test_a_median_is_weighed_by_llm_alone(found):
     assert {tuple(names) for metric, names in weightings.items() if metric not in by_llm} == {("llm", "trial")}
 
 
-def test_one_pass_over_the_resamples_has_the_rows_of_both_tables():
-    responses = designed(n_llms=5, n=2)
-    responses = pd.concat([responses, responses.assign(row_set="as_recorded"), designed(n_llms=2).assign(domain="e")])
-    options = {"n_resamples": 40, "seed": 3}
-    rows = [*resampled_rows(responses, {"sacd"}, margin_pp=5, published={"s"}, **options)]
-    whole = table(rows, RESAMPLED)
-    assert set(whole["domain"].to_pylist()) == {"d", "e"}
-    expected = {
-        "intervals": intervals(responses, published={"s"}, **options),
-        "rank_probabilities": ranks(responses, **options),
-    }
-    assert {row["part"] for row in rows} == set(expected)
-    for part, separate in expected.items():
-        assert separate.num_rows > 20
-        assert table([_without_part(row) for row in rows if row["part"] == part], COLUMNS_OF[part]).equals(separate)
-    assert [*resampled_rows(responses[:0], {"sacd"}, margin_pp=5, **options)] == []
-
-
-def _without_part(row):
-    return {name: value for name, value in row.items() if name != "part"}
-
-
 def test_a_spread_below_1_pp_has_no_change():
     cells = {}
     for i in range(6):
@@ -584,9 +546,9 @@ def test_another_response_source_has_intervals_too_and_two_are_an_error():
 
 
 def test_the_version_that_claims_are_about_has_the_draws_of_its_study(responses):
-    options = {"n_resamples": 20, "seed": 3, "published": {"s"}, "margin_pp": 5}
-    of_study = [*resampled_rows(responses, {"sacd"}, **options)]
-    of_version = [*resampled_rows(responses.assign(study="s@8749ccc"), {"sacd"}, **options)]
+    options = {"n_resamples": 20, "seed": 3, "published": {"s"}}
+    of_study = [*rows_of(responses, **options)]
+    of_version = [*rows_of(responses.assign(study="s@8749ccc"), **options)]
     assert {row["study"] for row in of_version} == {"s@8749ccc"}
     assert str([row | {"study": "s"} for row in of_version]) == str(of_study)
 

@@ -1,0 +1,434 @@
+"""`inference.rank_probabilities` and `inference.predictions`: what to do about a technique, and how sure that is."""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy import special
+
+from analysis.contrasts import sign_flip_p
+from analysis.counts import CONTROL, stream, study_without_version
+from analysis.losses import GOALS, DomainLosses
+from analysis.predictions import fit
+from analysis.small_samples import FEWEST_LLMS
+from analysis.tables import columns, reasons
+
+PRIMARY = "displacement"
+CONFIDENCE = 0.95
+ZERO = 1e-9
+OPPOSITE = {"use": "avoid", "avoid": "use"}
+
+KEYS = "study domain llm technique metric control"
+COLUMNS = columns(
+    f"varchar: {KEYS} comparison",
+    "boolean: is_primary",
+    "double: loss loss_control gain gain_low gain_high gain_plain_low gain_plain_high gain_asked_low gain_asked_high",
+    "bigint: n_gained",
+    "double: p_sign_flip",
+    "bigint: n_beyond_margin",
+    "double: beyond_margin_high p_best p_worst p_worse_than_control",
+    "bigint: rank_low rank_high",
+    "varchar: decision decision_asked certainty",
+    "double: confidence",
+    "bigint: n_comparisons",
+    "double: margin_pp",
+    "varchar: method",
+    "bigint: n_draws seed n_trials n_llms",
+    "varchar: reason",
+)
+PREDICTIONS = columns(
+    f"varchar: {KEYS}",
+    "double: expected_loss gain gain_low gain_high p_better_than_control p_best_new_llm between_sd",
+    "varchar: method",
+    "bigint: n_draws seed n_trials n_llms",
+    "varchar: reason",
+)
+DECIDED = {"part": "varchar", **COLUMNS, **PREDICTIONS}
+
+
+class Comparison(NamedTuple):
+    """A technique and what it is held against; `kind` is `control`, `placebo` or `confounded`."""
+
+    technique: str
+    control: str
+    kind: str
+    is_confounded: bool
+
+
+def decision_rows(responses, other_reading, ranked, controls, missing, *, margin_pp, n_draws, seed):
+    """Decide on each ranked technique of each study and domain, over its LLMs and for each of them.
+
+    An LLM's gain, the loss of the control less that of the technique, is one observation. Over LLMs the decision is
+    read off Student's t interval of the mean gain, wide enough for all ranked techniques of the study, domain and goal
+    together (Bonferroni). What is said of the LLMs that were asked is read off bounds from their trials
+    (`Gains.asked_bounds`), as wide. How probable a place is comes from the hierarchical model of `predictions`.
+
+    Parameters
+    ----------
+    responses, other_reading : pandas.DataFrame
+        Rows of `marts.response_counts`: of the recommended reading of the texts, and of the other one.
+    ranked : collection of str
+        The techniques that are decided on.
+    controls : pandas.DataFrame
+        `study, domain, technique, control, comparison`: null stands for any. The most specific row counts of which the
+        control was asked.
+    missing : pandas.DataFrame
+        `study, domain, llm, vignette, technique, anchor_direction, n_missing, valid_min, valid_max`.
+    margin_pp : float
+        The largest gain or loss that still counts as none.
+    n_draws, seed : int
+
+    Yields
+    ------
+    dict
+        Rows of `COLUMNS` and of `PREDICTIONS`, with the table's name as `part`.
+
+    References
+    ----------
+    Dunn (1961), Multiple comparisons among means, JASA 56(293), 52-64. Clopper & Pearson (1934), Biometrika 26(4).
+    """
+    options = {"margin_pp": margin_pp, "n_draws": n_draws, "seed": seed}
+    elsewhere = {
+        key: {row_key(row): row for row in _of_domain(rows, ranked, controls, None, is_whole=False, **options)}
+        for key, rows in other_reading.groupby(["study", "domain"], observed=True)
+    }
+    for _, of_study in responses.groupby("study", observed=True, sort=True):
+        decided = []
+        for key, rows in of_study.groupby(["study", "domain"], observed=True, sort=True):
+            study, domain = key
+            here = missing[(missing["study"] == study) & (missing["domain"] == domain)]
+            other = elsewhere.get(key, {})
+            for row in _of_domain(rows, ranked, controls, here, is_whole=True, **options):
+                if row["part"] == "rank_probabilities":
+                    decided.append(_beside(row, other.get(row_key(row))))
+                else:
+                    yield row
+        yield from _with_certainty(decided)
+
+
+def row_key(row):
+    """Return what a row is about, within its study and domain."""
+    return row["part"], row["llm"], row["technique"], row["metric"], row["control"]
+
+
+def decide(gain_low, gain_high, *, margin_pp):
+    """Say what bounds of a gain mean; the rule is in docs/methodology.md.
+
+    Parameters
+    ----------
+    gain_low, gain_high : float
+        NaN where there are none.
+    margin_pp : float
+        The largest gain or loss that still counts as none.
+
+    Returns
+    -------
+    {'use', 'avoid', 'equivalent', 'no_evidence'}
+    """
+    if -margin_pp < gain_low and gain_high < margin_pp:
+        return "equivalent"
+    if gain_low > ZERO:
+        return "use"
+    if gain_high < -ZERO:
+        return "avoid"
+    return "no_evidence"
+
+
+def comparisons(study, domain, present, ranked, controls):
+    """Say what each ranked technique is held against, of what was asked.
+
+    Parameters
+    ----------
+    study, domain : str
+    present, ranked : collection of str
+    controls : pandas.DataFrame
+        As of `decision_rows`.
+
+    Returns
+    -------
+    list of Comparison
+        A technique whose own control is not `no_technique` is also held against that, as `confounded`, since it was
+        asked with another prompt.
+    """
+    rows = controls[controls["control"].isin(list(present))].astype(object).where(controls.notna(), None)
+    asked = {"study": study_without_version(study), "domain": domain}
+    found = []
+    for technique in sorted(set(ranked) & set(present)):
+        keys = asked | {"technique": technique}
+        own = {}
+        for row in rows.to_dict("records"):
+            if all(row[key] in (None, keys[key]) for key in keys) and row["control"] != technique:
+                n_said = sum(row[key] is not None for key in keys)
+                own[row["comparison"]] = max(own.get(row["comparison"], (-1, "")), (n_said, row["control"]))
+        control = own.get("control", (-1, None))[1]
+        is_confounded = control not in (None, CONTROL)
+        if control:
+            found.append(Comparison(technique, control, "control", is_confounded=False))
+        if is_confounded and CONTROL in present:
+            found.append(Comparison(technique, CONTROL, "confounded", is_confounded=True))
+        if "placebo" in own:
+            found.append(Comparison(technique, own["placebo"][1], "placebo", is_confounded=is_confounded))
+    return found
+
+
+def _of_domain(rows, ranked, controls, missing, *, margin_pp, n_draws, seed, is_whole):
+    """Rows of one study and domain, certainty and the other reading aside; without probabilities if not whole."""
+    study, domain = rows["study"].iloc[0], rows["domain"].iloc[0]
+    losses = DomainLosses(rows, missing=missing)
+    pairs = comparisons(study, domain, losses.techniques, ranked, controls)
+    shared = {"study": study, "domain": domain, "seed": seed, "n_draws": n_draws}
+    for goal in GOALS:
+        gains = {pair: losses.compared(goal, pair.technique, pair.control) for pair in pairs}
+        n_of = {
+            kind: sum(pair.kind == kind and bool(gains[pair].llms) for pair in pairs) for kind in ("control", "placebo")
+        }
+        n_of["confounded"] = n_of["control"]
+        model = _Model(gains, stream(seed, study, domain, goal), n_draws) if is_whole else None
+        for pair, of_pair in gains.items():
+            keys = shared | {
+                "part": "rank_probabilities",
+                "technique": pair.technique,
+                "metric": goal,
+                "control": pair.control,
+                "comparison": pair.kind,
+                "confidence": CONFIDENCE,
+                "n_comparisons": n_of[pair.kind],
+                "margin_pp": margin_pp,
+            }
+            level = (1 - CONFIDENCE) / 2 / max(n_of[pair.kind], 1)
+            places = model.places(pair) if is_whole and pair.kind == "control" else {}
+            yield keys | _over_llms(pair, of_pair, losses, level, margin_pp, seed) | {"llm": None} | places
+            yield from (keys | row for row in _of_llms(pair, of_pair, losses, level, margin_pp))
+        for control in sorted({pair.control for pair in pairs if pair.kind == "control"} | {CONTROL}):
+            if control in losses.techniques:
+                yield from _of_control(shared, losses, goal, control, model)
+        if is_whole:
+            yield from (shared | {"part": "predictions", "metric": goal} | row for row in model.predictions())
+
+
+def _over_llms(pair, gains, losses, level, margin_pp, seed):
+    n_llms = len(gains.llms)
+    if not n_llms:
+        return _without_gain(pair, gains, losses)
+    values = gains.values
+    has_variance = n_llms > 1 and np.ptp(values) > ZERO * max(1.0, np.abs(values).max())
+    row = {"is_primary": gains.goal == PRIMARY and pair.kind == "control"} | _sizes(gains)
+    row |= {"n_gained": (values > ZERO).sum(), "p_sign_flip": sign_flip_p(values, seed=seed) if n_llms > 1 else None}
+    n_beyond = int((np.abs(values) > margin_pp).sum())
+    row |= {"n_beyond_margin": n_beyond, "beyond_margin_high": share_bound(n_beyond, n_llms)}
+    low = high = np.nan
+    if has_variance:
+        error = values.std(ddof=1) / np.sqrt(n_llms)
+        for names, tail in (("gain_low gain_high", level), ("gain_plain_low gain_plain_high", (1 - CONFIDENCE) / 2)):
+            half = -special.stdtrit(n_llms - 1, tail) * error
+            row |= dict(zip(names.split(), (row["gain"] - half, row["gain"] + half), strict=True))
+        low, high = row["gain_low"], row["gain_high"]
+    asked_low, asked_high = gains.asked_bounds(level=level)
+    enough = n_llms >= FEWEST_LLMS
+    codes = [
+        None if enough else "one_llm" if n_llms == 1 else "too_few_llms",
+        None if has_variance or n_llms == 1 else "zero_variance",
+        "placebo" if pair.kind == "placebo" else None,
+        *_flags(pair, gains),
+    ]
+    row |= {"gain_asked_low": asked_low, "gain_asked_high": asked_high, "method": "t_over_llms"}
+    if pair.kind != "confounded":
+        row["decision"] = decide(low, high, margin_pp=margin_pp) if enough and has_variance else "no_evidence"
+        row["decision_asked"] = decide(asked_low, asked_high, margin_pp=margin_pp)
+        attrition = [float(bounds.mean()) for bounds in gains.attrition_bounds()] if gains.knows_attrition else None
+        codes.append(_attrition(attrition, margin_pp, row["decision"], row["decision_asked"]))
+    return row | {"reason": reasons(*codes)}
+
+
+def _of_llms(pair, gains, losses, level, margin_pp):
+    lows, highs = gains.bounds_of_llms(level=level)
+    attrition = np.transpose(gains.attrition_bounds()) if gains.knows_attrition else [None] * len(gains.llms)
+    for place, llm in enumerate(gains.llms):
+        of_llm = losses.compared(gains.goal, pair.technique, pair.control, among=[llm])
+        row = {"llm": llm, "is_primary": False, "method": "bias_aware", **_sizes(of_llm)}
+        row |= {"gain_asked_low": lows[place], "gain_asked_high": highs[place], "n_gained": gains.values[place] > ZERO}
+        codes = ["one_llm", *_flags(pair, of_llm)]
+        if pair.kind != "confounded":
+            row["decision"] = "no_evidence"
+            row["decision_asked"] = decide(lows[place], highs[place], margin_pp=margin_pp)
+            codes.append(_attrition(attrition[place], margin_pp, row["decision_asked"]))
+        yield row | {"reason": reasons(*codes)}
+
+
+def _without_gain(pair, gains, losses):
+    """The row of a technique of which no LLM can be compared, and why."""
+    of = losses.of(gains.goal).loss[..., losses.techniques.index(pair.technique)]
+    by_llm = of[~np.isnan(of).all(axis=1)]
+    has_loss = bool(len(by_llm))
+    return {
+        "is_primary": False,
+        "loss": np.nanmean(by_llm, axis=1).mean() if has_loss else None,
+        "decision": None if pair.kind == "confounded" else "no_evidence",
+        "n_trials": losses.n_trials(pair.technique),
+        "n_llms": 0,
+        "method": "t_over_llms",
+        "reason": reasons(
+            "baseline_below_10" if gains.refused else losses.why_not(pair.technique) or "control_not_asked",
+            "confounded_prompt" if pair.is_confounded else None,
+        ),
+    }
+
+
+def _of_control(shared, losses, goal, control, model):
+    """The rows of a control itself: its loss, and how probable it is that no technique gains on it."""
+    of = losses.of(goal).loss[..., losses.techniques.index(control)]
+    has_loss = ~np.isnan(of)
+    row = shared | {"part": "rank_probabilities", "technique": control, "metric": goal, "control": None}
+    row |= {"is_primary": False, "method": "t_over_llms", "confidence": CONFIDENCE}
+    llms = np.flatnonzero(has_loss.any(axis=1))
+    if not len(llms):
+        return
+    means = np.nanmean(of[llms], axis=1)
+    places = model.control(control) if model else {}
+    n_trials = losses.n_trials(control)
+    yield row | {
+        "llm": None, "loss": means.mean(), "n_llms": len(llms), "n_trials": n_trials.sum(), **places,
+        "reason": reasons("control", places.get("reason")),
+    }  # fmt: skip
+    for place, mean in zip(llms, means, strict=True):
+        of_llm = {"llm": losses.llms[place], "loss": mean, "n_llms": 1, "n_trials": n_trials[place]}
+        yield row | of_llm | {"method": "bias_aware", "reason": "control"}
+
+
+def _sizes(gains):
+    return {
+        "loss": gains.loss.mean(),
+        "loss_control": gains.loss_control.mean(),
+        "gain": gains.values.mean(),
+        "n_trials": gains.n_trials,
+        "n_llms": len(gains.llms),
+    }
+
+
+def _flags(pair, gains):
+    return [
+        "no_variance_to_correct" if gains.uncorrected else None,
+        "baseline_below_10" if gains.refused else None,
+        "baseline_below_30" if gains.thin else None,
+        "confounded_prompt" if pair.is_confounded else None,
+    ]
+
+
+def _attrition(bounds, margin_pp, *decisions):
+    """Say whether answers that are missing could turn a decision."""
+    if bounds is None:
+        return None
+    low, high = bounds
+    could = {"use": low < -ZERO, "avoid": high > ZERO, "equivalent": low <= -margin_pp or high >= margin_pp}
+    return "attrition_could_reverse" if any(could.get(decision) for decision in decisions) else None
+
+
+def share_bound(k, n, *, confidence=CONFIDENCE):
+    """Return the one-sided upper Clopper-Pearson bound of a share of which k in n were seen."""
+    return float(special.betaincinv(k + 1, n - k, confidence)) if k < n else 1.0
+
+
+def _beside(row, other):
+    """The row with the code that says that the other reading of the texts would decide otherwise."""
+    if other is None or all(row.get(name) == other.get(name) for name in ("decision", "decision_asked")):
+        return row
+    return row | {"reason": reasons(row["reason"], "reading_would_change")}
+
+
+def _with_certainty(rows):
+    """Rows of one study with how sure each decision is: the first of the words that holds."""
+    said = {}
+    for row in rows:
+        if row["llm"] is None:
+            said.setdefault((row["technique"], row["metric"], row.get("comparison")), set()).add(row.get("decision"))
+    for row in rows:
+        if row.get("decision") is None:
+            yield row
+            continue
+        elsewhere = said.get((row["technique"], row["metric"], row["comparison"]), set())
+        if row["n_llms"] < FEWEST_LLMS:
+            certainty = "too_few_llms"
+        elif OPPOSITE.get(row["decision"]) in elsewhere:
+            certainty = "contradicted_elsewhere"
+        elif row["decision"] != "no_evidence":
+            certainty = "established"
+        else:
+            certainty = "promising" if row["decision_asked"] != "no_evidence" else "no_evidence"
+        yield row | {"certainty": certainty}
+
+
+class _Model:
+    """The hierarchical model of one study, domain and goal, of the techniques that enough LLMs were asked with."""
+
+    def __init__(self, gains, rng, n_draws):
+        own = {pair: of for pair, of in gains.items() if pair.kind == "control" and of.llms}
+        self.gains = {pair: of for pair, of in own.items() if len(of.llms) >= FEWEST_LLMS}
+        self.few = {pair: of for pair, of in own.items() if pair not in self.gains}
+        self.llms = sorted({llm for of in self.gains.values() for llm in of.llms})
+        self.rng = rng
+        shape = (len(self.llms), len(self.gains))
+        values, losses, covariances = np.full(shape, np.nan), np.full(shape, np.nan), np.zeros((*shape, shape[1]))
+        for k, one in enumerate(self.gains.values()):
+            rows = [self.llms.index(llm) for llm in one.llms]
+            values[rows, k], losses[rows, k] = one.values, one.loss_control
+            for other, another in enumerate(self.gains.values()):
+                covariances[rows, k, other] = one.covariances(another)
+        self.values = values
+        self.fit = fit(values, covariances, losses, n_draws=n_draws, rng=rng) if self.gains else None
+
+    def places(self, pair):
+        """How probable each place of a technique is."""
+        if pair not in self.gains or self.fit.reason:
+            return {}
+        k = list(self.gains).index(pair)
+        low, high = self.fit.ranks[:, k]
+        return {
+            "p_best": self.fit.p_best[k],
+            "p_worst": self.fit.p_worst[k],
+            "p_worse_than_control": self.fit.p_worse_than_control[k],
+            "rank_low": low,
+            "rank_high": high,
+        }
+
+    def control(self, control):
+        """How probable it is that none of the techniques gains on it, and that all do."""
+        if control != CONTROL or not self.gains:
+            return {} if self.gains else {"reason": "too_few_llms"}
+        if self.fit.reason:
+            return {"reason": self.fit.reason}
+        return {"p_best": self.fit.p_none_gains, "p_worst": self.fit.p_all_gain}
+
+    def predictions(self):
+        """Rows of `PREDICTIONS` of each technique, for an LLM that nobody asked and for each that was."""
+        for pair, of in self.few.items():
+            yield self._row(pair, of, None) | {"reason": "too_few_llms"}
+        for pair, of in self.gains.items():
+            if self.fit.reason:
+                yield self._row(pair, of, None) | {"reason": self.fit.reason}
+        if self.gains and not self.fit.reason:
+            yield from self._predicted(None, self.fit.new)
+            for place, llm in enumerate(self.llms):
+                yield from self._predicted(llm, self.fit.asked(place, rng=self.rng))
+
+    def _predicted(self, llm, found):
+        for k, (pair, of) in enumerate(self.gains.items()):
+            is_foretold = llm is not None and np.isnan(self.values[self.llms.index(llm), k])
+            yield self._row(pair, of, llm) | {
+                "expected_loss": found.expected_loss[k],
+                "gain": found.gain[k],
+                "gain_low": found.gain_low[k],
+                "gain_high": found.gain_high[k],
+                "p_better_than_control": found.p_better_than_control[k],
+                "p_best_new_llm": found.p_best[k],
+                "between_sd": self.fit.between_sd,
+                "reason": "not_asked_with_it" if is_foretold else None,
+            }
+
+    def _row(self, pair, of, llm):
+        return {
+            "llm": llm,
+            "technique": pair.technique,
+            "control": pair.control,
+            "method": "hierarchical_normal",
+            "n_trials": of.n_trials,
+            "n_llms": len(of.llms),
+        }
