@@ -21,6 +21,7 @@ MARTS = [
     "response_counts",
     "attrition",
     "technique_costs",
+    "drift",
 ]
 
 
