@@ -413,9 +413,7 @@ def _contested(evidence):
         ]  # fmt: skip
         if flipped:
             has_flipped = True
-            said += (
-                f" With the recorded numbers {listed(flipped)} would be {word} to the baseline than no technique."
-            )
+            said += f" With the recorded numbers {listed(flipped)} would be {word} to the baseline than no technique."
     if not has_flipped and _first(evidence.specifications, response_source="recorded"):
         said += " With the recorded numbers the same techniques are closer to the baseline than no technique."
     return said

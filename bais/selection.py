@@ -17,7 +17,8 @@ union all by name
 select
     trial_id, landed.batch_id, landed.study, llm, domain, landed.vignette, landed.technique, landed.anchor_direction,
     landed.anchor_value, landed.temperature, landed.status_recorded as status, landed.response_recorded,
-    landed.first_response, readings.response_text, landed.asked_at, landed.source, landed.source_file, landed.source_line,
+    landed.first_response, readings.response_text, landed.asked_at, landed.source, landed.source_file,
+    landed.source_line,
     case
         when withdrawn.trial_id is not null then 'withdrawn'
         when fate in ('superseded', 'gone') then fate
