@@ -17,8 +17,7 @@ union all by name
 select
     trial_id, landed.batch_id, landed.study, llm, domain, landed.vignette, landed.technique, landed.anchor_direction,
     landed.anchor_value, landed.temperature, landed.status_recorded as status, landed.response_recorded,
-    landed.first_response, readings.response_text, landed.asked_at, landed.source, landed.source_file,
-    landed.source_line,
+    landed.first_response, landed.response_text, landed.asked_at, landed.source, landed.source_file, landed.source_line,
     case
         when withdrawn.trial_id is not null then 'withdrawn'
         when fate in ('superseded', 'gone') then fate
@@ -33,7 +32,7 @@ select
             else 'its batch is not published, or not built yet'
         end
     end as held_back
-from raw.trials as landed inner join intermediate.int_trials_read as readings using (trial_id)
+from raw.trials as landed inner join intermediate.int_trials_read using (trial_id)
 left join ({withdrawn}) as withdrawn using (trial_id)
 left join ({fates}) as fates using (trial_id)
 left join (select batch_id, is_older from ({verdicts})) as verdicts on landed.batch_id = verdicts.batch_id

@@ -42,7 +42,7 @@ select
     last_texts.status_read,
     last_texts.reason_read,
     last_texts.note_read,
-    case when joined.text_kept is distinct from 'cut' then last_texts.said end as said,
+    case when joined.text_kept != 'cut' then last_texts.said end as said,
     coalesce(joined.first_response_recorded, first_texts.number_read) as first_response,
     case
         when joined.is_read and joined.status_recorded is null

@@ -1,5 +1,5 @@
--- One row per trial, as it was landed. Document A's archive keeps the turns of SACD in its lines, each cut at 500 signs:
--- the last of them is the text, and where it finds no bias it only looks back at the answer of the turn before.
+-- One row per trial, as it was landed. Document A's archive keeps the turns of SACD in its lines, each cut at 500
+-- signs: the last of them is the text, and where it finds no bias it only looks back at the answer of the turn before.
 with source as (
     select
         *,
