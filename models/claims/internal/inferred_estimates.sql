@@ -163,7 +163,7 @@ goal_disagreements as (
 
 compared as (
     select *, technique_a as technique from contrasts
-    where family in ('pairs', 'against_no_technique', 'own_first_answer')
+    where family in ('pairs', 'against_no_technique', 'own_first_answer') and is_recommended
 ),
 
 compared_in_both_orders as (
