@@ -310,6 +310,7 @@ def _flags(pair, gains):
         "baseline_below_10" if gains.refused else None,
         "baseline_below_30" if gains.thin else None,
         "confounded_prompt" if pair.is_confounded else None,
+        "own_control" if pair.kind == "control" and pair.control != CONTROL else None,
     ]
 
 
@@ -356,79 +357,103 @@ def _with_certainty(rows):
         yield row | {"certainty": certainty}
 
 
-class _Model:
-    """The hierarchical model of one study, domain and goal, of the techniques that enough LLMs were asked with."""
+class _Fitted:
+    """The hierarchical model of gains, by technique, of the techniques that enough LLMs were asked with."""
 
     def __init__(self, gains, rng, n_draws):
-        own = {pair: of for pair, of in gains.items() if pair.kind == "control" and of.llms}
-        self.gains = {pair: of for pair, of in own.items() if len(of.llms) >= FEWEST_LLMS}
-        self.few = {pair: of for pair, of in own.items() if pair not in self.gains}
-        self.llms = sorted({llm for of in self.gains.values() for llm in of.llms})
-        self.rng = rng
-        shape = (len(self.llms), len(self.gains))
+        self.gains = gains
+        self.techniques = list(gains)
+        self.llms = sorted({llm for of in gains.values() for llm in of.llms})
+        shape = (len(self.llms), len(gains))
         values, losses, covariances = np.full(shape, np.nan), np.full(shape, np.nan), np.zeros((*shape, shape[1]))
-        for k, one in enumerate(self.gains.values()):
+        for k, one in enumerate(gains.values()):
             rows = [self.llms.index(llm) for llm in one.llms]
             values[rows, k], losses[rows, k] = one.values, one.loss_control
-            for other, another in enumerate(self.gains.values()):
+            for other, another in enumerate(gains.values()):
                 covariances[rows, k, other] = one.covariances(another)
-        self.values = values
-        self.fit = fit(values, covariances, losses, n_draws=n_draws, rng=rng) if self.gains else None
+        self.is_asked = ~np.isnan(values)
+        self.fit = fit(values, covariances, losses, n_draws=n_draws, rng=rng)
+        self.rng = rng
+
+    def predicted(self, llm):
+        """Return the prediction for an LLM that was asked, or for one that was not (None)."""
+        return self.fit.new if llm is None else self.fit.asked(self.llms.index(llm), rng=self.rng)
+
+
+class _Model:
+    """What the hierarchical model says of one study, domain and goal.
+
+    What a technique gains is about its own control; which technique comes first is about all of them against no
+    technique, since gains on different controls cannot be ranked.
+    """
+
+    def __init__(self, gains, rng, n_draws):
+        enough = {pair: of for pair, of in gains.items() if len(of.llms) >= FEWEST_LLMS}
+        self.own = {pair: of for pair, of in enough.items() if pair.kind == "control"}
+        self.few = {
+            pair: of for pair, of in gains.items() if pair.kind == "control" and of.llms and pair not in self.own
+        }
+        common = {pair.technique: of for pair, of in enough.items() if pair.control == CONTROL}
+        own = {pair.technique: of for pair, of in self.own.items()}
+        self.gain = _Fitted(own, rng, n_draws) if own else None
+        is_same = all(of is own.get(technique) for technique, of in common.items()) and len(common) == len(own)
+        self.place = self.gain if is_same else _Fitted(common, rng, n_draws) if common else None
 
     def places(self, pair):
-        """How probable each place of a technique is."""
-        if pair not in self.gains or self.fit.reason:
-            return {}
-        k = list(self.gains).index(pair)
-        low, high = self.fit.ranks[:, k]
-        return {
-            "p_best": self.fit.p_best[k],
-            "p_worst": self.fit.p_worst[k],
-            "p_worse_than_control": self.fit.p_worse_than_control[k],
-            "rank_low": low,
-            "rank_high": high,
-        }
+        """How probable each place of a technique is, and that it loses against its control."""
+        found = {}
+        if self.place and not self.place.fit.reason and pair.technique in self.place.techniques:
+            k, of = self.place.techniques.index(pair.technique), self.place.fit
+            low, high = of.ranks[:, k]
+            found = {"p_best": of.p_best[k], "p_worst": of.p_worst[k], "rank_low": low, "rank_high": high}
+        if pair in self.own and not self.gain.fit.reason:
+            k = self.gain.techniques.index(pair.technique)
+            found["p_worse_than_control"] = self.gain.fit.p_worse_than_control[k]
+        return found
 
     def control(self, control):
-        """How probable it is that none of the techniques gains on it, and that all do."""
-        if control != CONTROL or not self.gains:
-            return {} if self.gains else {"reason": "too_few_llms"}
-        if self.fit.reason:
-            return {"reason": self.fit.reason}
-        return {"p_best": self.fit.p_none_gains, "p_worst": self.fit.p_all_gain}
+        """How probable it is that none of the techniques gains on its control, and that all do."""
+        if control != CONTROL or not self.gain:
+            return {} if self.gain else {"reason": "too_few_llms"}
+        if self.gain.fit.reason:
+            return {"reason": self.gain.fit.reason}
+        return {"p_best": self.gain.fit.p_none_gains, "p_worst": self.gain.fit.p_all_gain}
 
     def predictions(self):
         """Rows of `PREDICTIONS` of each technique, for an LLM that nobody asked and for each that was."""
         for pair, of in self.few.items():
-            yield self._row(pair, of, None) | {"reason": "too_few_llms"}
-        for pair, of in self.gains.items():
-            if self.fit.reason:
-                yield self._row(pair, of, None) | {"reason": self.fit.reason}
-        if self.gains and not self.fit.reason:
-            yield from self._predicted(None, self.fit.new)
-            for place, llm in enumerate(self.llms):
-                yield from self._predicted(llm, self.fit.asked(place, rng=self.rng))
+            yield _prediction_of(pair, of, None) | {"reason": "too_few_llms"}
+        if not self.gain or self.gain.fit.reason:
+            for pair, of in self.own.items():
+                yield _prediction_of(pair, of, None) | {"reason": self.gain.fit.reason}
+            return
+        for llm in (None, *self.gain.llms):
+            found = self.gain.predicted(llm)
+            places = self.place and not self.place.fit.reason and llm in (None, *self.place.llms)
+            placed = found if self.place is self.gain else self.place.predicted(llm) if places else None
+            for k, (pair, of) in enumerate(self.own.items()):
+                is_foretold = llm is not None and not self.gain.is_asked[self.gain.llms.index(llm), k]
+                is_placed = placed is not None and pair.technique in self.place.techniques
+                yield _prediction_of(pair, of, llm) | {
+                    "expected_loss": found.expected_loss[k],
+                    "gain": found.gain[k],
+                    "gain_low": found.gain_low[k],
+                    "gain_high": found.gain_high[k],
+                    "p_better_than_control": found.p_better_than_control[k],
+                    "p_best_new_llm": placed.p_best[self.place.techniques.index(pair.technique)] if is_placed else None,
+                    "between_sd": self.gain.fit.between_sd,
+                    "reason": reasons(
+                        "not_asked_with_it" if is_foretold else None, None if is_placed else "no_technique_not_asked"
+                    ),
+                }
 
-    def _predicted(self, llm, found):
-        for k, (pair, of) in enumerate(self.gains.items()):
-            is_foretold = llm is not None and np.isnan(self.values[self.llms.index(llm), k])
-            yield self._row(pair, of, llm) | {
-                "expected_loss": found.expected_loss[k],
-                "gain": found.gain[k],
-                "gain_low": found.gain_low[k],
-                "gain_high": found.gain_high[k],
-                "p_better_than_control": found.p_better_than_control[k],
-                "p_best_new_llm": found.p_best[k],
-                "between_sd": self.fit.between_sd,
-                "reason": "not_asked_with_it" if is_foretold else None,
-            }
 
-    def _row(self, pair, of, llm):
-        return {
-            "llm": llm,
-            "technique": pair.technique,
-            "control": pair.control,
-            "method": "hierarchical_normal",
-            "n_trials": of.n_trials,
-            "n_llms": len(of.llms),
-        }
+def _prediction_of(pair, of, llm):
+    return {
+        "llm": llm,
+        "technique": pair.technique,
+        "control": pair.control,
+        "method": "hierarchical_normal",
+        "n_trials": of.n_trials,
+        "n_llms": len(of.llms),
+    }
