@@ -13,6 +13,7 @@ from analysis.small_samples import FEWEST_LLMS
 from analysis.tables import columns, reasons
 
 PRIMARY = "displacement"
+KINDS = ("control", "placebo")
 CONFIDENCE = 0.95
 ZERO = 1e-9
 OPPOSITE = {"use": "avoid", "avoid": "use"}
@@ -46,10 +47,10 @@ DECIDED = {"part": "varchar", **COLUMNS, **PREDICTIONS}
 
 
 class Comparison(NamedTuple):
-    """A technique and what it is held against; `kind` is `control`, `placebo` or `confounded`."""
+    """A technique and what it is held against, if that was asked; `kind` is `control`, `placebo` or `confounded`."""
 
     technique: str
-    control: str
+    control: str | None
     kind: str
     is_confounded: bool
 
@@ -161,8 +162,7 @@ def comparisons(study, domain, present, ranked, controls):
                 own[row["comparison"]] = max(own.get(row["comparison"], (-1, "")), (n_said, row["control"]))
         control = own.get("control", (-1, None))[1]
         is_confounded = control not in (None, CONTROL)
-        if control:
-            found.append(Comparison(technique, control, "control", is_confounded=False))
+        found.append(Comparison(technique, control, "control", is_confounded=False))
         if is_confounded and CONTROL in present:
             found.append(Comparison(technique, CONTROL, "confounded", is_confounded=True))
         if "placebo" in own:
@@ -177,13 +177,11 @@ def _of_domain(rows, ranked, controls, missing, *, margin_pp, n_draws, seed, is_
     pairs = comparisons(study, domain, losses.techniques, ranked, controls)
     shared = {"study": study, "domain": domain, "seed": seed, "n_draws": n_draws}
     for goal in GOALS:
-        gains = {pair: losses.compared(goal, pair.technique, pair.control) for pair in pairs}
-        n_of = {
-            kind: sum(pair.kind == kind and bool(gains[pair].llms) for pair in pairs) for kind in ("control", "placebo")
-        }
+        gains = {pair: losses.compared(goal, pair.technique, pair.control) for pair in pairs if pair.control}
+        n_of = {kind: sum(pair.kind == kind and bool(of.llms) for pair, of in gains.items()) for kind in KINDS}
         n_of["confounded"] = n_of["control"]
         model = _Model(gains, stream(seed, study, domain, goal), n_draws) if is_whole else None
-        for pair, of_pair in gains.items():
+        for pair in pairs:
             keys = shared | {
                 "part": "rank_probabilities",
                 "technique": pair.technique,
@@ -194,11 +192,14 @@ def _of_domain(rows, ranked, controls, missing, *, margin_pp, n_draws, seed, is_
                 "n_comparisons": n_of[pair.kind],
                 "margin_pp": margin_pp,
             }
-            level = (1 - CONFIDENCE) / 2 / max(n_of[pair.kind], 1)
+            if not (pair in gains and gains[pair].llms):
+                yield keys | _without_gain(pair, losses, goal, is_refused=pair in gains and gains[pair].refused)
+                continue
+            of_pair, level = gains[pair], (1 - CONFIDENCE) / 2 / n_of[pair.kind]
             places = model.places(pair) if is_whole and pair.kind == "control" else {}
             yield keys | _over_llms(pair, of_pair, losses, level, margin_pp, seed) | {"llm": None} | places
             yield from (keys | row for row in _of_llms(pair, of_pair, losses, level, margin_pp))
-        for control in sorted({pair.control for pair in pairs if pair.kind == "control"} | {CONTROL}):
+        for control in sorted({pair.control for pair in gains if pair.kind == "control"} | {CONTROL}):
             if control in losses.techniques:
                 yield from _of_control(shared, losses, goal, control, model)
         if is_whole:
@@ -206,10 +207,7 @@ def _of_domain(rows, ranked, controls, missing, *, margin_pp, n_draws, seed, is_
 
 
 def _over_llms(pair, gains, losses, level, margin_pp, seed):
-    n_llms = len(gains.llms)
-    if not n_llms:
-        return _without_gain(pair, gains, losses)
-    values = gains.values
+    n_llms, values = len(gains.llms), gains.values
     has_variance = n_llms > 1 and np.ptp(values) > ZERO * max(1.0, np.abs(values).max())
     row = {"is_primary": gains.goal == PRIMARY and pair.kind == "control"} | _sizes(gains)
     row |= {"n_gained": (values > ZERO).sum(), "p_sign_flip": sign_flip_p(values, seed=seed) if n_llms > 1 else None}
@@ -254,22 +252,21 @@ def _of_llms(pair, gains, losses, level, margin_pp):
         yield row | {"reason": reasons(*codes)}
 
 
-def _without_gain(pair, gains, losses):
+def _without_gain(pair, losses, goal, *, is_refused):
     """The row of a technique of which no LLM can be compared, and why."""
-    of = losses.of(gains.goal).loss[..., losses.techniques.index(pair.technique)]
+    of = losses.of(goal).loss[..., losses.techniques.index(pair.technique)]
     by_llm = of[~np.isnan(of).all(axis=1)]
-    has_loss = bool(len(by_llm))
+    why = "baseline_below_10" if is_refused else losses.why_not(pair.technique) or "control_not_asked"
     return {
+        "llm": None,
         "is_primary": False,
-        "loss": np.nanmean(by_llm, axis=1).mean() if has_loss else None,
+        "loss": np.nanmean(by_llm, axis=1).mean() if len(by_llm) else None,
         "decision": None if pair.kind == "confounded" else "no_evidence",
-        "n_trials": losses.n_trials(pair.technique),
+        "decision_asked": None if pair.kind == "confounded" else "no_evidence",
+        "n_trials": losses.n_trials(pair.technique).sum(),
         "n_llms": 0,
         "method": "t_over_llms",
-        "reason": reasons(
-            "baseline_below_10" if gains.refused else losses.why_not(pair.technique) or "control_not_asked",
-            "confounded_prompt" if pair.is_confounded else None,
-        ),
+        "reason": reasons(why, "confounded_prompt" if pair.is_confounded else None),
     }
 
 
