@@ -14,9 +14,7 @@ where list_contains(string_split(reason, '; '), 'reading_would_change') order by
 
 @click.command()
 @click.option("--batch", metavar="ID", help="audit this batch anew, and say what is wrong with it")
-@click.option(
-    "--all", "every", is_flag=True, help="audit every batch anew, and list the decisions that differ by reading"
-)
+@click.option("--all", "every", is_flag=True, help="audit every batch anew, and list decisions that differ by reading")
 @json_option(", with every check that is not met")
 @strict
 def check(batch: str | None, every: bool, as_json: bool, strict: bool) -> int:
