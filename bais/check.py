@@ -7,7 +7,8 @@ from bais.terminal import say, say_json, say_rows
 from bais.warehouse import opened, public_tables, records
 
 READING_MATTERS = """
-select study, domain, coalesce(llm, 'all') as llm, technique, metric, decision from inference.rank_probabilities
+select study, domain, coalesce(llm, 'all') as llm, technique, metric, columns('^(control|decision|decision_asked)$')
+from inference.rank_probabilities
 where list_contains(string_split(reason, '; '), 'reading_would_change') order by all
 """
 
