@@ -83,7 +83,7 @@ def write_study(
     if trials:
         content["stopping_rule"] = {"minimum": _trials(way, content, is_recorded=definition is None)}
     path = out or Path(f"{asked['study']}-{asked['domain']}.yaml")
-    sentences = _said(way, asked, goal, content, missing, trials, path, is_recorded=definition is None)
+    sentences = _said(way, ways, asked, goal, content, missing, trials, path, is_recorded=definition is None)
     text = _text(content, sentences)
     parse_study(text, printable(path))
     refuse_existing(path, "--out")
@@ -234,7 +234,7 @@ def _anchors(rows):
 def _entries(known, llms):
     """Return the LLMs as the study had them, and others by their ids."""
     had = {entry["llm"]: entry for entry in known}
-    return [llm if llm.startswith("sim/") and llm not in had else had.get(llm, llm) for llm in llms]
+    return [had.get(llm, llm) for llm in llms]
 
 
 def _trials(way, content, *, is_recorded):
@@ -243,38 +243,92 @@ def _trials(way, content, *, is_recorded):
     return max(1, math.ceil((way["needed_trials"] - there) / len(content["temperatures"])))
 
 
-def _said(way, asked, goal, content, missing, trials, path, *, is_recorded):
-    n = len(content["llms"])
+def _said(way, ways, asked, goal, content, missing, trials, path, *, is_recorded):
     sentences = []
-    if way:
-        now = f"now {way['gain']:+.1f} with {way['n_llms']} LLMs"
-        if trials:
-            sentences.append(
-                f"To settle {_what(way, asked, goal)} ({now}): {way['needed_trials']:,} trials of each LLM, vignette, "
-                f"technique and direction instead of {way['n_trials_per_cell']:.0f}; were the gain to stay, the "
-                f"decision would be `{way['settles']}`."
-            )
-        elif way["needed_llms"]:
-            sentences.append(
-                f"To settle {_what(way, asked, goal)} ({now}): {way['needed_llms']:,} LLMs in all, "
-                f"{_more_llms(way):,} more; were the gain to stay, the decision would be `{way['settles']}`."
-            )
-        else:
-            sentences.append(
-                f"How many LLMs settle {_what(way, asked, goal)} cannot be said from these ({way['reason']}); nothing "
-                "is decided of fewer than five."
-            )
+    if way and trials:
+        sentences.append(
+            f"To settle {_what(way, asked, goal)} ({_now(way)}): {way['needed_trials']:,} trials of each LLM, "
+            f"vignette, technique and direction instead of {way['n_trials_per_cell']:.0f}; were the gain to stay, the "
+            f"decision would be `{way['settles']}`."
+        )
+    elif way:
+        sentences += _by_llms(way, ways, asked, goal) + _cost(way, asked, content)
     if missing:
         sentences.append(
-            f"This study asks {n:,} of them: {missing:,} more are missing; name them, each with --llm vendor/name."
+            f"This study asks {len(content['llms']):,} of them: {missing:,} more are missing; name them, each with "
+            "--llm vendor/name."
         )
     if is_recorded:
         sentences.append(
             f"The recorded trials of {printable(asked['study'])} were asked by others: this study asks bais's own "
             "words of the vignette, and its answers join theirs."
         )
-    sentences.append(f"The study: {printable(path)}. `bais collect {printable(path)}` asks it.")
-    return sentences
+    return [*sentences, f"The study: {printable(path)}. `bais collect {printable(path)}` asks it."]
+
+
+def _now(way):
+    return f"now {way['gain']:+.1f} with {way['n_llms']} LLM{'s' * (way['n_llms'] > 1)}"
+
+
+def _by_llms(way, ways, asked, goal):
+    """Say how many LLMs settle it, and whether trials of those that were asked could."""
+    if not way["needed_llms"]:
+        return [
+            f"How many LLMs settle {_what(way, asked, goal)} ({_now(way)}) cannot be said from these "
+            f"({way['reason']}); nothing is decided of fewer than five."
+        ]
+    other = next(
+        (row for row in ways if row["technique"] == way["technique"] and row["quantity"] == "needed_trials"), {}
+    )
+    by_trials = "more trials of the LLMs that were asked cannot"
+    if n := other.get("needed_trials"):
+        now = f"{other['n_trials_per_cell']:.0f}"
+        by_trials = f"so could {n:,} trials of each LLM, vignette, technique and direction instead of {now}"
+    return [
+        f"To settle {_what(way, asked, goal)} ({_now(way)}): {way['needed_llms']:,} LLMs in all, {_more_llms(way):,} "
+        f"more; {by_trials}. Were the gain to stay, the decision would be `{way['settles']}`."
+    ]
+
+
+def _cost(way, asked, content):
+    """Say what the LLMs that are missing cost, each as much as one of seeds/prices.csv on average."""
+    from ingest.collector import read_prices
+    from ingest.plan import plan_of
+    from ingest.study import Study
+
+    prices = read_prices()
+    if asked["is_simulated"] or not prices:
+        return []
+    # by another name, so that no spool is read
+    priced = plan_of(Study.model_validate(content | {"study": "priced", "llms": sorted(prices)}))
+    low, high = (priced["cost_usd"][end] / len(prices) * _more_llms(way) for end in ("low", "high"))
+    return [
+        f"That costs {low:,.0f} to {high:,.0f} USD, at the mean of seeds/prices.csv and as `bais plan` assumes it, "
+        f"for all that is ranked there ({', '.join(_names(content))})."
+    ]
+
+
+def _names(content):
+    return [of if isinstance(of, str) else of["technique"] for of in content["techniques"]]
+
+
+def next_step(warehouse, study: str, domain: str, goal: str = GOALS[0]) -> str | None:
+    """Say what would settle the open decision that takes the fewest LLMs, and at what cost; None if none is open."""
+    asked = next((row for row in records(warehouse, ASKED) if (row["study"], row["domain"]) == (study, domain)), None)
+    keys = {"study": study, "domain": domain, "goal": goal}
+    ways = records(warehouse, OPEN, keys)
+    way = _way(ways, None, trials=False) if asked else None
+    if way is None:
+        return None
+    definition = next(iter(values(warehouse, DEFINED, {"study": study})), None)
+    sentences = _by_llms(way, ways, asked, goal)
+    try:
+        content = _content(warehouse, asked, definition, records(warehouse, COMPARED, keys), way)
+    except UserError as error:  # its words are not known
+        return " ".join([*sentences, f"No study file is written of it: {error}."])
+    of_goal = "" if goal == GOALS[0] else f" --goal {goal}"
+    command = f"bais plan --to-settle {printable(domain)} --study {printable(study)}{of_goal}"
+    return " ".join([*sentences, *_cost(way, asked, content), f"`{command}` writes that study."])
 
 
 def _text(content, sentences):

@@ -7,6 +7,9 @@ import duckdb
 import pytest
 
 from bais.main import main
+from bais.settle import next_step
+from bais.warehouse import marts
+from ingest.collector import read_prices
 from ingest.study import load_study, parse_study
 
 TABLES = """
@@ -111,7 +114,8 @@ def test_the_study_asks_the_llms_that_are_missing(settling, capsys):
     way(settling, needed_llms=3)
     code, out, _ = planned(capsys, "--to-settle", "judicial")
     assert code == 0
-    assert "3 LLMs in all, 2 more; were the gain to stay, the decision would be `use`" in out
+    assert "3 LLMs in all, 2 more; more trials of the LLMs that were asked cannot." in out
+    assert "Were the gain to stay, the decision would be `use`" in out
     study = load_study("archive-judicial.yaml")
     assert study.study == "archive"
     assert [llm.llm for llm in study.llms] == ["vendor/c", "vendor/b"]  # those with a price first
@@ -183,3 +187,31 @@ def test_llms_that_nobody_knows_have_to_be_named(settling, capsys):
     way(settling, needed_llms=None, n_llms=3, reason="zero_variance")
     assert "2 more LLMs would settle" in refused(capsys, "--to-settle", "judicial")
     assert planned(capsys, "--to-settle", "judicial", "--llm", "vendor/new")[0] == 0
+
+
+def test_the_next_step_says_what_it_costs_by_the_prices_that_are_known(settling, capsys):
+    archive(settling)
+    way(settling, needed_llms=3)
+    way(settling, "needed_trials", needed_trials=81)
+    with marts() as warehouse:
+        said = next_step(warehouse, "archive", "judicial")
+        assert next_step(warehouse, "archive", "judicial", "gap") is None
+    assert (
+        "3 LLMs in all, 2 more; so could 81 trials of each LLM, vignette, technique and direction instead of 45" in said
+    )
+    assert "`bais plan --to-settle judicial --study archive` writes that study" in said
+    priced = [word for llm in read_prices() for word in ("--llm", llm)]
+    assert planned(capsys, "--to-settle", "judicial", *priced)[0] == 0
+    cost = json.loads(planned(capsys, "archive-judicial.yaml", "--json")[1])["cost_usd"]
+    each = {end: 2 * cost[end] / len(read_prices()) for end in ("low", "high")}
+    assert f"That costs {each['low']:,.0f} to {each['high']:,.0f} USD" in said
+
+
+def test_the_next_step_says_where_no_study_can_be_written(settling):
+    archive(settling, domain="loan", vignette="bank")
+    way(settling, domain="loan", needed_llms=3)
+    with marts() as warehouse:
+        said = next_step(warehouse, "archive", "loan")
+    assert said.startswith("To settle sacd by displacement in the domain loan of archive (now +9.0 with 1 LLM): 3 LLMs")
+    assert "No study file is written of it: the words of vignette bank are not known to bais" in said
+    assert "USD" not in said
