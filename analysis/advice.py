@@ -462,16 +462,14 @@ def _contested(evidence):
         flipped = [
             names[technique]
             for (source, technique), now in stands.items()
-            if source == "reparsed" and technique in names
-            and now == is_closer and stands.get(("recorded", technique)) == (not is_closer)
+            if source == "recorded" and technique in names
+            and now == is_closer and stands.get(("reparsed", technique)) == (not is_closer)
         ]  # fmt: skip
         if flipped:
             has_flipped = True
-            said += (
-                f" With the numbers of the texts {listed(flipped)} would be {word} to the baseline than no technique."
-            )
-    if not has_flipped and _first(evidence.specifications, response_source="reparsed"):
-        said += " With the numbers of the texts the same techniques are closer to the baseline than no technique."
+            said += f" With the recorded numbers {listed(flipped)} would be {word} to the baseline than no technique."
+    if not has_flipped and _first(evidence.specifications, response_source="recorded"):
+        said += " With the recorded numbers the same techniques are closer to the baseline than no technique."
     return said
 
 
@@ -503,8 +501,8 @@ def _sensitivity(evidence, decided, metric):
     if metric not in PREDICATES or not decided or not decided["use"]:
         return None
     best = decided["use"][0]
-    recorded = {"predicate": PREDICATES[metric], "technique": best["technique"], "response_source": "recorded"}
-    row = _first(evidence.specifications, **recorded)
+    stated = {"predicate": PREDICATES[metric], "technique": best["technique"], "response_source": "reparsed"}
+    row = _first(evidence.specifications, **stated)
     if not row or row["share_standing"] is None:
         return None
     n = row["n_specifications"]

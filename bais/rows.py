@@ -115,6 +115,7 @@ PAPER = {
     "contrasts": """
         from inference.contrasts
         where study = $study and family = 'against_no_technique' and level = 'llm' and anchor_direction = 'both'
+            and is_recommended
             and row_set = 'accepted' and baseline_scope = 'pooled' and metric in ('percent_of_baseline', 'spread_pp')
         order by domain, metric, technique_a
     """,

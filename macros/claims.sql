@@ -17,6 +17,38 @@
 {% endmacro %}
 
 
+{# The papers' metrics, in whose means errors cancel, and the goal that a claim about either is held against as recommended. #}
+{% macro goals_of_the_papers() %}
+    {{ return({
+        'deviation': {'metric': 'net deviation', 'goal': 'displacement'},
+        'susceptibility': {'metric': 'net spread', 'goal': 'gap'},
+    }) }}
+{% endmacro %}
+
+
+{# Of a quantity by one of the papers' metrics what the mapping says: its `goal`, or the `metric` in words; else null. #}
+{% macro of_the_papers(quantity, what) -%}
+    case
+        {%- for name, known in goals_of_the_papers().items() %}
+            when regexp_matches({{ quantity }}, '_by_{{ name }}(_with_no_technique)?$') then '{{ known[what] }}'
+        {%- endfor %}
+    end
+{%- endmacro %}
+
+
+{# The quantity that is recommended in place of another: by a goal where it is by one of the papers' metrics. #}
+{% macro recommended_in_place_of(quantity) -%}
+    case
+        when {{ quantity }} = 'metrics_disagree' then 'goals_disagree'
+        {%- for name, known in goals_of_the_papers().items() %}
+            when regexp_matches({{ quantity }}, '_by_{{ name }}(_with_no_technique)?$')
+                then replace({{ quantity }}, '_by_{{ name }}', '_by_{{ known.goal }}')
+        {%- endfor %}
+        else {{ quantity }}
+    end
+{%- endmacro %}
+
+
 {# A claim as other claims name it among their inputs: by its id, or `id/part` where it has several parts. #}
 {% macro claim_key() -%}
     concat_ws('/', claim_id, part)

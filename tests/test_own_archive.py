@@ -54,7 +54,7 @@ def test_they_build_and_have_their_effects_without_a_line_of_configuration(tmp_p
 
     # 15, 25 and 35 of 20 are 75 %, 125 % and 175 %; low is 75, high is 150
     effects = new_warehouse.query(
-        "select domain, technique, percent_of_baseline, spread_pp from marts.technique_rankings "
+        "select domain, technique, percent_of_baseline, net_spread from marts.technique_rankings "
         "where llm = 'lab/new-llm' order by all"
     )
     assert effects == [("judicial", "premortem", 125.0, 75.0), ("unknown", "hindsight", 80.0, None)]

@@ -5,11 +5,19 @@ import pytest
 OVER_LLMS = "study = 'voder-bais' and method = 'headline' and row_set = 'accepted' and baseline_scope = 'pooled'"
 
 
-@pytest.mark.parametrize("metric", ["percent_of_baseline", "deviation_pp", "spread_pp", "madb_percent"])
-def test_headline_estimates_are_those_of_the_rankings(recorded, metric):
+@pytest.mark.parametrize(
+    ("metric", "column"),
+    [
+        ("percent_of_baseline", "percent_of_baseline"),
+        ("deviation_pp", "net_deviation"),
+        ("spread_pp", "net_spread"),
+        ("madb_percent", "madb_percent"),
+    ],
+)
+def test_headline_estimates_are_those_of_the_rankings(recorded, metric, column):
     rows = recorded.query(
         f"""
-        select rankings.domain, rankings.technique, rankings.llm, rankings.{metric}, intervals.estimate
+        select rankings.domain, rankings.technique, rankings.llm, rankings.{column}, intervals.estimate
         from marts.technique_rankings as rankings
         left join inference.intervals
             on
@@ -21,7 +29,7 @@ def test_headline_estimates_are_those_of_the_rankings(recorded, metric):
                 and intervals.metric = '{metric}'
                 and intervals.weighting = 'llm'
                 and intervals.anchor_direction = 'both'
-        where rankings.study = 'voder-bais' and rankings.{metric} is not null
+        where rankings.study = 'voder-bais' and rankings.{column} is not null
         """
     )
     assert len(rows) > 60
@@ -125,9 +133,9 @@ def test_the_losses_of_the_ranks_are_the_rankings_distances(recorded):
         select
             ranks.loss,
             case ranks.metric
-                when 'deviation' then abs(rankings.deviation_pp)
-                when 'susceptibility' then abs(rankings.spread_pp)
-                else rankings.madb_percent
+                when 'displacement' then rankings.displacement
+                when 'gap' then rankings.gap
+                else rankings.error
             end
         from inference.rank_probabilities as ranks
         left join marts.technique_rankings as rankings
@@ -136,7 +144,7 @@ def test_the_losses_of_the_ranks_are_the_rankings_distances(recorded):
                 and ranks.domain = rankings.domain
                 and ranks.technique = rankings.technique
                 and ranks.llm is not distinct from rankings.llm
-        where ranks.study = 'voder-bais' and ranks.weighting = 'llm'
+        where ranks.study = 'voder-bais' and ranks.loss is not null
         """
     )
     assert len(rows) > 150

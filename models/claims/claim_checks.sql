@@ -123,12 +123,14 @@ judged as (
         {% endfor %}
         -- what the whole interval, or the probability, says of a sentence; null where it has none
         case
-            when unit = 'probability' then recommended_value >= published_value
+            when unit = 'probability'
+                then coalesce(coalesce(recommended_low, recommended_value) >= published_value, false)
             when comparison = '<' then recommended_high < published_value
             when comparison = '>' then recommended_low > published_value
         end as is_established,
         case
-            when unit = 'probability' then recommended_value <= 1 - published_value
+            when unit = 'probability'
+                then coalesce(coalesce(recommended_high, recommended_value) <= 1 - published_value, false)
             when comparison = '<' then recommended_low > published_value
             when comparison = '>' then recommended_high < published_value
         end as is_contradicted
@@ -143,13 +145,21 @@ worded as (
             when not is_loaded or recomputed_value is null then 'not_checked'
             when kind = 'sentence' and is_contradicted then 'contradicted'
             when kind = 'sentence' and not is_established then 'not_established'
-            when kind = 'sentence' then case when holds then 'stands' else 'contradicted' end
+            when kind = 'sentence' then case when coalesce(is_established, holds) then 'stands' else 'contradicted' end
             when holds then 'reproduces'
             else 'differs'
         end as status,
         {{ shown('published_value', 'decimals') }} as shown_published,
         {{ shown('recomputed_value', 'decimals') }} as shown_recomputed,
         {{ shown('recommended_value', 'decimals') }} as shown_recommended,
+        case
+            when round(recommended_low, 2) < round(recommended_high, 2)
+                then {{ shown('recommended_low', '2') }} || ' to ' || {{ shown('recommended_high', '2') }}
+        end as shown_probabilities,
+        case
+            when excluded_llm is null then {{ of_the_papers('coalesce(recommended_quantity, quantity)', 'goal') }}
+        end as goal,
+        coalesce('By ' || goal || ' it is ', 'It is ') as it_is,
         {{ shown('recommended_low', 'decimals') }} || ' to ' || {{ shown('recommended_high', 'decimals') }}
             as shown_interval,
         case
@@ -169,7 +179,13 @@ worded as (
                 when derivation is not null
                     then 'as the ' || replace(derivation, '_', ' ') || ' of other printed numbers'
             end,
-            case when recommended_quantity is not null then 'where we recommend ' || recommended_quantity end,
+            case
+                when goal is not null
+                    then
+                        'by ' || {{ of_the_papers('coalesce(recommended_quantity, quantity)', 'metric') }}
+                        || ' where we recommend ' || goal
+                when recommended_quantity is not null then 'where we recommend ' || recommended_quantity
+            end,
             case
                 when recommended_method != method
                     then 'by method ' || method || ' where we recommend ' || recommended_method
@@ -182,17 +198,20 @@ explained as (
     select
         *,
         case
+            when kind = 'sentence' and unit = 'probability' and recommended_value is null
+                then 'Its probability is not known over fewer than ' || {{ fewest_llms() }} || ' LLMs.'
             when kind = 'sentence' and unit = 'probability'
                 then
-                    'Its probability is ' || {{ shown('recommended_value', '2') }}
+                    'Its probability' || coalesce(' by ' || goal, '') || ' is '
+                    || coalesce(shown_probabilities, {{ shown('recommended_value', '2') }})
                     || '; it stands from ' || published_value || '.' || scope_note
             when status = 'not_established'
                 then
-                    'It is ' || shown_recommended || ', but the interval is ' || shown_interval
+                    it_is || shown_recommended || ', but the interval is ' || shown_interval
                     || ', not all ' || comparison || ' ' || shown_published || '.' || scope_note
             when kind = 'sentence' and shown_interval is not null
                 then
-                    'It is ' || shown_recommended || ', the interval ' || shown_interval
+                    it_is || shown_recommended || ', the interval ' || shown_interval
                     || ', for ' || comparison || ' ' || shown_published || '.' || scope_note
             when status in ('differs', 'contradicted')
                 then

@@ -49,7 +49,7 @@ intervals as (
 
 rank_probabilities as (
     select * from {{ ref('rank_probabilities') }}
-    where weighting = 'llm' and rank_low is not null
+    where comparison = 'control' and rank_low is not null
 ),
 
 effects as (
@@ -62,6 +62,21 @@ effects as (
             'rank_by_susceptibility', 'rank_by_deviation_with_no_technique',
         ]) }}
     from {{ ref('int_claim_effects') }}
+),
+
+rankings as (
+    select
+        *,
+        'both' as anchor_direction,
+        'pooled' as temperature_scope,
+        {% for column, value in recommended_specification().items() -%}
+            '{{ value }}' as {{ column }},
+        {% endfor -%}
+        {{ numbers([
+            'rank_by_displacement', 'rank_by_gap', 'rank_by_error', 'rank_by_displacement_with_no_technique',
+        ]) }}
+    from {{ ref('technique_rankings') }}
+    semi join asked using (study)
 ),
 
 distributions as (
@@ -178,7 +193,7 @@ iterations as (
 
 together as (
     {% for part in [
-        'effects', 'distributions', 'baselines', 'domain_baselines', 'counts', 'domain_counts', 'study_counts',
+        'effects', 'rankings', 'distributions', 'baselines', 'domain_baselines', 'counts', 'domain_counts', 'study_counts',
         'cell_sizes', 'iterations', 'inferred',
     ] -%}
         select * from {{ part }}

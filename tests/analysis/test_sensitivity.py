@@ -359,14 +359,15 @@ def test_fifty_llms_give_one_row_per_specification_and_headline_within_seconds()
 # The recorded archive
 
 SHARES = {
-    ("judicial", "first_by_deviation(sacd)"): 580 / 660,  # not without GPT-5.2, Haiku 4.5 or Sonnet 4.6
+    ("judicial", "first_by_deviation(sacd)"): 595 / 660,  # not without GPT-5.2, Haiku 4.5, Sonnet 4.6 or o4-mini
     ("judicial", "first_by_susceptibility(devils_advocate)"): 658 / 660,
-    ("judicial", "within_margin(premortem, sacd)"): 508 / 660,
+    ("judicial", "within_margin(premortem, sacd)"): 452 / 660,
     ("judicial", "metrics_disagree"): 1,
     ("loan", "first_by_susceptibility(sacd)"): 1,
     ("loan", "last_by_deviation(sacd)"): 1,
     ("medical", "no_spread_without_technique"): 1,
-    ("salary", "nothing_beats_no_technique"): 12 / 36,  # only with the numbers as recorded and the suspects among them
+    ("salary", "nothing_beats_no_technique"): 18
+    / 36,  # only with the numbers as recorded, as `as_recorded` always has them, and the suspects
 }
 
 

@@ -339,11 +339,11 @@ def test_a_contested_baseline_says_whether_it_would_change_anything():
     specifications = [
         {"predicate": "closer_than_no_technique", "technique": "sacd", "response_source": source, "stands": stands,
          "share_standing": 0.5, "n_specifications": 36}
-        for source, stands in (("recorded", False), ("reparsed", True))
+        for source, stands in (("reparsed", False), ("recorded", True))
     ]  # fmt: skip
     text = said("baselines", places=places(SPLIT), contested=contested, specifications=specifications)
     assert "8 of 30 of vendor/a" in text
-    assert text.endswith("With the numbers of the texts SACD would be closer to the baseline than no technique.")
+    assert text.endswith("With the recorded numbers SACD would be closer to the baseline than no technique.")
 
 
 @pytest.mark.parametrize(

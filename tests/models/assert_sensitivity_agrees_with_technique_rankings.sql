@@ -1,16 +1,21 @@
 -- noqa: disable=LT02
 -- The recommended specification says what the public ranks say: whose rank is 1 alone, whether the metrics disagree.
 with rankings as (
-    select * from {{ ref('technique_rankings') }}
-    where llm is null and rank_by_deviation is not null and rank_by_susceptibility is not null
+    select
+        * exclude (metrics_disagree),
+        not bool_or(rank_by_net_deviation = 1 and rank_by_net_spread = 1) over (partition by study, domain)
+            as metrics_disagree
+    from {{ ref('technique_rankings') }}
+    where llm is null and rank_by_net_deviation is not null and rank_by_net_spread is not null
 ),
 
 expected as (
-    {% for metric in ['deviation', 'susceptibility', 'madb'] -%}
+    {% for metric, rank in [
+        ('deviation', 'rank_by_net_deviation'), ('susceptibility', 'rank_by_net_spread'), ('madb', 'rank_by_madb'),
+    ] -%}
         select
             study, domain, 'first_by_{{ metric }}' as predicate, technique,
-            rank_by_{{ metric }} = 1
-            and count(*) filter (where rank_by_{{ metric }} = 1) over (partition by study, domain) = 1
+            {{ rank }} = 1 and count(*) filter (where {{ rank }} = 1) over (partition by study, domain) = 1
                 as expected_to_stand,
             count(*) over (partition by study, domain) as n_ranked
         from rankings

@@ -38,47 +38,132 @@ asymmetries as (
     group by all
 ),
 
-probabilities as (
+-- what the papers say of ranks, of the accepted trials; the metrics of each whole domain, LLMs weighing the same
+rankings as (
     select
-        rank_probabilities.*,
+        *,
         'accepted' as row_set,
         'pooled' as baseline_scope,
         'both' as anchor_direction,
-        case rank_probabilities.metric
-            when 'deviation' then rankings.rank_by_deviation
-            when 'susceptibility' then rankings.rank_by_susceptibility
-            when 'madb' then rankings.rank_by_madb
-        end as place
-    from rank_probabilities
-    left join technique_rankings as rankings
-        on
-            rank_probabilities.study = rankings.study
-            and rank_probabilities.domain = rankings.domain
-            and rank_probabilities.llm is not distinct from rankings.llm
-            and rank_probabilities.technique = rankings.technique
-            and rank_probabilities.weighting = 'llm'
+        'llm' as weighting,
+        any_value(net_deviation) filter (where technique = 'no_technique') over one_llm as net_deviation_of_none,
+        any_value(net_spread) filter (where technique = 'no_technique') over one_llm as net_spread_of_none
+    from technique_rankings
+    window one_llm as (partition by study, domain, llm)
 ),
 
 places as (
     select
         {{ of_place }}, technique,
         {{ numbers({
-            'place_by_{metric}': ('place', 'rank_low', 'rank_high'),
-            'gain_by_{metric}': ('gain', 'gain_low', 'gain_high'),
-            'nothing_beats_no_technique_by_{metric}': "case when technique = 'no_technique' then p_best end",
+            'place_by_deviation': 'rank_by_net_deviation',
+            'place_by_susceptibility': 'rank_by_net_spread',
+            'gain_by_deviation': 'abs(net_deviation_of_none) - abs(net_deviation)',
+            'gain_by_susceptibility': 'abs(net_spread_of_none) - abs(net_spread)',
+            'nothing_beats_no_technique_by_deviation':
+                "case when technique = 'no_technique' then rank_by_net_deviation_with_no_technique = 1 end",
         }) }}
-    from probabilities
+    from rankings
 ),
 
 disagreements as (
-    select {{ of_place }}, {{ numbers({'metrics_disagree': 'p_metrics_disagree'}) }}
+    select
+        {{ of_study }}, llm, anchor_direction, weighting,
+        sum(n_trials)::bigint as n_trials,
+        max(n_llms) as n_llms,
+        {{ numbers({'metrics_disagree': 'not bool_or(rank_by_net_deviation = 1 and rank_by_net_spread = 1)'}) }}
+    from rankings
+    group by all
+),
+
+probabilities as (
+    select
+        *,
+        'accepted' as row_set,
+        'pooled' as baseline_scope,
+        'both' as anchor_direction,
+        'llm' as weighting,
+        -- over too few LLMs what their trials say of those that were asked
+        llm is not null or contains(coalesce(reason, ''), 'too_few_llms') as is_of_asked,
+        case when is_of_asked then gain_asked_low else gain_low end as low_gain,
+        case when is_of_asked then gain_asked_high else gain_high end as high_gain
+    from rank_probabilities
+),
+
+of_ranked as (
+    select
+        probabilities.*,
+        case probabilities.metric
+            {% for goal in ['displacement', 'gap', 'error'] -%}
+                when '{{ goal }}' then rankings.rank_by_{{ goal }}
+            {% endfor -%}
+        end as place,
+        count(*) over (
+            partition by probabilities.study, probabilities.domain, probabilities.llm, probabilities.metric
+        ) as n_places
     from probabilities
-    where technique = 'no_technique' and metric = 'deviation'
+    left join technique_rankings as rankings
+        on
+            probabilities.study = rankings.study
+            and probabilities.domain = rankings.domain
+            and probabilities.llm is not distinct from rankings.llm
+            and probabilities.technique = rankings.technique
+    where probabilities.comparison = 'control'
+),
+
+goal_places as (
+    select
+        {{ of_place }}, technique,
+        -- over too few LLMs any place is possible; the place by loss always is, whatever gains are held against
+        {{ numbers({
+            'place_by_{metric}': (
+                'place', 'least(coalesce(rank_low, 1), place)', 'greatest(coalesce(rank_high, n_places), place)',
+            ),
+        }) }}
+    from of_ranked
+),
+
+goal_gains as (
+    select
+        {{ of_place }}, technique,
+        {{ numbers({'gain_by_{metric}': ('gain', 'low_gain', 'high_gain')}) }}
+    from probabilities
+    where control = 'no_technique'
+),
+
+goal_bests as (
+    select {{ of_place }}, technique, {{ numbers({'nothing_beats_no_technique_by_{metric}': 'p_best'}) }}
+    from probabilities
+    where technique = 'no_technique' and control is null
+),
+
+firsts as (
+    select
+        {{ of_study }}, llm, anchor_direction, weighting, technique,
+        any_value(n_trials) as n_trials,
+        any_value(n_llms) as n_llms,
+        any_value(p_best) filter (where metric = 'displacement') as p_displacement,
+        any_value(p_best) filter (where metric = 'gap') as p_gap
+    from of_ranked
+    group by all
+),
+
+-- that no technique is first by both goals is at least and at most so probable, however the two depend on each other
+goal_disagreements as (
+    select
+        {{ of_study }}, llm, anchor_direction, weighting,
+        sum(n_trials)::bigint as n_trials,
+        max(n_llms) as n_llms,
+        1 - sum(least(p_displacement, p_gap)) as least_probable,
+        1 - sum(greatest(p_displacement + p_gap - 1, 0)) as most_probable,
+        {{ numbers({'goals_disagree': ('least_probable', 'least_probable', 'most_probable')}) }}
+    from firsts
+    group by all
 ),
 
 compared as (
     select *, technique_a as technique from contrasts
-    where family in ('pairs', 'against_no_technique', 'own_first_answer')
+    where family in ('pairs', 'against_no_technique', 'own_first_answer') and is_recommended
 ),
 
 compared_in_both_orders as (
@@ -257,7 +342,8 @@ at_published_d as (
 
 together as (
     {% for part in [
-        'bounds', 'asymmetries', 'places', 'disagreements', 'differences', 'families', 'distances', 'fixed_effects',
+        'bounds', 'asymmetries', 'places', 'disagreements', 'goal_places', 'goal_gains', 'goal_bests',
+        'goal_disagreements', 'differences', 'families', 'distances', 'fixed_effects',
         'fits', 'variances', 'extreme_slopes', 'test_results', 'tests_over_pairs', 'detectable', 'at_published_d',
     ] -%}
         select * from {{ part }}

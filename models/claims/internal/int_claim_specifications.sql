@@ -24,7 +24,11 @@ published as (
 recommended as (
     select
         * replace (
-            coalesce(recommended_quantity, quantity) as quantity,
+            -- nothing else ranks by a goal without one of the LLMs
+            case
+                when excluded_llm is null then {{ recommended_in_place_of('coalesce(recommended_quantity, quantity)') }}
+                else coalesce(recommended_quantity, quantity)
+            end as quantity,
             case when derivation is null then anchor_direction else 'both' end as anchor_direction,
             case when derivation is null then temperature_scope else 'pooled' end as temperature_scope,
             {% for column, value in recommended_specification().items() -%}

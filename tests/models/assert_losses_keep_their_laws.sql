@@ -1,0 +1,16 @@
+-- High and low cannot be farther apart than they are from 100 together, nor a mean farther off than single answers are.
+with losses as (
+    select
+        study,
+        llm,
+        vignette,
+        technique,
+        any_value(loss) filter (where metric = 'displacement') as displacement,
+        any_value(loss) filter (where metric = 'gap') as gap,
+        any_value(loss) filter (where metric = 'error') as error
+    from {{ ref('losses') }}
+    group by all
+)
+
+select * from losses
+where gap > 2 * displacement + 1e-9 or displacement > error + 1e-9
