@@ -362,14 +362,14 @@ class _Fitted:
         self.techniques = list(gains)
         self.llms = sorted({llm for of in gains.values() for llm in of.llms})
         shape = (len(self.llms), len(gains))
-        values, losses, covariances = np.full(shape, np.nan), np.full(shape, np.nan), np.zeros((*shape, shape[1]))
+        self.values, losses = np.full(shape, np.nan), np.full(shape, np.nan)
+        self.covariances = np.zeros((*shape, shape[1]))
         for k, one in enumerate(gains.values()):
             rows = [self.llms.index(llm) for llm in one.llms]
-            values[rows, k], losses[rows, k] = one.values, one.loss_control
+            self.values[rows, k], losses[rows, k] = one.values, one.loss_control
             for other, another in enumerate(gains.values()):
-                covariances[rows, k, other] = one.covariances(another)
-        self.is_asked = ~np.isnan(values)
-        self.fit = fit(values, covariances, losses, n_draws=n_draws, rng=rng)
+                self.covariances[rows, k, other] = one.covariances(another)
+        self.fit = fit(self.values, self.covariances, losses, n_draws=n_draws, rng=rng)
         self.rng = rng
 
     def predicted(self, llm):
@@ -429,7 +429,7 @@ class _Model:
             places = self.place and not self.place.fit.reason and llm in (None, *self.place.llms)
             placed = found if self.place is self.gain else self.place.predicted(llm) if places else None
             for k, (pair, of) in enumerate(self.own.items()):
-                is_foretold = llm is not None and not self.gain.is_asked[self.gain.llms.index(llm), k]
+                is_foretold = llm is not None and np.isnan(self.gain.values[self.gain.llms.index(llm), k])
                 is_placed = placed is not None and pair.technique in self.place.techniques
                 yield _prediction_of(pair, of, llm) | {
                     "expected_loss": found.expected_loss[k],

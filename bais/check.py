@@ -7,14 +7,15 @@ from bais.terminal import say, say_json, say_rows
 from bais.warehouse import opened, public_tables, records
 
 READING_MATTERS = """
-select study, domain, coalesce(llm, 'all') as llm, technique, metric, decision from inference.rank_probabilities
+select study, domain, coalesce(llm, 'all') as llm, technique, metric, columns('^(control|decision|decision_asked)$')
+from inference.rank_probabilities
 where list_contains(string_split(reason, '; '), 'reading_would_change') order by all
 """
 
 
 @click.command()
 @click.option("--batch", metavar="ID", help="audit this batch anew, and say what is wrong with it")
-@click.option("--all", "every", is_flag=True, help="audit every batch anew")
+@click.option("--all", "every", is_flag=True, help="audit every batch anew, and list decisions that differ by reading")
 @json_option(", with every check that is not met")
 @strict
 def check(batch: str | None, every: bool, as_json: bool, strict: bool) -> int:

@@ -366,8 +366,7 @@ SHARES = {
     ("loan", "first_by_susceptibility(sacd)"): 1,
     ("loan", "last_by_deviation(sacd)"): 1,
     ("medical", "no_spread_without_technique"): 1,
-    ("salary", "nothing_beats_no_technique"): 18
-    / 36,  # only with the numbers as recorded, as `as_recorded` always has them, and the suspects
+    ("salary", "nothing_beats_no_technique"): 18 / 36,  # only with recorded numbers and the suspects
 }
 
 

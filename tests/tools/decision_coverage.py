@@ -7,16 +7,27 @@ Intervals over LLMs are vectorised here; the first data sets of each design are 
 """
 
 import argparse
+import os
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 
+import duckdb
 import numpy as np
 from scipy import special
 
-from analysis.decisions import CONFIDENCE, Comparison, _over_llms, decide
+from analysis.counts import CONTROL
+from analysis.decisions import CONFIDENCE, Comparison, _Fitted, _over_llms, decide
 from analysis.losses import GOALS, DomainLosses, Moments, folding_excess, losses
+from analysis.predictions import leave_one_out_log_score
 from analysis.small_samples import FEWEST_LLMS
 
+ROOT = Path(__file__).resolve().parents[2]
+JUDICIAL = """
+select * from marts.response_counts
+where study = 'voder-bais' and domain = 'judicial' and response_source = 'reparsed'
+"""
+RANKED = ("devils_advocate", "premortem", "random_control", "sacd")
 N_TECHNIQUES = 4
 N_LLMS = (2, 3, 5, 10, 20)
 N_TRIALS = 30
@@ -260,11 +271,32 @@ def show_folding(rng):
         print(f"  {n_trials[0]} trials, {n_trials[1]} unanchored: {'   '.join(shown)}", flush=True)
 
 
+def show_log_scores(responses):
+    """Print how well the gains of an LLM that is left out are foretold, with techniques apart and alike."""
+    print("\nJudicial trials, each LLM left out once: mean log score, techniques apart and every technique alike.")
+    domain = DomainLosses(responses)
+    pairs = [Comparison(name, "sacd_initial" if name == "sacd" else CONTROL, "control", False) for name in RANKED]
+    for goal in GOALS:
+        gains = {pair.technique: domain.compared(goal, pair.technique, pair.control) for pair in pairs}
+        fitted = _Fitted(gains, np.random.default_rng(SEED), n_draws=10)
+        apart, alike = leave_one_out_log_score(fitted.values, fitted.covariances)
+        print(f"  {goal:<13}{apart:.2f}  {alike:.2f}", flush=True)
+
+
 def main():
     """Simulate and print."""
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--datasets", type=int, default=N_DATASETS)
-    show_decisions(options.parse_args().datasets)
+    options.add_argument(
+        "--warehouse", type=Path, default=os.environ.get("BAIS_WAREHOUSE", ROOT / "data" / "bais.duckdb")
+    )
+    options = options.parse_args()
+    show_decisions(options.datasets)
+    if Path(options.warehouse).exists():
+        with duckdb.connect(str(options.warehouse), read_only=True) as warehouse:
+            responses = warehouse.execute(JUDICIAL).df()
+        if len(responses):
+            show_log_scores(responses)
     rng = np.random.default_rng(SEED)
     show_asked(rng)
     show_folding(rng)
