@@ -153,7 +153,9 @@ def _of_domain(draws, alpha):
                     options = {"baseline_is_known": baseline_is_known}
                     for weighting in weightings:
                         statistic = draws.statistic(technique, metric, direction, weighting, **options)
-                        yield from _over_llms(draws, statistic, keys | {"weighting": weighting}, methods, alpha)
+                        llms = np.array(draws.llms)[statistic.has_it]
+                        for row in _over_llms(draws, statistic, keys | {"weighting": weighting}, methods, alpha):
+                            yield _with_enough_baseline(draws, row, llms)
                     own = draws.statistic(technique, metric, direction, "own", **options)
                     yield from _of_llms(draws, own, keys, methods, alpha, weightings)
         if technique != CONTROL and CONTROL in draws.techniques:
@@ -209,7 +211,6 @@ def _over_llms(draws, statistic, keys, methods, alpha):
     if not n_llms:
         return
     keys = keys | {"llm": None, "n_trials": statistic.n_trials.sum(), "n_llms": n_llms}
-    llms = np.array(draws.llms)[statistic.has_it]
     for method in methods:
         if method == "headline":
             found = cr2_interval(statistic.values[:, 0], statistic.weights, confidence=1 - 2 * alpha)
@@ -220,7 +221,7 @@ def _over_llms(draws, statistic, keys, methods, alpha):
             found = percentile_interval(statistic.over_drawn_llms(*draws.picks(statistic.has_it)), alpha=alpha)
         else:
             found = percentile_interval(statistic.over_llms(), alpha=alpha)
-        yield _with_enough_baseline(draws, _row(keys, method, PROCEDURES[method], found), llms)
+        yield _row(keys, method, PROCEDURES[method], found)
 
 
 def _of_llms(draws, statistic, keys, methods, alpha, weightings):
