@@ -356,7 +356,7 @@ def _own_controls(evidence, leading):
         for of in beside:
             said += (
                 f" Held against {of['control_name'].lower()} it gains {_gain(of, GOALS[leading].unit)}: a confounded "
-                "comparison, on which nothing is decided. Only its P(best) rests on it, as that of the others does."
+                "comparison, on which nothing is decided. Its P(best) alone rests on it, like that of the others."
             )
         yield said
 

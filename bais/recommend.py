@@ -286,9 +286,9 @@ def _notes(evidence, goals):
         yield (
             "gain: loss of the control less that of the technique, without what noise adds to either; "
             f"{whose} holds for all {first['n_comparisons']} techniques at once; no difference: within "
-            f"{first['margin_pp']:g} {_unit(goals[0])}. P(best): of the largest mean gain, for no technique that none "
-            "gains; P(worse): that it loses on average. A name after vs is what a technique is held against "
-            "instead of no technique."
+            f"{first['margin_pp']:g} {_unit(goals[0])}. P(best): of gaining the most on no technique; for no technique, "
+            "that none gains. P(worse): of losing on its control, on average. A name after vs is what a technique is "
+            "held against instead of no technique."
         )
     if goals[0] == PRIMARY and len(goals) > 1:
         yield "Chance of any false use or avoid: up to 5 % by displacement, which decides; up to 15 % over all goals."

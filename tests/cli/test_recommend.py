@@ -1,5 +1,6 @@
 import contextlib
 import json
+import re
 import shutil
 
 import duckdb
@@ -531,5 +532,6 @@ def test_the_recorded_archive_says_of_loan_that_goals_are_opposed_on_sacd(record
     monkeypatch.setenv("BAIS_WAREHOUSE", str(recorded.path))
     assert main(["recommend", "--domain", "loan", "--study", "voder-bais"]) == 0
     out = capsys.readouterr().out
-    assert "For the 2 LLMs asked alone: avoid SACD" in out
+    (asked,) = re.findall("For the 2 LLMs asked alone: avoid ([^(]+)", out)
+    assert "SACD" in asked
     assert "the goals are opposed: SACD helps by gap and harms by displacement" in out
