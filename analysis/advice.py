@@ -1,6 +1,7 @@
 """What the evidence on one domain says to somebody who has to choose a technique: sentences, from rows alone."""
 
 from dataclasses import dataclass, field
+from shlex import quote
 from typing import NamedTuple
 
 CONTROL = "no_technique"
@@ -404,8 +405,8 @@ def _scope(evidence, leading):
         said += f" Left out, for want of a baseline: {listed(evidence.without_baseline)}."
     if evidence.llm and not evidence.is_asked:
         said += (
-            f" To ask {evidence.llm}: `bais plan --to-settle {evidence.domain}` writes the study; name it under `llms` "
-            "there, then `bais collect` it."
+            f" To ask {evidence.llm}: `bais plan --to-settle {evidence.domain} --llm {quote(evidence.llm)}` writes the "
+            "study, and `bais collect` asks it."
         )
     return said
 
@@ -447,7 +448,7 @@ def _next_step(evidence, leading):
         return None
     return (
         f"What would settle it, if gains stay as they are: {'; '.join(said)}. `bais plan --to-settle "
-        f"{evidence.domain}` writes that study."
+        f"{evidence.domain}{'' if leading == LEADING else f' --goal {leading}'}` writes that study."
     )
 
 

@@ -286,7 +286,7 @@ def _notes(evidence, goals):
         yield (
             "gain: loss of the control less that of the technique, without what noise adds to either; "
             f"{whose} holds for all {first['n_comparisons']} techniques at once; no difference: within "
-            f"{first['margin_pp']:g} {_unit(goals[0])}. P(best): of gaining the most on no technique; for no technique, "
+            f"{first['margin_pp']:g} {_unit(goals[0])}. P(best): of gaining the most on no technique; for none, "
             "that none gains. P(worse): of losing on its control, on average. A name after vs is what a technique is "
             "held against instead of no technique."
         )

@@ -335,7 +335,7 @@ def test_a_new_llm_gets_the_prediction_and_the_study_that_would_ask_it(ask):
         "control with probability 0.91; expected displacement 20.5 pp, expected gain 12.2 pp (95 % prediction interval "
         "-3.4 to 27.8)."
     ) in out
-    assert "To ask some/unknown: `bais plan --to-settle split` writes the study" in out
+    assert "To ask some/unknown: `bais plan --to-settle split --llm some/unknown` writes the study" in out
     found = json.loads(ask("--domain", "split", "--llm", "some/unknown", "--json"))
     assert (found["is_asked"], {row["llm"] for row in found["predictions"]}) == (False, {None})
     assert {row["llm"] for row in found["decisions"]} == {None}
@@ -400,6 +400,9 @@ def test_the_next_step_ends_the_answer_where_the_warehouse_knows_one(warehouse, 
         "trials of the LLMs asked would not. `bais plan --to-settle split` writes that study."
     )
     assert len(json.loads(ask("--domain", "split", "--json"))["next_steps"]) == 3
+    by_gap = ask("--domain", "split", "--goal", "gap").splitlines()[-1]
+    assert "93 more LLMs (3.26 USD) would show" in by_gap
+    assert by_gap.endswith("`bais plan --to-settle split --goal gap` writes that study.")
 
 
 def test_trials_that_would_do_are_named_with_llms_and_a_cost_that_is_unknown_is_said_to_be():
