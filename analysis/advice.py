@@ -439,37 +439,37 @@ def _cheapest(evidence, leading):
 def _next_step(evidence, leading):
     """Say how many more LLMs or trials would settle what is open, and what they cost: rows of `inference.power`."""
     names = {(row["technique"], row["control"]): row["name"] for row in evidence.places}
-    by_pair = {}
+    llms, trials, unreachable, costs = [], [], [], []
     for row in evidence.next_steps:
-        if row["metric"] == leading:
-            by_pair.setdefault((row["technique_a"], row["technique_b"]), {})[row["quantity"]] = row
-    said = [text for pair, rows in by_pair.items() if (text := _settling(names.get(pair, pair[0]), rows, evidence))]
+        if row["metric"] != leading:
+            continue
+        name, more = names.get((row["technique_a"], row["technique_b"]), row["technique_a"]), row[row["quantity"]]
+        if more is None:
+            if "not_reachable_with_trials" in _codes(row):
+                unreachable.append(name)
+            continue
+        costs.append(row["cost_usd"])
+        usd = "" if row["cost_usd"] is None else f" ({row['cost_usd']:,.2f} USD)"
+        ways, more = (llms, more - row["n_llms"]) if row["quantity"] == "needed_llms" else (trials, more)
+        ways.append((max(more, 0), f"{usd}", f"that {name} {SETTLES[row['settles']]}"))
+    said = []
+    for ways, unit in ((llms, f"more {_noun(evidence)}"), (trials, "trials in each cell")):
+        if ways:
+            (fewest, usd, shown), *others = sorted(ways)
+            plural = "s" if ways is llms and fewest != 1 else ""
+            rest = [f"{number:,}{of} {that}" for number, of, that in others]
+            said.append(", ".join([f"{fewest:,} {unit}{plural}{usd} would show {shown}", *rest]))
     if not said:
         return None
+    if unreachable:
+        said.append(f"More trials of the {_noun(evidence)}s asked would not settle {listed(unreachable, 'or')}")
+    if None in costs:
+        said.append("What that costs is not known")
+    goal = "" if leading == LEADING else f" --goal {leading}"
     return (
-        f"What would settle it, if gains stay as they are: {'; '.join(said)}. `bais plan --to-settle "
-        f"{evidence.domain}{'' if leading == LEADING else f' --goal {leading}'}` writes that study."
+        f"What would settle it, if gains stay as they are: {'. '.join(said)}. `bais plan --to-settle "
+        f"{evidence.domain}{goal}` writes that study."
     )
-
-
-def _settling(name, rows, evidence):
-    ways, others = [], ""
-    llms, trials = rows.get("needed_llms"), rows.get("needed_trials")
-    if llms and llms["needed_llms"] is not None:
-        more = max(llms["needed_llms"] - llms["n_llms"], 0)
-        ways.append(f"{more:,} more {_noun(evidence)}{'s' * (more != 1)} ({_usd(llms)})")
-    if trials and trials["needed_trials"] is not None:
-        ways.append(f"{trials['needed_trials']:,} trials in each cell ({_usd(trials)})")
-    elif trials and "not_reachable_with_trials" in _codes(trials):
-        others = f"; more trials of the {_noun(evidence)}s asked would not"
-    if not ways:
-        return None
-    first = llms if llms and llms["needed_llms"] is not None else trials
-    return f"{' or '.join(ways)} would show that {name} {SETTLES[first['settles']]}{others}"
-
-
-def _usd(row):
-    return "cost unknown" if row["cost_usd"] is None else f"{row['cost_usd']:,.2f} USD"
 
 
 def _gain(row, unit):

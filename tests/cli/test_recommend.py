@@ -396,8 +396,8 @@ def test_the_next_step_ends_the_answer_where_the_warehouse_knows_one(warehouse, 
         insert(made, "inference.power", **settling("needed_trials", reason="not_reachable_with_trials"), **of)
         insert(made, "inference.power", **row | {"metric": "gap", "needed_llms": 99}, **of)
     assert ask("--domain", "split").splitlines()[-1] == (
-        "What would settle it, if gains stay as they are: 5 more LLMs (3.26 USD) would show that SACD helps; more "
-        "trials of the LLMs asked would not. `bais plan --to-settle split` writes that study."
+        "What would settle it, if gains stay as they are: 5 more LLMs (3.26 USD) would show that SACD helps. More "
+        "trials of the LLMs asked would not settle SACD. `bais plan --to-settle split` writes that study."
     )
     assert len(json.loads(ask("--domain", "split", "--json"))["next_steps"]) == 3
     by_gap = ask("--domain", "split", "--goal", "gap").splitlines()[-1]
@@ -407,8 +407,10 @@ def test_the_next_step_ends_the_answer_where_the_warehouse_knows_one(warehouse, 
 
 def test_trials_that_would_do_are_named_with_llms_and_a_cost_that_is_unknown_is_said_to_be():
     rows = [settling("needed_llms", needed_llms=7), settling("needed_trials", needed_trials=90, cost_usd=1.5)]
-    text = said("next", places=places(USED), next_steps=rows)
-    assert "1 more LLM (cost unknown) or 90 trials in each cell (1.50 USD) would show that SACD helps." in text
+    rows.append(settling("needed_llms", technique_a="premortem", needed_llms=29, settles="equivalent", cost_usd=2))
+    text = said("next", places=places(SPLIT), next_steps=rows)
+    assert "1 more LLM would show that SACD helps, 23 (2.00 USD) that Premortem makes no difference. " in text
+    assert "90 trials in each cell (1.50 USD) would show that SACD helps. What that costs is not known." in text
 
 
 def test_the_cheaper_of_two_techniques_to_use_is_named():
