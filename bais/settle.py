@@ -69,21 +69,23 @@ def write_study(
         if way is None and not named:
             raise UserError(_nothing_open(asked, goal, technique, ways, techniques))
         definition = next(iter(values(warehouse, DEFINED, {"study": asked["study"]})), None)
-        added = named or ([] if trials else _not_asked(warehouse, asked))
+        is_recorded = definition is None  # in words that bais does not have, so that everybody is asked anew
+        added = named or ([] if trials else asked["llms"] * is_recorded + _not_asked(warehouse, asked))
         content = _content(warehouse, asked, definition, techniques, way)
-    missing = max(0, _more_llms(way) - len(named or added)) if way and not trials else 0
+    n_llms = _llms_of_study(way, is_recorded=is_recorded) if way and not trials else 0
+    missing = max(0, n_llms - len(named or added))
     if not trials and not named:
-        added = added[: _more_llms(way)]
+        added = added[:n_llms]
         if not added:
             raise UserError(
-                f"{_more_llms(way)} more LLMs would settle {_what(way, asked, goal)}, and seeds/llms.csv has none that "
+                f"{n_llms} more LLMs would settle {_what(way, asked, goal)}, and seeds/llms.csv has none that "
                 "was not asked: name them with --llm vendor/name"
             )
     content["llms"] = _entries(content.pop("llms", []), asked["llms"] if trials else added)
     if trials:
-        content["stopping_rule"] = {"minimum": _trials(way, content, is_recorded=definition is None)}
+        content["stopping_rule"] = {"minimum": _trials(way, content)}
     path = out or Path(f"{asked['study']}-{asked['domain']}.yaml")
-    sentences = _said(way, ways, asked, goal, content, missing, trials, path, is_recorded=definition is None)
+    sentences = _said(way, ways, asked, goal, content, missing, trials, path, is_recorded=is_recorded)
     text = _text(content, sentences)
     parse_study(text, printable(path))
     refuse_existing(path, "--out")
@@ -155,6 +157,11 @@ def _more_llms(way):
     return max(1, (way["needed_llms"] or FEWEST_LLMS) - way["n_llms"])
 
 
+def _llms_of_study(way, *, is_recorded):
+    """Return how many LLMs the study asks: those that are missing, or where nothing can be added to, all."""
+    return _more_llms(way) + way["n_llms"] * is_recorded
+
+
 def _what(way, asked, goal):
     return f"{way['technique']} by {goal} in the domain {printable(asked['domain'])} of {printable(asked['study'])}"
 
@@ -201,7 +208,7 @@ def _content(warehouse, asked, definition, techniques, way):
     temperatures = [t for t in asked["temperatures"] if t is not None] + [None] * asked["has_none"]
     per_cell = way["n_trials_per_cell"] if way and way["n_trials_per_cell"] else 30 * len(temperatures)
     return {
-        "study": asked["study"],
+        "study": f"{asked['study']}-{asked['domain']}",
         "vignettes": [{"vignette": vignette, "anchors": rules[vignette]} for vignette in asked["vignettes"]],
         "techniques": [name for name in shipped("techniques") if name in names],
         "anchors": {"proportional": ANCHORS},
@@ -237,10 +244,9 @@ def _entries(known, llms):
     return [had.get(llm, llm) for llm in llms]
 
 
-def _trials(way, content, *, is_recorded):
-    """Return the trials of a cell that the study asks; those that others recorded are no part of it."""
-    there = way["n_trials_per_cell"] if is_recorded else 0
-    return max(1, math.ceil((way["needed_trials"] - there) / len(content["temperatures"])))
+def _trials(way, content):
+    """Return the trials of a cell that the study asks, those of its own that it has counted in."""
+    return max(1, math.ceil(way["needed_trials"] / len(content["temperatures"])))
 
 
 def _said(way, ways, asked, goal, content, missing, trials, path, *, is_recorded):
@@ -252,7 +258,7 @@ def _said(way, ways, asked, goal, content, missing, trials, path, *, is_recorded
             f"decision would be `{way['settles']}`."
         )
     elif way:
-        sentences += _by_llms(way, ways, asked, goal) + _cost(way, asked, content)
+        sentences += _by_llms(way, ways, asked, goal) + _cost(way, asked, content, is_recorded=is_recorded)
     if missing:
         sentences.append(
             f"This study asks {len(content['llms']):,} of them: {missing:,} more are missing; name them, each with "
@@ -260,8 +266,9 @@ def _said(way, ways, asked, goal, content, missing, trials, path, *, is_recorded
         )
     if is_recorded:
         sentences.append(
-            f"The recorded trials of {printable(asked['study'])} were asked by others: this study asks bais's own "
-            "words of the vignette, and its answers join theirs."
+            f"{printable(asked['study'])} was recorded without its prompts: this is a study of its own, "
+            f"{printable(content['study'])}, which asks bais's words of the vignette, and its answers are not counted "
+            "with the recorded ones."
         )
     return [*sentences, f"The study: {printable(path)}. `bais collect {printable(path)}` asks it."]
 
@@ -290,8 +297,8 @@ def _by_llms(way, ways, asked, goal):
     ]
 
 
-def _cost(way, asked, content):
-    """Say what the LLMs that are missing cost, each as much as one of seeds/prices.csv on average."""
+def _cost(way, asked, content, *, is_recorded):
+    """Say what the LLMs that are to be asked cost, each as much as one of seeds/prices.csv on average."""
     from ingest.collector import read_prices
     from ingest.plan import plan_of
     from ingest.study import Study
@@ -301,7 +308,8 @@ def _cost(way, asked, content):
         return []
     # by another name, so that no spool is read
     priced = plan_of(Study.model_validate(content | {"study": "priced", "llms": sorted(prices)}))
-    low, high = (priced["cost_usd"][end] / len(prices) * _more_llms(way) for end in ("low", "high"))
+    n_llms = _llms_of_study(way, is_recorded=is_recorded)
+    low, high = (priced["cost_usd"][end] / len(prices) * n_llms for end in ("low", "high"))
     return [
         f"That costs {low:,.0f} to {high:,.0f} USD, at the mean of seeds/prices.csv and as `bais plan` assumes it, "
         f"for all that is ranked there ({', '.join(_names(content))})."
@@ -328,7 +336,8 @@ def next_step(warehouse, study: str, domain: str, goal: str = GOALS[0]) -> str |
         return " ".join([*sentences, f"No study file is written of it: {error}."])
     of_goal = "" if goal == GOALS[0] else f" --goal {goal}"
     command = f"bais plan --to-settle {printable(domain)} --study {printable(study)}{of_goal}"
-    return " ".join([*sentences, *_cost(way, asked, content), f"`{command}` writes that study."])
+    cost = _cost(way, asked, content, is_recorded=definition is None)
+    return " ".join([*sentences, *cost, f"`{command}` writes that study."])
 
 
 def _text(content, sentences):

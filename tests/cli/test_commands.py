@@ -136,7 +136,7 @@ COMMANDS = {
     "recommend": {
         "--domain": "text",
         "--llm": "text",
-        "--metric": "text, default both",
+        "--goal --metric": "text",
         "--study": "text",
         "--json": "flag",
     },
