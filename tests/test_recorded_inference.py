@@ -1,6 +1,8 @@
 """The inference tables of the recorded archive beside its marts: two ways to the same estimates."""
 
+import numpy as np
 import pytest
+from scipy import stats
 
 OVER_LLMS = "study = 'voder-bais' and method = 'headline' and row_set = 'accepted' and baseline_scope = 'pooled'"
 
@@ -178,19 +180,66 @@ def test_the_one_llm_without_a_baseline_has_answers_but_no_percentages(recorded)
     assert {"mean_response", "spread"}.isdisjoint({row[2] for row in rows})
 
 
-def test_decisions_over_llms_are_of_what_the_bounds_of_the_gain_say(recorded):
+@pytest.mark.parametrize(("bounds", "name"), [("", "decision"), ("asked_", "decision_asked")])
+def test_decisions_are_what_the_bounds_of_the_gain_say(recorded, bounds, name):
     rows = recorded.query(
-        """
-        select gain_low, gain_high, margin_pp, decision
+        f"""
+        select gain_{bounds}low, gain_{bounds}high, margin_pp, {name}
         from inference.rank_probabilities
-        where study = 'voder-bais' and decision is not null
+        where
+            study = 'voder-bais' and {name} is not null and n_llms >= 5 and llm is null
+            or '{name}' = 'decision_asked' and decision_asked is not null
         """
     )
-    assert len(rows) > 200
+    assert len(rows) > 15
     for low, high, margin, decision in rows:
         assert low <= high
-        if decision == "equivalent":
-            assert low < margin
-            assert high > -margin
+        if -margin < low and high < margin:
+            assert decision == "equivalent"
         else:
             assert decision == ("use" if low > 1e-9 else "avoid" if high < -1e-9 else "no_evidence")
+
+
+def test_only_the_judicial_domain_decides_anything_beyond_the_llms_asked(recorded):
+    rows = recorded.query(
+        """
+        select distinct domain, decision, certainty
+        from inference.rank_probabilities
+        where study = 'voder-bais' and llm is null and domain != 'judicial' and decision is not null
+        order by domain
+        """
+    )
+    assert rows == [(domain, "no_evidence", "too_few_llms") for domain in ("loan", "medical", "salary")]
+    assert recorded.query(
+        "select distinct technique from inference.rank_probabilities where study = 'voder-bais' and is_primary "
+        "and decision = 'use' order by technique"
+    ) == [("random_control",), ("sacd",)]
+
+
+def test_the_t_intervals_are_those_of_scipy_over_the_llms_of_the_marts(recorded):
+    rows = recorded.query(
+        """
+        select technique.technique, technique.metric, control.loss - technique.loss
+        from marts.losses as technique
+        inner join marts.losses as control
+            on
+                technique.study = control.study
+                and technique.llm = control.llm
+                and technique.vignette = control.vignette
+                and technique.metric = control.metric
+        where
+            technique.study = 'voder-bais' and technique.domain = 'judicial' and control.technique = 'no_technique'
+            and technique.technique in ('premortem', 'devils_advocate', 'random_control') and technique.metric = 'error'
+        """
+    )
+    for technique in ("premortem", "devils_advocate", "random_control"):
+        gains = [gain for of, _, gain in rows if of == technique]
+        assert len(gains) == 10
+        # four ranked techniques share 5 %
+        expected = stats.t.interval(1 - 0.05 / 4, 9, np.mean(gains), stats.sem(gains))
+        (found,) = recorded.query(
+            "select gain_low, gain_high from inference.rank_probabilities where study = 'voder-bais' "
+            f"and domain = 'judicial' and technique = '{technique}' and metric = 'error' and llm is null "
+            "and comparison = 'control'"
+        )
+        assert found == pytest.approx(expected)

@@ -21,8 +21,8 @@ MARTS = [
     "technique_rankings",
     "response_counts",
     "attrition",
-    "technique_costs",
     "drift",
+    "technique_costs",
 ]
 
 

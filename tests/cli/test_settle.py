@@ -109,7 +109,7 @@ def refused(capsys, *arguments):
     return err
 
 
-def test_the_study_asks_the_llms_that_are_missing(settling, capsys):
+def test_recorded_trials_without_prompts_are_asked_anew_in_a_study_of_its_own(settling, capsys):
     archive(settling)
     way(settling, needed_llms=3)
     code, out, _ = planned(capsys, "--to-settle", "judicial")
@@ -117,8 +117,9 @@ def test_the_study_asks_the_llms_that_are_missing(settling, capsys):
     assert "3 LLMs in all, 2 more; more trials of the LLMs that were asked cannot." in out
     assert "Were the gain to stay, the decision would be `use`" in out
     study = load_study("archive-judicial.yaml")
-    assert study.study == "archive"
-    assert [llm.llm for llm in study.llms] == ["vendor/c", "vendor/b"]  # those with a price first
+    assert study.study == "archive-judicial"
+    assert "its answers are not counted with the recorded ones" in " ".join(out.split())
+    assert [llm.llm for llm in study.llms] == ["vendor/a", "vendor/c", "vendor/b"]  # new ones with a price first
     assert [vignette["vignette"] for vignette in study.vignettes] == ["shoplifting"]
     assert [of["technique"] for of in study.techniques] == ["no_technique", "random_control", "sacd"]
     assert study.vignettes[0]["anchors"]["proportional"] == {"low": 0.6, "high": 1.4}
@@ -126,7 +127,7 @@ def test_the_study_asks_the_llms_that_are_missing(settling, capsys):
     assert study.stopping_rule.minimum == 22  # 45 in a cell, of two temperatures
     code, out, _ = planned(capsys, "archive-judicial.yaml")
     assert code == 0
-    assert "LLMs           vendor/c, vendor/b" in out
+    assert "LLMs           vendor/a, vendor/c, vendor/b" in out
 
 
 def test_one_llm_that_nobody_asked_is_asked(settling, capsys):
@@ -141,8 +142,8 @@ def test_it_is_said_how_many_llms_have_to_be_named(settling, capsys):
     archive(settling)
     way(settling, needed_llms=30)
     out = planned(capsys, "--to-settle", "judicial", "--out", "x.yaml")[1]
-    assert "This study asks 2 of them: 27 more are missing" in out
-    assert len(load_study("x.yaml").llms) == 2
+    assert "This study asks 3 of them: 27 more are missing" in out
+    assert len(load_study("x.yaml").llms) == 3
     assert "x.yaml is there already" in refused(capsys, "--to-settle", "judicial", "--out", "x.yaml")
 
 
@@ -183,10 +184,14 @@ def test_what_cannot_be_written_is_one_sentence(settling, capsys):
 
 
 def test_llms_that_nobody_knows_have_to_be_named(settling, capsys):
-    archive(settling, llms=("vendor/a", "vendor/b", "vendor/c"))
-    way(settling, needed_llms=None, n_llms=3, reason="zero_variance")
-    assert "2 more LLMs would settle" in refused(capsys, "--to-settle", "judicial")
-    assert planned(capsys, "--to-settle", "judicial", "--llm", "vendor/new")[0] == 0
+    definition = json.dumps(parse_study(OWN).model_dump(mode="json", exclude_none=True))
+    settling("raw.batches", study="own", definition=definition, loaded_at="2026-01-01")
+    llms = ("vendor/a", "vendor/b", "vendor/c")
+    archive(settling, study="own", domain="traffic", vignette="fine", technique="sleep_on_it", llms=llms)
+    of = {"study": "own", "domain": "traffic", "technique": "sleep_on_it"}
+    way(settling, **of, needed_llms=None, n_llms=3, reason="zero_variance")
+    assert "2 more LLMs would settle" in refused(capsys, "--to-settle", "traffic")
+    assert planned(capsys, "--to-settle", "traffic", "--llm", "vendor/new")[0] == 0
 
 
 def test_the_next_step_says_what_it_costs_by_the_prices_that_are_known(settling, capsys):
@@ -203,7 +208,7 @@ def test_the_next_step_says_what_it_costs_by_the_prices_that_are_known(settling,
     priced = [word for llm in read_prices() for word in ("--llm", llm)]
     assert planned(capsys, "--to-settle", "judicial", *priced)[0] == 0
     cost = json.loads(planned(capsys, "archive-judicial.yaml", "--json")[1])["cost_usd"]
-    each = {end: 2 * cost[end] / len(read_prices()) for end in ("low", "high")}
+    each = {end: 3 * cost[end] / len(read_prices()) for end in ("low", "high")}
     assert f"That costs {each['low']:,.0f} to {each['high']:,.0f} USD" in said
 
 
