@@ -273,7 +273,11 @@ def _phrase(rows, column, goal, *, is_beside=False):
         return "no evidence for or against any technique"
     parts = []
     if by["use"]:
-        parts.append(f"use {_names(by['use'], 'or')}{better}")
+        named = (
+            row["name"] if is_beside or row["control"] == CONTROL else f"{row['name']} (against {_control(row)})"
+            for row in by["use"]
+        )
+        parts.append(f"use {listed(named, 'or')}{better}")
     elif not by["avoid"] and not undecided:
         parts.append("use no technique")
     if by["avoid"]:
@@ -357,7 +361,7 @@ def _own_controls(evidence, leading):
         for of in beside:
             said += (
                 f" Held against {of['control_name'].lower()} it gains {_gain(of, GOALS[leading].unit)}: a confounded "
-                "comparison, on which nothing is decided. Its P(best) alone rests on it, like that of the others."
+                "comparison, on which nothing is decided. Its P(best) is against no technique, as that of the others."
             )
         yield said
 

@@ -305,6 +305,8 @@ def test_a_technique_with_a_control_of_its_own_says_so_and_its_confounded_compar
     assert "Held against no technique it gains 16.3 pp (1.1 to 31.5): a confounded comparison" in text
     assert said("answer", places=own + confounded) == "d: no evidence for or against any technique."
     assert not said("control", places=places(USED))
+    used = [row | {"decision": "use"} for row in own if row["comparison"]]
+    assert said("answer", places=used).startswith("d: use SACD (against its own first answers) (an anchor moves")
 
 
 @pytest.mark.parametrize(
