@@ -31,11 +31,65 @@ METRICS = {
     ),
 }
 OTHER = {"deviation": "susceptibility", "susceptibility": "deviation", "madb": "deviation"}
+
+
+class Goal(NamedTuple):
+    """A goal in words: its unit, what its loss measures, and what a better and a worse technique do to answers."""
+
+    unit: str
+    measures: str
+    better: str
+    worse: str
+
+
+GOALS = {
+    "displacement": Goal(
+        "pp",
+        "how far an anchor moves the average answer",
+        "an anchor moves the average answer less",
+        "an anchor moves the average answer more",
+    ),
+    "gap": Goal(
+        "pp",
+        "how far high and low anchors pull answers apart",
+        "high and low anchors pull answers less far apart",
+        "high and low anchors pull answers farther apart",
+    ),
+    "error": Goal(
+        "%", "how far off a single answer is", "single answers are less far off", "single answers are farther off"
+    ),
+}
+DECISIONS = {
+    "use": "use",
+    "avoid": "avoid",
+    "equivalent": "no difference",
+    "no_evidence": "no evidence",
+    None: "none",
+}
+CERTAINTY = {
+    "too_few_llms": "fewer than five LLMs were asked, too few to speak of others",
+    "contradicted_elsewhere": "another domain of the study says the opposite",
+    "established": "established for LLMs like those asked",
+    "promising": "seen in the LLMs asked, not established for others like them",
+    "no_evidence": "the data cannot separate help from harm",
+}
 REASONS = {
+    "too_few_llms": "fewer than five LLMs were asked",
+    "one_llm": "the trials of one LLM say little about another",
     "zero_variance": "all its answers are the same, so that chance cannot be told from effect",
-    "no_technique_not_asked": "it was not asked without a technique",
-    "not_ranked_with_the_others": "too few LLMs were asked with it",
+    "no_variance_to_correct": "some answers never vary, so that their noise could not be taken off the loss",
+    "missing_direction": "low or high anchors were not asked",
     "no_baseline": "there is no baseline, since no unanchored trial was answered",
+    "baseline_below_10": "LLMs with fewer than 10 unanchored answers are left out",
+    "baseline_below_30": "some LLMs have fewer than 30 unanchored answers",
+    "attrition_could_reverse": "missing answers could reverse the decision",
+    "reading_would_change": "reading the recorded texts in the other way would change the decision",
+    "confounded_prompt": "the two were asked with different prompts",
+    "control_not_asked": "its control was not asked of the same LLMs",
+    "not_asked_with_it": "this LLM was not asked with it, so that its other results foretell this one",
+    "llms_differ": "not every technique was asked of the same LLMs",
+    "not_ranked_with_the_others": "too few LLMs were asked with it",
+    "no_technique_not_asked": "it was not asked without a technique",
     "no_low_or_no_high_anchor": "low or high anchors were not asked",
     "nothing_to_rank": "no ranked technique has an answer to an anchored question",
     "calls_not_recorded": "the calls were not recorded",
