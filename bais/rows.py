@@ -25,15 +25,15 @@ PAGE = {
     "units": "select distinct study, domain, vignette, response_unit from marts.trials order by all",
     "flag_reasons": "select reason, sentence from seeds.flag_reasons order by reason",
     "rank_probabilities": """
-        from inference.rank_probabilities where llm is null and weighting = 'llm'
-        order by study, domain, metric, technique
+        from inference.rank_probabilities where llm is null order by study, domain, metric, technique, control
     """,
+    "predictions": "from inference.predictions order by study, domain, metric, technique, llm nulls first",
     "technique_rankings": "from marts.technique_rankings order by study, domain, llm nulls first, technique",
     "intervals": """
         from inference.intervals
         where llm is null and metric = 'percent_of_baseline' and weighting = 'llm' and row_set = 'accepted'
-            and baseline_scope = 'pooled' and method in ('trial', 'headline')
-        order by study, domain, technique, anchor_direction, method
+            and baseline_scope = 'pooled' and method = 'trial'
+        order by study, domain, technique, anchor_direction
     """,
     "baselines": "from marts.baselines where temperature_scope = 'pooled' order by study, domain, vignette, llm",
     "attrition": """
@@ -83,7 +83,7 @@ PAGE = {
         from marts.trials group by all order by study, vignette, domain, source
     """,
     "resampling": """
-        select study, method, seed, n_resamples, max(margin_pp) as margin_pp, count(*) as n_rows
+        select study, method, seed, n_draws, max(margin_pp) as margin_pp, count(*) as n_rows
         from inference.rank_probabilities group by all order by all
     """,
 }
