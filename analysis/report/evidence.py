@@ -797,8 +797,7 @@ def attrition_figure(study):
     for domain in study.domains:
         bounds = {row["technique"]: row for row in study.rows("attrition_bounds", domain=domain)}
         losses = {
-            row["technique"]: row["displacement"]
-            for row in study.rows("technique_rankings", domain=domain, llm=None)
+            row["technique"]: row["displacement"] for row in study.rows("technique_rankings", domain=domain, llm=None)
         }
         asked = study.in_order(study.rows("attrition", domain=domain))
         if not asked:

@@ -19,7 +19,8 @@ SPOKEN = {
     "equivalent": "no difference with {}",
     "no_evidence": "no evidence on {}",
 }
-OF_WHOM = {"decision": "LLMs like those asked", "decision_asked": "the LLMs asked, and no others"}
+OF_WHOM = {"decision": "LLMs like those asked", "decision_asked": "the LLMs asked and no others"}
+SAID_ELSEWHERE = ("too_few_llms", "placebo")  # in other columns of the table of decisions
 LIMITS = {
     "contradicted_elsewhere": "Another domain of this study decides the opposite: {}.",
     "attrition_could_reverse": "Missing answers could reverse what is said: {}.",
@@ -87,14 +88,14 @@ def _decided(rows, goal, column):
     return {word: of for word, of in found.items() if of}
 
 
-def _said(study, decided):
-    """Say what is decided of which techniques; of what is the same on average, only where that is all that is meant."""
-    names = {word: Markup("<strong>{}</strong>").format(_names(study, of)) for word, of in decided.items()}
-    return Markup("; ").join(Markup(SPOKEN[word]).format(who) for word, who in names.items()) or Markup("nothing")
-
-
-def _codes(row):
-    return {row["certainty"], *(row["reason"] or "").split("; ")}
+def _said(study, rows, goal, column):
+    """Say what is decided of which techniques; strongly only of LLMs like those asked."""
+    said = []
+    for word, of in _decided(rows, goal, column).items():
+        is_strong = column == "decision" and word in ("use", "avoid")
+        text = Markup("<strong>{}</strong>" if is_strong else "{}")
+        said.append(text.format(Markup(SPOKEN[word]).format(_names(study, of))))
+    return Markup("; ").join(said) or "nothing"
 
 
 def _sentences(study, domain, rows):
@@ -105,19 +106,26 @@ def _sentences(study, domain, rows):
         yield Markup("Nothing can be compared here: {}.").format(why)
         return
     leading = [row for row in rows if row["metric"] == LEADING]
-    primary, asked = (_decided(leading, LEADING, column) for column in OF_WHOM)
+    primary = _decided(leading, LEADING, "decision")
     few = all(row["n_llms"] < FEWEST_LLMS for row in leading)
     if few:
         yield _too_few(study, domain, leading)
     else:
         if "use" not in primary:
-            yield Markup("<strong>No technique is shown to be better than its control in LLMs like those asked.</strong>")
+            yield Markup(
+                "<strong>No technique is shown to be better than its control in LLMs like those asked.</strong>"
+            )
         rare = "; no difference means on average, unless rare LLMs differ" if "equivalent" in primary else ""
-        yield Markup("Of LLMs like those asked, by displacement: {}{}.").format(_said(study, primary), rare)
-    yield Markup("Of the LLMs asked, and no others, by displacement: {}.").format(_said(study, asked))
+        yield Markup("By displacement, of {}: {}{}.").format(
+            OF_WHOM["decision"], _said(study, leading, LEADING, "decision"), rare
+        )
+    yield Markup("By displacement, of {}: {}.").format(
+        OF_WHOM["decision_asked"], _said(study, leading, LEADING, "decision_asked")
+    )
     yield from _other_goals(study, rows, "decision_asked" if few else "decision")
     yield from _first_places(study, domain)
     yield from _controls(study, domain)
+    yield from _foretold(study, domain)
     yield from _limits(study, domain, rows)
 
 
@@ -141,8 +149,8 @@ def _other_goals(study, rows, column):
     """Say what the secondary goals decide, and where two goals decide the opposite."""
     for goal in GOALS:
         if goal != LEADING:
-            yield Markup("Secondary, of {}, by {}: {}.").format(
-                OF_WHOM[column], goal, _said(study, _decided(rows, goal, column))
+            yield Markup("By {} (secondary), of {}: {}.").format(
+                goal, OF_WHOM[column], _said(study, rows, goal, column)
             )
     by = {}
     for row in rows:
@@ -175,34 +183,60 @@ def _controls(study, domain):
                 if other["technique"] == row["technique"] and other["metric"] == LEADING
             )
             yield Markup(
-                "{} is held against {}, which was asked with the same prompt; no technique was asked with another one, "
-                "so that nothing is decided against that."
+                "{} is held against {}, which was asked with the same prompt. Answers without any technique came from "
+                "another prompt, so that nothing is decided against them."
             ).format(study.technique(row["technique"]), study.technique(own))
     placebo = [row for row in study.held_against(domain, "placebo") if row["metric"] == LEADING]
     for control in sorted({row["control"] for row in placebo}):
         of = [row for row in placebo if row["control"] == control]
         said = [
-            Markup("of {}: {}").format(whose, _said(study, _decided(of, LEADING, column)))
-            for column, whose in OF_WHOM.items()
+            Markup("of {}: {}").format(whose, _said(study, of, LEADING, column)) for column, whose in OF_WHOM.items()
         ]
         yield Markup("Against {}, turns of neutral content (a placebo), by displacement, {}. {}.").format(
             study.technique(control), said[0], said[1][:1].upper() + said[1][1:]
         )
 
 
+def _foretold(study, domain):
+    """Say what an LLM that nobody asked is most likely to be helped by."""
+    rows = study.rows("predictions", domain=domain, metric=LEADING, llm=None)
+    rows = [row for row in rows if row["p_best_new_llm"] is not None]
+    if not rows:
+        return
+    best = max(rows, key=lambda row: (row["p_best_new_llm"], row["technique"]))
+    key = {name: best[name] for name in ("study", "domain", "llm", "technique", "metric", "control")}
+    helps, is_best = (
+        Number(best[column], column, 0, 100, unit="%", table=PREDICTIONS, key=key)
+        for column in ("p_better_than_control", "p_best_new_llm")
+    )
+    yield Markup(
+        "For an LLM that nobody asked, if it is like those asked, {} is the most likely to have the largest gain in "
+        "displacement (P {}); it beats its control there with P {}."
+    ).format(study.technique(best["technique"]), is_best, helps)
+
+
 def _limits(study, domain, rows):
-    decided = [*rows, *study.held_against(domain, "placebo")]
+    """List what could turn a decision, or limits it, by technique and goal."""
     for code, sentence in LIMITS.items():
-        found = {}
-        for row in decided:
-            if code in _codes(row):
-                against = " against the placebo" if row["comparison"] == "placebo" else ""
-                found.setdefault(study.technique(row["technique"]), []).append(f"{row['metric']}{against}")
-        if found:
-            yield Markup(sentence).format(
-                Markup("; ").join(Markup("{} ({})").format(name, ", ".join(of)) for name, of in found.items())
-            )
+        said = [_with_code(study, rows, code)]
+        if not code.startswith("baseline"):
+            said.append(_with_code(study, study.held_against(domain, "placebo"), code, "against the placebo "))
+        if any(said):
+            yield Markup(sentence).format(Markup("; ").join(filter(None, said)))
     yield from _cautions(study, domain)
+
+
+def _with_code(study, rows, code, before=""):
+    """Name the techniques whose rows have a code, with the goals unless they are all."""
+    found = {}
+    for row in rows:
+        if code in (row["certainty"], *(row["reason"] or "").split("; ")):
+            found.setdefault(study.technique(row["technique"]), []).append(row["metric"])
+    named = [
+        Markup.escape(name) if len(goals) == len(GOALS) else Markup("{} ({})").format(name, ", ".join(goals))
+        for name, goals in found.items()
+    ]
+    return before + listed(named) if named else ""
 
 
 def _cautions(study, domain):
@@ -285,17 +319,23 @@ def _percentage(row, column, digits=1):
     return Number(row[column], column, digits, 100, unit="%", reason=row["reason"])
 
 
+def _in_codes(codes, meaning):
+    """Codes as words, with what they mean for who points at them."""
+    words = clean(codes or "").replace("; ", ", ").replace("_", " ").replace("llms", "LLMs")
+    return Markup('<span title="{}">{}</span>').format(meaning, words) if words else MISSING
+
+
 def _decisions_table(study, domain, rows, name, caption):
     several = {(row["metric"], row["comparison"]) for row in rows} - {(LEADING, "control")}
     heads = [
         "technique", *(["goal"] if several else []), "held against", "of LLMs like those asked",
         "of the LLMs asked alone", "how sure", "gain (all at once)", "this technique alone", "of the LLMs asked",
-        "LLMs that gained", "p, sign flip", "beyond the margin (at most)", "P(worse than control)", "trials",
-        "what limits it",
+        "LLMs that gained", "p, sign flip", "beyond the margin (at most)", "trials", "limits",
     ]  # fmt: skip
 
     def cells(row):
         against = study.technique(row["control"]) if row["control"] else MISSING
+        limits = [code for code in (row["reason"] or "").split("; ") if code not in SAID_ELSEWHERE]
         kind = "" if row["comparison"] == "control" else f" ({row['comparison']})"
         return [
             study.technique(row["technique"]),
@@ -303,16 +343,15 @@ def _decisions_table(study, domain, rows, name, caption):
             f"{against}{kind}",
             _decision(row, "decision"),
             _decision(row, "decision_asked"),
-            CERTAINTY.get(row["certainty"], MISSING),
+            _in_codes(row["certainty"], CERTAINTY.get(row["certainty"])),
             _interval(row, "gain", "gain_low", "gain_high"),
             _bounds(row, "gain_plain_low", "gain_plain_high"),
             _bounds(row, "gain_asked_low", "gain_asked_high"),
             _share(row, "n_gained"),
             Number(row["p_sign_flip"], "p_sign_flip", 3, reason=row["reason"]),
             _share(row, "n_beyond_margin", Markup(" ({})").format(_percentage(row, "beyond_margin_high", 0))),
-            _percentage(row, "p_worse_than_control"),
             Number(row["n_trials"], "n_trials", 0),
-            reason_text(row["reason"]) if row["reason"] else MISSING,
+            _in_codes("; ".join(limits), reason_text(row["reason"])),
         ]
 
     return Table(
@@ -388,11 +427,7 @@ def in_short(study, answers):
                     {"domain": of.domain, "metric": goal},
                     [
                         f"{of.domain}, {goal}",
-                        *(
-                            _names(study, by[word]) if word in by else "nothing"
-                            for by in decided
-                            for word in words
-                        ),
+                        *(_names(study, by[word]) if word in by else MISSING for by in decided for word in words),
                         Number(n_llms, "max(n_llms)", 0, reason="nothing_to_rank"),
                     ],
                 )
