@@ -133,6 +133,74 @@ def decide(gain_low, gain_high, *, margin_pp):
     return "no_evidence"
 
 
+def decided(values, asked, *, level, margin_pp):
+    """Decide from the gains of LLMs: the one place where an interval becomes a decision.
+
+    Parameters
+    ----------
+    values : numpy.ndarray, shape (n LLMs,)
+        The gain of each LLM.
+    asked : tuple of float
+        Lower and upper bound of the mean gain of the LLMs that were asked, as of `Gains.asked_bounds`.
+    level : float
+        One-sided, as of `one_sided`.
+    margin_pp : float
+
+    Returns
+    -------
+    columns : dict
+        `gain` with its bounds, `decision` and `decision_asked`; without bounds where the LLMs do not vary.
+    codes : list of str
+        Why nothing is decided over LLMs: `one_llm` or `too_few_llms`, `zero_variance`.
+    """
+    n_llms, gain = len(values), values.mean()
+    enough = n_llms >= FEWEST_LLMS
+    has_variance = n_llms > 1 and np.ptp(values) > ZERO * max(1.0, np.abs(values).max())
+    columns = {"gain": gain, "gain_asked_low": asked[0], "gain_asked_high": asked[1], "decision": "no_evidence"}
+    if has_variance:
+        columns |= dict(zip(("gain_low", "gain_high"), t_bounds(values, level=level), strict=True))
+        if enough:
+            columns["decision"] = decide(columns["gain_low"], columns["gain_high"], margin_pp=margin_pp)
+    few = [] if enough else ["one_llm" if n_llms == 1 else "too_few_llms"]
+    codes = few + (["zero_variance"] if n_llms > 1 and not has_variance else [])
+    return columns | {"decision_asked": decide(*asked, margin_pp=margin_pp)}, codes
+
+
+def t_bounds(values, *, level):
+    """Return Student's t bounds of the mean gain of LLMs, at a one-sided level."""
+    half = -special.stdtrit(len(values) - 1, level) * values.std(ddof=1) / np.sqrt(len(values))
+    return values.mean() - half, values.mean() + half
+
+
+def one_sided(n_comparisons=1):
+    """Return the one-sided level of the bounds of so many comparisons that share `CONFIDENCE` (Bonferroni)."""
+    return (1 - CONFIDENCE) / 2 / max(n_comparisons, 1)
+
+
+def family(losses, pairs, goal, *, among=None):
+    """Return the gains of each comparison, and how many comparisons of each kind share the confidence.
+
+    Parameters
+    ----------
+    losses : DomainLosses
+    pairs : list of Comparison
+    goal : str
+    among : collection of str, optional
+        The LLMs that enter; all by default.
+
+    Returns
+    -------
+    gains : dict of Comparison to Gains
+    n_of : dict of str to int
+        Those of which an LLM has a gain. What is confounded shares the confidence of what is not.
+    """
+    gains = {pair: losses.compared(goal, pair.technique, pair.control, among=among) for pair in pairs}
+    counts = {
+        kind: sum(pair.kind == kind and bool(gains[pair].llms) for pair in pairs) for kind in ("control", "placebo")
+    }
+    return gains, counts | {"confounded": counts["control"]}
+
+
 def comparisons(study, domain, present, ranked, controls):
     """Say what each ranked technique is held against, of what was asked.
 
@@ -177,11 +245,7 @@ def _of_domain(rows, ranked, controls, missing, *, margin_pp, n_draws, seed, is_
     pairs = comparisons(study, domain, losses.techniques, ranked, controls)
     shared = {"study": study, "domain": domain, "seed": seed, "n_draws": n_draws}
     for goal in GOALS:
-        gains = {pair: losses.compared(goal, pair.technique, pair.control) for pair in pairs}
-        n_of = {
-            kind: sum(pair.kind == kind and bool(gains[pair].llms) for pair in pairs) for kind in ("control", "placebo")
-        }
-        n_of["confounded"] = n_of["control"]
+        gains, n_of = family(losses, pairs, goal)
         model = _Model(gains, stream(seed, study, domain, goal), n_draws) if is_whole else None
         for pair, of_pair in gains.items():
             keys = shared | {
@@ -194,7 +258,7 @@ def _of_domain(rows, ranked, controls, missing, *, margin_pp, n_draws, seed, is_
                 "n_comparisons": n_of[pair.kind],
                 "margin_pp": margin_pp,
             }
-            level = (1 - CONFIDENCE) / 2 / max(n_of[pair.kind], 1)
+            level = one_sided(n_of[pair.kind])
             places = model.places(pair) if is_whole and pair.kind == "control" else {}
             yield keys | _over_llms(pair, of_pair, losses, level, margin_pp, seed) | {"llm": None} | places
             yield from (keys | row for row in _of_llms(pair, of_pair, losses, level, margin_pp))
@@ -210,30 +274,19 @@ def _over_llms(pair, gains, losses, level, margin_pp, seed):
     if not n_llms:
         return _without_gain(pair, gains, losses)
     values = gains.values
-    has_variance = n_llms > 1 and np.ptp(values) > ZERO * max(1.0, np.abs(values).max())
-    row = {"is_primary": gains.goal == PRIMARY and pair.kind == "control"} | _sizes(gains)
+    row = {"is_primary": gains.goal == PRIMARY and pair.kind == "control", "method": "t_over_llms"} | _sizes(gains)
     row |= {"n_gained": (values > ZERO).sum(), "p_sign_flip": sign_flip_p(values, seed=seed) if n_llms > 1 else None}
     n_beyond = int((np.abs(values) > margin_pp).sum())
     row |= {"n_beyond_margin": n_beyond, "beyond_margin_high": share_bound(n_beyond, n_llms)}
-    low = high = np.nan
-    if has_variance:
-        error = values.std(ddof=1) / np.sqrt(n_llms)
-        for names, tail in (("gain_low gain_high", level), ("gain_plain_low gain_plain_high", (1 - CONFIDENCE) / 2)):
-            half = -special.stdtrit(n_llms - 1, tail) * error
-            row |= dict(zip(names.split(), (row["gain"] - half, row["gain"] + half), strict=True))
-        low, high = row["gain_low"], row["gain_high"]
-    asked_low, asked_high = gains.asked_bounds(level=level)
-    enough = n_llms >= FEWEST_LLMS
-    codes = [
-        None if enough else "one_llm" if n_llms == 1 else "too_few_llms",
-        None if has_variance or n_llms == 1 else "zero_variance",
-        "placebo" if pair.kind == "placebo" else None,
-        *_flags(pair, gains),
-    ]
-    row |= {"gain_asked_low": asked_low, "gain_asked_high": asked_high, "method": "t_over_llms"}
-    if pair.kind != "confounded":
-        row["decision"] = decide(low, high, margin_pp=margin_pp) if enough and has_variance else "no_evidence"
-        row["decision_asked"] = decide(asked_low, asked_high, margin_pp=margin_pp)
+    columns, undecided = decided(values, gains.asked_bounds(level=level), level=level, margin_pp=margin_pp)
+    row |= columns
+    if "gain_low" in columns:
+        plain = t_bounds(values, level=one_sided())
+        row |= dict(zip(("gain_plain_low", "gain_plain_high"), plain, strict=True))
+    codes = [*undecided, "placebo" if pair.kind == "placebo" else None, *_flags(pair, gains)]
+    if pair.kind == "confounded":
+        row |= {"decision": None, "decision_asked": None}
+    else:
         attrition = [float(bounds.mean()) for bounds in gains.attrition_bounds()] if gains.knows_attrition else None
         codes.append(_attrition(attrition, margin_pp, row["decision"], row["decision_asked"]))
     return row | {"reason": reasons(*codes)}
@@ -263,7 +316,7 @@ def _without_gain(pair, gains, losses):
         "is_primary": False,
         "loss": np.nanmean(by_llm, axis=1).mean() if has_loss else None,
         "decision": None if pair.kind == "confounded" else "no_evidence",
-        "n_trials": losses.n_trials(pair.technique),
+        "n_trials": losses.n_trials(pair.technique).sum(),
         "n_llms": 0,
         "method": "t_over_llms",
         "reason": reasons(
