@@ -715,6 +715,105 @@ def chances_figure(study):
     return Figure("chances", "How probable each place is", caption, panels, tables)
 
 
+@of_the_page(
+    specifications="""
+        with recommended as (
+            select study, domain, technique, metric, control, decision as now, decision_asked as now_asked
+            from inference.sensitivity where is_recommended
+        )
+        select study, domain, technique, metric, control, any_value(gain) filter (where is_recommended) as gain,
+            min(gain) as least, max(gain) as most, max(n_specifications) as n_specifications,
+            max(n_same_decision) as n_same_decision, max(n_same_decision_asked) as n_same_decision_asked,
+            max(carried_by) as carried_by, max(carried_by_asked) as carried_by_asked, max(reason) as reason,
+            string_agg(distinct switch, ', ' order by switch) filter (where decision != now) as changed_by,
+            string_agg(distinct switch, ', ' order by switch) filter (where decision_asked != now_asked)
+                as changed_by_asked
+        from inference.sensitivity inner join recommended using (study, domain, technique, metric, control)
+        where comparison = 'control' group by all order by study, domain, metric, technique
+    """,
+)
+def specifications_figure(study):
+    """What each technique gains with one thing changed, and which decisions that changes."""
+    panels, tables = [], []
+    for domain in study.domains:
+        found = study.in_order(study.rows("specifications", domain=domain))
+        found = [row for goal in GOALS for row in found if row["metric"] == goal]
+        leading = [row for row in found if row["metric"] == "displacement" and row["gain"] is not None]
+        if not leading:
+            continue
+        values = [
+            {
+                "name": study.technique(row["technique"]),
+                "value": row["gain"],
+                "low": row["least"],
+                "high": row["most"],
+                "text": f"{row['n_same_decision_asked']} of {row['n_specifications']}",
+                "reference": None if i else 0,
+            }
+            for i, row in enumerate(leading)
+        ]
+        label = _said(
+            domain,
+            "gain in displacement with one thing changed, and how often the decision on the LLMs asked is the same",
+            ((row["name"], f"{_fixed(row['low'])} to {_fixed(row['high'])}, {row['text']}") for row in values),
+        )
+        ends = [row[name] for row in values for name in ("low", "high", "value")]
+        low, high = _around(ends, 0)
+        for row in values:
+            row["end"] = high
+        panels.append((domain, _draw(study, "intervals", values, label, "gain (pp)", room_for_text(low, high, 0.25))))
+        tables.append(
+            _table(
+                study,
+                f"{domain}: decisions with one thing changed",
+                "inference.sensitivity",
+                {"study": study.name, "domain": domain},
+                [
+                    "technique", "goal", "gain", "least", "most", "ways of counting", "same decision", "changed by",
+                    "same decision on the LLMs asked", "changed by", "LLMs that carry one of the two",
+                ],
+                [
+                    Row(
+                        {name: row[name] for name in ("technique", "metric", "control")},
+                        [
+                            study.technique(row["technique"]),
+                            row["metric"],
+                            Number(
+                                row["gain"], "gain", is_signed=True, key={"is_recommended": True}, reason=row["reason"]
+                            ),
+                            Number(row["least"], "min(gain)", is_signed=True, reason=row["reason"]),
+                            Number(row["most"], "max(gain)", is_signed=True, reason=row["reason"]),
+                            Number(row["n_specifications"], "max(n_specifications)", 0),
+                            Number(row["n_same_decision"], "max(n_same_decision)", 0),
+                            _switches(row["changed_by"]),
+                            Number(row["n_same_decision_asked"], "max(n_same_decision_asked)", 0),
+                            _switches(row["changed_by_asked"]),
+                            _carriers(study, row),
+                        ],
+                    )
+                    for row in found
+                ],
+            )
+        )  # fmt: skip
+    caption = Markup(
+        "What each technique gains in displacement (tick), and the least and most with one thing changed: an LLM left "
+        "out, the other reading of the texts, another row set, a baseline of one temperature, missing answers as bad or "
+        "as good for it as they could have been. Beside it, in how many of these ways the decision on the LLMs asked is "
+        "the same; the table has the decision on LLMs like them, the other goals, and the LLMs that carry a decision. "
+        "Ways that come to the same numbers count once."
+    )
+    return Figure("specifications", "Does it depend on how one counts?", caption, panels, tables)
+
+
+def _switches(switches):
+    return clean(switches).replace("_", " ").replace("llm", "LLM") if switches else MISSING
+
+
+def _carriers(study, row):
+    llms = {llm for name in ("carried_by", "carried_by_asked") for llm in (row[name] or "").split(", ") if llm}
+    return ", ".join(map(study.llm, sorted(llms))) or MISSING
+
+
 @of_the_page()
 def printed_figure(study):
     """Percent of baseline of each technique beside what document A printed."""

@@ -117,6 +117,8 @@ def _domain(domain, rows, named):
         return [other for other in of(table) if other["technique"] == row["technique"]]
 
     rankings, attrition = of("rankings"), of("attrition")
+    ranked = {row["technique"] for row in rankings}
+    decisions = [row for row in of("decisions") if row["comparison"] == "control" and row["technique"] in ranked]
     techniques = {
         named[row["technique"]]: _technique(row, about(row, "decisions"), about(row, "predictions"), named)
         for row in rankings
@@ -138,9 +140,7 @@ def _domain(domain, rows, named):
         "attrition": _attrition(attrition),
         "techniques": techniques,
         "llms": llms,
-        "conclusion": _conclusion(
-            domain, rankings, [row for row in of("decisions") if row["comparison"] == "control"], named
-        ),
+        "conclusion": _conclusion(domain, rankings, decisions, named),
     }
 
 

@@ -5,9 +5,6 @@ from itertools import product
 import numpy as np
 import pandas as pd
 import pytest
-from analysis.ranks import COLUMNS as RANK_COLUMNS
-from analysis.ranks import rank_rows
-from analysis.resampled import RESAMPLED, resampled_rows
 from scipy import stats
 
 from analysis.bootstrap import DomainDraws
@@ -22,6 +19,9 @@ from analysis.intervals import (
     recommended_draws,
     spread_change,
 )
+from analysis.ranks import COLUMNS as RANK_COLUMNS
+from analysis.ranks import rank_rows
+from analysis.resampled import RESAMPLED, resampled_rows
 from analysis.small_samples import expanded_level
 from analysis.tables import TYPES, table
 

@@ -6,12 +6,12 @@ from itertools import product
 import numpy as np
 import pandas as pd
 import pytest
-from analysis.ranks import COLUMNS, LOSSES, decide, gain_interval, rank_rows
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analysis.bootstrap import DomainDraws
 from analysis.intervals import recommended_draws
+from analysis.ranks import COLUMNS, LOSSES, decide, gain_interval, rank_rows
 from analysis.small_samples import expanded_level
 from analysis.tables import TYPES, table
 

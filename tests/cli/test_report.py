@@ -151,8 +151,8 @@ def test_below_five_llms_nothing_is_decided_about_others_and_what_is_said_of_tho
     assert "By displacement, of LLMs like those asked" not in page
     assert "By displacement, of the LLMs asked and no others: use Premortem; no difference with Random Control;" in page
     assert (
-        "The goals contradict each other on Premortem: of the LLMs asked and no others, use it by displacement, avoid it "
-        "by gap and error." in page
+        "The goals contradict each other on Premortem: of the LLMs asked and no others, use it by displacement, avoid "
+        "it by gap and error." in page
     )
     assert "the smallest gap with SACD: no technique comes first by both" in page
     assert "The order by displacement is not identified" in page
@@ -203,11 +203,18 @@ def test_a_decision_that_the_other_reading_would_change_is_listed_with_its_goals
     assert "The other reading of the texts would change what is said: SACD (displacement, gap)." in page
 
 
+def test_a_decision_that_depends_on_how_one_counts_names_what_changes_it_and_who_carries_it(of_five):
+    rows = re.findall(r"<tr .*?</tr>", of_five[1], re.DOTALL)
+    row = next(row for row in rows if "technique=premortem;metric=gap" in row and "n_same_decision" in row)
+    said = " ".join(plain(row.replace("</td>", " ")).split())
+    assert said.endswith("\N{MINUS SIGN}21.0 \N{MINUS SIGN}24.2 \N{MINUS SIGN}16.5 3 3 \N{EN DASH} 2 reading A so: 12")
+
+
 def test_a_confounded_comparison_is_called_so_and_decides_nothing(of_five):
     with closing(duckdb.connect(str(of_five[0]))) as connection:
         connection.execute(
-            "update inference.rank_probabilities set comparison = 'confounded', decision = null, decision_asked = null, "
-            "certainty = null, reason = 'confounded_prompt' where comparison = 'placebo'"
+            "update inference.rank_probabilities set comparison = 'confounded', decision = null, "
+            "decision_asked = null, certainty = null, reason = 'confounded_prompt' where comparison = 'placebo'"
         )
     with pytest.MonkeyPatch.context() as patch:
         page = page_of(of_five[0], patch)

@@ -71,6 +71,10 @@ create table inference.rank_probabilities (study varchar, domain varchar, llm va
 create table inference.predictions (study varchar, domain varchar, llm varchar, technique varchar, metric varchar,
     control varchar, expected_loss double, gain double, gain_low double, gain_high double,
     p_better_than_control double, p_best_new_llm double, between_sd double, n_llms bigint, reason varchar);
+create table inference.sensitivity (study varchar, domain varchar, technique varchar, metric varchar, control varchar,
+    comparison varchar, switch varchar, excluded_llm varchar, gain double, decision varchar, decision_asked varchar,
+    is_recommended boolean, n_specifications bigint, n_same_decision bigint, n_same_decision_asked bigint,
+    carried_by varchar, carried_by_asked varchar, reason varchar);
 create table inference.intervals (study varchar, domain varchar, technique varchar, anchor_direction varchar,
     llm varchar, metric varchar, weighting varchar, row_set varchar, baseline_scope varchar, method varchar,
     estimate double, low double, high double, n_llms bigint, reason varchar);
@@ -239,8 +243,8 @@ def _add_decisions(made, of, llms, technique, goal, loss, rank, decision, gain):
             technique == "sacd" and "reading_would_change",
         ]
         made.add(
-            "inference.rank_probabilities", **key, **shared, control=control, comparison=comparison, loss=loss, gain=gain,
-            gain_low=gain - 2.5, gain_high=gain + 2.5, gain_plain_low=gain - 2, gain_plain_high=gain + 2,
+            "inference.rank_probabilities", **key, **shared, control=control, comparison=comparison, loss=loss,
+            gain=gain, gain_low=gain - 2.5, gain_high=gain + 2.5, gain_plain_low=gain - 2, gain_plain_high=gain + 2,
             gain_asked_low=gain - 1, gain_asked_high=gain + 1, n_gained=len(llms) if gain > 0 else 0, p_sign_flip=0.125,
             n_beyond_margin=len(llms) - 1, beyond_margin_high=0.9876, margin_pp=5,
             p_best=None if few or comparison == "placebo" else 0.99996 if rank == 1 else 0.00004,
@@ -248,6 +252,14 @@ def _add_decisions(made, of, llms, technique, goal, loss, rank, decision, gain):
             rank_low=None if few else rank, rank_high=None if few else rank,
             decision="no_evidence" if few else decision, decision_asked=decision,
             certainty="too_few_llms" if few else "established", reason="; ".join(filter(None, codes)) or None,
+        )  # fmt: skip
+    for switch, more in (("recommended", 0), ("reading", -3.25), ("llm_left_out", 4.5)):
+        made.add(
+            "inference.sensitivity", **key, control="no_technique", comparison="control", switch=switch,
+            excluded_llm=llms[0] if switch == "llm_left_out" else None, gain=gain + more,
+            decision="no_evidence" if few else decision, is_recommended=switch == "recommended", n_specifications=3,
+            decision_asked="no_evidence" if switch == "reading" else decision, n_same_decision=3,
+            n_same_decision_asked=3 if decision == "no_evidence" else 2, carried_by_asked=llms[0],
         )  # fmt: skip
     for llm in (None,) if few else (None, *llms):
         known = {} if few else {
