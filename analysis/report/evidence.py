@@ -180,8 +180,8 @@ def gains_figure(study):
     caption = Markup(
         "Displacement of the control less that of the technique: right of 0 (dashed) the technique is better. Thick: "
         "of the very LLMs that were asked. Thin: of LLMs like them; nothing is decided for these where it holds 0 and "
-        "reaches beyond the margin. Both hold for all ranked techniques at once, and assume no rare LLM far off. Where "
-        "only a thick one is drawn, fewer than {} LLMs were asked: the table has the other one."
+        "reaches beyond the margin. Both hold for all ranked techniques at once; the thin one assumes no rare LLM far "
+        "off. Where only a thick one is drawn, fewer than {} LLMs were asked: the table has the other one."
     ).format(FEWEST_LLMS)
     return Figure("gains", "What each technique gains on its control", caption, panels, tables)
 
@@ -279,8 +279,8 @@ def divergence_figure(study):
         )
     caption = Markup(
         "Rank of each technique by displacement (how far an anchor moves the average answer) and by gap (how far high "
-        "and low anchors pull it apart), as observed; 1 is best. Lines that cross are techniques that the two goals put "
-        "in another order. A rank alone decides nothing."
+        "and low anchors pull it apart), as observed; 1 is best. Lines that cross are techniques that the two goals "
+        "put in another order. A rank alone decides nothing."
     )
     return Figure("divergence", "The goals put techniques in another order", caption, panels, tables)
 
@@ -344,9 +344,8 @@ def asymmetry_figure(study):
         )  # fmt: skip
     caption = Markup(
         "▼ under low anchors, ▲ under high anchors. An anchor without effect puts both on the dashed line at 100; the "
-        "length "
-        "between them is the net spread. These are means over LLMs, in which LLMs that are too high and others that are "
-        "too low cancel: the losses above do not."
+        "length between them is the net spread. These are means over LLMs, in which LLMs that are too high and others "
+        "that are too low cancel: the losses above do not."
     )
     return Figure("asymmetry", "Low and high anchors", caption, panels, tables)
 
@@ -531,7 +530,8 @@ def sacd_figure(study):
         )  # fmt: skip
     caption = Markup(
         "SACD with each LLM, as % of the LLM's own baseline: ▼ under low, ▲ under high anchors. Document A puts an LLM "
-        "in a class by the mean of both, which can be near 100 where both are far off. Its classes are in the table: {}."
+        "in a class by the mean of both, which can be near 100 where both are far off. Its classes are in the table: "
+        "{}."
     ).format("; ".join(f"{sign} {words}" for sign, words in CLASSES))
     return Figure("sacd", "SACD by LLM", caption, panels, tables)
 
@@ -599,9 +599,9 @@ def llms_figure(study):
                 )
             )  # fmt: skip
     caption = Markup(
-        "Displacement in percentage points, as observed; 0 is no trace of the anchor. The shade changes at 5, 10 and 25 "
-        "pp. A technique that suits one LLM can be wrong for another: read the row of yours. A row of one LLM decides "
-        "nothing for others."
+        "Displacement in percentage points, as observed; 0 is no trace of the anchor. The shade changes at 5, 10 and "
+        "25 pp. A technique that suits one LLM can be wrong for another: read the row of yours. A row of one LLM "
+        "decides nothing for others."
     )
     return Figure("llms", "Every technique with every LLM", caption, panels, tables)
 
@@ -709,8 +709,8 @@ def chances_figure(study):
         )  # fmt: skip
     caption = Markup(
         "How probable it is, in %, that a ranked technique has the largest, or the smallest, mean gain over LLMs like "
-        "those asked, from a hierarchical model of their gains; from {} LLMs on. Ties share. An LLM of yours need not be "
-        "like the mean: see the predictions above."
+        "those asked, from a hierarchical model of their gains; from {} LLMs on. Ties share. An LLM of yours need not "
+        "be like the mean: see the predictions above."
     ).format(FEWEST_LLMS)
     return Figure("chances", "How probable each place is", caption, panels, tables)
 
@@ -797,10 +797,10 @@ def specifications_figure(study):
         )  # fmt: skip
     caption = Markup(
         "What each technique gains in displacement (tick), and the least and most with one thing changed: an LLM left "
-        "out, the other reading of the texts, another row set, a baseline of one temperature, missing answers as bad or "
-        "as good for it as they could have been. Beside it, in how many of these ways the decision on the LLMs asked is "
-        "the same; the table has the decision on LLMs like them, the other goals, and the LLMs that carry a decision. "
-        "Ways that come to the same numbers count once."
+        "out, the other reading of the texts, another row set, a baseline of one temperature, missing answers as bad "
+        "or as good for it as they could have been. Beside it, in how many of these ways the decision on the LLMs "
+        "asked is the same; the table has the decision on LLMs like them, the other goals, and the LLMs that carry a "
+        "decision. Ways that come to the same numbers count once."
     )
     return Figure("specifications", "Does it depend on how one counts?", caption, panels, tables)
 
@@ -865,8 +865,8 @@ def printed_figure(study):
         )
     caption = Markup(
         "The metric of document A: the mean answer under low and high anchors together, as % of what the same LLM says "
-        "without an anchor. ◇ is what it printed, under its own specification. Answers that are too low and others that "
-        "are too high cancel in it, so that nothing on this page is decided on it."
+        "without an anchor. ◇ is what it printed, under its own specification. Answers that are too low and others "
+        "that are too high cancel in it, so that nothing on this page is decided on it."
     )
     return Figure("printed", "What document A measured and printed", caption, panels, tables)
 
@@ -963,9 +963,9 @@ def attrition_figure(study):
             )
         )  # fmt: skip
     caption = Markup(
-        "The share of trials that were answered (unanchored ones included), and how small or large the "
-        "displacement (tick; dashed: without a technique) could be had everybody answered within the valid range. Where "
-        "the ranges of two techniques overlap, their order is not identified by the trials."
+        "The share of trials that were answered (unanchored ones included), and how small or large the displacement "
+        "(tick; dashed: without a technique) could be had everybody answered within the valid range. Where the ranges "
+        "of two techniques overlap, their order is not identified by the trials."
     )
     return Figure("attrition", "Who did not answer", caption, panels, tables)
 

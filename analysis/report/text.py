@@ -293,7 +293,7 @@ def _tables(study, domain, rows):
 
 def _decision(row, column):
     if row[column] is None:
-        return Markup('{}<span class="why"> {}</span>').format(MISSING, reason_text(row["reason"]))
+        return Markup('{}<span class="why"> {}</span>').format(MISSING, reason_text("confounded_prompt"))
     return Markup('<span class="decision {}">{} {}</span>').format(
         row[column], SIGNS[row[column]], DECISIONS[row[column]]
     )
@@ -434,8 +434,8 @@ def in_short(study, answers):
             )
     return Table(
         Markup(
-            "What to use and what to avoid, against each technique's control; displacement is the primary goal. Nothing "
-            "is decided about LLMs like those asked where fewer than {} were."
+            "What to use and what to avoid, against each technique's control; displacement is the primary goal. "
+            "Nothing is decided about LLMs like those asked where fewer than {} were."
         ).format(FEWEST_LLMS),
         RANKS,
         {"study": study.name, "llm": None, "comparison": "control"},

@@ -142,10 +142,10 @@ def test_without_an_llm_a_template_writes_it_from_the_warehouse(warehouse, capsy
     assert shown.out.startswith("----- BEGIN PAPER -----\n# Debiasing techniques")
     assert "| SACD | 60 | 6 | 13.0 | 25.3 | 43.7 | 1 | 1 | 1 |" in shown.out
     assert (
-        "- SACD, displacement, held against No technique: NO EVIDENCE for LLMs like those asked (seen in the LLMs asked, "
-        "not established for others like them); of the LLMs asked and no others USE; gain 26.2 pp (\N{MINUS SIGN}1.3 pp "
-        "to 42.4 pp), of the LLMs asked 22.4 pp to 29.9 pp; 5 of 6 LLMs gained, sign-flip p = 0.219; beyond the margin "
-        "4, at most 93.7 %; best with a probability of 59.7 %" in shown.out
+        "- SACD, displacement, held against No technique: NO EVIDENCE for LLMs like those asked (seen in the LLMs "
+        "asked, not established for others like them); of the LLMs asked and no others USE; "
+        "gain 26.2 pp (\N{MINUS SIGN}1.3 pp to 42.4 pp), of the LLMs asked 22.4 pp to 29.9 pp; 5 of 6 LLMs gained, "
+        "sign-flip p = 0.219; beyond the margin 4, at most 93.7 %; best with a probability of 59.7 %" in shown.out
     )
     assert (
         "- SACD, error, for an LLM that nobody asked: gain 25.1 % (\N{MINUS SIGN}8.5 % to 58.8 %), better than No "

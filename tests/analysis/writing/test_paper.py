@@ -238,7 +238,9 @@ def test_what_limits_a_decision_and_what_a_placebo_or_another_prompt_tells_is_sa
     assert "The other reading of the texts would change what is said of Devil's Advocate." in text
     assert "EQUIVALENT means on average, unless rare LLMs differ." in text
     assert "- SACD, displacement, against the placebo random_control: AVOID for LLMs like those asked" in text
-    confounded = "- SACD, error, against No technique: confounded by another prompt, so that nothing is decided; gain 19.2 %"
+    confounded = (
+        "- SACD, error, against No technique: confounded by another prompt, so that nothing is decided; gain 19.2 %"
+    )
     assert confounded in text
     assert "decision" not in FACTS["domains"]["judicial"]["techniques"]["SACD"]["confounded_by_error"]
 
