@@ -28,8 +28,10 @@ bench: .venv/installed  ## speed, as ratios against named peers in the same run
 	$(BIN)/python tests/tools/bench_collector.py
 	$(BIN)/python tests/tools/bench_inference.py
 
-coverage: .venv/installed  ## how often intervals hold the true value, by simulation (about five minutes)
+coverage: .venv/installed  ## how often intervals hold and probabilities come true, by simulation (about ten minutes)
 	$(BIN)/python tests/tools/coverage.py
+	$(BIN)/python tests/tools/decision_coverage.py
+	$(BIN)/python tests/tools/calibration.py
 
 oracle: .venv/installed  ## the mixed models against lme4, where R has it
 	$(BIN)/python tests/tools/oracle.py

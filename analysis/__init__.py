@@ -2,11 +2,13 @@
 
 From responses to statistics: `counts` (cells, percent of baseline) feeds everything. `losses` says how far an anchor
 moves an LLM's answers and what a technique gains, `decisions` what to do about it, `predictions` what that means for
-an LLM that nobody asked. `bootstrap` draws resamples, which `intervals` reads. `contrasts`, `equivalence`, `power`,
-`anova` and `mixed_effects` give the rows of their tables, on `linear_mixed_model` (the solver), `t_and_f_tests`,
-`effect_sizes` and `small_samples` (few LLMs, and how few are too few). `sensitivity` asks what depends on how one
-counts. `experiment` is the analysis of story 001. Each module declares the columns of its rows; `tables` makes them
-typed tables, and the models of `models/inference/` read a mart, call one of these and return its table.
+an LLM that nobody asked, `llm_contrasts` whether one LLM is more anchored than another. `bootstrap` draws resamples,
+which `intervals` reads. `contrasts`, `equivalence`, `power`, `anova` and `mixed_effects` give the rows of their
+tables, on `linear_mixed_model` (the solver), `cluster_robust` (errors over LLMs), `t_and_f_tests`, `effect_sizes` and
+`small_samples` (few LLMs, and how few are too few). `sensitivity` asks what depends on how one counts, `settling` what
+would decide what is open. `experiment` is the analysis of story 001. Each module declares the columns of its rows;
+`tables` makes them typed tables, and the models of `models/inference/` read a mart, call one of these and return its
+table.
 
 `advice` puts the evidence on one domain into sentences, `writing/` writes and checks the two documents, and `report/`
 is the HTML page.

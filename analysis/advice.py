@@ -1,36 +1,12 @@
 """What the evidence on one domain says to somebody who has to choose a technique: sentences, from rows alone."""
 
 from dataclasses import dataclass, field
+from shlex import quote
 from typing import NamedTuple
 
 CONTROL = "no_technique"
-PREDICATES = {"deviation": "closer_than_no_technique", "susceptibility": "reduces_susceptibility"}
-
-
-class Metric(NamedTuple):
-    """How a metric is put into words; `{judgment}` is whose unanchored judgment the baseline is.
-
-    What is better or worse is so `than doing nothing`.
-    """
-
-    best: str
-    better: str
-    worse: str
-    unit: str
-
-
-SPREAD = "spread between high and low anchors"
-METRICS = {
-    "deviation": Metric("closest to {judgment}", "closer to {judgment}", "farther from {judgment}", "pp"),
-    "susceptibility": Metric(f"smallest {SPREAD}", f"smaller {SPREAD}", f"larger {SPREAD}", "pp"),
-    "madb": Metric(
-        "single answers closest to {judgment}",
-        "single answers closer to {judgment}",
-        "single answers farther from {judgment}",
-        "%",
-    ),
-}
-OTHER = {"deviation": "susceptibility", "susceptibility": "deviation", "madb": "deviation"}
+LEADING = "displacement"
+FEWEST_LLMS = "five"
 
 
 class Goal(NamedTuple):
@@ -83,118 +59,154 @@ REASONS = {
     "baseline_below_10": "LLMs with fewer than 10 unanchored answers are left out",
     "baseline_below_30": "some LLMs have fewer than 30 unanchored answers",
     "attrition_could_reverse": "missing answers could reverse the decision",
-    "reading_would_change": "reading the recorded texts in the other way would change the decision",
+    "reading_would_change": "the recorded numbers, not those of the texts, would change the decision",
     "confounded_prompt": "the two were asked with different prompts",
+    "own_control": "it is held against its own first answers, since its prompt differs from that of the others",
     "control_not_asked": "its control was not asked of the same LLMs",
     "not_asked_with_it": "this LLM was not asked with it, so that its other results foretell this one",
     "llms_differ": "not every technique was asked of the same LLMs",
-    "not_ranked_with_the_others": "too few LLMs were asked with it",
-    "no_technique_not_asked": "it was not asked without a technique",
-    "no_low_or_no_high_anchor": "low or high anchors were not asked",
     "nothing_to_rank": "no ranked technique has an answer to an anchored question",
+    "not_reachable_with_trials": "more trials of the same LLMs would not settle it",
+    "effect_too_small": "the effect is too small for any number that can be counted",
+    "cost_unknown": "the cost is not known",
     "calls_not_recorded": "the calls were not recorded",
     "price_not_known": "no price is known of an LLM",
     "not_of_every_llm": "not every LLM's calls were recorded",
+}
+SETTLES = {"use": "helps", "avoid": "harms", "equivalent": "makes no difference"}
+CAVEATS = {
+    "attrition_could_reverse": "Missing answers could reverse what is said of {names}.",
+    "reading_would_change": "With the recorded numbers, not those of the texts, {names} would be judged otherwise.",
+    "baseline_below_10": "Left out of {names}: LLMs with fewer than 10 unanchored answers.",
+    "baseline_below_30": "Some LLMs have fewer than 30 unanchored answers, which makes {names} uncertain in them.",
+    "confounded_prompt": "{names} and what they are held against were asked with different prompts.",
+}
+PLACEBO = {
+    "use": "{name} also gains on {placebo}, turns of neutral content, by {gain}: content helps, not turns alone.",
+    "equivalent": "{placebo}, turns of neutral content, does as well as {name}, which gains {gain} on it.",
+    "avoid": "{placebo}, turns of neutral content, does better than {name}, which gains {gain} on it.",
+    "no_evidence": "{placebo}, turns of neutral content, may do as well as {name}, which gains {gain} on it: the data "
+    "cannot tell whether the content of {name} adds anything.",
 }
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """What the warehouse holds on one domain of one study, over LLMs or for one of them.
+    """What the warehouse holds on one domain of one study, over LLMs and for one of them.
 
     Attributes
     ----------
     domain : str
     llm : str or None
-        None over all LLMs.
+        The LLM that is asked about, if it is one.
+    is_asked : bool
+        Whether that LLM has trials here.
     is_simulated : bool
         Whether simulated respondents are among those asked.
-    places : list of dict
-        Rows of `inference.rank_probabilities` of LLM weighting, each with the `name` of its technique.
-    llms : list of str
-        Who was asked, with a baseline.
-    without_baseline : list of str
-        Who was asked, without one.
-    rankings, bounds : list of dict
-        Rows of `marts.technique_rankings` and `marts.attrition_bounds`.
-    equivalences : list of dict
-        Rows of `inference.equivalence_tests` that speak of as many LLMs as the places do.
-    contested : list of dict
-        `llm`, `n_contested`, `n_trials`: unanchored trials whose recorded number is not the one that the text states.
+    places, own : list of dict
+        Rows of `inference.rank_probabilities` over LLMs, and of that LLM, each with `name` and `control_name`.
+    predictions : list of dict
+        Rows of `inference.predictions` of that LLM; of one that nobody asked where it has none.
+    llms, without_baseline : list of str
+        Who was asked; of these, who has no baseline.
+    rankings : list of dict
+        Rows of `marts.technique_rankings`.
     costs : dict of str to dict
         By technique: `cost_usd_per_1000` and `reason`.
-    specifications : list of dict
-        Rows of `inference.sensitivity` of the recommended specification, and of it with the numbers as read anew.
+    next_steps : list of dict
+        Rows of `inference.power` of the design `to_settle`.
     """
 
     domain: str
     llm: str | None = None
+    is_asked: bool = True
     is_simulated: bool = False
     places: list = field(default_factory=list)
+    own: list = field(default_factory=list)
+    predictions: list = field(default_factory=list)
     llms: list = field(default_factory=list)
     without_baseline: list = field(default_factory=list)
     rankings: list = field(default_factory=list)
-    bounds: list = field(default_factory=list)
-    equivalences: list = field(default_factory=list)
-    contested: list = field(default_factory=list)
     costs: dict = field(default_factory=dict)
-    specifications: list = field(default_factory=list)
+    next_steps: list = field(default_factory=list)
+
+    def of(self, goal, comparison="control", *, own=False):
+        """Rows of a goal with a loss, the smallest first; by default those that decisions are made on."""
+        rows = [row for row in (self.own if own else self.places) if row["metric"] == goal]
+        rows = [row for row in rows if row["comparison"] == comparison and row["loss"] is not None]
+        return sorted(rows, key=lambda row: (row["loss"], row["technique"]))
 
 
-def advise(evidence, metric=None):
-    """Say what to use, what not, and how far that reaches.
+def advise(evidence, goal=None):
+    """Say what to use, what not, how sure that is, and how far it reaches.
 
     Parameters
     ----------
     evidence : Evidence
-    metric : str, optional
-        One of `METRICS`. Without one the deviation from the LLMs' own unanchored judgment answers, and susceptibility
-        is set beside it: the two can recommend opposite techniques, and no rule merges them.
+    goal : str, optional
+        One of `GOALS`, `displacement` unless said. The others are set beside it: they can say the opposite, and no rule
+        merges them.
 
     Returns
     -------
     list of dict
         `about` and `text` of each sentence, `answer` first.
     """
-    leading = metric or "deviation"
-    other = OTHER[leading]
-    decided, beside = _decided(evidence, leading), _decided(evidence, other)
-    label = evidence.domain if metric is None else f"{evidence.domain}, by {metric}"
+    leading = goal or LEADING
+    answer, *beside = verdict(evidence, goal)
     simulated = "SIMULATED respondents, no LLM was asked: " if evidence.is_simulated else ""
-    is_alone = metric is not None or not beside or not beside["use"]
-    found = [("answer", f"{simulated}{label}: {_answer(evidence, decided, leading, is_alone)}.")]
-    if decided and beside:
-        found.append(("metrics", _comparison(evidence, decided, beside, other)))
-        found += [("conflict", text) for text in _conflicts(evidence, decided, beside, leading, other)]
-    found.append(("no_spread", _no_spread(evidence)))
-    if decided:
-        found.append(("scope", _scope(evidence, decided)))
-    found += [
-        ("attrition", _attrition(evidence, leading)),
-        ("baselines", _contested(evidence)),
-        ("cost", _cheaper(evidence, decided, leading)),
-        ("sensitivity", _sensitivity(evidence, decided, leading)),
+    found = [
+        ("answer", f"{simulated}{answer}"),
+        *(("beside", text) for text in beside),
+        ("goals", _goals(evidence, leading)),
+        *(("evidence", text) for text in _counts(evidence, leading)),
+        *(("control", text) for text in _own_controls(evidence, leading)),
+        *(("placebo", text) for text in _placebos(evidence, leading)),
+        ("prediction", _prediction(evidence, leading)),
+        ("scope", _scope(evidence, leading)),
+        *(("caveat", text) for text in _caveats(evidence, leading)),
+        ("cost", _cheapest(evidence, leading)),
+        ("next", _next_step(evidence, leading)),
     ]
     return [{"about": about, "text": text} for about, text in found if text]
 
 
-def listed(words):
+def verdict(evidence, goal=None):
+    """Say what to use and what not in a few sentences, those of the LLMs asked never without that of LLMs like them.
+
+    Parameters
+    ----------
+    evidence : Evidence
+    goal : str, optional
+        As of `advise`.
+
+    Returns
+    -------
+    list of str
+    """
+    leading = goal or LEADING
+    asked = _asked(evidence, leading)
+    return [_answer(evidence, goal), *([asked] if asked else []), *_opposites(evidence, leading)]
+
+
+def listed(words, conjunction="and"):
     """Join words as a sentence does.
 
     Parameters
     ----------
     words : iterable of str
+    conjunction : str, optional
 
     Returns
     -------
     str
     """
     *others, last = words
-    return f"{', '.join(others)} and {last}" if others else last
+    return f"{', '.join(others)} {conjunction} {last}" if others else last
 
 
 def in_words(reason):
-    """Say why something is null.
+    """Say why something is null, or what limits it.
 
     Parameters
     ----------
@@ -206,12 +218,12 @@ def in_words(reason):
     str
         What is known of these codes, in words; an unknown one as it is.
     """
-    codes = [code for code in (reason or "").split("; ") if code and code not in ("one_llm", "too_few_llms", "control")]
+    codes = [code for code in (reason or "").split("; ") if code and code not in ("control", "placebo")]
     return "; ".join(REASONS.get(code, code) for code in codes) or "no reason is given"
 
 
 def probability(p):
-    """Write a probability from resamples, which is never certain.
+    """Write a probability from draws, which is never certain.
 
     Parameters
     ----------
@@ -226,289 +238,262 @@ def probability(p):
     return "> 0.99" if p > 0.99 else "< 0.01" if p < 0.01 else f"{p:.2f}"
 
 
-def _decided(evidence, metric):
-    """Techniques of one metric by decision, the smallest loss first; without any row nothing."""
-    rows = [row for row in evidence.places if row["metric"] == metric and row["technique"] != CONTROL]
-    rows = sorted((row for row in rows if row["loss"] is not None), key=lambda row: (row["loss"], row["technique"]))
-    return {
-        decision: [row for row in rows if row["decision"] == decision]
-        for decision in ("use", "avoid", "equivalent", "no_evidence", None)
-        if rows
-    }
-
-
-def _all(decided):
-    return [row for rows in decided.values() for row in rows]
-
-
-def _names(rows):
-    return listed(row["name"] for row in rows)
-
-
-def _names_are(rows):
-    return f"{_names(rows)} {'are' if len(rows) > 1 else 'is'}"
-
-
-def _names_of(evidence):
-    return {row["technique"]: row["name"] for row in evidence.places}
-
-
-def _first(rows, **values):
-    """Return the first of the rows that has these values, or None."""
-    return next((row for row in rows if values.items() <= row.items()), None)
-
-
-def _undecided(decided):
-    return decided["no_evidence"] + decided[None]
-
-
-def _words(evidence, metric):
-    noun = "respondent" if evidence.is_simulated else "LLM"
-    owner = f"{noun}'s" if evidence.llm else f"{noun}s'"
-    judgment = f"the {owner} own unanchored judgment"
-    best, better, worse, unit = (text.format(judgment=judgment) for text in METRICS[metric])
-    return Metric(best, f"{better} than doing nothing", f"{worse} than doing nothing", unit)
-
-
-def _answer(evidence, decided, metric, is_alone):
-    if not decided:
-        reasons = sorted({row["reason"] for row in evidence.rankings if row["reason"]} - {"not_ranked"})
-        codes = dict.fromkeys(code for reason in reasons for code in reason.split("; ") if code in REASONS)
-        why = in_words("; ".join(codes)) if codes else REASONS["nothing_to_rank"]
-        return f"no evidence for any technique: {why}"
-    words, used, avoided = _words(evidence, metric), decided["use"], decided["avoid"]
-    equivalent, undecided = decided["equivalent"], _undecided(decided)
-    if used:
-        best = used[0]
-        others = [row for row in _all(decided) if row["loss"] < best["loss"]]
-        said = f"use {best['name']} ({words.better if others else words.best})"
-        if others:
-            said += (
-                f"; {_names_are(others)} better still in the estimate "
-                f"(P(best) {listed(probability(row['p_best']) for row in others)}), "
-                "but not shown to be better than doing nothing"
-            )
-    elif equivalent and not undecided and is_alone:
-        said = f"use no technique; {_names_are(equivalent)} equivalent to doing nothing ({_margin(equivalent)})"
-    elif avoided or equivalent:
-        said = f"no technique is shown to be {words.better}"
-        if equivalent:
-            said += f"; {_names_are(equivalent)} equivalent to it ({_margin(equivalent)})"
-        if undecided:
-            said += f"; there is no evidence on {_names(undecided)}"
+def _answer(evidence, goal):
+    leading, noun = goal or LEADING, _noun(evidence)
+    rows = evidence.of(leading)
+    label = evidence.domain if goal is None else f"{evidence.domain}, by {goal}"
+    n = len(evidence.llms)
+    if not rows:
+        codes = {code for row in evidence.rankings for code in (row["reason"] or "").split("; ")} & set(REASONS)
+        return f"{label}: no evidence on any technique: {in_words('; '.join(sorted(codes)) or 'nothing_to_rank')}."
+    if all("too_few_llms" in (row["certainty"], *_codes(row)) for row in rows):
+        only = f"only {n} {noun}s were" if n > 1 else f"only one {noun} was"
+        said = f"no evidence: {only} asked ({FEWEST_LLMS} are needed)"
+        reach = f"for other {noun}s "
     else:
-        said = "no evidence for any technique: doing nothing is not shown to be worse"
-        if len(decided[None]) == len(_all(decided)):
-            said += f" ({in_words(decided[None][0]['reason'])})"
-    if avoided:
-        worse = words.worse
-        if used and not others:
-            worse = worse.replace(_words(evidence, metric).best.removeprefix("closest to "), "it")
-        said += f"; do not use {_names(avoided)} ({worse})"
-    return said
+        said, reach = _phrase(rows, "decision", leading), f"for {noun}s like the {n} asked "
+    if not evidence.llm:
+        return f"{label}: {said}."
+    own = evidence.of(leading, own=True)
+    if not evidence.is_asked:
+        return f"{label}: {evidence.llm} was not asked; {reach}{said}."
+    if not own:
+        why = "it has no baseline" if evidence.llm in evidence.without_baseline else "its trials cannot be compared"
+        return f"{label}: for {evidence.llm} itself there is no evidence, since {why}; {reach}{said}."
+    return f"{label}: for {evidence.llm}, by its own trials, {_phrase(own, 'decision_asked', leading)}; {reach}{said}."
 
 
-def _margin(rows):
-    unit = METRICS[rows[0]["metric"]].unit
-    return f"within {rows[0]['margin_pp']:g} {unit}"
-
-
-def _description(evidence, decided, metric):
-    """What a metric says beside the one that answers: described, not recommended."""
-    words, undecided = _words(evidence, metric), _undecided(decided)
-    first, others = decided["use"][:1], decided["use"][1:]
-    is_best = first and first[0]["loss"] <= _all_by_loss(decided)[0]["loss"]
-    parts = [
-        f"{_names_are(rows)} {said}"
-        for rows, said in (
-            (first, f"better than doing nothing ({words.best if is_best else words.better})"),
-            (others, "better than doing nothing too"),
-            (decided["avoid"], f"worse ({words.worse})"),
-            (decided["equivalent"], f"equivalent to doing nothing ({_margin(_all(decided))})"),
-        )
-        if rows
-    ]
-    if undecided and len(undecided) == len(_all(decided)):
-        parts.append("there is no evidence for or against any technique")
-    elif undecided:
-        parts.append(f"there is no evidence on {_names(undecided)}")
+def _phrase(rows, column, goal, *, is_beside=False):
+    """What a column of decisions comes to, in one sentence without its end; beside another, without what they do."""
+    words = GOALS[goal]
+    better, worse = ("", "") if is_beside else (f" ({words.better})", f" ({words.worse})")
+    by = {decision: [row for row in rows if row[column] == decision] for decision in DECISIONS}
+    undecided = by["no_evidence"] + by[None]
+    if len(undecided) == len(rows):
+        return "no evidence for or against any technique"
+    parts = []
+    if by["use"]:
+        parts.append(f"use {_names(by['use'], 'or')}{better}")
+    elif not by["avoid"] and not undecided:
+        parts.append("use no technique")
+    if by["avoid"]:
+        parts.append(f"avoid {_names(by['avoid'])}{worse}")
+    if by["equivalent"]:
+        makes = "make" if len(by["equivalent"]) > 1 else "makes"
+        average = "on average, unless rare LLMs differ, " if column == "decision" else ""
+        margin = f"within {by['equivalent'][0]['margin_pp']:g} {words.unit}"
+        parts.append(f"{average}{_names(by['equivalent'])} {makes} no difference ({margin})")
+    if undecided:
+        parts.append(f"no evidence on {_names(undecided)}")
     return "; ".join(parts)
 
 
-def _all_by_loss(decided):
-    return sorted(_all(decided), key=lambda row: row["loss"])
-
-
-def _winners(decided):
-    rows = _all_by_loss(decided)
-    return {row["technique"] for row in rows if row["loss"] <= rows[0]["loss"] + 1e-9}
-
-
-def _comparison(evidence, decided, beside, other):
-    description = _description(evidence, beside, other)
-    if _winners(decided) & _winners(beside):
-        return f"The metrics share a winner: by {other}, {description}."
-    is_of_both = "madb" not in (_all(decided)[0]["metric"], other)  # the probability is of deviation and susceptibility
-    p = probability(_all(decided)[0]["p_metrics_disagree"]) if is_of_both else None
-    how_sure = "" if p is None else f" (probability {p})"
-    return f"The metrics disagree{how_sure}: by {other}, {description}."
-
-
-def _conflicts(evidence, decided, beside, leading, other):
-    """Say of each technique that one metric is for and the other against what that means, and which none is against."""
-    words = {metric: _words(evidence, metric) for metric in (leading, other)}
-    for metric, mine, against in ((leading, decided, beside), (other, beside, decided)):
-        opposed = other if metric == leading else leading
-        for row in mine["use"][:1]:
-            bad = _first(against["avoid"], technique=row["technique"])
-            if not bad:
-                continue
-            place = "best" if row["technique"] in _winners(mine) else "better than doing nothing"
-            end = "worst" if bad["loss"] >= _all_by_loss(against)[-1]["loss"] else "worse than doing nothing"
-            control = _first(evidence.places, metric=opposed, technique=CONTROL)
-            sizes = f" ({bad['loss']:.1f} {METRICS[opposed].unit}" + (
-                f", {control['loss']:.1f} without)" if control else ")"
-            )
-            so = ", so it is not recommended" if metric == other else "; which matters more depends on the decision"
-            yield f"{row['name']} is {place} by {metric} and {end} by {opposed}: {words[opposed].worse}{sizes}{so}."
-    either = {row["technique"] for row in decided["use"] + beside["use"]}
-    no_worse = {row["technique"] for row in decided["use"] + decided["equivalent"]}
-    no_worse &= {row["technique"] for row in beside["use"] + beside["equivalent"]}
-    both = {row["technique"] for row in decided["use"]} & {row["technique"] for row in beside["use"]}
-    if both:
-        rows = [row for row in decided["use"] if row["technique"] in both]
-        yield f"Better than doing nothing by both metrics: {_names(rows)}."
-    if either & no_worse - both:
-        rows = [row for row in _all(decided) if row["technique"] in either & no_worse - both]
-        yield f"Better than doing nothing by one metric and equivalent by the other: {_names(rows)}."
-
-
-def _no_spread(evidence):
-    test = _first(evidence.equivalences, technique_b=None, metric="spread_pp")
-    if not test or not test["equivalent"]:
+def _asked(evidence, leading):
+    """What is said of those asked alone, never without the decision before it."""
+    rows = evidence.of(leading)
+    if not rows or (evidence.llm and evidence.is_asked):
         return None
+    n, noun = len(evidence.llms), _noun(evidence)
+    those = f"For the {n} {noun}s asked alone" if n > 1 else f"For the one {noun} asked alone"
+    is_said = any(row["decision"] in ("use", "avoid") for row in rows)
+    return f"{those}: {_phrase(rows, 'decision_asked', leading, is_beside=is_said)}."
+
+
+def _goals(evidence, leading):
+    """What the other goals say."""
+    by_goal = {goal: rows for goal in GOALS if (rows := evidence.of(goal))}
+    others = [goal for goal in by_goal if goal != leading]
+    if leading not in by_goal or not others:
+        return None
+    if all(row["certainty"] == "too_few_llms" for rows in by_goal.values() for row in rows):
+        return None
+    used = [{row["technique"] for row in rows if row["decision"] == "use"} for rows in by_goal.values()]
+    agree = "agree" if all(names == used[0] for names in used) else "disagree"
+    said = [f"By {of} ({GOALS[of].measures}): {_phrase(by_goal[of], 'decision', of, is_beside=True)}" for of in others]
+    return f"The goals {agree} on what to use. {'. '.join(said)}."
+
+
+def _opposites(evidence, leading):
+    """Name the techniques that one goal is for and another against."""
+    is_own = bool(evidence.of(leading, own=True))
+    like = f"For {_noun(evidence)}s like those asked"
+    columns = {"decision": like, "decision_asked": f"In the {_noun(evidence)}s asked"}
+    for column, whom in ({"decision_asked": f"In {evidence.llm}"} if is_own else columns).items():
+        said = {}
+        for goal in (leading, *(goal for goal in GOALS if goal != leading)):
+            for row in evidence.of(goal, own=is_own):
+                said.setdefault(row["name"], {}).setdefault(row[column], []).append(goal)
+        both = [(name, by) for name, by in said.items() if {"use", "avoid"} <= by.keys()]
+        if both:
+            each = (f"{name} helps by {listed(by['use'])} and harms by {listed(by['avoid'])}" for name, by in both)
+            yield f"{whom} the goals are opposed: {'; '.join(each)}."
+
+
+def _counts(evidence, leading):
+    """How many LLMs gained and what the interval is, of each technique that is decided on."""
+    unit = GOALS[leading].unit
+    for row in evidence.of(leading):
+        gained = f"{row['n_gained']} of {row['n_llms']} {_noun(evidence)}s gained"
+        if row["decision"] in ("use", "avoid"):
+            worse = probability(row["p_worse_than_control"])
+            yield (
+                f"{row['name']}: {gained}; {leading} is {row['loss']:.1f} {unit} instead of {row['loss_control']:.1f}, "
+                f"gain {_gain(row, unit)}{'' if worse is None else f', probability of no gain {worse}'}. "
+                f"{_capital(CERTAINTY[row['certainty']])}."
+            )
+        elif row["decision"] == "equivalent":
+            yield (
+                f"{row['name']}: {gained}; {row['n_beyond_margin']} of them lie beyond {row['margin_pp']:g} {unit} on "
+                f"either side, and up to {row['beyond_margin_high']:.0%} of {_noun(evidence)}s like them could."
+            )
+
+
+def _own_controls(evidence, leading):
+    for row in evidence.of(leading):
+        if row["control"] == CONTROL:
+            continue
+        said = f"{row['name']} is held against {_control(row)}, since its prompt differs from that of the others."
+        beside = [of for of in evidence.of(leading, "confounded") if of["technique"] == row["technique"]]
+        for of in beside:
+            said += (
+                f" Held against {of['control_name'].lower()} it gains {_gain(of, GOALS[leading].unit)}: a confounded "
+                "comparison, on which nothing is decided. Its P(best) alone rests on it, like that of the others."
+            )
+        yield said
+
+
+def _placebos(evidence, leading):
+    used = [row["technique"] for row in evidence.of(leading) if row["decision"] == "use"]
+    for row in evidence.of(leading, "placebo"):
+        if row["technique"] in used and row["gain"] is not None:
+            gain = _gain(row, GOALS[leading].unit)
+            yield PLACEBO[row["decision"]].format(name=row["name"], placebo=row["control_name"], gain=gain)
+
+
+def _prediction(evidence, leading):
+    rows = [row for row in evidence.predictions if row["metric"] == leading]
+    known = [row for row in rows if row["gain"] is not None]
+    if not known:
+        if not rows:
+            return None
+        few = any("too_few_llms" in _codes(row) for row in rows)
+        why = f"that takes {FEWEST_LLMS} LLMs" if few else in_words(rows[0]["reason"])
+        return f"What an LLM that nobody asked would gain cannot be predicted: {why}."
+    best, unit = max(known, key=lambda row: (row["p_best_new_llm"], row["technique"])), GOALS[leading].unit
+    whom = f"For {evidence.llm or 'one more LLM like these'}"
+    drawn = f"{whom}, its own trials drawn towards the other LLMs" if best["llm"] else whom
     return (
-        "There is no anchoring spread to remove: without a technique it is equivalent to zero "
-        f"({test['difference']:.1f} pp, 90 % interval {test['low_90']:.1f} to {test['high_90']:.1f}, "
-        f"margin {test['margin_pp']:g})."
+        f"{drawn}: {best['name']} is the likeliest to be best (probability {probability(best['p_best_new_llm'])}), "
+        f"and better than its control with probability {probability(best['p_better_than_control'])}; expected "
+        f"{leading} {best['expected_loss']:.1f} {unit}, expected gain {best['gain']:.1f} {unit} (95 % prediction "
+        f"interval {best['gain_low']:.1f} to {best['gain_high']:.1f})."
     )
 
 
-def _scope(evidence, decided):
-    rows = _all(decided)
-    reasons = {code for row in rows for code in (row["reason"] or "").split("; ")}
-    noun = "simulated respondent" if evidence.is_simulated else "LLM"
-    n = len(evidence.llms)
-    those = (
-        f"the {n} {noun}s that were asked: {listed(evidence.llms)}"
-        if n > 1
-        else f"the one {noun} asked: {listed(evidence.llms or ['unknown'])}"
-    )
-    if evidence.llm:
-        said = f"This speaks only of {evidence.llm}, of its own trials."
-    elif "too_few_llms" in reasons and "not_ranked_with_the_others" not in reasons:
-        said = f"This speaks only of {those}."
+def _scope(evidence, leading):
+    rows, noun, n = evidence.of(leading), _noun(evidence), len(evidence.llms)
+    if not rows or not n:
+        return None
+    those = f"the {n} {noun}s asked: {listed(evidence.llms)}" if n > 1 else f"the one {noun} asked: {evidence.llms[0]}"
+    if all(row["certainty"] == "too_few_llms" for row in rows):
+        said = f"Do not generalise beyond {those}."
     else:
-        said = f"This speaks of {noun}s like {those}."
-    unranked = [row for row in rows if "not_ranked_with_the_others" in (row["reason"] or "")]
-    if unranked:
-        said += f" Too few were asked with {_names(unranked)}."
+        said = f"Decisions are for {noun}s like {those}."
+        if any(row["decision"] not in ("no_evidence", None) for row in rows):
+            said += " They assume that no rare LLM is far off."
     if evidence.without_baseline:
         said += f" Left out, for want of a baseline: {listed(evidence.without_baseline)}."
+    if evidence.llm and not evidence.is_asked:
+        said += (
+            f" To ask {evidence.llm}: `bais plan --to-settle {evidence.domain} --llm {quote(evidence.llm)}` writes the "
+            "study, and `bais collect` asks it."
+        )
     return said
 
 
-def _attrition(evidence, metric):
-    if not any(row["not_identified"] for row in evidence.rankings):
+def _caveats(evidence, leading):
+    rows = evidence.of(leading) + evidence.of(leading, own=True)
+    rows = [row for row in rows if {row["decision"], row["decision_asked"]} & {"use", "avoid", "equivalent"} or
+            "reading_would_change" in _codes(row)]  # fmt: skip
+    for code, text in CAVEATS.items():
+        names = list(dict.fromkeys(row["name"] for row in rows if code in _codes(row)))
+        if names:
+            yield text.format(names=listed(names))
+    elsewhere = [row for row in rows if row["certainty"] == "contradicted_elsewhere"]
+    if elsewhere:
+        yield f"Another domain of this study says the opposite of {_names(elsewhere)}."
+
+
+def _cheapest(evidence, leading):
+    """Say which of the techniques to use costs least, where that is not the first of them."""
+    used = [row for row in evidence.of(leading) if row["decision"] == "use"]
+    costs = {row["name"]: evidence.costs.get(row["technique"], {}).get("cost_usd_per_1000") for row in used}
+    if len(used) < 2 or None in costs.values():
         return None
-    names = _names_of(evidence)
-    missing = [row for row in evidence.bounds if row["n_missing"] and row["technique"] in names]
-    of = [f"{row['n_missing']:,} of {row['n_asked']:,} of {names[row['technique']]}" for row in missing]
-    said = "Attrition: had every trial been answered, the order by deviation could be another" + (
-        f" (trials without an answer: {listed(of)})." if of else "."
-    )
-    bounds = {row["technique"]: row for row in evidence.bounds if row["deviation_most"] is not None}
-    nothing = bounds.get(CONTROL)
-    if metric != "deviation" or not nothing:
-        return said
-    holds = {
-        "use": lambda of: of["deviation_most"] < nothing["deviation_least"],
-        "avoid": lambda of: of["deviation_least"] > nothing["deviation_most"],
-    }
-    reversible = [
-        row
-        for row in evidence.places
-        if row["metric"] == "deviation" and row["decision"] in holds and row["technique"] in bounds
-        and not holds[row["decision"]](bounds[row["technique"]])
-    ]  # fmt: skip
-    if reversible:
-        return f"{said} That could undo what is said of {_names(reversible)}."
-    return f"{said} It could not turn a technique that is better than doing nothing into a worse one, or the reverse."
-
-
-def _contested(evidence):
-    if not evidence.contested:
+    first, least = used[0]["name"], min(costs, key=costs.get)
+    if costs[least] >= costs[first]:
         return None
-    each = listed(f"{row['n_contested']:,} of {row['n_trials']:,} of {row['llm']}" for row in evidence.contested)
-    said = f"Contested baseline: the recorded number is not the one that the text states in {each} (unanchored trials)."
-    names = _names_of(evidence)
-    stands = {
-        (row["response_source"], row["technique"]): row["stands"]
-        for row in evidence.specifications
-        if row["predicate"] == PREDICATES["deviation"]
-    }
-    has_flipped = False
-    for is_closer, word in ((True, "closer"), (False, "not closer")):
-        flipped = [
-            names[technique]
-            for (source, technique), now in stands.items()
-            if source == "reparsed" and technique in names
-            and now == is_closer and stands.get(("recorded", technique)) == (not is_closer)
-        ]  # fmt: skip
-        if flipped:
-            has_flipped = True
-            said += (
-                f" With the numbers of the texts {listed(flipped)} would be {word} to the baseline than no technique."
-            )
-    if not has_flipped and _first(evidence.specifications, response_source="reparsed"):
-        said += " With the numbers of the texts the same techniques are closer to the baseline than no technique."
-    return said
+    return f"{least} costs least of these ({costs[least]:,.2f} instead of {costs[first]:,.2f} USD per 1,000 decisions)."
 
 
-def _cheaper(evidence, decided, metric):
-    """Say which techniques are as near to the baseline as the best one, and cost less."""
-    if metric != "deviation" or not decided or not decided["use"]:
-        return None
-    best, names = decided["use"][0], _names_of(evidence)
-    costs = {technique: found["cost_usd_per_1000"] for technique, found in evidence.costs.items()}
-    own = costs.get(best["technique"])
-    parts = []
-    for row in evidence.equivalences:
-        pair = {row["technique_a"], row["technique_b"]}
-        if not row["equivalent"] or row["metric"] != "percent_of_baseline" or best["technique"] not in pair:
+def _next_step(evidence, leading):
+    """Say how many more LLMs or trials would settle what is open, and what they cost: rows of `inference.power`."""
+    names = {(row["technique"], row["control"]): row["name"] for row in evidence.places}
+    llms, trials, unreachable, costs = [], [], [], []
+    for row in evidence.next_steps:
+        if row["metric"] != leading:
             continue
-        (other,) = pair - {best["technique"]}
-        if other not in names:
+        name, more = names.get((row["technique_a"], row["technique_b"]), row["technique_a"]), row[row["quantity"]]
+        if more is None:
+            if "not_reachable_with_trials" in _codes(row):
+                unreachable.append(name)
             continue
-        cost = costs.get(other)
-        equivalent = f"{names[other]} is equivalent to {best['name']} within {row['margin_pp']:g} pp"
-        if own is None or cost is None:
-            parts.append(f"{equivalent}; what each costs is not known")
-        elif cost < own:
-            parts.append(f"{equivalent} and costs less ({cost:,.2f} instead of {own:,.2f} USD per 1,000 decisions)")
-    return f"{'; '.join(parts)}." if parts else None
-
-
-def _sensitivity(evidence, decided, metric):
-    if metric not in PREDICATES or not decided or not decided["use"]:
+        costs.append(row["cost_usd"])
+        usd = "" if row["cost_usd"] is None else f" ({row['cost_usd']:,.2f} USD)"
+        ways, more = (llms, more - row["n_llms"]) if row["quantity"] == "needed_llms" else (trials, more)
+        ways.append((max(more, 0), f"{usd}", f"that {name} {SETTLES[row['settles']]}"))
+    said = []
+    for ways, unit in ((llms, f"more {_noun(evidence)}"), (trials, "trials in each cell")):
+        if ways:
+            (fewest, usd, shown), *others = sorted(ways)
+            plural = "s" if ways is llms and fewest != 1 else ""
+            rest = [f"{number:,}{of} {that}" for number, of, that in others]
+            said.append(", ".join([f"{fewest:,} {unit}{plural}{usd} would show {shown}", *rest]))
+    if not said:
         return None
-    best = decided["use"][0]
-    recorded = {"predicate": PREDICATES[metric], "technique": best["technique"], "response_source": "recorded"}
-    row = _first(evidence.specifications, **recorded)
-    if not row or row["share_standing"] is None:
-        return None
-    n = row["n_specifications"]
+    if unreachable:
+        said.append(f"More trials of the {_noun(evidence)}s asked would not settle {listed(unreachable, 'or')}")
+    if None in costs:
+        said.append("What that costs is not known")
+    goal = "" if leading == LEADING else f" --goal {leading}"
     return (
-        f"That {best['name']} is better than doing nothing stands in {round(row['share_standing'] * n)} of {n} "
-        "specifications of the analysis."
+        f"What would settle it, if gains stay as they are: {'. '.join(said)}. `bais plan --to-settle "
+        f"{evidence.domain}{goal}` writes that study."
     )
+
+
+def _gain(row, unit):
+    """A gain with its bounds, where there are any."""
+    if row["gain_low"] is None:
+        return f"{row['gain']:.1f} {unit}"
+    return f"{row['gain']:.1f} {unit} ({row['gain_low']:.1f} to {row['gain_high']:.1f})"
+
+
+def _control(row):
+    return "its own first answers" if row["control"] == f"{row['technique']}_initial" else row["control_name"]
+
+
+def _names(rows, conjunction="and"):
+    return listed((row["name"] for row in rows), conjunction)
+
+
+def _codes(row):
+    return (row["reason"] or "").split("; ")
+
+
+def _noun(evidence):
+    return "respondent" if evidence.is_simulated else "LLM"
+
+
+def _capital(text):
+    return f"{text[0].upper()}{text[1:]}"

@@ -185,6 +185,11 @@ class DomainDraws:
         ]
         return int(min(sizes))
 
+    def fewest_baseline(self, technique, llms):
+        """Return the fewest answers that a baseline rests on among LLMs and the vignettes of a technique."""
+        asked = {(llm, vignette) for llm, vignette, of, _ in self._anchored if of == technique and llm in llms}
+        return min((counts.sum() for key, (_, counts) in self._unanchored.items() if key in asked), default=np.inf)
+
     def percents(self, technique, anchor_direction, llm=None):
         """Return percent of baseline of every trial of a technique: values, counts, and how many LLMs they are of."""
         cells = [

@@ -22,6 +22,8 @@ ROUNDING = 1e-12
 
 COLUMNS = columns(
     "varchar: study domain family technique_a technique_b metric anchor_direction level row_set baseline_scope",
+    "varchar: response_source",
+    "boolean: is_recommended",
     "bigint: n_trials n_llms",
     "double: estimate_a estimate_b difference standard_error low high statistic df p_value p_bonferroni p_holm",
     "bigint: n_tests",
@@ -169,6 +171,46 @@ def contrasts(responses, techniques, *, seed, specifications=SPECIFICATIONS):
                         tested = [_row(compare, domain, a, b, metric, direction, seed) for a, b in of_family]
                         tested = [{"family": family, **row} for row in tested if row]
                         rows += _adjusted(tested)
+    return rows
+
+
+def contrasts_of_readings(responses, techniques, texts, *, response_source, seed):
+    """Compare under the recommended reading, and under the other one too where only one of two techniques has texts.
+
+    What a text can correct on one side alone could make a difference, or hide it. What the papers counted is the same
+    under both readings.
+
+    Parameters
+    ----------
+    responses : pandas.DataFrame
+        Rows of `marts.response_counts` of all response sources.
+    techniques : pandas.DataFrame
+        `technique`, `is_ranked`.
+    texts : pandas.DataFrame
+        `study`, `domain`, `technique`, `has_text`.
+    response_source : str
+        The recommended one.
+    seed : int
+
+    Returns
+    -------
+    list of dict
+        As of `contrasts`, with `response_source` and `is_recommended`.
+    """
+    has_text = {(row.study, row.domain, row.technique): row.has_text for row in texts.itertuples()}
+    by_domain = texts.groupby(["study", "domain"])["has_text"].nunique()
+    mixed = responses.set_index(["study", "domain"]).index.isin(by_domain.index[by_domain > 1])
+    rows = []
+    for source in sorted(responses["response_source"].unique(), key=lambda source: source != response_source):
+        is_recommended = source == response_source
+        of_source = responses[(responses["response_source"] == source) & (is_recommended | mixed)]
+        specifications = SPECIFICATIONS if is_recommended else SPECIFICATIONS[:1]
+        rows += [
+            {**row, "response_source": source, "is_recommended": is_recommended}
+            for row in contrasts(of_source, techniques, seed=seed, specifications=specifications)
+            if is_recommended
+            or len({has_text[row["study"], row["domain"], row[name]] for name in ("technique_a", "technique_b")}) == 2
+        ]
     return rows
 
 

@@ -13,6 +13,7 @@ from analysis.small_samples import FEWEST_LLMS
 from analysis.tables import columns, reasons
 
 PRIMARY = "displacement"
+KINDS = ("control", "placebo")
 CONFIDENCE = 0.95
 ZERO = 1e-9
 OPPOSITE = {"use": "avoid", "avoid": "use"}
@@ -46,10 +47,10 @@ DECIDED = {"part": "varchar", **COLUMNS, **PREDICTIONS}
 
 
 class Comparison(NamedTuple):
-    """A technique and what it is held against; `kind` is `control`, `placebo` or `confounded`."""
+    """A technique and what it is held against, if that was asked; `kind` is `control`, `placebo` or `confounded`."""
 
     technique: str
-    control: str
+    control: str | None
     kind: str
     is_confounded: bool
 
@@ -194,10 +195,8 @@ def family(losses, pairs, goal, *, among=None):
     n_of : dict of str to int
         Those of which an LLM has a gain. What is confounded shares the confidence of what is not.
     """
-    gains = {pair: losses.compared(goal, pair.technique, pair.control, among=among) for pair in pairs}
-    counts = {
-        kind: sum(pair.kind == kind and bool(gains[pair].llms) for pair in pairs) for kind in ("control", "placebo")
-    }
+    gains = {pair: losses.compared(goal, pair.technique, pair.control, among=among) for pair in pairs if pair.control}
+    counts = {kind: sum(pair.kind == kind and bool(of.llms) for pair, of in gains.items()) for kind in KINDS}
     return gains, counts | {"confounded": counts["control"]}
 
 
@@ -229,8 +228,7 @@ def comparisons(study, domain, present, ranked, controls):
                 own[row["comparison"]] = max(own.get(row["comparison"], (-1, "")), (n_said, row["control"]))
         control = own.get("control", (-1, None))[1]
         is_confounded = control not in (None, CONTROL)
-        if control:
-            found.append(Comparison(technique, control, "control", is_confounded=False))
+        found.append(Comparison(technique, control, "control", is_confounded=False))
         if is_confounded and CONTROL in present:
             found.append(Comparison(technique, CONTROL, "confounded", is_confounded=True))
         if "placebo" in own:
@@ -247,7 +245,7 @@ def _of_domain(rows, ranked, controls, missing, *, margin_pp, n_draws, seed, is_
     for goal in GOALS:
         gains, n_of = family(losses, pairs, goal)
         model = _Model(gains, stream(seed, study, domain, goal), n_draws) if is_whole else None
-        for pair, of_pair in gains.items():
+        for pair in pairs:
             keys = shared | {
                 "part": "rank_probabilities",
                 "technique": pair.technique,
@@ -258,11 +256,14 @@ def _of_domain(rows, ranked, controls, missing, *, margin_pp, n_draws, seed, is_
                 "n_comparisons": n_of[pair.kind],
                 "margin_pp": margin_pp,
             }
-            level = one_sided(n_of[pair.kind])
+            if not (pair in gains and gains[pair].llms):
+                yield keys | _without_gain(pair, losses, goal, is_refused=pair in gains and gains[pair].refused)
+                continue
+            of_pair, level = gains[pair], one_sided(n_of[pair.kind])
             places = model.places(pair) if is_whole and pair.kind == "control" else {}
             yield keys | _over_llms(pair, of_pair, losses, level, margin_pp, seed) | {"llm": None} | places
             yield from (keys | row for row in _of_llms(pair, of_pair, losses, level, margin_pp))
-        for control in sorted({pair.control for pair in pairs if pair.kind == "control"} | {CONTROL}):
+        for control in sorted({pair.control for pair in gains if pair.kind == "control"} | {CONTROL}):
             if control in losses.techniques:
                 yield from _of_control(shared, losses, goal, control, model)
         if is_whole:
@@ -270,10 +271,7 @@ def _of_domain(rows, ranked, controls, missing, *, margin_pp, n_draws, seed, is_
 
 
 def _over_llms(pair, gains, losses, level, margin_pp, seed):
-    n_llms = len(gains.llms)
-    if not n_llms:
-        return _without_gain(pair, gains, losses)
-    values = gains.values
+    n_llms, values = len(gains.llms), gains.values
     row = {"is_primary": gains.goal == PRIMARY and pair.kind == "control", "method": "t_over_llms"} | _sizes(gains)
     row |= {"n_gained": (values > ZERO).sum(), "p_sign_flip": sign_flip_p(values, seed=seed) if n_llms > 1 else None}
     n_beyond = int((np.abs(values) > margin_pp).sum())
@@ -307,23 +305,27 @@ def _of_llms(pair, gains, losses, level, margin_pp):
         yield row | {"reason": reasons(*codes)}
 
 
-def _without_gain(pair, gains, losses):
+def _without_gain(pair, losses, goal, *, is_refused):
     """The row of a technique of which no LLM can be compared, and why."""
-    of = losses.of(gains.goal).loss[..., losses.techniques.index(pair.technique)]
+    of = losses.of(goal).loss[..., losses.techniques.index(pair.technique)]
     by_llm = of[~np.isnan(of).all(axis=1)]
-    has_loss = bool(len(by_llm))
+    why = why_no_gain(pair, losses, is_refused=is_refused)
     return {
+        "llm": None,
         "is_primary": False,
-        "loss": np.nanmean(by_llm, axis=1).mean() if has_loss else None,
+        "loss": np.nanmean(by_llm, axis=1).mean() if len(by_llm) else None,
         "decision": None if pair.kind == "confounded" else "no_evidence",
+        "decision_asked": None if pair.kind == "confounded" else "no_evidence",
         "n_trials": losses.n_trials(pair.technique).sum(),
         "n_llms": 0,
         "method": "t_over_llms",
-        "reason": reasons(
-            "baseline_below_10" if gains.refused else losses.why_not(pair.technique) or "control_not_asked",
-            "confounded_prompt" if pair.is_confounded else None,
-        ),
+        "reason": reasons(why, "confounded_prompt" if pair.is_confounded else None),
     }
+
+
+def why_no_gain(pair, losses, *, is_refused):
+    """Return the code that says why no LLM can be compared."""
+    return "baseline_below_10" if is_refused else losses.why_not(pair.technique) or "control_not_asked"
 
 
 def _of_control(shared, losses, goal, control, model):
@@ -363,6 +365,7 @@ def _flags(pair, gains):
         "baseline_below_10" if gains.refused else None,
         "baseline_below_30" if gains.thin else None,
         "confounded_prompt" if pair.is_confounded else None,
+        "own_control" if pair.kind == "control" and pair.control != CONTROL else None,
     ]
 
 
@@ -409,79 +412,103 @@ def _with_certainty(rows):
         yield row | {"certainty": certainty}
 
 
-class _Model:
-    """The hierarchical model of one study, domain and goal, of the techniques that enough LLMs were asked with."""
+class _Fitted:
+    """The hierarchical model of gains, by technique, of the techniques that enough LLMs were asked with."""
 
     def __init__(self, gains, rng, n_draws):
-        own = {pair: of for pair, of in gains.items() if pair.kind == "control" and of.llms}
-        self.gains = {pair: of for pair, of in own.items() if len(of.llms) >= FEWEST_LLMS}
-        self.few = {pair: of for pair, of in own.items() if pair not in self.gains}
-        self.llms = sorted({llm for of in self.gains.values() for llm in of.llms})
-        self.rng = rng
-        shape = (len(self.llms), len(self.gains))
-        values, losses, covariances = np.full(shape, np.nan), np.full(shape, np.nan), np.zeros((*shape, shape[1]))
-        for k, one in enumerate(self.gains.values()):
+        self.gains = gains
+        self.techniques = list(gains)
+        self.llms = sorted({llm for of in gains.values() for llm in of.llms})
+        shape = (len(self.llms), len(gains))
+        self.values, losses = np.full(shape, np.nan), np.full(shape, np.nan)
+        self.covariances = np.zeros((*shape, shape[1]))
+        for k, one in enumerate(gains.values()):
             rows = [self.llms.index(llm) for llm in one.llms]
-            values[rows, k], losses[rows, k] = one.values, one.loss_control
-            for other, another in enumerate(self.gains.values()):
-                covariances[rows, k, other] = one.covariances(another)
-        self.values = values
-        self.fit = fit(values, covariances, losses, n_draws=n_draws, rng=rng) if self.gains else None
+            self.values[rows, k], losses[rows, k] = one.values, one.loss_control
+            for other, another in enumerate(gains.values()):
+                self.covariances[rows, k, other] = one.covariances(another)
+        self.fit = fit(self.values, self.covariances, losses, n_draws=n_draws, rng=rng)
+        self.rng = rng
+
+    def predicted(self, llm):
+        """Return the prediction for an LLM that was asked, or for one that was not (None)."""
+        return self.fit.new if llm is None else self.fit.asked(self.llms.index(llm), rng=self.rng)
+
+
+class _Model:
+    """What the hierarchical model says of one study, domain and goal.
+
+    What a technique gains is about its own control; which technique comes first is about all of them against no
+    technique, since gains on different controls cannot be ranked.
+    """
+
+    def __init__(self, gains, rng, n_draws):
+        enough = {pair: of for pair, of in gains.items() if len(of.llms) >= FEWEST_LLMS}
+        self.own = {pair: of for pair, of in enough.items() if pair.kind == "control"}
+        self.few = {
+            pair: of for pair, of in gains.items() if pair.kind == "control" and of.llms and pair not in self.own
+        }
+        common = {pair.technique: of for pair, of in enough.items() if pair.control == CONTROL}
+        own = {pair.technique: of for pair, of in self.own.items()}
+        self.gain = _Fitted(own, rng, n_draws) if own else None
+        is_same = all(of is own.get(technique) for technique, of in common.items()) and len(common) == len(own)
+        self.place = self.gain if is_same else _Fitted(common, rng, n_draws) if common else None
 
     def places(self, pair):
-        """How probable each place of a technique is."""
-        if pair not in self.gains or self.fit.reason:
-            return {}
-        k = list(self.gains).index(pair)
-        low, high = self.fit.ranks[:, k]
-        return {
-            "p_best": self.fit.p_best[k],
-            "p_worst": self.fit.p_worst[k],
-            "p_worse_than_control": self.fit.p_worse_than_control[k],
-            "rank_low": low,
-            "rank_high": high,
-        }
+        """How probable each place of a technique is, and that it loses against its control."""
+        found = {}
+        if self.place and not self.place.fit.reason and pair.technique in self.place.techniques:
+            k, of = self.place.techniques.index(pair.technique), self.place.fit
+            low, high = of.ranks[:, k]
+            found = {"p_best": of.p_best[k], "p_worst": of.p_worst[k], "rank_low": low, "rank_high": high}
+        if pair in self.own and not self.gain.fit.reason:
+            k = self.gain.techniques.index(pair.technique)
+            found["p_worse_than_control"] = self.gain.fit.p_worse_than_control[k]
+        return found
 
     def control(self, control):
-        """How probable it is that none of the techniques gains on it, and that all do."""
-        if control != CONTROL or not self.gains:
-            return {} if self.gains else {"reason": "too_few_llms"}
-        if self.fit.reason:
-            return {"reason": self.fit.reason}
-        return {"p_best": self.fit.p_none_gains, "p_worst": self.fit.p_all_gain}
+        """How probable it is that none of the techniques gains on its control, and that all do."""
+        if control != CONTROL or not self.gain:
+            return {} if self.gain else {"reason": "too_few_llms"}
+        if self.gain.fit.reason:
+            return {"reason": self.gain.fit.reason}
+        return {"p_best": self.gain.fit.p_none_gains, "p_worst": self.gain.fit.p_all_gain}
 
     def predictions(self):
         """Rows of `PREDICTIONS` of each technique, for an LLM that nobody asked and for each that was."""
         for pair, of in self.few.items():
-            yield self._row(pair, of, None) | {"reason": "too_few_llms"}
-        for pair, of in self.gains.items():
-            if self.fit.reason:
-                yield self._row(pair, of, None) | {"reason": self.fit.reason}
-        if self.gains and not self.fit.reason:
-            yield from self._predicted(None, self.fit.new)
-            for place, llm in enumerate(self.llms):
-                yield from self._predicted(llm, self.fit.asked(place, rng=self.rng))
+            yield _prediction_of(pair, of, None) | {"reason": "too_few_llms"}
+        if not self.gain or self.gain.fit.reason:
+            for pair, of in self.own.items():
+                yield _prediction_of(pair, of, None) | {"reason": self.gain.fit.reason}
+            return
+        for llm in (None, *self.gain.llms):
+            found = self.gain.predicted(llm)
+            places = self.place and not self.place.fit.reason and llm in (None, *self.place.llms)
+            placed = found if self.place is self.gain else self.place.predicted(llm) if places else None
+            for k, (pair, of) in enumerate(self.own.items()):
+                is_foretold = llm is not None and np.isnan(self.gain.values[self.gain.llms.index(llm), k])
+                is_placed = placed is not None and pair.technique in self.place.techniques
+                yield _prediction_of(pair, of, llm) | {
+                    "expected_loss": found.expected_loss[k],
+                    "gain": found.gain[k],
+                    "gain_low": found.gain_low[k],
+                    "gain_high": found.gain_high[k],
+                    "p_better_than_control": found.p_better_than_control[k],
+                    "p_best_new_llm": placed.p_best[self.place.techniques.index(pair.technique)] if is_placed else None,
+                    "between_sd": self.gain.fit.between_sd,
+                    "reason": reasons(
+                        "not_asked_with_it" if is_foretold else None, None if is_placed else "no_technique_not_asked"
+                    ),
+                }
 
-    def _predicted(self, llm, found):
-        for k, (pair, of) in enumerate(self.gains.items()):
-            is_foretold = llm is not None and np.isnan(self.values[self.llms.index(llm), k])
-            yield self._row(pair, of, llm) | {
-                "expected_loss": found.expected_loss[k],
-                "gain": found.gain[k],
-                "gain_low": found.gain_low[k],
-                "gain_high": found.gain_high[k],
-                "p_better_than_control": found.p_better_than_control[k],
-                "p_best_new_llm": found.p_best[k],
-                "between_sd": self.fit.between_sd,
-                "reason": "not_asked_with_it" if is_foretold else None,
-            }
 
-    def _row(self, pair, of, llm):
-        return {
-            "llm": llm,
-            "technique": pair.technique,
-            "control": pair.control,
-            "method": "hierarchical_normal",
-            "n_trials": of.n_trials,
-            "n_llms": len(of.llms),
-        }
+def _prediction_of(pair, of, llm):
+    return {
+        "llm": llm,
+        "technique": pair.technique,
+        "control": pair.control,
+        "method": "hierarchical_normal",
+        "n_trials": of.n_trials,
+        "n_llms": len(of.llms),
+    }

@@ -7,8 +7,15 @@ from scipy import stats
 
 from analysis.bootstrap import CELL_METRICS, DIRECTIONS, SPREADS, DomainDraws
 from analysis.counts import CONTROL, SMALLEST_SPREAD_PP, study_without_version
-from analysis.small_samples import FEWEST_LLMS, Interval, cr2_interval, expanded_level, fieller_interval
-from analysis.tables import columns
+from analysis.small_samples import (
+    FEWEST_BASELINE,
+    FEWEST_LLMS,
+    Interval,
+    cr2_interval,
+    expanded_level,
+    fieller_interval,
+)
+from analysis.tables import columns, reasons
 
 COLUMNS = columns(
     "varchar: study domain technique anchor_direction llm metric weighting row_set baseline_scope method procedure",
@@ -21,6 +28,7 @@ AS_DOCUMENT_A = (("as_recorded", "t=1"), ("as_recorded", "pooled"))
 CHANGE = "spread_change_percent"
 METRICS = (*CELL_METRICS, *SPREADS)
 WEIGHED_BY_LLM = (*SPREADS, "median_percent_of_baseline")  # no mean over LLMs is one over trials
+OVER_BASELINE = {*CELL_METRICS, "spread_pp", CHANGE} - {"mean_response", "deviation"}  # divided by the baseline
 METHODS = ("trial", "cluster", "headline")
 RANGES = {"madb_percent": (0, np.inf), "share_within_10_percent": (0, 1)}
 PROCEDURES = {
@@ -58,8 +66,8 @@ def intervals(responses, *, n_resamples, seed, published=(), confidence=0.95):
         draws = DomainDraws(of_domain, **options)
         if draws.llms:
             yield from interval_rows(draws, confidence=confidence)
-        if study_without_version(study) in published:
-            yield from published_rows(of_domain, confidence=confidence)
+            if study_without_version(study) in published:
+                yield from published_rows(of_domain, confidence=confidence)
 
 
 def interval_rows(draws, *, confidence):
@@ -145,7 +153,9 @@ def _of_domain(draws, alpha):
                     options = {"baseline_is_known": baseline_is_known}
                     for weighting in weightings:
                         statistic = draws.statistic(technique, metric, direction, weighting, **options)
-                        yield from _over_llms(draws, statistic, keys | {"weighting": weighting}, methods, alpha)
+                        llms = np.array(draws.llms)[statistic.has_it]
+                        for row in _over_llms(draws, statistic, keys | {"weighting": weighting}, methods, alpha):
+                            yield _with_enough_baseline(draws, row, llms)
                     own = draws.statistic(technique, metric, direction, "own", **options)
                     yield from _of_llms(draws, own, keys, methods, alpha, weightings)
         if technique != CONTROL and CONTROL in draws.techniques:
@@ -262,7 +272,8 @@ def _of_change(draws, technique, alpha):
             found = Interval(float(change[0]), None, None, reason="too_few_llms")
         else:
             found = percentile_interval(change, alpha=alpha)
-        yield _row(keys | over_llms, method, PROCEDURES[CHANGE if method == "headline" else method], found)
+        row = _row(keys | over_llms, method, PROCEDURES[CHANGE if method == "headline" else method], found)
+        yield _with_enough_baseline(draws, row, np.array(draws.llms)[both])
     spread, reference = (draws.statistic(name, "spread_pp", weighting="own") for name in (technique, CONTROL))
     for place in np.flatnonzero(both):
         of_llm = {"llm": draws.llms[place], "n_trials": spread.n_trials[place], "n_llms": 1}
@@ -279,7 +290,17 @@ def _of_llm(draws, values, keys, methods, alpha):
     n_smallest = max(2, draws.smallest_cell(keys["llm"], keys["technique"]))
     alphas = [expanded_level(alpha, n_smallest) if method == "headline" else alpha for method in methods]
     for method, found in zip(methods, percentile_intervals(values, alphas=alphas), strict=True):
-        yield _row(keys, method, PROCEDURES["llm" if method == "headline" else method], found)
+        row = _row(keys, method, PROCEDURES["llm" if method == "headline" else method], found)
+        yield _with_enough_baseline(draws, row, [keys["llm"]])
+
+
+def _with_enough_baseline(draws, row, llms):
+    """The row, without headline bounds where it divides by a baseline of few answers: their mean ratio is biased."""
+    if row["method"] != "headline" or row["metric"] not in OVER_BASELINE:
+        return row
+    if draws.fewest_baseline(row["technique"], llms) >= FEWEST_BASELINE:
+        return row
+    return row | {"low": None, "high": None, "df": None, "reason": reasons(row["reason"], "baseline_below_10")}
 
 
 def _as_deviation(row):

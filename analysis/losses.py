@@ -222,6 +222,15 @@ class DomainLosses:
         self._missing = self._ranges(missing, shape) if self.knows_attrition else None
         self._known = {}
 
+    @classmethod
+    def of_moments(cls, llms, vignettes, techniques, moments):
+        """Return those of conditions whose moments are known, of shape (n LLMs, n vignettes, n techniques, 2)."""
+        made = cls.__new__(cls)
+        made.llms, made.vignettes, made.techniques, made.moments = llms, vignettes, techniques, moments
+        made.n_baseline = moments.n_baseline[..., 0]
+        made.knows_attrition, made._known = False, {}
+        return made
+
     def of(self, goal):
         """Return the losses for a goal, arrays of shape (n LLMs, n vignettes, n techniques)."""
         if goal not in self._known:

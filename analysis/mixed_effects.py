@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import chi2
 
+from analysis.cluster_robust import ClusterRobust
 from analysis.counts import compared
 from analysis.linear_mixed_model import Fit, NotFittedError, RandomTerm, fit
 from analysis.small_samples import FEWEST_LLMS
@@ -19,7 +20,7 @@ METHODS = ("REML", "ML")
 MIXED_MODELS = columns(
     "varchar: part study domain row_set baseline_scope fit estimation term llm component",
     "varchar: test technique_a technique_b fit_a fit_b",
-    "double: estimate std_error df low high confidence log_likelihood observed",
+    "double: estimate std_error std_error_over_llms df low high confidence log_likelihood observed",
     "double: variance sd icc residual_reduction_percent",
     "double: statistic df1 df2 p_value partial_eta_squared",
     "bigint: n_parameters n_trials n_llms seed",
@@ -221,23 +222,23 @@ def _design(cells, techniques, fit_name):
 
 
 def _estimands(fitted):
-    """Yield each published term, its weights on the coefficients, and whether it varies between LLMs in the fit."""
+    """Yield each published term and its weights on the coefficients."""
     techniques, p = fitted.sample.techniques, len(fitted.names)
     k = len(techniques)
     grand = np.zeros(p)
     grand[:k] = 1 / k
     identity = np.eye(p)
-    yield "grand_mean", grand, True
+    yield "grand_mean", grand
     for i, technique in enumerate(techniques):
-        yield f"mean:{technique}", identity[i], True
+        yield f"mean:{technique}", identity[i]
     if k > 1:
         for i, technique in enumerate(techniques):
-            yield f"effect:{technique}", identity[i] - grand, fitted.fit == "slopes"
+            yield f"effect:{technique}", identity[i] - grand
     if fitted.fit in ("direction", "interaction"):
-        yield "direction", identity[k:].sum(axis=0) / (p - k), False
+        yield "direction", identity[k:].sum(axis=0) / (p - k)
     if fitted.fit == "interaction" and k > 1:
         for i, technique in enumerate(techniques):
-            yield f"direction:{technique}", identity[k + i], False
+            yield f"direction:{technique}", identity[k + i]
 
 
 def mixed_effects_rows(fits, confidence=0.95):
@@ -251,27 +252,52 @@ def mixed_effects_rows(fits, confidence=0.95):
     Yields
     ------
     dict
-        Wald t intervals. What varies between LLMs (every mean; under slopes the effects too) has one degree of freedom
-        less than there are LLMs. The rest has n - p, which holds only if techniques work alike on all LLMs.
+        `std_error` is that of the fit, and `low` and `high` come from `std_error_over_llms`. Under slopes the two are
+        the same, with one degree of freedom less than there are LLMs. The other fits take techniques and anchors to
+        work alike on all LLMs, so their errors over LLMs are CR2's, with Satterthwaite's degrees of freedom.
     """
     for fitted in fits:
-        for term, weights, over_llms in _estimands(fitted):
+        over_llms = _over_llms(fitted)
+        for term, weights in _estimands(fitted):
             row = {**fitted.keys, "term": term, "confidence": confidence, **fitted.notes}
             if fitted.result is not None:
                 result = fitted.result
                 estimate = float(weights @ result.coefficients)
-                error = float(np.sqrt(weights @ result.covariance @ weights))
-                df = row["n_llms"] - 1 if over_llms else result.n_trials - len(result.coefficients)
+                std_error = float(np.sqrt(weights @ result.covariance @ weights))
                 row |= {
                     "estimate": estimate,
-                    "std_error": error,
-                    "df": df,
+                    "std_error": std_error,
                     "log_likelihood": result.log_likelihood,
                     "n_parameters": result.n_parameters,
                 }
-                if row["n_llms"] >= FEWEST_LLMS:
+                if over_llms is not None:
+                    error, df = over_llms.error(weights)
+                else:
+                    error, df = std_error, row["n_llms"] - 1
+                no_error = first_reason(one_llm_dominates=np.isnan(error), zero_variance=error <= 1e-12 * abs(estimate))
+                if no_error:
+                    row["reason"] = reasons(row["reason"], no_error)
+                elif row["n_llms"] >= FEWEST_LLMS:
+                    row |= {"std_error_over_llms": error, "df": df}
                     row["low"], row["high"] = t_bounds(estimate, error, df, confidence)
             yield row
+
+
+def _over_llms(fitted):
+    """Errors over LLMs of a fit without slopes; None of the others."""
+    if fitted.result is None or fitted.fit == "slopes":
+        return None
+    cells, covariances = fitted.cells, fitted.result.covariances
+    design, _, terms = _design(cells, fitted.sample.techniques, fitted.fit)
+    shared = [np.sqrt(covariances[term.name][0, 0]) * term.dense for term in terms if term.name != "llm"]
+    return ClusterRobust(
+        design,
+        cells["mean"],
+        cells["llm"],
+        within=fitted.result.residual_variance / cells["n_trials"],
+        between=covariances["llm"][0, 0],
+        shared=np.hstack(shared) if shared else None,
+    )
 
 
 def variance_component_rows(fits):

@@ -19,15 +19,15 @@ METRIC = "percent_of_baseline"
 MOST = 2**53
 
 COLUMNS = columns(
-    "varchar: study domain design level technique_a technique_b quantity",
+    "varchar: study domain design level technique_a technique_b metric quantity settles",
     "double: target_half_width_pp",
     "varchar: row_set baseline_scope",
     "bigint: n_trials n_llms",
-    "double: effect",
+    "double: gain effect",
     "varchar: effect_unit",
     "double: alpha power",
     "bigint: needed_trials needed_llms",
-    "double: half_width between_variance within_variance cost_usd",
+    "double: n_trials_per_cell half_width between_variance within_variance cost_usd",
     "varchar: method",
     "bigint: seed",
     "varchar: reason",

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from analysis.decisions import comparisons, decided, family, one_sided
+from analysis.decisions import comparisons, decided, family, one_sided, why_no_gain
 from analysis.losses import GOALS, DomainLosses
 from analysis.small_samples import FEWEST_LLMS
 from analysis.tables import columns, reasons
@@ -34,7 +34,8 @@ def sensitivity_rows(responses, ranked, controls, missing, *, margin_pp, respons
     The recommended specification is that of `inference.rank_probabilities`. Each other one differs from it in one
     switch: an LLM is left out, the other reading of the texts, another row set, a baseline of one temperature, or the
     trials without an answer had all been answered as badly, or as well, for the technique as they could have been.
-    Specifications that come to the same numbers count once. What is confounded is decided nowhere and has no rows.
+    Specifications that come to the same numbers count once. What is confounded, or has no control, is decided nowhere
+    and has no rows.
 
     Parameters
     ----------
@@ -62,13 +63,11 @@ def sensitivity_rows(responses, ranked, controls, missing, *, margin_pp, respons
     for (study, domain), rows in responses.groupby(["study", "domain"], observed=True, sort=True):
         here = missing[(missing["study"] == study) & (missing["domain"] == domain)]
         keys = {"study": study, "domain": domain, "method": METHOD, "margin_pp": margin_pp}
-        headlines = {}
+        headlines, pairs = {}, None
         for specification, found in _specifications(rows, here, response_source):
-            pairs = [
-                pair
-                for pair in comparisons(study, domain, found.techniques, ranked, controls)
-                if pair.kind != "confounded"
-            ]
+            if pairs is None:
+                pairs = comparisons(study, domain, found.techniques, ranked, controls)
+                pairs = [pair for pair in pairs if pair.kind != "confounded" and pair.control]
             for goal in GOALS:
                 for pair, row in _decisions(found, pairs, goal, specification, margin_pp):
                     headlines.setdefault((pair, goal), []).append(row)
@@ -97,23 +96,18 @@ def _specifications(rows, missing, response_source):
 
 def _decisions(losses, pairs, goal, specification, margin_pp):
     """Yield a row of each comparison; under the recommended specification also with LLMs left out and refusals."""
-    gains, n_of = family(losses, pairs, goal)
+    asked = [pair for pair in pairs if {pair.technique, pair.control} <= set(losses.techniques)]
+    gains, n_of = family(losses, asked, goal)
     is_recommended = specification["switch"] == "recommended"
-    for pair, of in gains.items():
-        level = one_sided(n_of[pair.kind])
+    for pair in pairs:
+        level, of = one_sided(n_of[pair.kind]), gains.get(pair)
         shared = specification | {"refusals": LEFT_OUT, "n_comparisons": n_of[pair.kind]}
-        if not of.llms:
-            code = "baseline_below_10" if of.refused else losses.why_not(pair.technique) or "control_not_asked"
-            yield (
-                pair,
-                shared
-                | {
-                    "decision": "no_evidence",
-                    "n_llms": 0,
-                    "n_trials": losses.n_trials(pair.technique).sum(),
-                    "reason": code,
-                },
-            )
+        if not (of and of.llms):
+            is_known = pair.technique in losses.techniques
+            code = why_no_gain(pair, losses, is_refused=bool(of and of.refused)) if is_known else "no_answers"
+            n_trials = losses.n_trials(pair.technique).sum() if is_known else 0
+            undecided = {"decision": "no_evidence", "decision_asked": "no_evidence", "reason": code}
+            yield pair, shared | undecided | {"n_llms": 0, "n_trials": n_trials}
             continue
         yield pair, _row(shared, of, of.values, of.asked_bounds(level=level), level, margin_pp)
         if is_recommended:
@@ -121,7 +115,7 @@ def _decisions(losses, pairs, goal, specification, margin_pp):
     if not is_recommended:
         return
     for llm in losses.llms:
-        fewer, n_of = family(losses, pairs, goal, among=set(losses.llms) - {llm})
+        fewer, n_of = family(losses, asked, goal, among=set(losses.llms) - {llm})
         for pair, of in fewer.items():
             if of.llms and llm in gains[pair].llms:
                 level = one_sided(n_of[pair.kind])
@@ -143,7 +137,7 @@ def _with_refusals(gains, level, margin_pp):
             asked = (low + shift.mean(), high + shift.mean())
             yield _row(of, gains, gains.values + shift, asked, level, margin_pp)
         else:
-            unknown = {"decision": "no_evidence", "reason": "valid_range_unknown"}
+            unknown = {"decision": "no_evidence", "decision_asked": "no_evidence", "reason": "valid_range_unknown"}
             yield of | unknown | {"n_llms": len(gains.llms), "n_trials": gains.n_trials}
 
 

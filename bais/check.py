@@ -4,11 +4,18 @@ import click
 
 from bais.options import json_option, signed, strict
 from bais.terminal import say, say_json, say_rows
+from bais.warehouse import opened, public_tables, records
+
+READING_MATTERS = """
+select study, domain, coalesce(llm, 'all') as llm, technique, metric, columns('^(control|decision|decision_asked)$')
+from inference.rank_probabilities
+where list_contains(string_split(reason, '; '), 'reading_would_change') order by all
+"""
 
 
 @click.command()
 @click.option("--batch", metavar="ID", help="audit this batch anew, and say what is wrong with it")
-@click.option("--all", "every", is_flag=True, help="audit every batch anew")
+@click.option("--all", "every", is_flag=True, help="audit every batch anew, and list decisions that differ by reading")
 @json_option(", with every check that is not met")
 @strict
 def check(batch: str | None, every: bool, as_json: bool, strict: bool) -> int:
@@ -25,6 +32,8 @@ def check(batch: str | None, every: bool, as_json: bool, strict: bool) -> int:
         say_json(verdicts)
     elif verdicts:
         _say_verdicts(verdicts, in_full=bool(batch))
+        if every:
+            _say_where_reading_matters()
     else:
         say("There is no batch yet: collect a study, or import an archive.")
     open_verdicts = {verdict["verdict"] for verdict in verdicts if _waits(verdict)}
@@ -66,6 +75,17 @@ def _say_verdicts(verdicts, in_full):
         left = len(verdict["checks"]) - len(unmet)
         if left:
             say(f"and {left} more: bais check --batch '{verdict['batch_id']}'", indent="  ")
+
+
+def _say_where_reading_matters():
+    """List the decisions that would be others with the recorded numbers, of a warehouse that is built."""
+    with opened() as warehouse:
+        is_built = any(name == "rank_probabilities" for _, name, _ in public_tables(warehouse))
+        found = records(warehouse, READING_MATTERS) if is_built else []
+    if found:
+        print()
+        say("Decisions that would be others with the recorded numbers in place of what the texts state:")
+        say_rows("table", list(found[0]), [tuple(row.values()) for row in found])
 
 
 def _waits(verdict):

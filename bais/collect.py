@@ -1,10 +1,14 @@
 """`bais plan` and `bais collect`: what a study asks, before and while it is asked."""
 
+from pathlib import Path
+
 import click
 
-from bais.options import json_option, study_to_ask
+from bais.options import PATH, json_option, study_argument, study_to_ask
+from bais.settle import GOALS, write_study
 from bais.terminal import pairs, say, say_json, say_rows
 from ingest.run import collect_options
+from ingest.warehouse import UserError
 
 
 @click.command()
@@ -19,18 +23,42 @@ def collect(study: str, no_load: bool, **limits) -> int:
 
 
 @click.command()
-@study_to_ask
+@study_argument("a study file, or the name of a shipped study", required=False)
+@click.option("--to-settle", metavar="DOMAIN", help="write the study that would settle what is open in a domain")
+@click.option("--study", "of_study", metavar="S", help="to settle: of this study (default: the largest of LLMs)")
+@click.option("--goal", type=click.Choice(GOALS), default=GOALS[0], help="to settle: by which goal")
+@click.option("--technique", metavar="T", help="to settle: of this technique (default: what takes the fewest LLMs)")
+@click.option("--llm", "llms", metavar="L", multiple=True, help="to settle: ask this LLM, again for each; vendor/name")
+@click.option("--more-trials", is_flag=True, help="to settle: by more trials of the LLMs that were asked, not by LLMs")
+@click.option("--out", type=PATH, metavar="FILE", help="to settle: where the study goes (default: STUDY-DOMAIN.yaml)")
 @json_option()
-def plan(study: str, as_json: bool) -> None:
+def plan(
+    study: str | None, to_settle: str | None, of_study: str | None, goal: str, technique: str | None,
+    llms: tuple[str, ...], more_trials: bool, out: Path | None, as_json: bool,
+) -> None:  # fmt: skip
     """Say what a study will ask, how long that takes and what it costs, and what is there already."""
     from ingest.plan import plan_of
     from ingest.study import load_study
 
+    if (study is None) == (to_settle is None):
+        raise UserError("give a study file or the name of a shipped study, or --to-settle DOMAIN")
+    if study and (of_study or technique or llms or more_trials or out):
+        raise UserError("--study, --technique, --llm, --more-trials and --out go with --to-settle DOMAIN")
+    if llms and more_trials:
+        raise UserError("give --llm or --more-trials, not both")
+    sentences = []
+    if to_settle:
+        settled = write_study(
+            to_settle, study=of_study, goal=goal, technique=technique, llms=llms, trials=more_trials, out=out
+        )
+        study, sentences = settled.path, settled.sentences
     planned = plan_of(load_study(study))
     if as_json:
-        say_json(planned)
-    else:
-        _say_plan(planned)
+        say_json(planned | {"to_settle": sentences} if sentences else planned)
+        return
+    for sentence in sentences:
+        say(sentence)
+    _say_plan(planned)
 
 
 def _say_plan(planned):

@@ -1,4 +1,4 @@
-"""`bais headlines`: which technique comes first in each domain, by deviation and by susceptibility."""
+"""`bais headlines`: what each domain's evidence says to use and to avoid, as `bais recommend` says it."""
 
 from itertools import groupby
 from operator import itemgetter
@@ -7,31 +7,24 @@ import click
 
 from bais.options import only_study
 from bais.published import CHECKED, say_versions, sum_up
+from bais.recommend import DECIDED, GOALS, HEADS
 from bais.terminal import fixed, say, say_rows
 from bais.warehouse import IS_A_STUDY, marts, not_public, not_ranked, records, refuse_not_public, refuse_unknown
 from ingest.warehouse import printable, warehouse_path
 
-MEASURES = {
-    "% of\nbaseline": ("percent_of_baseline", ".1f"),
-    "deviation\n(pp)": ("deviation_pp", "+.1f"),
-    "spread\nchange %": ("spread_change_percent", "+.1f"),
-    "rank by\ndeviation": ("rank_by_deviation", ""),
-    "rank by\nsuscept.": ("rank_by_susceptibility", ""),
-}
+KINDS = ("control", None)  # the rows that hold the loss of a technique, and of a control
 
 
 @click.command()
 @only_study
 def headlines(study: str | None) -> None:
-    """Say which technique comes first in each domain, by deviation and by susceptibility, and whether these agree."""
+    """Say what to use and what to avoid in each domain, with the losses by the three goals."""
     with marts() as warehouse:
         rankings = records(
             warehouse,
-            "select rankings.*, coalesce(techniques.display_name, rankings.technique) as name "
-            "from marts.technique_rankings as rankings left join seeds.techniques as techniques using (technique) "
-            f"where llm is null and {IS_A_STUDY} "
-            "order by study, domain, rank_by_deviation, rank_by_susceptibility, technique",
+            f"from marts.technique_rankings where llm is null and {IS_A_STUDY} order by study, domain, technique",
         )
+        places = records(warehouse, f"{DECIDED} where {IS_A_STUDY} order by study, domain, llm, technique, metric")
         studies = records(
             warehouse,
             "select study, bool_and(source = 'simulated') as is_simulated, "
@@ -49,7 +42,7 @@ def headlines(study: str | None) -> None:
     refuse_unknown("study", study, [of["study"] for of in studies], " in this warehouse")
     for of in studies:
         if study in (None, of["study"]):
-            _say_study(of, [row for row in rankings if row["study"] == of["study"]])
+            _say_study(of, *([row for row in rows if row["study"] == of["study"]] for rows in (rankings, places)))
     for why in () if study else held_back.values():
         say(f"{why[0].upper()}{why[1:]}.")
     if not studies and not held_back:
@@ -59,65 +52,40 @@ def headlines(study: str | None) -> None:
     print(f"Warehouse: {printable(warehouse_path())}")
 
 
-def _say_study(study, rankings):
+def _say_study(study, rankings, places):
+    from analysis.advice import Evidence, verdict
+
     how = "SIMULATED respondents, no LLM was asked" if study["is_simulated"] else study["sources"]
     say(f"Study {study['study']}, {study['n_trials']:,} trials ({how})")
-    domains = {domain: list(rows) for domain, rows in groupby(rankings, itemgetter("domain"))}
-    rows = [
-        [row["domain"], row["name"], *(fixed(row[column], form) for column, form in MEASURES.values())]
-        for row in rankings
-        if 1 in (row["rank_by_deviation"], row["rank_by_susceptibility"])
-    ]
+    domains = []
+    for domain, ranked in groupby(rankings, itemgetter("domain")):
+        here = [row for row in places if row["domain"] == domain]
+        llms = sorted({row["llm"] for row in here} - {None})
+        over = [row for row in here if row["llm"] is None]
+        domains.append(
+            Evidence(domain, is_simulated=study["is_simulated"], places=over, llms=llms, rankings=list(ranked))
+        )
     if not rankings:
         print("No trial of it had a low or a high anchor, so that there is nothing to compare.")
-    if rows:
-        say_rows("table", ["domain", "technique", *MEASURES], rows, right=range(2, 7))
+    if rows := [row for evidence in domains for row in _losses(evidence)]:
+        say_rows("table", ["domain", "technique", *HEADS.values(), "decision"], rows, null="", right=range(2, 5))
     print()
-    for domain, ranked in domains.items():
-        say(f"{domain}: {_verdict(ranked)}")
+    for evidence in domains:
+        answer, *beside = verdict(evidence)
+        say(answer)
+        for sentence in beside:
+            say(sentence, indent="  ")
     if said := not_ranked(rankings):
         say(said)
     print()
 
 
-def _verdict(ranked):
-    """Say in a sentence or two what the rankings of one domain come to."""
-    closest = [row for row in ranked if row["rank_by_deviation"] == 1]
-    steadiest = [row for row in ranked if row["rank_by_susceptibility"] == 1]
-    reasons = sorted({word for row in ranked for word in (row["reason"] or "").split("; ")} - {"", "not_ranked"})
-    if not closest or not steadiest:
-        return f"nothing can be ranked ({', '.join(reasons) or 'no reason given'})."
-    if closest == steadiest:
-        said = f"{_named(closest)}: closest to the baseline, and the smallest spread between anchors: "
-        said += "the metrics agree."
-    else:
-        end = "the metrics disagree" if ranked[0]["metrics_disagree"] else "the metrics share a winner"
-        are, have = ("are" if len(closest) > 1 else "is"), ("have" if len(steadiest) > 1 else "has")
-        said = f"{_named(closest)} {are} closest to the baseline; "
-        said += f"{_named(steadiest)} {have} the smallest spread between anchors: {end}."
-    without = next((row for row in ranked if row["technique"] == "no_technique"), None)
-    if without:
-        rank = "rank_by_deviation_with_no_technique"
-        if without[rank] == 1 and closest[0][rank] != 1:
-            said += f" Without any technique the answers are closer still ({_percent(without)} %)."
-        if without["spread_pp"] is not None and abs(steadiest[0]["spread_pp"]) >= abs(without["spread_pp"]):
-            said += " No ranked technique has a smaller spread than no technique."
-    if any(row["spread_change_percent"] is None for row in closest + steadiest):
-        said += f" The spread change is null: {', '.join(reasons) or 'no reason given'}."
-    return said
+def _losses(evidence):
+    """Each technique with its losses and the decision by the leading goal, then the controls."""
+    from analysis.advice import DECISIONS
 
-
-def _named(rows):
-    return " and ".join(
-        f"{row['name']} ({_percent(row)} %, rank {_rank(row['rank_by_deviation'])} by deviation, "
-        f"{_rank(row['rank_by_susceptibility'])} by susceptibility)"
-        for row in rows
-    )
-
-
-def _percent(row):
-    return fixed(row["percent_of_baseline"], ".1f")
-
-
-def _rank(rank):
-    return "none" if rank is None else rank
+    loss = {(row["technique"], row["metric"]): row["loss"] for row in evidence.places if row["comparison"] in KINDS}
+    controls = [row for row in evidence.places if row["comparison"] is None and row["metric"] == GOALS[0]]
+    for row in evidence.of(GOALS[0]) + controls:
+        losses = [fixed(loss.get((row["technique"], goal)), ".1f") for goal in GOALS]
+        yield [evidence.domain, row["name"], *losses, None if row in controls else DECISIONS[row["decision"]]]

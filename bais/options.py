@@ -9,9 +9,10 @@ from ingest.run import PATH as PATH
 strict = click.option("--strict", is_flag=True, help="exit 1 on warnings")
 
 
-def study_argument(help: str):
+def study_argument(help: str, required: bool = True):
     """Return the argument `STUDY`, which a shell completes by the shipped studies' names, else by files."""
-    return click.argument("study", metavar="STUDY", help=help, shell_complete=_shipped_or_file)
+    metavar = "STUDY" if required else "[STUDY]"
+    return click.argument("study", metavar=metavar, required=required, help=help, shell_complete=_shipped_or_file)
 
 
 def _shipped_or_file(ctx, parameter, incomplete):

@@ -4,12 +4,16 @@ import click
 
 from bais import terminal
 from bais.options import json_option
-from bais.terminal import fixed, lay_out, say, say_json
-from bais.warehouse import IS_A_STUDY, known_llm, marts, not_ranked, records, refuse_not_public, refuse_unknown, values
+from bais.terminal import fixed, lay_out, say, say_json, similar
+from bais.warehouse import IS_A_STUDY, marts, not_ranked, records, refuse_not_public, refuse_unknown, values
 from ingest.warehouse import UserError, printable, warehouse_path
 
-METRICS = ("deviation", "susceptibility", "madb")
-BOTH = ("deviation", "susceptibility")
+GOALS = ("displacement", "gap", "error")
+PRIMARY = GOALS[0]
+HEADS = {"displacement": "displace-\nment (pp)", "gap": "gap\n(pp)", "error": "error\n(%)"}
+KEYS = ("technique", "metric", "control")
+# what papers print, by the goal that asks the same of a technique and in which errors cannot cancel
+OF_PAPERS = {"deviation": "displacement", "susceptibility": "gap", "madb": "error"}
 NOTHING_YET = "none: import some trials first, and run `bais build`"
 WORDS = {"none": NOTHING_YET, "by_part": True}  # a part of a name is enough to be told the whole
 
@@ -20,16 +24,26 @@ order by
     bool_or(bool_or(source = 'simulated')) over (partition by study), sum(count(*)) over (partition by study) desc,
     study, llm, domain
 """
-HERE = "study = $study and domain = $domain and llm is not distinct from $llm"
-PLACES = f"""
-select places.*, coalesce(seeded.display_name, technique) as name
-from inference.rank_probabilities as places left join seeds.techniques as seeded using (technique)
-where {HERE} and weighting = 'llm'
+DECIDED = """
+select places.*, coalesce(seeded.display_name, places.technique) as name,
+    coalesce(controls.display_name, places.control) as control_name
+from inference.rank_probabilities as places
+left join seeds.techniques as seeded using (technique)
+left join seeds.techniques as controls on places.control = controls.technique
+"""
+PLACES = f"""{DECIDED}
+where study = $study and domain = $domain and llm is not distinct from $llm
+order by technique, metric, comparison, control
+"""
+PREDICTIONS = """
+select predictions.*, coalesce(seeded.display_name, technique) as name
+from inference.predictions as predictions left join seeds.techniques as seeded using (technique)
+where study = $study and domain = $domain and llm is not distinct from $llm
 order by technique, metric
 """
 LLMS = """
 select distinct llm from inference.rank_probabilities
-where study = $study and domain = $domain and ($llm is null or llm = $llm) and llm is not null order by llm
+where study = $study and domain = $domain and llm is not null order by llm
 """
 # What a thousand decisions cost: the mean over LLMs, in whatever domain of the study.
 COSTS = """
@@ -46,102 +60,97 @@ from (select unnest($techniques::varchar[]) as technique)
 left join (from marts.technique_costs where study = $study and list_contains($llms::varchar[], llm)) using (technique)
 group by technique
 """
-EVIDENCE = {
-    "rankings": f"from marts.technique_rankings where {HERE} order by technique",
-    "bounds": f"from marts.attrition_bounds where {HERE} order by technique",
-    "contested": """
-        with unanchored as (
-            select llm, sum(n_answered)::bigint as n_trials from marts.attrition
-            where study = $study and domain = $domain and technique = 'no_technique' and anchor_direction = 'none'
-            group by all
-        )
-
-        select llm, count(*) as n_contested, n_trials
-        from marts.parse_disagreements inner join unanchored using (llm)
-        where study = $study and domain = $domain and technique = 'no_technique' and anchor_direction = 'none'
-            and ($llm is null or llm = $llm)
-        group by all order by llm
-    """,
-    # one test per pair: over LLMs where there are enough, else over the trials of those asked
-    "equivalences": """
-        from inference.equivalence_tests
-        where study = $study and domain = $domain and $llm is null
-            and row_set = 'accepted' and baseline_scope = 'pooled' and status != 'too_few_llms'
-        qualify row_number() over (
-            partition by technique_a, technique_b, metric
-            order by level = 'llm' desc, contains(method, 'delta_with_baseline') desc, method
-        ) = 1
-        order by technique_a, technique_b nulls last
-    """,
-    "specifications": """
-        from inference.sensitivity
-        where study = $study and domain = $domain and $llm is null and excluded_llm is null
-            and predicate in ('closer_than_no_technique', 'reduces_susceptibility')
-            and row_set = 'accepted' and baseline_scope = 'pooled' and weighting = 'llm'
-        order by headline, response_source
-    """,
-}
+RANKINGS = "from marts.technique_rankings where study = $study and domain = $domain and llm is null order by technique"
+# What would settle an open decision, of a warehouse that knows it.
+NEXT_STEPS = """
+from inference.power where design = 'to_settle' and study = $study and domain = $domain order by technique_a, quantity
+"""
 WITHOUT_BASELINE = """
 select distinct llm from marts.technique_rankings
-where study = $study and domain = $domain and $llm is null and llm is not null and contains(reason, 'no_baseline')
-order by llm
+where study = $study and domain = $domain and llm is not null and contains(reason, 'no_baseline') order by llm
 """
 IS_SIMULATED = """
 select coalesce(bool_or(source = 'simulated'), false) from marts.trials
-where study = $study and domain = $domain and ($llm is null or llm = $llm)
+where study = $study and domain = $domain
 """
-OF_METRIC = (
-    "decision", "loss", "gain", "gain_low", "gain_high", "p_best", "p_worst", "p_worse_than_nothing",
-    "p_metrics_disagree", "rank_low", "rank_high", "level", "margin_pp", "n_trials", "n_llms", "method", "reason",
-)  # fmt: skip
 
 
 @click.command()
 @click.option("--domain", metavar="D", help="such as loan")
-@click.option("--llm", metavar="L", help="from the trials of this LLM alone; vendor/name or an alias")
+@click.option("--llm", metavar="L", help="for this LLM, asked or not; vendor/name or an alias")
 @click.option(
-    "--metric", metavar="M", default="both", show_default=False,
-    help=f"{', '.join(METRICS)} or both (default: deviation and susceptibility)",
-)  # fmt: skip
+    "--goal",
+    "--metric",
+    metavar="G",
+    help=f"what matters: {', '.join(GOALS)} (default: {GOALS[0]}, the others beside it)",
+)
 @click.option("--study", metavar="S", help="only this study (default: the largest in which LLMs were asked)")
 @json_option()
-def recommend(domain: str | None, llm: str | None, metric: str, study: str | None, as_json: bool) -> None:
-    """Answer in a sentence, say how far the answer reaches, and show the evidence."""
+def recommend(domain: str | None, llm: str | None, goal: str | None, study: str | None, as_json: bool) -> None:
+    """Say what to use and what to avoid, for an LLM like those asked or for yours, and show the evidence."""
     from analysis.advice import advise
 
-    refuse_unknown("metric", metric, [*METRICS, "both"], **WORDS)
-    metrics = BOTH if metric == "both" else (metric,)
+    _refuse_goal(goal)
     with marts() as warehouse:
         asked = records(warehouse, ASKED)
         refuse_not_public(warehouse, study, {row["study"] for row in asked})
-        llm = llm and known_llm(warehouse, llm, dict.fromkeys(row["llm"] for row in asked), **WORDS)
+        llm = llm and _named(warehouse, llm, {row["llm"] for row in asked})
         study, others = _study(study, domain, llm, asked)
-        evidence = _evidence(warehouse, study, domain, llm)
-    sentences = advise(evidence, None if metric == "both" else metric)
-    places = {(row["technique"], row["metric"]): row for row in evidence.places if row["metric"] in metrics}
+        is_asked = llm in {None, *(row["llm"] for row in asked if (row["study"], row["domain"]) == (study, domain))}
+        evidence = _evidence(warehouse, study, domain, llm, is_asked)
+    sentences = advise(evidence, goal)
+    if not is_asked and (meant := similar(llm, evidence.llms)):
+        sentences.insert(1, {"about": "llm", "text": f"{printable(llm)} was not asked{meant}."})
+    goals = (goal,) if goal else GOALS
     if as_json:
+        techniques = dict.fromkeys((row["technique"], row["name"]) for row in evidence.places)
         say_json(
             {
-                "study": study, "domain": domain, "llm": llm, "is_simulated": evidence.is_simulated,
-                "metrics": metrics, "answer": sentences[0]["text"], "sentences": sentences, "llms": evidence.llms,
-                "other_studies": others, "techniques": _by_technique(places, metrics, evidence),
-                "table": "inference.rank_probabilities", "weighting": "llm",
+                "study": study, "domain": domain, "llm": llm, "is_asked": is_asked,
+                "is_simulated": evidence.is_simulated, "goals": goals, "answer": sentences[0]["text"],
+                "sentences": sentences, "llms": evidence.llms, "other_studies": others,
+                "techniques": [{"technique": of, "name": name} | evidence.costs[of] for of, name in techniques],
+                "decisions": [row for row in evidence.places + evidence.own if row["metric"] in goals],
+                "predictions": [row for row in evidence.predictions if row["metric"] in goals],
+                "next_steps": evidence.next_steps,
             }
         )  # fmt: skip
         return
-    for sentence in sentences:
+    *said, last = sentences
+    for sentence in said if last["about"] == "next" else sentences:
         say(sentence["text"])
-    if places:
+    if evidence.places:
         print()
-        _print_evidence(places, metrics, evidence)
-    if said := not_ranked(evidence.rankings):
-        say(said)
+        _print_evidence(evidence, goals)
+    if unranked := not_ranked(evidence.rankings):
+        say(unranked)
     also = f"; {domain} is also in {', '.join(others)} (--study)" if others else ""
     say(f"Study: {study}{also}. Warehouse: {warehouse_path()}")
+    if last["about"] == "next":
+        say(last["text"])
+
+
+def _refuse_goal(goal):
+    if goal == "both":
+        raise UserError("there is no goal both: without --goal all goals are shown, displacement first")
+    if goal in OF_PAPERS:
+        raise UserError(
+            f"{goal} is what papers print, and nothing is decided on it: ask for --goal {OF_PAPERS[goal]}, or leave "
+            f"--goal out; there is {', '.join(GOALS)}"
+        )
+    refuse_unknown("goal", goal, GOALS, **WORDS)
+
+
+def _named(warehouse, llm, known):
+    """Return the LLM that a name or an alias means, refused where it seems to be another name of one that was asked."""
+    llm = dict(warehouse.execute("select alias, llm from seeds.llm_aliases").fetchall()).get(llm, llm)
+    if llm not in known and "/" not in llm:
+        refuse_unknown("LLM", llm, sorted(known), **WORDS)
+    return llm
 
 
 def _study(study, domain, llm, asked):
-    """Return the study that answers, and the others that could."""
+    """Return the study that answers, and the others that could: first those that asked the LLM."""
     refuse_unknown("study", study, dict.fromkeys(row["study"] for row in asked), **WORDS)
     where = f" in study {study}" if study else ""
     asked = [row for row in asked if study in (None, row["study"])]
@@ -149,12 +158,9 @@ def _study(study, domain, llm, asked):
     if domain is None:
         raise UserError(f"say which domain with --domain: there is {_list(domains)}{where}")
     refuse_unknown("domain", domain, domains, where, **WORDS)
-    of_llm = [row for row in asked if llm in (None, row["llm"])]
-    first, *others = dict.fromkeys(row["study"] for row in of_llm if row["domain"] == domain) or [None]
-    if not first:
-        there = sorted({row["domain"] for row in of_llm})
-        elsewhere = f"it was in {_list(there)}" if there else "nor in another domain"
-        raise UserError(f"{printable(llm)} was not asked in the domain {printable(domain)}{where}; {elsewhere}")
+    here = [row for row in asked if row["domain"] == domain]
+    with_llm = [row for row in here if row["llm"] == llm]
+    first, *others = dict.fromkeys(row["study"] for row in with_llm + here)
     return first, others
 
 
@@ -162,107 +168,132 @@ def _list(names):
     return ", ".join(map(printable, names)) or NOTHING_YET
 
 
-def _evidence(warehouse, study, domain, llm):
+def _evidence(warehouse, study, domain, llm, is_asked):
     from analysis.advice import Evidence
 
-    keys = {"study": study, "domain": domain, "llm": llm}
-    places = records(warehouse, PLACES, keys)
+    keys = {"study": study, "domain": domain}
+    places = records(warehouse, PLACES, keys | {"llm": None})
+    own = records(warehouse, PLACES, keys | {"llm": llm}) if llm else []
     llms = values(warehouse, LLMS, keys)
-    among = {"techniques": sorted({row["technique"] for row in places}), "llms": llms, "study": study}
+    among = [llm] if own else llms
+    costs = {"techniques": sorted({row["technique"] for row in places}), "llms": among, "study": study}
     return Evidence(
-        domain=domain, llm=llm, places=places, llms=llms,
+        domain=domain, llm=llm, is_asked=is_asked, places=places, own=own, llms=llms,
         is_simulated=values(warehouse, IS_SIMULATED, keys)[0],
+        predictions=records(warehouse, PREDICTIONS, keys | {"llm": llm})
+        or records(warehouse, PREDICTIONS, keys | {"llm": None}),
         without_baseline=values(warehouse, WITHOUT_BASELINE, keys),
-        costs={row.pop("technique"): row for row in records(warehouse, COSTS, among)},
-        **{name: records(warehouse, query, keys) for name, query in EVIDENCE.items()},
+        rankings=records(warehouse, RANKINGS, keys),
+        costs={row.pop("technique"): row for row in records(warehouse, COSTS, costs)},
+        next_steps=records(warehouse, NEXT_STEPS, keys),
     )  # fmt: skip
 
 
-def _by_technique(places, metrics, evidence):
-    from analysis.advice import CONTROL
+def _print_evidence(evidence, goals):
+    """Print the decisions by each goal, what is predicted of one LLM, and what it all rests on."""
 
-    names = {row["technique"]: row["name"] for row in evidence.places}
-    told = []
-    for technique in sorted(names, key=lambda technique: technique != CONTROL):
-        found = {metric: places[technique, metric] for metric in metrics if (technique, metric) in places}
-        by_metric = {metric: {column: row[column] for column in OF_METRIC} for metric, row in found.items()}
-        told.append({"technique": technique, "name": names[technique]} | evidence.costs[technique] | by_metric)
-    return told
-
-
-def _print_evidence(places, metrics, evidence):
-    """Print the metrics side by side where the terminal is wide enough, else one below the other."""
-
-    def by_loss(technique):
-        loss = places.get((technique, metrics[0]), {}).get("loss")
-        return (technique, metrics[0]) not in places, technique == "no_technique", loss is None, loss or 0
-
-    names = {row["technique"]: row["name"] for row in places.values()}
-    order = sorted(names, key=by_loss)
-    cells = {metric: [_cells(places.get((of, metric))) for of in order] for metric in metrics}
-    sizes = [_size([row for (technique, _), row in places.items() if technique == of], evidence) for of in order]
-    labels = [[names[of]] for of in order]
-    numbers, size_heads = ["loss", "gain", "P(best)", "P(worse)"], ["trials", "LLMs", "USD/1,000"]
-
-    def laid_out(heads, *parts, width=None):
-        rows = [[cell for part in row for cell in part] for row in zip(labels, *parts, strict=True)]
-        right = [i for i, head in enumerate(heads) if head in numbers + size_heads]
-        return lay_out(heads, rows, width=width, null="", right=right)
-
-    above = [f"by {metric}\n" if len(metrics) > 1 else "" for metric in metrics]
-    by_metric = [head for by in above for head in (f"{by}decision", *numbers)]
-    table, width = laid_out(["", *by_metric, *size_heads], *cells.values(), sizes), terminal.terminal_width()
-    if width is None or max(map(len, table.splitlines())) <= width:
-        print(table)
-    else:
-        for metric in metrics:
-            print(laid_out([f"by {metric}", "decision", *numbers], cells[metric], width=width))
+    def show(heads, rows, right):
+        if rows:
+            print(lay_out(heads, rows, width=terminal.terminal_width(), null="", right=right))
             print()
-        print(laid_out(["", *size_heads], sizes, width=width))
-    print()
-    for note in _notes(places, metrics, evidence, names):
+
+    of_whom = "of this\nLLM" if evidence.own else "of those\nasked"
+    for goal in goals:
+        rows = [_decided(row, evidence) for row in _compared(evidence, goal)]
+        show([f"by {goal}", "decision", of_whom, "LLMs\ngained", f"gain ({_unit(goal)})"], rows, (3, 4))
+    predicted = [row for row in evidence.predictions if row["metric"] == goals[0] and row["gain"] is not None]
+    predicted.sort(key=lambda row: (-row["p_best_new_llm"], row["technique"]))
+    foretold = predicted[0]["llm"] or evidence.llm or "one more LLM" if predicted else ""
+    heads = [f"by {goals[0]},\n{foretold}", "expected\nloss", "expected gain", "P(better)", "P(best)"]
+    show(heads, [_predicted(row) for row in predicted], range(1, 5))
+    heads = [HEADS[goal] for goal in goals] + ["P(best)", "P(worse)", "trials", "USD per\n1,000"]
+    show(["loss", *heads], list(_sizes(evidence, goals)), range(1, len(heads) + 1))
+    for note in _notes(evidence, goals):
         say(note)
 
 
-def _cells(row):
+def _compared(evidence, goal):
+    """Each technique on its control, and below it what else it is held against."""
+    for row in evidence.of(goal):
+        yield row
+        for kind in ("confounded", "placebo"):
+            yield from (of for of in evidence.of(goal, kind) if of["technique"] == row["technique"])
+
+
+def _decided(row, evidence):
+    from analysis.advice import CONTROL, DECISIONS
+
+    is_plain = row["comparison"] == "control" and row["control"] == CONTROL
+    label = row["name"] if is_plain else f"{row['name']} vs {row['control_name']}"
+    label = label if row["comparison"] == "control" else f"  vs {row['control_name']}"
+    own = next((of for of in evidence.own if all(of[key] == row[key] for key in KEYS)), None)
+    if row["comparison"] == "confounded":
+        decisions = ["confounded", None]
+    else:
+        asked = own["decision_asked"] if own else None if evidence.own else row["decision_asked"]
+        decisions = [DECISIONS[row["decision"]], asked and DECISIONS[asked]]
+    shown, ends = (own, ("gain_asked_low", "gain_asked_high")) if own else (row, ("gain_low", "gain_high"))
+    gained = f"{row['n_gained']} of {row['n_llms']}" if row["n_gained"] is not None else None
+    gain = None if evidence.own and not own else _gain(shown["gain"], *(shown[end] for end in ends))
+    return [label, *decisions, gained, gain]
+
+
+def _predicted(row):
     from analysis.advice import probability
 
-    if row is None:
-        return ["not asked", None, None, None, None]
-    decision = (row["decision"] or ("" if row["technique"] == "no_technique" else "none")).replace("_", " ")
-    gain = fixed(row["gain"], "+.1f")
-    if gain and row["gain_low"] is not None:
-        gain += f" ({row['gain_low']:+.1f} to {row['gain_high']:+.1f})"
-    loss = fixed(row["loss"], ".1f")
-    return [decision, loss, gain, probability(row["p_best"]), probability(row["p_worse_than_nothing"])]
+    gain = _gain(row["gain"], row["gain_low"], row["gain_high"])
+    p_better, p_best = probability(row["p_better_than_control"]), probability(row["p_best_new_llm"])
+    return [row["name"], fixed(row["expected_loss"], ".1f"), gain, p_better, p_best]
 
 
-def _size(rows, evidence):
-    usd = evidence.costs[rows[0]["technique"]]["cost_usd_per_1000"]
-    trials, llms = ("/".join(dict.fromkeys(f"{row[n]:,}" for row in rows)) for n in ("n_trials", "n_llms"))
-    return [trials, llms, "unknown" if usd is None else f"{usd:,.2f}"]
+def _gain(gain, low, high):
+    """A gain and its bounds, of which wide ones need no decimals."""
+    bounds = None if low is None else [fixed(end, "+.0f" if max(-low, high) >= 100 else "+.1f") for end in (low, high)]
+    return gain if gain is None else f"{gain:+.1f}" + (f" ({bounds[0]} to {bounds[1]})" if bounds else "")
 
 
-def _notes(places, metrics, evidence, names):
+def _sizes(evidence, goals):
+    """What each technique and each control loses by each goal, how probable its place is, and what it rests on."""
+    from analysis.advice import CONTROL, probability
+
+    rows = [row for row in evidence.own or evidence.places if row["comparison"] in ("control", None)]
+    of = {(row["technique"], row["metric"]): row for row in rows if row["loss"] is not None}
+    first = {technique: row for (technique, goal), row in of.items() if goal == goals[0]}
+    for technique in sorted(first, key=lambda name: (name == CONTROL, first[name]["loss"], name)):
+        row = first[technique]
+        losses = [fixed(of[technique, goal]["loss"], ".1f") if (technique, goal) in of else None for goal in goals]
+        places = [probability(row["p_best"]), probability(row["p_worse_than_control"])]
+        usd = evidence.costs[technique]["cost_usd_per_1000"]
+        yield [row["name"], *losses, *places, f"{row['n_trials']:,}", "unknown" if usd is None else f"{usd:,.2f}"]
+
+
+def _unit(goal):
+    from analysis.advice import GOALS
+
+    return GOALS[goal].unit
+
+
+def _notes(evidence, goals):
+    from analysis.advice import GOALS as WORDED
     from analysis.advice import in_words
 
-    first = next(iter(places.values()))
-    unit = {"madb": "%"}.get(metrics[0], "pp")
-    yield (
-        f"loss: distance in {unit} from the baseline (deviation, MADB) or between high and low anchors "
-        "(susceptibility); gain: loss without a technique less the loss with it, and its bounds; P(best): of the "
-        "first place, for no technique that none beats it; P(worse): than doing nothing; equivalent: within "
-        f"{first['margin_pp']:g} {unit}; levels of decisions: docs/methodology.md. From inference.rank_probabilities, "
-        f"weighting llm, {first['n_resamples']:,} resamples, seed {first['seed']}."
-    )
-    undecided = {
-        (row["name"], row["metric"], in_words(row["reason"]))
-        for row in places.values()
-        if row["decision"] is None and row["technique"] != "no_technique"
-    }
-    yield from (f"No decision on {name} by {metric}: {why}." for name, metric, why in sorted(undecided))
-    reasons = {evidence.costs[technique]["reason"] for technique in names} - {None}
+    rows = [row for row in evidence.places if row["comparison"] == "control" and row["metric"] == goals[0]]
+    measured = "; ".join(f"{goal}: {WORDED[goal].measures}" for goal in goals)
+    yield f"Losses are in percent of the unanchored answer, means over vignettes, then LLMs. {measured}."
+    if rows:
+        first = max(rows, key=lambda row: row["n_comparisons"] or 0)
+        whose = f"its interval is of {evidence.llm}'s own trials and" if evidence.own else "its 95 % interval"
+        yield (
+            "gain: loss of the control less that of the technique, without what noise adds to either; "
+            f"{whose} holds for all {first['n_comparisons']} techniques at once; no difference: within "
+            f"{first['margin_pp']:g} {_unit(goals[0])}. P(best): of gaining the most on no technique; for none, "
+            "that none gains. P(worse): of losing on its control, on average. A name after vs is what a technique is "
+            "held against instead of no technique."
+        )
+    if goals[0] == PRIMARY and len(goals) > 1:
+        yield "Chance of any false use or avoid: up to 5 % by displacement, which decides; up to 15 % over all goals."
+    reasons = {found["reason"] for found in evidence.costs.values()} - {None}
     yield from (f"Cost unknown: {in_words(reason)}." for reason in sorted(reasons))
-    if not reasons:
+    if evidence.costs and not reasons:
         paid = "simulated calls cost nothing; " if evidence.is_simulated else ""
         yield f"Cost: {paid}mean over LLMs, of all domains of the study."

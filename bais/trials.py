@@ -243,6 +243,7 @@ def _everything(warehouse, asked):
         "status": derived.get("status") or kept["status_recorded"],
         "reason": public["reason"] if public else held_back,
         "response": public.get("response"), "number": number, "first_response": first_number,
+        "text_kept": of("text_kept"),
         "baseline": derived.get("baseline"), "percent_of_baseline": public.get("percent_of_baseline"),
         "turns": turns, "calls": [_of_call(call) for call in calls],
         "cost_usd": sum(costs) if is_cost_known else None,
@@ -377,6 +378,8 @@ def _print_transcript(found):
         return
     if not any(turn["prompt"] for turn in found["turns"]):
         print("  The recording keeps the replies, not the prompts.")
+    if found["text_kept"] == "cut":
+        print("  Of the last reply it keeps only the beginning.")
     for turn in found["turns"]:
         step = f", {turn['step']}" if turn["step"] else ""
         attempt = f", attempt {turn['attempt']}" if (turn["attempt"] or 1) > 1 else ""

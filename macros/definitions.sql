@@ -58,3 +58,14 @@
 {% macro least_distance(low, high) -%}
     case when {{ low }} * {{ high }} < 0 then 0 else least(abs({{ low }}), abs({{ high }})) end
 {%- endmacro %}
+
+
+{# Quantile .975 of Student's t: exact for one and two degrees of freedom, else the expansion of Fisher & Cornish (1960) to
+   its fourth term, within 0.2 %. #}
+{% macro t_quantile_975(df) -%}
+    case {{ df }}
+        when 1 then 12.706204736174698
+        when 2 then 4.302652729749464
+        else 1.959963984540054 + (2.372271 + (2.822499 + (2.555850 + 1.589534 / {{ df }}) / {{ df }}) / {{ df }}) / {{ df }}
+    end
+{%- endmacro %}

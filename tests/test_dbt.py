@@ -2,7 +2,10 @@
 
 import re
 
+import duckdb
+import pytest
 import yaml
+from scipy.special import stdtrit
 
 from ingest.warehouse import ROOT
 
@@ -68,3 +71,12 @@ def test_every_model_has_a_description_and_every_one_below_the_marts_that_is_sto
 
     stored = [path.stem for path in paths if path.parent.name in ("staging", "intermediate")]
     assert [name for name in stored if not has_key(declared[name])] == []
+
+
+def test_the_quantile_of_t_in_sql_is_within_0_2_percent_of_scipys():
+    text = (ROOT / "macros/definitions.sql").read_text(encoding="utf-8")
+    quantile = re.search(r"macro t_quantile_975\(df\) -%}(.*?){%- endmacro", text, re.DOTALL)[1].replace(
+        "{{ df }}", "df"
+    )
+    found = duckdb.sql(f"select df, {quantile} from range(1, 2000) as found (df)").fetchall()
+    assert all(value == pytest.approx(stdtrit(df, 0.975), rel=0.002) for df, value in found)

@@ -3,8 +3,10 @@
 import json
 import re
 import shutil
+from collections import defaultdict
 from contextlib import closing
 from pathlib import Path
+from statistics import fmean
 
 import duckdb
 import pytest
@@ -70,6 +72,88 @@ def test_the_metrics_disagree_on_devils_advocate(recorded):
     assert {disagree for *_, disagree in rows} == {True}
 
 
+def percents(recorded, domain, technique):
+    """From LLM and direction to percent of baseline of each trial, from the rows of the trials alone."""
+    rows = recorded.query(
+        "select llm, technique, anchor_direction, response from marts.trials where study = 'voder-bais' "
+        f"and domain = '{domain}' and technique in ('no_technique', '{technique}') and response is not null"
+    )
+    answers = defaultdict(list)
+    for llm, of_technique, direction, response in rows:
+        if direction == "none" or of_technique == technique:
+            answers[llm, direction].append(response)
+    return {
+        (llm, direction): [100 * response / fmean(answers[llm, "none"]) for response in responses]
+        for (llm, direction), responses in answers.items()
+        if direction != "none" and (llm, "none") in answers
+    }
+
+
+def losses(recorded, domain, technique):
+    """From LLM and goal to loss, and the row over all LLMs with what the papers measure."""
+    of_each = recorded.query(
+        "select llm, metric, loss from marts.losses where study = 'voder-bais' "
+        f"and domain = '{domain}' and technique = '{technique}'"
+    )
+    (of_all,) = recorded.query(
+        "select displacement, gap, error, net_deviation, net_spread from marts.technique_rankings "
+        f"where study = 'voder-bais' and domain = '{domain}' and technique = '{technique}' and llm is null"
+    )
+    return {(llm, goal): loss for llm, goal, loss in of_each}, of_all
+
+
+@pytest.mark.parametrize("domain", ["judicial", "loan", "medical", "salary"])
+@pytest.mark.parametrize("technique", ["no_technique", "sacd"])
+def test_losses_are_those_of_the_trials(recorded, domain, technique):
+    trials = percents(recorded, domain, technique)
+    expected = {}
+    for llm in {llm for llm, _ in trials}:
+        low, high = trials[llm, "low"], trials[llm, "high"]
+        expected[llm, "displacement"] = (abs(fmean(low) - 100) + abs(fmean(high) - 100)) / 2
+        expected[llm, "gap"] = abs(fmean(high) - fmean(low))
+        expected[llm, "error"] = fmean(fmean(abs(percent - 100) for percent in of) for of in (low, high))
+    found, (displacement, gap, error, *_) = losses(recorded, domain, technique)
+    known = {key: loss for key, loss in found.items() if loss is not None}
+    assert known == pytest.approx(expected)
+    means = {goal: fmean(loss for (_, of), loss in expected.items() if of == goal) for _, goal in expected}
+    assert means == pytest.approx({"displacement": displacement, "gap": gap, "error": error})
+
+
+def test_the_spreads_of_salary_sacd_cancel_but_its_gap_does_not(recorded):
+    # document A's data: one LLM's high anchor pulls down, the other's up
+    trials = percents(recorded, "salary", "sacd")
+    spreads = {llm: fmean(trials[llm, "high"]) - fmean(trials[llm, "low"]) for llm, _ in trials}
+    assert min(spreads.values()) < -5
+    assert max(spreads.values()) > 5
+    of_each, (displacement, gap, _, _, net_spread) = losses(recorded, "salary", "sacd")
+    assert abs(net_spread) < 5
+    assert all(of_each[llm, "gap"] == pytest.approx(abs(spread)) for llm, spread in spreads.items())
+    assert gap > 10
+    assert displacement >= gap / 2
+
+
+def test_reversed_spreads_of_medical_sacd_are_a_gap(recorded):
+    trials = percents(recorded, "medical", "sacd")
+    spreads = [fmean(trials[llm, "high"]) - fmean(trials[llm, "low"]) for llm in {llm for llm, _ in trials}]
+    assert len(spreads) == 2
+    assert max(spreads) < -20
+    _, (displacement, gap, *_) = losses(recorded, "medical", "sacd")
+    assert gap == pytest.approx(-fmean(spreads))
+    assert displacement > 10
+
+
+def test_an_llm_below_its_baseline_under_one_anchor_and_above_it_under_the_other_is_displaced(recorded):
+    deepseek = "deepseek/deepseek-v3.2"
+    trials = percents(recorded, "judicial", "sacd")
+    low, high = fmean(trials[deepseek, "low"]), fmean(trials[deepseek, "high"])
+    assert low < 90
+    assert high > 110
+    assert abs((low + high) / 2 - 100) < 5
+    of_each, _ = losses(recorded, "judicial", "sacd")
+    assert of_each[deepseek, "displacement"] == pytest.approx((high - low) / 2)
+    assert of_each[deepseek, "displacement"] > 15
+
+
 def test_rankings_exist_for_each_llm_with_a_baseline(recorded):
     rows = recorded.query(
         "select count(distinct llm) from marts.technique_rankings "
@@ -95,17 +179,18 @@ def test_accepted_is_what_was_recorded_less_what_is_out_of_range_or_quarantined(
     )
     # loan 1, salary four times 2; one outside-view trial of an older prompt
     assert sizes["as_recorded"] - sizes["accepted"] == 5 + 1
-    assert recorded.query("select vignette, count(*) from marts.trials where status = 'out_of_range' group by all") in (
-        [("loan", 1), ("salary", 4)],
-        [("salary", 4), ("loan", 1)],
-    )
+    assert recorded.query(
+        "select vignette, status, count(*) from intermediate.int_trials_directed "
+        "where status_if_recorded = 'out_of_range' group by all order by all"
+    ) == [("loan", "answered", 1), ("salary", "refused", 4)]
     assert recorded.query("select flag_reasons from marts.quarantined_trials") == [("other_prompt",)]
     flagged = recorded.query(
-        "select count(distinct trial_id) from raw.flagged_trials inner join marts.trials using (trial_id) "
-        "where severity = 'suspect' and status = 'answered' and technique != 'sacd'"
+        "select count(distinct trial_id) from raw.flagged_trials "
+        "inner join intermediate.int_trials_directed using (trial_id) "
+        "where severity = 'suspect' and status_if_recorded = 'answered' and technique != 'sacd'"
     )
     of_sacd = recorded.query(
-        "select (count(response) + count(first_response))::bigint from marts.trials "
+        "select (count(number_if_recorded) + count(first_response))::bigint from intermediate.int_trials_directed "
         "where technique = 'sacd' and trial_id in (select trial_id from raw.flagged_trials)"
     )
     assert sizes["accepted"] - sizes["without_suspects"] == flagged[0][0] + of_sacd[0][0]
@@ -123,11 +208,87 @@ def test_every_batch_of_the_archive_is_published_most_with_warnings(recorded):
 
 def test_numbers_that_their_text_does_not_state_are_listed_with_both(recorded):
     rows = recorded.query("select response_recorded, response_reparsed, text_around from marts.parse_disagreements")
-    assert len(rows) == 39
+    # 39 of the vignettes; of SACD one 0 that was taken for none, and 99 and 10 refusals of which a number was recorded
+    assert len(rows) == 39 + 1 + 99 + 10
     # the age-old trap: a score in the case text, 78/100, instead of the salary that is offered
     trapped = [row for row in rows if row[0] == 78]
     assert len(trapped) == 26
     assert all("78" in row[2] for row in trapped)
+
+
+def last_turns(archive):
+    """From file and line to the last turn of each SACD trial of which the archive keeps the turns."""
+    lines = ((path.name, i, line) for path in archive.glob("full-sacd-*.jsonl") for i, line in numbered(path))
+    return {(name, i): json.loads(line)["iterationDetails"][-1]["rawResponse"] for name, i, line in lines}
+
+
+def numbered(path):
+    return [(i, line) for i, line in enumerate(path.read_text("utf-8").split("\n"), 1) if line]
+
+
+def test_the_text_of_sacd_is_its_last_turn_whole_under_500_signs(recorded, recorded_archive):
+    turns = last_turns(recorded_archive)
+    rows = recorded.query(
+        "select source_file, source_line, response_text, text_kept from marts.trials "
+        "where technique = 'sacd' and domain = 'judicial'"
+    )
+    assert len(rows) == len(turns) == 2397
+    for file, line, text, kept in rows:
+        assert text == (turns[file, line].strip(" ") or None)
+        assert kept == ("whole" if len(turns[file, line]) < 500 else "cut")
+    assert sum(kept == "whole" for *_, kept in rows) == 1646
+    others = recorded.query(
+        "select distinct domain = 'judicial', text_kept from marts.trials "
+        "where technique != 'sacd' or domain != 'judicial' order by all"
+    )
+    assert others == [(False, "whole"), (True, "none")]
+
+
+def test_a_baseline_counts_what_the_texts_state_and_not_the_78_of_a_score(recorded):
+    rows = recorded.query(
+        "select response, count(*) from marts.trials where domain = 'salary' and llm = 'anthropic/claude-sonnet-4.5' "
+        "and technique = 'no_technique' and anchor_direction = 'none' and response_recorded = 78 "
+        "group by all order by 1"
+    )
+    assert rows == [(105, 1), (115, 3), (125, 1), (135, 1)]
+
+
+def test_a_cut_text_can_refuse_but_replaces_no_number(recorded):
+    rows = recorded.query(
+        "select llm, status, count(*), count(*) filter (where response is distinct from response_recorded) "
+        "from marts.trials where text_kept = 'cut' and (status != 'answered' or response != response_recorded) "
+        "group by all order by all"
+    )
+    assert rows == [
+        ("anthropic/claude-haiku-4.5", "refused", 100, 99),
+        ("anthropic/claude-sonnet-4.6", "refused", 10, 10),
+    ]
+
+
+def test_what_papers_counted_is_the_same_under_both_readings(recorded):
+    of_source = [
+        recorded.query(
+            "select * exclude (response_source) from marts.response_counts "
+            f"where row_set = 'as_recorded' and response_source = '{source}' order by all"
+        )
+        for source in ("recorded", "reparsed")
+    ]
+    assert of_source[0] == of_source[1]
+    differ = recorded.query(
+        "select distinct domain from (select * exclude (response_source) from marts.response_counts "
+        "where row_set = 'accepted' and response_source = 'recorded' except select * exclude (response_source) "
+        "from marts.response_counts where row_set = 'accepted' and response_source = 'reparsed') order by all"
+    )
+    assert differ == [("judicial",), ("loan",), ("salary",)]
+
+
+def test_only_contrasts_of_sacd_with_what_has_no_text_are_shown_under_both_readings(recorded):
+    rows = recorded.query(
+        "select distinct domain, technique_a, technique_b, row_set from inference.contrasts "
+        "where not is_recommended order by all"
+    )
+    others = ("devils_advocate", "no_technique", "premortem", "random_control", "sacd_initial")
+    assert rows == [("judicial", "sacd", other, "accepted") for other in others]
 
 
 def test_every_number_of_document_a_is_accounted_for(recorded):
@@ -207,12 +368,12 @@ def test_the_intervals_of_tables_1_and_4_reproduce_but_for_outside_view(recorded
 @pytest.mark.parametrize(
     ("headline", "status"),
     [
-        ("judicial-devils_advocate-last", "stands"),
+        ("judicial-devils_advocate-last", "not_established"),
         ("judicial-sacd-first", "not_established"),
         ("judicial-devils_advocate-first-susceptibility", "not_established"),
         ("judicial-devils_advocate-reduces-susceptibility", "not_established"),
         ("judicial-sacd-premortem-equivalent", "not_established"),
-        ("judicial-premortem-closer", "stands"),
+        ("judicial-premortem-closer", "not_established"),
         ("loan-sacd-farther", "stands"),
         ("medical-immune", "stands"),
         ("salary-nothing-beats-nothing", "not_established"),
@@ -223,7 +384,7 @@ def test_headlines_of_document_a_survive_or_not(recorded, headline, status):
         f"select status, reason from marts.claim_checks where claim_id = 'A-H-{headline}'"
     )
     assert found == status
-    assert headline.startswith("judicial") or "only of the 2 LLMs" in reason
+    assert headline.startswith("judicial") or "only of the 2 LLMs" in reason or "fewer than 5 LLMs" in reason
 
 
 def test_a_number_that_does_not_hold_says_why(recorded):
@@ -242,10 +403,16 @@ def test_a_number_that_holds_only_as_the_paper_computed_it_says_so(recorded):
     assert silent == []
 
 
-def test_a_refusal_without_a_recorded_number_is_counted_as_one(recorded):
-    without_number = "from intermediate.int_trials_read where number_recorded is null and status_read = 'refused'"
-    ((counted,),) = recorded.query("select sum(n_refused)::bigint from marts.attrition")
-    assert 400 < counted <= recorded.query(f"select count(*) {without_number}")[0][0]
+def test_a_refusal_is_counted_as_one_with_and_without_a_recorded_number(recorded):
+    counted = recorded.query("select sum(n_refused)::bigint from marts.attrition")
+    assert counted == recorded.query("select count(*) from intermediate.int_trials_read where status_read = 'refused'")
+    with_number = recorded.query(
+        "select domain, technique, count(*) from marts.trials "
+        "where status = 'refused' and response_recorded is not null group by all order by all"
+    )
+    assert with_number == [
+        ("judicial", "sacd", 99 + 10), ("salary", "no_technique", 2), ("salary", "random_control", 3)
+    ]  # fmt: skip
 
 
 @pytest.fixture(scope="module")

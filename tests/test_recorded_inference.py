@@ -133,9 +133,9 @@ def test_the_losses_of_the_ranks_are_the_rankings_distances(recorded):
         select
             ranks.loss,
             case ranks.metric
-                when 'deviation' then abs(rankings.deviation_pp)
-                when 'susceptibility' then abs(rankings.spread_pp)
-                else rankings.madb_percent
+                when 'displacement' then rankings.displacement
+                when 'gap' then rankings.gap
+                else rankings.error
             end
         from inference.rank_probabilities as ranks
         left join marts.technique_rankings as rankings
@@ -144,7 +144,7 @@ def test_the_losses_of_the_ranks_are_the_rankings_distances(recorded):
                 and ranks.domain = rankings.domain
                 and ranks.technique = rankings.technique
                 and ranks.llm is not distinct from rankings.llm
-        where ranks.study = 'voder-bais' and ranks.weighting = 'llm'
+        where ranks.study = 'voder-bais' and ranks.loss is not null
         """
     )
     assert len(rows) > 150

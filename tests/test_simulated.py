@@ -16,11 +16,13 @@ MARTS = [
     "baselines",
     "anchored_conditions",
     "spreads",
+    "losses",
     "technique_effects",
     "technique_rankings",
     "response_counts",
     "attrition",
     "technique_costs",
+    "drift",
 ]
 
 
@@ -133,7 +135,7 @@ def test_an_llm_that_only_refuses_is_in_the_trials_and_has_neither_baseline_nor_
     ]
     assert simulated.query(f"select distinct reason {of_silent.format('trials')}") == [("refused; no_baseline",)]
     assert simulated.query(f"select distinct answered_share {of_silent.format('attrition')}") == [(0.0,)]
-    for mart in ("baselines", "anchored_conditions", "spreads", "technique_rankings"):
+    for mart in ("baselines", "anchored_conditions", "spreads", "losses", "technique_rankings"):
         assert simulated.query(f"select count(*) {of_silent.format(mart)}") == [(0,)]
     assert simulated.query(f"select count(*) {of_silent.format('trials')} and anchor_direction != 'none'") == [(0,)]
 

@@ -407,7 +407,7 @@ def baselines_figure(study):
     baseline_counts="""
         select study, domain, vignette, llm, response, sum(n_trials)::bigint as n_trials from marts.response_counts
         where technique = 'no_technique' and anchor_direction = 'none' and row_set = 'accepted'
-            and response_source = 'recorded'
+            and response_source = 'reparsed'
         group by all order by all
     """,
 )
@@ -437,7 +437,7 @@ def distributions_figure(study):
                 f"{domain}: unanchored answers in {unit}, and how many trials gave them",
                 "marts.response_counts",
                 {"study": study.name, "domain": domain, "technique": NO_TECHNIQUE, "anchor_direction": "none"}
-                | {"row_set": "accepted", "response_source": "recorded"},
+                | {"row_set": "accepted", "response_source": "reparsed"},
                 ["LLM", "answer", "trials"],
                 [
                     Row(

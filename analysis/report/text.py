@@ -4,13 +4,12 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from analysis.advice import CERTAINTY, DECISIONS, GOALS
+from analysis.advice import CERTAINTY, DECISIONS, GOALS, LEADING
 from analysis.report.studies import NO_TECHNIQUE
 from analysis.report.tables import Row, Table
 from analysis.report.values import MISSING, Number, clean, counted, listed, reason_text
 from analysis.small_samples import FEWEST_LLMS
 
-LEADING = next(iter(GOALS))
 RANKS, PREDICTIONS = "inference.rank_probabilities", "inference.predictions"
 SIGNS = {"use": "✓", "avoid": "✕", "equivalent": "≈", "no_evidence": "?"}
 SPOKEN = {

@@ -152,7 +152,10 @@ worded as (
         {{ shown('published_value', 'decimals') }} as shown_published,
         {{ shown('recomputed_value', 'decimals') }} as shown_recomputed,
         {{ shown('recommended_value', 'decimals') }} as shown_recommended,
-        {{ shown('recommended_low', '2') }} || ' to ' || {{ shown('recommended_high', '2') }} as shown_probabilities,
+        case
+            when round(recommended_low, 2) < round(recommended_high, 2)
+                then {{ shown('recommended_low', '2') }} || ' to ' || {{ shown('recommended_high', '2') }}
+        end as shown_probabilities,
         case
             when excluded_llm is null then {{ of_the_papers('coalesce(recommended_quantity, quantity)', 'goal') }}
         end as goal,

@@ -126,8 +126,8 @@ select
     claims.claim_id,
     claims.part,
     claims.study,
-    'select trial_id, llm, technique, anchor_direction, temperature, status, response_recorded, first_response, '
-    || e'baseline\nfrom '
+    'select trial_id, llm, technique, anchor_direction, temperature, status, response, response_recorded, '
+    || e'first_response, baseline\nfrom '
     || case
         when parted.counts_quarantined then '(from marts.trials union all by name from marts.quarantined_trials)'
         else 'marts.trials'

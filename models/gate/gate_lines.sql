@@ -19,7 +19,7 @@ said as (
         nullif(response_unit, 'unknown') as unit,
         case
             when
-                response_text is null and technique = 'sacd'
+                technique = 'sacd'
                 and (line ->> '$.iterationDetails[#-1].biasDetected') = 'true'
                 then split_part(line ->> '$.iterationDetails[#-1].rawResponse', chr(10) || chr(10), 1)
         end as paragraph,
@@ -46,10 +46,8 @@ select
     said.flag_out_of_range,
     said.flag_min,
     said.flag_max,
-    coalesce(said.number_read, readings.reading['response']) as number_said,
-    case
-        when said.technique != 'sacd' or coalesce(said.status_read, readings.reading['status']) != 'unparsed'
-            then coalesce(said.status_read, readings.reading['status'])
-    end as status_said
+    case when said.paragraph is null then said.number_read else readings.reading['response'] end as number_said,
+    case when said.paragraph is null then said.status_read else readings.reading['status'] end as status_stated,
+    case when said.technique != 'sacd' or status_stated != 'unparsed' then status_stated end as status_said
 from said
 left join readings on said.paragraph = readings.paragraph and said.unit is not distinct from readings.unit

@@ -20,6 +20,7 @@ select
         when intervals.high < 100 then 'compression'
         when intervals.low > 100 then 'inflation'
         when intervals.low is not null then 'none'
+        when intervals.reason like '%baseline_below_10%' then null
         -- every answer and every unanchored answer was the same
         when intervals.estimate < 100 then 'compression'
         when intervals.estimate > 100 then 'inflation'

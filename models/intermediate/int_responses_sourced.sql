@@ -1,8 +1,8 @@
 -- One row per study, llm, vignette, technique, anchor, temperature, row set, response source, completeness and distinct
 -- response: all that any statistic needs to know of the trials. A SACD trial counts twice: its last answer as `sacd`,
--- its first as `sacd_initial`. `as_recorded` holds every number, `accepted` the answered trials that the gate did not
--- quarantine, `without_suspects` those of them that it did not flag at all. Each study has both response sources: only
--- the text of a recorded archive can say another number than was recorded.
+-- its first as `sacd_initial`. `as_recorded` holds every number that was recorded, under both response sources,
+-- `accepted` the answered trials that the gate did not quarantine, `without_suspects` those of them that it did not
+-- flag at all. Only the text of a recorded archive can say another number than was recorded.
 with trials as (
     select * from {{ ref('int_trials_directed') }}
 ),
@@ -42,25 +42,33 @@ by_source as (
     {% endfor %}
 ),
 
+row_sets as (
+    select * from (values ('as_recorded'), ('accepted'), ('without_suspects')) as row_sets (row_set)
+),
+
+in_row_sets as (
+    select
+        * replace (case when row_set = 'as_recorded' then number_if_recorded else last_response end as last_response),
+        row_set
+    from by_source
+    cross join row_sets
+),
+
 answers as (
     select
         *,
         last_response as response,
         is_answered and not is_quarantined as is_accepted,
         technique != 'sacd' or first_response is not null as has_all_answers
-    from by_source
+    from in_row_sets
     union all
     select
         * replace ('sacd_initial' as technique),
         first_response as response,
         not is_first_out_of_range and not is_quarantined as is_accepted,
         last_response is not null as has_all_answers
-    from by_source
+    from in_row_sets
     where technique = 'sacd'
-),
-
-row_sets as (
-    select * from (values ('as_recorded'), ('accepted'), ('without_suspects')) as row_sets (row_set)
 )
 
 select
@@ -78,7 +86,6 @@ select
     response,
     sum(n_trials)::bigint as n_trials
 from answers
-cross join row_sets
 where
     response is not null
     and (row_set = 'as_recorded' or is_accepted)

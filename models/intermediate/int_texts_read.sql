@@ -16,6 +16,7 @@ vignettes as (
 
 said as (
     select study, vignette, response_text as text from trials
+    where is_look_back is not true
     union all
     select study, vignette, first_text as text from trials
 ),

@@ -1,7 +1,7 @@
 -- One row per trial of any batch, published or not, before flags: its canonical LLM, its vignette's domain, unit and
 -- range, what its texts say, and the number that counts with its status. With response source `recorded` an archive
--- keeps the number that it recorded, and where it has none its text still tells a refusal; with `reparsed` a text that
--- is there is read anew. A collected text always is.
+-- keeps the number that it recorded, and where it has none its text still tells a refusal; with `reparsed` what a whole
+-- text states counts, and a cut one can tell a refusal, but no number. A collected text is always read.
 with trials as (
     select
         * exclude (
@@ -42,7 +42,7 @@ select
     last_texts.status_read,
     last_texts.reason_read,
     last_texts.note_read,
-    last_texts.said,
+    case when joined.text_kept != 'cut' then last_texts.said end as said,
     coalesce(joined.first_response_recorded, first_texts.number_read) as first_response,
     case
         when joined.is_read and joined.status_recorded is null
@@ -50,8 +50,9 @@ select
         else joined.number_recorded
     end as number_if_recorded,
     case
-        when joined.response_text is not null and joined.status_recorded is null then last_texts.number_read
-        else joined.number_recorded
+        when joined.status_recorded is not null or last_texts.status_read is null then joined.number_recorded
+        when joined.text_kept = 'cut' then case when last_texts.status_read != 'refused' then joined.number_recorded end
+        else last_texts.number_read
     end as number_if_reparsed,
     {% for source in ('recorded', 'reparsed') %}
     {{ trial_status('status_recorded', 'last_texts.status_read', 'number_if_' ~ source, 'valid_min', 'valid_max') }}
@@ -60,6 +61,9 @@ select
     first_response not between coalesce(valid_min, '-inf') and coalesce(valid_max, 'inf') as is_first_out_of_range
 from joined
 left join texts as last_texts
-    on joined.response_text = last_texts.text and joined.response_unit = last_texts.response_unit
+    on
+        joined.response_text = last_texts.text
+        and joined.response_unit = last_texts.response_unit
+        and joined.is_look_back is not true
 left join texts as first_texts
     on joined.first_text = first_texts.text and joined.response_unit = first_texts.response_unit

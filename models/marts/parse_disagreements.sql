@@ -1,8 +1,12 @@
--- One row per recorded trial whose number is not the one that its text states, read by the same expression as collected
--- answers.
+-- One row per recorded trial whose number is not the one that its whole text states, or whose cut text refuses, read by
+-- the same expression as collected answers.
 with trials as (
     select * from {{ ref('int_trials_directed') }}
-    where source = 'recorded' and response_text is not null and number_recorded is distinct from number_read
+    where
+        source = 'recorded'
+        and (text_kept != 'cut' or status_read = 'refused')
+        and status_read is not null
+        and number_recorded is distinct from number_read
 ),
 
 placed as (

@@ -1,6 +1,14 @@
--- One row per trial, as it was landed.
+-- One row per trial, as it was landed. Document A's archive keeps the turns of SACD in its lines, each cut at 500
+-- signs: the last of them is the text, and where it finds no bias it only looks back at the answer of the turn before.
 with source as (
-    select * from {{ source('raw', 'trials') }}
+    select
+        *,
+        case
+            when source = 'recorded' and technique = 'sacd' and response_text is null
+                then line -> '$.iterationDetails[#-1]'
+        end as last_turn,
+        coalesce(response_text, last_turn ->> '$.rawResponse') as kept_text
+    from {{ source('raw', 'trials') }}
 )
 
 select
@@ -28,7 +36,13 @@ select
     response_recorded as number_recorded,
     first_response as first_response_recorded,
     iterations,
-    nullif(trim(response_text), '') as response_text,
+    nullif(trim(kept_text), '') as response_text,
+    case
+        when kept_text is null then 'none'
+        when last_turn is not null and length(kept_text) >= 500 then 'cut'
+        else 'whole'
+    end as text_kept,
+    coalesce((last_turn ->> '$.biasDetected') = 'false', false) as is_look_back,
     nullif(trim(first_text), '') as first_text,
     protocol,
     asked_at,

@@ -15,6 +15,7 @@ from statsmodels.stats.weightstats import CompareMeans, DescrStatsW
 from analysis.contrasts import (
     COLUMNS,
     contrasts,
+    contrasts_of_readings,
     families,
     sign_flip_p,
 )
@@ -333,6 +334,38 @@ def test_both_specifications_are_there_where_the_data_have_them():
     assert list(colder.columns) == list(COLUMNS)
 
 
+def test_only_where_one_of_two_techniques_has_texts_both_readings_are_compared():
+    frame = simulated(1)
+    moved = frame["technique"].eq("sacd") & frame["anchor_direction"].ne("none")
+    both = pd.concat(
+        [
+            frame.assign(response_source="recorded"),
+            frame.assign(response_source="reparsed", response=frame["response"].where(~moved, frame["response"] + 9)),
+        ]
+    )
+    both = pd.concat([both, both.assign(domain="without texts"), both.assign(row_set="as_recorded")])
+    texts = pd.DataFrame(
+        [
+            (*("s", domain), technique, domain == "d" and technique == "sacd")
+            for domain in ("d", "without texts")
+            for technique in frame["technique"].unique()
+        ],
+        columns=["study", "domain", "technique", "has_text"],
+    )
+    rows = table(
+        contrasts_of_readings(both, TECHNIQUES, texts, response_source="reparsed", seed=7), COLUMNS
+    ).to_pandas()
+    other = rows[~rows["is_recommended"]]
+    assert set(other["response_source"]) == {"recorded"}
+    assert set(rows.loc[rows["is_recommended"], "response_source"]) == {"reparsed"}
+    assert set(other["domain"]) == {"d"}
+    assert set(other["row_set"]) == {"accepted"}
+    assert all((other["technique_a"] == "sacd") != (other["technique_b"] == "sacd"))
+    keys = {"technique_a": "sacd", "technique_b": "premortem", "level": "llm", "domain": "d", "row_set": "accepted"}
+    assert of(other, **keys)["difference"] == of(contrasted(frame), **keys)["difference"]
+    assert of(rows[rows["is_recommended"]], **keys)["difference"] > of(other, **keys)["difference"]
+
+
 def test_an_empty_warehouse_gives_an_empty_typed_table():
     empty = table(contrasts(simulated(1).iloc[:0], TECHNIQUES, seed=1), COLUMNS)
     assert empty.num_rows == 0
@@ -395,6 +428,9 @@ def test_the_recorded_archive_has_the_d_of_document_a_where_it_used_trials(recor
         for name in ("sacd", "premortem")
     )
     a, b = (rows.loc[rows.index.repeat(rows["n_trials"]), "percent_of_baseline"] for rows in (a, b))
-    accepted = recorded.frame("select * from inference.contrasts where domain = 'judicial' and row_set = 'accepted'")
+    accepted = recorded.frame(
+        "select * from inference.contrasts where domain = 'judicial' and row_set = 'accepted' "
+        "and response_source = 'recorded'"
+    )
     row = of(accepted, technique_a="sacd", technique_b="premortem", level="trial")
     assert row["p_value"] == pytest.approx(stats.ttest_ind(a, b, equal_var=False).pvalue, rel=1e-6)

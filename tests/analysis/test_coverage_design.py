@@ -4,8 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.intervals import _over_llms, interval_rows, recommended_draws
+from analysis.intervals import _over_llms, intervals
 from tests.tools import coverage as simulation
+from tests.tools import decision_coverage
 
 
 def test_true_values_of_llms_that_always_say_the_same_are_those_of_document_a():
@@ -61,8 +62,7 @@ def test_a_fast_headline_interval_is_the_one_of_the_table():
         [rng.multinomial(30, chances[0])]
         + [[rng.multinomial(n, p) for n, p in zip(n_trials, cell, strict=True)] for cell in chances[1:]]
     )
-    ((_, draws),) = recommended_draws(simulation.as_responses(counts, "sacd"), n_resamples=2, seed=1)
-    table = pd.DataFrame(interval_rows(draws, confidence=0.95))
+    table = pd.DataFrame(intervals(simulation.as_responses(counts, "sacd"), n_resamples=2, seed=1))
     table = table[(table["method"] == "headline") & table["llm"].isna() & (table["technique"] == "sacd")]
     by_llm = counts.transpose(1, 0, 2)[:, :, None]
     seen = 0
@@ -106,3 +106,37 @@ def test_the_verdict_names_what_lies_outside_and_leaves_out_what_has_no_interval
     found = {("a", 2): (None, None, None, 100), ("a", 5): (92.9, 0.4, 1, 0), ("b", 5, "sacd", "low"): (95, 0.4, 1, 0)}
     assert simulation.verdict(found) == "no, 1 of 2 (92.9 to 95.0)\n    92.9 ± 0.4  a, 5 LLMs"
     assert simulation.verdict({("b", 5): (93, 0.4, 1, 0)}) == "yes, 1 of 1 (93.0 to 93.0)"
+
+
+@pytest.mark.parametrize(("shift", "least", "most"), [(0.0, 2.5, 8.0), (15.0, 80, 100)])
+def test_decisions_on_simulated_llms_are_as_often_right_as_is_said(shift, least, most):
+    found = decision_coverage.simulate(10, decision_coverage.normal, shift, n_datasets=500)
+    of = found["displacement"]
+    assert least <= of.share("familywise") <= most
+    assert 93 <= of.share("plain") <= 97
+    assert 92.5 <= of.share("simultaneous") <= 97.5
+    if shift:
+        assert of.share("use") > 80
+
+
+def test_rare_llms_far_off_break_what_is_decided_on_the_others():
+    rare = decision_coverage.POPULATIONS["1 LLM in 10 at +100 pp"]
+    found = decision_coverage.simulate(5, rare, 0.0, n_datasets=250)["displacement"]
+    assert found.share("familywise") > 40
+    assert found.share("plain") < 75
+
+
+def test_the_correction_leaves_of_the_folding_what_is_printed():
+    rng = np.random.default_rng(4)
+    for shift, observed, corrected in ((0, 0.80, 0.47), (1, 0.2, -0.04), (2, 0.05, -0.03)):
+        found = decision_coverage.folding(shift, (30, 30), rng, n_datasets=20_000)
+        assert found == pytest.approx((observed, corrected), abs=0.04)
+
+
+@pytest.mark.parametrize(("technique", "control"), [(0, 0), (5, 0), (0, 5), (30, 20)])
+def test_bounds_of_the_llms_asked_hold_on_both_sides_of_the_baseline(technique, control):
+    rng = np.random.default_rng(6)
+    for goal in ("displacement", "gap"):
+        for n_llms in (1, 10):
+            missed = decision_coverage.asked(goal, technique, control, n_llms, 30, rng, n_datasets=150)
+            assert (missed <= 7).all()

@@ -13,15 +13,10 @@ from analysis.intervals import (
     COLUMNS,
     METHODS,
     bootstrap_limit,
-    interval_rows,
     percentile_interval,
-    published_rows,
-    recommended_draws,
     spread_change,
 )
-from analysis.ranks import COLUMNS as RANK_COLUMNS
-from analysis.ranks import rank_rows
-from analysis.resampled import RESAMPLED, resampled_rows
+from analysis.intervals import intervals as rows_of
 from analysis.small_samples import expanded_level
 from analysis.tables import TYPES, table
 
@@ -33,7 +28,6 @@ KEYS = [
     *("study", "domain", "technique", "anchor_direction", "llm", "metric", "weighting"),
     *("row_set", "baseline_scope", "method"),
 ]
-COLUMNS_OF = {"intervals": COLUMNS, "rank_probabilities": RANK_COLUMNS}
 TECHNIQUES = ("no_technique", "sacd")
 PERCENTAGES = ["percent_of_baseline", "deviation_pp", "madb_percent", "spread_pp"]
 
@@ -48,7 +42,7 @@ def responses_of(cells, *, study="s"):
     return pd.DataFrame(rows, columns=FIELDS)
 
 
-def designed(n_llms=6, techniques=TECHNIQUES, vignettes=("v",), n=3):
+def designed(n_llms=6, techniques=TECHNIQUES, vignettes=("v",), n=5):
     """Responses by formula: LLMs, vignettes, techniques and directions differ, as do numbers of trials."""
     cells = {}
     for i, (w, vignette) in product(range(n_llms), enumerate(vignettes)):
@@ -63,18 +57,8 @@ def designed(n_llms=6, techniques=TECHNIQUES, vignettes=("v",), n=3):
     return responses_of(cells)
 
 
-def intervals(responses, *, published=(), **options):
-    rows = []
-    for of_domain, draws in recommended_draws(responses, **options):
-        rows += interval_rows(draws, confidence=0.95)
-        if draws.study in published:
-            rows += published_rows(of_domain, confidence=0.95)
-    return table(rows, COLUMNS)
-
-
-def ranks(responses, **options):
-    drawn = recommended_draws(responses, **options)
-    return table([row for _, draws in drawn for row in rank_rows(draws, {"sacd"}, margin_pp=5)], RANK_COLUMNS)
+def intervals(responses, **options):
+    return table(rows_of(responses, **options), COLUMNS)
 
 
 def found_in(responses, **options):
@@ -258,7 +242,7 @@ def test_the_known_baseline_of_papers_gives_narrower_intervals(found):
 def test_an_interval_of_shares_or_madb_stays_in_their_range():
     cells = {}
     for i in range(5):
-        cells[f"llm{i}", "v", "no_technique", "none"] = {100: 4}
+        cells[f"llm{i}", "v", "no_technique", "none"] = {100: 10}
         cells[f"llm{i}", "v", "sacd", "low"] = {100: 9, 150: 40 * (i == 0)}
     found = found_in(responses_of(cells))
     keys = {"llm": None, "anchor_direction": "low", "weighting": "llm", "method": "headline"}
@@ -356,22 +340,22 @@ def test_one_trial_in_every_cell_has_estimates_without_bounds_of_trials():
     found = found_in(responses)
     of_trials = found[found["method"].isin(["trial", "trial_fixed_baseline"]) | found["llm"].notna()]
     assert of_trials[["low", "high"]].isna().all(axis=None)
+    of_trials = of_trials[of_trials["method"] != "headline"]
     assert set(of_trials["reason"]) <= {"one_trial", "zero_variance", "no_spread_to_change"}
     is_one = (of_trials["n_trials"] == 1) & (of_trials["metric"] != CHANGE)
     assert set(of_trials.loc[is_one, "reason"]) == {"one_trial"}
     assert set(of_trials.loc[~is_one & (of_trials["metric"] != CHANGE), "reason"]) == {"zero_variance"}
     assert found.loc[found["metric"] == "percent_of_baseline", "estimate"].notna().all()
-    over_llms = found[
-        found["llm"].isna() & (found["method"] == "headline") & (found["metric"] == "percent_of_baseline")
-    ]
-    assert over_llms["low"].notna().all()
+    over_llms = found[found["llm"].isna() & (found["method"] == "headline")].set_index("metric")
+    assert over_llms.loc["mean_response", "low"].notna().all()
+    assert set(over_llms.loc["percent_of_baseline", "reason"]) == {"baseline_below_10"}
 
 
 def test_no_variance_anywhere_is_a_reason_and_not_an_interval_of_width_0():
     cells = {}
     for i, technique in product(range(6), TECHNIQUES):
-        cells[f"llm{i}", "v", "no_technique", "none"] = {20: 5}
-        cells |= {(f"llm{i}", "v", technique, side): {value: 5} for side, value in (("low", 10), ("high", 30))}
+        cells[f"llm{i}", "v", "no_technique", "none"] = {20: 10}
+        cells |= {(f"llm{i}", "v", technique, side): {value: 10} for side, value in (("low", 10), ("high", 30))}
     found = found_in(responses_of(cells))
     assert found[["low", "high"]].isna().all(axis=None)
     assert set(found["reason"]) == {"zero_variance"}
@@ -476,28 +460,6 @@ def test_a_median_is_weighed_by_llm_alone(found):
     assert {tuple(names) for metric, names in weightings.items() if metric not in by_llm} == {("llm", "trial")}
 
 
-def test_one_pass_over_the_resamples_has_the_rows_of_both_tables():
-    responses = designed(n_llms=5, n=2)
-    responses = pd.concat([responses, responses.assign(row_set="as_recorded"), designed(n_llms=2).assign(domain="e")])
-    options = {"n_resamples": 40, "seed": 3}
-    rows = [*resampled_rows(responses, {"sacd"}, margin_pp=5, published={"s"}, **options)]
-    whole = table(rows, RESAMPLED)
-    assert set(whole["domain"].to_pylist()) == {"d", "e"}
-    expected = {
-        "intervals": intervals(responses, published={"s"}, **options),
-        "rank_probabilities": ranks(responses, **options),
-    }
-    assert {row["part"] for row in rows} == set(expected)
-    for part, separate in expected.items():
-        assert separate.num_rows > 20
-        assert table([_without_part(row) for row in rows if row["part"] == part], COLUMNS_OF[part]).equals(separate)
-    assert [*resampled_rows(responses[:0], {"sacd"}, margin_pp=5, **options)] == []
-
-
-def _without_part(row):
-    return {name: value for name, value in row.items() if name != "part"}
-
-
 def test_a_spread_below_1_pp_has_no_change():
     cells = {}
     for i in range(6):
@@ -524,6 +486,23 @@ def test_the_change_is_of_llms_that_have_both_spreads():
     assert (rows[0]["estimate"], rows[0]["low"], rows[0]["high"]) == pytest.approx(
         (rows[1]["estimate"], rows[1]["low"], rows[1]["high"])
     )
+
+
+def test_what_divides_by_fewer_than_ten_unanchored_answers_has_no_headline_bounds():
+    responses = designed()
+    of_one = (responses["anchor_direction"] == "none") & (responses["llm"] == "llm0")
+    responses.loc[of_one, "n_trials"] = [3, 3, 3]
+    found = found_in(responses, published=["s"])
+    rests = (found["method"] == "headline") & ~found["metric"].isin(["mean_response", "deviation", "spread"])
+    rests &= found["llm"].isna() | (found["llm"] == "llm0")
+    assert found.loc[rests, ["low", "high", "df"]].isna().all(axis=None)
+    assert found.loc[rests, "reason"].str.contains("baseline_below_10").all()
+    assert found.loc[rests & (found["metric"] == "madb_percent"), "estimate"].notna().all()
+    others = found[~rests]
+    assert not others["reason"].fillna("").str.contains("baseline").any()
+    assert others.loc[others["metric"] == "mean_response", "low"].notna().all()
+    responses.loc[of_one, "n_trials"] = [3, 3, 4]
+    assert not found_in(responses)["reason"].fillna("").str.contains("baseline").any()
 
 
 def test_published_studies_alone_have_the_intervals_of_document_a():
@@ -567,9 +546,9 @@ def test_another_response_source_has_intervals_too_and_two_are_an_error():
 
 
 def test_the_version_that_claims_are_about_has_the_draws_of_its_study(responses):
-    options = {"n_resamples": 20, "seed": 3, "published": {"s"}, "margin_pp": 5}
-    of_study = [*resampled_rows(responses, {"sacd"}, **options)]
-    of_version = [*resampled_rows(responses.assign(study="s@8749ccc"), {"sacd"}, **options)]
+    options = {"n_resamples": 20, "seed": 3, "published": {"s"}}
+    of_study = [*rows_of(responses, **options)]
+    of_version = [*rows_of(responses.assign(study="s@8749ccc"), **options)]
     assert {row["study"] for row in of_version} == {"s@8749ccc"}
     assert str([row | {"study": "s"} for row in of_version]) == str(of_study)
 

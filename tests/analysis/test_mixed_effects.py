@@ -8,6 +8,7 @@ import pytest
 import statsmodels.api as sm
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import stats
 from scipy.stats import f as f_distribution
 
 from analysis.linear_mixed_model import NotFittedError, ProfiledDeviance, RandomTerm, fit
@@ -275,7 +276,7 @@ def tables(counts):
 
 
 STATISTICS = {
-    "mixed_effects": ["estimate", "std_error", "df", "low", "high", "log_likelihood"],
+    "mixed_effects": ["estimate", "std_error", "std_error_over_llms", "df", "low", "high", "log_likelihood"],
     "variance_components": ["variance", "sd", "icc", "residual_reduction_percent"],
     "random_effects": ["estimate", "observed"],
     "model_tests": ["statistic", "df1", "p_value", "partial_eta_squared"],
@@ -327,6 +328,26 @@ def test_terms_are_the_means_and_differences_that_they_say():
     assert made["effect:sacd"] == pytest.approx(made["mean:sacd"] - np.mean(means))
     assert made["direction"] == pytest.approx(np.mean([made[f"direction:{t}"] for t in TECHNIQUES]))
     assert made["direction:sacd"] == pytest.approx(25, abs=6)
+
+
+@pytest.mark.parametrize(("fit_name", "term"), [("direction", "direction"), ("interaction", "direction:sacd")])
+def test_without_slopes_equal_cells_have_the_t_interval_of_the_differences_of_llms(fit_name, term):
+    rows = simulated(11, llms=6, size=4)  # three trials in every cell
+    made = tables(responses(rows))["mixed_effects"].query(f"fit == '{fit_name}' and estimation == 'REML'")
+    row = made.set_index("term").loc[term]
+    own = rows if term == "direction" else rows[rows["technique"] == "sacd"]
+    wide = own.groupby(["llm", "anchor_direction"])["percent_of_baseline"].mean().unstack()
+    differences = wide["high"] - wide["low"]
+    expected = stats.ttest_1samp(differences, 0).confidence_interval()
+    assert (row["low"], row["high"], row["df"]) == pytest.approx((expected.low, expected.high, 5))
+    assert row["std_error_over_llms"] == pytest.approx(stats.sem(differences))
+    assert row["std_error"] != pytest.approx(row["std_error_over_llms"])
+
+
+def test_under_slopes_the_interval_is_that_of_the_fit():
+    made = tables(responses(simulated(12)))["mixed_effects"].query("fit == 'slopes'")
+    assert made["std_error_over_llms"].tolist() == made["std_error"].tolist()
+    assert set(made["df"]) == {7}
 
 
 def test_the_wald_test_of_one_difference_is_its_t_squared():

@@ -145,6 +145,16 @@ def test_refusals_without_a_valid_range_are_told_and_not_guessed():
     assert (row["gain"], row["decision"], row["reason"]) == (None, "no_evidence", "valid_range_unknown")
 
 
+def test_where_a_row_set_lacks_the_technique_nothing_is_decided_and_that_counts():
+    frame = responses([8, 9, 10, 10, 11, 12])
+    without = responses([8, 9, 10, 10, 11, 12], row_set="without_suspects")
+    for gone, code in (("sacd", "no_answers"), ("no_technique", "no_baseline")):
+        rows = found(pd.concat([frame, without[without["technique"] != gone]]))
+        row = one(rows, "row_set", row_set="without_suspects")
+        assert (row["decision"], row["n_llms"], row["reason"]) == ("no_evidence", 0, code)
+        assert (row["n_specifications"], row["n_same_decision"]) == (8, 7)
+
+
 def test_without_baselines_there_is_a_reason():
     frame = responses([8, 9, 10, 10, 11, 12])
     frame.loc[frame["anchor_direction"] == "none", "n_trials"] = 9

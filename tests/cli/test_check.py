@@ -77,6 +77,30 @@ def test_a_batch_that_fails_exits_6_and_names_check_threshold_and_trials(warehou
     assert "FAILED, temperature_out_of_range" in capsys.readouterr().out
 
 
+def test_all_lists_the_decisions_that_differ_by_reading(warehouse, capsys):
+    spoil(
+        warehouse,
+        """
+        create schema if not exists inference;
+        create or replace table inference.rank_probabilities as
+        select 's' as study, 'loan' as domain, llm, technique, 'displacement' as metric, decision, reason
+        from (values
+            (null, 'sacd', 'use', 'too_few_llms; reading_would_change'),
+            ('vendor/name', 'sacd', 'no_evidence', 'one_llm'),
+            (null, 'premortem', 'avoid', null)
+        ) as rows (llm, technique, decision, reason)
+        """,
+    )
+    capsys.readouterr()
+    assert main(["check", "--all"]) == 0
+    said = capsys.readouterr().out
+    assert "Decisions that would be others with the recorded numbers" in said
+    (line,) = [line for line in said.splitlines() if "displacement" in line]
+    assert line.split() == ["s", "loan", "all", "sacd", "displacement", "use"]
+    assert main(["check"]) == 0
+    assert "would be others" not in capsys.readouterr().out
+
+
 def test_accepting_a_failed_batch_publishes_it_and_the_history_says_who_and_why(warehouse, capsys):
     spoil(warehouse, "update raw.trials set temperature = 7 where anchor_direction = 'low'")
     assert main(["check", "--all"]) == 6

@@ -10,7 +10,14 @@ from bais.main import commands
 
 COMMANDS = {
     "plan": {
-        "STUDY": "text, required",
+        "STUDY": "text",
+        "--to-settle": "text",
+        "--study": "text",
+        "--goal": "displacement|gap|error, default displacement",
+        "--technique": "text",
+        "--llm": "text, repeated",
+        "--more-trials": "flag",
+        "--out": "path",
         "--json": "flag",
     },
     "collect": {
@@ -129,7 +136,7 @@ COMMANDS = {
     "recommend": {
         "--domain": "text",
         "--llm": "text",
-        "--metric": "text, default both",
+        "--goal --metric": "text",
         "--study": "text",
         "--json": "flag",
     },

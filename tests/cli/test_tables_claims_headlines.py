@@ -33,18 +33,30 @@ CLAIMS = {
 }  # fmt: skip
 
 RANKINGS = [
-    # study, domain, technique, % of baseline, spread pp, spread change %, ranks by deviation and spread, with none
-    ("s", "split", "no_technique", 70.0, 20.0, 0.0, None, None, 3, True),
-    ("s", "split", "sacd", 97.7, 30.1, 50.4, 1, 2, 1, True),
-    ("s", "split", "devils_advocate", 65.5, 20.1, 0.3, 2, 1, 2, True),
-    ("s", "agreed", "no_technique", 99.0, -50.0, 0.0, None, None, 1, False),
-    ("s", "agreed", "sacd", 103.0, 10.0, -80.0, 1, 1, 2, False),
-    ("s", "agreed", "devils_advocate", 90.0, 40.0, -20.0, 2, 2, 3, False),
-    ("s", "spreadless", "no_technique", 110.0, 0.5, None, None, None, 2, False),
-    ("s", "spreadless", "sacd", 101.0, 0.1, None, 1, 1, 1, False),
-    ("s", "bare", "sacd", None, None, None, None, None, None, None),
-    ("made-up", "split", "sacd", 100.0, 1.0, -50.0, 1, 1, 1, False),
+    # study, domain, technique, reason
+    *(
+        ("s", domain, technique, None)
+        for domain in ("split", "agreed", "few")
+        for technique in ("no_technique", "sacd")
+    ),
+    ("s", "bare", "sacd", "no_baseline; nothing_to_rank"),
+    ("made-up", "split", "sacd", None),
 ]
+
+DECIDED = [
+    # study, domain, technique, goal, n LLMs, decision, that of those asked, loss
+    *(("s", domain, "no_technique", goal, n, None, None, loss)
+      for domain, n in (("split", 6), ("agreed", 6), ("few", 2))
+      for goal, loss in (("displacement", 20.0), ("gap", 30.0), ("error", 25.0))),
+    ("s", "split", "sacd", "displacement", 6, "avoid", "avoid", 30.1),
+    ("s", "split", "sacd", "gap", 6, "use", "use", 4.2),
+    ("s", "split", "sacd", "error", 6, "no_evidence", "no_evidence", 33.3),
+    ("s", "agreed", "sacd", "displacement", 6, "use", "use", 10.1),
+    ("s", "agreed", "sacd", "gap", 6, "use", "use", 11.2),
+    ("s", "agreed", "sacd", "error", 6, "use", "use", 12.3),
+    ("s", "few", "sacd", "displacement", 2, "no_evidence", "use", 5.0),
+    ("made-up", "split", "sacd", "displacement", 6, "use", "use", 1.0),
+]  # fmt: skip
 
 TRIALS = [
     # trial_id, study, domain, llm, technique, anchor_direction, temperature, status, response, baseline, source
@@ -72,16 +84,20 @@ comment on column marts.baselines.baseline is 'Mean response with no anchor.';
 create table seeds.techniques as from (values ('sacd', 'SACD', true), ('devils_advocate', 'Devil''s Advocate', true))
 as t (technique, display_name, is_ranked);
 create table marts.technique_rankings (
-    study varchar, domain varchar, llm varchar, technique varchar, percent_of_baseline double, deviation_pp double,
-    spread_pp double, spread_change_percent double, rank_by_deviation bigint, rank_by_susceptibility bigint,
-    rank_by_deviation_with_no_technique bigint, metrics_disagree boolean, reason varchar, not_ranked_because varchar
+    study varchar, domain varchar, llm varchar, technique varchar, reason varchar, not_ranked_because varchar
+);
+create schema inference;
+create table inference.rank_probabilities (
+    study varchar, domain varchar, llm varchar, technique varchar, metric varchar, control varchar, comparison varchar,
+    loss double, decision varchar, decision_asked varchar, certainty varchar, margin_pp double, n_llms bigint,
+    reason varchar
 );
 create table marts.recorded_trials (
     trial_id varchar, study varchar, domain varchar, llm varchar, technique varchar, anchor_direction varchar,
     temperature double, status varchar, response_recorded double, baseline double, source varchar,
     first_response double
 );
-create view marts.trials as from marts.recorded_trials;
+create view marts.trials as select *, response_recorded as response from marts.recorded_trials;
 create view marts.quarantined_trials as from marts.recorded_trials where false;
 create table seeds.published_claims (
     claim_id varchar, part varchar, document varchar, location varchar, kind varchar, statement varchar,
@@ -142,15 +158,20 @@ def warehouse(tmp_path, monkeypatch):
         made.execute(f"create view marts.claim_trials as {claim_trials()}")
         for claim_id, differing in CLAIMS.items():
             insert_claim(made, claim_id, **differing)
-        for study, domain, technique, percent, spread, change, *ranks, disagree in RANKINGS:
+        for study, domain, technique, reason in RANKINGS:
             for llm in (None, "vendor/a"):
                 insert(
                     made, "marts.technique_rankings", study=study, domain=domain, llm=llm, technique=technique,
-                    percent_of_baseline=percent if llm is None else -1,
-                    deviation_pp=None if percent is None else percent - 100, spread_pp=spread,
-                    spread_change_percent=change, rank_by_deviation=ranks[0], rank_by_susceptibility=ranks[1],
-                    rank_by_deviation_with_no_technique=ranks[2], metrics_disagree=disagree,
-                    reason={"spreadless": "no_spread_to_change", "bare": "no_baseline; nothing_to_rank"}.get(domain),
+                    reason=reason,
+                )  # fmt: skip
+        for study, domain, technique, goal, n_llms, decision, asked, loss in DECIDED:
+            control, comparison = (None, None) if technique == "no_technique" else ("no_technique", "control")
+            for llm in (None, *(f"vendor/{n}" for n in range(n_llms))):
+                insert(
+                    made, "inference.rank_probabilities", study=study, domain=domain, llm=llm, technique=technique,
+                    metric=goal, control=control, comparison=comparison, loss=-1 if llm else loss, decision=decision,
+                    decision_asked=asked, certainty=decision and ("established" if n_llms > 4 else "too_few_llms"),
+                    margin_pp=5, n_llms=n_llms,
                 )  # fmt: skip
         made.executemany("insert into marts.recorded_trials values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, null)", TRIALS)
     monkeypatch.setenv("BAIS_WAREHOUSE", str(path))
@@ -192,15 +213,13 @@ def test_tables_lists_public_tables_with_their_rows_and_grain(warehouse, capsys)
     rows = {row["table"]: row for row in asked_as_json(capsys, "tables")}
     assert rows["marts.baselines"] == {"table": "marts.baselines", "rows": 3, "grain": "One row per llm."}
     assert rows["marts.trials"] == {"table": "marts.trials", "rows": len(TRIALS), "grain": None}
-    assert not [name for name in rows if not name.startswith("marts.")]
+    assert not [name for name in rows if not name.startswith(("marts.", "inference."))]
 
 
 def test_tables_reads_the_inference_schema_after_the_marts(change, capsys):
-    change(
-        "create schema inference; create table inference.a as select 1; create schema a; create table a.b as select 1"
-    )
+    change("create table inference.z as select 1; create schema a; create table a.b as select 1")
     names = [row["table"] for row in asked_as_json(capsys, "tables")]
-    assert names[-1] == "inference.a"
+    assert names[-1] == "inference.z"
     assert names[0].startswith("marts.")
     assert "a.b" not in names
 
@@ -241,7 +260,7 @@ def test_a_public_table_goes_before_a_landed_one_of_the_same_name(warehouse, cap
 
 
 def test_landed_tables_are_defined_before_anything_is_built(change, capsys):
-    change("drop schema marts cascade")
+    change("drop schema marts cascade; drop schema inference cascade")
     assert ask(capsys, "tables", "raw.trials").startswith("raw.trials, ")
     assert "run `bais build`" in refused(capsys, "tables", "baselines")
 
@@ -488,33 +507,46 @@ def headlines_by_domain(out):
     return {line.split(": ", 1)[0]: line.split(": ", 1)[1] for line in out.splitlines() if ": " in line}
 
 
-def test_headlines_names_both_winners_of_a_domain_and_that_they_differ(warehouse, capsys):
+def test_headlines_show_the_losses_by_each_goal_and_the_decision(warehouse, capsys):
     out = ask(capsys, "headlines", "--study", "s")
     rows = [line.split() for line in out.splitlines() if line.startswith("split  ")]
     assert rows == [
-        ["split", "SACD", "97.7", "-2.3", "+50.4", "1", "2"],
-        ["split", "Devil's", "Advocate", "65.5", "-34.5", "+0.3", "2", "1"],
+        ["split", "SACD", "30.1", "4.2", "33.3", "avoid"],
+        ["split", "no_technique", "20.0", "30.0", "25.0"],
     ]
-    assert headlines_by_domain(out)["split"] == (
-        "SACD (97.7 %, rank 1 by deviation, 2 by susceptibility) is closest to the baseline; "
-        "Devil's Advocate (65.5 %, rank 2 by deviation, 1 by susceptibility) has the smallest spread between anchors: "
-        "the metrics disagree. No ranked technique has a smaller spread than no technique."
-    )
 
 
-def test_headlines_says_when_one_technique_wins_both_ways_but_none_would_do_better(warehouse, capsys):
-    said = headlines_by_domain(ask(capsys, "headlines", "--study", "s"))["agreed"]
-    assert said.startswith("SACD (103.0 %, rank 1 by deviation, 1 by susceptibility): closest to the baseline, and ")
-    assert "the metrics agree" in said
-    assert said.endswith("Without any technique the answers are closer still (99.0 %).")
-
-
-def test_headlines_gives_the_reason_of_a_null(warehouse, capsys):
+def test_headlines_say_what_to_use_and_where_goals_are_opposed(warehouse, capsys):
     out = ask(capsys, "headlines", "--study", "s")
-    assert ["spreadless", "SACD", "101.0", "+1.0", "NULL", "1", "1"] in [line.split() for line in out.splitlines()]
     said = headlines_by_domain(out)
-    assert said["spreadless"].endswith("The spread change is null: no_spread_to_change.")
-    assert said["bare"] == "nothing can be ranked (no_baseline, nothing_to_rank)."
+    assert said["agreed"] == "use SACD (an anchor moves the average answer less)."
+    assert said["split"] == "avoid SACD (an anchor moves the average answer more)."
+    assert (
+        "  For LLMs like those asked the goals are opposed: SACD helps by gap and harms by displacement."
+    ) in out.splitlines()
+    assert said["bare"].startswith("no evidence on any technique: there is no baseline")
+
+
+def test_headlines_of_a_domain_of_two_llms_are_no_evidence_with_what_those_asked_show_beneath(warehouse, capsys):
+    lines = ask(capsys, "headlines", "--study", "s").splitlines()
+    place = lines.index("few: no evidence: only 2 LLMs were asked (five are needed).")
+    assert lines[place + 1] == "  For the 2 LLMs asked alone: use SACD (an anchor moves the average answer less)."
+
+
+def test_headlines_say_what_recommend_says(change, capsys):
+    doubles = "loss_control gain gain_low gain_high gain_asked_low gain_asked_high beyond_margin_high p_best"
+    numbers = "p_worse_than_control n_gained n_beyond_margin n_comparisons n_trials"
+    for name in f"{doubles} {numbers}".split():
+        change(f"alter table inference.rank_probabilities add column {name} double default 1")
+    keys = "study varchar, domain varchar, llm varchar, technique varchar"
+    change(f"create table inference.predictions ({keys}, metric varchar)")
+    change(f"create table inference.power ({keys}, design varchar, technique_a varchar, quantity varchar)")
+    change(f"create table marts.technique_costs ({keys}, calls_per_trial double, cost_usd_per_trial double)")
+    change("update marts.recorded_trials set domain = 'split', llm = 'vendor/0' where trial_id = 't1'")
+    change("update marts.recorded_trials set domain = 'few', llm = 'vendor/0' where trial_id = 't2'")
+    lines = ask(capsys, "headlines", "--study", "s").splitlines()
+    for domain in ("split", "few"):
+        assert ask(capsys, "recommend", "--domain", domain, "--study", "s").splitlines()[0] in lines
 
 
 def test_headlines_names_what_is_not_ranked_with_the_reason(change, capsys):
@@ -535,13 +567,6 @@ def test_headlines_names_what_is_not_ranked_with_the_reason(change, capsys):
 def test_headlines_of_a_warehouse_of_old_name_nothing_that_is_not_ranked(change, capsys):
     change("alter table marts.technique_rankings drop not_ranked_because")
     assert "Not ranked" not in ask(capsys, "headlines")
-
-
-def test_headlines_names_all_winners_of_a_tie(change, capsys):
-    change("update marts.technique_rankings set rank_by_deviation = 1 where rank_by_deviation = 2 and domain = 'split'")
-    said = headlines_by_domain(ask(capsys, "headlines", "--study", "s"))["split"]
-    assert "susceptibility) and SACD (97.7 %" in said or "susceptibility) and Devil's Advocate (65.5 %" in said
-    assert " are closest to the baseline; Devil's Advocate " in said
 
 
 def test_headlines_calls_simulated_studies_simulated_and_real_ones_not(warehouse, capsys):

@@ -43,7 +43,8 @@ create table marts.trials as
         case trial_id when 'aa01' then 36::double end as first_response, 'months' as response_unit,
         20::double as baseline,
         5 * response as percent_of_baseline,
-        case trial_id when 'aa02' then 'refused' when 'bb02' then 'no_text' end as reason, response_text, asked_at,
+        case trial_id when 'aa02' then 'refused' when 'bb02' then 'no_text' end as reason, response_text,
+        case trial_id when 'bb01' then 'cut' else 'whole' end as text_kept, asked_at,
         source, source_file, source_line
     from raw.trials where trial_id not in ('cc01', 'dd01');
 create table marts.quarantined_trials as
@@ -241,6 +242,8 @@ def test_a_recorded_number_that_the_text_does_not_state_is_marked_and_said(ask):
     assert "(recorded as 78; read anew, this text states 135)" in out
     assert "the recorded number is 78, the text states 135 (answered)" in out
     assert "The recording keeps the replies, not the prompts." in out
+    assert "Of the last reply it keeps only the beginning." in out
+    assert "only the beginning" not in ask("trial", "aa01")
     assert [line.strip() for line in out.splitlines()].count("120") == 1
 
 

@@ -35,7 +35,7 @@ compared as (
         end as expected
     from contrasts
     inner join effects using (study, domain, technique_a, anchor_direction, row_set, baseline_scope)
-    where contrasts.level = 'trial'
+    where contrasts.level = 'trial' and contrasts.is_recommended
 )
 
 select * from out_of_order

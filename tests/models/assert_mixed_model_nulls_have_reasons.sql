@@ -1,7 +1,7 @@
 -- No statistic of the mixed models and their tests is null without a reason, and none is NaN or infinite.
 with statistics as (
     {% for table, names in {
-        'mixed_effects': ['estimate', 'std_error', 'df', 'low', 'high', 'log_likelihood'],
+        'mixed_effects': ['estimate', 'std_error', 'std_error_over_llms', 'df', 'low', 'high', 'log_likelihood'],
         'variance_components': ['variance', 'sd', 'icc', 'residual_reduction_percent'],
         'random_effects': ['estimate', 'observed'],
         'model_tests': ['statistic', 'df1', 'p_value', 'partial_eta_squared'],

@@ -12,5 +12,8 @@ where
             when 'half_width' then half_width
         end is null
         or (quantity in ('needed_trials', 'needed_llms') and cost_usd is null)
-        or (design = 'wanted' and quantity = 'needed_trials' and (between_variance is null or within_variance is null))
+        or (
+            design in ('wanted', 'to_settle') and quantity = 'needed_trials'
+            and (between_variance is null or within_variance is null)
+        )
     )

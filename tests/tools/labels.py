@@ -8,7 +8,7 @@ import duckdb
 
 from ingest.models import macros
 
-UNITS = {"loan": "thousand USD", "salary": "thousand USD", "medical": "score of 100"}
+UNITS = {"loan": "thousand USD", "salary": "thousand USD", "medical": "score of 100", "shoplifting": "months"}
 
 
 def read_labels(path: Path) -> list[dict]:
@@ -26,6 +26,10 @@ def lines_and_readings(labels: list[dict], archive: Path) -> list[tuple[dict, di
         f"select {macros()['read_response']('text', 'unit')} "
         "from (select unnest(?::varchar[]) as text, unnest(?::varchar[]) as unit, unnest(range(?)) as place) "
         "order by place",
-        [[line["raw"] for line in recorded], [UNITS[line["vignetteId"]] for line in recorded], len(recorded)],
+        [
+            [line["raw"] if "raw" in line else line["iterationDetails"][-1]["rawResponse"] for line in recorded],
+            [UNITS[line.get("vignetteId", "shoplifting")] for line in recorded],
+            len(recorded),
+        ],
     ).fetchall()
     return [(line, reading) for line, (reading,) in zip(recorded, readings, strict=True)]

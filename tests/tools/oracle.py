@@ -30,7 +30,7 @@ def main():
         print(f"nothing was compared: there is no warehouse at {warehouse} (make run builds it)", file=sys.stderr)
         return 2
     with closing(duckdb.connect(str(warehouse), read_only=True)) as connection:
-        counts = connection.sql("select * from marts.response_counts where response_source = 'recorded'").df()
+        counts = connection.sql("select * from marts.response_counts where response_source = 'reparsed'").df()
         ranked = connection.sql("select technique from seeds.techniques where is_ranked").df()["technique"]
     chosen = [s for s in samples(counts, ranked) if s.trials["llm"].nunique() > len(s.techniques)]
     if not chosen:

@@ -172,7 +172,7 @@ def _add_study(made, study, llms, said, domain, source):
         for response in (24.0, 36.0 + i):
             made.add(
                 "marts.response_counts", **of, vignette="v", llm=llm, technique="no_technique",
-                anchor_direction="none", row_set="accepted", response_source="recorded", response=response,
+                anchor_direction="none", row_set="accepted", response_source="reparsed", response=response,
                 n_trials=15,
             )  # fmt: skip
     for technique, (_, is_ranked, percent, losses, ranks, decisions, gains) in TECHNIQUES.items():

@@ -114,8 +114,12 @@ of_ranked as (
 goal_places as (
     select
         {{ of_place }}, technique,
-        -- over too few LLMs any place is possible
-        {{ numbers({'place_by_{metric}': ('place', 'coalesce(rank_low, 1)', 'coalesce(rank_high, n_places)')}) }}
+        -- over too few LLMs any place is possible; the place by loss always is, whatever gains are held against
+        {{ numbers({
+            'place_by_{metric}': (
+                'place', 'least(coalesce(rank_low, 1), place)', 'greatest(coalesce(rank_high, n_places), place)',
+            ),
+        }) }}
     from of_ranked
 ),
 
@@ -159,7 +163,7 @@ goal_disagreements as (
 
 compared as (
     select *, technique_a as technique from contrasts
-    where family in ('pairs', 'against_no_technique', 'own_first_answer')
+    where family in ('pairs', 'against_no_technique', 'own_first_answer') and is_recommended
 ),
 
 compared_in_both_orders as (

@@ -1,0 +1,211 @@
+"""`inference.llm_contrasts`: is one LLM more anchored than another, and which places can it have among all."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import special
+
+from analysis.counts import CONTROL
+from analysis.losses import GOALS, DomainLosses, Loss
+from analysis.small_samples import FEWEST_BASELINE
+from analysis.tables import columns, first_reason
+
+CONFIDENCE = 0.95
+COLUMNS = columns(
+    "varchar: study domain technique metric llm_a llm_b",
+    "double: loss_a loss_b difference low high std_error df p_value p_holm",
+    "bigint: rank_a rank_a_low rank_a_high n_comparisons",
+    "double: confidence",
+    "bigint: n_trials n_llms seed",
+    "varchar: method reason",
+)
+
+
+@dataclass(frozen=True)
+class Differences:
+    """Differences of the losses of G LLMs, each of shape (..., G, G): the LLM of the row less that of the column.
+
+    `estimate` is of corrected losses; NaN where the two have no vignette in common. `low` and `high` are the bounds at
+    `CONFIDENCE`, `p` the two-sided p value that goes with them; NaN where the trials do not tell the error.
+    """
+
+    estimate: np.ndarray
+    error: np.ndarray
+    df: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    p: np.ndarray
+
+
+def differences(of, usable, baseline_variance, n_baseline):
+    """Compare the losses of every two LLMs on the vignettes that both have.
+
+    The noise is that of the trials of both LLMs and of their baselines, which are independent; its t quantile has
+    Satterthwaite's degrees of freedom. An absolute value of something near 0 is off on average, whatever is subtracted
+    from it: by at most the bounds of `analysis.losses.bias_bounds`, 0 where the fold is far away. The interval is that
+    much wider, and the p value is of what the difference exceeds it by, so that neither trusts the correction.
+
+    Parameters
+    ----------
+    of : analysis.losses.Loss
+        Arrays of shape (..., G, V), of one technique and goal.
+    usable : array_like of bool, shape (..., G, V)
+        Where an LLM has a loss on a vignette.
+    baseline_variance, n_baseline : array_like, shape (..., G, V)
+        Of the logarithm of the mean baseline, and of how many answers it is.
+
+    Returns
+    -------
+    Differences
+    """
+    usable = np.asarray(usable, bool)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        weights = _in_common(usable)
+        weights = weights / weights.sum(axis=-1, keepdims=True)
+        shared = of.slope**2 * baseline_variance
+        variance = of.variance + shared
+        per_df = of.variance_per_df + np.where(shared > 0, shared**2 / (n_baseline - 1), 0.0)
+
+        def over_vignettes(a, b, combine, power=1):
+            terms = combine(_known(a, usable)[..., :, None, :], _known(b, usable)[..., None, :, :])
+            return np.sum(weights**power * terms, axis=-1)
+
+        estimate = over_vignettes(of.corrected, of.corrected, np.subtract)
+        squared = over_vignettes(variance, variance, np.add, power=2)
+        df = squared**2 / over_vignettes(per_df, per_df, np.add, power=4)
+        error = np.where(squared > 0, np.sqrt(squared), np.nan)
+        above = np.maximum(over_vignettes(of.bias_high, of.bias_low, np.subtract), 0)
+        below = np.minimum(over_vignettes(of.bias_low, of.bias_high, np.subtract), 0)
+        half = special.stdtrit(df, (1 + CONFIDENCE) / 2) * error
+        beyond = np.maximum(np.maximum(estimate - above, below - estimate), 0) / error
+    p = np.minimum(2 * special.stdtr(df, -beyond), 1)
+    return Differences(estimate, error, df, estimate - above - half, estimate - below + half, p)
+
+
+def holm(p):
+    """Adjust the p values of every two LLMs by Holm, for both directions of each pair.
+
+    Each pair is two one-sided hypotheses, so that whoever says which of the two LLMs is the more anchored one is wrong
+    anywhere in at most 5 % of data sets; Holm over two-sided hypotheses would not promise the direction.
+
+    Parameters
+    ----------
+    p : array_like, shape (G, G)
+        Symmetric; NaN where there is no test.
+
+    Returns
+    -------
+    tuple of (numpy.ndarray, int)
+        The adjusted values, and the number of pairs that were tested.
+
+    References
+    ----------
+    Holm (1979), A simple sequentially rejective multiple test procedure, Scandinavian Journal of Statistics 6, 65-70.
+    """
+    upper = np.triu_indices(len(p), 1)
+    values = np.asarray(p, float)[upper]
+    tested = np.flatnonzero(~np.isnan(values))
+    order = tested[np.argsort(values[tested], kind="stable")]
+    one_sided = (2 * len(tested) - np.arange(len(tested))) * values[order] / 2
+    values[order] = np.minimum(np.maximum.accumulate(one_sided), 1)
+    adjusted = np.full(np.shape(p), np.nan)
+    adjusted[upper] = values
+    adjusted.T[upper] = values
+    return adjusted, len(tested)
+
+
+def ranks(found, p_holm):
+    """Places of the LLMs, 1 the least anchored, and the places that each can have.
+
+    Parameters
+    ----------
+    found : Differences
+        Shape (G, G).
+    p_holm : array_like, shape (G, G)
+
+    Returns
+    -------
+    tuple of numpy.ndarray, shape (G,)
+        Place by the estimates; best and worst place. The sets of all LLMs hold their true places at once with at
+        least the confidence: an LLM is behind all that are significantly less anchored, before all that are more.
+
+    References
+    ----------
+    Mogstad, Romano, Shaikh & Wilhelm (2024), Inference for ranks with applications to mobility across neighbourhoods
+    and academic achievement across countries, Review of Economic Studies 91(1), 476-518.
+    """
+    significant = p_holm <= 1 - CONFIDENCE
+    worse, better = found.estimate > 1e-9, found.estimate < -1e-9
+    first = 1 + (significant & worse).sum(axis=1)
+    n_ranked = np.count_nonzero(~np.isnan(np.diagonal(found.estimate)))
+    last = n_ranked - (significant & better).sum(axis=1)
+    return 1 + worse.sum(axis=1), first, last
+
+
+def llm_contrasts(responses, ranked):
+    """Compare every two LLMs of a study and domain under no technique and under each ranked one.
+
+    Parameters
+    ----------
+    responses : pandas.DataFrame
+        Rows of `marts.response_counts` of one response source.
+    ranked : collection of str
+        Techniques that are ranked.
+
+    Yields
+    ------
+    dict
+        Rows of `COLUMNS`, one per technique, goal and ordered pair of LLMs: what holds of an LLM is found as `llm_a`.
+    """
+    for (study, domain), rows in responses.groupby(["study", "domain"], observed=True, sort=True):
+        losses = DomainLosses(rows)
+        for technique in losses.techniques:
+            if technique == CONTROL or technique in ranked:
+                for goal in GOALS:
+                    keys = {"study": study, "domain": domain, "technique": technique, "metric": goal}
+                    yield from (keys | row for row in _of_technique(losses, technique, goal))
+
+
+def _of_technique(losses, technique, goal):
+    place = losses.techniques.index(technique)
+    n_trials = losses.moments.n[..., place, :].sum(axis=-1)
+    asked = np.flatnonzero(n_trials.sum(axis=1))
+    n_trials, n_baseline = n_trials[asked], losses.n_baseline[asked]
+    of = Loss(*(values[asked][..., place] for values in vars(losses.of(goal)).values()))
+    known = ~np.isnan(of.loss)
+    usable = known & (n_baseline >= FEWEST_BASELINE)
+    found = differences(of, usable, losses.moments.baseline_variance[asked][..., place], n_baseline)
+    p_holm, n_comparisons = holm(found.p)
+    rank, first, last = ranks(found, p_holm)
+    common = _in_common(usable)
+    for a, llm_a in enumerate(asked):
+        for b, llm_b in enumerate(asked):
+            if a == b:
+                continue
+            both = common[a, b]
+            reason = first_reason(
+                baseline_below_10=not both.any() and (known[a] & known[b]).any(),
+                no_common_vignette=not both.any(),
+                zero_variance=np.isnan(found.error[a, b]) and not np.isnan(of.variance[[a, b]][:, both]).any(),
+                one_trial=np.isnan(found.error[a, b]),
+            )
+            row = {"llm_a": losses.llms[llm_a], "llm_b": losses.llms[llm_b], "n_llms": 2, "confidence": CONFIDENCE}
+            row |= {"method": "welch_t_bias_bounds", "n_comparisons": n_comparisons, "reason": reason}
+            row["n_trials"] = int(n_trials[[a, b]][:, both].sum())
+            if both.any():
+                row |= {"loss_a": of.loss[a, both].mean(), "loss_b": of.loss[b, both].mean()}
+                row["difference"] = found.estimate[a, b]
+            if reason is None:
+                row |= {"low": found.low[a, b], "high": found.high[a, b], "std_error": found.error[a, b]}
+                row |= {"df": found.df[a, b], "p_value": found.p[a, b], "p_holm": p_holm[a, b]}
+            if usable[a].any():
+                row |= {"rank_a": rank[a], "rank_a_low": first[a], "rank_a_high": last[a]}
+            yield row
+
+
+def _in_common(usable):
+    return usable[..., :, None, :] & usable[..., None, :, :]
+
+
+def _known(values, usable):
+    return np.where(usable, values, 0.0)

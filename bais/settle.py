@@ -1,0 +1,349 @@
+"""`bais plan --to-settle`: the study file that would settle what is open in a domain, from `inference.power`."""
+
+import math
+from pathlib import Path
+from typing import NamedTuple
+
+from bais.texts import refuse_existing, write_new
+from bais.warehouse import IS_A_STUDY, marts, records, refuse_not_public, refuse_unknown, values
+from ingest.warehouse import UserError, printable
+
+GOALS = ("displacement", "gap", "error")
+ANCHORS = {"low": 0.5, "high": 1.5}
+
+# The largest study first, those of LLMs before simulated ones.
+ASKED = f"""
+select study, domain, list(distinct llm order by llm) as llms, list(distinct vignette order by vignette) as vignettes,
+    list(distinct temperature order by temperature) as temperatures, bool_or(temperature is null) as has_none,
+    bool_or(source = 'simulated') as is_simulated
+from marts.trials where {IS_A_STUDY} group by study, domain
+order by bool_or(is_simulated) over (partition by study), sum(count(*)) over (partition by study) desc, study, domain
+"""
+HERE = "study = $study and domain = $domain"
+OPEN = f"""
+select technique_a as technique, quantity, settles, gain, n_llms, n_trials_per_cell, needed_llms, needed_trials, reason
+from inference.power
+where {HERE} and design = 'to_settle' and metric = $goal
+order by coalesce(needed_llms, needed_trials) nulls last, technique
+"""
+COMPARED = f"""
+select distinct technique, control from inference.rank_probabilities
+where {HERE} and llm is null and comparison in ('control', 'placebo') order by all
+"""
+DEFINED = """
+select definition::varchar from raw.batches
+where study = $study and definition is not null order by loaded_at desc limit 1
+"""
+# Where the archive does not say by which rule, what the anchors came to.
+MULTIPLES = f"""
+select anchor_direction, round(median(anchor_value / baseline), 1) as factor, median(anchor_value) as anchor_value,
+    count(distinct anchor_value) = 1 and count(distinct llm) > 1 as is_fixed
+from marts.trials
+where {HERE} and vignette = $vignette and anchor_direction in ('low', 'high') and baseline > 0
+group by all
+"""
+
+
+class ToSettle(NamedTuple):
+    """A study that would settle something: its file, and what is to be said of it."""
+
+    path: Path
+    sentences: list[str]
+
+
+def write_study(
+    domain: str, *, study: str | None, goal: str, technique: str | None, llms: tuple[str, ...], trials: bool,
+    out: Path | None,
+) -> ToSettle:  # fmt: skip
+    """Write the study file that would settle the open decision of a domain, or raise why there is none."""
+    from ingest.study import parse_study
+
+    with marts() as warehouse:
+        asked = _asked(warehouse, study, domain)
+        named = [_new(warehouse, llm, asked) for llm in dict.fromkeys(llms)]
+        keys = {"study": asked["study"], "domain": asked["domain"], "goal": goal}
+        ways = records(warehouse, OPEN, keys)
+        techniques = records(warehouse, COMPARED, keys)
+        refuse_unknown("technique", technique, sorted({row["technique"] for row in techniques}), _where(asked))
+        way = _way(ways, technique, trials) if ways else None
+        if way is None and not named:
+            raise UserError(_nothing_open(asked, goal, technique, ways, techniques))
+        definition = next(iter(values(warehouse, DEFINED, {"study": asked["study"]})), None)
+        is_recorded = definition is None  # in words that bais does not have, so that everybody is asked anew
+        added = named or ([] if trials else asked["llms"] * is_recorded + _not_asked(warehouse, asked))
+        content = _content(warehouse, asked, definition, techniques, way)
+    n_llms = _llms_of_study(way, is_recorded=is_recorded) if way and not trials else 0
+    missing = max(0, n_llms - len(named or added))
+    if not trials and not named:
+        added = added[:n_llms]
+        if not added:
+            raise UserError(
+                f"{n_llms} more LLMs would settle {_what(way, asked, goal)}, and seeds/llms.csv has none that "
+                "was not asked: name them with --llm vendor/name"
+            )
+    content["llms"] = _entries(content.pop("llms", []), asked["llms"] if trials else added)
+    if trials:
+        content["stopping_rule"] = {"minimum": _trials(way, content)}
+    path = out or Path(f"{asked['study']}-{asked['domain']}.yaml")
+    sentences = _said(way, ways, asked, goal, content, missing, trials, path, is_recorded=is_recorded)
+    text = _text(content, sentences)
+    parse_study(text, printable(path))
+    refuse_existing(path, "--out")
+    write_new(path, text, "the study")
+    return ToSettle(path, sentences)
+
+
+def _asked(warehouse, study, domain):
+    """Return the study and domain that is meant, the largest where none is named."""
+    rows = records(warehouse, ASKED)
+    refuse_not_public(warehouse, study, {row["study"] for row in rows})
+    refuse_unknown("study", study, dict.fromkeys(row["study"] for row in rows))
+    rows = [row for row in rows if study in (None, row["study"])]
+    where = f" in study {printable(study)}" if study else ""
+    refuse_unknown("domain", domain, sorted({row["domain"] for row in rows}), where, by_part=True)
+    return next(row for row in rows if row["domain"] == domain)
+
+
+def _where(asked):
+    return f" that is ranked in the domain {printable(asked['domain'])} of study {printable(asked['study'])}"
+
+
+def _new(warehouse, named, asked):
+    """Return the LLM that was named, or its alias; one that was asked there is refused."""
+    aliases = dict(warehouse.execute("select alias, llm from seeds.llm_aliases").fetchall())
+    llm = aliases.get(named, named)
+    vendor, _, name = llm.partition("/")
+    if not (vendor and name):
+        raise UserError(f"--llm {printable(named)} is no alias of an LLM and not an id such as vendor/name")
+    if llm in asked["llms"]:
+        raise UserError(
+            f"{printable(llm)} was asked in the domain {printable(asked['domain'])} of study "
+            f"{printable(asked['study'])}: name an LLM that was not"
+        )
+    return llm
+
+
+def _not_asked(warehouse, asked):
+    """Return the known LLMs that were not asked, by whether a price is known of them."""
+    if asked["is_simulated"]:
+        from ingest.study import simulated_respondents
+
+        return [llm for llm in simulated_respondents() if llm not in asked["llms"]]
+    found = values(
+        warehouse,
+        "select llm from seeds.llms left join seeds.prices using (llm) where provider != 'simulated' "
+        "and llm != 'openai/codex' order by usd_per_million_tokens_in is null, llm",
+    )
+    return [llm for llm in found if llm not in asked["llms"]]
+
+
+def _way(ways, technique, trials):
+    """Return what settles the decision that is nearest, or that of a technique, by LLMs or by trials."""
+    quantity = "needed_trials" if trials else "needed_llms"
+    found = [row for row in ways if row["quantity"] == quantity and technique in (None, row["technique"])]
+    way = next((row for row in found if row[quantity]), found[0] if found else None)
+    if way and trials and not way["needed_trials"]:
+        raise UserError(
+            f"no number of trials settles it with the {way['n_llms']} LLMs that were asked ({way['reason']}): more "
+            "LLMs could, so leave --more-trials away"
+        )
+    return way
+
+
+def _more_llms(way):
+    """Return how many LLMs are missing; where that cannot be computed, up to the fewest that decide."""
+    from analysis.small_samples import FEWEST_LLMS
+
+    return max(1, (way["needed_llms"] or FEWEST_LLMS) - way["n_llms"])
+
+
+def _llms_of_study(way, *, is_recorded):
+    """Return how many LLMs the study asks: those that are missing, or where nothing can be added to, all."""
+    return _more_llms(way) + way["n_llms"] * is_recorded
+
+
+def _what(way, asked, goal):
+    return f"{way['technique']} by {goal} in the domain {printable(asked['domain'])} of {printable(asked['study'])}"
+
+
+def _nothing_open(asked, goal, technique, ways, techniques):
+    where = f"in the domain {printable(asked['domain'])} of study {printable(asked['study'])} by {goal}"
+    if not techniques:
+        return f"nothing can be settled {where}: no ranked technique was asked there beside its control"
+    if ways:
+        of = ", ".join(sorted({row["technique"] for row in ways}))
+        return f"nothing is open of {printable(technique)} {where}: open is {of}"
+    return (
+        f"nothing is open {where}: `bais recommend --domain {printable(asked['domain'])}` says what is decided; "
+        "to ask one more LLM, name it with --llm"
+    )
+
+
+def _content(warehouse, asked, definition, techniques, way):
+    """Return the study as it was asked, of the domain's vignettes, and of what is ranked and its controls."""
+    import json
+
+    from ingest.prompts import shipped
+
+    names = {name for row in techniques for name in (row["technique"], row["control"])} | {"no_technique"}
+    if definition:
+        content = json.loads(definition)
+        content["vignettes"] = [of for of in content["vignettes"] if of["vignette"] in asked["vignettes"]]
+        content["techniques"] = [of for of in content["techniques"] if of["technique"] in names]
+        for key in ("vignette", "technique"):
+            content[f"{key}s"] = [_short(of, key, shipped(f"{key}s")) for of in content[f"{key}s"]]
+        return content
+    known = shipped("vignettes")
+    for vignette in asked["vignettes"]:
+        if known.get(vignette, {}).get("domain") != asked["domain"]:
+            others = [name for name, of in known.items() if of["domain"] == asked["domain"]]
+            asks = f" ({', '.join(others)})" if others else ""
+            raise UserError(
+                f"the words of vignette {printable(vignette)} are not known to bais: study {printable(asked['study'])} "
+                "was recorded without its prompts, so nobody else can be asked the same; ask a vignette of "
+                f"bais{asks} or one of your own in a study of its own, as docs/studies.md says"
+            )
+    keys = {"study": asked["study"], "domain": asked["domain"]}
+    rules = {v: _anchors(records(warehouse, MULTIPLES, keys | {"vignette": v})) for v in asked["vignettes"]}
+    temperatures = [t for t in asked["temperatures"] if t is not None] + [None] * asked["has_none"]
+    per_cell = way["n_trials_per_cell"] if way and way["n_trials_per_cell"] else 30 * len(temperatures)
+    return {
+        "study": f"{asked['study']}-{asked['domain']}",
+        "vignettes": [{"vignette": vignette, "anchors": rules[vignette]} for vignette in asked["vignettes"]],
+        "techniques": [name for name in shipped("techniques") if name in names],
+        "anchors": {"proportional": ANCHORS},
+        "temperatures": temperatures,
+        "stopping_rule": {"minimum": max(1, round(per_cell / len(temperatures)))},
+    }
+
+
+def _short(entry, key, known):
+    """Name what bais ships by its name alone, unless the study has changed it."""
+    shipped = known.get(entry[key], {})
+    changed = {name: value for name, value in entry.items() if shipped.get(name) != value}
+    changed = {name: value for name, value in changed.items() if not (name == "version" and value == 1)}
+    if not shipped or set(changed) - {"anchors"} - {name for name, value in changed.items() if not value}:
+        return entry
+    anchors = {"anchors": entry["anchors"]} if "anchors" in changed else {}
+    return {key: entry[key], **anchors} if anchors else entry[key]
+
+
+def _anchors(rows):
+    found = {row["anchor_direction"]: row for row in rows}
+    if len(found) == 2 and all(row["is_fixed"] for row in rows):
+        return {"fixed": {side: found[side]["anchor_value"] for side in ANCHORS}}
+    factors = {side: found[side]["factor"] if side in found else None for side in ANCHORS}
+    if None in factors.values() or not 0 < factors["low"] < factors["high"]:
+        factors = ANCHORS
+    return {"proportional": dict(factors)}
+
+
+def _entries(known, llms):
+    """Return the LLMs as the study had them, and others by their ids."""
+    had = {entry["llm"]: entry for entry in known}
+    return [had.get(llm, llm) for llm in llms]
+
+
+def _trials(way, content):
+    """Return the trials of a cell that the study asks, those of its own that it has counted in."""
+    return max(1, math.ceil(way["needed_trials"] / len(content["temperatures"])))
+
+
+def _said(way, ways, asked, goal, content, missing, trials, path, *, is_recorded):
+    sentences = []
+    if way and trials:
+        sentences.append(
+            f"To settle {_what(way, asked, goal)} ({_now(way)}): {way['needed_trials']:,} trials of each LLM, "
+            f"vignette, technique and direction instead of {way['n_trials_per_cell']:.0f}; were the gain to stay, the "
+            f"decision would be `{way['settles']}`."
+        )
+    elif way:
+        sentences += _by_llms(way, ways, asked, goal) + _cost(way, asked, content, is_recorded=is_recorded)
+    if missing:
+        sentences.append(
+            f"This study asks {len(content['llms']):,} of them: {missing:,} more are missing; name them, each with "
+            "--llm vendor/name."
+        )
+    if is_recorded:
+        sentences.append(
+            f"{printable(asked['study'])} was recorded without its prompts: this is a study of its own, "
+            f"{printable(content['study'])}, which asks bais's words of the vignette, and its answers are not counted "
+            "with the recorded ones."
+        )
+    return [*sentences, f"The study: {printable(path)}. `bais collect {printable(path)}` asks it."]
+
+
+def _now(way):
+    return f"now {way['gain']:+.1f} with {way['n_llms']} LLM{'s' * (way['n_llms'] > 1)}"
+
+
+def _by_llms(way, ways, asked, goal):
+    """Say how many LLMs settle it, and whether trials of those that were asked could."""
+    if not way["needed_llms"]:
+        return [
+            f"How many LLMs settle {_what(way, asked, goal)} ({_now(way)}) cannot be said from these "
+            f"({way['reason']}); nothing is decided of fewer than five."
+        ]
+    other = next(
+        (row for row in ways if row["technique"] == way["technique"] and row["quantity"] == "needed_trials"), {}
+    )
+    by_trials = "more trials of the LLMs that were asked cannot"
+    if n := other.get("needed_trials"):
+        now = f"{other['n_trials_per_cell']:.0f}"
+        by_trials = f"so could {n:,} trials of each LLM, vignette, technique and direction instead of {now}"
+    return [
+        f"To settle {_what(way, asked, goal)} ({_now(way)}): {way['needed_llms']:,} LLMs in all, {_more_llms(way):,} "
+        f"more; {by_trials}. Were the gain to stay, the decision would be `{way['settles']}`."
+    ]
+
+
+def _cost(way, asked, content, *, is_recorded):
+    """Say what the LLMs that are to be asked cost, each as much as one of seeds/prices.csv on average."""
+    from ingest.collector import read_prices
+    from ingest.plan import plan_of
+    from ingest.study import Study
+
+    prices = read_prices()
+    if asked["is_simulated"] or not prices:
+        return []
+    # by another name, so that no spool is read
+    priced = plan_of(Study.model_validate(content | {"study": "priced", "llms": sorted(prices)}))
+    n_llms = _llms_of_study(way, is_recorded=is_recorded)
+    low, high = (priced["cost_usd"][end] / len(prices) * n_llms for end in ("low", "high"))
+    return [
+        f"That costs {low:,.0f} to {high:,.0f} USD, at the mean of seeds/prices.csv and as `bais plan` assumes it, "
+        f"for all that is ranked there ({', '.join(_names(content))})."
+    ]
+
+
+def _names(content):
+    return [of if isinstance(of, str) else of["technique"] for of in content["techniques"]]
+
+
+def next_step(warehouse, study: str, domain: str, goal: str = GOALS[0]) -> str | None:
+    """Say what would settle the open decision that takes the fewest LLMs, and at what cost; None if none is open."""
+    asked = next((row for row in records(warehouse, ASKED) if (row["study"], row["domain"]) == (study, domain)), None)
+    keys = {"study": study, "domain": domain, "goal": goal}
+    ways = records(warehouse, OPEN, keys)
+    way = _way(ways, None, trials=False) if asked else None
+    if way is None:
+        return None
+    definition = next(iter(values(warehouse, DEFINED, {"study": study})), None)
+    sentences = _by_llms(way, ways, asked, goal)
+    try:
+        content = _content(warehouse, asked, definition, records(warehouse, COMPARED, keys), way)
+    except UserError as error:  # its words are not known
+        return " ".join([*sentences, f"No study file is written of it: {error}."])
+    of_goal = "" if goal == GOALS[0] else f" --goal {goal}"
+    command = f"bais plan --to-settle {printable(domain)} --study {printable(study)}{of_goal}"
+    cost = _cost(way, asked, content, is_recorded=definition is None)
+    return " ".join([*sentences, *cost, f"`{command}` writes that study."])
+
+
+def _text(content, sentences):
+    import yaml
+
+    order = ("study", "description", "source", "llms")
+    content = {key: content[key] for key in (*order, *content) if content.get(key) not in (None, "", {})}
+    said = "".join(f"# {sentence}\n" for sentence in sentences[:-1])
+    return said + yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=120)

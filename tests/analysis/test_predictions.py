@@ -1,0 +1,293 @@
+"""Predictions for LLMs: dense normal densities, closed forms, ANOVA and simulation as oracles, and laws."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import special
+
+from analysis import predictions
+from analysis.predictions import Fit, fit, leave_one_out_log_score
+from tests.tools import calibration
+
+seeds = st.integers(0, 10_000)
+
+
+def data_set(seed, n_llms=6, n_techniques=3, *, lacking=()):
+    """Gains that spread 7 pp between LLMs and 3 over trials, around means of 12, 4, -4, ..."""
+    rng = np.random.default_rng(seed)
+    means = 12 - 8.0 * np.arange(n_techniques)
+    gains = means + rng.normal(0, 5, (n_llms, 1)) + rng.normal(0, 5, (n_llms, n_techniques))
+    own = rng.uniform(1, 4, (n_llms, n_techniques))
+    covariances = 4 + own[:, :, None] ** 2 * np.eye(n_techniques)
+    for llm, technique in lacking:
+        gains[llm, technique] = covariances[llm, technique] = covariances[llm, :, technique] = np.nan
+    return gains, covariances
+
+
+def fitted(gains, covariances, *, n_draws=4000, seed=1):
+    return fit(gains, covariances, np.full(np.shape(gains), 30.0), n_draws=n_draws, rng=np.random.default_rng(seed))
+
+
+def log_density(gains, covariances, tau_w, tau_u, tau_m, design):
+    """Log density of every gain at once, by one dense covariance matrix."""
+    n_llms, n_techniques = gains.shape
+    everywhere = np.kron(np.ones((n_llms, 1)), design)
+    total = tau_m**2 * everywhere @ everywhere.T
+    for i in range(n_llms):
+        own = slice(i * n_techniques, (i + 1) * n_techniques)
+        total[own, own] += covariances[i] + tau_w**2 * np.eye(n_techniques) + tau_u**2
+    kept = np.isfinite(gains.ravel())
+    root = np.linalg.cholesky(2 * np.pi * total[np.ix_(kept, kept)])
+    return -np.log(np.diag(root)).sum() - np.pi * (np.linalg.solve(root, gains.ravel()[kept]) ** 2).sum()
+
+
+@pytest.mark.parametrize("design", [np.eye(3), np.ones((3, 1))])
+def test_a_node_weighs_as_much_as_the_density_of_all_gains(design):
+    gains, covariances = data_set(1, lacking=[(0, 1), (4, 0), (4, 2)])
+    llms = [predictions._Llm.of(*one) for one in zip(covariances, np.isfinite(gains), strict=True)]
+    taus = np.array([0.7, 6.0]), np.array([0.0, 2.0, 9.0]), np.array([3.0, 40.0])
+    found = predictions._marginal(gains, llms, design, *taus)[0]
+    expected = np.array(
+        [[[log_density(gains, covariances, w, u, m, design) for m in taus[2]] for u in taus[1]] for w in taus[0]]
+    )
+    assert found - found[0, 0, 0] == pytest.approx(expected - expected[0, 0, 0])
+
+
+def test_with_means_of_any_size_the_heaviest_node_is_the_anova_estimate():
+    rng = np.random.default_rng(2)
+    gains = rng.normal(0, 6, (12, 1)) + rng.normal(0, 4, (12, 4)) + [10, 0, -5, 3]
+    residual = gains - gains.mean(axis=0)
+    within = ((residual - residual.mean(axis=1, keepdims=True)) ** 2).sum() / (11 * 3)
+    between = 4 * (residual.mean(axis=1) ** 2).sum() / 11
+    llms = [predictions._Llm.of(np.zeros((4, 4)), np.ones(4, bool))] * 12
+    axes = np.linspace(2, 8, 241), np.linspace(2, 10, 321)
+    likelihood = predictions._marginal(gains, llms, np.eye(4), *axes, np.array([1e5]))[0][..., 0]
+    w, u = np.unravel_index(likelihood.argmax(), likelihood.shape)
+    assert (axes[0][w], axes[1][u]) == pytest.approx((np.sqrt(within), np.sqrt((between - within) / 4)), abs=0.026)
+
+
+def test_an_llm_that_was_asked_is_drawn_as_the_closed_form_has_it():
+    gains, covariances = data_set(3, lacking=[(1, 2)])
+    covariances[0] = 4  # singular: all techniques owe their error to the control
+    tau_w, tau_u, n_draws = 5.0, 3.0, 100_000
+    means = np.tile([10.0, 4.0, -2.0], (n_draws, 1))
+    llms = [predictions._Llm.of(*one) for one in zip(covariances, np.isfinite(gains), strict=True)]
+    effects = predictions._Effects(gains, gains, llms, np.full(n_draws, tau_w), np.full(n_draws, tau_u))
+    prior = tau_w**2 * np.eye(3) + tau_u**2
+    for llm in (0, 1):
+        kept = np.flatnonzero(np.isfinite(gains[llm]))
+        weights = prior[:, kept] @ np.linalg.inv(covariances[llm][np.ix_(kept, kept)] + prior[np.ix_(kept, kept)])
+        expected = means[0] + weights @ (gains[llm] - means[0])[kept]
+        deviations = np.sqrt(np.diag(prior - weights @ prior[kept]))
+        found = effects.predicted(means, llm, np.random.default_rng(4))
+        assert found.gain == pytest.approx(expected, abs=0.08)
+        assert found.gain_low == pytest.approx(expected - 1.96 * deviations, abs=0.15)
+        assert found.p_better_than_control == pytest.approx(special.ndtr(expected / deviations), abs=0.01)
+
+
+def test_the_mean_over_llms_is_that_of_the_sums_over_a_wide_grid():
+    gains, covariances = data_set(5, 5, 2)
+    scale = np.sqrt(gains.var(axis=0, ddof=1).mean())
+    size = max(scale, np.sqrt((gains**2).mean()))
+    places = np.tan(np.pi / 2 * (np.arange(10) + 0.5) / 10)
+    weights, means, spreads = [], [], []
+    everywhere = np.kron(np.ones((5, 1)), np.eye(2))
+    for w in scale * places:
+        for u in scale * places:
+            total = np.zeros((10, 10))
+            for i in range(5):
+                total[2 * i : 2 * i + 2, 2 * i : 2 * i + 2] = covariances[i] + w**2 * np.eye(2) + u**2
+            inverse = np.linalg.inv(total)
+            for m in size * places:
+                weights.append(log_density(gains, covariances, w, u, m, np.eye(2)))
+                precision = everywhere.T @ inverse @ everywhere + np.eye(2) / m**2
+                means.append(np.linalg.solve(precision, everywhere.T @ inverse @ gains.ravel()))
+                spreads.append(np.hypot(w, u))
+    weights = np.exp(np.array(weights) - max(weights))
+    found = fitted(gains, covariances, n_draws=40_000)
+    assert found.between_sd == pytest.approx(np.average(spreads, weights=weights), rel=0.02)
+    assert found.means.mean(axis=0) == pytest.approx(np.average(means, axis=0, weights=weights), abs=0.1)
+
+
+def test_the_log_score_is_the_density_of_an_llm_given_the_others():
+    gains, covariances = data_set(6, 5, 2)
+    found = leave_one_out_log_score(gains, covariances)
+    for score, design in zip(found, (np.eye(2), np.ones((2, 1))), strict=True):
+        expected = []
+        for left_out in range(5):
+            rest = np.arange(5) != left_out
+            scale = np.sqrt(gains[rest].var(axis=0, ddof=1).mean())
+            size = max(scale, np.sqrt((gains[rest] ** 2).mean()))
+            places = np.tan(np.pi / 2 * (np.arange(8) + 0.5) / 8)
+            nodes = [(scale * w, scale * u, size * m) for w in places for u in places for m in places]
+            logs = [[log_density(gains[who], covariances[who], *node, design) for node in nodes] for who in (rest, ...)]
+            expected.append(special.logsumexp(logs[1]) - special.logsumexp(logs[0]))
+        assert score == pytest.approx(np.mean(expected), abs=0.03)
+
+
+def test_techniques_that_differ_foretell_an_llm_better_than_techniques_alike():
+    apart, alike = leave_one_out_log_score(*data_set(7, 10, 4))
+    assert apart > alike + 1
+
+
+@settings(max_examples=10, deadline=None)
+@given(seeds, st.randoms(use_true_random=False))
+def test_the_order_of_llms_and_techniques_does_not_matter(seed, shuffler):
+    gains, covariances = data_set(seed, lacking=[(2, 1)])
+    llms, techniques = shuffler.sample(range(6), 6), shuffler.sample(range(3), 3)
+    one, other = (
+        fitted(gains, covariances),
+        fitted(gains[llms][:, techniques], covariances[llms][:, techniques][:, :, techniques]),
+    )
+    assert other.between_sd == pytest.approx(one.between_sd, rel=1e-6)
+    assert other.means.mean(axis=0) == pytest.approx(one.means.mean(axis=0)[techniques], abs=1.2)
+    assert other.p_best == pytest.approx(one.p_best[techniques], abs=0.07)
+    asked = one.asked(llms[0], rng=np.random.default_rng(1)), other.asked(0, rng=np.random.default_rng(1))
+    assert asked[1].gain == pytest.approx(asked[0].gain[techniques], abs=0.8)
+
+
+@settings(max_examples=10, deadline=None)
+@given(seeds, st.floats(0.01, 100))
+def test_the_unit_of_the_gains_does_not_matter(seed, unit):
+    gains, covariances = data_set(seed)
+    one, other = fitted(gains, covariances, n_draws=500), fitted(unit * gains, unit**2 * covariances, n_draws=500)
+    assert other.means == pytest.approx(unit * one.means, rel=1e-6)
+    assert other.new.gain_high == pytest.approx(unit * one.new.gain_high, rel=1e-6)
+    assert (other.p_best == one.p_best).all()
+
+
+@settings(max_examples=10, deadline=None)
+@given(seeds)
+def test_gains_turned_into_losses_turn_the_probabilities(seed):
+    gains, covariances = data_set(seed)
+    one, other = fitted(gains, covariances), fitted(-gains, covariances)
+    assert other.between_sd == pytest.approx(one.between_sd, rel=1e-6)
+    assert other.p_worse_than_control == pytest.approx(1 - one.p_worse_than_control, abs=0.05)
+    assert other.p_worst == pytest.approx(one.p_best, abs=0.05)
+    assert other.new.p_better_than_control == pytest.approx(1 - one.new.p_better_than_control, abs=0.05)
+
+
+@settings(max_examples=15, deadline=None)
+@given(seeds, st.integers(5, 12), st.integers(1, 8))
+def test_probabilities_are_probabilities_and_intervals_are_in_order(seed, n_llms, n_techniques):
+    found = fitted(*data_set(seed, n_llms, n_techniques), n_draws=300)
+    asked = found.asked(n_llms - 1, rng=np.random.default_rng(1))
+    for shares in (found.p_best, found.p_worst, found.new.p_best, asked.p_best):
+        assert shares.sum() == pytest.approx(1)
+    for shares in (found.p_worse_than_control, found.new.p_better_than_control, asked.p_better_than_control):
+        assert ((shares >= 0) & (shares <= 1)).all()
+    assert found.p_none_gains + found.p_all_gain <= 1
+    for one in (found.new, asked):
+        assert (one.gain_low <= one.gain).all()
+        assert (one.gain <= one.gain_high).all()
+        assert one.expected_loss == pytest.approx(30 - one.gain)
+    low, high = found.ranks
+    assert ((low >= 1) & (low <= high) & (high <= n_techniques)).all()
+
+
+def test_the_less_an_llm_was_asked_the_more_it_is_drawn_to_the_others():
+    gains, covariances = data_set(8, 10, 3)
+    gains[0] += 20
+    distances, widths = [], []
+    for times in (0, 1, 10, 100, 1000):
+        noisy = np.where(np.arange(10)[:, None, None] == 0, times, 1) * covariances
+        found = fitted(gains, noisy, n_draws=20_000)
+        one = found.asked(0, rng=np.random.default_rng(2))
+        distances.append(abs(one.gain - gains[0]).mean())
+        widths.append((one.gain_high - one.gain_low).mean())
+    assert distances[0] == pytest.approx(0, abs=0.05)
+    assert (np.diff(distances) > 0).all()
+    assert (np.diff(widths) > 0).all()
+    assert one.gain == pytest.approx(found.new.gain, abs=1.5)
+
+
+def test_a_technique_that_an_llm_lacks_is_foretold_by_its_other_gains():
+    gains, covariances = data_set(9, 8, 3)
+    gains += np.linspace(-30, 30, 8)[:, None]  # LLMs differ in all techniques alike
+    gains[7, 2] = np.nan
+    found = fitted(gains, covariances)
+    one = found.asked(7, rng=np.random.default_rng(1))
+    assert one.gain[2] > found.new.gain[2] + 15
+    assert one.gain_high[2] - one.gain_low[2] > one.gain_high[1] - one.gain_low[1]
+    assert one.gain_high[2] - one.gain_low[2] < found.new.gain_high[2] - found.new.gain_low[2]
+
+
+def test_a_control_that_was_not_asked_loses_as_it_does_in_the_other_llms():
+    gains, covariances = data_set(10, 5, 2)
+    gains = np.vstack([gains, [5, np.nan]])
+    losses = np.column_stack([np.arange(6.0), 10 * np.arange(6.0)])
+    losses[5, 1] = np.nan
+    found = fit(gains, covariances[[0, 1, 2, 3, 4, 0]], losses, n_draws=100, rng=np.random.default_rng(1))
+    assert found.new.expected_loss + found.new.gain == pytest.approx([2.5, 20])
+    asked = found.asked(5, rng=np.random.default_rng(1))
+    assert asked.expected_loss + asked.gain == pytest.approx([5, 20])
+
+
+@pytest.mark.parametrize("n_llms", [0, 1, 4])
+def test_fewer_than_five_llms_foretell_nothing(n_llms):
+    gains, covariances = np.ones((n_llms, 2)), np.ones((n_llms, 2, 2))
+    assert fitted(gains, covariances) == Fit(n_llms, reason="too_few_llms")
+    assert leave_one_out_log_score(gains, covariances) == (None, None)
+
+
+def test_a_technique_of_four_llms_foretells_nothing():
+    assert fitted(*data_set(1, lacking=[(0, 1), (3, 1)])).reason == "too_few_llms"
+
+
+def test_llms_without_any_variance_foretell_nothing():
+    gains = np.tile([0.1 + 0.2, 5.0], (6, 1))
+    gains[0, 0] = 0.3
+    assert fitted(gains, np.zeros((6, 2, 2))).reason == "zero_variance"
+    assert fitted(np.zeros((6, 2)), np.zeros((6, 2, 2))).reason == "zero_variance"
+    assert leave_one_out_log_score(gains, np.zeros((6, 2, 2))) == (None, None)
+
+
+@pytest.mark.parametrize("n_techniques", [1, 3])
+@pytest.mark.parametrize("size", [0.0, 1e-6, 1e6])
+def test_trials_that_say_all_or_nothing_do_no_harm(n_techniques, size):
+    gains, covariances = data_set(11, 5, n_techniques)
+    for measured in (gains, np.zeros_like(gains) + (size == 0) * gains[:, :1]):
+        if size == 0 or measured is gains:
+            found = fitted(measured, size * covariances, n_draws=200)
+            assert np.isfinite([found.means.sum(), found.between_sd, *found.new.gain_high]).all()
+            assert np.isfinite(found.asked(0, rng=np.random.default_rng(1)).gain).all()
+
+
+def test_gains_that_are_alike_leave_only_what_trials_leave_open():
+    found = fitted(np.full((8, 2), 3.0), np.tile(4 * np.eye(2), (8, 1, 1)))
+    assert found.reason is None
+    assert found.means.mean(axis=0) == pytest.approx([3, 3], abs=0.5)
+    assert 0 < found.between_sd < 2
+
+
+@pytest.mark.parametrize(
+    ("gains", "covariances", "losses", "says"),
+    [
+        (np.ones((6, 2)), np.ones((6, 2)), np.ones((6, 2)), r"covariances \(G, K, K\)"),
+        (np.ones((6, 2)), np.ones((6, 2, 2)), np.ones((5, 2)), "control's loss"),
+        (np.vstack([np.ones((6, 2)), [[np.nan] * 2]]), np.ones((7, 2, 2)), np.ones((7, 2)), "no gain at all"),
+        (np.ones((6, 2)), np.full((6, 2, 2), np.nan), np.ones((6, 2)), "no sampling covariance"),
+    ],
+)
+def test_arrays_that_do_not_fit_are_told_so(gains, covariances, losses, says):
+    with pytest.raises(ValueError, match=says):
+        fit(gains, covariances, losses, rng=np.random.default_rng(1))
+
+
+def test_the_simulated_trials_have_the_covariance_that_is_given_to_the_fit():
+    rng = np.random.default_rng(1)
+    data = calibration.simulated(40_000, rng, sd_of_means=0)
+    assert (data.means == 0).all()
+    between = np.cov(data.gains.T) - data.covariances.mean(axis=0)
+    assert between[0, 1] == pytest.approx(between[2, 3], rel=0.1)
+    assert 4**2 * 0.9 < between[0, 0] - between[0, 1] < 8**2 * 1.1
+
+
+def test_what_is_said_with_a_probability_comes_true_about_as_often():
+    found = calibration.events(5, 300, np.random.default_rng(5))
+    for name in calibration.STATED:
+        stated, true = found[name][(found[name][:, 0] >= 0.75) & (found[name][:, 0] < 0.975)].T
+        assert len(stated) > 50, name
+        assert true.mean() == pytest.approx(stated.mean(), abs=0.1), name
+    assert 0.92 < found["prediction interval"][:, 1].mean() < 0.98

@@ -1,0 +1,217 @@
+"""`bais plan --to-settle`: the study file that would settle an open decision, or one sentence why there is none."""
+
+import contextlib
+import json
+
+import duckdb
+import pytest
+
+from bais.main import main
+from bais.settle import next_step
+from bais.warehouse import marts
+from ingest.collector import read_prices
+from ingest.study import load_study, parse_study
+
+TABLES = """
+create schema raw; create schema seeds; create schema marts; create schema inference;
+create table seeds.llm_aliases as select 'b-alias' as alias, 'vendor/b' as llm;
+create table seeds.llms as from (values ('vendor/a', 'A'), ('vendor/b', 'B'), ('vendor/c', 'C'), ('sim/x', 'simulated'))
+    as t (llm, provider);
+create table seeds.prices as select 'vendor/c' as llm, 1.0 as usd_per_million_tokens_in;
+create table raw.batches (study varchar, definition json, loaded_at timestamptz);
+create table marts.trials (
+    study varchar, domain varchar, llm varchar, vignette varchar, temperature double, source varchar,
+    anchor_direction varchar, anchor_value double, baseline double
+);
+create table inference.rank_probabilities (
+    study varchar, domain varchar, llm varchar, technique varchar, control varchar, comparison varchar
+);
+create table inference.power (
+    study varchar, domain varchar, technique_a varchar, design varchar, metric varchar, quantity varchar,
+    settles varchar, gain double, n_llms bigint, n_trials_per_cell double, needed_llms bigint, needed_trials bigint,
+    reason varchar
+);
+"""
+OWN = """
+study: own
+llms: [{llm: vendor/a, max_tokens: 100}]
+vignettes:
+  - {vignette: fine, domain: traffic, response_unit: dollars, case: You judge., anchor: "{anchor}?", question: Which}
+  - burglary
+techniques:
+  - no_technique
+  - {technique: sleep_on_it, ranked: true, turns: ["{opening}", "Sleep on it. {answer_format}"]}
+  - {technique: wait, turns: ["{opening}", "Wait. {answer_format}"]}
+anchors: {proportional: {low: 0.6, high: 1.4}}
+temperatures: [0, 1]
+stopping_rule: {minimum: 20}
+"""
+
+
+@pytest.fixture
+def settling(tmp_path, monkeypatch):
+    """Fill a warehouse, and return the exit code and what `bais plan` says."""
+    path = tmp_path / "warehouse.duckdb"
+    monkeypatch.setenv("BAIS_WAREHOUSE", str(path))
+    monkeypatch.chdir(tmp_path)
+    with duckdb.connect(str(path)) as warehouse:
+        warehouse.execute(TABLES)
+
+    def fill(table, **of):
+        with contextlib.closing(duckdb.connect(str(path))) as warehouse:
+            warehouse.execute(f"insert into {table} by name select {', '.join(f'${n} as {n}' for n in of)}", of)
+
+    return fill
+
+
+def archive(fill, *, study="archive", domain="judicial", vignette="shoplifting", llms=("vendor/a",), technique="sacd"):
+    """A recorded study: 45 trials in each cell, at two temperatures, anchors at 0.6 and 1.4 of the baseline."""
+    for llm in llms:
+        for temperature in (0.0, 1.0):
+            for direction, value in (("low", 6.0), ("high", 14.0)):
+                fill(
+                    "marts.trials", study=study, domain=domain, llm=llm, vignette=vignette, temperature=temperature,
+                    source="recorded", anchor_direction=direction, anchor_value=value, baseline=10.0,
+                )  # fmt: skip
+    fill(
+        "inference.rank_probabilities",
+        study=study,
+        domain=domain,
+        technique=technique,
+        control="sacd_initial",
+        comparison="control",
+    )
+    fill(
+        "inference.rank_probabilities",
+        study=study,
+        domain=domain,
+        technique=technique,
+        control="random_control",
+        comparison="placebo",
+    )
+
+
+def way(fill, quantity="needed_llms", *, study="archive", domain="judicial", technique="sacd", **of):
+    known = {"settles": "use", "gain": 9.0, "n_llms": 1, "n_trials_per_cell": 45.0, "reason": None}
+    keys = {"study": study, "domain": domain, "technique_a": technique, "design": "to_settle", "metric": "displacement"}
+    fill("inference.power", **keys, quantity=quantity, **known | of)
+
+
+def planned(capsys, *arguments):
+    code = main(["plan", *arguments])
+    shown = capsys.readouterr()
+    return code, shown.out, shown.err
+
+
+def refused(capsys, *arguments):
+    code, out, err = planned(capsys, *arguments)
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    return err
+
+
+def test_the_study_asks_the_llms_that_are_missing(settling, capsys):
+    archive(settling)
+    way(settling, needed_llms=3)
+    code, out, _ = planned(capsys, "--to-settle", "judicial")
+    assert code == 0
+    assert "3 LLMs in all, 2 more; more trials of the LLMs that were asked cannot." in out
+    assert "Were the gain to stay, the decision would be `use`" in out
+    study = load_study("archive-judicial.yaml")
+    assert study.study == "archive"
+    assert [llm.llm for llm in study.llms] == ["vendor/c", "vendor/b"]  # those with a price first
+    assert [vignette["vignette"] for vignette in study.vignettes] == ["shoplifting"]
+    assert [of["technique"] for of in study.techniques] == ["no_technique", "random_control", "sacd"]
+    assert study.vignettes[0]["anchors"]["proportional"] == {"low": 0.6, "high": 1.4}
+    assert study.temperatures == [0, 1]
+    assert study.stopping_rule.minimum == 22  # 45 in a cell, of two temperatures
+    code, out, _ = planned(capsys, "archive-judicial.yaml")
+    assert code == 0
+    assert "LLMs           vendor/c, vendor/b" in out
+
+
+def test_one_llm_that_nobody_asked_is_asked(settling, capsys):
+    archive(settling)
+    assert planned(capsys, "--to-settle", "judicial", "--llm", "vendor/new", "--llm", "b-alias")[0] == 0
+    assert [llm.llm for llm in load_study("archive-judicial.yaml").llms] == ["vendor/new", "vendor/b"]
+    assert "vendor/a was asked" in refused(capsys, "--to-settle", "judicial", "--llm", "vendor/a")
+    assert "vendor/name" in refused(capsys, "--to-settle", "judicial", "--llm", "new")
+
+
+def test_it_is_said_how_many_llms_have_to_be_named(settling, capsys):
+    archive(settling)
+    way(settling, needed_llms=30)
+    out = planned(capsys, "--to-settle", "judicial", "--out", "x.yaml")[1]
+    assert "This study asks 2 of them: 27 more are missing" in out
+    assert len(load_study("x.yaml").llms) == 2
+    assert "x.yaml is there already" in refused(capsys, "--to-settle", "judicial", "--out", "x.yaml")
+
+
+def test_a_study_that_bais_asked_is_asked_as_it_was(settling, capsys):
+    definition = json.dumps(parse_study(OWN).model_dump(mode="json", exclude_none=True))
+    settling("raw.batches", study="own", definition=definition, loaded_at="2026-01-01")
+    archive(settling, study="own", domain="traffic", vignette="fine", technique="sleep_on_it")
+    way(settling, study="own", domain="traffic", technique="sleep_on_it", needed_llms=2)
+    way(settling, "needed_trials", study="own", domain="traffic", technique="sleep_on_it", needed_trials=101)
+    assert planned(capsys, "--to-settle", "traffic")[0] == 0
+    before, study = parse_study(OWN), load_study("own-traffic.yaml")
+    assert study.vignettes == before.vignettes[:1]
+    assert study.techniques == before.techniques[:2]
+    assert (study.anchors, study.stopping_rule) == (before.anchors, before.stopping_rule)
+    assert [llm.llm for llm in study.llms] == ["vendor/c"]
+    code, out, _ = planned(capsys, "--to-settle", "traffic", "--more-trials", "--out", "more.yaml")
+    assert (code, "101 trials of each LLM" in out) == (0, True)
+    study = load_study("more.yaml")
+    assert study.llms == before.llms
+    assert study.stopping_rule.minimum == 51  # at each of two temperatures
+
+
+def test_what_cannot_be_written_is_one_sentence(settling, capsys):
+    archive(settling)
+    archive(settling, domain="loan", vignette="bank")
+    way(settling, domain="loan", needed_llms=3)
+    assert "nothing is open in the domain judicial" in refused(capsys, "--to-settle", "judicial")
+    assert "there is no domain tennis; there is judicial, loan" in refused(capsys, "--to-settle", "tennis")
+    assert "there is no study other" in refused(capsys, "--to-settle", "loan", "--study", "other")
+    assert "there is no technique yoga" in refused(capsys, "--to-settle", "loan", "--technique", "yoga")
+    said = refused(capsys, "--to-settle", "loan")
+    assert "the words of vignette bank are not known to bais" in said
+    assert "bakery, bookshop" in said
+    way(settling, quantity="needed_trials", reason="not_reachable_with_trials", needed_trials=None)
+    assert "more LLMs could" in refused(capsys, "--to-settle", "judicial", "--more-trials")
+    assert "give a study file" in refused(capsys)
+    assert "go with --to-settle" in refused(capsys, "judicial", "--llm", "vendor/a")
+
+
+def test_llms_that_nobody_knows_have_to_be_named(settling, capsys):
+    archive(settling, llms=("vendor/a", "vendor/b", "vendor/c"))
+    way(settling, needed_llms=None, n_llms=3, reason="zero_variance")
+    assert "2 more LLMs would settle" in refused(capsys, "--to-settle", "judicial")
+    assert planned(capsys, "--to-settle", "judicial", "--llm", "vendor/new")[0] == 0
+
+
+def test_the_next_step_says_what_it_costs_by_the_prices_that_are_known(settling, capsys):
+    archive(settling)
+    way(settling, needed_llms=3)
+    way(settling, "needed_trials", needed_trials=81)
+    with marts() as warehouse:
+        said = next_step(warehouse, "archive", "judicial")
+        assert next_step(warehouse, "archive", "judicial", "gap") is None
+    assert (
+        "3 LLMs in all, 2 more; so could 81 trials of each LLM, vignette, technique and direction instead of 45" in said
+    )
+    assert "`bais plan --to-settle judicial --study archive` writes that study" in said
+    priced = [word for llm in read_prices() for word in ("--llm", llm)]
+    assert planned(capsys, "--to-settle", "judicial", *priced)[0] == 0
+    cost = json.loads(planned(capsys, "archive-judicial.yaml", "--json")[1])["cost_usd"]
+    each = {end: 2 * cost[end] / len(read_prices()) for end in ("low", "high")}
+    assert f"That costs {each['low']:,.0f} to {each['high']:,.0f} USD" in said
+
+
+def test_the_next_step_says_where_no_study_can_be_written(settling):
+    archive(settling, domain="loan", vignette="bank")
+    way(settling, domain="loan", needed_llms=3)
+    with marts() as warehouse:
+        said = next_step(warehouse, "archive", "loan")
+    assert said.startswith("To settle sacd by displacement in the domain loan of archive (now +9.0 with 1 LLM): 3 LLMs")
+    assert "No study file is written of it: the words of vignette bank are not known to bais" in said
+    assert "USD" not in said
