@@ -25,15 +25,15 @@ PAGE = {
     "units": "select distinct study, domain, vignette, response_unit from marts.trials order by all",
     "flag_reasons": "select reason, sentence from seeds.flag_reasons order by reason",
     "rank_probabilities": """
-        from inference.rank_probabilities where llm is null and weighting = 'llm'
-        order by study, domain, metric, technique
+        from inference.rank_probabilities where llm is null order by study, domain, metric, technique, control
     """,
+    "predictions": "from inference.predictions order by study, domain, metric, technique, llm nulls first",
     "technique_rankings": "from marts.technique_rankings order by study, domain, llm nulls first, technique",
     "intervals": """
         from inference.intervals
         where llm is null and metric = 'percent_of_baseline' and weighting = 'llm' and row_set = 'accepted'
-            and baseline_scope = 'pooled' and method in ('trial', 'headline')
-        order by study, domain, technique, anchor_direction, method
+            and baseline_scope = 'pooled' and method = 'trial'
+        order by study, domain, technique, anchor_direction
     """,
     "baselines": "from marts.baselines where temperature_scope = 'pooled' order by study, domain, vignette, llm",
     "attrition": """
@@ -83,7 +83,7 @@ PAGE = {
         from marts.trials group by all order by study, vignette, domain, source
     """,
     "resampling": """
-        select study, method, seed, n_resamples, max(margin_pp) as margin_pp, count(*) as n_rows
+        select study, method, seed, n_draws, max(margin_pp) as margin_pp, count(*) as n_rows
         from inference.rank_probabilities group by all order by all
     """,
 }
@@ -99,31 +99,14 @@ PAPER = {
     "techniques": "select technique, display_name from seeds.techniques",
     "rankings": """
         from marts.technique_rankings where study = $study and llm is null
-        order by domain, technique != 'no_technique', rank_by_deviation nulls last, technique
+        order by domain, technique != 'no_technique', rank_by_displacement nulls last, technique
     """,
-    "intervals": """
-        from inference.intervals
-        where study = $study and llm is null and anchor_direction = 'both' and row_set = 'accepted'
-            and baseline_scope = 'pooled' and weighting = 'llm' and metric in ('percent_of_baseline', 'spread_pp')
-            and method = case when n_llms < $fewest_llms then 'trial' else 'headline' end
+    "decisions": """
+        from inference.rank_probabilities where study = $study and llm is null and comparison is not null
+        order by domain, metric, technique, control
     """,
-    "probabilities": """
-        from inference.rank_probabilities
-        where study = $study and llm is null and weighting = 'llm' and metric in ('deviation', 'susceptibility')
-        order by domain, metric, technique
-    """,
-    "contrasts": """
-        from inference.contrasts
-        where study = $study and family = 'against_no_technique' and level = 'llm' and anchor_direction = 'both'
-            and is_recommended
-            and row_set = 'accepted' and baseline_scope = 'pooled' and metric in ('percent_of_baseline', 'spread_pp')
-        order by domain, metric, technique_a
-    """,
-    "equivalences": """
-        from inference.equivalence_tests
-        where study = $study and technique_b = 'no_technique' and level = 'llm' and row_set = 'accepted'
-            and baseline_scope = 'pooled' and metric = 'percent_of_baseline'
-        order by domain, technique_a
+    "predictions": """
+        from inference.predictions where study = $study and llm is null order by domain, metric, technique, control
     """,
     "baselines": """
         from marts.baselines
@@ -165,9 +148,8 @@ PAPER = {
         order by checks.claim_id, checks.part
     """,
     "method": """
-        select any_value(n_resamples) as n_resamples, any_value(seed) as seed, any_value(margin_pp) as margin_pp,
-            (select max(confidence) from inference.intervals where study = $study) as confidence,
-            $fewest_llms as fewest_llms
+        select any_value(n_draws) as n_draws, any_value(seed) as seed, any_value(margin_pp) as margin_pp,
+            any_value(confidence) as confidence, $fewest_llms as fewest_llms
         from inference.rank_probabilities where study = $study
     """,
 }

@@ -142,7 +142,7 @@ def provenance_tables(study):
     resampling = {
         "method": _words("method"),
         "seed": _number("seed", "max(seed)", reason="nothing_drawn"),
-        "resamples": _number("n_resamples", "max(n_resamples)", reason="nothing_drawn"),
+        "draws": _number("n_draws", "max(n_draws)", reason="nothing_drawn"),
         "equivalence margin (pp)": _number("margin_pp", "max(margin_pp)", digits=1, reason="none"),
         "rows": _number("n_rows", "count(*)"),
     }
@@ -152,8 +152,8 @@ def provenance_tables(study):
             study.rows("sources"), ["source", "vignette"], sources,
         ),
         _table(
-            study, "What was drawn for the rank probabilities", "inference.rank_probabilities",
-            study.rows("resampling"), ["method", "seed", "n_resamples"], resampling,
+            study, "How decisions and probabilities were made", "inference.rank_probabilities",
+            study.rows("resampling"), ["method", "seed", "n_draws"], resampling,
         ),
     ]  # fmt: skip
     return [table for table in made if table.rows]

@@ -4,24 +4,27 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from analysis.report.figures import draw, room_for_text, spaced
+from analysis.advice import GOALS
+from analysis.report.figures import draw, room_for_text
 from analysis.report.studies import NO_TECHNIQUE
 from analysis.report.tables import Row, Table, named
 from analysis.report.values import MISSING, Number, clean
+from analysis.small_samples import FEWEST_LLMS
 
 POOLED = {"weighting": "llm", "row_set": "accepted", "baseline_scope": "pooled"}
-CURVE_POINTS = 48
 SACD = "sacd"
 
-# how far SACD's answers are from the baseline, with document A's classes: a sign, words and a colour
+ENDS = ("low", "high")
+
+# how far SACD's answers are from the baseline, with document A's classes: a sign and words
 CLASSES = (
-    ("●", "within 5 pp of the baseline", "green"),
-    ("◆", "5 to 10 pp from it", "blue"),
-    ("▲", "more than 10 pp above it", "orange"),
-    ("▼", "more than 10 pp below it", "orange"),
-    ("✕", "below half of it", "red"),
+    ("●", "within 5 pp of the baseline"),
+    ("◆", "5 to 10 pp from it"),
+    ("▲", "more than 10 pp above it"),
+    ("▼", "more than 10 pp below it"),
+    ("✕", "below half of it"),
 )
-TINTS = ((-25, "under-3"), (-10, "under-2"), (-5, "under-1"), (5, "near"), (10, "over-1"), (25, "over-2"))
+TINTS = ((5, "near"), (10, "over-1"), (25, "over-2"))
 
 
 @dataclass(frozen=True)
@@ -81,164 +84,153 @@ def figures(study):
 
 
 @of_the_page()
-def techniques_figure(study):
-    """Percent of baseline of each technique, and what the paper printed."""
+def losses_figure(study):
+    """How far an anchor moves the answers with each technique, by the three goals."""
     panels, tables = [], []
     for domain in study.domains:
         rows = study.in_order(study.rows("technique_rankings", domain=domain, llm=None))
-        if not any(row["percent_of_baseline"] is not None for row in rows):
+        shown = [row for row in rows if row["displacement"] is not None]
+        if not shown:
             continue
-        printed = _printed_percents(study, domain)
+        without = next((row["displacement"] for row in shown if row["technique"] == NO_TECHNIQUE), None)
         values = [
             {
                 "name": study.technique(row["technique"]),
-                "value": row["percent_of_baseline"],
-                "text": _fixed(row["percent_of_baseline"]),
-                "mark": printed.get(row["technique"], {}).get("published_value"),
-                "reference": None if i else 100,
-                "colour": "var(--grey)" if row["rank_by_deviation"] is None else "var(--blue)",
+                "value": row["displacement"],
+                "text": _fixed(row["displacement"]),
+                "reference": None if i else without,
+                "colour": "var(--grey)" if row["rank_by_displacement"] is None else "var(--blue)",
             }
-            for i, row in enumerate(rows)
+            for i, row in enumerate(shown)
         ]
-        label = _said(domain, "percent of baseline", ((row["name"], row["text"]) for row in values))
-        top = _beside(values, "value", "mark")
-        panels.append((domain, _draw(study, "bars", values, label, "% of baseline", room_for_text(0, top, 0.22))))
+        label = _said(domain, "displacement in percentage points", ((row["name"], row["text"]) for row in values))
+        top = _beside(values, "value")
+        panels.append((domain, _draw(study, "bars", values, label, "displacement (pp)", room_for_text(0, top, 0.18))))
+        ranks = [f"rank_by_{goal}" for goal in GOALS]
         tables.append(
             _table(
                 study,
-                f"{domain}: techniques as % of baseline, LLMs weighing the same",
+                f"{domain}: losses by the three goals, and the order of the ranked techniques",
                 "marts.technique_rankings",
                 {"study": study.name, "domain": domain, "llm": None},
-                ["technique", "% of baseline", "deviation (pp)", "trials", "LLMs", "printed in document A (%)"],
+                [
+                    "technique", "displacement (pp)", "gap (pp)", "error (%)", "error without an anchor (%)",
+                    "rank by displacement", "by gap", "by error", "trials", "LLMs",
+                ],
                 [
                     Row(
                         {"technique": row["technique"]},
                         [
                             study.technique(row["technique"]),
-                            Number(row["percent_of_baseline"], "percent_of_baseline", reason=row["reason"]),
-                            Number(row["deviation_pp"], "deviation_pp", is_signed=True, reason=row["reason"]),
+                            *(Number(row[name], name, reason=row["reason"]) for name in (*GOALS, "error_unanchored")),
+                            *(Number(row[name], name, 0, reason=row["reason"]) for name in ranks),
                             Number(row["n_trials"], "n_trials", 0),
                             Number(row["n_llms"], "n_llms", 0),
-                            _printed(printed.get(row["technique"])),
                         ],
                     )
                     for row in rows
                 ],
             )
-        )
-    has_printed = any(_printed_percents(study, domain) for domain in study.domains)
+        )  # fmt: skip
     caption = Markup(
-        "Mean answer under low and high anchors together, as % of what the same LLM says without an anchor. At 100 "
-        "(dashed) "
-        "the anchor left no trace in the mean. Grey: not ranked.{}"
-    ).format(" ◇ is what document A printed, under its own specification." if has_printed else "")
-    return Figure("techniques", "Techniques as % of baseline", caption, panels, tables)
-
-
-def _printed_percents(study, domain):
-    """Return the claims that print a technique's percent of baseline, the first for each technique."""
-    found = {}
-    for claim in study.rows("claims", domain=domain, quantity="percent_of_baseline", kind="value"):
-        is_whole = (claim["llm"], claim["excluded_llm"], claim["anchor_direction"]) == (None, None, "both")
-        if is_whole and claim["comparison"] == "=" and claim["temperature_scope"] in (None, "pooled"):
-            found.setdefault(claim["technique"], claim)
-    return found
-
-
-def _printed(claim):
-    if not claim:
-        return "not printed"
-    key = {"claim_id": claim["claim_id"]}
-    decimals = max(claim["decimals"] or 0, 0)
-    return Number(claim["published_value"], "published_value", decimals, table="marts.claim_checks", key=key)
+        "Displacement: how far low and high anchors move the average answer away from what the same LLM says without "
+        "one, in percentage points of that. It is taken of each LLM, vignette and direction before any mean, so that "
+        "answers that are too high cannot make up for others that are too low. 0 is no trace of the anchor; dashed: "
+        "without a technique. Grey: not ranked. The table adds how far high and low anchors pull the average answer "
+        "apart (gap) and how far off a single answer is (error)."
+    )
+    return Figure("losses", "How far an anchor moves the answers", caption, panels, tables)
 
 
 @of_the_page()
-def intervals_figure(study):
-    """Percent of baseline with the interval over trials and the one over LLMs."""
+def gains_figure(study):
+    """What each technique gains on its control, of the LLMs asked and of LLMs like them."""
     panels, tables = [], []
     for domain in study.domains:
-        found = study.rows("intervals", domain=domain, anchor_direction="both")
-        by = {(row["technique"], row["method"]): row for row in found}
-        named = [row for row in study.in_order(found) if row["method"] == "trial" and row["estimate"] is not None]
-        if not named:
+        rows = study.in_order(
+            row for row in study.held_against(domain, "control") if row["metric"] == "displacement" and row["n_llms"]
+        )
+        if not rows:
             continue
         values = []
-        for i, trial in enumerate(named):
-            headline = by.get((trial["technique"], "headline"), {})
+        for i, row in enumerate(rows):
+            is_known = row["n_llms"] >= FEWEST_LLMS
             values.append(
                 {
-                    "name": study.technique(trial["technique"]),
-                    "value": trial["estimate"],
-                    "inner_low": trial["low"],
-                    "inner_high": trial["high"],
-                    "low": headline.get("low"),
-                    "high": headline.get("high"),
-                    "reference": None if i else 100,
+                    "name": study.technique(row["technique"]),
+                    "value": row["gain"],
+                    "inner_low": row["gain_asked_low"],
+                    "inner_high": row["gain_asked_high"],
+                    "low": row["gain_low"] if is_known else None,
+                    "high": row["gain_high"] if is_known else None,
+                    "reference": None if i else 0,
                 }
             )
         label = _said(
             domain,
-            "percent of baseline with its interval over LLMs",
+            "gain in displacement with its interval over LLMs",
             (
                 (row["name"], f"{_fixed(row['value'])} ({_fixed(row['low'])} to {_fixed(row['high'])})")
                 for row in values
             ),
         )
         ends = [row[name] for row in values for name in ("low", "high", "inner_low", "inner_high", "value")]
-        panels.append((domain, _draw(study, "intervals", values, label, "% of baseline", _around(ends, 100))))
-        tables.append(
-            _table(
-                study,
-                f"{domain}: % of baseline with two 95 % intervals",
-                "inference.intervals",
-                {"study": study.name, "domain": domain, "metric": "percent_of_baseline", "anchor_direction": "both"}
-                | {"llm": None, **POOLED},
-                ["technique", "% of baseline", "over trials, from", "to", "over LLMs (headline), from", "to", "LLMs"],
+        panels.append((domain, _draw(study, "intervals", values, label, "gain (pp)", _around(ends, 0))))
+        tables.append(_gains_table(study, domain, "displacement", rows))
+    caption = Markup(
+        "Displacement of the control less that of the technique: right of 0 (dashed) the technique is better. Thick: "
+        "of the very LLMs that were asked. Thin: of LLMs like them; nothing is decided for these where it holds 0 and "
+        "reaches beyond the margin. Both hold for all ranked techniques at once; the thin one assumes no rare LLM far "
+        "off. Where only a thick one is drawn, fewer than {} LLMs were asked: the table has the other one."
+    ).format(FEWEST_LLMS)
+    return Figure("gains", "What each technique gains on its control", caption, panels, tables)
+
+
+def _gains_table(study, domain, goal, rows):
+    unit = GOALS[goal].unit
+    return _table(
+        study,
+        f"{domain}: gains in {goal} ({unit}) with their 95 % intervals",
+        "inference.rank_probabilities",
+        {"study": study.name, "domain": domain, "llm": None, "metric": goal},
+        [
+            "technique", "held against", "gain", "of LLMs like those asked, from", "to", "this technique alone, from",
+            "to", "of the LLMs asked, from", "to", "LLMs",
+        ],
+        [
+            Row(
+                {"technique": row["technique"], "control": row["control"]},
                 [
-                    Row(
-                        {"technique": row["technique"]},
-                        [
-                            study.technique(row["technique"]),
-                            *(_interval(row, name, "trial") for name in ("estimate", "low", "high")),
-                            *(
-                                _interval(by.get((row["technique"], "headline"), {}), name, "headline")
-                                for name in ("low", "high")
-                            ),
-                            Number(row["n_llms"], "n_llms", 0, key={"method": "trial"}),
-                        ],
-                    )
-                    for row in named
+                    study.technique(row["technique"]),
+                    study.technique(row["control"]),
+                    *(
+                        Number(row[name], name, is_signed=True, reason=row["reason"])
+                        for name in ("gain", *(f"gain_{of}{end}" for of in ("", "plain_", "asked_") for end in ENDS))
+                    ),
+                    Number(row["n_llms"], "n_llms", 0),
                 ],
             )
-        )
-    few = any(row["reason"] == "too_few_llms" for row in study.rows("intervals", method="headline"))
-    caption = Markup(
-        "The same percentages with 95 % intervals. Thick: over trials of these LLMs (bootstrap of trials and "
-        "baselines). "
-        "Thin: over LLMs, the headline interval, which says what other LLMs may do.{}"
-    ).format(" Where only a thick one is drawn, too few LLMs were asked to speak of others." if few else "")
-    return Figure("intervals", "How sure the percentages are", caption, panels, tables)
-
-
-def _interval(row, name, method):
-    return Number(row.get(name), name, reason=row.get("reason"), key={"method": method})
+            for row in rows
+        ],
+    )  # fmt: skip
 
 
 @of_the_page()
 def divergence_figure(study):
-    """Ranks by deviation and by susceptibility, joined."""
+    """Ranks by displacement and by gap, joined."""
     panels, tables = [], []
+    sides = {"displacement": "by displacement", "gap": "by gap"}
     for domain in study.domains:
         rows = [
             row
             for row in study.in_order(study.rows("technique_rankings", domain=domain, llm=None))
-            if row["rank_by_deviation"] is not None and row["rank_by_susceptibility"] is not None
+            if all(row[f"rank_by_{goal}"] is not None for goal in sides)
         ]
         if not rows:
             continue
         values = []
-        for column, side in (("rank_by_deviation", "by deviation"), ("rank_by_susceptibility", "by susceptibility")):
+        for goal, side in sides.items():
+            column = f"rank_by_{goal}"
             for row in rows:
                 tied = [other for other in rows if other[column] == row[column]]
                 colour, shape = study.look(row["technique"])
@@ -248,7 +240,7 @@ def divergence_figure(study):
                         "name": study.technique(row["technique"]),
                         "side": side,
                         "rank": row[column],
-                        "is_left": column == "rank_by_deviation",
+                        "is_left": goal == "displacement",
                         "text": f"{row[column]} {names}" if tied[0] is row else "",
                         "colour": colour,
                         "shape": shape,
@@ -256,9 +248,9 @@ def divergence_figure(study):
                 )
         label = _said(
             domain,
-            "rank by deviation, then by susceptibility",
+            "rank by displacement, then by gap",
             (
-                (study.technique(row["technique"]), f"{row['rank_by_deviation']}, {row['rank_by_susceptibility']}")
+                (study.technique(row["technique"]), f"{row['rank_by_displacement']}, {row['rank_by_gap']}")
                 for row in rows
             ),
         )
@@ -266,19 +258,19 @@ def divergence_figure(study):
         tables.append(
             _table(
                 study,
-                f"{domain}: ranks by two metrics",
+                f"{domain}: ranks by the three goals",
                 "marts.technique_rankings",
                 {"study": study.name, "domain": domain, "llm": None},
-                ["technique", "rank by deviation", "rank by susceptibility", "deviation (pp)", "spread (pp)"],
+                ["technique", *(f"rank by {goal}" for goal in GOALS)],
                 [
                     Row(
                         {"technique": row["technique"]},
                         [
                             study.technique(row["technique"]),
-                            Number(row["rank_by_deviation"], "rank_by_deviation", 0),
-                            Number(row["rank_by_susceptibility"], "rank_by_susceptibility", 0),
-                            Number(row["deviation_pp"], "deviation_pp", is_signed=True, reason=row["reason"]),
-                            Number(row["spread_pp"], "spread_pp", is_signed=True, reason=row["reason"]),
+                            *(
+                                Number(row[f"rank_by_{goal}"], f"rank_by_{goal}", 0, reason=row["reason"])
+                                for goal in GOALS
+                            ),
                         ],
                     )
                     for row in rows
@@ -286,13 +278,11 @@ def divergence_figure(study):
             )
         )
     caption = Markup(
-        "Rank of each technique by deviation (how far its answers are from those without an anchor) and by "
-        "susceptibility "
-        "(how far high and low anchors pull them apart); 1 is best. Lines that cross are techniques that the two "
-        "metrics "
-        "put in another order."
+        "Rank of each technique by displacement (how far an anchor moves the average answer) and by gap (how far high "
+        "and low anchors pull it apart), as observed; 1 is best. Lines that cross are techniques that the two goals "
+        "put in another order. A rank alone decides nothing."
     )
-    return Figure("divergence", "The two metrics put techniques in another order", caption, panels, tables)
+    return Figure("divergence", "The goals put techniques in another order", caption, panels, tables)
 
 
 @of_the_page()
@@ -354,8 +344,8 @@ def asymmetry_figure(study):
         )  # fmt: skip
     caption = Markup(
         "▼ under low anchors, ▲ under high anchors. An anchor without effect puts both on the dashed line at 100; the "
-        "length "
-        "between them is the spread. A mean near 100 can hide two large errors that cancel."
+        "length between them is the net spread. These are means over LLMs, in which LLMs that are too high and others "
+        "that are too low cancel: the losses above do not."
     )
     return Figure("asymmetry", "Low and high anchors", caption, panels, tables)
 
@@ -470,65 +460,84 @@ def distributions_figure(study):
     return Figure("distributions", "How unanchored answers are spread", caption, panels, tables)
 
 
-@of_the_page()
+@of_the_page(
+    sacd_directions="""
+        select study, domain, llm, anchor_direction, avg(percent_of_baseline) as percent from marts.technique_effects
+        where llm is not null and technique = 'sacd' and anchor_direction in ('low', 'high') and row_set = 'accepted'
+            and baseline_scope = 'pooled' and temperature_scope = 'pooled' and weighting = 'llm'
+            and percent_of_baseline is not null
+        group by all order by all
+    """,
+)
 def sacd_figure(study):
-    """SACD for each LLM, in the classes of document A."""
+    """SACD for each LLM under low and under high anchors, beside the classes of document A."""
     panels, tables = [], []
     for domain in study.domains:
+        of_llms = {}
+        for row in study.rows("sacd_directions", domain=domain):
+            of_llms.setdefault(row["llm"], {})[row["anchor_direction"]] = row["percent"]
         rows = [
             row
             for row in study.rows("technique_rankings", domain=domain, technique=SACD)
-            if row["llm"] is not None and row["percent_of_baseline"] is not None
+            if row["percent_of_baseline"] is not None and len(of_llms.get(row["llm"], {})) == len(ENDS)
         ]
         rows.sort(key=lambda row: (-row["percent_of_baseline"], row["llm"]))
         if not rows:
             continue
-        values = []
-        for i, row in enumerate(rows):
-            sign, _, colour = class_of(row["percent_of_baseline"])
-            values.append(
-                {
-                    "name": study.llm(row["llm"]),
-                    "value": row["percent_of_baseline"],
-                    "text": f"{_fixed(row['percent_of_baseline'])} {sign}",
-                    "reference": None if i else 100,
-                    "colour": f"var(--{colour})",
-                }
-            )
-        label = _said(domain, "SACD, percent of baseline", ((row["name"], row["text"]) for row in values))
-        top = _beside(values, "value")
-        panels.append((domain, _draw(study, "bars", values, label, "% of baseline", room_for_text(0, top, 0.25))))
+        values = [
+            {"name": study.llm(row["llm"]), **of_llms[row["llm"]], "reference": None if i else 100}
+            for i, row in enumerate(rows)
+        ]
+        label = _said(
+            domain,
+            "SACD, percent of baseline under low and under high anchors",
+            ((row["name"], f"{_fixed(row['low'])} and {_fixed(row['high'])}") for row in values),
+        )
+        ends = [row[side] for row in values for side in ENDS]
+        panels.append((domain, _draw(study, "dumbbells", values, label, "% of baseline", _around(ends, 100))))
+        key = {"study": study.name, "domain": domain, "technique": SACD}
         tables.append(
             _table(
                 study,
                 f"{domain}: SACD by LLM",
                 "marts.technique_rankings",
-                {"study": study.name, "domain": domain, "technique": SACD},
-                ["LLM", "% of baseline", "deviation (pp)", "class", "spread (pp)", "trials"],
+                key,
+                ["LLM", "low anchors (%)", "high anchors (%)", "displacement (pp)", "both together (%)",
+                 "class of document A", "trials"],
                 [
                     Row(
                         {"llm": row["llm"]},
                         [
                             study.llm(row["llm"]),
+                            *(
+                                Number(
+                                    of_llms[row["llm"]][side], "avg(percent_of_baseline)",
+                                    table="marts.technique_effects",
+                                    key={**key, "llm": row["llm"], "anchor_direction": side, "row_set": "accepted",
+                                         "baseline_scope": "pooled", "temperature_scope": "pooled", "weighting": "llm"},
+                                )
+                                for side in ENDS
+                            ),
+                            Number(row["displacement"], "displacement", reason=row["reason"]),
                             Number(row["percent_of_baseline"], "percent_of_baseline"),
-                            Number(row["deviation_pp"], "deviation_pp", is_signed=True),
                             " ".join(class_of(row["percent_of_baseline"])[:2]),
-                            Number(row["spread_pp"], "spread_pp", is_signed=True, reason=row["reason"]),
                             Number(row["n_trials"], "n_trials", 0),
                         ],
                     )
                     for row in rows
                 ],
             )
-        )
-    caption = Markup("SACD with each LLM, as % of the LLM's own baseline: {}.").format(
-        "; ".join(f"{sign} {words}" for sign, words, _ in CLASSES)
-    )
+        )  # fmt: skip
+    caption = Markup(
+        "SACD with each LLM, as % of the LLM's own baseline: ▼ under low, ▲ under high anchors. Document A puts an LLM "
+        "in a class by the mean of both, which can be near 100 where both are far off. Its classes are in the table: "
+        "{}."
+    ).format("; ".join(f"{sign} {words}" for sign, words in CLASSES))
     return Figure("sacd", "SACD by LLM", caption, panels, tables)
 
 
 def class_of(percent):
-    """Return the class of a percent of baseline: its sign, words and colour.
+    """Return the class of a percent of baseline: its sign and words.
 
     Parameters
     ----------
@@ -545,13 +554,13 @@ def class_of(percent):
 
 @of_the_page()
 def llms_figure(study):
-    """Deviation of each technique with each LLM."""
+    """Displacement of each technique with each LLM, and what each LLM gains."""
     panels, tables = [], []
     for domain in study.domains:
         rows = [
             row
             for row in study.in_order(study.rows("technique_rankings", domain=domain))
-            if row["llm"] is not None and row["deviation_pp"] is not None
+            if row["llm"] is not None and row["displacement"] is not None
         ]
         rows.sort(key=lambda row: study.llm(row["llm"]).lower())
         if not rows:
@@ -560,93 +569,119 @@ def llms_figure(study):
             {
                 "name": study.llm(row["llm"]),
                 "column": study.technique(row["technique"]),
-                "text": _fixed(row["deviation_pp"], 0, "+"),
-                "colour": f"var(--{tint(row['deviation_pp'])})",
+                "text": _fixed(row["displacement"], 0),
+                "colour": f"var(--{tint(row['displacement'])})",
             }
             for row in study.in_order(rows)
         ]
         label = (
-            f"{domain}: deviation in percentage points of each technique with each LLM; the table below has the numbers"
+            f"{domain}: displacement in percentage points of each technique with each LLM; the table below has the "
+            "numbers"
         )
         panels.append((domain, _draw(study, "cells", values, label)))
-        names = [name for name in study.techniques if any(row["technique"] == name for row in rows)]
-        by = {(row["llm"], row["technique"]): row for row in rows}
         tables.append(
-            _table(
-                study,
-                f"{domain}: deviation (pp) by LLM and technique",
-                "marts.technique_rankings",
-                {"study": study.name, "domain": domain},
-                ["LLM", *map(study.technique, names)],
-                [
-                    Row(
-                        {"llm": llm},
-                        [
-                            study.llm(llm),
-                            *(
-                                Number(
-                                    by[llm, name]["deviation_pp"], "deviation_pp", is_signed=True,
-                                    key={"technique": name},
-                                )
-                                if (llm, name) in by
-                                else "not asked"
-                                for name in names
-                            ),
-                        ],
-                    )
-                    for llm in dict.fromkeys(row["llm"] for row in rows)
-                ],
+            _by_llm(
+                study, domain, rows, "displacement (pp)", "marts.technique_rankings", {},
+                lambda row: Number(row["displacement"], "displacement", key={"technique": row["technique"]}),
             )
         )  # fmt: skip
+        gains = [
+            row
+            for row in study.in_order(study.rows("predictions", domain=domain, metric="displacement"))
+            if row["llm"] is not None and row["gain"] is not None
+        ]
+        if gains:
+            tables.append(
+                _by_llm(
+                    study, domain, gains, "gain in displacement (pp), drawn towards the other LLMs by how little the "
+                    "LLM was asked, with its 95 % interval", "inference.predictions", {"metric": "displacement"},
+                    _drawn_gain,
+                )
+            )  # fmt: skip
     caption = Markup(
-        "Deviation from the LLM's own baseline in percentage points; 0 is no trace of the anchor in the mean. The "
-        "shade "
-        "changes at 5, 10 and 25 pp. A technique that suits one LLM can be wrong for another: read the row of yours."
+        "Displacement in percentage points, as observed; 0 is no trace of the anchor. The shade changes at 5, 10 and "
+        "25 pp. A technique that suits one LLM can be wrong for another: read the row of yours. A row of one LLM "
+        "decides nothing for others."
     )
     return Figure("llms", "Every technique with every LLM", caption, panels, tables)
 
 
-def tint(deviation):
-    """Return the shade of a deviation."""
-    return next((name for end, name in TINTS if deviation < end or (end == 5 and deviation <= end)), "over-3")
+def _by_llm(study, domain, rows, what, source, key, cell):
+    """Make a table with a row for each LLM and a column for each technique."""
+    names = list(dict.fromkeys(row["technique"] for row in study.in_order(rows)))
+    by = {(row["llm"], row["technique"]): row for row in rows}
+    return _table(
+        study,
+        f"{domain}: {what}, by LLM and technique",
+        source,
+        {"study": study.name, "domain": domain, **key},
+        ["LLM", *map(study.technique, names)],
+        [
+            Row(
+                {"llm": llm},
+                [study.llm(llm), *(cell(by[llm, name]) if (llm, name) in by else "not asked" for name in names)],
+            )
+            for llm in dict.fromkeys(row["llm"] for row in rows)
+        ],
+    )
+
+
+def _drawn_gain(row):
+    key = {"technique": row["technique"], "control": row["control"]}
+    gain, low, high = (
+        Number(row[name], name, is_signed=True, reason=row["reason"], key=key)
+        for name in ("gain", "gain_low", "gain_high")
+    )
+    return Markup("{} <small>({} to {})</small>").format(gain, low, high)
+
+
+def tint(displacement):
+    """Return the shade of a displacement."""
+    return next((name for end, name in TINTS if displacement < end or displacement == end == TINTS[0][0]), "over-3")
 
 
 @of_the_page()
 def chances_figure(study):
-    """How often each technique is best, and worst, in the resamples."""
+    """How probable it is that a technique is best, or worst, over LLMs like those asked."""
     panels, tables = [], []
-    metrics = (("deviation", "deviation"), ("susceptibility", "suscept."), ("madb", "MADB"))
+    short = {"displacement": "displ.", "gap": "gap", "error": "error"}
+    chances = {"p_best": "best", "p_worst": "worst", "p_worse_than_control": "worse than control"}
     for domain in study.domains:
-        found = study.rows("rank_probabilities", domain=domain)
-        by = {(row["technique"], row["metric"]): row for row in found if row["technique"] != NO_TECHNIQUE}
-        names = [name for name in study.techniques if (name, "deviation") in by]
+        found = [row for row in study.held_against(domain, "control") if row["p_best"] is not None]
+        by = {(row["technique"], row["metric"]): row for row in found}
+        names = list(dict.fromkeys(row["technique"] for row in study.in_order(found)))
         if not names:
             continue
         values = [
             {
                 "name": study.technique(name),
                 "column": f"{word}, {said}",
-                "text": _percent(by[name, metric][column]),
-                "colour": f"var(--{_shade(by[name, metric][column])})",
+                "text": _percent(by[name, goal][column]),
+                "colour": f"var(--{_shade(by[name, goal][column])})",
             }
-            for column, word in (("p_best", "best"), ("p_worst", "worst"))
-            for metric, said in metrics
+            for column, word in chances.items()
+            if column != "p_worse_than_control"
+            for goal, said in short.items()
             for name in names
-            if (name, metric) in by
+            if (name, goal) in by
         ]
         label = _said(
             domain,
-            "chance in percent of being best by deviation",
-            ((study.technique(name), _percent(by[name, "deviation"]["p_best"])) for name in names),
+            "probability in percent of the smallest mean displacement",
+            (
+                (study.technique(name), _percent(by[name, "displacement"]["p_best"]))
+                for name in names
+                if (name, "displacement") in by
+            ),
         )
         panels.append((domain, _draw(study, "cells", values, label)))
         tables.append(
             _table(
                 study,
-                f"{domain}: rank probabilities",
+                f"{domain}: probabilities over LLMs like those asked",
                 "inference.rank_probabilities",
-                {"study": study.name, "domain": domain, "llm": None, "weighting": "llm"},
-                ["technique", *["P(best)", "P(worst)", "rank, from", "to"] * len(metrics)],
+                {"study": study.name, "domain": domain, "llm": None, "comparison": "control"},
+                ["technique", *[*(f"P({word})" for word in chances.values()), "rank, from", "to"] * len(GOALS)],
                 [
                     Row(
                         {"technique": name},
@@ -654,13 +689,12 @@ def chances_figure(study):
                             study.technique(name),
                             *(
                                 Number(
-                                    by[name, metric][column], column, digits, scale, unit=unit, key={"metric": metric},
-                                    reason=by[name, metric]["reason"],
+                                    by[name, goal][column], column, digits, scale, unit=unit, key={"metric": goal},
+                                    reason=by[name, goal]["reason"],
                                 )
-                                for metric, _ in metrics
+                                for goal in GOALS
                                 for column, digits, scale, unit in (
-                                    ("p_best", 1, 100, "%"),
-                                    ("p_worst", 1, 100, "%"),
+                                    *((chance, 1, 100, "%") for chance in chances),
                                     ("rank_low", 0, 1, ""),
                                     ("rank_high", 0, 1, ""),
                                 )
@@ -668,132 +702,191 @@ def chances_figure(study):
                         ],
                     )
                     for name in names
-                    if all((name, metric) in by for metric, _ in metrics)
+                    if all((name, goal) in by for goal in GOALS)
                 ],
-                [("", 1), *((f"by {metric if metric != 'madb' else 'MADB'}", 4) for metric, _ in metrics)],
+                [("", 1), *((f"by {goal}", len(chances) + 2) for goal in GOALS)],
             )
         )  # fmt: skip
     caption = Markup(
-        "How often, in %, each ranked technique is best and worst when the data are drawn anew, by deviation, "
-        "susceptibility "
-        "and MADB (mean absolute deviation of single answers). Ties share."
-    )
-    return Figure("chances", "Rank probabilities", caption, panels, tables)
+        "How probable it is, in %, that a ranked technique has the largest, or the smallest, mean gain over LLMs like "
+        "those asked, from a hierarchical model of their gains; from {} LLMs on. Ties share. An LLM of yours need not "
+        "be like the mean: see the predictions above."
+    ).format(FEWEST_LLMS)
+    return Figure("chances", "How probable each place is", caption, panels, tables)
 
 
 @of_the_page(
-    gains="""
-        select study, domain, technique, list(value order by value) as gains,
-            max(value) filter (where is_recommended) as recommended, max(share_standing) as share_standing,
-            max(n_specifications) as n_specifications
-        from inference.sensitivity where predicate = 'closer_than_no_technique' and value is not null
-        group by all order by study, domain, technique
-    """,
-    headlines="""
-        select study, domain, headline, predicate, technique, technique_b, max(share_standing) as share_standing,
-            max(n_specifications) as n_specifications, max(reason) as reason
-        from inference.sensitivity group by all order by study, domain, headline
+    specifications="""
+        with recommended as (
+            select study, domain, technique, metric, control, decision as now, decision_asked as now_asked
+            from inference.sensitivity where is_recommended
+        )
+        select study, domain, technique, metric, control, any_value(gain) filter (where is_recommended) as gain,
+            min(gain) as least, max(gain) as most, max(n_specifications) as n_specifications,
+            max(n_same_decision) as n_same_decision, max(n_same_decision_asked) as n_same_decision_asked,
+            max(carried_by) as carried_by, max(carried_by_asked) as carried_by_asked, max(reason) as reason,
+            string_agg(distinct switch, ', ' order by switch) filter (where decision != now) as changed_by,
+            string_agg(distinct switch, ', ' order by switch) filter (where decision_asked != now_asked)
+                as changed_by_asked
+        from inference.sensitivity inner join recommended using (study, domain, technique, metric, control)
+        where comparison = 'control' group by all order by study, domain, metric, technique
     """,
 )
-def curve_figure(study):
-    """What each technique gains under every specification, in order."""
+def specifications_figure(study):
+    """What each technique gains with one thing changed, and which decisions that changes."""
     panels, tables = [], []
     for domain in study.domains:
-        found = study.in_order(study.rows("gains", domain=domain))
-        headlines = study.rows("headlines", domain=domain)
-        if not found:
+        found = study.in_order(study.rows("specifications", domain=domain))
+        found = [row for goal in GOALS for row in found if row["metric"] == goal]
+        leading = [row for row in found if row["metric"] == "displacement" and row["gain"] is not None]
+        if not leading:
             continue
-        curves = {row["technique"]: row for row in found}
-        ends = {name: row["gains"][-1] for name, row in curves.items()}
-        low = min(min(row["gains"]) for row in found)
-        high = max(max(row["gains"]) for row in found)
-        placed = spaced(list(ends.values()), (max(high, 0) - min(low, 0) or 1) * 0.075)
-        values = [{"reference": 0}]
-        for (name, row), label_at in zip(curves.items(), placed, strict=True):
-            colour, shape = study.look(name)
-            gains, look = row["gains"], {"name": study.technique(name), "colour": colour}
-            last = max(len(gains) - 1, 1)
-            steps = sorted({round(i * last / CURVE_POINTS) for i in range(CURVE_POINTS + 1)} & set(range(len(gains))))
-            values += [{**look, "part": "line", "place": i / last, "value": gains[i]} for i in steps]
-            if row["recommended"] is not None:
-                at = sum(gain < row["recommended"] for gain in gains) / last
-                values.append(
-                    {**look, "part": "mark", "place": min(at, 1), "value": row["recommended"], "shape": shape}
-                )
-            text = f"{study.technique(name)}"
-            values.append({**look, "part": "name", "place": 1, "value": label_at, "text": text})
+        values = [
+            {
+                "name": study.technique(row["technique"]),
+                "value": row["gain"],
+                "low": row["least"],
+                "high": row["most"],
+                "text": f"{row['n_same_decision_asked']} of {row['n_specifications']}",
+                "reference": None if i else 0,
+            }
+            for i, row in enumerate(leading)
+        ]
         label = _said(
             domain,
-            "gain over no technique in percentage points, from the least to the most favourable specification",
-            (
-                (study.technique(name), f"{_fixed(r['gains'][0])} to {_fixed(r['gains'][-1])}")
-                for name, r in curves.items()
-            ),
+            "gain in displacement with one thing changed, and how often the decision on the LLMs asked is the same",
+            ((row["name"], f"{_fixed(row['low'])} to {_fixed(row['high'])}, {row['text']}") for row in values),
         )
-        panels.append((domain, _draw(study, "curves", values, label, "share of specifications")))
-        key = {"study": study.name, "domain": domain}
+        ends = [row[name] for row in values for name in ("low", "high", "value")]
+        low, high = _around(ends, 0)
+        for row in values:
+            row["end"] = high
+        panels.append((domain, _draw(study, "intervals", values, label, "gain (pp)", room_for_text(low, high, 0.25))))
         tables.append(
             _table(
                 study,
-                f"{domain}: gain by deviation over no technique (pp) in all specifications",
+                f"{domain}: decisions with one thing changed",
                 "inference.sensitivity",
-                {**key, "predicate": "closer_than_no_technique"},
-                ["technique", "as recommended", "least", "most", "stands in", "specifications"],
+                {"study": study.name, "domain": domain},
+                [
+                    "technique", "goal", "gain", "least", "most", "ways of counting", "same decision", "changed by",
+                    "same decision on the LLMs asked", "changed by", "LLMs that carry one of the two",
+                ],
                 [
                     Row(
-                        {"technique": name},
+                        {name: row[name] for name in ("technique", "metric", "control")},
                         [
-                            study.technique(name),
+                            study.technique(row["technique"]),
+                            row["metric"],
                             Number(
-                                row["recommended"], "value", is_signed=True, key={"is_recommended": True},
-                                reason="not_asked_as_recommended",
+                                row["gain"], "gain", is_signed=True, key={"is_recommended": True}, reason=row["reason"]
                             ),
-                            Number(row["gains"][0], "min(value)", is_signed=True),
-                            Number(row["gains"][-1], "max(value)", is_signed=True),
-                            Number(row["share_standing"], "max(share_standing)", 1, 100, unit="%"),
+                            Number(row["least"], "min(gain)", is_signed=True, reason=row["reason"]),
+                            Number(row["most"], "max(gain)", is_signed=True, reason=row["reason"]),
                             Number(row["n_specifications"], "max(n_specifications)", 0),
+                            Number(row["n_same_decision"], "max(n_same_decision)", 0),
+                            _switches(row["changed_by"]),
+                            Number(row["n_same_decision_asked"], "max(n_same_decision_asked)", 0),
+                            _switches(row["changed_by_asked"]),
+                            _carriers(study, row),
                         ],
                     )
-                    for name, row in curves.items()
+                    for row in found
                 ],
             )
         )  # fmt: skip
+    caption = Markup(
+        "What each technique gains in displacement (tick), and the least and most with one thing changed: an LLM left "
+        "out, the other reading of the texts, another row set, a baseline of one temperature, missing answers as bad "
+        "or as good for it as they could have been. Beside it, in how many of these ways the decision on the LLMs "
+        "asked is the same; the table has the decision on LLMs like them, the other goals, and the LLMs that carry a "
+        "decision. Ways that come to the same numbers count once."
+    )
+    return Figure("specifications", "Does it depend on how one counts?", caption, panels, tables)
+
+
+def _switches(switches):
+    return clean(switches).replace("_", " ").replace("llm", "LLM") if switches else MISSING
+
+
+def _carriers(study, row):
+    llms = {llm for name in ("carried_by", "carried_by_asked") for llm in (row[name] or "").split(", ") if llm}
+    return ", ".join(map(study.llm, sorted(llms))) or MISSING
+
+
+@of_the_page()
+def printed_figure(study):
+    """Percent of baseline of each technique beside what document A printed."""
+    panels, tables = [], []
+    for domain in study.domains:
+        printed = _printed_percents(study, domain)
+        rows = [
+            row
+            for row in study.in_order(study.rows("technique_rankings", domain=domain, llm=None))
+            if row["percent_of_baseline"] is not None
+        ]
+        if not printed or not rows:
+            continue
+        values = [
+            {
+                "name": study.technique(row["technique"]),
+                "value": row["percent_of_baseline"],
+                "text": _fixed(row["percent_of_baseline"]),
+                "mark": printed.get(row["technique"], {}).get("published_value"),
+                "reference": None if i else 100,
+                "colour": "var(--grey)" if row["rank_by_net_deviation"] is None else "var(--blue)",
+            }
+            for i, row in enumerate(rows)
+        ]
+        label = _said(domain, "percent of baseline", ((row["name"], row["text"]) for row in values))
+        top = _beside(values, "value", "mark")
+        panels.append((domain, _draw(study, "bars", values, label, "% of baseline", room_for_text(0, top, 0.22))))
         tables.append(
             _table(
                 study,
-                f"{domain}: in how many specifications each headline stands",
-                "inference.sensitivity",
-                key,
-                ["headline", "stands in", "specifications"],
+                f"{domain}: % of baseline, LLMs weighing the same, and what document A printed",
+                "marts.technique_rankings",
+                {"study": study.name, "domain": domain, "llm": None},
+                ["technique", "% of baseline", "net deviation (pp)", "net spread (pp)", "printed in document A (%)"],
                 [
                     Row(
-                        {"headline": row["headline"]},
+                        {"technique": row["technique"]},
                         [
-                            _headline(study, row),
-                            Number(
-                                row["share_standing"], "max(share_standing)", 1, 100, unit="%", reason=row["reason"]
-                            ),
-                            Number(row["n_specifications"], "max(n_specifications)", 0),
+                            study.technique(row["technique"]),
+                            Number(row["percent_of_baseline"], "percent_of_baseline"),
+                            Number(row["net_deviation"], "net_deviation", is_signed=True, reason=row["reason"]),
+                            Number(row["net_spread"], "net_spread", is_signed=True, reason=row["reason"]),
+                            _printed(printed.get(row["technique"])),
                         ],
                     )
-                    for row in headlines
+                    for row in rows
                 ],
             )
         )
     caption = Markup(
-        "How much closer to the baseline a technique brings the answers than no technique (pp), under every "
-        "specification, "
-        "in order: one LLM left out, baseline scope, weighting, row set, numbers as recorded or reread. The large "
-        "mark is the "
-        "recommended one. A curve that crosses 0 (dashed) belongs to a claim that depends on how one counts."
+        "The metric of document A: the mean answer under low and high anchors together, as % of what the same LLM says "
+        "without an anchor. ◇ is what it printed, under its own specification. Answers that are too low and others "
+        "that are too high cancel in it, so that nothing on this page is decided on it."
     )
-    return Figure("curve", "Does it depend on how one counts?", caption, panels, tables)
+    return Figure("printed", "What document A measured and printed", caption, panels, tables)
 
 
-def _headline(study, row):
-    words = clean(row["predicate"]).replace("_", " ")
-    names = [study.technique(row[column]) for column in ("technique", "technique_b") if row[column]]
-    return f"{words}: {', '.join(names)}" if names else words
+def _printed_percents(study, domain):
+    """Return the claims that print a technique's percent of baseline, the first for each technique."""
+    found = {}
+    for claim in study.rows("claims", domain=domain, quantity="percent_of_baseline", kind="value"):
+        is_whole = (claim["llm"], claim["excluded_llm"], claim["anchor_direction"]) == (None, None, "both")
+        if is_whole and claim["comparison"] == "=" and claim["temperature_scope"] in (None, "pooled"):
+            found.setdefault(claim["technique"], claim)
+    return found
+
+
+def _printed(claim):
+    if not claim:
+        return "not printed"
+    key = {"claim_id": claim["claim_id"]}
+    decimals = max(claim["decimals"] or 0, 0)
+    return Number(claim["published_value"], "published_value", decimals, table="marts.claim_checks", key=key)
 
 
 @of_the_page()
@@ -802,46 +895,50 @@ def attrition_figure(study):
     panels, tables = [], []
     for domain in study.domains:
         bounds = {row["technique"]: row for row in study.rows("attrition_bounds", domain=domain)}
+        losses = {
+            row["technique"]: row["displacement"] for row in study.rows("technique_rankings", domain=domain, llm=None)
+        }
         asked = study.in_order(study.rows("attrition", domain=domain))
         if not asked:
             continue
         values = []
         for row in asked:
             of = bounds.get(row["technique"], {})
-            if of.get("percent_of_baseline") is not None:
+            observed = losses.get(row["technique"])
+            if observed is not None and of.get("displacement_least") is not None:
                 share = row["n_answered"] / row["n_asked"]
                 values.append(
                     {
                         "name": study.technique(row["technique"]),
-                        "value": of["percent_of_baseline"],
-                        "low": of["percent_of_baseline_low"],
-                        "high": of["percent_of_baseline_high"],
+                        "value": observed,
+                        "low": of["displacement_least"],
+                        "high": of["displacement_most"],
                         "text": f"{_percent(share)} %",
-                        "reference": None if values else 100,
+                        "reference": None if values else losses.get(NO_TECHNIQUE),
                     }
                 )
         label = _said(
             domain,
-            "bounds of percent of baseline, and the share that answered",
+            "bounds of displacement, and the share that answered",
             ((row["name"], f"{_fixed(row['low'])} to {_fixed(row['high'])}, {row['text']} answered") for row in values),
         )
         if values:
             ends = [row[name] for row in values for name in ("low", "high", "value")]
-            low, high = _around(ends, 100)
+            low, high = _around(ends, 0)
             for row in values:
                 row["end"] = high
             panels.append(
-                (domain, _draw(study, "intervals", values, label, "% of baseline", room_for_text(low, high, 0.2)))
+                (domain, _draw(study, "intervals", values, label, "displacement (pp)", room_for_text(low, high, 0.2)))
             )
         tables.append(
             _table(
                 study,
-                f"{domain}: who answered, and what % of baseline could be had all answered",
+                f"{domain}: who answered, and what the displacement could be had all answered",
                 "marts.attrition",
                 {"study": study.name, "domain": domain},
                 [
                     "technique", "asked", "answered", "share", "refused", "unparsed", "out of range", "failed",
-                    "% of baseline, at least", "at most",
+                    "displacement (pp), at least", "at most",
                 ],
                 [
                     Row(
@@ -858,7 +955,7 @@ def attrition_figure(study):
                                 Number(row[name], f"sum({name})", 0)
                                 for name in ("n_refused", "n_unparsed", "n_out_of_range", "n_failed")
                             ),
-                            *(_bound(study, domain, row["technique"], bounds, end) for end in ("low", "high")),
+                            *(_bound(study, domain, row["technique"], bounds, end) for end in ("least", "most")),
                         ],
                     )
                     for row in asked
@@ -866,16 +963,15 @@ def attrition_figure(study):
             )
         )  # fmt: skip
     caption = Markup(
-        "The share of trials that were answered (unanchored ones included), and how far % of baseline could lie from "
-        "the "
-        "point had everybody answered at one end of the valid range. Where these ranges overlap, the ranking is not "
-        "identified by the trials."
+        "The share of trials that were answered (unanchored ones included), and how small or large the displacement "
+        "(tick; dashed: without a technique) could be had everybody answered within the valid range. Where the ranges "
+        "of two techniques overlap, their order is not identified by the trials."
     )
     return Figure("attrition", "Who did not answer", caption, panels, tables)
 
 
 def _bound(study, domain, technique, bounds, end):
-    column = f"percent_of_baseline_{end}"
+    column = f"displacement_{end}"
     if technique not in bounds:
         return "not compared"
     key = {"study": study.name, "domain": domain, "technique": technique, "llm": None}

@@ -211,15 +211,15 @@ def _slopes():
 
     base = alt.Chart().encode(
         x=alt.X("side:N", sort=None, title=None, axis=alt.Axis(orient="top", labelAngle=0, domain=False, ticks=False))
-        .scale(padding=0.95),
+        .scale(padding=1.4),
         y=alt.Y("rank:Q", title=None, axis=None).scale(reverse=True, zero=False, padding=16),
     )  # fmt: skip
     colour = alt.Color("colour:N", scale=None)
     return alt.layer(
         base.mark_line(strokeWidth=2).encode(color=colour, detail="name:N"),
         base.mark_point(filled=True, size=75, opacity=1).encode(color=colour, shape=alt.Shape("shape:N", scale=None)),
-        base.mark_text(align="right", dx=-9, limit=98).transform_filter("datum.is_left").encode(text="text:N"),
-        base.mark_text(align="left", dx=9, limit=98).transform_filter("!datum.is_left").encode(text="text:N"),
+        base.mark_text(align="right", dx=-9, limit=104).transform_filter("datum.is_left").encode(text="text:N"),
+        base.mark_text(align="left", dx=9, limit=104).transform_filter("!datum.is_left").encode(text="text:N"),
     ).properties(height=150)
 
 

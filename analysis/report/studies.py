@@ -3,10 +3,10 @@
 from collections import Counter
 from dataclasses import dataclass
 
+from analysis.advice import GOALS
 from analysis.report.figures import PALETTE, SHAPES
 from analysis.report.values import clean
 
-METRICS = ("deviation", "susceptibility")
 NO_TECHNIQUE = "no_technique"
 
 
@@ -34,6 +34,13 @@ class Study:
             for row in self.tables[table]
             if row["study"] == self.name and all(row[column] == value for column, value in where.items())
         ]
+
+    def held_against(self, domain, comparison):
+        """Return what is said of techniques over all LLMs, by what they are held against, by goal and technique."""
+        return sorted(
+            self.in_order(self.rows("rank_probabilities", domain=domain, comparison=comparison)),
+            key=lambda row: list(GOALS).index(row["metric"]),
+        )
 
     @property
     def domains(self):

@@ -4,34 +4,39 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from analysis.report.studies import METRICS, NO_TECHNIQUE
+from analysis.advice import CERTAINTY, DECISIONS, GOALS, LEADING
+from analysis.report.studies import NO_TECHNIQUE
 from analysis.report.tables import Row, Table
 from analysis.report.values import MISSING, Number, clean, counted, listed, reason_text
 from analysis.small_samples import FEWEST_LLMS
 
-RANKS = "inference.rank_probabilities"
-DECISIONS = {"use": "✓ use", "avoid": "✕ avoid", "equivalent": "≈ equivalent", "no_evidence": "? no evidence"}
-HEADINGS = {
-    "use": "✓ Use",
-    "avoid": "✕ Avoid",
-    "equivalent": "≈ Equivalent to no technique",
-    "no_evidence": "? No evidence either way",
+RANKS, PREDICTIONS = "inference.rank_probabilities", "inference.predictions"
+SIGNS = {"use": "✓", "avoid": "✕", "equivalent": "≈", "no_evidence": "?"}
+SPOKEN = {
+    "use": "use {}",
+    "avoid": "avoid {}",
+    "equivalent": "no difference with {}",
+    "no_evidence": "no evidence on {}",
 }
-
-AIMS = {
-    "deviation": "answers should stay near what is said without an anchor",
-    "susceptibility": "high and low anchors should not pull answers apart",
+OF_WHOM = {"decision": "LLMs like those asked", "decision_asked": "the LLMs asked and no others"}
+SAID_ELSEWHERE = ("too_few_llms", "placebo")  # in other columns of the table of decisions
+LIMITS = {
+    "contradicted_elsewhere": "Another domain of this study decides the opposite: {}.",
+    "attrition_could_reverse": "Missing answers could reverse what is said: {}.",
+    "reading_would_change": "The other reading of the texts would change what is said: {}.",
+    "baseline_below_10": "LLMs with fewer than 10 unanchored answers are left out: {}.",
+    "baseline_below_30": "Some LLMs have fewer than 30 unanchored answers: {}.",
 }
 
 
 @dataclass(frozen=True)
 class Answer:
-    """The answer for one domain: sentences, what is decided by each metric, and the numbers behind it."""
+    """The answer for one domain: sentences, what is decided by each goal and of whom, and the numbers behind it."""
 
     domain: str
     sentences: list
     decisions: list
-    table: Table
+    tables: list
 
 
 def answer(study, domain):
@@ -46,135 +51,210 @@ def answer(study, domain):
     -------
     Answer
     """
-    found = study.in_order(study.rows("rank_probabilities", domain=domain))
-    by = {(row["technique"], row["metric"]): row for row in found}
-    names = list(dict.fromkeys(row["technique"] for row in found if row["technique"] != NO_TECHNIQUE))
-    decided = {
-        metric: {
-            decision: [name for name in names if by.get((name, metric), {}).get("decision") == decision]
-            for decision in HEADINGS
-        }
-        for metric in METRICS
-    }
+    rows = study.held_against(domain, "control")
     return Answer(
         domain,
-        _sentences(study, domain, names, by),
+        list(_sentences(study, domain, rows)),
         [
-            (metric, [(HEADINGS[decision], _names(study, of)) for decision, of in decided[metric].items() if of])
-            for metric in METRICS
+            (
+                f"{goal.capitalize()} ({'primary' if goal == LEADING else 'secondary'})",
+                of.measures,
+                [
+                    (
+                        f"Of {whose}",
+                        [
+                            (f"{SIGNS[word]} {DECISIONS[word].capitalize()}", _names(study, of_word))
+                            for word, of_word in _decided(rows, goal, column).items()
+                        ],
+                    )
+                    for column, whose in OF_WHOM.items()
+                ],
+            )
+            for goal, of in GOALS.items()
         ],
-        _table(study, domain, names, by),
+        [table for table in _tables(study, domain, rows) if table.rows],
     )
 
 
-def _names(study, names):
-    return listed([Markup.escape(study.technique(name)) for name in names])
+def _names(study, rows):
+    return listed([Markup.escape(study.technique(row["technique"])) for row in rows])
 
 
-def _sentences(study, domain, names, by):
-    if not names:
-        reasons = sorted({row["reason"] or "" for row in study.rows("technique_rankings", domain=domain, llm=None)})
-        why = "; ".join(reason_text(reason) for reason in reasons if reason) or "no trial had a low or a high anchor"
-        return [Markup("Nothing can be ranked here: {}.").format(why)]
-    said = [*_what_to_use(study, names, by), _do_metrics_agree(study, domain, by)]
-    return [sentence for sentence in [*said, *_cautions(study, domain, by)] if sentence]
+def _decided(rows, goal, column):
+    """Return the rows of one goal by what is decided."""
+    of_goal = [row for row in rows if row["metric"] == goal]
+    found = {word: [row for row in of_goal if row[column] == word] for word in SIGNS}
+    return {word: of for word, of in found.items() if of}
 
 
-def _what_to_use(study, names, by):
-    """Say of the techniques on which something is decided what that is, by both metrics at once."""
-    said = {}
-    for name in names:
-        pair = tuple(by.get((name, metric), {}).get("decision") for metric in METRICS)
-        said.setdefault(pair, []).append(name)
-    order = ("use", "avoid", "equivalent", "no_evidence", None)
-    sentences = []
-    for pair, of in sorted(said.items(), key=lambda item: tuple(map(order.index, item[0]))):
-        who, is_one = Markup("<strong>{}</strong>").format(_names(study, of)), len(of) == 1
-        does = "is" if is_one else "are"
-        if pair == ("use", "use"):
-            sentences.append(Markup("Use {}: better than no technique by both metrics.").format(who))
-        elif pair == ("avoid", "avoid"):
-            sentences.append(Markup("Avoid {}: worse than no technique by both metrics.").format(who))
-        elif set(pair) == {"use", "avoid"}:
-            good, bad = METRICS if pair[0] == "use" else METRICS[::-1]
-            sentences.append(
-                Markup("Use {} if {} ({}), avoid {} if {} ({}): the metrics contradict each other here.").format(
-                    who, AIMS[good], good, "it" if is_one else "them", AIMS[bad], bad
-                )
+def _said(study, rows, goal, column):
+    """Say what is decided of which techniques; strongly only of LLMs like those asked."""
+    said = []
+    for word, of in _decided(rows, goal, column).items():
+        is_strong = column == "decision" and word in ("use", "avoid")
+        text = Markup("<strong>{}</strong>" if is_strong else "{}")
+        said.append(text.format(Markup(SPOKEN[word]).format(_names(study, of))))
+    return Markup("; ").join(said) or "nothing"
+
+
+def _sentences(study, domain, rows):
+    if not any(row["n_llms"] for row in rows):
+        found = [*study.rows("technique_rankings", domain=domain, llm=None), *rows]
+        codes = sorted({code for row in found for code in (row["reason"] or "").split("; ")} - {"", "not_ranked"})
+        why = reason_text("; ".join(codes)) if codes else "no trial had a low or a high anchor"
+        yield Markup("Nothing can be compared here: {}.").format(why)
+        return
+    leading = [row for row in rows if row["metric"] == LEADING]
+    primary = _decided(leading, LEADING, "decision")
+    few = all(row["n_llms"] < FEWEST_LLMS for row in leading)
+    if few:
+        yield _too_few(study, domain, leading)
+    else:
+        if "use" not in primary:
+            yield Markup(
+                "<strong>No technique is shown to be better than its control in LLMs like those asked.</strong>"
             )
-        elif "use" in pair or "avoid" in pair:
-            word = "use" if "use" in pair else "avoid"
-            metric, other = METRICS if pair[0] == word else METRICS[::-1]
-            sentences.append(
-                Markup("{} {} if {} ({}): {} than no technique. By {} {}.").format(
-                    word.capitalize(), who, AIMS[metric], metric, "better" if word == "use" else "worse", other,
-                    "there is next to no difference" if "equivalent" in pair else "there is no evidence either way",
-                )
-            )  # fmt: skip
-        elif pair == ("equivalent", "equivalent"):
-            sentences.append(Markup("{} {} no different from no technique, by both metrics.").format(who, does))
-        else:
-            sentences.append(Markup("Of {} nothing better or worse can be said by either metric.").format(who))
-    if not any("use" in pair for pair in said):
-        sentences.insert(0, Markup("<strong>No technique is shown to be better than none.</strong>"))
-    return sentences
+        rare = "; no difference means on average, unless rare LLMs differ" if "equivalent" in primary else ""
+        yield Markup("By displacement, of {}: {}{}.").format(
+            OF_WHOM["decision"], _said(study, leading, LEADING, "decision"), rare
+        )
+    yield Markup("By displacement, of {}: {}.").format(
+        OF_WHOM["decision_asked"], _said(study, leading, LEADING, "decision_asked")
+    )
+    yield from _other_goals(study, rows, "decision_asked" if few else "decision")
+    yield from _first_places(study, domain)
+    yield from _controls(study, domain)
+    yield from _foretold(study, domain)
+    yield from _limits(study, domain, rows)
 
 
-def _chance_that_metrics_disagree(rows, key, **more):
-    chance = rows[0]["p_metrics_disagree"] if rows else None
-    return Number(chance, "max(p_metrics_disagree)", 1, 100, unit="%", key=key, **more)
-
-
-def _do_metrics_agree(study, domain, by):
-    rankings = study.rows("technique_rankings", domain=domain, llm=None)
-    key = {"study": study.name, "domain": domain, "llm": None, "weighting": "llm", "metric": "deviation"}
-    of_deviation = [row for row in by.values() if row["metric"] == "deviation"]
-    chance = _chance_that_metrics_disagree(of_deviation, key, table=RANKS, reason="not_drawn")
-    first = {metric: [row["technique"] for row in rankings if row[f"rank_by_{metric}"] == 1] for metric in METRICS}
-    if not all(first.values()):
-        return None
-    if any(row["metrics_disagree"] for row in rankings):
-        return Markup(
-            "The two metrics disagree: {} {} closest to the unanchored answer, {} {} high and low anchors closest "
-            "together. "
-            "In {} of resamples no technique is first by both."
-        ).format(
-            _names(study, first["deviation"]), counted(len(first["deviation"]), "comes", "come"),
-            _names(study, first["susceptibility"]), counted(len(first["susceptibility"]), "keeps", "keep"), chance,
-        )  # fmt: skip
-    shared = [name for name in first["deviation"] if name in first["susceptibility"]]
-    return Markup(
-        "The two metrics agree that {} {} first, though in {} of resamples no technique is first by both."
-    ).format(_names(study, shared), counted(len(shared), "comes", "come"), chance)
-
-
-def _cautions(study, domain, by):
+def _too_few(study, domain, rows):
+    most = max(rows, key=lambda row: (row["n_llms"], row["technique"]))
     key = {"study": study.name, "domain": domain, "llm": None}
-    rankings = study.rows("technique_rankings", domain=domain)
-    over_llms = [row for row in rankings if row["llm"] is None]
-    rows = list(by.values())
-    if any("too_few_llms" in (row["reason"] or "").split("; ") for row in rows):
-        n = Number(max(row["n_llms"] for row in rows), "max(n_llms)", 0, table=RANKS, key={**key, "weighting": "llm"})
-        llms = sorted({row["llm"] for row in rankings if row["llm"] and row["rank_by_deviation"] is not None})
-        named = listed([Markup.escape(study.llm(llm)) for llm in llms])
+    key |= {name: most[name] for name in ("technique", "metric", "control")}
+    n = Number(most["n_llms"], "n_llms", 0, table=RANKS, key=key)
+    ranked = study.rows("technique_rankings", domain=domain)
+    llms = sorted({row["llm"] for row in ranked if row["llm"] and row["rank_by_displacement"] is not None})
+    return Markup(
+        "<strong>Only {} {} asked ({}): nothing is decided about other LLMs</strong>, for which {} are needed. "
+        '<span class="why">({})</span>'
+    ).format(
+        n, counted(n.value, "LLM was", "LLMs were"), listed([Markup.escape(study.llm(llm)) for llm in llms]),
+        FEWEST_LLMS, "too_few_llms",
+    )  # fmt: skip
+
+
+def _other_goals(study, rows, column):
+    """Say what the secondary goals decide, and where two goals decide the opposite."""
+    for goal in GOALS:
+        if goal != LEADING:
+            yield Markup("By {} (secondary), of {}: {}.").format(
+                goal, OF_WHOM[column], _said(study, rows, goal, column)
+            )
+    by = {}
+    for row in rows:
+        by.setdefault(row["technique"], {}).setdefault(row[column], []).append((row["metric"], row))
+    for of in by.values():
+        if {"use", "avoid"} <= set(of):
+            good, bad = ([goal for goal, _ in of[word]] for word in ("use", "avoid"))
+            yield Markup(
+                "<strong>The goals contradict each other on {}</strong>: of {}, use it by {}, avoid it by {}. Which "
+                "matters more is for you to say."
+            ).format(_names(study, [of["use"][0][1]]), OF_WHOM[column], listed(good), listed(bad))
+
+
+def _first_places(study, domain):
+    rankings = study.rows("technique_rankings", domain=domain, llm=None)
+    first = {goal: [row for row in rankings if row[f"rank_by_{goal}"] == 1] for goal in ("displacement", "gap")}
+    if all(first.values()) and any(row["metrics_disagree"] for row in rankings):
         yield Markup(
-            'Only {} {} asked ({}): all this speaks of {} alone, not of LLMs in general. <span class="why">({})</span>'
-        ).format(n, "LLM was" if n.value == 1 else "LLMs were", named, "it" if n.value == 1 else "them", "too_few_llms")
+            "The smallest displacement seen is with {}, the smallest gap with {}: no technique comes first by both."
+        ).format(*(_names(study, rows) for rows in first.values()))
+
+
+def _controls(study, domain):
+    """Say which techniques have another control than no technique, and what they do against a placebo."""
+    for row in study.held_against(domain, "confounded"):
+        if row["metric"] == LEADING:
+            own = next(
+                other["control"]
+                for other in study.held_against(domain, "control")
+                if other["technique"] == row["technique"] and other["metric"] == LEADING
+            )
+            yield Markup(
+                "{} is held against {}, which was asked with the same prompt. Answers without any technique came from "
+                "another prompt, so that nothing is decided against them."
+            ).format(study.technique(row["technique"]), study.technique(own))
+    placebo = [row for row in study.held_against(domain, "placebo") if row["metric"] == LEADING]
+    for control in sorted({row["control"] for row in placebo}):
+        of = [row for row in placebo if row["control"] == control]
+        said = [
+            Markup("of {}: {}").format(whose, _said(study, of, LEADING, column)) for column, whose in OF_WHOM.items()
+        ]
+        yield Markup("Against {}, turns of neutral content (a placebo), by displacement, {}. {}.").format(
+            study.technique(control), said[0], said[1][:1].upper() + said[1][1:]
+        )
+
+
+def _foretold(study, domain):
+    """Say what an LLM that nobody asked is most likely to be helped by."""
+    rows = study.rows("predictions", domain=domain, metric=LEADING, llm=None)
+    rows = [row for row in rows if row["p_best_new_llm"] is not None]
+    if not rows:
+        return
+    best = max(rows, key=lambda row: (row["p_best_new_llm"], row["technique"]))
+    key = {name: best[name] for name in ("study", "domain", "llm", "technique", "metric", "control")}
+    helps, is_best = (
+        Number(best[column], column, 0, 100, unit="%", table=PREDICTIONS, key=key)
+        for column in ("p_better_than_control", "p_best_new_llm")
+    )
+    yield Markup(
+        "For an LLM that nobody asked, if it is like those asked, {} is the most likely to have the largest gain in "
+        "displacement (P {}); it beats its control there with P {}."
+    ).format(study.technique(best["technique"]), is_best, helps)
+
+
+def _limits(study, domain, rows):
+    """List what could turn a decision, or limits it, by technique and goal."""
+    for code, sentence in LIMITS.items():
+        said = [_with_code(study, rows, code)]
+        if not code.startswith("baseline"):
+            said.append(_with_code(study, study.held_against(domain, "placebo"), code, "against the placebo "))
+        if any(said):
+            yield Markup(sentence).format(Markup("; ").join(filter(None, said)))
+    yield from _cautions(study, domain)
+
+
+def _with_code(study, rows, code, before=""):
+    """Name the techniques whose rows have a code, with the goals unless they are all."""
+    found = {}
+    for row in rows:
+        if code in (row["certainty"], *(row["reason"] or "").split("; ")):
+            found.setdefault(study.technique(row["technique"]), []).append(row["metric"])
+    named = [
+        Markup.escape(name) if len(goals) == len(GOALS) else Markup("{} ({})").format(name, ", ".join(goals))
+        for name, goals in found.items()
+    ]
+    return before + listed(named) if named else ""
+
+
+def _cautions(study, domain):
+    over_llms = study.rows("technique_rankings", domain=domain, llm=None)
     if any(row["not_identified"] for row in over_llms):
         bounds = [row for row in study.rows("attrition_bounds", domain=domain) if row["technique"] in study.ranked]
         said = Markup("")
         if any(row["n_missing"] for row in bounds):
             worst = max(bounds, key=lambda row: (row["n_missing"] / max(row["n_asked"], 1), row["technique"]))
-            row_key = {**key, "technique": worst["technique"]}
+            key = {"study": study.name, "domain": domain, "llm": None, "technique": worst["technique"]}
             asked, lost = (
-                Number(worst[column], column, 0, table="marts.attrition_bounds", key=row_key)
+                Number(worst[column], column, 0, table="marts.attrition_bounds", key=key)
                 for column in ("n_asked", "n_missing")
             )
             said = Markup(" {} trials of {} have no valid answer, of {} that were asked.").format(
                 lost, study.technique(worst["technique"]), asked
             )
         yield Markup(
-            "The order by deviation is not identified: had everybody answered, it could be another one.{}"
+            "The order by displacement is not identified: had everybody answered, it could be another one.{}"
         ).format(said)
     beside = {row["technique"] for row in over_llms} - {NO_TECHNIQUE, "sacd_initial"}
     for row in study.tables["techniques"]:
@@ -182,60 +262,148 @@ def _cautions(study, domain, by):
             yield Markup("{} is not ranked. {}.").format(study.technique(row["technique"]), clean(row["description"]))
 
 
-def _table(study, domain, names, by):
-    def decision(row):
-        if not row or row["decision"] is None:
-            return Markup('{}<span class="why"> {}</span>').format(MISSING, reason_text((row or {}).get("reason")))
-        return Markup('<span class="decision {}">{}</span>').format(
-            row["decision"], DECISIONS.get(row["decision"], clean(row["decision"]))
-        )
-
-    def numbers(name, metric):
-        row, key = by.get((name, metric)), {"metric": metric}
-        if not row:
-            return [MISSING] * 4
-        gain, low, high = (
-            Number(row[column], column, is_signed=True, reason=row["reason"], key=key)
-            for column in ("gain", "gain_low", "gain_high")
-        )
-        chances = (
-            Number(row[column], column, 1, 100, unit="%", reason=row["reason"], key=key)
-            for column in ("p_best", "p_worse_than_nothing")
-        )
-        return [decision(row), Markup("{} <small>({} to {})</small>").format(gain, low, high), *chances]
-
-    heads = ["decision", "gain (pp)", "P(best)", "P(worse than nothing)"]
-    return Table(
+def _tables(study, domain, rows):
+    title = clean(domain).capitalize()
+    yield _decisions_table(
+        study, domain, [row for row in rows if row["metric"] == LEADING], "displacement",
         Markup(
-            "{}: each technique against no technique. Gain: how much smaller the distance from the baseline "
-            "(deviation), or "
-            "between high and low anchors (susceptibility), is than without a technique, with its bounds."
-        ).format(clean(domain).capitalize()),
-        RANKS,
-        {"study": study.name, "domain": domain, "llm": None, "weighting": "llm"},
-        ["technique", *heads, *heads, "trials", "LLMs"],
-        [
-            Row(
-                {"technique": name},
-                [
-                    study.technique(name),
-                    *numbers(name, "deviation"),
-                    *numbers(name, "susceptibility"),
-                    Number(by[name, "deviation"]["n_trials"], "n_trials", 0, key={"metric": "deviation"}),
-                    Number(by[name, "deviation"]["n_llms"], "n_llms", 0, key={"metric": "deviation"}),
-                ],
-            )
-            for name in names
-            if (name, "deviation") in by
-        ],
-        [("", 1), ("by deviation", 4), ("by susceptibility", 4), ("", 2)],
-        study.is_simulated,
-        f"{clean(domain)}: decisions",
+            "{}, displacement: what each technique gains on its control, in percentage points of the baseline. The "
+            "intervals hold at 95 % for all ranked techniques at once and assume no rare LLM far off; the sign-flip p "
+            "assumes symmetric gains, and with five LLMs cannot be below 1/16."
+        ).format(title),
+    )  # fmt: skip
+    yield _decisions_table(
+        study, domain, [row for row in rows if row["metric"] != LEADING], "gap and error",
+        Markup(
+            "{}, secondary goals: gap in percentage points, error in %. Each goal keeps its own 5 %: over all three "
+            "together a false decision can be up to three times as frequent."
+        ).format(title),
+    )  # fmt: skip
+    others = [*study.held_against(domain, "placebo"), *study.held_against(domain, "confounded")]
+    yield _decisions_table(
+        study, domain, others, "other comparisons",
+        Markup(
+            "{}, other comparisons: against the placebo, whose turns have neutral content, and confounded ones, in "
+            "which the two were asked with different prompts, so that nothing is decided."
+        ).format(title),
+    )  # fmt: skip
+    yield _predictions_table(study, domain, title)
+
+
+def _decision(row, column):
+    if row[column] is None:
+        return Markup('{}<span class="why"> {}</span>').format(MISSING, reason_text("confounded_prompt"))
+    return Markup('<span class="decision {}">{} {}</span>').format(
+        row[column], SIGNS[row[column]], DECISIONS[row[column]]
     )
 
 
+def _interval(row, *columns):
+    """A number with its bounds, as one cell."""
+    value, low, high = (Number(row[name], name, is_signed=True, reason=row["reason"]) for name in columns)
+    return Markup("{} <small>({} to {})</small>").format(value, low, high)
+
+
+def _bounds(row, *columns):
+    ends = (Number(row[name], name, is_signed=True, reason=row["reason"]) for name in columns)
+    return Markup("<small>{} to {}</small>").format(*ends)
+
+
+def _share(row, count, *more):
+    n, of = (Number(row[name], name, 0, reason=row["reason"]) for name in (count, "n_llms"))
+    return Markup("{} of {}").format(n, of) + Markup("").join(more)
+
+
+def _percentage(row, column, digits=1):
+    return Number(row[column], column, digits, 100, unit="%", reason=row["reason"])
+
+
+def _in_codes(codes, meaning):
+    """Codes as words, with what they mean for who points at them."""
+    words = clean(codes or "").replace("; ", ", ").replace("_", " ").replace("llms", "LLMs")
+    return Markup('<span title="{}">{}</span>').format(meaning, words) if words else MISSING
+
+
+def _decisions_table(study, domain, rows, name, caption):
+    several = {(row["metric"], row["comparison"]) for row in rows} - {(LEADING, "control")}
+    heads = [
+        "technique", *(["goal"] if several else []), "held against", "of LLMs like those asked",
+        "of the LLMs asked alone", "how sure", "gain (all at once)", "this technique alone", "of the LLMs asked",
+        "LLMs that gained", "p, sign flip", "beyond the margin (at most)", "trials", "limits",
+    ]  # fmt: skip
+
+    def cells(row):
+        against = study.technique(row["control"]) if row["control"] else MISSING
+        limits = [code for code in (row["reason"] or "").split("; ") if code not in SAID_ELSEWHERE]
+        kind = "" if row["comparison"] == "control" else f" ({row['comparison']})"
+        return [
+            study.technique(row["technique"]),
+            *([row["metric"]] if several else []),
+            f"{against}{kind}",
+            _decision(row, "decision"),
+            _decision(row, "decision_asked"),
+            _in_codes(row["certainty"], CERTAINTY.get(row["certainty"])),
+            _interval(row, "gain", "gain_low", "gain_high"),
+            _bounds(row, "gain_plain_low", "gain_plain_high"),
+            _bounds(row, "gain_asked_low", "gain_asked_high"),
+            _share(row, "n_gained"),
+            Number(row["p_sign_flip"], "p_sign_flip", 3, reason=row["reason"]),
+            _share(row, "n_beyond_margin", Markup(" ({})").format(_percentage(row, "beyond_margin_high", 0))),
+            Number(row["n_trials"], "n_trials", 0),
+            _in_codes("; ".join(limits), reason_text(row["reason"])),
+        ]
+
+    return Table(
+        caption,
+        RANKS,
+        {"study": study.name, "domain": domain, "llm": None},
+        heads,
+        [Row({key: row[key] for key in ("technique", "metric", "control")}, cells(row)) for row in rows],
+        [],
+        study.is_simulated,
+        f"{clean(domain)}: decisions, {name}",
+    )
+
+
+def _predictions_table(study, domain, title):
+    rows = study.in_order(study.rows("predictions", domain=domain, llm=None))
+    rows = [row for goal in GOALS for row in rows if row["metric"] == goal and row["gain"] is not None]
+    return Table(
+        Markup(
+            "{}: what to expect of an LLM that nobody asked, with its 95 % prediction interval, if it is like those "
+            "asked."
+        ).format(title),
+        PREDICTIONS,
+        {"study": study.name, "domain": domain, "llm": None},
+        [
+            "technique", "goal", "held against", "expected loss", "gain", "P(better than its control)", "P(best)",
+            "SD between LLMs", "LLMs asked",
+        ],
+        [
+            Row(
+                {key: row[key] for key in ("technique", "metric", "control")},
+                [
+                    study.technique(row["technique"]),
+                    row["metric"],
+                    study.technique(row["control"]),
+                    Number(row["expected_loss"], "expected_loss"),
+                    _interval(row, "gain", "gain_low", "gain_high"),
+                    _percentage(row, "p_better_than_control"),
+                    _percentage(row, "p_best_new_llm"),
+                    Number(row["between_sd"], "between_sd"),
+                    Number(row["n_llms"], "n_llms", 0),
+                ],
+            )
+            for row in rows
+        ],
+        [],
+        study.is_simulated,
+        f"{clean(domain)}: an LLM that nobody asked",
+    )  # fmt: skip
+
+
 def in_short(study, answers):
-    """Sum the answers up in one table, a row for each domain.
+    """Sum the answers up in one table, a row for each domain and goal.
 
     Parameters
     ----------
@@ -246,30 +414,33 @@ def in_short(study, answers):
     -------
     Table
     """
-    key = {"llm": None, "weighting": "llm"}
+    words = ("use", "avoid", "equivalent")
     rows = []
     for of in answers:
-        decided = {metric: dict(parts) for metric, parts in of.decisions}
-        words = [
-            decided[metric].get(HEADINGS[decision], "nothing") for metric in METRICS for decision in ("use", "avoid")
-        ]
-        found = study.rows("rank_probabilities", domain=of.domain)
-        n_llms = max((row["n_llms"] for row in found), default=None)
-        numbers = [
-            _chance_that_metrics_disagree(found, key, reason="nothing_to_rank"),
-            Number(n_llms, "max(n_llms)", 0, key=key, reason="nothing_to_rank"),
-        ]
-        rows.append(Row({"domain": of.domain}, [clean(of.domain), *words, *numbers]))
-    few = any("too_few_llms" in (row["reason"] or "") for row in study.rows("rank_probabilities"))
+        held = study.held_against(of.domain, "control")
+        for goal in GOALS:
+            decided = [_decided(held, goal, column) for column in OF_WHOM]
+            n_llms = max((row["n_llms"] for row in held if row["metric"] == goal), default=None)
+            rows.append(
+                Row(
+                    {"domain": of.domain, "metric": goal},
+                    [
+                        f"{of.domain}, {goal}",
+                        *(_names(study, by[word]) if word in by else MISSING for by in decided for word in words),
+                        Number(n_llms, "max(n_llms)", 0, reason="nothing_to_rank"),
+                    ],
+                )
+            )
     return Table(
-        Markup("What to use and what to avoid, against using no technique.{}").format(
-            f" Where fewer than {FEWEST_LLMS} LLMs were asked, this speaks of those alone." if few else ""
-        ),
+        Markup(
+            "What to use and what to avoid, against each technique's control; displacement is the primary goal. "
+            "Nothing is decided about LLMs like those asked where fewer than {} were."
+        ).format(FEWEST_LLMS),
         RANKS,
-        {"study": study.name},
-        ["domain", "use", "avoid", "use", "avoid", "P(the metrics disagree)", "LLMs"],
+        {"study": study.name, "llm": None, "comparison": "control"},
+        ["domain and goal", *[DECISIONS[word] for word in words] * 2, "LLMs asked"],
         rows,
-        [("", 1), ("by deviation", 2), ("by susceptibility", 2), ("", 2)],
+        [("", 1), *((f"of {whose}", len(words)) for whose in OF_WHOM.values()), ("", 1)],
         study.is_simulated,
         "the answer in short",
     )

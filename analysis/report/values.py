@@ -6,19 +6,16 @@ from urllib.parse import quote
 
 from markupsafe import Markup, escape
 
+from analysis import advice
+
 MISSING = "\N{EN DASH}"
 UNKNOWN = "no reason is given"
 
-REASONS = {
+REASONS = advice.REASONS | {
     "control": "it is what the others are held against",
-    "equal_to_no_technique": "it is what the others are held against",
     "no_spread_to_change": "there is next to no spread to change",
     "not_ranked": "it is not ranked",
-    "nothing_to_rank": "there is nothing to rank",
-    "no_baseline": "no unanchored trial was answered",
-    "one_llm": "it is one LLM",
-    "too_few_llms": "too few LLMs",
-    "zero_variance": "all answers are the same",
+    "placebo": "held against turns of neutral content",
 }
 
 

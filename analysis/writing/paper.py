@@ -8,6 +8,7 @@ import re
 from dataclasses import dataclass
 from decimal import Decimal
 
+from analysis.advice import GOALS
 from analysis.writing.documents import MINUS, filters, written
 from analysis.writing.facts import exact, is_number, leaves
 from analysis.writing.markdown import (
@@ -22,7 +23,7 @@ from analysis.writing.markdown import (
     stated,
 )
 from analysis.writing.numbers import PERCENT, THRESHOLDS, citation, number_problems
-from analysis.writing.paper_facts import CONTRAST, DECISIONS, EQUIVALENCE, METRICS, REFERENCES
+from analysis.writing.paper_facts import DECISIONS, FORETOLD, PLACEBO, REFERENCES
 
 LABEL = re.compile(rf"(?<![A-Za-z-])(?:{'|'.join(DECISIONS.values())})(?![A-Za-z-])")
 KINDS = {"domains": "domain", "techniques": "technique", "llms": "llm"}
@@ -30,6 +31,7 @@ CONTROL = "No technique"
 CONTROL_IN_TEXT = re.compile(
     r"(?<![A-Za-z])(?:no[ -]technique|without (?:a |any )?technique)(?![A-Za-z])", re.IGNORECASE
 )
+OF_THOSE_ASKED = re.compile(r"(?<!like )\bthe LLMs(?: that were)? asked", re.IGNORECASE)
 PERCENTAGE_POINTS = re.compile(r"[\s*_]*(?:pp\b|percentage[- ]points?\b)", re.IGNORECASE)
 SIMULATED = "SIMULATED: no LLM was asked; simulated respondents with a stated truth answered."
 
@@ -232,17 +234,24 @@ def _quotable(facts):
 
 
 def _label_problems(sections, facts, names):
-    """Find decisions that were not made: in a sentence with a technique, its label must be one of that technique's."""
+    """Find decisions that were not made: in a sentence with a technique, its label must be one of that technique's.
+
+    What is decided of the LLMs asked alone may only stand where they are spoken of; a placebo's likewise.
+    """
     problems = []
     for section, sentence, label in stated(LABEL, sections):
         meant = names.of(sentence)
+        columns = ["decision"] + ["decision_of_the_llms_asked"] * bool(OF_THOSE_ASKED.search(sentence))
         made = {
-            by["decision"]
+            by[column]
             for domain, of_domain in facts["domains"].items()
             if domain in meant.get("domain", facts["domains"])
-            for technique, _, by in _decided(of_domain)
+            for technique, _, by in [
+                *_decided(of_domain), *(_against_placebo(of_domain) if "placebo" in sentence.lower() else [])
+            ]
             if technique in (meant.get("technique", set()) - {CONTROL} or of_domain["techniques"])
-        }
+            for column in columns
+        }  # fmt: skip
         if label not in made:
             problems.append(f"{section} states the decision {label}, which was not made: '{sentence[:100]}'")
     return problems
@@ -272,34 +281,37 @@ def _p_value(p):
     return "p not computed" if p is None else f"p {p}" if isinstance(p, str) else f"p = {_shown(p, 3)}"
 
 
-def _kinds_of_intervals(domain):
-    statistics = [
-        facts[name] for facts in domain["techniques"].values() for name in ("percent_of_baseline", "spread_pp")
-    ]
-    return sorted({statistic["interval"] for statistic in statistics if statistic.get("interval")})
-
-
 def _reasons_of_nulls(domain):
     return sorted({r for facts in domain["techniques"].values() for r in facts.get("reason", "").split("; ") if r})
 
 
-def _decided(domain):
-    """Return technique, metric and decision with what it stands on, in the order of the techniques."""
+def _decided(domain, name="by"):
+    """Return technique, goal and decision with what it stands on, in the order of the techniques."""
     return [
-        (technique, metric, facts[f"by_{metric}"])
+        (technique, goal, facts[f"{name}_{goal}"])
         for technique, facts in domain["techniques"].items()
-        for metric in METRICS
-        if f"by_{metric}" in facts
+        for goal in GOALS
+        if f"{name}_{goal}" in facts
     ]
 
 
-def _contrasts(domain):
-    """Return technique, its contrast with no technique, and what is said of their equivalence."""
-    return [
-        (technique, facts[CONTRAST], facts.get(EQUIVALENCE, {}).get("status"))
-        for technique, facts in domain["techniques"].items()
-        if CONTRAST in facts
-    ]
+def _against_placebo(domain):
+    return _decided(domain, f"{PLACEBO}_by")
+
+
+def _confounded(domain):
+    return _decided(domain, "confounded_by")
+
+
+def _foretold(domain):
+    return _decided(domain, f"{FORETOLD}_by")
+
+
+def _in_unit(by, name, goal):
+    """Print what a decision stands on, in the unit of its goal."""
+    unit = GOALS[goal].unit
+    value = by[f"{name}_{'percent' if unit == '%' else unit}"]
+    return "not computed" if value is None else f"{_shown(value)} {unit}"
 
 
 def _why(fact):
@@ -312,5 +324,5 @@ def _spoken(name):
 
 FILTERS = filters(
     _shown, _setting, _text, _spoken, _p_value, _why,
-    _kinds_of_intervals, _reasons_of_nulls, _decided, _contrasts,
+    _reasons_of_nulls, _decided, _against_placebo, _confounded, _foretold, _in_unit,
 )  # fmt: skip

@@ -2,20 +2,26 @@
 
 from collections import Counter
 
+from analysis.advice import CERTAINTY, GOALS, in_words
+
 DECISIONS = {"use": "USE", "avoid": "AVOID", "equivalent": "EQUIVALENT", "no_evidence": "NO EVIDENCE"}
-METRICS = {
-    "deviation": "deviation from the baseline",
-    "susceptibility": "susceptibility (the spread between the anchors)",
-}
-CONTRAST, EQUIVALENCE = "percent_of_baseline less that of no technique", "equivalence with no technique"
 ALONE = "without a technique"
-TOO_FEW = "So few LLMs were asked that this speaks only of them, not of LLMs in general."
+PLACEBO, FORETOLD = "against_the_placebo", "for_an_llm_that_nobody_asked"
+TOO_FEW = "Fewer than five LLMs were asked there, so that nothing is decided about LLMs in general."
+RARE = "EQUIVALENT means on average, unless rare LLMs differ."
+LIMITS = {
+    "contradicted_elsewhere": "Another domain decides the opposite about",
+    "attrition_could_reverse": "Missing answers could reverse what is said of",
+    "reading_would_change": "The other reading of the texts would change what is said of",
+    "confounded_prompt": "Asked with another prompt than what it is held against:",
+}
 REFERENCES = (
     ("Jacowitz", "1995", "Jacowitz, K. E. & Kahneman, D. (1995). Measures of anchoring in estimation tasks. "
      "Personality and Social Psychology Bulletin 21(11), 1161-1166."),
-    ("Pustejovsky", "2018", "Pustejovsky, J. E. & Tipton, E. (2018). Small-sample methods for cluster-robust variance "
-     "estimation and hypothesis testing in fixed effects models. Journal of Business & Economic Statistics 36(4), "
-     "672-683."),
+    ("Dunn", "1961", "Dunn, O. J. (1961). Multiple comparisons among means. Journal of the American Statistical "
+     "Association 56(293), 52-64."),
+    ("Clopper", "1934", "Clopper, C. J. & Pearson, E. S. (1934). The use of confidence or fiducial limits illustrated "
+     "in the case of the binomial. Biometrika 26(4), 404-413."),
     ("Schuirmann", "1987", "Schuirmann, D. J. (1987). A comparison of the two one-sided tests procedure and the power "
      "approach for assessing the equivalence of average bioavailability. Journal of Pharmacokinetics and "
      "Biopharmaceutics 15(6), 657-680."),
@@ -30,9 +36,9 @@ def facts_of(study, rows):
     study : dict
         `study`, `sources` (list of str), `is_simulated`, `n_trials`, `llms` (list of str).
     rows : dict of str to list of dict
-        Rows of the study, of the recommended specification and over all LLMs: `techniques`, `rankings`, `intervals`,
-        `probabilities`, `contrasts`, `equivalences`, `baselines`, `conditions`, `spreads`, `attrition`, `batches`,
-        `flags`, `claims`, `open_claims`, `method` (one row).
+        Rows of the study, of the recommended specification and over all LLMs: `techniques`, `rankings`, `decisions`,
+        `predictions`, `baselines`, `conditions`, `spreads`, `attrition`, `batches`, `flags`, `claims`, `open_claims`,
+        `method` (one row).
 
     Returns
     -------
@@ -54,7 +60,8 @@ def facts_of(study, rows):
             "baseline": "each LLM's own mean response without anchor and technique, all temperatures together",
             "weighting": "every LLM weighs the same",
         },
-        "reference_points": {"as_without_an_anchor_percent_of_baseline": 100, "no_deviation_pp": 0},
+        "reference_points": {"as_without_an_anchor_percent_of_baseline": 100, "no_gain_pp": 0},
+        "goals": {goal: of.measures for goal, of in GOALS.items()},
         "method": _method(rows["method"]),
         "gate": _gate(rows["batches"], rows["flags"]),
         "attrition": _attrition(rows["attrition"]),
@@ -66,12 +73,14 @@ def facts_of(study, rows):
 
 def _method(rows):
     method = rows[0] if rows else {}
+    fewest = method.get("fewest_llms")
     return {
         "confidence_percent": _percent(method.get("confidence")),
-        "n_resamples": method.get("n_resamples"),
+        "n_draws": method.get("n_draws"),
         "seed": method.get("seed"),
         "equivalence_margin_pp": _rounded(method.get("margin_pp")),
-        "fewest_llms_for_an_interval_over_llms": method.get("fewest_llms"),
+        "fewest_llms_to_speak_of_others": fewest,
+        "smallest_sign_flip_p_of_so_few_llms": 2 ** (1 - fewest) if fewest else None,
     }
 
 
@@ -104,19 +113,14 @@ def _domain(domain, rows, named):
     def of(table):
         return [row for row in rows[table] if row["domain"] == domain]
 
-    def about(row, table, column="technique"):
-        return [other for other in of(table) if other[column] == row["technique"]]
+    def about(row, table):
+        return [other for other in of(table) if other["technique"] == row["technique"]]
 
     rankings, attrition = of("rankings"), of("attrition")
     ranked = {row["technique"] for row in rankings}
+    decisions = [row for row in of("decisions") if row["comparison"] == "control" and row["technique"] in ranked]
     techniques = {
-        named[row["technique"]]: _technique(
-            row,
-            about(row, "intervals"),
-            about(row, "probabilities"),
-            about(row, "contrasts", "technique_a"),
-            about(row, "equivalences", "technique_a"),
-        )
+        named[row["technique"]]: _technique(row, about(row, "decisions"), about(row, "predictions"), named)
         for row in rankings
     }
     of_llms = [
@@ -136,9 +140,7 @@ def _domain(domain, rows, named):
         "attrition": _attrition(attrition),
         "techniques": techniques,
         "llms": llms,
-        "conclusion": _conclusion(
-            domain, rankings, [row for row in of("probabilities") if row["technique"] in ranked], named
-        ),
+        "conclusion": _conclusion(domain, rankings, decisions, named),
     }
 
 
@@ -150,103 +152,120 @@ def _spread(row):
     return {"spread": _rounded(row["spread"], 2), "spread_pp": _rounded(row["spread_pp"])}
 
 
-def _technique(ranking, intervals, probabilities, contrasts, equivalences):
-    bounds = {row["metric"]: row for row in intervals}
-
-    def with_interval(name):
-        row = bounds.get(name, {})
-        found = {"value": _rounded(ranking[name])}
-        if row.get("low") is not None and row.get("high") is not None:
-            return {**found, "low": _rounded(row["low"]), "high": _rounded(row["high"]), "interval": _of_what(row)}
-        return {**found, "low": None, "high": None, "why_no_interval": row.get("reason") or "not_computed"}
-
+def _technique(ranking, decisions, predictions, named):
     facts = {
         "n_trials": ranking["n_trials"],
         "n_llms": ranking["n_llms"],
-        "percent_of_baseline": with_interval("percent_of_baseline"),
-        "deviation_pp": _rounded(ranking["deviation_pp"]),
-        "spread_pp": with_interval("spread_pp"),
-        **{name: _rounded(ranking[name]) for name in ("spread_change_percent", "madb_percent")},
-        **{name: ranking[name] for name in ("rank_by_deviation", "rank_by_susceptibility")},
+        **{f"{goal}_{_unit(goal)}": _rounded(ranking[goal]) for goal in GOALS},
+        "error_without_an_anchor_percent": _rounded(ranking["error_unanchored"]),
+        **{f"rank_by_{goal}": ranking[f"rank_by_{goal}"] for goal in GOALS},
         **_reason(ranking),
     }
-    for row in probabilities:
-        if row["decision"]:
-            facts[f"by_{row['metric']}"] = {
-                "decision": DECISIONS[row["decision"]],
-                "gain_over_no_technique_pp": _rounded(row["gain"]),
-                "gain_low_pp": _rounded(row["gain_low"]),
-                "gain_high_pp": _rounded(row["gain_high"]),
-                "probability_of_being_best_percent": _percent(row["p_best"]),
-                "probability_of_being_worst_percent": _percent(row["p_worst"]),
-                "probability_of_being_worse_than_no_technique_percent": _percent(row["p_worse_than_nothing"]),
-                "rank_low": row["rank_low"],
-                "rank_high": row["rank_high"],
-                "drawn": "LLMs and trials" if row["method"] == "cluster" else "trials only",
-                **_reason(row),
+    for row in decisions:
+        name = {"placebo": f"{PLACEBO}_by", "confounded": "confounded_by"}.get(row["comparison"], "by")
+        facts[f"{name}_{row['metric']}"] = _decision(row, named)
+    for row in predictions:
+        if row["gain"] is not None:
+            facts[f"{FORETOLD}_by_{row['metric']}"] = {
+                "held_against": named.get(row["control"], row["control"]),
+                **_in_unit(row, expected_loss="expected_loss", gain="gain", low="gain_low", high="gain_high"),
+                "probability_of_being_better_than_its_control_percent": _percent(row["p_better_than_control"]),
+                "probability_of_being_best_percent": _percent(row["p_best_new_llm"]),
             }
-    for row in contrasts:
-        facts[CONTRAST if row["metric"] == "percent_of_baseline" else f"{row['metric']} less that of no technique"] = {
-            **{f"{name}_pp": _rounded(row[name]) for name in ("difference", "low", "high")},
-            "p_holm": _p(row["p_holm"]),
-            "n_llms": row["n_llms"],
-            "test": "paired over LLMs",
-            **_reason(row),
-        }
-    for row in equivalences:
-        facts[EQUIVALENCE] = {
-            "status": row["status"].replace("_", " "),
-            "low_pp": _rounded(row["low_90"]),
-            "high_pp": _rounded(row["high_90"]),
-            "test": "two one-sided tests, paired over LLMs",
-            **_reason(row),
-        }
     return facts
 
 
-def _of_what(interval):
-    return "over LLMs" if interval["method"] == "headline" else "over trials of the LLMs that were asked, no others"
+def _decision(row, named):
+    """What is decided, of whom, and on what; nothing is decided of a confounded comparison."""
+    decided = {
+        "decision": DECISIONS.get(row["decision"]),
+        "decision_of_the_llms_asked": DECISIONS.get(row["decision_asked"]),
+        "how_sure": CERTAINTY.get(row["certainty"]),
+    }
+    return {
+        "held_against": named.get(row["control"], row["control"]),
+        **(decided if row["comparison"] != "confounded" else {}),
+        **_in_unit(
+            row, gain="gain", gain_low="gain_low", gain_high="gain_high", gain_low_of_it_alone="gain_plain_low",
+            gain_high_of_it_alone="gain_plain_high", gain_low_of_the_llms_asked="gain_asked_low",
+            gain_high_of_the_llms_asked="gain_asked_high",
+        ),
+        "n_llms": row["n_llms"],
+        "n_llms_that_gained": row["n_gained"],
+        "p_sign_flip": _p(row["p_sign_flip"]),
+        "n_llms_beyond_the_margin": row["n_beyond_margin"],
+        "share_beyond_the_margin_at_most_percent": _percent(row["beyond_margin_high"]),
+        "probability_of_being_best_percent": _percent(row["p_best"]),
+        "probability_of_being_worst_percent": _percent(row["p_worst"]),
+        "probability_of_being_worse_than_its_control_percent": _percent(row["p_worse_than_control"]),
+        "rank_low": row["rank_low"],
+        "rank_high": row["rank_high"],
+        **({"limits": in_words(row["reason"])} if row["reason"] not in (None, "placebo") else {}),
+    }  # fmt: skip
+
+
+def _unit(goal):
+    return "percent" if GOALS[goal].unit == "%" else GOALS[goal].unit
+
+
+def _in_unit(row, **columns):
+    return {f"{name}_{_unit(row['metric'])}": _rounded(row[column]) for name, column in columns.items()}
 
 
 def _reason(row):
     return {"reason": row["reason"]} if row.get("reason") else {}
 
 
-def _conclusion(domain, rankings, probabilities, named):
+def _conclusion(domain, rankings, decisions, named):
     """Say without numbers what the evidence comes to; a paper has to say so word for word."""
 
-    def first(metric):
-        return " and ".join(named[row["technique"]] for row in rankings if row[metric] == 1)
+    def first(goal):
+        return " and ".join(named[row["technique"]] for row in rankings if row[f"rank_by_{goal}"] == 1)
 
-    closest, steadiest = first("rank_by_deviation"), first("rank_by_susceptibility")
+    nearest, closest = first("displacement"), first("gap")
     spoken = domain.replace("_", " ")
-    if not closest or not steadiest:
+    if not nearest or not closest:
         reasons = sorted({word for row in rankings for word in (row["reason"] or "").split("; ")} - {"", "not_ranked"})
         why = f" ({', '.join(reasons).replace('_', ' ')})" if reasons else ""
-        said = [f"In the domain {spoken} no technique can be ranked by both metrics{why}."]
-    elif closest == steadiest:
-        said = [f"In the domain {spoken}, {closest} ranks first by both metrics."]
+        said = [f"In the domain {spoken} no technique can be ranked by displacement and by gap{why}."]
+    elif nearest == closest:
+        said = [f"In the domain {spoken}, {nearest} shows the smallest displacement and the smallest gap."]
     else:
-        agree = "do not agree on one technique" if rankings[0]["metrics_disagree"] else "share a winner"
+        agree = "disagree" if rankings[0]["metrics_disagree"] else "share a winner"
         said = [
-            f"In the domain {spoken}, {closest} ranks first by closeness to the baseline and {steadiest} by "
-            f"susceptibility: the metrics {agree}."
+            f"In the domain {spoken}, {nearest} shows the smallest displacement and {closest} the smallest gap: the "
+            f"two goals {agree}."
         ]
-    for metric, words in METRICS.items():
-        decided = {
-            label: [
-                named[row["technique"]]
-                for row in probabilities
-                if row["metric"] == metric and row["decision"] == decision
-            ]
-            for decision, label in DECISIONS.items()
-        }
-        listed = "; ".join(f"{label} for {', '.join(names)}" for label, names in decided.items() if names)
-        if listed:
-            said.append(f"By {words}, the decisions in the domain {spoken} are: {listed}.")
-    if any("too_few_llms" in (row["reason"] or "") for row in probabilities):
+    if any("too_few_llms" in _codes(row) for row in decisions):
         said.append(TOO_FEW)
+    for goal, of in GOALS.items():
+        rows = [row for row in decisions if row["metric"] == goal]
+        population, asked = (_listed(rows, column, named) for column in ("decision", "decision_asked"))
+        if population:
+            beside = f"; of the LLMs asked and no others: {asked}" if asked else ""
+            said.append(
+                f"By {goal} ({of.measures}), the decisions in the domain {spoken} about LLMs like those asked are: "
+                f"{population}{beside}."
+            )
+    if any(row["decision"] == "equivalent" for row in decisions):
+        said.append(RARE)
+    for code, words in LIMITS.items():
+        names = dict.fromkeys(named[row["technique"]] for row in decisions if code in _codes(row))
+        if names:
+            said.append(f"{words} {', '.join(names)}.")
     return " ".join(said)
+
+
+def _listed(rows, column, named):
+    decided = {
+        label: [named[row["technique"]] for row in rows if row[column] == decision]
+        for decision, label in DECISIONS.items()
+    }
+    return "; ".join(f"{label} for {', '.join(names)}" for label, names in decided.items() if names)
+
+
+def _codes(row):
+    return {row["certainty"], *(row["reason"] or "").split("; ")}
 
 
 def _rounded(value, digits=1):

@@ -42,7 +42,7 @@ def test_a_zero_has_no_sign_and_a_minus_is_a_minus():
 def test_a_number_that_is_not_there_is_a_dash_with_its_reason():
     said = Number(None, "low", reason="too_few_llms; one_llm").__html__()
     assert ">\N{EN DASH}<" in said
-    assert "too few LLMs; it is one LLM" in said
+    assert "fewer than five LLMs were asked; the trials of one LLM say little about another" in said
     assert "no reason is given" in Number(None, "low").__html__()
 
 
@@ -110,9 +110,10 @@ def test_sacds_classes_are_those_of_document_a(percent, sign):
     assert class_of(percent)[0] == sign
 
 
-def test_the_shade_grows_with_the_deviation_and_is_neutral_within_five():
-    shades = [tint(deviation) for deviation in (-30, -20, -7, -5, 0, 5, 7, 20, 30)]
-    assert shades == ["under-3", "under-2", "under-1", "near", "near", "near", "over-1", "over-2", "over-3"]
+def test_the_shade_grows_with_the_displacement_and_is_neutral_within_five():
+    assert [tint(displacement) for displacement in (0, 5, 7, 10, 20, 25, 30)] == [
+        "near", "near", "over-1", "over-2", "over-2", "over-3", "over-3",
+    ]  # fmt: skip
 
 
 def drawn(said="a", **more):
@@ -179,23 +180,25 @@ def test_of_a_relation_its_tables_are_named():
     assert named("raw.a semi join staging.b using (c)") == "<code>raw.a</code>, <code>staging.b</code>"
 
 
-def study_with(decisions, *, first=("a", "b"), is_identified=True, reason=None):
-    """A study with techniques `a`, `b`, … decided as given, by deviation and by susceptibility."""
+def study_with(decisions, *, n_llms=9, first=("a", "b"), is_identified=True, reason=None):
+    """A study with techniques `a`, `b`, … decided as given by displacement, gap and error; of those asked as of all."""
     names = "abc"[: len(decisions)]
     of = {"study": "s", "domain": "d"}
     ranks = [
         {
-            **of, "llm": None, "technique": name, "metric": metric, "decision": decision, "gain": 1.0, "gain_low": 0.5,
-            "gain_high": 1.5, "p_best": 0.5, "p_worse_than_nothing": 0.5, "p_metrics_disagree": 0.25, "n_trials": 9,
-            "n_llms": 2, "reason": reason,
+            **of, "llm": None, "technique": name, "metric": goal, "control": "no_technique", "comparison": "control",
+            "decision": decision if n_llms >= 5 else "no_evidence", "decision_asked": decision, "certainty": "c",
+            "gain": 1.0, "gain_low": 0.5, "gain_high": 1.5, "gain_plain_low": 0.6, "gain_plain_high": 1.4,
+            "gain_asked_low": 0.7, "gain_asked_high": 1.3, "n_gained": 1, "p_sign_flip": 0.5, "n_beyond_margin": 0,
+            "beyond_margin_high": 0.5, "n_trials": 9, "n_llms": n_llms, "reason": reason,
         }
-        for name, pair in zip(names, decisions, strict=True)
-        for metric, decision in zip(("deviation", "susceptibility"), pair, strict=True)
+        for name, of_goals in zip(names, decisions, strict=True)
+        for goal, decision in zip(("displacement", "gap", "error"), of_goals, strict=True)
     ]  # fmt: skip
     rankings = [
         {
-            **of, "llm": llm, "technique": name, "rank_by_deviation": 1 if name == first[0] else 2,
-            "rank_by_susceptibility": 1 if name == first[1] else 2, "metrics_disagree": first[0] != first[1],
+            **of, "llm": llm, "technique": name, "rank_by_displacement": 1 if name == first[0] else 2,
+            "rank_by_gap": 1 if name == first[1] else 2, "metrics_disagree": first[0] != first[1],
             "not_identified": not is_identified, "reason": "no_baseline",
         }
         for name in names
@@ -206,7 +209,7 @@ def study_with(decisions, *, first=("a", "b"), is_identified=True, reason=None):
     ]
     tables = {
         "rank_probabilities": ranks, "technique_rankings": rankings, "techniques": techniques, "llms": [],
-        "attrition": [{**of, "technique": name} for name in names], "attrition_bounds": [], "baselines": [],
+        "attrition": [{**of, "technique": name} for name in names], "attrition_bounds": [], "predictions": [],
     }  # fmt: skip
     return Study("s", False, tables)
 
@@ -215,48 +218,41 @@ def sentences(*decisions, **more):
     return [re.sub(r"<[^>]+>", "", said) for said in answer(study_with(decisions, **more), "d").sentences]
 
 
-@pytest.mark.parametrize(
-    ("pair", "said"),
-    [
-        (("use", "use"), "Use A: better than no technique by both metrics."),
-        (("avoid", "avoid"), "Avoid A: worse than no technique by both metrics."),
-        (("use", "avoid"), "Use A if answers should stay near what is said without an anchor (deviation), avoid it if"),
-        (("avoid", "use"), "Use A if high and low anchors should not pull answers apart (susceptibility), avoid it if"),
-        (("use", "no_evidence"), "By susceptibility there is no evidence either way."),
-        (
-            ("equivalent", "avoid"),
-            "Avoid A if high and low anchors should not pull answers apart (susceptibility): worse",
-        ),
-        (("equivalent", "equivalent"), "A is no different from no technique, by both metrics."),
-        (("no_evidence", "equivalent"), "Of A nothing better or worse can be said by either metric."),
-    ],
-)
-def test_what_both_metrics_decide_is_said_in_words(pair, said):
-    assert any(said in sentence for sentence in sentences(pair))
+@pytest.mark.parametrize("of_goals", list(itertools.product(DECISIONS, DECISIONS, ["no_evidence"])))
+def test_a_technique_is_recommended_only_where_a_goal_decides_for_it(of_goals):
+    said = " ".join(sentences(of_goals))
+    assert ("use A" in said) == ("use" in of_goals)
+    assert ("avoid A" in said) == ("avoid" in of_goals)
+    assert ("No technique is shown to be better" in said) == (of_goals[0] != "use")
+    assert ("The goals contradict each other on A" in said) == ({"use", "avoid"} <= set(of_goals))
+    assert ("unless rare LLMs differ" in said) == (of_goals[0] == "equivalent")
 
 
-@pytest.mark.parametrize("pair", list(itertools.product(DECISIONS, DECISIONS)))
-def test_a_technique_is_recommended_only_where_a_metric_decides_for_it(pair):
-    said = " ".join(sentences(pair))
-    assert ("Use A" in said) == ("use" in pair)
-    assert ("void A" in said or "avoid it" in said) == ("avoid" in pair)
-    assert ("No technique is shown to be better than none." in said) == ("use" not in pair)
-
-
-def test_that_the_metrics_disagree_is_said_with_how_often():
-    apart, together = sentences(("use", "use"), ("use", "use")), sentences(("use", "use"), first=("a", "a"))
-    assert any("A comes closest" in said and "B keeps high and low" in said and "25.0" in said for said in apart)
-    assert any("The two metrics agree that A comes first" in said for said in together)
+def test_that_no_technique_is_first_by_both_goals_is_said_where_it_is_so():
+    two = [("use", "use", "use")] * 2
+    said = "The smallest displacement seen is with A, the smallest gap with B: no technique comes first by both."
+    assert said in sentences(*two)
+    assert not any("no technique comes first" in sentence for sentence in sentences(*two, first=("a", "a")))
 
 
 def test_too_few_llms_and_an_order_that_is_not_identified_are_said_only_where_it_is_so():
-    unsure = " ".join(sentences(("use", "use"), reason="too_few_llms", is_identified=False))
-    assert "Only 2 LLMs were asked (x): all this speaks of them alone, not of LLMs in general." in unsure
+    unsure = " ".join(sentences(("use",) * 3, n_llms=2, is_identified=False))
+    assert "Only 2 LLMs were asked (x): nothing is decided about other LLMs" in unsure
+    assert "of LLMs like those asked" not in unsure
     assert "not identified" in unsure
-    sure = " ".join(sentences(("use", "use")))
-    assert "alone" not in sure
+    sure = " ".join(sentences(("use",) * 3))
+    assert "By displacement, of LLMs like those asked: use A." in sure
+    assert "nothing is decided" not in sure
     assert "not identified" not in sure
 
 
+def test_what_is_said_of_those_asked_never_stands_without_the_decision():
+    for whose in answer(study_with([("use", "avoid", "equivalent")], n_llms=2), "d").decisions:
+        assert [of for of, _ in whose[2]] == ["Of LLMs like those asked", "Of the LLMs asked and no others"]
+        assert [heading for heading, _ in whose[2][0][1]] == ["? No evidence"]
+
+
 def test_where_nothing_is_ranked_the_reason_is_said():
-    assert answer(study_with([]), "d").sentences == ["Nothing can be ranked here: no trial had a low or a high anchor."]
+    assert answer(study_with([]), "d").sentences == [
+        "Nothing can be compared here: no trial had a low or a high anchor."
+    ]

@@ -9,6 +9,8 @@ import pytest
 
 from bais.main import main
 
+GOALS = ("displacement", "gap", "error")
+
 STUB = """#!{python}
 import os, sys
 from pathlib import Path
@@ -24,29 +26,23 @@ Path(sys.argv[sys.argv.index("--output-last-message") + 1]).write_text(Path(os.e
 def tables(source):
     """The rows of a small warehouse; one study, one domain, two techniques."""
     key = {"study": "s", "domain": "d"}
-    of_all = {**key, "llm": None, "row_set": "accepted", "baseline_scope": "pooled"}
     named = {"no_technique": "No technique", "sacd": "SACD"}
     ranking = {
-        **key, "llm": None, "n_trials": 60, "n_llms": 6, "percent_of_baseline": 71.52, "deviation_pp": -28.48,
-        "spread_pp": 25.32, "spread_change_percent": 0.0, "madb_percent": 33.3, "metrics_disagree": False,
+        **key, "llm": None, "n_trials": 60, "n_llms": 6, "displacement": 39.15, "gap": 25.32, "error": 43.7,
+        "error_unanchored": 13.8, "metrics_disagree": False,
     }  # fmt: skip
-    interval = {
-        **of_all,
-        "anchor_direction": "both",
-        "weighting": "llm",
-        "confidence": 0.95,
-        "n_llms": 6,
-        "reason": None,
-    }
-    gain = {"gain": 26.18, "gain_low": -1.31, "gain_high": 42.38, "p_best": 0.5968, "p_worst": 0.0, "rank_low": 1}
-    drawn = {
-        "p_worse_than_nothing": 0.012,
-        "rank_high": 3,
-        "margin_pp": 5.0,
-        "n_resamples": 1000,
-        "seed": 1,
-        "reason": None,
-    }
+    unranked = {f"rank_by_{goal}": None for goal in GOALS}
+    gain = {"gain": 26.18, "gain_low": -1.31, "gain_high": 42.38, "gain_plain_low": 2.5, "gain_plain_high": 40.1,
+            "gain_asked_low": 22.4, "gain_asked_high": 29.9}  # fmt: skip
+    decided = {
+        "control": "no_technique", "comparison": "control", **gain, "n_gained": 5, "p_sign_flip": 0.21875,
+        "n_beyond_margin": 4, "beyond_margin_high": 0.9372, "p_best": 0.5968, "p_worst": 0.0,
+        "p_worse_than_control": 0.012, "rank_low": 1, "rank_high": 3, "decision": "no_evidence",
+        "decision_asked": "use", "certainty": "promising", "confidence": 0.95, "margin_pp": 5.0, "n_draws": 1000,
+        "seed": 1, "n_llms": 6, "reason": None,
+    }  # fmt: skip
+    foretold = {"control": "no_technique", "expected_loss": 14.2, "gain": 25.1, "gain_low": -8.5, "gain_high": 58.8,
+                "p_better_than_control": 0.942, "p_best_new_llm": 1.0, "reason": None}  # fmt: skip
     asked = {"n_asked": 70, "n_answered": 66, "n_refused": 4, "n_unparsed": 0, "n_out_of_range": 0, "n_failed": 0}
     return {
         "seeds.techniques": [{"technique": name, "display_name": shown} for name, shown in named.items()],
@@ -61,10 +57,8 @@ def tables(source):
             for n in range(6)
         ],
         "marts.technique_rankings": [
-            {**ranking, "technique": "no_technique", "rank_by_deviation": None, "rank_by_susceptibility": None,
-             "reason": "not_ranked"},
-            {**ranking, "technique": "sacd", "percent_of_baseline": 97.7, "rank_by_deviation": 1,
-             "rank_by_susceptibility": 1, "reason": None},
+            {**ranking, "technique": "no_technique", **unranked, "reason": "not_ranked"},
+            {**ranking, "technique": "sacd", "displacement": 12.97, **dict.fromkeys(unranked, 1), "reason": None},
         ],
         "marts.baselines": [
             {**key, "llm": "v/0", "vignette": "theft", "baseline": 18.73, "n_trials": 10, "temperature_scope": "pooled",
@@ -79,27 +73,11 @@ def tables(source):
              "reason": None}
         ],
         "marts.attrition": [{**key, "vignette": "theft", **asked}],
-        "inference.intervals": [
-            {**interval, "technique": "sacd", "metric": "percent_of_baseline", "method": "headline", "low": 80.65,
-             "high": 114.75, "reason": None},
-            {**interval, "technique": "sacd", "metric": "percent_of_baseline", "method": "trial", "low": 97.1,
-             "high": 98.2, "reason": None},
-        ],
         "inference.rank_probabilities": [
-            {**key, "llm": None, "technique": "sacd", "metric": metric, "weighting": "llm", "method": "cluster", **gain,
-             **drawn, "decision": "no_evidence"}
-            for metric in ("deviation", "susceptibility")
+            {**key, "llm": None, "technique": "sacd", "metric": goal, **decided} for goal in GOALS
         ],
-        "inference.contrasts": [
-            {**of_all, "family": "against_no_technique", "technique_a": "sacd", "level": "llm",
-             "difference": 26.18 if is_recommended else 1.77, "anchor_direction": "both", "low": 10.1, "high": 42.2,
-             "metric": "percent_of_baseline", "p_holm": 0.0293, "n_llms": 6, "reason": None,
-             "is_recommended": is_recommended}
-            for is_recommended in (True, False)
-        ],
-        "inference.equivalence_tests": [
-            {**of_all, "technique_a": "sacd", "technique_b": "no_technique", "level": "llm", "low_90": 13.2,
-             "metric": "percent_of_baseline", "high_90": 39.2, "status": "not_established", "reason": None}
+        "inference.predictions": [
+            {**key, "llm": None, "technique": "sacd", "metric": goal, **foretold} for goal in GOALS
         ],
         "staging.stg_batches": [{"study": "s", "batch_id": "b"}],
         "staging.stg_batch_verdicts": [{"batch_id": "b", "verdict_id": "v", "verdict": "passed", "is_published": True}],
@@ -162,7 +140,17 @@ def test_without_an_llm_a_template_writes_it_from_the_warehouse(warehouse, capsy
     assert main(["paper", "--study", "s"]) == 0
     shown = capsys.readouterr()
     assert shown.out.startswith("----- BEGIN PAPER -----\n# Debiasing techniques")
-    assert "| SACD | 60 | 97.7 (80.7 to 114.8) | 25.3 | 1 | 1 |" in shown.out
+    assert "| SACD | 60 | 6 | 13.0 | 25.3 | 43.7 | 1 | 1 | 1 |" in shown.out
+    assert (
+        "- SACD, displacement, held against No technique: NO EVIDENCE for LLMs like those asked (seen in the LLMs "
+        "asked, not established for others like them); of the LLMs asked and no others USE; "
+        "gain 26.2 pp (\N{MINUS SIGN}1.3 pp to 42.4 pp), of the LLMs asked 22.4 pp to 29.9 pp; 5 of 6 LLMs gained, "
+        "sign-flip p = 0.219; beyond the margin 4, at most 93.7 %; best with a probability of 59.7 %" in shown.out
+    )
+    assert (
+        "- SACD, error, for an LLM that nobody asked: gain 25.1 % (\N{MINUS SIGN}8.5 % to 58.8 %), better than No "
+        "technique with a probability of 94.2 %" in shown.out
+    )
     assert "Trials were flagged for: equals anchor (1)." in shown.out
     assert "SIMULATED" not in shown.out
     assert shown.err == ""
@@ -180,12 +168,12 @@ def test_the_prompt_is_printed_and_no_llm_is_asked(warehouse, capsys):
     assert main(["paper", "--study", "s", "--prompt"]) == 0
     said = capsys.readouterr().out
     assert said.startswith("Write a concise, human-readable scientific paper")
-    assert '"value": 97.7' in said
+    assert '"displacement_pp": 13.0' in said
 
 
 def test_a_grounded_text_of_an_llm_is_written_and_the_llm_is_asked_with_the_prompt(warehouse, codex, capsys):
     warehouse()
-    text = template(capsys).replace("## Conclusion\n", "## Conclusion\n\nSACD ends at 98 %, no more.\n")
+    text = template(capsys).replace("## Conclusion\n", "## Conclusion\n\nSACD ends at 13 pp, no more.\n")
     asked = codex(text)
     assert main(["paper", "--study", "s", "--llm", "codex", "--out", "paper.md"]) == 0
     with open("paper.md", encoding="utf-8") as file:
@@ -196,7 +184,7 @@ def test_a_grounded_text_of_an_llm_is_written_and_the_llm_is_asked_with_the_prom
 
 def test_a_number_that_is_not_in_the_warehouse_is_refused_with_exit_5_and_the_text_kept(warehouse, codex, capsys):
     folder = warehouse()
-    text = template(capsys).replace("## Conclusion\n", "## Conclusion\n\nSACD ends at 99.9 %.\x1b[31m\n")
+    text = template(capsys).replace("## Conclusion\n", "## Conclusion\n\nSACD ends at 99.9 pp.\x1b[31m\n")
     codex(text)
     assert main(["paper", "--study", "s", "--llm", "codex", "--out", "paper.md"]) == 5
     assert not (folder / "paper.md").exists()

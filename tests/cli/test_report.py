@@ -91,7 +91,7 @@ def test_the_same_warehouse_gives_the_same_bytes(both, monkeypatch):
 def test_a_last_digit_that_depends_on_the_order_of_a_sum_changes_nothing(warehouse, monkeypatch):
     before = page_of(warehouse, monkeypatch)
     with closing(duckdb.connect(str(warehouse))) as connection:
-        connection.execute("update marts.technique_rankings set deviation_pp = deviation_pp * (1 + 1e-15)")
+        connection.execute("update marts.technique_rankings set displacement = displacement * (1 + 1e-15)")
     assert page_of(warehouse, monkeypatch) == before
 
 
@@ -101,7 +101,7 @@ def test_another_number_gives_another_fingerprint(warehouse, monkeypatch):
 
     before = fingerprint()
     with closing(duckdb.connect(str(warehouse))) as connection:
-        connection.execute("update marts.technique_rankings set spread_pp = spread_pp + 1e-6")
+        connection.execute("update marts.technique_rankings set gap = gap + 1e-6")
     assert fingerprint() != before
 
 
@@ -138,17 +138,91 @@ def test_the_page_can_be_of_one_study(both, monkeypatch, capsys):
     assert "published claims are about the study real" in page
 
 
-def test_nothing_is_recommended_without_saying_for_whom_and_how_the_metrics_differ(both):
-    page = re.sub(r"<[^>]+>", "", both[1])
+def plain(page):
+    return re.sub(r"<[^>]+>", "", page)
+
+
+FIVE = ("vendor/a", "vendor/b", "vendor/c", "vendor/d", "vendor/e")
+
+
+def test_below_five_llms_nothing_is_decided_about_others_and_what_is_said_of_those_asked_stands_beside_that(both):
+    page = plain(both[1])
+    assert "Only 2 LLMs were asked (A so: 12 and vendor/b): nothing is decided about other LLMs" in page
+    assert "By displacement, of LLMs like those asked" not in page
+    assert "By displacement, of the LLMs asked and no others: use Premortem; no difference with Random Control;" in page
     assert (
-        "Use Premortem if answers should stay near what is said without an anchor (deviation), avoid it if high and "
-        "low "
-        "anchors should not pull answers apart (susceptibility): the metrics contradict each other here." in page
+        "The goals contradict each other on Premortem: of the LLMs asked and no others, use it by displacement, avoid "
+        "it by gap and error." in page
     )
-    assert "In 98.4\N{NO-BREAK SPACE}% of resamples no technique is first by both." in page
-    assert "Only 2 LLMs were asked (A so: 12 and vendor/b): all this speaks of them alone" in page
-    assert "The order by deviation is not identified" in page
-    assert "too few LLMs" in page
+    assert "the smallest gap with SACD: no technique comes first by both" in page
+    assert "The order by displacement is not identified" in page
+    assert "an LLM that nobody asked," not in page
+    decided = [row for row in re.findall(r"<tr .*?</tr>", both[1], re.DOTALL) if "n_gained" in row]
+    assert decided
+    assert all(re.search(r'decision no_evidence.*class="decision \w+"', row, re.DOTALL) for row in decided)
+
+
+@pytest.fixture
+def of_five(tmp_path, monkeypatch):
+    path = tmp_path / "five.duckdb"
+    make_warehouse(path, studies=["real"], llms=FIVE)
+    return path, page_of(path, monkeypatch)
+
+
+def test_from_five_llms_on_the_page_decides_about_llms_like_those_asked_and_foretells_one_that_nobody_asked(of_five):
+    path, page = of_five
+    assert not differing(page, path)[1]
+    page = plain(page)
+    assert "By displacement, of LLMs like those asked: use Premortem; no difference with Random Control" in page
+    assert "no difference means on average, unless rare LLMs differ" in page
+    assert "Premortem is the most likely to have the largest gain in displacement (P 50\N{NO-BREAK SPACE}%)" in page
+    assert "it beats its control there with P 75\N{NO-BREAK SPACE}%" in page
+    assert "How probable each place is" in page
+    assert "nothing is decided about other LLMs" not in page
+
+
+def test_what_is_beside_a_decision_is_on_the_page(of_five):
+    row = next(
+        row for row in re.findall(r"<tr .*?</tr>", of_five[1], re.DOTALL)
+        if "technique=premortem;metric=displacement;control=no_technique" in row and "n_gained" in row
+    )  # fmt: skip
+    said = " ".join(plain(row.replace("</td>", " ")).replace("\N{NO-BREAK SPACE}", " ").split())
+    assert said.startswith("PremortemNo technique ✓ use ✓ use established")
+    assert "+22.0 (+19.5 to +24.5) +20.0 to +24.0 +21.0 to +23.0 5 of 5 0.125 4 of 5 (99 %) 240" in said
+
+
+def test_a_decision_that_the_other_reading_would_change_is_listed_with_its_goals_and_the_placebo(of_five):
+    page = plain(of_five[1])
+    assert "The other reading of the texts would change what is said: SACD; against the placebo SACD." in page
+    assert "Against Random Control, turns of neutral content (a placebo), by displacement" in page
+    with closing(duckdb.connect(str(of_five[0]))) as connection:
+        connection.execute("update inference.rank_probabilities set reason = null where metric = 'error'")
+        connection.execute("update inference.rank_probabilities set reason = null where comparison = 'placebo'")
+    with pytest.MonkeyPatch.context() as patch:
+        page = plain(page_of(of_five[0], patch))
+    assert "The other reading of the texts would change what is said: SACD (displacement, gap)." in page
+
+
+def test_a_decision_that_depends_on_how_one_counts_names_what_changes_it_and_who_carries_it(of_five):
+    rows = re.findall(r"<tr .*?</tr>", of_five[1], re.DOTALL)
+    row = next(row for row in rows if "technique=premortem;metric=gap" in row and "n_same_decision" in row)
+    said = " ".join(plain(row.replace("</td>", " ")).split())
+    assert said.endswith("\N{MINUS SIGN}21.0 \N{MINUS SIGN}24.2 \N{MINUS SIGN}16.5 3 3 \N{EN DASH} 2 reading A so: 12")
+
+
+def test_a_confounded_comparison_is_called_so_and_decides_nothing(of_five):
+    with closing(duckdb.connect(str(of_five[0]))) as connection:
+        connection.execute(
+            "update inference.rank_probabilities set comparison = 'confounded', decision = null, "
+            "decision_asked = null, certainty = null, reason = 'confounded_prompt' where comparison = 'placebo'"
+        )
+    with pytest.MonkeyPatch.context() as patch:
+        page = page_of(of_five[0], patch)
+    assert not differing(page, of_five[0])[1]
+    row = next(row for row in re.findall(r"<tr .*?</tr>", page, re.DOTALL) if "(confounded)" in row)
+    assert 'class="decision' not in row
+    assert "the two were asked with different prompts" in row
+    assert "so that nothing is decided against them" in plain(page)
 
 
 def test_a_claim_opens_down_to_its_specification_and_the_sql_of_its_trials(both):
@@ -247,7 +321,7 @@ def test_a_warehouse_that_is_missing_unbuilt_or_older_is_said(warehouse, monkeyp
     monkeypatch.setenv("BAIS_WAREHOUSE", str(tmp_path / "empty.duckdb"))
     assert "has no marts yet: run `bais build`" in refusal("--out", tmp_path / "r.html")
     with closing(duckdb.connect(str(warehouse))) as connection:
-        connection.execute("alter table marts.technique_rankings rename spread_pp to spread_percent")
+        connection.execute("alter table marts.technique_rankings rename gap to spread_percent")
         connection.execute("drop table inference.intervals")
     monkeypatch.setenv("BAIS_WAREHOUSE", str(warehouse))
     assert "is not what this version builds" in refusal("--out", tmp_path / "r.html")

@@ -45,11 +45,15 @@ create table marts.trials (trial_id varchar, study varchar, domain varchar, vign
 create table marts.attrition (study varchar, domain varchar, llm varchar, technique varchar, n_asked bigint,
     n_answered bigint, n_refused bigint, n_unparsed bigint, n_out_of_range bigint, n_failed bigint);
 create table marts.attrition_bounds (study varchar, domain varchar, llm varchar, technique varchar, n_asked bigint,
-    n_missing bigint, percent_of_baseline double, percent_of_baseline_low double, percent_of_baseline_high double,
-    reason varchar);
+    n_missing bigint, displacement_least double, displacement_most double, reason varchar);
 create table marts.technique_rankings (study varchar, domain varchar, llm varchar, technique varchar, n_trials bigint,
-    n_llms bigint, percent_of_baseline double, deviation_pp double, spread_pp double, rank_by_deviation bigint,
-    rank_by_susceptibility bigint, metrics_disagree boolean, not_identified boolean, reason varchar);
+    n_llms bigint, displacement double, gap double, error double, error_unanchored double,
+    rank_by_displacement bigint, rank_by_gap bigint, rank_by_error bigint, percent_of_baseline double,
+    net_deviation double, net_spread double, rank_by_net_deviation bigint, metrics_disagree boolean,
+    not_identified boolean, reason varchar);
+create table marts.technique_effects (study varchar, domain varchar, llm varchar, technique varchar,
+    anchor_direction varchar, temperature_scope varchar, row_set varchar, baseline_scope varchar, weighting varchar,
+    percent_of_baseline double);
 create table marts.baselines (study varchar, domain varchar, vignette varchar, llm varchar, temperature_scope varchar,
     n_trials bigint, baseline double, sd_response double, min_response double, max_response double, reason varchar);
 create table marts.response_counts (study varchar, domain varchar, vignette varchar, llm varchar, technique varchar,
@@ -58,23 +62,31 @@ create table marts.parse_disagreements (trial_id varchar, study varchar, llm var
     technique varchar, anchor_direction varchar, response_recorded double, response_reparsed double,
     status_reparsed varchar, text_around varchar);
 create table inference.rank_probabilities (study varchar, domain varchar, llm varchar, technique varchar,
-    metric varchar, weighting varchar, method varchar, gain double, gain_low double, gain_high double, p_best double,
-    p_worst double, p_worse_than_nothing double, p_metrics_disagree double, rank_low bigint, rank_high bigint,
-    decision varchar, margin_pp double, n_resamples bigint, seed bigint, n_trials bigint, n_llms bigint,
+    metric varchar, control varchar, comparison varchar, loss double, gain double, gain_low double, gain_high double,
+    gain_plain_low double, gain_plain_high double, gain_asked_low double, gain_asked_high double, n_gained bigint,
+    p_sign_flip double, n_beyond_margin bigint, beyond_margin_high double, p_best double, p_worst double,
+    p_worse_than_control double, rank_low bigint, rank_high bigint, decision varchar, decision_asked varchar,
+    certainty varchar, margin_pp double, method varchar, n_draws bigint, seed bigint, n_trials bigint, n_llms bigint,
     reason varchar);
+create table inference.predictions (study varchar, domain varchar, llm varchar, technique varchar, metric varchar,
+    control varchar, expected_loss double, gain double, gain_low double, gain_high double,
+    p_better_than_control double, p_best_new_llm double, between_sd double, n_llms bigint, reason varchar);
+create table inference.sensitivity (study varchar, domain varchar, technique varchar, metric varchar, control varchar,
+    comparison varchar, switch varchar, excluded_llm varchar, gain double, decision varchar, decision_asked varchar,
+    is_recommended boolean, n_specifications bigint, n_same_decision bigint, n_same_decision_asked bigint,
+    carried_by varchar, carried_by_asked varchar, reason varchar);
 create table inference.intervals (study varchar, domain varchar, technique varchar, anchor_direction varchar,
     llm varchar, metric varchar, weighting varchar, row_set varchar, baseline_scope varchar, method varchar,
     estimate double, low double, high double, n_llms bigint, reason varchar);
-create table inference.sensitivity (study varchar, domain varchar, headline varchar, predicate varchar,
-    technique varchar, technique_b varchar, weighting varchar, value double, stands boolean, share_standing double,
-    n_specifications bigint, is_recommended boolean, reason varchar);
 """
 TECHNIQUES = {
-    # technique: name, ranked, % of baseline, spread, ranks, decisions and gains by deviation and susceptibility
-    "no_technique": ("No technique", False, 71.52, 25.32, (None, None), (None, None), (None, None)),
-    "premortem": ("Premortem", True, 93.52, 46.59, (1, 2), ("use", "avoid"), (22.004, -21.27)),
-    "sacd": ("SACD", True, 57.65, -18.31, (2, 1), ("no_evidence", "equivalent"), (-13.87, 7.01)),
+    # technique: name, ranked, % of baseline, losses by goal, ranks by goal, decisions and gains by goal
+    "no_technique": ("No technique", False, 71.52, (28.48, 25.32, 31.5), (None, None, None), None, None),
+    "premortem": ("Premortem", True, 93.52, (6.476, 46.59, 41), (1, 2, 2), ("use", "avoid", "avoid"), (22, -21, -9)),
+    "random_control": ("Random Control", True, 80, (20, 25, 30), (2, 3, 3), ("equivalent",) * 3, (2.5, 0.3, 1.5)),
+    "sacd": ("SACD", True, 57.65, (42.35, 18.31, 30), (3, 1, 1), ("no_evidence", "use", "equivalent"), (-14, 7, 1.5)),
 }
+GOALS = ("displacement", "gap", "error")
 
 
 class Made:
@@ -163,52 +175,40 @@ def _add_study(made, study, llms, said, domain, source):
                 anchor_direction="none", row_set="accepted", response_source="reparsed", response=response,
                 n_trials=15,
             )  # fmt: skip
-    for technique, (_, is_ranked, percent, spread, ranks, decisions, gains) in TECHNIQUES.items():
+    for technique, (_, is_ranked, percent, losses, ranks, decisions, gains) in TECHNIQUES.items():
         for i, llm in enumerate((None, *llms)):
             made.add(
-                "marts.technique_rankings", **of, llm=llm, technique=technique, n_trials=120, n_llms=2,
-                percent_of_baseline=percent + i, deviation_pp=percent + i - 100, spread_pp=spread,
-                rank_by_deviation=ranks[0], rank_by_susceptibility=ranks[1], metrics_disagree=True,
-                not_identified=True, reason=None if is_ranked else "not_ranked",
+                "marts.technique_rankings", **of, llm=llm, technique=technique, n_trials=120, n_llms=len(llms),
+                **{goal: loss + i for goal, loss in zip(GOALS, losses, strict=True)}, error_unanchored=12.5,
+                **{f"rank_by_{goal}": rank for goal, rank in zip(GOALS, ranks, strict=True)},
+                percent_of_baseline=percent + i, net_deviation=percent + i - 100, net_spread=25.3 - i,
+                rank_by_net_deviation=ranks[0], metrics_disagree=True, not_identified=True,
+                reason=None if is_ranked else "not_ranked",
             )  # fmt: skip
         for i, llm in enumerate(llms):
             made.add(
                 "marts.attrition", **of, llm=llm, technique=technique, n_asked=60, n_answered=60 - i, n_refused=i,
                 n_unparsed=0, n_out_of_range=0, n_failed=0,
             )  # fmt: skip
+            for direction, shift in (("low", -20.5), ("high", 20.5)):
+                made.add(
+                    "marts.technique_effects", **of, llm=llm, technique=technique, anchor_direction=direction,
+                    temperature_scope="pooled", row_set="accepted", baseline_scope="pooled", weighting="llm",
+                    percent_of_baseline=percent + i + shift,
+                )  # fmt: skip
         made.add(
             "marts.attrition_bounds", **of, technique=technique, n_asked=120, n_missing=1,
-            percent_of_baseline=percent, percent_of_baseline_low=percent - 1, percent_of_baseline_high=percent + 2,
+            displacement_least=losses[0] - 1, displacement_most=losses[0] + 2,
         )  # fmt: skip
         for direction, shift in (("both", 0), ("low", -20.5), ("high", 20.5)):
-            for method in ("trial", "headline"):
-                is_trial = method == "trial"
-                made.add(
-                    "inference.intervals", **of, technique=technique, anchor_direction=direction,
-                    metric="percent_of_baseline", weighting="llm", row_set="accepted", baseline_scope="pooled",
-                    method=method, estimate=percent + shift, n_llms=2,
-                    low=percent + shift - 3 if is_trial else None, high=percent + shift + 3 if is_trial else None,
-                    reason=None if is_trial else "too_few_llms",
-                )  # fmt: skip
-        for metric, decision, gain in zip(
-            ("deviation", "susceptibility", "madb"), (*decisions, decisions[0]), (*gains, gains[0]), strict=True
-        ):
             made.add(
-                "inference.rank_probabilities", **of, technique=technique, metric=metric, weighting="llm",
-                method="trial", gain=gain, gain_low=None if gain is None else gain - 2.5,
-                gain_high=None if gain is None else gain + 2.5, p_best=0.99996 if ranks[0] == 1 else 0.00004,
-                p_worst=0.25, p_worse_than_nothing=None if gain is None else float(gain < 0), p_metrics_disagree=0.9837,
-                rank_low=ranks[0], rank_high=ranks[1], decision=decision, margin_pp=5, n_resamples=10000,
-                seed=20260224, n_trials=120, n_llms=2, reason="too_few_llms" if is_ranked else "too_few_llms; control",
+                "inference.intervals", **of, technique=technique, anchor_direction=direction,
+                metric="percent_of_baseline", weighting="llm", row_set="accepted", baseline_scope="pooled",
+                method="trial", estimate=percent + shift, n_llms=len(llms), low=percent + shift - 3,
+                high=percent + shift + 3,
             )  # fmt: skip
-        if is_ranked:
-            for weighting, value in (("llm", gains[0]), ("trial", gains[0] + 3.3)):
-                made.add(
-                    "inference.sensitivity", **of, headline=f"closer_than_no_technique({technique})",
-                    predicate="closer_than_no_technique", technique=technique, weighting=weighting, value=value,
-                    stands=value > 0, share_standing=float(gains[0] > 0), n_specifications=2,
-                    is_recommended=weighting == "llm",
-                )  # fmt: skip
+        for goal, *numbers in zip(GOALS, losses, ranks, decisions or [None] * 3, gains or [None] * 3, strict=True):
+            _add_decisions(made, of, llms, technique, goal, *numbers)
     for i, status in enumerate(("reproduces", "differs", "not_derivable")):
         claim = f"{study}-claim-{i}"
         has_value = status != "not_derivable"
@@ -225,6 +225,51 @@ def _add_study(made, study, llms, said, domain, source):
         )  # fmt: skip
         query = "select trial_id\nfrom marts.trials\nwhere\n    technique = 'sacd'\norder by llm;"
         made.add("marts.claim_trials", claim_id=claim, study=study, trials_query=query)
+
+
+def _add_decisions(made, of, llms, technique, goal, loss, rank, decision, gain):
+    """Add what is decided of a technique by one goal: below five LLMs only of those asked."""
+    key = {**of, "technique": technique, "metric": goal}
+    shared = {"method": "t_over_llms", "n_draws": 1000, "seed": 20260224, "n_trials": 240, "n_llms": len(llms)}
+    if decision is None:
+        made.add("inference.rank_probabilities", **key, **shared, loss=loss, reason="control")
+        return
+    few = len(llms) < 5
+    against = [("no_technique", "control"), *([("random_control", "placebo")] if technique == "sacd" else [])]
+    for control, comparison in against:
+        codes = [
+            few and "too_few_llms",
+            comparison == "placebo" and "placebo",
+            technique == "sacd" and "reading_would_change",
+        ]
+        made.add(
+            "inference.rank_probabilities", **key, **shared, control=control, comparison=comparison, loss=loss,
+            gain=gain, gain_low=gain - 2.5, gain_high=gain + 2.5, gain_plain_low=gain - 2, gain_plain_high=gain + 2,
+            gain_asked_low=gain - 1, gain_asked_high=gain + 1, n_gained=len(llms) if gain > 0 else 0, p_sign_flip=0.125,
+            n_beyond_margin=len(llms) - 1, beyond_margin_high=0.9876, margin_pp=5,
+            p_best=None if few or comparison == "placebo" else 0.99996 if rank == 1 else 0.00004,
+            p_worst=None if few else 0.25, p_worse_than_control=None if few else 0.0123,
+            rank_low=None if few else rank, rank_high=None if few else rank,
+            decision="no_evidence" if few else decision, decision_asked=decision,
+            certainty="too_few_llms" if few else "established", reason="; ".join(filter(None, codes)) or None,
+        )  # fmt: skip
+    for switch, more in (("recommended", 0), ("reading", -3.25), ("llm_left_out", 4.5)):
+        made.add(
+            "inference.sensitivity", **key, control="no_technique", comparison="control", switch=switch,
+            excluded_llm=llms[0] if switch == "llm_left_out" else None, gain=gain + more,
+            decision="no_evidence" if few else decision, is_recommended=switch == "recommended", n_specifications=3,
+            decision_asked="no_evidence" if switch == "reading" else decision, n_same_decision=3,
+            n_same_decision_asked=3 if decision == "no_evidence" else 2, carried_by_asked=llms[0],
+        )  # fmt: skip
+    for llm in (None,) if few else (None, *llms):
+        known = {} if few else {
+            "expected_loss": loss, "gain": gain, "gain_low": gain - 30, "gain_high": gain + 30,
+            "p_better_than_control": 0.75, "p_best_new_llm": 0.5 if rank == 1 else 0.25, "between_sd": 9.875,
+        }  # fmt: skip
+        made.add(
+            "inference.predictions", **key, llm=llm, control="no_technique", n_llms=len(llms), **known,
+            reason="too_few_llms" if few else None,
+        )  # fmt: skip
 
 
 class Numbers(HTMLParser):

@@ -11,57 +11,58 @@ from analysis.writing.paper import SIMULATED, check_paper, paper_prompt, templat
 from analysis.writing.paper_facts import facts_of
 
 STUDY = {"study": "s-7", "sources": ["recorded"], "is_simulated": False, "n_trials": 1234, "llms": ["v/o3", "v/b-4.5"]}
+GOALS = ("displacement", "gap", "error")
 NAMES = {"no_technique": "No technique", "sacd": "SACD", "devils_advocate": "Devil's Advocate", "sacd_initial": None}
 
 
-def ranking(domain, technique, percent, spread, ranks=(None, None), **more):
+def ranking(domain, technique, displacement, gap, ranks=(None, None, None), **more):
     return {
-        "domain": domain, "technique": technique, "n_trials": 431, "n_llms": 6, "percent_of_baseline": percent,
-        "deviation_pp": None if percent is None else percent - 100, "spread_pp": spread,
-        "spread_change_percent": -12.34, "madb_percent": 33.3, "rank_by_deviation": ranks[0],
-        "rank_by_susceptibility": ranks[1], "metrics_disagree": True, "reason": None, **more,
+        "domain": domain, "technique": technique, "n_trials": 431, "n_llms": 6, "displacement": displacement,
+        "gap": gap, "error": 33.3, "error_unanchored": 12.1,
+        **{f"rank_by_{goal}": rank for goal, rank in zip(GOALS, ranks, strict=True)}, "metrics_disagree": True,
+        "reason": None, **more,
     }  # fmt: skip
 
 
-def probability(domain, technique, metric, decision, **more):
+def decision(domain, technique, metric, decided, **more):
     return {
-        "domain": domain, "technique": technique, "metric": metric, "method": "cluster", "gain": 8.04,
-        "gain_low": -6.58, "gain_high": 21.95, "p_best": 0.5968, "p_worst": 0.0, "p_worse_than_nothing": 0.012,
-        "rank_low": 1, "rank_high": 3, "decision": decision, "reason": None, **more,
+        "domain": domain, "technique": technique, "metric": metric, "control": "no_technique",
+        "comparison": "control", "gain": 8.04, "gain_low": -6.58, "gain_high": 21.94, "gain_plain_low": -2.2,
+        "gain_plain_high": 18.3, "gain_asked_low": 5.55, "gain_asked_high": 10.45, "n_gained": 5,
+        "p_sign_flip": 0.0293, "n_beyond_margin": 4, "beyond_margin_high": 0.9372, "p_best": 0.5968, "p_worst": 0.0,
+        "p_worse_than_control": 0.012, "rank_low": 1, "rank_high": 3, "decision": decided, "decision_asked": decided,
+        "certainty": "established", "n_llms": 6, "reason": None, **more,
     }  # fmt: skip
 
 
 def rows(**changes):
     judicial = [
-        ranking("judicial", "no_technique", 71.52, 25.32, reason="not_ranked"),
-        ranking("judicial", "sacd", 97.7, 38.1, (1, 2)),
-        ranking("judicial", "devils_advocate", 65.5, 25.39, (2, 1)),
+        ranking("judicial", "no_technique", 28.48, 25.32, reason="not_ranked"),
+        ranking("judicial", "sacd", 12.3, 38.1, (1, 2, 1)),
+        ranking("judicial", "devils_advocate", 34.5, 25.39, (2, 1, 2)),
     ]
-    loan = [ranking("loan", "sacd", 56.96, 18.31, (1, 1)), ranking("loan", "devils_advocate", 80.99, 70.91, (2, 2))]
+    loan = [
+        ranking("loan", "sacd", 43.04, 18.31, (1, 1, 1)), ranking("loan", "devils_advocate", 19.01, 70.91, (2, 2, 2))
+    ]  # fmt: skip
     return {
         "techniques": [{"technique": name, "display_name": shown} for name, shown in NAMES.items()],
         "rankings": judicial + loan,
-        "intervals": [
-            {"domain": "judicial", "technique": "sacd", "metric": "percent_of_baseline", "method": "headline",
-             "low": 80.65, "high": 114.75, "reason": None},
-            {"domain": "loan", "technique": "sacd", "metric": "spread_pp", "method": "trial", "low": 9.9, "high": 26.7,
-             "reason": None},
+        "decisions": [
+            decision("judicial", "sacd", "displacement", "no_evidence", decision_asked="use"),
+            decision("judicial", "devils_advocate", "displacement", "avoid", gain=-6.02, p_sign_flip=0.0002),
+            decision("judicial", "devils_advocate", "gap", "equivalent", reason="reading_would_change"),
+            decision("judicial", "sacd", "displacement", "avoid", control="random_control", comparison="placebo"),
+            decision("judicial", "sacd", "error", None, decision_asked=None, comparison="confounded", certainty=None,
+                     gain=19.19, reason="confounded_prompt"),
+            decision("loan", "sacd", "gap", "no_evidence", decision_asked="use", certainty="too_few_llms", n_llms=2,
+                     p_best=None, p_worse_than_control=None, reason="too_few_llms"),
         ],
-        "probabilities": [
-            probability("judicial", "sacd", "deviation", "no_evidence"),
-            probability("judicial", "devils_advocate", "deviation", "avoid", p_best=0.0),
-            probability("judicial", "no_technique", "deviation", None),
-            probability("loan", "sacd", "susceptibility", "use", method="trial", reason="too_few_llms"),
-        ],
-        "contrasts": [
-            {"domain": "judicial", "technique_a": "sacd", "metric": "percent_of_baseline", "difference": 26.18,
-             "low": 10.11, "high": 42.25, "p_holm": 0.0293, "n_llms": 6, "reason": None},
-            {"domain": "judicial", "technique_a": "devils_advocate", "metric": "percent_of_baseline",
-             "difference": -6.02, "low": -22.2, "high": 10.2, "p_holm": 0.0002, "n_llms": 6, "reason": None},
-        ],
-        "equivalences": [
-            {"domain": "judicial", "technique_a": "sacd", "low_90": 13.2, "high_90": 39.2, "status": "not_established",
-             "reason": None}
+        "predictions": [
+            {"domain": "judicial", "technique": "sacd", "metric": "displacement", "control": "no_technique",
+             "expected_loss": 21.1, "gain": 7.07, "gain_low": -13.5, "gain_high": 27.6, "p_better_than_control": 0.777,
+             "p_best_new_llm": 0.4142},
+            {"domain": "loan", "technique": "sacd", "metric": "gap", "control": "no_technique", "expected_loss": None,
+             "gain": None, "gain_low": None, "gain_high": None, "p_better_than_control": None, "p_best_new_llm": None},
         ],
         "baselines": [
             {"domain": "judicial", "llm": "v/o3", "vignette": "theft", "baseline": 18.734, "n_trials": 90,
@@ -88,7 +89,7 @@ def rows(**changes):
         "flags": [{"severity": "suspect", "reason": "equals_anchor", "n_trials": 17}],
         "claims": [{"kind": "value", "status": "differs", "n_claims": 52}],
         "open_claims": [{"statement": "SACD is equivalent within 4.75 pp", "status": "not_established"}],
-        "method": [{"confidence": 0.95, "n_resamples": 10_000, "seed": 20260224, "margin_pp": 5.0, "fewest_llms": 5}],
+        "method": [{"confidence": 0.95, "n_draws": 10_000, "seed": 20260224, "margin_pp": 5.0, "fewest_llms": 5}],
         **changes,
     }  # fmt: skip
 
@@ -119,16 +120,17 @@ def test_a_study_without_anything_has_a_template_that_says_so():
 @pytest.mark.parametrize(
     "sentence",
     [
-        "SACD is at 97.7 % of the baseline (95 % interval 80.7 to 114.8).",
-        "In the judicial domain SACD is at 98 %, no technique at 71.5 %.",
-        "With Devil's Advocate it is 65.5 % in the domain judicial, and 81.0 % in the domain loan.",
-        "SACD moves it by 26.2 pp, p = 0.029.",
-        "Devil's Advocate moves it by \u22126.0 percentage points (p < 0.001).",
-        "| SACD | 431 | 97.7 | 38.1 |",
+        "SACD leaves a displacement of 12.3 pp, at a level of 95 %.",
+        "In the judicial domain SACD leaves 12 pp, no technique 28.5 pp.",
+        "With Devil's Advocate it is 34.5 pp in the domain judicial, and 19.0 pp in the domain loan.",
+        "SACD gains 8.0 pp (\u22126.6 to 21.9 pp), p = 0.029; the best with 59.7 %.",
+        "Devil's Advocate gains \u22126.0 percentage points (p < 0.001).",
+        "For an LLM that nobody asked SACD gains 7.1 pp, and is better than its control with 77.7 %.",
+        "| SACD | 431 | 12.3 | 38.1 | 33.3 |",
         "The baseline of o3 is 18.73 months; that of v/b-4.5 is 44.1.",
         "There were 1,234 trials, of which 17 equal the anchor; 10,000 resamples, seed 20260224.",
         "> SACD is equivalent within 4.75 pp",
-        "SACD stays below 100 % of the baseline, by more than 0 pp; the 95% interval is 80.7\u2013114.8.",
+        "SACD stays below 100 % of the baseline, by more than 0 pp; it alone gains \u22122.2\u201318.3 pp.",
         "As Jacowitz & Kahneman (1995) have it, 1. nothing else.",
     ],
 )
@@ -140,14 +142,14 @@ def test_a_number_of_what_its_sentence_names_is_grounded(sentence):
     ("sentence", "said"),
     [
         ("It is 55.5 % of the baseline.", "the number 55.5 in Results is not in the analysis"),
-        ("Devil's Advocate is at 97.7 %.", "the number 97.7 in Results is not one of Devil's Advocate"),
-        ("In the loan domain SACD is at 97.7 %.", "is not one of SACD and loan"),
-        ("| loan | SACD | 97.7 |", "is not one of SACD and loan"),
+        ("Devil's Advocate leaves 12.3 pp.", "the number 12.3 in Results is not one of Devil's Advocate"),
+        ("In the loan domain SACD leaves 12.3 pp.", "is not one of SACD and loan"),
+        ("| loan | SACD | 12.3 |", "is not one of SACD and loan"),
         ("The baseline of o3 is 44.1 months.", "is not one of v/o3"),
-        ("Devil's Advocate moves it by 6.0 pp.", "the number 6.0"),
-        ("SACD moves it by 26.2 %.", "the number 26.2"),
+        ("Devil's Advocate gains 6.0 pp.", "the number 6.0"),
+        ("SACD gains 8.0 %.", "the number 8.0"),
         ("SACD differs, p < 0.01.", "the number 0.01"),
-        ("SACD is at 97.71 %.", "the number 97.71"),
+        ("SACD leaves 12.31 pp.", "the number 12.31"),
         ("In 2019 this was known.", "the number 2019"),
         ("There were 100 LLMs.", "the number 100"),
     ],
@@ -157,18 +159,18 @@ def test_a_number_that_is_not_there_or_of_something_else_is_a_problem(sentence, 
 
 
 def test_a_heading_that_names_a_domain_says_whose_numbers_follow():
-    assert problems_with("### Loan\n\nSACD is at 57.0 %.") == []
-    assert problems_with("### Loan\n\nSACD is at 97.7 %.")
+    assert problems_with("### Loan\n\nSACD leaves 43.0 pp.") == []
+    assert problems_with("### Loan\n\nSACD leaves 12.3 pp.")
 
 
 def test_a_technique_whose_name_holds_that_of_another_is_told_from_it():
     more = rows(
         techniques=[{"technique": "sacd", "display_name": "SACD"}, {"technique": "x", "display_name": "SACD x"}]
     )
-    more["rankings"] = [ranking("d", "sacd", 90.0, 1.0, (1, 1)), ranking("d", "x", 50.0, 2.0, (2, 2))]
+    more["rankings"] = [ranking("d", "sacd", 90.0, 1.0, (1, 1, 1)), ranking("d", "x", 50.0, 2.0, (2, 2, 2))]
     facts = facts_of(STUDY, more)
-    assert problems_with("SACD x is at 50.0 %.", facts=facts) == []
-    assert problems_with("SACD x is at 90.0 %.", facts=facts)
+    assert problems_with("SACD x leaves 50.0 pp.", facts=facts) == []
+    assert problems_with("SACD x leaves 90.0 pp.", facts=facts)
 
 
 @pytest.mark.parametrize(
@@ -176,9 +178,14 @@ def test_a_technique_whose_name_holds_that_of_another_is_told_from_it():
     [
         ("For SACD the judicial decision is NO EVIDENCE.", True),
         ("For SACD the judicial decision is USE.", False),
-        ("For SACD in the loan domain it is USE.", True),
+        ("For SACD the judicial decision is NO EVIDENCE, and of the LLMs asked and no others USE.", True),
+        ("For SACD in LLMs like those asked the judicial decision is USE.", False),
+        ("Against the placebo, SACD: AVOID.", True),
+        ("SACD: AVOID.", False),
+        ("For SACD in the loan domain it is USE.", False),
+        ("For SACD in the loan domain it is NO EVIDENCE.", True),
         ("Devil's Advocate: AVOID.", True),
-        ("Devil's Advocate: EQUIVALENT to nothing.", False),
+        ("Devil's Advocate: EQUIVALENT in the loan domain.", False),
     ],
 )
 def test_a_decision_may_only_be_stated_as_it_was_made(sentence, is_made):
@@ -219,10 +226,28 @@ def test_simulated_data_are_said_to_be_simulated_in_title_and_abstract_and_so_th
     assert "SIMULATED" not in paper_prompt(FACTS)
 
 
-def test_few_llms_are_never_spoken_of_as_llms_in_general():
-    assert "speaks only of them" in FACTS["domains"]["loan"]["conclusion"]
-    assert "speaks only of them" not in FACTS["domains"]["judicial"]["conclusion"]
-    assert "over trials of the LLMs that were asked, no others" in template_paper(FACTS)
+def test_below_five_llms_nothing_is_decided_about_llms_in_general():
+    loan, judicial = (FACTS["domains"][name]["conclusion"] for name in ("loan", "judicial"))
+    assert "Fewer than five LLMs were asked there" in loan
+    assert "NO EVIDENCE for SACD; of the LLMs asked and no others: USE for SACD." in loan
+    assert "Fewer than five" not in judicial
+
+
+def test_what_limits_a_decision_and_what_a_placebo_or_another_prompt_tells_is_said():
+    text = template_paper(FACTS)
+    assert "The other reading of the texts would change what is said of Devil's Advocate." in text
+    assert "EQUIVALENT means on average, unless rare LLMs differ." in text
+    assert "- SACD, displacement, against the placebo random_control: AVOID for LLMs like those asked" in text
+    confounded = (
+        "- SACD, error, against No technique: confounded by another prompt, so that nothing is decided; gain 19.2 %"
+    )
+    assert confounded in text
+    assert "decision" not in FACTS["domains"]["judicial"]["techniques"]["SACD"]["confounded_by_error"]
+
+
+def test_below_five_llms_nothing_is_foretold():
+    assert "for_an_llm_that_nobody_asked_by_gap" not in FACTS["domains"]["loan"]["techniques"]["SACD"]
+    assert "- SACD, displacement, for an LLM that nobody asked: gain 7.1 pp" in template_paper(FACTS)
 
 
 def test_the_template_gives_each_llms_baseline_and_spread_also_where_no_technique_can_be_ranked():
@@ -236,14 +261,13 @@ def test_the_template_gives_each_llms_baseline_and_spread_also_where_no_techniqu
 
 
 def test_a_null_has_its_reason_in_the_facts_and_no_number_in_the_template():
-    nulls = {"percent_of_baseline": None, "deviation_pp": None, "spread_pp": None, "reason": "no_baseline; not_ranked"}
-    facts = facts_of(STUDY, rows(rankings=[{**ranking("d", "sacd", None, None), **nulls}], intervals=[]))
-    technique = facts["domains"]["d"]["techniques"]["SACD"]
-    assert technique["reason"] == "no_baseline; not_ranked"
-    assert technique["percent_of_baseline"]["why_no_interval"] == "not_computed"
+    nulls = {**dict.fromkeys(GOALS), "reason": "no_baseline; not_ranked"}
+    facts = facts_of(STUDY, rows(rankings=[{**ranking("d", "sacd", None, None), **nulls}]))
+    assert facts["domains"]["d"]["techniques"]["SACD"]["reason"] == "no_baseline; not_ranked"
     text = template_paper(facts)
-    assert "| SACD | 431 | not computed | not computed | not ranked | not ranked |" in text
-    assert "no technique can be ranked by both metrics (no baseline)" in text
+    missing = "not computed | not computed | not computed | not ranked | not ranked | not ranked |"
+    assert f"| SACD | 431 | 6 | {missing}" in text
+    assert "no technique can be ranked by displacement and by gap (no baseline)" in text
     assert check_paper(text, facts) == []
 
 
@@ -256,15 +280,15 @@ def test_the_prompt_holds_every_fact_as_json():
 
 @settings(max_examples=60)
 @given(
-    percent=st.floats(-500, 5000, allow_nan=False),
-    spread=st.floats(-500, 5000, allow_nan=False),
+    loss=st.floats(0, 5000, allow_nan=False),
+    gain=st.floats(-5000, 5000, allow_nan=False),
     p=st.floats(0, 1),
     share=st.floats(0, 1),
     name=st.sampled_from(["s", "study-2 of 7", "a|b_c*", "[x](y) <b>"]),
 )
-def test_whatever_the_numbers_the_template_may_stand(percent, spread, p, share, name):
-    drawn = rows(rankings=[ranking("judicial", "sacd", percent, spread, (1, 1))])
-    drawn["contrasts"][0] |= {"difference": spread, "p_holm": p}
-    drawn["probabilities"][0] |= {"p_best": share, "gain": percent}
+def test_whatever_the_numbers_the_template_may_stand(loss, gain, p, share, name):
+    drawn = rows(rankings=[ranking("judicial", "sacd", loss, loss, (1, 1, 1))])
+    drawn["decisions"][0] |= {"gain": gain, "p_sign_flip": p, "p_best": share}
+    drawn["predictions"][0] |= {"gain": gain, "p_better_than_control": share}
     facts = facts_of({**STUDY, "study": name}, drawn)
     assert check_paper(template_paper(facts), facts) == []
