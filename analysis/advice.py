@@ -115,6 +115,8 @@ class Evidence:
         By technique: `cost_usd_per_1000` and `reason`.
     next_steps : list of dict
         Rows of `inference.power` of the design `to_settle`.
+    study_file : str or None
+        Which command writes the study that would settle it, and what that costs, or why none does.
     """
 
     domain: str
@@ -129,6 +131,7 @@ class Evidence:
     rankings: list = field(default_factory=list)
     costs: dict = field(default_factory=dict)
     next_steps: list = field(default_factory=list)
+    study_file: str | None = None
 
     def of(self, goal, comparison="control", *, own=False):
         """Rows of a goal with a loss, the smallest first; by default those that decisions are made on."""
@@ -467,12 +470,10 @@ def _next_step(evidence, leading):
         return None
     if unreachable:
         said.append(f"More trials of the {_noun(evidence)}s asked would not settle {listed(unreachable, 'or')}")
-    if None in costs:
+    if None in costs and "USD" not in (evidence.study_file or ""):
         said.append("What that costs is not known")
-    goal = "" if leading == LEADING else f" --goal {leading}"
-    return (
-        f"What would settle it, if gains stay as they are: {'. '.join(said)}. `bais plan --to-settle "
-        f"{evidence.domain}{goal}` writes that study."
+    return " ".join(
+        filter(None, [f"What would settle it, if gains stay as they are: {'. '.join(said)}.", evidence.study_file])
     )
 
 

@@ -97,7 +97,7 @@ def recommend(domain: str | None, llm: str | None, goal: str | None, study: str 
         llm = llm and _named(warehouse, llm, {row["llm"] for row in asked})
         study, others = _study(study, domain, llm, asked)
         is_asked = llm in {None, *(row["llm"] for row in asked if (row["study"], row["domain"]) == (study, domain))}
-        evidence = _evidence(warehouse, study, domain, llm, is_asked)
+        evidence = _evidence(warehouse, study, domain, llm, is_asked, goal or GOALS[0])
     sentences = advise(evidence, goal)
     if not is_asked and (meant := similar(llm, evidence.llms)):
         sentences.insert(1, {"about": "llm", "text": f"{printable(llm)} was not asked{meant}."})
@@ -168,8 +168,9 @@ def _list(names):
     return ", ".join(map(printable, names)) or NOTHING_YET
 
 
-def _evidence(warehouse, study, domain, llm, is_asked):
+def _evidence(warehouse, study, domain, llm, is_asked, goal):
     from analysis.advice import Evidence
+    from bais.settle import study_file
 
     keys = {"study": study, "domain": domain}
     places = records(warehouse, PLACES, keys | {"llm": None})
@@ -186,6 +187,7 @@ def _evidence(warehouse, study, domain, llm, is_asked):
         rankings=records(warehouse, RANKINGS, keys),
         costs={row.pop("technique"): row for row in records(warehouse, COSTS, costs)},
         next_steps=records(warehouse, NEXT_STEPS, keys),
+        study_file=study_file(warehouse, study, domain, goal),
     )  # fmt: skip
 
 

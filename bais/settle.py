@@ -320,24 +320,22 @@ def _names(content):
     return [of if isinstance(of, str) else of["technique"] for of in content["techniques"]]
 
 
-def next_step(warehouse, study: str, domain: str, goal: str = GOALS[0]) -> str | None:
-    """Say what would settle the open decision that takes the fewest LLMs, and at what cost; None if none is open."""
+def study_file(warehouse, study: str, domain: str, goal: str) -> str | None:
+    """Say which command writes the study that would settle what is open, and what it costs, or why none can."""
     asked = next((row for row in records(warehouse, ASKED) if (row["study"], row["domain"]) == (study, domain)), None)
     keys = {"study": study, "domain": domain, "goal": goal}
-    ways = records(warehouse, OPEN, keys)
-    way = _way(ways, None, trials=False) if asked else None
+    way = _way(records(warehouse, OPEN, keys), None, trials=False) if asked else None
     if way is None:
         return None
     definition = next(iter(values(warehouse, DEFINED, {"study": study})), None)
-    sentences = _by_llms(way, ways, asked, goal)
     try:
         content = _content(warehouse, asked, definition, records(warehouse, COMPARED, keys), way)
     except UserError as error:  # its words are not known
-        return " ".join([*sentences, f"No study file is written of it: {error}."])
+        return f"No study file can be written of it: {error}."
     of_goal = "" if goal == GOALS[0] else f" --goal {goal}"
     command = f"bais plan --to-settle {printable(domain)} --study {printable(study)}{of_goal}"
     cost = _cost(way, asked, content, is_recorded=definition is None)
-    return " ".join([*sentences, *cost, f"`{command}` writes that study."])
+    return " ".join([f"`{command}` writes the study that takes the fewest LLMs.", *cost])
 
 
 def _text(content, sentences):

@@ -115,8 +115,8 @@ def test_an_open_decision_has_both_ways_out_and_their_costs():
 
 
 def test_trials_settle_what_is_noise_of_trials():
-    # the gains vary by 35.6, less than the trials of four cells leave uncertain: 4 · 1/4 · (12² · 4/3) / 4 = 48. The mean
-    # of six may vary by (5 / 2.5706)², a gain by 22.70: 4 trials · 35.6 / 22.70 = 6.3
+    # the gains vary by 35.6, less than the trials of four cells leave uncertain: 4 · 1/4 · (12² · 4/3) / 4 = 48. The
+    # mean of six may vary by (5 / 2.5706)², a gain by 22.70: 4 trials · 35.6 / 22.70 = 6.3
     row = found(responses([0, 10, -3, 13, 5, 5], noise=12))["needed_trials"]
     assert row["within_variance"] == pytest.approx(35.6)
     assert row["between_variance"] == 0

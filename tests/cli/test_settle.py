@@ -7,7 +7,7 @@ import duckdb
 import pytest
 
 from bais.main import main
-from bais.settle import next_step
+from bais.settle import study_file
 from bais.warehouse import marts
 from ingest.collector import read_prices
 from ingest.study import load_study, parse_study
@@ -199,12 +199,13 @@ def test_the_next_step_says_what_it_costs_by_the_prices_that_are_known(settling,
     way(settling, needed_llms=3)
     way(settling, "needed_trials", needed_trials=81)
     with marts() as warehouse:
-        said = next_step(warehouse, "archive", "judicial")
-        assert next_step(warehouse, "archive", "judicial", "gap") is None
-    assert (
-        "3 LLMs in all, 2 more; so could 81 trials of each LLM, vignette, technique and direction instead of 45" in said
+        said = study_file(warehouse, "archive", "judicial", "displacement")
+        assert study_file(warehouse, "archive", "judicial", "gap") is None
+    assert said.startswith("`bais plan --to-settle judicial --study archive` writes the study that takes the fewest")
+    out = planned(capsys, "--to-settle", "judicial", "--out", "said.yaml")[1]
+    assert "3 LLMs in all, 2 more; so could 81 trials of each LLM, vignette, technique and direction instead of 45" in (
+        " ".join(out.split())
     )
-    assert "`bais plan --to-settle judicial --study archive` writes that study" in said
     priced = [word for llm in read_prices() for word in ("--llm", llm)]
     assert planned(capsys, "--to-settle", "judicial", *priced)[0] == 0
     cost = json.loads(planned(capsys, "archive-judicial.yaml", "--json")[1])["cost_usd"]
@@ -216,7 +217,6 @@ def test_the_next_step_says_where_no_study_can_be_written(settling):
     archive(settling, domain="loan", vignette="bank")
     way(settling, domain="loan", needed_llms=3)
     with marts() as warehouse:
-        said = next_step(warehouse, "archive", "loan")
-    assert said.startswith("To settle sacd by displacement in the domain loan of archive (now +9.0 with 1 LLM): 3 LLMs")
-    assert "No study file is written of it: the words of vignette bank are not known to bais" in said
+        said = study_file(warehouse, "archive", "loan", "displacement")
+    assert said.startswith("No study file can be written of it: the words of vignette bank are not known to bais")
     assert "USD" not in said
