@@ -16,7 +16,6 @@ from analysis.report.values import clean
 WIDTH = 320
 PALETTE = ("blue", "orange", "green", "purple", "sky", "grey")
 SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")
-DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [4, 4], [1, 3])
 
 # it has Arial's metrics, so that its widths are those of what other machines show
 FONT = "Liberation Sans"
@@ -85,8 +84,6 @@ def _padding(kind, rows):
     named = max((text_width(row["name"]) for row in rows if "name" in row), default=0)
     if kind == "slopes":
         return {"left": 2, "right": 2, "top": 26, "bottom": 4}, False
-    if kind == "curves":
-        return {"left": 38, "right": 6, "top": 8, "bottom": 38}, False
     padding = {"left": min(named, LONGEST_LABEL) + 10, "right": 10, "top": 5, "bottom": 38}
     if kind == "cells":
         heads = [min(text_width(row["column"]), LONGEST_LABEL) for row in rows]
@@ -253,29 +250,6 @@ def _bubbles():
     ).properties(height=alt.Step(23))
 
 
-def _curves():
-    """Values of all specifications in order, one line for each technique, named at its end."""
-    import altair as alt
-
-    base = alt.Chart()
-    y = alt.Y("value:Q", title=None).axis(grid=True)
-    colour = alt.Color("colour:N", scale=None)
-    x = alt.X("place:Q").scale(domain=[0, 1.6], nice=False).axis(values=[0, 0.5, 1], format="%", grid=False)
-    dash = alt.StrokeDash("name:N", legend=None, sort=None, scale=alt.Scale(range=list(DASHES)))
-    zero = {"y": alt.Y("reference:Q", title=None), "x": alt.value(0), "x2": alt.value("width")}
-    lines, marks, names = (base.transform_filter(f"datum.part == '{part}'") for part in ("line", "mark", "name"))
-    return alt.layer(
-        base.mark_rule(color=INK, strokeDash=[4, 3]).encode(**zero),
-        lines.mark_line(strokeWidth=2, interpolate="step-after").encode(
-            x=x, y=y, color=colour, detail="name:N", strokeDash=dash
-        ),
-        marks.mark_point(size=70, filled=True, opacity=1, stroke="var(--paper)", strokeWidth=1).encode(
-            x=x, y=y, color=colour, shape=alt.Shape("shape:N", scale=None)
-        ),
-        names.mark_text(align="left", dx=6, limit=125).encode(x=x, y=y, text="text:N"),
-    ).properties(height=230)
-
-
 KINDS = {
     "bars": _bars,
     "intervals": _intervals,
@@ -283,7 +257,6 @@ KINDS = {
     "slopes": _slopes,
     "cells": _cells,
     "bubbles": _bubbles,
-    "curves": _curves,
 }
 
 
@@ -302,32 +275,3 @@ def room_for_text(low, high, share=0.3):
     """
     width = (high - low) or abs(high) or 1.0
     return [low, round(high + width * share / (1 - share), 6)]
-
-
-def spaced(values, least):
-    """Move values apart, as little as keeps their order and leaves `least` between neighbours.
-
-    Parameters
-    ----------
-    values : list of float
-    least : float
-
-    Returns
-    -------
-    list of float
-        In the order given.
-    """
-    groups = []  # of places whose values touch: the places in order, and the centre of what they take
-    for place in sorted(range(len(values)), key=values.__getitem__):
-        members, centre = [place], values[place]
-        while groups and centre - groups[-1][1] < least * (len(members) + len(groups[-1][0])) / 2:
-            before, centre_before = groups.pop()
-            total = centre_before * len(before) + centre * len(members)
-            members = before + members
-            centre = total / len(members)
-        groups.append((members, centre))
-    placed = [0.0] * len(values)
-    for members, centre in groups:
-        for at, place in enumerate(members):
-            placed[place] = centre + (at - (len(members) - 1) / 2) * least
-    return placed

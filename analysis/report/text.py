@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from analysis.advice import CERTAINTY, DECISIONS, GOALS, LEADING
+from analysis.advice import CAVEATS, CERTAINTY, DECISIONS, GOALS, LEADING
 from analysis.report.studies import NO_TECHNIQUE
 from analysis.report.tables import Row, Table
 from analysis.report.values import MISSING, Number, clean, counted, listed, reason_text
@@ -21,11 +21,8 @@ SPOKEN = {
 OF_WHOM = {"decision": "LLMs like those asked", "decision_asked": "the LLMs asked and no others"}
 SAID_ELSEWHERE = ("too_few_llms", "placebo")  # in other columns of the table of decisions
 LIMITS = {
-    "contradicted_elsewhere": "Another domain of this study decides the opposite: {}.",
-    "attrition_could_reverse": "Missing answers could reverse what is said: {}.",
-    "reading_would_change": "The other reading of the texts would change what is said: {}.",
-    "baseline_below_10": "LLMs with fewer than 10 unanchored answers are left out: {}.",
-    "baseline_below_30": "Some LLMs have fewer than 30 unanchored answers: {}.",
+    "contradicted_elsewhere": "Another domain of this study decides the opposite of {names}.",
+    **{code: CAVEATS[code] for code in CAVEATS if code != "confounded_prompt"},
 }
 
 
@@ -217,25 +214,24 @@ def _foretold(study, domain):
 def _limits(study, domain, rows):
     """List what could turn a decision, or limits it, by technique and goal."""
     for code, sentence in LIMITS.items():
-        said = [_with_code(study, rows, code)]
+        names = _with_code(study, rows, code)
         if not code.startswith("baseline"):
-            said.append(_with_code(study, study.held_against(domain, "placebo"), code, "against the placebo "))
-        if any(said):
-            yield Markup(sentence).format(Markup("; ").join(filter(None, said)))
+            names += _with_code(study, study.held_against(domain, "placebo"), code, " against the placebo")
+        if names:
+            yield Markup(sentence).format(names=listed(names))
     yield from _cautions(study, domain)
 
 
-def _with_code(study, rows, code, before=""):
+def _with_code(study, rows, code, against=""):
     """Name the techniques whose rows have a code, with the goals unless they are all."""
     found = {}
     for row in rows:
         if code in (row["certainty"], *(row["reason"] or "").split("; ")):
             found.setdefault(study.technique(row["technique"]), []).append(row["metric"])
-    named = [
-        Markup.escape(name) if len(goals) == len(GOALS) else Markup("{} ({})").format(name, ", ".join(goals))
+    return [
+        Markup("{}{}{}").format(name, against, "" if len(goals) == len(GOALS) else f" ({', '.join(goals)})")
         for name, goals in found.items()
     ]
-    return before + listed(named) if named else ""
 
 
 def _cautions(study, domain):

@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from analysis.advice import CERTAINTY, GOALS, in_words
+from analysis.advice import CAVEATS, CERTAINTY, GOALS, in_words
 
 DECISIONS = {"use": "USE", "avoid": "AVOID", "equivalent": "EQUIVALENT", "no_evidence": "NO EVIDENCE"}
 ALONE = "without a technique"
@@ -10,10 +10,8 @@ PLACEBO, FORETOLD = "against_the_placebo", "for_an_llm_that_nobody_asked"
 TOO_FEW = "Fewer than five LLMs were asked there, so that nothing is decided about LLMs in general."
 RARE = "EQUIVALENT means on average, unless rare LLMs differ."
 LIMITS = {
-    "contradicted_elsewhere": "Another domain decides the opposite about",
-    "attrition_could_reverse": "Missing answers could reverse what is said of",
-    "reading_would_change": "The other reading of the texts would change what is said of",
-    "confounded_prompt": "Asked with another prompt than what it is held against:",
+    "contradicted_elsewhere": "Another domain of the study decides the opposite of {names}.",
+    **{code: CAVEATS[code] for code in ("attrition_could_reverse", "reading_would_change")},
 }
 REFERENCES = (
     ("Jacowitz", "1995", "Jacowitz, K. E. & Kahneman, D. (1995). Measures of anchoring in estimation tasks. "
@@ -252,7 +250,7 @@ def _conclusion(domain, rankings, decisions, named):
     for code, words in LIMITS.items():
         names = dict.fromkeys(named[row["technique"]] for row in decisions if code in _codes(row))
         if names:
-            said.append(f"{words} {', '.join(names)}.")
+            said.append(words.format(names=", ".join(names)))
     return " ".join(said)
 
 

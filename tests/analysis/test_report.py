@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from markupsafe import Markup, escape
 
 from analysis.report.evidence import class_of, tint
-from analysis.report.figures import WIDTH, draw, room_for_text, spaced
+from analysis.report.figures import WIDTH, draw, room_for_text
 from analysis.report.studies import Study
 from analysis.report.tables import Row, Table, named
 from analysis.report.text import answer
@@ -80,21 +80,6 @@ def test_a_list_is_said_as_one_says_it():
 
 def test_a_reason_that_nobody_put_in_words_is_shown_as_it_is():
     assert reason_text("no_such_thing<b>; control") == "no such thing<b>; it is what the others are held against"
-
-
-@given(st.lists(st.floats(-100, 100), min_size=1, max_size=8), st.floats(0.1, 20))
-def test_labels_are_moved_apart_in_their_order_and_stay_around_their_mean(values, least):
-    placed = spaced(values, least)
-    order = sorted(range(len(values)), key=lambda i: values[i])
-    gaps = [placed[b] - placed[a] for a, b in itertools.pairwise(order)]
-    assert all(gap >= least - 1e-6 for gap in gaps)
-    assert sum(placed) == pytest.approx(sum(values), abs=1e-6)
-
-
-@given(st.lists(st.integers(-20, 20), min_size=1, max_size=8, unique=True))
-def test_labels_that_are_far_enough_apart_stay_where_they_are(places):
-    values = [10.0 * place for place in places]
-    assert spaced(values, 9.5) == pytest.approx(values)
 
 
 def test_an_axis_leaves_the_share_that_text_needs():

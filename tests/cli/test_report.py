@@ -7,6 +7,7 @@ import duckdb
 import pytest
 from markupsafe import Markup
 
+from analysis.advice import CAVEATS
 from analysis.report import evidence
 from bais.main import main
 from tests.tools.report_page import TRIED, Numbers, make_warehouse, numbers_that_differ
@@ -142,6 +143,7 @@ def plain(page):
     return re.sub(r"<[^>]+>", "", page)
 
 
+CHANGED = CAVEATS["reading_would_change"]
 FIVE = ("vendor/a", "vendor/b", "vendor/c", "vendor/d", "vendor/e")
 
 
@@ -193,14 +195,14 @@ def test_what_is_beside_a_decision_is_on_the_page(of_five):
 
 def test_a_decision_that_the_other_reading_would_change_is_listed_with_its_goals_and_the_placebo(of_five):
     page = plain(of_five[1])
-    assert "The other reading of the texts would change what is said: SACD; against the placebo SACD." in page
+    assert CHANGED.format(names="SACD and SACD against the placebo") in page
     assert "Against Random Control, turns of neutral content (a placebo), by displacement" in page
     with closing(duckdb.connect(str(of_five[0]))) as connection:
         connection.execute("update inference.rank_probabilities set reason = null where metric = 'error'")
         connection.execute("update inference.rank_probabilities set reason = null where comparison = 'placebo'")
     with pytest.MonkeyPatch.context() as patch:
         page = plain(page_of(of_five[0], patch))
-    assert "The other reading of the texts would change what is said: SACD (displacement, gap)." in page
+    assert CHANGED.format(names="SACD (displacement, gap)") in page
 
 
 def test_a_decision_that_depends_on_how_one_counts_names_what_changes_it_and_who_carries_it(of_five):

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from analysis.advice import CAVEATS
 from analysis.writing.paper import SIMULATED, check_paper, paper_prompt, template_paper
 from analysis.writing.paper_facts import facts_of
 
@@ -235,7 +236,7 @@ def test_below_five_llms_nothing_is_decided_about_llms_in_general():
 
 def test_what_limits_a_decision_and_what_a_placebo_or_another_prompt_tells_is_said():
     text = template_paper(FACTS)
-    assert "The other reading of the texts would change what is said of Devil's Advocate." in text
+    assert CAVEATS["reading_would_change"].format(names="Devil's Advocate") in text
     assert "EQUIVALENT means on average, unless rare LLMs differ." in text
     assert "- SACD, displacement, against the placebo random_control: AVOID for LLMs like those asked" in text
     confounded = (
