@@ -1,4 +1,4 @@
-"""One row per study, domain, technique, anchor direction, llm (null = all), metric, weighting, specification, method."""
+"""One row per study, domain, technique, direction, llm (null = all), metric, weighting, specification and method."""
 
 
 def model(dbt, session):
