@@ -4,9 +4,11 @@ from dataclasses import dataclass, field
 from shlex import quote
 from typing import NamedTuple
 
+from analysis.small_samples import FEWEST_LLMS
+
 CONTROL = "no_technique"
 LEADING = "displacement"
-FEWEST_LLMS = "five"
+FIVE = "five"  # FEWEST_LLMS in words
 
 
 class Goal(NamedTuple):
@@ -57,6 +59,7 @@ REASONS = {
     "missing_direction": "low or high anchors were not asked",
     "no_baseline": "there is no baseline, since no unanchored trial was answered",
     "baseline_below_10": "LLMs with fewer than 10 unanchored answers are left out",
+    "baseline_near_0": "LLMs whose unanchored answers may as well be 0 on average are left out",
     "baseline_below_30": "some LLMs have fewer than 30 unanchored answers",
     "attrition_could_reverse": "missing answers could reverse the decision",
     "reading_would_change": "the recorded numbers, not those of the texts, would change the decision",
@@ -75,9 +78,12 @@ REASONS = {
 }
 SETTLES = {"use": "helps", "avoid": "harms", "equivalent": "makes no difference"}
 CAVEATS = {
+    "llms_differ": "The LLMs asked differ on {names}: some gain and others lose more than the margin.",
     "attrition_could_reverse": "Missing answers could reverse what is said of {names}.",
+    "attrition_could_change": "Had every trial been answered, the decision on {names} could be another.",
     "reading_would_change": "With the recorded numbers, not those of the texts, {names} would be judged otherwise.",
     "baseline_below_10": "Left out of {names}: LLMs with fewer than 10 unanchored answers.",
+    "baseline_near_0": "Left out of {names}: LLMs whose unanchored answers may as well be 0 on average.",
     "baseline_below_30": "Some LLMs have fewer than 30 unanchored answers, which makes {names} uncertain in them.",
     "confounded_prompt": "{names} and what they are held against were asked with different prompts.",
 }
@@ -87,6 +93,8 @@ PLACEBO = {
     "avoid": "{placebo}, turns of neutral content, does better than {name}, which gains {gain} on it.",
     "no_evidence": "{placebo}, turns of neutral content, may do as well as {name}, which gains {gain} on it: the data "
     "cannot tell whether the content of {name} adds anything.",
+    None: "{placebo}, turns of neutral content, was asked with another prompt than {name}, which gains {gain} on it: a "
+    "confounded comparison, on which nothing is decided.",
 }
 
 
@@ -117,6 +125,12 @@ class Evidence:
         Rows of `inference.power` of the design `to_settle`.
     study_file : str or None
         Which command writes the study that would settle it, and what that costs, or why none does.
+    unaskable : bool
+        Whether the words that were asked are not known, so that nobody else can be asked the same.
+    vignettes : list of str
+    sensitivity : list of dict
+        Of each technique, control and goal: `n_same_decision`, `n_specifications`, and as `others` the switch and
+        what it was turned to of each specification that decides otherwise.
     """
 
     domain: str
@@ -132,11 +146,15 @@ class Evidence:
     costs: dict = field(default_factory=dict)
     next_steps: list = field(default_factory=list)
     study_file: str | None = None
+    unaskable: bool = False
+    vignettes: list = field(default_factory=list)
+    sensitivity: list = field(default_factory=list)
 
     def of(self, goal, comparison="control", *, own=False):
-        """Rows of a goal with a loss, the smallest first; by default those that decisions are made on."""
+        """Rows of a goal that compare some LLM, the smallest loss first; by default those that decide."""
         rows = [row for row in (self.own if own else self.places) if row["metric"] == goal]
         rows = [row for row in rows if row["comparison"] == comparison and row["loss"] is not None]
+        rows = [row for row in rows if row["n_llms"] != 0]
         return sorted(rows, key=lambda row: (row["loss"], row["technique"]))
 
 
@@ -163,10 +181,12 @@ def advise(evidence, goal=None):
         *(("beside", text) for text in beside),
         ("goals", _goals(evidence, leading)),
         *(("evidence", text) for text in _counts(evidence, leading)),
+        *(("incomparable", text) for text in _incomparable(evidence, leading)),
         *(("control", text) for text in _own_controls(evidence, leading)),
         *(("placebo", text) for text in _placebos(evidence, leading)),
         ("prediction", _prediction(evidence, leading)),
         ("scope", _scope(evidence, leading)),
+        *(("sensitivity", text) for text in _ways_of_counting(evidence, leading)),
         *(("caveat", text) for text in _caveats(evidence, leading)),
         ("cost", _cheapest(evidence, leading)),
         ("next", _next_step(evidence, leading)),
@@ -190,6 +210,17 @@ def verdict(evidence, goal=None):
     leading = goal or LEADING
     asked = _asked(evidence, leading)
     return [_answer(evidence, goal), *([asked] if asked else []), *_opposites(evidence, leading)]
+
+
+# what is counted otherwise, by the switch of `inference.sensitivity`
+COUNTED = {
+    "llm_left_out": "without {}",
+    "reading": "with the {} numbers",
+    "row_set": "with the row set {}",
+    "baseline": "with the baseline at {}",
+    "refusals": "with the missing answers taken as {}",
+}
+TURNED_TO = {"reparsed": "texts'", "least_gain": "the worst for it", "most_gain": "the best for it"}
 
 
 def listed(words, conjunction="and"):
@@ -247,14 +278,20 @@ def _answer(evidence, goal):
     label = evidence.domain if goal is None else f"{evidence.domain}, by {goal}"
     n = len(evidence.llms)
     if not rows:
-        codes = {code for row in evidence.rankings for code in (row["reason"] or "").split("; ")} & set(REASONS)
+        known = [row for row in evidence.places if row["metric"] == leading and row["comparison"] == "control"]
+        codes = {code for row in known or evidence.rankings for code in (row["reason"] or "").split("; ")} & set(
+            REASONS
+        )
         return f"{label}: no evidence on any technique: {in_words('; '.join(sorted(codes)) or 'nothing_to_rank')}."
     if all("too_few_llms" in (row["certainty"], *_codes(row)) for row in rows):
-        only = f"only {n} {noun}s were" if n > 1 else f"only one {noun} was"
-        said = f"no evidence: {only} asked ({FEWEST_LLMS} are needed)"
+        most = max(row["n_llms"] for row in rows)
+        only = f"only {n} {noun}s were asked" if n > 1 else f"only one {noun} was asked"
+        if most < FEWEST_LLMS <= n:
+            only = f"only {most} of the {n} {noun}s asked can be compared"
+        said = f"no evidence: {only} ({FIVE} are needed)"
         reach = f"for other {noun}s "
     else:
-        said, reach = _phrase(rows, "decision", leading), f"for {noun}s like the {n} asked "
+        said, reach = _phrase(evidence, rows, "decision", leading), f"for {noun}s like the {n} asked "
     if not evidence.llm:
         return f"{label}: {said}."
     own = evidence.of(leading, own=True)
@@ -263,10 +300,11 @@ def _answer(evidence, goal):
     if not own:
         why = "it has no baseline" if evidence.llm in evidence.without_baseline else "its trials cannot be compared"
         return f"{label}: for {evidence.llm} itself there is no evidence, since {why}; {reach}{said}."
-    return f"{label}: for {evidence.llm}, by its own trials, {_phrase(own, 'decision_asked', leading)}; {reach}{said}."
+    its_own = _phrase(evidence, own, "decision_asked", leading)
+    return f"{label}: for {evidence.llm}, by its own trials, {its_own}; {reach}{said}."
 
 
-def _phrase(rows, column, goal, *, is_beside=False):
+def _phrase(evidence, rows, column, goal, *, is_beside=False):
     """What a column of decisions comes to, in one sentence without its end; beside another, without what they do."""
     words = GOALS[goal]
     better, worse = ("", "") if is_beside else (f" ({words.better})", f" ({words.worse})")
@@ -276,12 +314,8 @@ def _phrase(rows, column, goal, *, is_beside=False):
         return "no evidence for or against any technique"
     parts = []
     if by["use"]:
-        named = (
-            row["name"] if is_beside or row["control"] == CONTROL else f"{row['name']} (against {_control(row)})"
-            for row in by["use"]
-        )
-        parts.append(f"use {listed(named, 'or')}{better}")
-    elif not by["avoid"] and not undecided:
+        parts.append(f"use {listed((_used(evidence, row) for row in by['use']), 'or')}{better}")
+    elif not by["avoid"] and not undecided and column == "decision":
         parts.append("use no technique")
     if by["avoid"]:
         parts.append(f"avoid {_names(by['avoid'])}{worse}")
@@ -295,15 +329,32 @@ def _phrase(rows, column, goal, *, is_beside=False):
     return "; ".join(parts)
 
 
+def _used(evidence, row):
+    """Name a technique to use, with what it is held against where that is not no technique."""
+    if row["control"] == CONTROL:
+        return row["name"]
+    plain = _plain(evidence, row)
+    less = (
+        f"; no technique has less, {plain['loss_control']:.1f}" if plain and plain["loss_control"] < row["loss"] else ""
+    )
+    return f"{row['name']} (against {_control(row)}{less})"
+
+
+def _plain(evidence, row):
+    """Return the row that holds a technique with a control of its own against no technique."""
+    rows = evidence.of(row["metric"], "confounded")
+    return next((of for of in rows if of["technique"] == row["technique"]), None)
+
+
 def _asked(evidence, leading):
     """What is said of those asked alone, never without the decision before it."""
     rows = evidence.of(leading)
     if not rows or (evidence.llm and evidence.is_asked):
         return None
     n, noun = len(evidence.llms), _noun(evidence)
-    those = f"For the {n} {noun}s asked alone" if n > 1 else f"For the one {noun} asked alone"
+    those = f"For the {n} {noun}s asked alone, on average" if n > 1 else f"For the one {noun} asked alone"
     is_said = any(row["decision"] in ("use", "avoid") for row in rows)
-    return f"{those}: {_phrase(rows, 'decision_asked', leading, is_beside=is_said)}."
+    return f"{those}: {_phrase(evidence, rows, 'decision_asked', leading, is_beside=is_said)}."
 
 
 def _goals(evidence, leading):
@@ -316,7 +367,10 @@ def _goals(evidence, leading):
         return None
     used = [{row["technique"] for row in rows if row["decision"] == "use"} for rows in by_goal.values()]
     agree = "agree" if all(names == used[0] for names in used) else "disagree"
-    said = [f"By {of} ({GOALS[of].measures}): {_phrase(by_goal[of], 'decision', of, is_beside=True)}" for of in others]
+    said = [
+        f"By {of} ({GOALS[of].measures}): {_phrase(evidence, by_goal[of], 'decision', of, is_beside=True)}"
+        for of in others
+    ]
     return f"The goals {agree} on what to use. {'. '.join(said)}."
 
 
@@ -342,10 +396,12 @@ def _counts(evidence, leading):
     for row in evidence.of(leading):
         gained = f"{row['n_gained']} of {row['n_llms']} {_noun(evidence)}s gained"
         if row["decision"] in ("use", "avoid"):
-            worse = probability(row["p_worse_than_control"])
+            of_whom = "" if row["control"] == CONTROL else f" of {_control(row)}"
+            if plain := of_whom and _plain(evidence, row):
+                of_whom += f" ({plain['loss_control']:.1f} with no technique, whose prompt is another)"
             yield (
-                f"{row['name']}: {gained}; {leading} is {row['loss']:.1f} {unit} instead of {row['loss_control']:.1f}, "
-                f"gain {_gain(row, unit)}{'' if worse is None else f', probability of no gain {worse}'}. "
+                f"{row['name']}: {gained}; {leading} is {row['loss']:.1f} {unit} instead of {row['loss_control']:.1f}"
+                f"{of_whom}, gain {_gain(row, unit)}. "
                 f"{_capital(CERTAINTY[row['certainty']])}."
             )
         elif row["decision"] == "equivalent":
@@ -353,6 +409,15 @@ def _counts(evidence, leading):
                 f"{row['name']}: {gained}; {row['n_beyond_margin']} of them lie beyond {row['margin_pp']:g} {unit} on "
                 f"either side, and up to {row['beyond_margin_high']:.0%} of {_noun(evidence)}s like them could."
             )
+
+
+def _incomparable(evidence, leading):
+    """Name the techniques of which nothing can be said, and why."""
+    rows = [row for row in evidence.places if row["metric"] == leading and row["comparison"] == "control"]
+    if evidence.of(leading):
+        yield from (
+            f"Nothing can be said of {row['name']}: {in_words(row['reason'])}." for row in rows if row["gain"] is None
+        )
 
 
 def _own_controls(evidence, leading):
@@ -384,7 +449,7 @@ def _prediction(evidence, leading):
         if not rows:
             return None
         few = any("too_few_llms" in _codes(row) for row in rows)
-        why = f"that takes {FEWEST_LLMS} LLMs" if few else in_words(rows[0]["reason"])
+        why = f"that takes {FIVE} LLMs" if few else in_words(rows[0]["reason"])
         return f"What an LLM that nobody asked would gain cannot be predicted: {why}."
     best, unit = max(known, key=lambda row: (row["p_best_new_llm"], row["technique"])), GOALS[leading].unit
     whom = f"For {evidence.llm or 'one more LLM like these'}"
@@ -410,12 +475,29 @@ def _scope(evidence, leading):
             said += " They assume that no rare LLM is far off."
     if evidence.without_baseline:
         said += f" Left out, for want of a baseline: {listed(evidence.without_baseline)}."
-    if evidence.llm and not evidence.is_asked:
+    if len(evidence.vignettes) == 1:
+        said += f" All of it is of one vignette, {evidence.vignettes[0]}: other cases of the domain may differ."
+    elif evidence.vignettes:
+        said += f" All of it is of the vignettes {listed(evidence.vignettes)}: other cases of the domain may differ."
+    if evidence.llm and not evidence.is_asked and not evidence.unaskable:
         said += (
             f" To ask {evidence.llm}: `bais plan --to-settle {evidence.domain} --llm {quote(evidence.llm)}` writes the "
             "study, and `bais collect` asks it."
         )
     return said
+
+
+def _ways_of_counting(evidence, leading):
+    """In how many ways of counting a decision is the same, and in which it is another."""
+    ways = {(row["technique"], row["control"]): row for row in evidence.sensitivity if row["metric"] == leading}
+    for row in evidence.of(leading):
+        found = ways.get((row["technique"], row["control"]))
+        if not found or row["decision"] in ("no_evidence", None):
+            continue
+        n = f"{found['n_same_decision']} of {found['n_specifications']}"
+        said = f"{row['name']}: the same decision in {n} ways of counting"
+        others = [COUNTED[switch].format(TURNED_TO.get(value, value)) for switch, value in found["others"]]
+        yield f"{said}, another {listed(others, 'or')}." if others else f"{said}."
 
 
 def _caveats(evidence, leading):
@@ -473,7 +555,13 @@ def _next_step(evidence, leading):
     if None in costs and "USD" not in (evidence.study_file or ""):
         said.append("What that costs is not known")
     return " ".join(
-        filter(None, [f"What would settle it, if gains stay as they are: {'. '.join(said)}.", evidence.study_file])
+        filter(
+            None,
+            [
+                f"What would settle it about every second time, if gains stay as they are: {'. '.join(said)}.",
+                evidence.study_file,
+            ],
+        )
     )
 
 

@@ -1,5 +1,6 @@
 """`inference.rank_probabilities` and `inference.predictions`: what to do about a technique, and how sure that is."""
 
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -152,7 +153,9 @@ def decided(values, asked, *, level, margin_pp):
     columns : dict
         `gain` with its bounds, `decision` and `decision_asked`; without bounds where the LLMs do not vary.
     codes : list of str
-        Why nothing is decided over LLMs: `one_llm` or `too_few_llms`, `zero_variance`.
+        Why nothing is decided over LLMs: `one_llm` or `too_few_llms`, `zero_variance`; and `llms_differ` where some of
+        those asked gain or lose more than the margin although their mean does not, or the other way than it does.
+        `decision_asked` is `equivalent` only where all of them lie within the margin.
     """
     n_llms, gain = len(values), values.mean()
     enough = n_llms >= FEWEST_LLMS
@@ -164,7 +167,11 @@ def decided(values, asked, *, level, margin_pp):
             columns["decision"] = decide(columns["gain_low"], columns["gain_high"], margin_pp=margin_pp)
     few = [] if enough else ["one_llm" if n_llms == 1 else "too_few_llms"]
     codes = few + (["zero_variance"] if n_llms > 1 and not has_variance else [])
-    return columns | {"decision_asked": decide(*asked, margin_pp=margin_pp)}, codes
+    said = decide(*asked, margin_pp=margin_pp)
+    beyond = {"equivalent": np.abs(values), "use": -values, "avoid": values}.get(said, np.zeros(1)) > margin_pp
+    codes += ["llms_differ"] if beyond.any() else []
+    columns["decision_asked"] = "no_evidence" if said == "equivalent" and beyond.any() else said
+    return columns, codes
 
 
 def t_bounds(values, *, level):
@@ -244,7 +251,8 @@ def _of_domain(rows, ranked, controls, missing, *, margin_pp, n_draws, seed, is_
     shared = {"study": study, "domain": domain, "seed": seed, "n_draws": n_draws}
     for goal in GOALS:
         gains, n_of = family(losses, pairs, goal)
-        model = _Model(gains, stream(seed, study, domain, goal), n_draws) if is_whole else None
+        streams = partial(stream, seed, study, domain, goal)
+        model = _Model(gains, streams, n_draws) if is_whole else None
         for pair in pairs:
             keys = shared | {
                 "part": "rank_probabilities",
@@ -257,7 +265,7 @@ def _of_domain(rows, ranked, controls, missing, *, margin_pp, n_draws, seed, is_
                 "margin_pp": margin_pp,
             }
             if not (pair in gains and gains[pair].llms):
-                yield keys | _without_gain(pair, losses, goal, is_refused=pair in gains and gains[pair].refused)
+                yield keys | _without_gain(pair, losses, goal, gains.get(pair))
                 continue
             of_pair, level = gains[pair], one_sided(n_of[pair.kind])
             places = model.places(pair) if is_whole and pair.kind == "control" else {}
@@ -282,12 +290,21 @@ def _over_llms(pair, gains, losses, level, margin_pp, seed):
         plain = t_bounds(values, level=one_sided())
         row |= dict(zip(("gain_plain_low", "gain_plain_high"), plain, strict=True))
     codes = [*undecided, "placebo" if pair.kind == "placebo" else None, *_flags(pair, gains)]
-    if pair.kind == "confounded":
+    if pair.is_confounded:
         row |= {"decision": None, "decision_asked": None}
-    else:
-        attrition = [float(bounds.mean()) for bounds in gains.attrition_bounds()] if gains.knows_attrition else None
-        codes.append(_attrition(attrition, margin_pp, row["decision"], row["decision_asked"]))
+    elif gains.knows_attrition:
+        bounds = gains.attrition_bounds()
+        found = _attrition([float(of.mean()) for of in bounds], margin_pp, row["decision"], row["decision_asked"])
+        redecided = {_redecided(of, level=level, margin_pp=margin_pp) for of in bounds}
+        codes.append(found or ("attrition_could_change" if redecided != {row["decision"]} else None))
     return row | {"reason": reasons(*codes)}
+
+
+def _redecided(values, *, level, margin_pp):
+    """Return the decision over LLMs if their gains were these; without bounds there is none."""
+    if not np.isfinite(values).all():
+        return "no_evidence"
+    return decided(values, (np.nan, np.nan), level=level, margin_pp=margin_pp)[0]["decision"]
 
 
 def _of_llms(pair, gains, losses, level, margin_pp):
@@ -298,24 +315,24 @@ def _of_llms(pair, gains, losses, level, margin_pp):
         row = {"llm": llm, "is_primary": False, "method": "bias_aware", **_sizes(of_llm)}
         row |= {"gain_asked_low": lows[place], "gain_asked_high": highs[place], "n_gained": gains.values[place] > ZERO}
         codes = ["one_llm", *_flags(pair, of_llm)]
-        if pair.kind != "confounded":
+        if not pair.is_confounded:
             row["decision"] = "no_evidence"
             row["decision_asked"] = decide(lows[place], highs[place], margin_pp=margin_pp)
             codes.append(_attrition(attrition[place], margin_pp, row["decision_asked"]))
         yield row | {"reason": reasons(*codes)}
 
 
-def _without_gain(pair, losses, goal, *, is_refused):
+def _without_gain(pair, losses, goal, gains):
     """The row of a technique of which no LLM can be compared, and why."""
     of = losses.of(goal).loss[..., losses.techniques.index(pair.technique)]
     by_llm = of[~np.isnan(of).all(axis=1)]
-    why = why_no_gain(pair, losses, is_refused=is_refused)
+    why = why_no_gain(pair, losses, gains)
     return {
         "llm": None,
         "is_primary": False,
         "loss": np.nanmean(by_llm, axis=1).mean() if len(by_llm) else None,
-        "decision": None if pair.kind == "confounded" else "no_evidence",
-        "decision_asked": None if pair.kind == "confounded" else "no_evidence",
+        "decision": None if pair.is_confounded else "no_evidence",
+        "decision_asked": None if pair.is_confounded else "no_evidence",
         "n_trials": losses.n_trials(pair.technique).sum(),
         "n_llms": 0,
         "method": "t_over_llms",
@@ -323,9 +340,13 @@ def _without_gain(pair, losses, goal, *, is_refused):
     }
 
 
-def why_no_gain(pair, losses, *, is_refused):
-    """Return the code that says why no LLM can be compared."""
-    return "baseline_below_10" if is_refused else losses.why_not(pair.technique) or "control_not_asked"
+def why_no_gain(pair, losses, gains):
+    """Return the code that says why no LLM can be compared, given the gains, None without a control."""
+    if gains and gains.refused:
+        return "baseline_below_10"
+    if gains and gains.near_zero:
+        return "baseline_near_0"
+    return losses.why_not(pair.technique) or "control_not_asked"
 
 
 def _of_control(shared, losses, goal, control, model):
@@ -363,6 +384,7 @@ def _flags(pair, gains):
     return [
         "no_variance_to_correct" if gains.uncorrected else None,
         "baseline_below_10" if gains.refused else None,
+        "baseline_near_0" if gains.near_zero else None,
         "baseline_below_30" if gains.thin else None,
         "confounded_prompt" if pair.is_confounded else None,
         "own_control" if pair.kind == "control" and pair.control != CONTROL else None,
@@ -415,7 +437,7 @@ def _with_certainty(rows):
 class _Fitted:
     """The hierarchical model of gains, by technique, of the techniques that enough LLMs were asked with."""
 
-    def __init__(self, gains, rng, n_draws):
+    def __init__(self, gains, streams, n_draws):
         self.gains = gains
         self.techniques = list(gains)
         self.llms = sorted({llm for of in gains.values() for llm in of.llms})
@@ -427,12 +449,12 @@ class _Fitted:
             self.values[rows, k], losses[rows, k] = one.values, one.loss_control
             for other, another in enumerate(gains.values()):
                 self.covariances[rows, k, other] = one.covariances(another)
-        self.fit = fit(self.values, self.covariances, losses, n_draws=n_draws, rng=rng)
-        self.rng = rng
+        self.fit = fit(self.values, self.covariances, losses, n_draws=n_draws, rng=streams())
+        self.streams = streams
 
     def predicted(self, llm):
         """Return the prediction for an LLM that was asked, or for one that was not (None)."""
-        return self.fit.new if llm is None else self.fit.asked(self.llms.index(llm), rng=self.rng)
+        return self.fit.new if llm is None else self.fit.asked(self.llms.index(llm), rng=self.streams(llm))
 
 
 class _Model:
@@ -442,7 +464,7 @@ class _Model:
     technique, since gains on different controls cannot be ranked.
     """
 
-    def __init__(self, gains, rng, n_draws):
+    def __init__(self, gains, streams, n_draws):
         enough = {pair: of for pair, of in gains.items() if len(of.llms) >= FEWEST_LLMS}
         self.own = {pair: of for pair, of in enough.items() if pair.kind == "control"}
         self.few = {
@@ -450,9 +472,9 @@ class _Model:
         }
         common = {pair.technique: of for pair, of in enough.items() if pair.control == CONTROL}
         own = {pair.technique: of for pair, of in self.own.items()}
-        self.gain = _Fitted(own, rng, n_draws) if own else None
+        self.gain = _Fitted(own, streams, n_draws) if own else None
         is_same = all(of is own.get(technique) for technique, of in common.items()) and len(common) == len(own)
-        self.place = self.gain if is_same else _Fitted(common, rng, n_draws) if common else None
+        self.place = self.gain if is_same else _Fitted(common, streams, n_draws) if common else None
 
     def places(self, pair):
         """How probable each place of a technique is, and that it loses against its control."""
@@ -489,13 +511,14 @@ class _Model:
             for k, (pair, of) in enumerate(self.own.items()):
                 is_foretold = llm is not None and np.isnan(self.gain.values[self.gain.llms.index(llm), k])
                 is_placed = placed is not None and pair.technique in self.place.techniques
+                place = self.place.techniques.index(pair.technique) if is_placed else None
                 yield _prediction_of(pair, of, llm) | {
-                    "expected_loss": found.expected_loss[k],
+                    "expected_loss": found.expected_loss[k] if place is None else placed.expected_loss[place],
                     "gain": found.gain[k],
                     "gain_low": found.gain_low[k],
                     "gain_high": found.gain_high[k],
                     "p_better_than_control": found.p_better_than_control[k],
-                    "p_best_new_llm": placed.p_best[self.place.techniques.index(pair.technique)] if is_placed else None,
+                    "p_best_new_llm": None if place is None else placed.p_best[place],
                     "between_sd": self.gain.fit.between_sd,
                     "reason": reasons(
                         "not_asked_with_it" if is_foretold else None, None if is_placed else "no_technique_not_asked"

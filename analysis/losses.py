@@ -259,6 +259,15 @@ class DomainLosses:
         places = [self.techniques.index(name) for name in techniques]
         return ~np.isnan(self.of("displacement").loss[..., places]).any(axis=-1)
 
+    @property
+    def near_zero(self):
+        """Return where the 95 % interval of a baseline holds 0, shape (n LLMs, n vignettes)."""
+        variance = (
+            self.moments.baseline_variance[..., 0] if self.moments.percent.size else np.zeros(self.n_baseline.shape)
+        )
+        quantile = special.stdtrit(np.maximum(self.n_baseline - 1, 1), 0.975)
+        return np.nan_to_num(variance) * quantile**2 >= 1
+
     def n_trials(self, technique):
         """Return the anchored trials of a technique by LLM, shape (n LLMs,)."""
         return self.moments.n[:, :, self.techniques.index(technique)].sum(axis=(1, 2)).astype(int)
@@ -321,8 +330,9 @@ class Gains:
         What the trials of the three samples leave uncertain in `values`; 0 where it is not known.
     n_trials : int
         Trials of the technique and of the control that enter.
-    refused, thin : bool
-        Whether an LLM or vignette is left out for too few baseline answers, and whether one that enters has few.
+    refused, near_zero, thin : bool
+        Whether an LLM or vignette is left out for too few baseline answers, or for a baseline that these do not tell
+        from 0, of which there is no percentage (Fieller 1954); and whether one that enters has few.
     uncorrected : bool
         Whether a loss that enters could not be corrected.
     knows_attrition : bool
@@ -340,7 +350,8 @@ class Gains:
             has_both &= np.isin(domain.llms, list(among))[:, None]
         enough = domain.n_baseline >= FEWEST_BASELINE
         self.refused = bool((has_both & ~enough).any())
-        self.used = has_both & enough
+        self.near_zero = bool((has_both & enough & domain.near_zero).any())
+        self.used = has_both & enough & ~domain.near_zero
         self.thin = bool((self.used & (domain.n_baseline < FEW_BASELINE)).any())
         self._rows = np.flatnonzero(self.used.any(axis=1))
         self.llms = [domain.llms[row] for row in self._rows]

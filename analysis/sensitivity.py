@@ -67,7 +67,7 @@ def sensitivity_rows(responses, ranked, controls, missing, *, margin_pp, respons
         for specification, found in _specifications(rows, here, response_source):
             if pairs is None:
                 pairs = comparisons(study, domain, found.techniques, ranked, controls)
-                pairs = [pair for pair in pairs if pair.kind != "confounded" and pair.control]
+                pairs = [pair for pair in pairs if not pair.is_confounded and pair.control]
             for goal in GOALS:
                 for pair, row in _decisions(found, pairs, goal, specification, margin_pp):
                     headlines.setdefault((pair, goal), []).append(row)
@@ -104,7 +104,7 @@ def _decisions(losses, pairs, goal, specification, margin_pp):
         shared = specification | {"refusals": LEFT_OUT, "n_comparisons": n_of[pair.kind]}
         if not (of and of.llms):
             is_known = pair.technique in losses.techniques
-            code = why_no_gain(pair, losses, is_refused=bool(of and of.refused)) if is_known else "no_answers"
+            code = why_no_gain(pair, losses, of) if is_known else "no_answers"
             n_trials = losses.n_trials(pair.technique).sum() if is_known else 0
             undecided = {"decision": "no_evidence", "decision_asked": "no_evidence", "reason": code}
             yield pair, shared | undecided | {"n_llms": 0, "n_trials": n_trials}

@@ -29,7 +29,7 @@ def headlines(study: str | None) -> None:
             warehouse,
             "select study, bool_and(source = 'simulated') as is_simulated, "
             "string_agg(distinct source, ' and ' order by source) as sources, count(*) as n_trials from marts.trials "
-            f"where {IS_A_STUDY} group by study order by is_simulated desc, study",
+            f"where {IS_A_STUDY} group by study order by is_simulated, study",
         )
         checks = records(
             warehouse,

@@ -45,6 +45,31 @@ LLMS = """
 select distinct llm from inference.rank_probabilities
 where study = $study and domain = $domain and llm is not null order by llm
 """
+VIGNETTES = """
+select distinct vignette from marts.trials where study = $study and domain = $domain order by vignette
+"""
+# In how many specifications a decision is the same, and what was turned in those in which it is another.
+SENSITIVITY = """
+select technique, control, metric, any_value(n_same_decision) as n_same_decision,
+    any_value(n_specifications) as n_specifications,
+    coalesce(list([
+        switch,
+        case switch
+            when 'llm_left_out' then excluded_llm
+            when 'reading' then response_source
+            when 'row_set' then row_set
+            when 'baseline' then baseline_scope
+            else refusals
+        end
+    ] order by switch, excluded_llm, refusals) filter (where decision != recommended and is_counted), []) as others
+from (
+    select *,
+        any_value(decision) filter (where is_recommended) over (partition by technique, control, metric) as recommended,
+        switch != 'llm_left_out' or n_llms >= 5 as is_counted
+    from inference.sensitivity where study = $study and domain = $domain and comparison = 'control'
+)
+group by technique, control, metric
+"""
 # What a thousand decisions cost: the mean over LLMs, in whatever domain of the study.
 COSTS = """
 select
@@ -67,7 +92,12 @@ from inference.power where design = 'to_settle' and study = $study and domain = 
 """
 WITHOUT_BASELINE = """
 select distinct llm from marts.technique_rankings
-where study = $study and domain = $domain and llm is not null and contains(reason, 'no_baseline') order by llm
+where study = $study and domain = $domain and llm is not null and contains(reason, 'no_baseline')
+union
+select distinct llm from marts.losses
+where study = $study and domain = $domain
+group by llm having bool_and(coalesce(contains(reason, 'baseline_below_10'), false))
+order by llm
 """
 IS_SIMULATED = """
 select coalesce(bool_or(source = 'simulated'), false) from marts.trials
@@ -80,7 +110,6 @@ where study = $study and domain = $domain
 @click.option("--llm", metavar="L", help="for this LLM, asked or not; vendor/name or an alias")
 @click.option(
     "--goal",
-    "--metric",
     metavar="G",
     help=f"what matters: {', '.join(GOALS)} (default: {GOALS[0]}, the others beside it)",
 )
@@ -170,7 +199,7 @@ def _list(names):
 
 def _evidence(warehouse, study, domain, llm, is_asked, goal):
     from analysis.advice import Evidence
-    from bais.settle import study_file
+    from bais.settle import can_be_asked, study_file
 
     keys = {"study": study, "domain": domain}
     places = records(warehouse, PLACES, keys | {"llm": None})
@@ -188,6 +217,9 @@ def _evidence(warehouse, study, domain, llm, is_asked, goal):
         costs={row.pop("technique"): row for row in records(warehouse, COSTS, costs)},
         next_steps=records(warehouse, NEXT_STEPS, keys),
         study_file=study_file(warehouse, study, domain, goal),
+        unaskable=not can_be_asked(warehouse, study, domain),
+        vignettes=values(warehouse, VIGNETTES, keys),
+        sensitivity=records(warehouse, SENSITIVITY, keys),
     )  # fmt: skip
 
 
@@ -202,13 +234,17 @@ def _print_evidence(evidence, goals):
     of_whom = "of this\nLLM" if evidence.own else "of those\nasked"
     for goal in goals:
         rows = [_decided(row, evidence) for row in _compared(evidence, goal)]
-        show([f"by {goal}", "decision", of_whom, "LLMs\ngained", f"gain ({_unit(goal)})"], rows, (3, 4))
+        if evidence.own:  # how many others gained says nothing of this one
+            heads = [f"by {goal}", "of LLMs\nlike them", of_whom, f"gain of this\nLLM ({_unit(goal)})"]
+            show(heads, [[*row[:3], row[4]] for row in rows], (3,))
+        else:
+            show([f"by {goal}", "decision", of_whom, "LLMs\ngained", f"gain ({_unit(goal)})"], rows, (3, 4))
     predicted = [row for row in evidence.predictions if row["metric"] == goals[0] and row["gain"] is not None]
     predicted.sort(key=lambda row: (-row["p_best_new_llm"], row["technique"]))
     foretold = predicted[0]["llm"] or evidence.llm or "one more LLM" if predicted else ""
     heads = [f"by {goals[0]},\n{foretold}", "expected\nloss", "expected gain", "P(better)", "P(best)"]
     show(heads, [_predicted(row) for row in predicted], range(1, 5))
-    heads = [HEADS[goal] for goal in goals] + ["P(best)", "P(worse)", "trials", "USD per\n1,000"]
+    heads = [HEADS[goal] for goal in goals] + ["P(best)", "P(worse)", "trials\ncompared", "USD per\n1,000"]
     show(["loss", *heads], list(_sizes(evidence, goals)), range(1, len(heads) + 1))
     for note in _notes(evidence, goals):
         say(note)
@@ -229,7 +265,7 @@ def _decided(row, evidence):
     label = row["name"] if is_plain else f"{row['name']} vs {row['control_name']}"
     label = label if row["comparison"] == "control" else f"  vs {row['control_name']}"
     own = next((of for of in evidence.own if all(of[key] == row[key] for key in KEYS)), None)
-    if row["comparison"] == "confounded":
+    if row["decision"] is None:
         decisions = ["confounded", None]
     else:
         asked = own["decision_asked"] if own else None if evidence.own else row["decision_asked"]
@@ -288,12 +324,18 @@ def _notes(evidence, goals):
         yield (
             "gain: loss of the control less that of the technique, without what noise adds to either; "
             f"{whose} holds for all {first['n_comparisons']} techniques at once; no difference: within "
-            f"{first['margin_pp']:g} {_unit(goals[0])}. P(best): of gaining the most on no technique; for none, "
-            "that none gains. P(worse): of losing on its control, on average. A name after vs is what a technique is "
-            "held against instead of no technique."
+            f"{first['margin_pp']:g} {_unit(goals[0])}. P(best): of the smallest loss, on average over LLMs "
+            "(where one more LLM is foretold, in that LLM); for no technique, that none gains. P(worse): of losing on "
+            "its control, on average; both from one model of all techniques, in which LLMs differ alike on each. "
+            "Trials compared: its own and its control's. A name after vs is what a technique is held against instead "
+            "of no technique."
         )
-    if goals[0] == PRIMARY and len(goals) > 1:
-        yield "Chance of any false use or avoid: up to 5 % by displacement, which decides; up to 15 % over all goals."
+    decides = any(row["certainty"] != "too_few_llms" for row in rows)
+    if decides and goals[0] == PRIMARY and len(goals) > 1:
+        yield (
+            "Chance of any false use or avoid, if no rare LLM is far off: up to 5 % by displacement, which decides; up "
+            "to 15 % over all goals."
+        )
     reasons = {found["reason"] for found in evidence.costs.values()} - {None}
     yield from (f"Cost unknown: {in_words(reason)}." for reason in sorted(reasons))
     if evidence.costs and not reasons:

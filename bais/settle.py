@@ -60,7 +60,9 @@ def write_study(
 
     with marts() as warehouse:
         asked = _asked(warehouse, study, domain)
-        named = [_new(warehouse, llm, asked) for llm in dict.fromkeys(llms)]
+        definition = next(iter(values(warehouse, DEFINED, {"study": asked["study"]})), None)
+        is_recorded = definition is None  # in words that bais does not have, so that everybody is asked anew
+        named = [_new(warehouse, llm, asked, may_be_asked=is_recorded) for llm in dict.fromkeys(llms)]
         keys = {"study": asked["study"], "domain": asked["domain"], "goal": goal}
         ways = records(warehouse, OPEN, keys)
         techniques = records(warehouse, COMPARED, keys)
@@ -68,8 +70,6 @@ def write_study(
         way = _way(ways, technique, trials) if ways else None
         if way is None and not named:
             raise UserError(_nothing_open(asked, goal, technique, ways, techniques))
-        definition = next(iter(values(warehouse, DEFINED, {"study": asked["study"]})), None)
-        is_recorded = definition is None  # in words that bais does not have, so that everybody is asked anew
         added = named or ([] if trials else asked["llms"] * is_recorded + _not_asked(warehouse, asked))
         content = _content(warehouse, asked, definition, techniques, way)
     n_llms = _llms_of_study(way, is_recorded=is_recorded) if way and not trials else 0
@@ -78,8 +78,8 @@ def write_study(
         added = added[:n_llms]
         if not added:
             raise UserError(
-                f"{n_llms} more LLMs would settle {_what(way, asked, goal)}, and seeds/llms.csv has none that "
-                "was not asked: name them with --llm vendor/name"
+                f"{n_llms} more LLM{'s' * (n_llms > 1)} would settle {_what(way, asked, goal)}, and seeds/llms.csv has "
+                "none that was not asked: name them with --llm vendor/name"
             )
     content["llms"] = _entries(content.pop("llms", []), asked["llms"] if trials else added)
     if trials:
@@ -108,14 +108,14 @@ def _where(asked):
     return f" that is ranked in the domain {printable(asked['domain'])} of study {printable(asked['study'])}"
 
 
-def _new(warehouse, named, asked):
-    """Return the LLM that was named, or its alias; one that was asked there is refused."""
+def _new(warehouse, named, asked, *, may_be_asked):
+    """Return the LLM that was named, or its alias; one that was asked in the same words is refused."""
     aliases = dict(warehouse.execute("select alias, llm from seeds.llm_aliases").fetchall())
     llm = aliases.get(named, named)
     vendor, _, name = llm.partition("/")
     if not (vendor and name):
         raise UserError(f"--llm {printable(named)} is no alias of an LLM and not an id such as vendor/name")
-    if llm in asked["llms"]:
+    if llm in asked["llms"] and not may_be_asked:
         raise UserError(
             f"{printable(llm)} was asked in the domain {printable(asked['domain'])} of study "
             f"{printable(asked['study'])}: name an LLM that was not"
@@ -168,13 +168,14 @@ def _what(way, asked, goal):
 
 def _nothing_open(asked, goal, technique, ways, techniques):
     where = f"in the domain {printable(asked['domain'])} of study {printable(asked['study'])} by {goal}"
-    if not techniques:
+    if not [row for row in techniques if row["control"]]:
         return f"nothing can be settled {where}: no ranked technique was asked there beside its control"
     if ways:
         of = ", ".join(sorted({row["technique"] for row in ways}))
         return f"nothing is open of {printable(technique)} {where}: open is {of}"
     return (
-        f"nothing is open {where}: `bais recommend --domain {printable(asked['domain'])}` says what is decided; "
+        f"nothing is open {where}: `bais recommend --domain {printable(asked['domain'])} "
+        f"--study {printable(asked['study'])}` says what is decided; "
         "to ask one more LLM, name it with --llm"
     )
 
@@ -255,7 +256,7 @@ def _said(way, ways, asked, goal, content, missing, trials, path, *, is_recorded
         sentences.append(
             f"To settle {_what(way, asked, goal)} ({_now(way)}): {way['needed_trials']:,} trials of each LLM, "
             f"vignette, technique and direction instead of {way['n_trials_per_cell']:.0f}; were the gain to stay, the "
-            f"decision would be `{way['settles']}`."
+            f"decision would be `{way['settles']}` about every second time."
         )
     elif way:
         sentences += _by_llms(way, ways, asked, goal) + _cost(way, asked, content, is_recorded=is_recorded)
@@ -293,7 +294,7 @@ def _by_llms(way, ways, asked, goal):
         by_trials = f"so could {n:,} trials of each LLM, vignette, technique and direction instead of {now}"
     return [
         f"To settle {_what(way, asked, goal)} ({_now(way)}): {way['needed_llms']:,} LLMs in all, {_more_llms(way):,} "
-        f"more; {by_trials}. Were the gain to stay, the decision would be `{way['settles']}`."
+        f"more; {by_trials}. Were the gain to stay, the decision would be `{way['settles']}` about every second time."
     ]
 
 
@@ -310,14 +311,26 @@ def _cost(way, asked, content, *, is_recorded):
     priced = plan_of(Study.model_validate(content | {"study": "priced", "llms": sorted(prices)}))
     n_llms = _llms_of_study(way, is_recorded=is_recorded)
     low, high = (priced["cost_usd"][end] / len(prices) * n_llms for end in ("low", "high"))
+    whom = f"all {n_llms:,} LLMs anew" if is_recorded else f"{n_llms:,} more LLM{'s' * (n_llms > 1)}"
     return [
-        f"That costs {low:,.0f} to {high:,.0f} USD, at the mean of seeds/prices.csv and as `bais plan` assumes it, "
-        f"for all that is ranked there ({', '.join(_names(content))})."
+        f"To ask {whom} costs {low:,.0f} to {high:,.0f} USD, at the mean of seeds/prices.csv and as `bais plan` "
+        f"assumes it, for all that is ranked there ({', '.join(_names(content))})."
     ]
 
 
 def _names(content):
     return [of if isinstance(of, str) else of["technique"] for of in content["techniques"]]
+
+
+def can_be_asked(warehouse, study: str, domain: str) -> bool:
+    """Say whether another LLM can be asked the same vignettes, or at least in bais's words of them."""
+    from ingest.prompts import shipped
+
+    known = shipped("vignettes")
+    asked = next((row for row in records(warehouse, ASKED) if (row["study"], row["domain"]) == (study, domain)), None)
+    if asked is None or values(warehouse, DEFINED, {"study": study}):
+        return asked is not None
+    return all(known.get(vignette, {}).get("domain") == domain for vignette in asked["vignettes"])
 
 
 def study_file(warehouse, study: str, domain: str, goal: str) -> str | None:

@@ -46,7 +46,7 @@ def test_they_build_and_have_their_effects_without_a_line_of_configuration(tmp_p
         tmp_path / "own",
         "parking.jsonl",
         parking,
-        {**parking, "technique": "baseline", "anchorType": "none", "anchor": None, "response": 10},
+        {**parking, "technique": "baseline", "anchorType": "none", "anchor": None, "response": 10, "raw": "10"},
     )
 
     new_warehouse.run("python", "ingest/run.py", "--archive", tmp_path / "own")

@@ -205,6 +205,15 @@ estimates as (
     select *, unnest(numbers) as number from together
 ),
 
+-- of a domain with several vignettes what is said of each is no number of the domain
+single as (
+    select * from estimates
+    qualify count(*) over (
+        partition by
+            number.quantity, {{ estimate_keys()[1:] | join(',\n            ') }}
+    ) = 1
+),
+
 -- what is recommended has the interval of its metric beside it
 headlines as (
     select
@@ -233,7 +242,7 @@ select
     coalesce(estimates.number.high, bounds.number.high) as high,
     estimates.n_trials,
     coalesce(estimates.n_llms, bounds.n_llms) as n_llms
-from estimates
+from single as estimates
 left join bounds
     on
         estimates.number.quantity = bounds.number.quantity

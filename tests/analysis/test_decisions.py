@@ -101,7 +101,7 @@ def test_the_interval_is_that_of_students_t_over_llms_for_all_techniques_at_once
         ((-10, -12, -14, -11, -13), "avoid", "avoid", "established"),
         ((0.1, 0.3, -0.2, 0.2, -0.1), "equivalent", "equivalent", "established"),
         ((60, 12, -20, 11, -3), "no_evidence", "use", "promising"),
-        ((30, -30, 20, -20, 0), "no_evidence", "equivalent", "promising"),
+        ((30, -30, 20, -20, 0), "no_evidence", "no_evidence", "no_evidence"),
         ((10, 12, 14, 11), "no_evidence", "use", "too_few_llms"),
         ((10, 12), "no_evidence", "use", "too_few_llms"),
         ((10,), "no_evidence", "use", "too_few_llms"),
@@ -114,6 +114,21 @@ def test_decisions_speak_of_llms_like_those_asked_from_five_on(gains, decision, 
         assert {"too_few_llms", "one_llm"} & set(row["reason"].split("; "))
         assert row["p_best"] is None
         assert (row["gain_low"] is None) == (len(gains) == 1)
+
+
+def test_llms_that_differ_are_never_said_to_make_no_difference():
+    (first, second), (third, *_) = (
+        [
+            one(decided(rows_of(gaining(*gains)))[0], technique="premortem", control="no_technique", llm=llm)
+            for llm in (None, "l0")
+        ]
+        for gains in ((13, -11), (12, -8, 9, 11, 12))
+    )
+    assert (first["decision_asked"], first["reason"]) == ("no_evidence", "too_few_llms; llms_differ")
+    assert (second["decision_asked"], second["reason"]) == ("use", "one_llm")
+    assert (third["decision_asked"], third["reason"]) == ("use", "llms_differ")
+    near = one(decided(rows_of(gaining(2, -1.5)))[0], technique="premortem", control="no_technique")
+    assert (near["decision_asked"], near["reason"]) == ("equivalent", "too_few_llms")
 
 
 def test_llms_that_gain_the_same_say_nothing_about_others():
@@ -161,6 +176,10 @@ def test_content_is_told_from_structure_against_a_placebo():
     row = one(places, technique="premortem", control="random_control")
     assert row["comparison"] == "placebo"
     assert row["gain"] == pytest.approx(np.mean([(2 * i - 1) / 2 for i in range(6)]))
+    confounded = {llm: of | {"sacd_initial": (30, 300), "sacd": (50, 150)} for llm, of in llms.items()}
+    row = one(decided(rows_of(confounded))[0], technique="sacd", control="random_control")
+    assert (row["decision"], row["decision_asked"], row["certainty"]) == (None, None, None)
+    row = one(places, technique="premortem", control="random_control")
     assert (row["n_comparisons"], row["is_primary"]) == (1, False)
     assert not len(places[(places["technique"] == "random_control") & (places["comparison"] == "placebo")])
 
@@ -210,6 +229,9 @@ def test_answers_that_are_missing_and_readings_that_differ_are_said():
     )
     row = one(decided(rows, missing=missing)[0], technique="premortem", control="no_technique")
     assert "attrition_could_reverse" in row["reason"]
+    some = missing.assign(n_missing=8, valid_max=400).iloc[:1]
+    row = one(decided(rows, missing=some)[0], technique="premortem", control="no_technique")
+    assert (row["decision"], row["reason"]) == ("use", "attrition_could_change")
     few = missing.assign(n_missing=1, valid_max=200)
     assert "attrition" not in str(
         one(decided(rows, missing=few)[0], technique="premortem", control="no_technique")["reason"]

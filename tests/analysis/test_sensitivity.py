@@ -94,7 +94,7 @@ def test_of_two_llms_it_is_said_who_carries_what_holds_of_those_asked():
     assert one(rows, "llm_left_out", excluded_llm="m0")["decision_asked"] == "avoid"
     assert one(rows, "llm_left_out", excluded_llm="m1")["decision_asked"] == "use"
     assert one(rows, "recommended")["carried_by_asked"] == "m1"
-    assert one(rows, "recommended")["reason"] == "too_few_llms"
+    assert one(rows, "recommended")["reason"] == "too_few_llms; llms_differ"
 
 
 def test_what_comes_to_the_same_is_one_specification():

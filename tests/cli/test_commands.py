@@ -136,7 +136,7 @@ COMMANDS = {
     "recommend": {
         "--domain": "text",
         "--llm": "text",
-        "--goal --metric": "text",
+        "--goal": "text",
         "--study": "text",
         "--json": "flag",
     },

@@ -64,6 +64,13 @@ create table inference.predictions (
     expected_loss double, gain double, gain_low double, gain_high double, p_better_than_control double,
     p_best_new_llm double, reason varchar
 );
+create table marts.losses (study varchar, domain varchar, llm varchar, reason varchar);
+create table inference.sensitivity (
+    study varchar, domain varchar, technique varchar, metric varchar, control varchar, comparison varchar,
+    switch varchar, excluded_llm varchar, response_source varchar, row_set varchar, baseline_scope varchar,
+    refusals varchar, decision varchar, is_recommended boolean, n_specifications bigint, n_same_decision bigint,
+    n_llms bigint
+);
 create table inference.power (
     study varchar, domain varchar, design varchar, technique_a varchar, technique_b varchar, metric varchar,
     quantity varchar, settles varchar, needed_llms bigint, needed_trials bigint, n_llms bigint, cost_usd double,
@@ -219,7 +226,7 @@ def test_goals_that_disagree_are_said_to_and_those_that_are_opposed_by_name(ask)
 def test_below_five_llms_there_is_no_evidence_whatever_their_own_trials_say(ask):
     answer, beside, opposed = ask("--domain", "few").splitlines()[:3]
     assert answer == "few: no evidence: only 2 LLMs were asked (five are needed)."
-    assert beside == "For the 2 LLMs asked alone: avoid SACD (an anchor moves the average answer more)."
+    assert beside == "For the 2 LLMs asked alone, on average: avoid SACD (an anchor moves the average answer more)."
     assert opposed == "In the LLMs asked the goals are opposed: SACD helps by gap and harms by displacement."
     out = ask("--domain", "few")
     assert "Do not generalise beyond the 2 LLMs asked: vendor/a and vendor/b." in out
@@ -249,11 +256,11 @@ def test_equivalent_is_on_average_with_the_llms_that_lie_beyond_the_margin(ask):
     ) in out
 
 
-def test_how_many_llms_gained_is_said_before_any_probability():
+def test_how_many_llms_gained_and_by_how_much_is_said():
     text = said("evidence", places=places(SPLIT))
     assert text.startswith(
-        "Devil's Advocate: 4 of 6 LLMs gained; displacement is 19.0 pp instead of 32.3, gain 13.3 pp (11.5 to 15.2), "
-        "probability of no gain 0.25. Established for LLMs like those asked."
+        "Devil's Advocate: 4 of 6 LLMs gained; displacement is 19.0 pp instead of 32.3, gain 13.3 pp (11.5 to 15.2). "
+        "Established for LLMs like those asked."
     )
 
 
@@ -285,7 +292,13 @@ USED = {"sacd": (("use", "use", 23.4, 16.3, 1.1, 31.5), ("use", "use", 18.3, 28.
     ],
 )
 def test_a_placebo_that_does_as_well_is_named(decision, text):
-    beside = PLACEBO_ROW | {"decision": decision, "decision_asked": "use", "reason": "placebo", "n_gained": 4}
+    beside = PLACEBO_ROW | {
+        "decision": decision,
+        "decision_asked": "use",
+        "reason": "placebo",
+        "n_gained": 4,
+        "n_llms": 6,
+    }
     assert said("placebo", places=[*places(USED), beside]).startswith(text)
     assert not said(
         "placebo", places=[*places(FEW, n_llms=2), beside]
@@ -340,7 +353,10 @@ def test_a_new_llm_gets_the_prediction_and_the_study_that_would_ask_it(ask):
         "control with probability 0.91; expected displacement 20.5 pp, expected gain 12.2 pp (95 % prediction interval "
         "-3.4 to 27.8)."
     ) in out
-    assert "To ask some/unknown: `bais plan --to-settle split --llm some/unknown` writes the study" in out
+    assert "To ask some/unknown" not in out  # in words that nobody knows
+    assert "To ask x/y: `bais plan --to-settle d --llm x/y` writes the study" in said(
+        "scope", llm="x/y", is_asked=False, places=places(SPLIT), llms=LLMS
+    )
     found = json.loads(ask("--domain", "split", "--llm", "some/unknown", "--json"))
     assert (found["is_asked"], {row["llm"] for row in found["predictions"]}) == (False, {None})
     assert {row["llm"] for row in found["decisions"]} == {None}
@@ -362,7 +378,7 @@ def test_one_llm_answers_from_its_own_trials_and_from_the_others_under_any_of_it
     assert "; for LLMs like the 6 asked use Devil's Advocate or Premortem" in out.splitlines()[0]
     assert "For vendor/a, its own trials drawn towards the other LLMs: Devil's Advocate is the likeliest" in out
     (row,) = [line.split() for line in out.splitlines() if line.startswith("SACD  ") and "-10.7" in line]
-    assert " ".join(row) == "SACD avoid avoid 4 of 6 -10.7 (-14.6 to -6.9)"  # its own bounds
+    assert " ".join(row) == "SACD avoid avoid -10.7 (-14.6 to -6.9)"  # its own bounds
     found = json.loads(ask("--domain", "split", "--llm", "a-alias", "--json"))
     assert {row["llm"] for row in found["decisions"]} == {None, "vendor/a"}
     assert {row["llm"] for row in found["predictions"]} == {"vendor/a"}
@@ -378,7 +394,7 @@ def test_one_goal_is_asked_alone_and_what_the_others_say_stays_in_sight(ask):
     out = ask("--domain", "split", "--goal", "gap")
     assert out.startswith("split, by gap: use SACD (high and low anchors pull answers less far apart)")
     assert "By displacement (how far an anchor moves the average answer): use Devil's Advocate or Premortem" in out
-    found = json.loads(ask("--domain", "split", "--metric", "gap", "--json"))
+    found = json.loads(ask("--domain", "split", "--goal", "gap", "--json"))
     assert {row["metric"] for row in found["decisions"]} == {"gap"}
 
 
@@ -389,7 +405,7 @@ def test_no_line_is_wider_than_the_terminal_and_no_table_falls_apart(ask, monkey
     lines = ask("--domain", "split", *arguments).splitlines()
     assert max(map(len, lines)) <= columns
     assert not [line for line in lines if line.startswith("── ")]
-    assert sum("by displacement" in line and "decision" in line for line in lines) == 1
+    assert sum("by displacement" in line for line in lines) >= 1
 
 
 def test_the_next_step_ends_the_answer_where_the_warehouse_knows_one(warehouse, ask):
@@ -404,8 +420,8 @@ def test_the_next_step_ends_the_answer_where_the_warehouse_knows_one(warehouse, 
         ask("--domain", "split")
         .splitlines()[-1]
         .startswith(
-            "What would settle it, if gains stay as they are: 5 more LLMs (3.26 USD) would show that SACD helps. More "
-            "trials of the LLMs asked would not settle SACD. No study file can be written of it: the words of"
+            "What would settle it about every second time, if gains stay as they are: 5 more LLMs (3.26 USD) would "
+            "show that SACD helps. More trials of the LLMs asked would not settle SACD. No study file can be written of it:"
         )
     )
     assert len(json.loads(ask("--domain", "split", "--json"))["next_steps"]) == 3
@@ -492,10 +508,10 @@ def test_json_holds_the_columns_of_the_tables_with_every_digit(warehouse, ask):
         (["--domain", "split", "--study", "reel"], "there is no study reel (perhaps real); there is real, pretended"),
         (["--domain", "split", "--goal", "displ"], "there is no goal displ (perhaps displacement); there is"),
         (
-            ["--domain", "split", "--metric", "susceptibility"],
+            ["--domain", "split", "--goal", "susceptibility"],
             "susceptibility is what papers print, and nothing is decided on it: ask for --goal gap",
         ),
-        (["--domain", "split", "--metric", "both"], "there is no goal both: without --goal all goals are shown"),
+        (["--domain", "split", "--goal", "both"], "there is no goal both: without --goal all goals are shown"),
         ([], "say which domain with --domain: there is bare, calm, few, invented, split"),
     ],
 )
@@ -545,6 +561,6 @@ def test_the_recorded_archive_says_of_loan_that_goals_are_opposed_on_sacd(record
     monkeypatch.setenv("BAIS_WAREHOUSE", str(recorded.path))
     assert main(["recommend", "--domain", "loan", "--study", "voder-bais"]) == 0
     out = capsys.readouterr().out
-    (asked,) = re.findall("For the 2 LLMs asked alone: avoid ([^(]+)", out)
+    (asked,) = re.findall("For the 2 LLMs asked alone, on average: avoid ([^(]+)", out)
     assert "SACD" in asked
     assert "the goals are opposed: SACD helps by gap and harms by displacement" in out

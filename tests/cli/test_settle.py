@@ -134,7 +134,8 @@ def test_one_llm_that_nobody_asked_is_asked(settling, capsys):
     archive(settling)
     assert planned(capsys, "--to-settle", "judicial", "--llm", "vendor/new", "--llm", "b-alias")[0] == 0
     assert [llm.llm for llm in load_study("archive-judicial.yaml").llms] == ["vendor/new", "vendor/b"]
-    assert "vendor/a was asked" in refused(capsys, "--to-settle", "judicial", "--llm", "vendor/a")
+    # in a study of its own, since nobody knows the words that it was asked with
+    assert planned(capsys, "--to-settle", "judicial", "--llm", "vendor/a", "--out", "again.yaml")[0] == 0
     assert "vendor/name" in refused(capsys, "--to-settle", "judicial", "--llm", "new")
 
 
@@ -191,6 +192,7 @@ def test_llms_that_nobody_knows_have_to_be_named(settling, capsys):
     of = {"study": "own", "domain": "traffic", "technique": "sleep_on_it"}
     way(settling, **of, needed_llms=None, n_llms=3, reason="zero_variance")
     assert "2 more LLMs would settle" in refused(capsys, "--to-settle", "traffic")
+    assert "vendor/a was asked" in refused(capsys, "--to-settle", "traffic", "--llm", "vendor/a")
     assert planned(capsys, "--to-settle", "traffic", "--llm", "vendor/new")[0] == 0
 
 
@@ -210,7 +212,7 @@ def test_the_next_step_says_what_it_costs_by_the_prices_that_are_known(settling,
     assert planned(capsys, "--to-settle", "judicial", *priced)[0] == 0
     cost = json.loads(planned(capsys, "archive-judicial.yaml", "--json")[1])["cost_usd"]
     each = {end: 3 * cost[end] / len(read_prices()) for end in ("low", "high")}
-    assert f"That costs {each['low']:,.0f} to {each['high']:,.0f} USD" in said
+    assert f"To ask all 3 LLMs anew costs {each['low']:,.0f} to {each['high']:,.0f} USD" in said
 
 
 def test_the_next_step_says_where_no_study_can_be_written(settling):

@@ -450,7 +450,7 @@ def test_the_version_is_that_of_the_package(capsys):
     assert capsys.readouterr().out == f"bais {version('bais')}\n"
 
 
-@pytest.mark.parametrize("arguments", [["sql", "select 1", "and more"], ["nothing"], ["plan"], ["tables", "--bad"]])
+@pytest.mark.parametrize("arguments", [["sql", "select 1", "and more"], ["nothing"], ["collect"], ["tables", "--bad"]])
 def test_bad_usage_leaves_with_2(arguments, capsys):
     assert main(arguments) == 2
     complained = capsys.readouterr().err

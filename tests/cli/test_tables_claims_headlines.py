@@ -530,7 +530,10 @@ def test_headlines_say_what_to_use_and_where_goals_are_opposed(warehouse, capsys
 def test_headlines_of_a_domain_of_two_llms_are_no_evidence_with_what_those_asked_show_beneath(warehouse, capsys):
     lines = ask(capsys, "headlines", "--study", "s").splitlines()
     place = lines.index("few: no evidence: only 2 LLMs were asked (five are needed).")
-    assert lines[place + 1] == "  For the 2 LLMs asked alone: use SACD (an anchor moves the average answer less)."
+    assert (
+        lines[place + 1]
+        == "  For the 2 LLMs asked alone, on average: use SACD (an anchor moves the average answer less)."
+    )
 
 
 def test_headlines_say_what_recommend_says(change, capsys):
@@ -540,7 +543,23 @@ def test_headlines_say_what_recommend_says(change, capsys):
         change(f"alter table inference.rank_probabilities add column {name} double default 1")
     keys = "study varchar, domain varchar, llm varchar, technique varchar"
     change(f"create table inference.predictions ({keys}, metric varchar)")
-    change(f"create table inference.power ({keys}, design varchar, technique_a varchar, quantity varchar)")
+    change(
+        f"create table inference.power ({keys}, design varchar, metric varchar, technique_a varchar, quantity varchar, "
+        "settles varchar, gain double, n_llms bigint, n_trials_per_cell double, needed_llms bigint, "
+        "needed_trials bigint, reason varchar)"
+    )
+    change(f"create table marts.losses ({keys}, reason varchar)")
+    change(
+        f"create table inference.sensitivity ({keys}, metric varchar, control varchar, comparison varchar, "
+        "switch varchar, excluded_llm varchar, response_source varchar, row_set varchar, baseline_scope varchar, "
+        "refusals varchar, decision varchar, is_recommended boolean, n_specifications bigint, "
+        "n_same_decision bigint, n_llms bigint)"
+    )
+    change("create or replace table raw.batches (study varchar, definition varchar, loaded_at timestamp)")
+    change(
+        "create or replace view marts.trials as select *, response_recorded as response, 'v' as vignette "
+        "from marts.recorded_trials"
+    )
     change(f"create table marts.technique_costs ({keys}, calls_per_trial double, cost_usd_per_trial double)")
     change("update marts.recorded_trials set domain = 'split', llm = 'vendor/0' where trial_id = 't1'")
     change("update marts.recorded_trials set domain = 'few', llm = 'vendor/0' where trial_id = 't2'")
@@ -573,8 +592,8 @@ def test_headlines_calls_simulated_studies_simulated_and_real_ones_not(warehouse
     out = ask(capsys, "headlines")
     titles = [line for line in out.splitlines() if line.startswith("Study ")]
     assert titles == [
-        "Study made-up, 1 trials (SIMULATED respondents, no LLM was asked)",
         "Study s, 8 trials (recorded)",
+        "Study made-up, 1 trials (SIMULATED respondents, no LLM was asked)",
     ]
     assert "Claims: 4 of 6 published numbers reproduce" in out
     assert out.splitlines()[-1] == f"Warehouse: {os.environ['BAIS_WAREHOUSE']}"
@@ -582,7 +601,7 @@ def test_headlines_calls_simulated_studies_simulated_and_real_ones_not(warehouse
 
 def test_headlines_of_one_study_leaves_out_the_others(warehouse, capsys):
     assert "made-up" not in ask(capsys, "headlines", "--study", "s")
-    assert "there is made-up, s" in refused(capsys, "headlines", "--study", "t")
+    assert "there is s, made-up" in refused(capsys, "headlines", "--study", "t")
 
 
 def test_headlines_of_an_empty_warehouse_say_that_there_is_nothing(change, capsys):

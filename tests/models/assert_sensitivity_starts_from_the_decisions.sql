@@ -24,7 +24,7 @@ with headlines as (
 
 decided as (
     select * from {{ ref('rank_probabilities') }}
-    where llm is null and comparison in ('control', 'placebo') and control is not null
+    where llm is null and control is not null and decision is not null
 )
 
 select *

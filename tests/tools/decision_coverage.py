@@ -278,7 +278,7 @@ def show_log_scores(responses):
     pairs = [Comparison(name, "sacd_initial" if name == "sacd" else CONTROL, "control", False) for name in RANKED]
     for goal in GOALS:
         gains = {pair.technique: domain.compared(goal, pair.technique, pair.control) for pair in pairs}
-        fitted = _Fitted(gains, np.random.default_rng(SEED), n_draws=10)
+        fitted = _Fitted(gains, partial(np.random.default_rng, SEED), n_draws=10)
         apart, alike = leave_one_out_log_score(fitted.values, fitted.covariances)
         print(f"  {goal:<13}{apart:.2f}  {alike:.2f}", flush=True)
 
