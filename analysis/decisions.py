@@ -200,10 +200,11 @@ def family(losses, pairs, goal, *, among=None):
     -------
     gains : dict of Comparison to Gains
     n_of : dict of str to int
-        Those of which an LLM has a gain. What is confounded shares the confidence of what is not.
+        Those of which an LLM has a gain and which are decided on: nothing is on what is confounded.
     """
     gains = {pair: losses.compared(goal, pair.technique, pair.control, among=among) for pair in pairs if pair.control}
-    counts = {kind: sum(pair.kind == kind and bool(of.llms) for pair, of in gains.items()) for kind in KINDS}
+    decided_on = [pair for pair, of in gains.items() if of.llms and not pair.is_confounded]
+    counts = {kind: sum(pair.kind == kind for pair in decided_on) for kind in KINDS}
     return gains, counts | {"confounded": counts["control"]}
 
 

@@ -38,7 +38,7 @@ select
     iterations,
     nullif(trim(kept_text), '') as response_text,
     case
-        when nullif(trim(kept_text), '') is null then 'none'
+        when kept_text is null then 'none'
         when last_turn is not null and length(kept_text) >= 500 then 'cut'
         else 'whole'
     end as text_kept,

@@ -261,6 +261,14 @@ def test_predictions_are_of_a_new_llm_and_of_each_that_was_asked():
     assert len(few)
 
 
+def test_the_name_of_an_llm_changes_nothing_that_is_foretold_of_the_others():
+    rows = rows_of(gaining(4, 8, 15, 10, 13, 2))
+    renamed = rows.assign(llm=rows["llm"].replace("l0", "zz/last"))
+    first, second = (decided(of)[1].set_index(["metric", "llm"]).sort_index() for of in (rows, renamed))
+    for llm in ("l1", "l5"):
+        assert first.loc["gap", llm]["gain_high"] == pytest.approx(second.loc["gap", llm]["gain_high"], rel=1e-12)
+
+
 @settings(max_examples=20, deadline=None)
 @given(st.permutations(range(5)))
 def test_the_order_of_the_rows_changes_nothing(order):

@@ -107,6 +107,17 @@ def test_a_baseline_of_fewer_than_ten_answers_is_left_out_of_gains():
     assert (many.refused, many.thin) == (False, False)
 
 
+def test_a_baseline_that_is_not_told_from_0_is_left_out_of_gains():
+    rows = pd.concat([both(), both(llm="b", baseline=(-90, 100) * 5)])
+    gains = DomainLosses(rows).compared("gap", "sacd", "no_technique")
+    assert (gains.llms, gains.near_zero, gains.refused) == (["a"], True, False)
+    assert not DomainLosses(both()).compared("gap", "sacd", "no_technique").near_zero
+    below = both(baseline=(-90, -110) * 5)
+    assert DomainLosses(below.assign(response=-below["response"].abs())).compared(
+        "gap", "sacd", "no_technique"
+    ).llms == ["a"]
+
+
 def test_what_has_no_standard_error_is_not_corrected_and_says_so():
     steady = {"no_technique": ([80] * 3, [120] * 3), "sacd": ([95] * 3, [105] * 3)}
     gains = DomainLosses(rows_of(steady, baseline=(100,) * 10)).compared("displacement", "sacd", "no_technique")

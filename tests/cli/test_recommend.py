@@ -421,7 +421,7 @@ def test_the_next_step_ends_the_answer_where_the_warehouse_knows_one(warehouse, 
         .splitlines()[-1]
         .startswith(
             "What would settle it about every second time, if gains stay as they are: 5 more LLMs (3.26 USD) would "
-            "show that SACD helps. More trials of the LLMs asked would not settle SACD. No study file can be written of it:"
+            "show that SACD helps. More trials of the LLMs asked would not settle SACD. No study file can be written"
         )
     )
     assert len(json.loads(ask("--domain", "split", "--json"))["next_steps"]) == 3

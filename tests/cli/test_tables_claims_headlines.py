@@ -192,7 +192,7 @@ def change(warehouse):
 def ask(capsys, *arguments):
     code = main([*arguments])
     out, err = capsys.readouterr()
-    assert (code, err) == (0, "")
+    assert (code, err) == (0, ""), err
     return out
 
 
@@ -555,7 +555,8 @@ def test_headlines_say_what_recommend_says(change, capsys):
         "refusals varchar, decision varchar, is_recommended boolean, n_specifications bigint, "
         "n_same_decision bigint, n_llms bigint)"
     )
-    change("create or replace table raw.batches (study varchar, definition varchar, loaded_at timestamp)")
+    for column in ("definition varchar", "loaded_at timestamp"):
+        change(f"alter table raw.batches add column if not exists {column}")
     change(
         "create or replace view marts.trials as select *, response_recorded as response, 'v' as vignette "
         "from marts.recorded_trials"
