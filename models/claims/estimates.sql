@@ -210,7 +210,8 @@ single as (
     select * from estimates
     qualify count(*) over (
         partition by
-            number.quantity, {{ estimate_keys()[1:] | join(',\n            ') }}
+            estimates.number.quantity,
+            estimates.{{ estimate_keys()[1:] | join(',\n            estimates.') }}
     ) = 1
 ),
 
