@@ -210,8 +210,8 @@ single as (
     select * from estimates
     qualify count(*) over (
         partition by
-            estimates.number.quantity,
-            estimates.{{ estimate_keys()[1:] | join(',\n            estimates.') }}
+            struct_extract(number, 'quantity'),
+            {{ estimate_keys()[1:] | join(',\n            ') }}
     ) = 1
 ),
 
