@@ -60,7 +60,7 @@ def _say_study(study, rankings, places):
     domains = []
     for domain, ranked in groupby(rankings, itemgetter("domain")):
         here = [row for row in places if row["domain"] == domain]
-        llms = sorted({row["llm"] for row in here} - {None})
+        llms = sorted({row["llm"] for row in here if row["comparison"] == "control"} - {None})
         over = [row for row in here if row["llm"] is None]
         domains.append(
             Evidence(domain, is_simulated=study["is_simulated"], places=over, llms=llms, rankings=list(ranked))

@@ -43,7 +43,7 @@ order by technique, metric
 """
 LLMS = """
 select distinct llm from inference.rank_probabilities
-where study = $study and domain = $domain and llm is not null order by llm
+where study = $study and domain = $domain and llm is not null and comparison = 'control' order by llm
 """
 VIGNETTES = """
 select distinct vignette from marts.trials where study = $study and domain = $domain order by vignette
@@ -318,7 +318,7 @@ def _notes(evidence, goals):
     rows = [row for row in evidence.places if row["comparison"] == "control" and row["metric"] == goals[0]]
     measured = "; ".join(f"{goal}: {WORDED[goal].measures}" for goal in goals)
     yield f"Losses are in percent of the unanchored answer, means over vignettes, then LLMs. {measured}."
-    if rows:
+    if any(row["n_comparisons"] for row in rows):
         first = max(rows, key=lambda row: row["n_comparisons"] or 0)
         whose = f"its interval is of {evidence.llm}'s own trials and" if evidence.own else "its 95 % interval"
         yield (
