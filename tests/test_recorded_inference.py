@@ -184,7 +184,9 @@ def test_the_one_llm_without_a_baseline_has_answers_but_no_percentages(recorded)
 def test_decisions_are_what_the_bounds_of_the_gain_say(recorded, bounds, name):
     rows = recorded.query(
         f"""
-        select gain_{bounds}low, gain_{bounds}high, margin_pp, {name}
+        select
+            gain_{bounds}low, gain_{bounds}high, margin_pp, {name},
+            '{name}' = 'decision_asked' and coalesce(contains(reason, 'llms_differ'), false)
         from inference.rank_probabilities
         where
             study = 'voder-bais' and {name} is not null and n_llms >= 5 and llm is null
@@ -192,10 +194,10 @@ def test_decisions_are_what_the_bounds_of_the_gain_say(recorded, bounds, name):
         """
     )
     assert len(rows) > 15
-    for low, high, margin, decision in rows:
+    for low, high, margin, decision, differ in rows:
         assert low <= high
         if -margin < low and high < margin:
-            assert decision == "equivalent"
+            assert decision == ("no_evidence" if differ else "equivalent")
         else:
             assert decision == ("use" if low > 1e-9 else "avoid" if high < -1e-9 else "no_evidence")
 
