@@ -4,8 +4,6 @@ from dataclasses import dataclass, field
 from shlex import quote
 from typing import NamedTuple
 
-from analysis.small_samples import FEWEST_LLMS
-
 CONTROL = "no_technique"
 LEADING = "displacement"
 FIVE = "five"  # FEWEST_LLMS in words
@@ -129,8 +127,8 @@ class Evidence:
         Whether the words that were asked are not known, so that nobody else can be asked the same.
     vignettes : list of str
     sensitivity : list of dict
-        Of each technique, control and goal: `n_same_decision`, `n_specifications`, and as `others` the switch and
-        what it was turned to of each specification that decides otherwise.
+        Of each technique, control and goal: `n_same_decision`, `n_specifications`, `carried_by`, and as `others` the
+        switch and what it was turned to of each other specification that decides otherwise.
     """
 
     domain: str
@@ -212,9 +210,9 @@ def verdict(evidence, goal=None):
     return [_answer(evidence, goal), *([asked] if asked else []), *_opposites(evidence, leading)]
 
 
+CONTRADICTED = "Another domain of this study says the opposite of {names}."
 # what is counted otherwise, by the switch of `inference.sensitivity`
 COUNTED = {
-    "llm_left_out": "without {}",
     "reading": "with the {} numbers",
     "row_set": "with the row set {}",
     "baseline": "with the baseline at {}",
@@ -286,7 +284,7 @@ def _answer(evidence, goal):
     if all("too_few_llms" in (row["certainty"], *_codes(row)) for row in rows):
         most = max(row["n_llms"] for row in rows)
         only = f"only {n} {noun}s were asked" if n > 1 else f"only one {noun} was asked"
-        if most < FEWEST_LLMS <= n:
+        if most < n:
             only = f"only {most} of the {n} {noun}s asked can be compared"
         said = f"no evidence: {only} ({FIVE} are needed)"
         reach = f"for other {noun}s "
@@ -492,11 +490,12 @@ def _ways_of_counting(evidence, leading):
     ways = {(row["technique"], row["control"]): row for row in evidence.sensitivity if row["metric"] == leading}
     for row in evidence.of(leading):
         found = ways.get((row["technique"], row["control"]))
-        if not found or row["decision"] in ("no_evidence", None):
+        if not found or row["decision"] in ("no_evidence", None) or found["n_specifications"] == 1:
             continue
         n = f"{found['n_same_decision']} of {found['n_specifications']}"
         said = f"{row['name']}: the same decision in {n} ways of counting"
         others = [COUNTED[switch].format(TURNED_TO.get(value, value)) for switch, value in found["others"]]
+        others += [f"without {found['carried_by']}"] if found["carried_by"] else []
         yield f"{said}, another {listed(others, 'or')}." if others else f"{said}."
 
 
@@ -510,7 +509,7 @@ def _caveats(evidence, leading):
             yield text.format(names=listed(names))
     elsewhere = [row for row in rows if row["certainty"] == "contradicted_elsewhere"]
     if elsewhere:
-        yield f"Another domain of this study says the opposite of {_names(elsewhere)}."
+        yield CONTRADICTED.format(names=_names(elsewhere))
 
 
 def _cheapest(evidence, leading):

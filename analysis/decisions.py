@@ -294,9 +294,9 @@ def _over_llms(pair, gains, losses, level, margin_pp, seed):
     if pair.is_confounded:
         row |= {"decision": None, "decision_asked": None}
     elif gains.knows_attrition:
-        bounds = gains.attrition_bounds()
-        found = _attrition([float(of.mean()) for of in bounds], margin_pp, row["decision"], row["decision_asked"])
-        redecided = {_redecided(of, level=level, margin_pp=margin_pp) for of in bounds}
+        bounds = [float(of.mean()) for of in gains.attrition_bounds()]
+        found = _attrition(bounds, margin_pp, row["decision"], row["decision_asked"])
+        redecided = {_redecided(of, level=level, margin_pp=margin_pp) for of in gains.had_all_answered()}
         codes.append(found or ("attrition_could_change" if redecided != {row["decision"]} else None))
     return row | {"reason": reasons(*codes)}
 

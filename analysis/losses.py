@@ -422,6 +422,11 @@ class Gains:
         high = self._mean(most[..., self._c]) - self._mean(least[..., self._k])
         return low, high
 
+    def had_all_answered(self):
+        """Return the least and the most that `values` could be had every trial been answered, two arrays."""
+        seen = self.loss_control - self.loss
+        return tuple(self.values + bound - seen for bound in self.attrition_bounds())
+
     def _bounds(self, weights, level):
         of, moments = self._domain.of(self.goal), self._domain.moments
         among = weights > 0

@@ -128,14 +128,12 @@ def _with_refusals(gains, level, margin_pp):
     """Yield the rows in which every trial without an answer had been answered, against and for the technique."""
     if not gains.knows_attrition:
         return
-    seen = gains.loss_control - gains.loss
     low, high = gains.asked_bounds(level=level)
-    for name, bounds in zip((LEAST, MOST), gains.attrition_bounds(), strict=True):
-        shift = bounds - seen
+    for name, values in zip((LEAST, MOST), gains.had_all_answered(), strict=True):
         of = {"refusals": name}
-        if np.isfinite(shift).all():
-            asked = (low + shift.mean(), high + shift.mean())
-            yield _row(of, gains, gains.values + shift, asked, level, margin_pp)
+        if np.isfinite(values).all():
+            shift = (values - gains.values).mean()
+            yield _row(of, gains, values, (low + shift, high + shift), level, margin_pp)
         else:
             unknown = {"decision": "no_evidence", "decision_asked": "no_evidence", "reason": "valid_range_unknown"}
             yield of | unknown | {"n_llms": len(gains.llms), "n_trials": gains.n_trials}

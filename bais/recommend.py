@@ -2,13 +2,14 @@
 
 import click
 
+from analysis import advice
 from bais import terminal
 from bais.options import json_option
 from bais.terminal import fixed, lay_out, say, say_json, similar
 from bais.warehouse import IS_A_STUDY, marts, not_ranked, records, refuse_not_public, refuse_unknown, values
 from ingest.warehouse import UserError, printable, warehouse_path
 
-GOALS = ("displacement", "gap", "error")
+GOALS = tuple(advice.GOALS)
 PRIMARY = GOALS[0]
 HEADS = {"displacement": "displace-\nment (pp)", "gap": "gap\n(pp)", "error": "error\n(%)"}
 KEYS = ("technique", "metric", "control")
@@ -45,27 +46,22 @@ LLMS = """
 select distinct llm from inference.rank_probabilities
 where study = $study and domain = $domain and llm is not null and comparison = 'control' order by llm
 """
-VIGNETTES = """
-select distinct vignette from marts.trials where study = $study and domain = $domain order by vignette
-"""
 # In how many specifications a decision is the same, and what was turned in those in which it is another.
 SENSITIVITY = """
 select technique, control, metric, any_value(n_same_decision) as n_same_decision,
-    any_value(n_specifications) as n_specifications,
+    any_value(n_specifications) as n_specifications, any_value(carried_by) as carried_by,
     coalesce(list([
         switch,
         case switch
-            when 'llm_left_out' then excluded_llm
             when 'reading' then response_source
             when 'row_set' then row_set
             when 'baseline' then baseline_scope
             else refusals
         end
-    ] order by switch, excluded_llm, refusals) filter (where decision != recommended and is_counted), []) as others
+    ] order by switch, refusals) filter (where decision != recommended and switch != 'llm_left_out'), []) as others
 from (
     select *,
-        any_value(decision) filter (where is_recommended) over (partition by technique, control, metric) as recommended,
-        switch != 'llm_left_out' or n_llms >= 5 as is_counted
+        any_value(decision) filter (where is_recommended) over (partition by technique, control, metric) as recommended
     from inference.sensitivity where study = $study and domain = $domain and comparison = 'control'
 )
 group by technique, control, metric
@@ -199,7 +195,7 @@ def _list(names):
 
 def _evidence(warehouse, study, domain, llm, is_asked, goal):
     from analysis.advice import Evidence
-    from bais.settle import can_be_asked, study_file
+    from bais.settle import next_study
 
     keys = {"study": study, "domain": domain}
     places = records(warehouse, PLACES, keys | {"llm": None})
@@ -207,6 +203,7 @@ def _evidence(warehouse, study, domain, llm, is_asked, goal):
     llms = values(warehouse, LLMS, keys)
     among = [llm] if own else llms
     costs = {"techniques": sorted({row["technique"] for row in places}), "llms": among, "study": study}
+    following = next_study(warehouse, study, domain, goal)
     return Evidence(
         domain=domain, llm=llm, is_asked=is_asked, places=places, own=own, llms=llms,
         is_simulated=values(warehouse, IS_SIMULATED, keys)[0],
@@ -216,9 +213,9 @@ def _evidence(warehouse, study, domain, llm, is_asked, goal):
         rankings=records(warehouse, RANKINGS, keys),
         costs={row.pop("technique"): row for row in records(warehouse, COSTS, costs)},
         next_steps=records(warehouse, NEXT_STEPS, keys),
-        study_file=study_file(warehouse, study, domain, goal),
-        unaskable=not can_be_asked(warehouse, study, domain),
-        vignettes=values(warehouse, VIGNETTES, keys),
+        study_file=following.sentence,
+        unaskable=not following.can_be_asked,
+        vignettes=following.vignettes,
         sensitivity=records(warehouse, SENSITIVITY, keys),
     )  # fmt: skip
 

@@ -4,11 +4,12 @@ import math
 from pathlib import Path
 from typing import NamedTuple
 
+from analysis import advice
 from bais.texts import refuse_existing, write_new
 from bais.warehouse import IS_A_STUDY, marts, records, refuse_not_public, refuse_unknown, values
 from ingest.warehouse import UserError, printable
 
-GOALS = ("displacement", "gap", "error")
+GOALS = tuple(advice.GOALS)
 ANCHORS = {"low": 0.5, "high": 1.5}
 
 # The largest study first, those of LLMs before simulated ones.
@@ -60,7 +61,7 @@ def write_study(
 
     with marts() as warehouse:
         asked = _asked(warehouse, study, domain)
-        definition = next(iter(values(warehouse, DEFINED, {"study": asked["study"]})), None)
+        definition = _definition(warehouse, asked["study"])
         is_recorded = definition is None  # in words that bais does not have, so that everybody is asked anew
         named = [_new(warehouse, llm, asked, may_be_asked=is_recorded) for llm in dict.fromkeys(llms)]
         keys = {"study": asked["study"], "domain": asked["domain"], "goal": goal}
@@ -322,33 +323,37 @@ def _names(content):
     return [of if isinstance(of, str) else of["technique"] for of in content["techniques"]]
 
 
-def can_be_asked(warehouse, study: str, domain: str) -> bool:
-    """Say whether another LLM can be asked the same vignettes, or at least in bais's words of them."""
-    from ingest.prompts import shipped
+class NextStudy(NamedTuple):
+    """What can be asked of a domain: its vignettes, whether of others too, and which command writes the study."""
 
-    known = shipped("vignettes")
-    asked = next((row for row in records(warehouse, ASKED) if (row["study"], row["domain"]) == (study, domain)), None)
-    if asked is None or values(warehouse, DEFINED, {"study": study}):
-        return asked is not None
-    return all(known.get(vignette, {}).get("domain") == domain for vignette in asked["vignettes"])
+    vignettes: list[str]
+    can_be_asked: bool
+    sentence: str | None
 
 
-def study_file(warehouse, study: str, domain: str, goal: str) -> str | None:
+def next_study(warehouse, study: str, domain: str, goal: str) -> NextStudy:
     """Say which command writes the study that would settle what is open, and what it costs, or why none can."""
     asked = next((row for row in records(warehouse, ASKED) if (row["study"], row["domain"]) == (study, domain)), None)
+    if asked is None:
+        return NextStudy([], False, None)
     keys = {"study": study, "domain": domain, "goal": goal}
-    way = _way(records(warehouse, OPEN, keys), None, trials=False) if asked else None
-    if way is None:
-        return None
-    definition = next(iter(values(warehouse, DEFINED, {"study": study})), None)
+    definition, way = _definition(warehouse, study), _way(records(warehouse, OPEN, keys), None, trials=False)
     try:
         content = _content(warehouse, asked, definition, records(warehouse, COMPARED, keys), way)
     except UserError as error:  # its words are not known
-        return f"No study file can be written of it: {error}."
+        return NextStudy(asked["vignettes"], False, f"No study file can be written of it: {error}." if way else None)
+    if way is None:
+        return NextStudy(asked["vignettes"], True, None)
     of_goal = "" if goal == GOALS[0] else f" --goal {goal}"
     command = f"bais plan --to-settle {printable(domain)} --study {printable(study)}{of_goal}"
     cost = _cost(way, asked, content, is_recorded=definition is None)
-    return " ".join([f"`{command}` writes the study that takes the fewest LLMs.", *cost])
+    said = " ".join([f"`{command}` writes the study that takes the fewest LLMs.", *cost])
+    return NextStudy(asked["vignettes"], True, said)
+
+
+def _definition(warehouse, study):
+    """Return how a study that bais asked was last defined; None of what others recorded."""
+    return next(iter(values(warehouse, DEFINED, {"study": study})), None)
 
 
 def _text(content, sentences):

@@ -7,6 +7,7 @@ import pytest
 import yaml
 from scipy.special import stdtrit
 
+from analysis.small_samples import FEW_BASELINE, FEWEST_BASELINE
 from ingest.warehouse import ROOT
 
 
@@ -80,3 +81,8 @@ def test_the_quantile_of_t_in_sql_is_within_0_2_percent_of_scipys():
     )
     found = duckdb.sql(f"select df, {quantile} from range(1, 2000) as found (df)").fetchall()
     assert all(value == pytest.approx(stdtrit(df, 0.975), rel=0.002) for df, value in found)
+
+
+def test_the_answers_that_a_baseline_needs_are_as_many_in_sql_as_in_the_statistics():
+    said = re.findall(r"n_baseline between (\d+) and (\d+)", (ROOT / "models" / "marts" / "losses.sql").read_text())
+    assert [tuple(map(int, of)) for of in said] == [(1, FEWEST_BASELINE - 1), (FEWEST_BASELINE, FEW_BASELINE - 1)]

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from analysis.advice import CAVEATS, CERTAINTY, DECISIONS, GOALS, LEADING
+from analysis.advice import CAVEATS, CERTAINTY, CONTRADICTED, DECISIONS, GOALS, LEADING
 from analysis.report.studies import NO_TECHNIQUE
 from analysis.report.tables import Row, Table
 from analysis.report.values import MISSING, Number, clean, counted, listed, reason_text
@@ -21,7 +21,7 @@ SPOKEN = {
 OF_WHOM = {"decision": "LLMs like those asked", "decision_asked": "the LLMs asked and no others"}
 SAID_ELSEWHERE = ("too_few_llms", "placebo")  # in other columns of the table of decisions
 LIMITS = {
-    "contradicted_elsewhere": "Another domain of this study decides the opposite of {names}.",
+    "contradicted_elsewhere": CONTRADICTED,
     **{code: CAVEATS[code] for code in CAVEATS if code != "confounded_prompt"},
 }
 

@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from analysis.advice import CAVEATS, CERTAINTY, GOALS, in_words
+from analysis.advice import CAVEATS, CERTAINTY, CONTRADICTED, GOALS, in_words
 
 DECISIONS = {"use": "USE", "avoid": "AVOID", "equivalent": "EQUIVALENT", "no_evidence": "NO EVIDENCE"}
 ALONE = "without a technique"
@@ -10,7 +10,7 @@ PLACEBO, FORETOLD = "against_the_placebo", "for_an_llm_that_nobody_asked"
 TOO_FEW = "Fewer than five LLMs were asked there, so that nothing is decided about LLMs in general."
 RARE = "EQUIVALENT means on average, unless rare LLMs differ."
 LIMITS = {
-    "contradicted_elsewhere": "Another domain of the study decides the opposite of {names}.",
+    "contradicted_elsewhere": CONTRADICTED,
     **{code: CAVEATS[code] for code in ("attrition_could_reverse", "reading_would_change")},
 }
 REFERENCES = (

@@ -7,7 +7,7 @@ import duckdb
 import pytest
 
 from bais.main import main
-from bais.settle import study_file
+from bais.settle import next_study
 from bais.warehouse import marts
 from ingest.collector import read_prices
 from ingest.study import load_study, parse_study
@@ -201,8 +201,8 @@ def test_the_next_step_says_what_it_costs_by_the_prices_that_are_known(settling,
     way(settling, needed_llms=3)
     way(settling, "needed_trials", needed_trials=81)
     with marts() as warehouse:
-        said = study_file(warehouse, "archive", "judicial", "displacement")
-        assert study_file(warehouse, "archive", "judicial", "gap") is None
+        said = next_study(warehouse, "archive", "judicial", "displacement").sentence
+        assert next_study(warehouse, "archive", "judicial", "gap").sentence is None
     assert said.startswith("`bais plan --to-settle judicial --study archive` writes the study that takes the fewest")
     out = planned(capsys, "--to-settle", "judicial", "--out", "said.yaml")[1]
     assert "3 LLMs in all, 2 more; so could 81 trials of each LLM, vignette, technique and direction instead of 45" in (
@@ -219,6 +219,6 @@ def test_the_next_step_says_where_no_study_can_be_written(settling):
     archive(settling, domain="loan", vignette="bank")
     way(settling, domain="loan", needed_llms=3)
     with marts() as warehouse:
-        said = study_file(warehouse, "archive", "loan", "displacement")
+        said = next_study(warehouse, "archive", "loan", "displacement").sentence
     assert said.startswith("No study file can be written of it: the words of vignette bank are not known to bais")
     assert "USD" not in said

@@ -553,7 +553,7 @@ def test_headlines_say_what_recommend_says(change, capsys):
         f"create table inference.sensitivity ({keys}, metric varchar, control varchar, comparison varchar, "
         "switch varchar, excluded_llm varchar, response_source varchar, row_set varchar, baseline_scope varchar, "
         "refusals varchar, decision varchar, is_recommended boolean, n_specifications bigint, "
-        "n_same_decision bigint, n_llms bigint)"
+        "n_same_decision bigint, carried_by varchar)"
     )
     for column in ("definition varchar", "loaded_at timestamp"):
         change(f"alter table raw.batches add column if not exists {column}")
