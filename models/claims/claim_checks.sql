@@ -1,194 +1,128 @@
 -- noqa: disable=LT02
--- One row per published claim and part: the printed number, ours under the paper's specification and under the
--- recommended one, on the version of the source that the paper used; and what would be said on the newest one.
+-- One row per published claim and part: whether the paper's own method gives it again, and whether it holds under the
+-- analysis that we recommend, on the version of the source that the paper used; and both on the newest version.
 with versions as (
     select document, study, label as version, cited_study from {{ ref('int_studies_cited') }}
 ),
 
 claims as (
-    select
-        *,
-        {{ claim_key() }} as claim_key,
-        unnest(['cited', 'newest']) as of_version
-    from {{ ref('published_claims') }}
+    select * from {{ ref('published_claims') }}
 ),
 
-specifications as (
-    select *, {{ claim_key() }} as claim_key from {{ ref('int_claim_specifications') }}
+derived as (
+    select * from {{ ref('int_claims_derived') }}
 ),
 
-estimates as (
-    select * from {{ ref('estimates') }}
+described as (
+    select * from {{ ref('int_claims_described') }}
 ),
 
 studies as (
     select distinct study from {{ ref('stg_batches') }}
 ),
 
-looked_up as (
-    select
-        asked.claim_key,
-        asked.of_version,
-        any_value(estimates.value) filter (where asked.purpose = 'published') as published_specification_value,
-        any_value(estimates.value) filter (where asked.purpose = 'recommended') as recommended_value,
-        any_value(estimates.low) filter (where asked.purpose = 'recommended') as recommended_low,
-        any_value(estimates.high) filter (where asked.purpose = 'recommended') as recommended_high,
-        any_value(estimates.n_llms) filter (where asked.purpose = 'recommended') as n_llms,
-        any_value(estimates.n_trials) filter (where asked.purpose = 'published') as n_trials
-    from specifications as asked
-    inner join estimates
-        on
-            {% for key in estimate_keys() -%}
-                asked.{{ key }} is not distinct from estimates.{{ key }}{{ ' and ' if not loop.last }}
-            {%- endfor %}
-    group by all
-),
-
--- claims that are derived from other claims, in rounds: each round derives what the rounds before have the inputs of
-values_0 as (
-    select claim_key, of_version, published_specification_value as value, recommended_value from looked_up
-),
-
-inputs as (
-    select
-        * exclude (inputs),
-        unnest(string_split(inputs, ' ')) as input_key,
-        generate_subscripts(string_split(inputs, ' '), 1) as position,
-        len(string_split(inputs, ' ')) as n_inputs
-    from claims
-    where derivation is not null
-),
-
-{% for round in range(1, 4) %}
-derived_{{ round }} as (
-    select
-        inputs.claim_key,
-        inputs.of_version,
-        derivation,
-        recommended_quantity,
-        n_inputs,
-        list(coalesce(round(value, input_decimals::integer), value) order by position) as published_inputs,
-        list(recommended_value order by position) as recommended_inputs
-    from inputs
-    inner join values_{{ round - 1 }} as known
-        on inputs.input_key = known.claim_key and inputs.of_version = known.of_version
-    where value is not null
-    group by all
-    having count(*) = n_inputs
-),
-
-values_{{ round }} as (
-    select
-        claim_key,
-        of_version,
-        coalesce(value, {{ derive('derivation', 'published_inputs') }}) as value,
-        coalesce(
-            recommended_value,
-            case
-                when recommended_quantity is null and list_count(recommended_inputs) = n_inputs
-                    then {{ derive('derivation', 'recommended_inputs') }}
-            end
-        ) as recommended_value
-    from values_{{ round - 1 }}
-    full join derived_{{ round }} using (claim_key, of_version)
-),
-{% endfor %}
-
 compared as (
     select
         claims.*,
-        studies.study is not null as is_loaded,
-        case when claims.not_derivable is null then known.value end as recomputed_value,
-        known.recommended_value,
-        looked_up.* exclude (claim_key, of_version, published_specification_value, recommended_value),
+        described.* exclude (claim_id, part),
+        derived.* exclude (claim_id, part),
+        coalesce(studies.study is not null or claims.inputs_are = 'printed', false) as is_loaded,
+        claims.llm is null and coalesce(derived.n_llms < {{ fewest_llms() }}, false) as is_of_few_llms,
+        (derived.recommended_high - derived.recommended_low) / 2 as half_width,
         -- a value on the border belongs to both digits, whatever the last bit of a double says
         (0.5 + 1e-8) * 10.0 ** (-claims.decimals) as half_a_digit
     from claims
-    left join studies using (study)
-    left join values_3 as known using (claim_key, of_version)
-    left join looked_up using (claim_key, of_version)
+    inner join derived on claims.claim_id = derived.claim_id and claims.part is not distinct from derived.part
+    inner join described on claims.claim_id = described.claim_id and claims.part is not distinct from described.part
+    left join studies on claims.study = studies.study
+),
+
+-- what the recomputed value, the recommended one and its whole interval say of the comparison
+held_against as (
+    select
+        *,
+        {% for value, low, high, agrees in [
+            ('recomputed_value', 'recomputed_low', 'recomputed_high', 'agrees_as_published'),
+            ('recommended_value', 'null::double', 'null::double', 'agrees_as_recommended'),
+        ] -%}
+            case comparison
+                when '=' then
+                    coalesce({{ low }}, {{ value }}) <= published_value + half_a_digit
+                    and coalesce({{ high }}, {{ value }}) >= published_value - half_a_digit
+                when '<' then coalesce({{ low }}, {{ value }}) < published_value
+                when '>' then coalesce({{ high }}, {{ value }}) > published_value
+            end as {{ agrees }},
+        {% endfor -%}
+        case comparison
+            when '=' then
+                recommended_low <= published_value + half_a_digit and recommended_high >= published_value - half_a_digit
+            when '<' then recommended_high < published_value
+            when '>' then recommended_low > published_value
+        end as is_within,
+        case comparison
+            when '=' then not is_within
+            when '<' then recommended_low >= published_value
+            when '>' then recommended_high <= published_value
+        end as is_excluded,
+        -- a value that the interval allows; without one, a value that is off by no more than the margin
+        comparison = '='
+        and coalesce(is_within, abs(recommended_value - published_value) <= margin + half_a_digit, false) as is_near
+    from compared
 ),
 
 judged as (
     select
         *,
-        {% for value, holds in [
-            ('recomputed_value', 'holds'), ('recommended_value', 'holds_as_recommended'),
-        ] -%}
-            case comparison
-                when '=' then abs({{ value }} - published_value) <= half_a_digit
-                when '<' then {{ value }} < published_value
-                when '>' then {{ value }} > published_value
-            end as {{ holds }},
-        {% endfor %}
-        -- what the whole interval, or the probability, says of a sentence; null where it has none
         case
-            when unit = 'probability'
-                then coalesce(coalesce(recommended_low, recommended_value) >= published_value, false)
-            when comparison = '<' then recommended_high < published_value
-            when comparison = '>' then recommended_low > published_value
-        end as is_established,
+            when not_derivable is not null then 'not_derivable'
+            when not is_loaded or recomputed_value is null then 'not_checked'
+            when agrees_as_published then 'yes'
+            else 'no'
+        end as recomputes,
         case
-            when unit = 'probability'
-                then coalesce(coalesce(recommended_high, recommended_value) <= 1 - published_value, false)
-            when comparison = '<' then recommended_low > published_value
-            when comparison = '>' then recommended_high < published_value
-        end as is_contradicted
-    from compared
+            when describes != 'effect' then 'not_applicable'
+            when not is_loaded or recommended_value is null then null
+            when not agrees_as_recommended and not is_near then 'contradicted'
+            when confounded_by is not null then 'confounded'
+            -- the printed number is the one that we would print; a place is one only if no other is possible
+            when kind = 'value' and comparison = '=' and unit != 'rank' and agrees_as_recommended then 'holds'
+            when is_of_few_llms then 'weaker'
+            when kind = 'value' and comparison = '=' and is_within and half_width <= margin then 'holds'
+            when comparison != '=' and is_within then 'holds'
+            when kind = 'value' and comparison != '=' and is_within is null then 'holds'
+            else 'weaker'
+        end as holds
+    from held_against
 ),
 
 worded as (
     select
         *,
-        case
-            when not_derivable is not null then 'not_derivable'
-            when not is_loaded or recomputed_value is null then 'not_checked'
-            when kind = 'sentence' and is_contradicted then 'contradicted'
-            when kind = 'sentence' and not is_established then 'not_established'
-            when kind = 'sentence' then case when coalesce(is_established, holds) then 'stands' else 'contradicted' end
-            when holds then 'reproduces'
-            else 'differs'
-        end as status,
         {{ shown('published_value', 'decimals') }} as shown_published,
         {{ shown('recomputed_value', 'decimals') }} as shown_recomputed,
         {{ shown('recommended_value', 'decimals') }} as shown_recommended,
-        case
-            when round(recommended_low, 2) < round(recommended_high, 2)
-                then {{ shown('recommended_low', '2') }} || ' to ' || {{ shown('recommended_high', '2') }}
-        end as shown_probabilities,
+        {{ shown('recommended_low', 'decimals') }} || ' to ' || {{ shown('recommended_high', 'decimals') }}
+            as shown_interval,
+        replace(comparison || ' ', '= ', '') as sign,
         case
             when excluded_llm is null then {{ of_the_papers('coalesce(recommended_quantity, quantity)', 'goal') }}
         end as goal,
-        coalesce('By ' || goal || ' it is ', 'It is ') as it_is,
-        {{ shown('recommended_low', 'decimals') }} || ' to ' || {{ shown('recommended_high', 'decimals') }}
-            as shown_interval,
-        case
-            when llm is null and n_llms < {{ fewest_llms() }}
-                then ' This speaks only of the ' || n_llms || ' LLMs that were asked.'
-            else ''
-        end as scope_note,
         concat_ws(
             ', ',
             case when baseline_scope != 'pooled' then 'over the ' || baseline_scope || ' baseline' end,
             case when weighting != 'llm' and llm is null then 'weighing trials rather than LLMs' end,
             case when direction_weighting = 'balanced' then 'weighing both directions the same' end,
             case when baseline_pooling = 'domain' then 'over one baseline for all LLMs' end,
-            case when estimator != 'mean_of_ratios' then 'as a ' || replace(estimator, '_', ' ') end,
+            case when estimator != 'mean_of_ratios' then 'by ' || replace(estimator, '_', ' ') end,
             case when non_null = 'both' then 'of trials with a first and a last answer' end,
+            case when excluded_llm is not null then 'without ' || replace(excluded_llm, ' ', ' and ') end,
             case
                 when derivation is not null
                     then 'as the ' || replace(derivation, '_', ' ') || ' of other printed numbers'
             end,
             case
                 when goal is not null
-                    then
-                        'by ' || {{ of_the_papers('coalesce(recommended_quantity, quantity)', 'metric') }}
-                        || ' where we recommend ' || goal
-                when recommended_quantity is not null then 'where we recommend ' || recommended_quantity
-            end,
-            case
-                when recommended_method != method
-                    then 'by method ' || method || ' where we recommend ' || recommended_method
+                    then 'by ' || {{ of_the_papers('coalesce(recommended_quantity, quantity)', 'metric') }}
             end
         ) as specification
     from judged
@@ -198,30 +132,37 @@ explained as (
     select
         *,
         case
-            when kind = 'sentence' and unit = 'probability' and recommended_value is null
-                then 'Its probability is not known over fewer than ' || {{ fewest_llms() }} || ' LLMs.'
-            when kind = 'sentence' and unit = 'probability'
+            when recomputes = 'no' and inputs_are = 'printed'
+                then 'Its printed inputs give ' || shown_recomputed || ', not ' || sign || shown_published || '.'
+            when recomputes = 'no'
+                then 'The trials give ' || shown_recomputed || ', not ' || sign || shown_published || '.'
+        end as said_of_recomputing,
+        concat(
+            case
+                when goal is not null then 'By ' || goal || ', which we recommend, it is ' else 'As recommended it is '
+            end,
+            shown_recommended,
+            ' (' || shown_interval || ')'
+        ) as as_recommended,
+        case
+            when holds = 'contradicted' and is_excluded and kind = 'sentence'
+                then as_recommended || ': the whole interval contradicts ' || sign || shown_published || '.'
+            when holds = 'contradicted' and kind = 'sentence' and recommended_low is not null
+                then as_recommended || ', which is not ' || sign || shown_published || '; the interval allows both.'
+            when holds = 'contradicted' and regexp_matches(quantity, '_(low|high)$')
                 then
-                    'Its probability' || coalesce(' by ' || goal, '') || ' is '
-                    || coalesce(shown_probabilities, {{ shown('recommended_value', '2') }})
-                    || '; it stands from ' || published_value || '.' || scope_note
-            when status = 'not_established'
-                then
-                    it_is || shown_recommended || ', but the interval is ' || shown_interval
-                    || ', not all ' || comparison || ' ' || shown_published || '.' || scope_note
-            when kind = 'sentence' and shown_interval is not null
-                then
-                    it_is || shown_recommended || ', the interval ' || shown_interval
-                    || ', for ' || comparison || ' ' || shown_published || '.' || scope_note
-            when status in ('differs', 'contradicted')
-                then
-                    'The trials give ' || shown_recomputed || ', not '
-                    || replace(comparison || ' ', '= ', '') || shown_published || '.'
-            when not holds_as_recommended
-                then
-                    'It holds only ' || coalesce(nullif(specification, ''), 'with every number that was recorded')
-                    || '; as recommended it is ' || shown_recommended || '.'
-        end as explanation
+                    'The recommended interval ends at ' || shown_recommended
+                    || ': it covers LLMs that were not tested, not only new trials of the same.'
+            when holds = 'contradicted' then as_recommended || '.'
+            when holds = 'confounded' then as_recommended || ', but the prompts differ: ' || confounded_by || '.'
+            when holds = 'weaker' and recommended_low is null
+                then as_recommended || ', with no interval to say how sure that is.'
+            when holds = 'weaker' and is_of_few_llms then as_recommended || '.'
+            when holds = 'weaker' and kind = 'value'
+                then as_recommended || ': it could be anything in that interval.'
+            when holds = 'weaker' then as_recommended || ': the interval also allows the opposite.'
+            when holds = 'holds' and kind = 'sentence' then as_recommended || '.'
+        end as said_of_holding
     from worded
 ),
 
@@ -229,16 +170,36 @@ reasoned as (
     select
         * replace (coalesce(quantity, derivation) as quantity),
         case
-            when status = 'not_derivable' then not_derivable
-            when not is_loaded then 'The study ' || study || ' is not in this warehouse: import its archive.'
-            when status = 'not_checked' then 'The warehouse holds no trials for this quantity.'
-            else nullif(concat_ws(' ', note, explanation), '')
+            when not is_loaded and study is not null
+                then 'The study ' || study || ' is not in this warehouse: import its archive.'
+            else nullif(concat_ws(
+                ' ',
+                not_derivable,
+                note,
+                case when recomputes = 'not_checked' then 'The warehouse holds no trials for this quantity.' end,
+                said_of_recomputing,
+                case
+                    when recomputes = 'yes' and holds = 'contradicted' and specification != ''
+                        then 'It comes out only ' || specification || '.'
+                end,
+                said_of_holding,
+                case
+                    when is_of_few_llms and holds in ('weaker', 'contradicted', 'confounded')
+                        then 'Tested on ' || n_llms || ' LLMs only; do not generalise.'
+                end,
+                case
+                    when holds is null and recomputes in ('yes', 'no')
+                        then 'The recommended analysis has no such number.'
+                end
+            ), '')
         end as reason
     from explained
 ),
 
 newest as (
-    select claim_key, recomputed_value as newest_value, status as newest_status from reasoned
+    select
+        claim_id, part, recomputed_value as newest_value, recomputes as newest_recomputes, holds as newest_holds
+    from reasoned
     where of_version = 'newest'
 ),
 
@@ -246,11 +207,14 @@ beside_newest as (
     select
         reasoned.*,
         versions.version,
-        case when versions.cited_study is not null then newest.newest_value end as newest_value,
-        case when versions.cited_study is not null then newest.newest_status end as newest_status
+        {% for column in ['newest_value', 'newest_recomputes', 'newest_holds'] -%}
+            case when versions.cited_study is not null then newest.{{ column }} end as {{ column }}
+            {{- ',' if not loop.last }}
+        {% endfor %}
     from reasoned
-    inner join newest using (claim_key)
-    left join versions using (document, study)
+    inner join newest
+        on reasoned.claim_id = newest.claim_id and reasoned.part is not distinct from newest.part
+    left join versions on reasoned.document = versions.document and reasoned.study = versions.study
     where reasoned.of_version = 'cited'
 )
 

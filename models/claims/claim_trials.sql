@@ -1,7 +1,7 @@
--- One row per published claim and part: the SQL that lists the trials behind it, its own or those of the claims that it
--- is derived from.
+-- One row per published claim and part that rests on trials: the SQL that lists them, its own or those of the claims
+-- that it is derived from.
 {% set ranked = 'technique in (select technique from seeds.techniques where is_ranked)' %}
-with recursive studies as (
+with studies as (
     select document, study, cited_study from {{ ref('int_studies_cited') }}
 ),
 
@@ -17,23 +17,12 @@ claims as (
     left join studies using (document, study)
 ),
 
-inputs as (
-    select
-        claim_key,
-        unnest(string_split(inputs, ' ')) as input_key,
-        generate_subscripts(string_split(inputs, ' '), 1) as position
-    from claims
-    where inputs is not null
-),
-
 -- what a claim rests on, in the order in which it is named
 rests_on as (
-    select claim_key, claim_key as basis_key, []::bigint[] as place
-    from claims
-    union all
-    select rests_on.claim_key, inputs.input_key as basis_key, list_append(rests_on.place, inputs.position) as place
-    from rests_on
-    inner join inputs on rests_on.basis_key = inputs.claim_key
+    select bases.claim_key, bases.basis_key, bases.place
+    from {{ ref('int_claim_bases') }} as bases
+    inner join claims using (claim_key)
+    where coalesce(claims.inputs_are, 'trials') = 'trials'
 ),
 
 conditions as (
@@ -80,7 +69,7 @@ conditions as (
             lambda condition: condition is not null
         ) as conditions
     from claims
-    where inputs is null
+    where inputs is null and study is not null
 ),
 
 alternatives as (

@@ -1,0 +1,136 @@
+-- noqa: disable=LT02
+-- One row per published claim and part: what it describes, with what it is confounded, how far off it may be, and in
+-- how many places of its document the same is printed.
+{% set printed = estimate_keys() + [
+    'published_value', 'decimals', 'unit', 'comparison', 'kind', 'derivation', 'inputs_are',
+] %}
+with claims as (
+    select
+        *,
+        {{ claim_key() }} as claim_key
+    from {{ ref('published_claims') }}
+),
+
+bases as (
+    select * from {{ ref('int_claim_bases') }}
+),
+
+quantities as (
+    select quantity, describes from {{ ref('claim_quantities') }}
+),
+
+controls as (
+    select * from {{ ref('controls') }}
+),
+
+techniques as (
+    select * from {{ ref('techniques') }}
+),
+
+margins as (
+    select study, domain, value as margin_in_units from {{ ref('estimates') }}
+    where quantity = 'margin_in_units' and row_set = 'accepted' and temperature_scope = 'pooled'
+),
+
+response_units as (
+    select distinct response_unit as unit from {{ ref('vignettes') }}
+),
+
+basis_claims as (
+    select
+        bases.claim_key,
+        bases.place,
+        basis.study,
+        basis.domain,
+        basis.technique,
+        basis.technique_b,
+        coalesce(quantities.describes, case when basis.study is null then 'record' end, 'effect') as describes,
+        -- a change or a gain is against no technique, whether the claim says so or not
+        case
+            when regexp_matches(basis.quantity, '^(gain_by|spread_change)') then 'no_technique'
+        end as against,
+        concat_ws(
+            '|',
+            {% for column in printed -%}
+                coalesce(basis.{{ column }}::varchar, ''){{ ',' if not loop.last }}
+            {% endfor %}
+        ) as signature
+    from bases
+    inner join claims as basis on bases.basis_key = basis.claim_key
+    left join quantities on basis.quantity = quantities.quantity
+),
+
+described as (
+    select
+        claim_key,
+        case
+            when bool_or(describes = 'effect') then 'effect'
+            when bool_and(describes = 'protocol') then 'protocol'
+            else 'record'
+        end as describes,
+        string_agg(signature, '; ' order by place) as signature,
+        list_distinct(flatten(list([technique, technique_b, against]))) as techniques
+    from basis_claims
+    group by all
+),
+
+-- a technique with a control of its own was asked with other prompts than the rest of its study
+own_controls as (
+    select * from controls
+    where comparison = 'control' and technique is not null and study is not null
+),
+
+-- a technique that is neither ranked nor what others are held against is unranked for its prompts
+unranked as (
+    select technique, description from techniques
+    anti join controls on techniques.technique = controls.control
+    where not is_ranked
+),
+
+confounded as (
+    select
+        claims.claim_key,
+        any_value(own_controls.because) as other_prompts,
+        any_value(unranked.description) as other_question
+    from claims
+    inner join described using (claim_key)
+    left join own_controls
+        on
+            claims.study = own_controls.study
+            and coalesce(claims.domain, own_controls.domain) = own_controls.domain
+            and list_contains(described.techniques, own_controls.technique)
+            and (
+                claims.unit = 'rank' and claims.technique = own_controls.technique
+                or len(list_filter(
+                    described.techniques,
+                    lambda other: other not in (own_controls.technique, own_controls.control, 'all')
+                )) > 0
+            )
+    left join unranked on list_contains(described.techniques, unranked.technique)
+    group by all
+)
+
+select
+    claims.claim_id,
+    claims.part,
+    described.describes,
+    case when described.describes = 'effect' then coalesce(confounded.other_prompts, confounded.other_question) end
+        as confounded_by,
+    case
+        when claims.unit in ('pp', '%') then {{ var('equivalence_margin_pp') }}
+        when claims.unit = 'SD' then 0.2  -- a small effect (Cohen 1988)
+        when claims.unit = 'rank' then 0
+        when response_units.unit is not null then margins.margin_in_units
+    end as margin,
+    count(*) over same as n_places,
+    row_number() over (same order by claims.claim_id, claims.part) = 1 as is_first_place
+from claims
+inner join described using (claim_key)
+inner join confounded using (claim_key)
+left join response_units on claims.unit = response_units.unit
+left join margins on claims.study = margins.study and claims.domain = margins.domain
+window same as (
+    partition by
+        claims.document, claims.kind, claims.unit, claims.comparison, claims.published_value, claims.derivation,
+        claims.recommended_quantity, described.signature
+)
