@@ -83,9 +83,7 @@ stopping_rules as (
     select
         *,
         'final' as non_null,
-        {{ numbers([
-            'n_cells', 'n_cells_topped_up', 'n_cells_topped_up_without_cause', 'n_cells_qualified_not_topped_up',
-        ]) }}
+        {{ numbers(['n_cells_topped_up_without_cause', 'n_cells_qualified_not_topped_up']) }}
     from {{ ref('int_stopping_rules_checked') }}
 ),
 
@@ -95,7 +93,7 @@ anchor_factors as (
 ),
 
 request_ids as (
-    select *, 'final' as non_null, {{ numbers(['n_trials_with_request_id', 'n_trials_without_request_id']) }}
+    select *, 'final' as non_null, {{ numbers(['percent_with_request_id']) }}
     from {{ ref('int_request_ids_logged') }}
 ),
 

@@ -1,12 +1,12 @@
--- One row per study, domain, anchor direction and row set: what its anchors were, in baselines of the LLM that was asked.
+-- One row per study, domain, anchor direction and row set: what its anchors were, in baselines of the LLM that was
+-- asked, as whoever asked could know them: the mean of the valid numbers that were recorded.
 with trials as (
     select * from {{ ref('int_trials_claimed') }}
     where anchor_direction in ('low', 'high')
 ),
 
 baselines as (
-    select study, vignette, llm, row_set, baseline from {{ ref('int_baselines_scoped') }}
-    where baseline_scope = 'pooled'
+    select study, vignette, llm, baseline from {{ ref('int_baselines_read') }}
 ),
 
 by_llm as (
@@ -20,7 +20,7 @@ by_llm as (
         count(*) as n_trials,
         median(anchor_value / baseline) as anchor_factor
     from trials
-    inner join baselines using (study, vignette, llm, row_set)
+    inner join baselines using (study, vignette, llm)
     where anchor_value is not null
     group by all
 )

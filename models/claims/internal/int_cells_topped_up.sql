@@ -1,6 +1,6 @@
--- One row per cell of a technique that a document states a stopping rule for (its LLM, vignette and temperature; `method`
--- says whether each direction of the anchor is a cell, or both are one) and row set: whether it got more trials than all
--- cells did, and whether the rule allowed that.
+-- One row per cell (technique, LLM, vignette and temperature; `method` says whether each direction of the anchor is a
+-- cell, or both are one) and row set, of domains with a stopping rule: whether the cell got more trials than the rule
+-- starts with, and whether the SD of those first ones allowed that.
 with trials as (
     select * from {{ ref('int_trials_claimed') }}
     where technique != 'no_technique'

@@ -1,4 +1,4 @@
--- One row per study that claims are about and row set: of how many trials the endpoint's own id of a request is kept.
+-- One row per study that claims are about and row set: the share of trials with the endpoint's own id of a request.
 with trials as (
     select * from {{ ref('int_trials_claimed') }}
 ),
@@ -24,7 +24,6 @@ select
     study,
     row_set,
     count(*) as n_trials,
-    count(*) filter (where has_request_id) as n_trials_with_request_id,
-    count(*) filter (where not has_request_id) as n_trials_without_request_id
+    100.0 * count(*) filter (where has_request_id) / count(*) as percent_with_request_id
 from logged
 group by all
