@@ -322,8 +322,9 @@ def test_more_trials_were_asked_where_the_stopping_rule_does_not_say_so(recorded
     by_method = {
         method: counts
         for method, *counts in recorded.query(
-            "select method, n_cells, n_cells_topped_up, n_cells_topped_up_without_cause, n_cells_qualified_not_topped_up "
-            "from intermediate.int_stopping_rules_checked where study = 'voder-bais' and row_set = 'as_recorded'"
+            "select method, n_cells, n_cells_topped_up, n_cells_topped_up_without_cause, "
+            "n_cells_qualified_not_topped_up from intermediate.int_stopping_rules_checked "
+            "where study = 'voder-bais' and row_set = 'as_recorded'"
         )
     }
     assert by_method == {"by_direction": [300, 142, 142 - 7, 13], "both_directions": [150, 150, 150 - 12, 0]}
