@@ -297,7 +297,8 @@ def test_every_number_of_document_a_is_accounted_for(recorded):
     assert set(status.values()) <= {
         "reproduces", "differs", "not_derivable", "stands", "not_established", "contradicted"
     }  # fmt: skip
-    # only what the notes on the archive name: the SACD row by temperature, section 6.3, and the paragraph on the ICC
+    # what is about people, courts or resamples, and what the notes on the archive name: the SACD row by temperature,
+    # section 6.3, and the paragraph on the ICC
     assert {claim for claim, s in status.items() if s == "not_derivable"} == {
         "A-S3.2.4-sacd-t0",
         "A-S3.2.4-sacd-t0.7",
@@ -310,7 +311,42 @@ def test_every_number_of_document_a_is_accounted_for(recorded):
         "A-S4.6-icc-percent",
         "A-S4.6-variance-llm",
         "A-S4.6-variance-residual",
+        "A-S2.1-human-d",
+        "A-S3.2.6-resamples",
+        "A-S6.5-german-norms",
     }
+
+
+# document A, section 3.2.5: at least 30 trials, and more where those 30 have an SD above 15 months
+def test_more_trials_were_asked_where_the_stopping_rule_does_not_say_so(recorded):
+    by_method = {
+        method: counts
+        for method, *counts in recorded.query(
+            "select method, n_cells, n_cells_topped_up, n_cells_topped_up_without_cause, "
+            "n_cells_qualified_not_topped_up from intermediate.int_stopping_rules_checked "
+            "where study = 'voder-bais' and row_set = 'as_recorded'"
+        )
+    }
+    assert by_method == {"by_direction": [300, 142, 142 - 7, 13], "both_directions": [150, 150, 150 - 12, 0]}
+
+
+# section 3.2.2: half of the baseline and one and a half of it
+@pytest.mark.parametrize(
+    ("domain", "low", "high"),
+    [
+        ("judicial", (0.49, 0.52), (1.49, 1.52)),
+        ("loan", (0.48, 0.50), (1.45, 1.50)),
+        ("medical", (0.55, 0.60), (1.27, 1.40)),
+        ("salary", (0.66, 0.70), (1.23, 1.30)),
+    ],
+)
+def test_anchors_are_half_of_the_baseline_and_one_and_a_half_in_two_domains_of_four(recorded, domain, low, high):
+    factors = recorded.query(
+        "select round(anchor_factor_lowest, 2), round(anchor_factor_highest, 2) "
+        "from intermediate.int_anchor_factors_recorded where study = 'voder-bais' and row_set = 'as_recorded' "
+        f"and domain = '{domain}' order by anchor_direction desc"
+    )
+    assert factors == [low, high]
 
 
 @pytest.mark.parametrize("table", ["Table 1", "Table 2", "Table 3", "Table 4", "Table 5", "Table 6", "Table 7"])

@@ -79,6 +79,24 @@ rankings as (
     semi join asked using (study)
 ),
 
+stopping_rules as (
+    select
+        *,
+        'final' as non_null,
+        {{ numbers(['n_cells_topped_up_without_cause', 'n_cells_qualified_not_topped_up']) }}
+    from {{ ref('int_stopping_rules_checked') }}
+),
+
+anchor_factors as (
+    select *, 'final' as non_null, {{ numbers(['anchor_factor_lowest', 'anchor_factor_highest']) }}
+    from {{ ref('int_anchor_factors_recorded') }}
+),
+
+request_ids as (
+    select *, 'final' as non_null, {{ numbers(['percent_with_request_id']) }}
+    from {{ ref('int_request_ids_logged') }}
+),
+
 distributions as (
     select
         * exclude (is_ranked),
@@ -117,6 +135,7 @@ domain_baselines as (
             'baseline_lowest': 'min(baseline)',
             'baseline_highest': 'max(baseline)',
             'margin_in_units': var('equivalence_margin_pp') ~ ' * avg(baseline) / 100',
+            'units_per_point': 'avg(baseline) / 100',
         }) }}
     from llm_baselines
     group by all
@@ -139,7 +158,7 @@ counts as (
     select
         study, domain, row_set, non_null, technique, anchor_direction,
         sum(n_trials)::bigint as n_trials,
-        {{ numbers({'n_trials': 'sum(n_trials)'}) }}
+        {{ numbers({'n_trials': 'sum(n_trials)', 'n_trials_per_llm': 'sum(n_trials) / count(distinct llm)'}) }}
     from by_direction
     group by all
 ),
@@ -149,6 +168,7 @@ domain_counts as (
         study, domain, row_set, non_null,
         {{ numbers({
             'n_llms': 'count(distinct llm)',
+            'n_temperatures': 'count(distinct temperature)',
             'n_llms_with_baseline': "count(distinct llm) filter (where of_direction = 'none')",
             'n_providers_with_baseline': "count(distinct provider) filter (where of_direction = 'none')",
         }) }}
@@ -194,7 +214,7 @@ iterations as (
 together as (
     {% for part in [
         'effects', 'rankings', 'distributions', 'baselines', 'domain_baselines', 'counts', 'domain_counts', 'study_counts',
-        'cell_sizes', 'iterations', 'inferred',
+        'cell_sizes', 'stopping_rules', 'anchor_factors', 'request_ids', 'iterations', 'inferred',
     ] -%}
         select * from {{ part }}
         {{ 'union all by name' if not loop.last }}

@@ -10,6 +10,7 @@ select
     turn,
     attempt,
     upstream_provider,
+    request_id,
     error,
     tokens_in,
     tokens_out,

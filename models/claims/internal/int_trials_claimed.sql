@@ -1,0 +1,32 @@
+-- One row per trial with a number, and row set that it is in, of the studies that claims are about.
+with studies as (
+    select distinct study from {{ ref('int_claim_specifications') }}
+),
+
+trials as (
+    select *, unnest(['as_recorded', 'accepted']) as row_set from {{ ref('int_trials_directed') }}
+    semi join studies using (study)
+),
+
+numbered as (
+    select
+        trial_id,
+        study,
+        domain,
+        vignette,
+        llm,
+        technique,
+        anchor_direction,
+        anchor_value,
+        temperature,
+        asked_at,
+        row_set,
+        case
+            when row_set = 'as_recorded' then response_recorded
+            when status = 'answered' and not is_quarantined then response
+        end as response
+    from trials
+)
+
+select * from numbered
+where response is not null
