@@ -13,114 +13,35 @@ claims as (
     from {{ ref('published_claims') }}
 ),
 
-specifications as (
-    select *, {{ claim_key() }} as claim_key from {{ ref('int_claim_specifications') }}
-),
-
-estimates as (
-    select * from {{ ref('estimates') }}
+derived as (
+    select *, {{ claim_key() }} as claim_key from {{ ref('int_claims_derived') }}
 ),
 
 studies as (
     select distinct study from {{ ref('stg_batches') }}
 ),
 
-looked_up as (
-    select
-        asked.claim_key,
-        asked.of_version,
-        any_value(estimates.value) filter (where asked.purpose = 'published') as published_specification_value,
-        any_value(estimates.value) filter (where asked.purpose = 'recommended') as recommended_value,
-        any_value(estimates.low) filter (where asked.purpose = 'recommended') as recommended_low,
-        any_value(estimates.high) filter (where asked.purpose = 'recommended') as recommended_high,
-        any_value(estimates.n_llms) filter (where asked.purpose = 'recommended') as n_llms,
-        any_value(estimates.n_trials) filter (where asked.purpose = 'published') as n_trials
-    from specifications as asked
-    inner join estimates
-        on
-            {% for key in estimate_keys() -%}
-                asked.{{ key }} is not distinct from estimates.{{ key }}{{ ' and ' if not loop.last }}
-            {%- endfor %}
-    group by all
-),
-
--- claims that are derived from other claims, in rounds: each round derives what the rounds before have the inputs of
-values_0 as (
-    select claim_key, of_version, published_specification_value as value, recommended_value from looked_up
-),
-
-inputs as (
-    select
-        * exclude (inputs),
-        unnest(string_split(inputs, ' ')) as input_key,
-        generate_subscripts(string_split(inputs, ' '), 1) as position,
-        len(string_split(inputs, ' ')) as n_inputs
-    from claims
-    where derivation is not null
-),
-
-{% for round in range(1, 4) %}
-derived_{{ round }} as (
-    select
-        inputs.claim_key,
-        inputs.of_version,
-        derivation,
-        recommended_quantity,
-        n_inputs,
-        list(coalesce(round(value, input_decimals::integer), value) order by position) as published_inputs,
-        list(recommended_value order by position) as recommended_inputs
-    from inputs
-    inner join values_{{ round - 1 }} as known
-        on inputs.input_key = known.claim_key and inputs.of_version = known.of_version
-    where value is not null
-    group by all
-    having count(*) = n_inputs
-),
-
-values_{{ round }} as (
-    select
-        claim_key,
-        of_version,
-        coalesce(value, {{ derive('derivation', 'published_inputs') }}) as value,
-        coalesce(
-            recommended_value,
-            case
-                when recommended_quantity is null and list_count(recommended_inputs) = n_inputs
-                    then {{ derive('derivation', 'recommended_inputs') }}
-            end
-        ) as recommended_value
-    from values_{{ round - 1 }}
-    full join derived_{{ round }} using (claim_key, of_version)
-),
-{% endfor %}
-
 compared as (
     select
         claims.*,
-        studies.study is not null as is_loaded,
-        case when claims.not_derivable is null then known.value end as recomputed_value,
-        known.recommended_value,
-        looked_up.* exclude (claim_key, of_version, published_specification_value, recommended_value),
-        -- a value on the border belongs to both digits, whatever the last bit of a double says
-        (0.5 + 1e-8) * 10.0 ** (-claims.decimals) as half_a_digit
+        claims.study is null or studies.study is not null as is_loaded,
+        case when claims.not_derivable is null then derived.recomputed_value end as recomputed_value,
+        coalesce(derived.recomputed_low, derived.recomputed_value) as recomputed_low,
+        coalesce(derived.recomputed_high, derived.recomputed_value) as recomputed_high,
+        derived.* exclude (
+            claim_key, claim_id, part, of_version, recomputed_value, recomputed_low, recomputed_high
+        )
     from claims
     left join studies using (study)
-    left join values_3 as known using (claim_key, of_version)
-    left join looked_up using (claim_key, of_version)
+    left join derived using (claim_key, of_version)
 ),
 
 judged as (
     select
         *,
-        {% for value, holds in [
-            ('recomputed_value', 'holds'), ('recommended_value', 'holds_as_recommended'),
-        ] -%}
-            case comparison
-                when '=' then abs({{ value }} - published_value) <= half_a_digit
-                when '<' then {{ value }} < published_value
-                when '>' then {{ value }} > published_value
-            end as {{ holds }},
-        {% endfor %}
+        {{ could_print('recomputed_low', 'recomputed_high', 'published_value', 'decimals', 'comparison') }} as holds,
+        {{ could_print('recommended_value', 'recommended_value', 'published_value', 'decimals', 'comparison') }}
+            as holds_as_recommended,
         -- what the whole interval, or the probability, says of a sentence; null where it has none
         case
             when unit = 'probability'

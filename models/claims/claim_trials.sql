@@ -1,5 +1,5 @@
--- One row per published claim and part: the SQL that lists the trials behind it, its own or those of the claims that it
--- is derived from.
+-- One row per published claim and part that rests on trials: the SQL that lists them, its own or those of the claims
+-- that it is derived from.
 {% set ranked = 'technique in (select technique from seeds.techniques where is_ranked)' %}
 with recursive studies as (
     select document, study, cited_study from {{ ref('int_studies_cited') }}
@@ -80,7 +80,7 @@ conditions as (
             lambda condition: condition is not null
         ) as conditions
     from claims
-    where inputs is null
+    where inputs is null and study is not null
 ),
 
 alternatives as (
