@@ -1,5 +1,5 @@
--- One row per published claim and part that rests on trials: the SQL that lists them, its own or those of the claims
--- that it is derived from.
+-- One row per published claim and part: the SQL that lists the trials behind it, its own or those of the claims that it
+-- is derived from; null where it rests on none.
 {% set ranked = 'technique in (select technique from seeds.techniques where is_ranked)' %}
 with recursive studies as (
     select document, study, cited_study from {{ ref('int_studies_cited') }}
@@ -126,13 +126,18 @@ select
     claims.claim_id,
     claims.part,
     claims.study,
-    'select trial_id, llm, technique, anchor_direction, temperature, status, response, response_recorded, '
-    || e'first_response, baseline\nfrom '
-    || case
-        when parted.counts_quarantined then '(from marts.trials union all by name from marts.quarantined_trials)'
-        else 'marts.trials'
-    end
-    || e'\nwhere\n    ' || array_to_string(list_concat(parted.shared, parted.either), e'\n    and ')
-    || e'\norder by llm, technique, anchor_direction;' as trials_query
+    case
+        when parted.claim_key is not null
+            then
+                'select trial_id, llm, technique, anchor_direction, temperature, status, response, response_recorded, '
+                || e'first_response, baseline\nfrom '
+                || case
+                    when parted.counts_quarantined
+                        then '(from marts.trials union all by name from marts.quarantined_trials)'
+                    else 'marts.trials'
+                end
+                || e'\nwhere\n    ' || array_to_string(list_concat(parted.shared, parted.either), e'\n    and ')
+                || e'\norder by llm, technique, anchor_direction;'
+    end as trials_query
 from claims
-inner join parted using (claim_key)
+left join parted using (claim_key)
