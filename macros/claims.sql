@@ -61,16 +61,15 @@
 {%- endmacro %}
 
 
-{# What a derived claim does with its inputs, a list in the order in which the claim names them. #}
-{% macro derive(derivation, inputs) -%}
-    case {{ derivation }}
-        when 'sum' then list_sum({{ inputs }})
-        when 'mean' then list_avg({{ inputs }})
-        when 'difference' then {{ inputs }}[1] - {{ inputs }}[2]
-        when 'percent_change' then 100 * ({{ inputs }}[1] - {{ inputs }}[2]) / abs({{ inputs }}[2])
-        when 'range' then list_max({{ inputs }}) - list_min({{ inputs }})
-        when 'mean_distance_from_100' then list_avg(list_transform({{ inputs }}, lambda x: abs(x - 100)))
-        when 'rank' then 1 + len(list_filter({{ inputs }}, lambda x: x < {{ inputs }}[1] - 1e-9))
+{# Does some value from low to high agree with what is printed, or lie below or above it as it says (`analysis/derivations.py`). #}
+{% macro could_print(low, high, published, decimals, comparison) -%}
+    case {{ comparison }}
+        when '='
+            then
+                {{ low }} <= {{ published }} + (0.5 + 1e-8) * 10.0 ** (-{{ decimals }})
+                and {{ high }} >= {{ published }} - (0.5 + 1e-8) * 10.0 ** (-{{ decimals }})
+        when '<' then {{ low }} < {{ published }}
+        when '>' then {{ high }} > {{ published }}
     end
 {%- endmacro %}
 

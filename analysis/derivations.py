@@ -1,0 +1,391 @@
+"""The ledger's derived claims: numbers that follow from other claims, and what rounding leaves open about them."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from graphlib import CycleError, TopologicalSorter
+
+import numpy as np
+from scipy import special
+
+from analysis.tables import columns
+
+COLUMNS = columns(
+    "varchar: claim_id part of_version",
+    "double: recomputed_value recomputed_low recomputed_high",
+    "bigint: n_trials",
+    "double: recommended_value recommended_low recommended_high",
+    "bigint: n_llms",
+)
+LOOKED_UP = tuple(name for name in COLUMNS if name not in ("recomputed_low", "recomputed_high"))
+VERSIONS = ("cited", "newest")
+
+# what is counted one by one: printed without decimals it is exact
+COUNTED_UNITS = {
+    "LLMs",
+    "answers",
+    "comparisons",
+    "degrees of freedom",
+    "domains",
+    "judges",
+    "people",
+    "prosecutors",
+    "providers",
+    "questions",
+    "techniques",
+    "trials",
+}
+SAME = 1e-9  # values closer than this share a place
+BORDER = 1e-8  # in digits: a value on the border belongs to both digits, whatever the last bit of a double says
+UNKNOWN = (math.nan, math.nan)
+
+
+@dataclass(frozen=True)
+class Derivation:
+    """A function of a list of numbers, and of a list of (low, high) the range that its values have."""
+
+    value: Callable
+    bounds: Callable
+    n_inputs: int | None = None  # None: one or more
+    takes_counts: bool = False
+
+
+def derive(derivation, inputs):
+    """Return what follows from numbers.
+
+    Parameters
+    ----------
+    derivation : str
+        A key of `DERIVATIONS`.
+    inputs : sequence of float
+        In the order in which the claim names them.
+
+    Returns
+    -------
+    float
+        NaN where it is not defined, such as the percent change of 0.
+    """
+    value = float(DERIVATIONS[derivation].value(list(inputs)))
+    return value if math.isfinite(value) else math.nan
+
+
+def derive_range(derivation, intervals):
+    """Return the range that a derived number has while each input moves within its interval, whatever the others do.
+
+    Parameters
+    ----------
+    derivation : str
+        A key of `DERIVATIONS`.
+    intervals : sequence of (float, float)
+        Lowest and highest value of each input, in the order in which the claim names them.
+
+    Returns
+    -------
+    low, high : float
+        The smallest range: both are reached. NaN where the number is not defined everywhere, such as a percent change
+        of what may be 0.
+
+    Notes
+    -----
+    All but the range and the distance from 100 rise or fall with each input, so that corners bound them. Of chi squared
+    this holds for its signed root: with ad > bc it rises with a and d and falls with b and c.
+
+    References
+    ----------
+    Moore, Kearfott & Cloud (2009), Introduction to Interval Analysis, section 5.3 (the range of a monotone function).
+    """
+    low, high = DERIVATIONS[derivation].bounds(list(intervals))
+    return (float(low), float(high)) if math.isfinite(low) and math.isfinite(high) else UNKNOWN
+
+
+def printed_interval(published, decimals, *, is_exact=False):
+    """Return all values that are printed so: the number give or take half a digit, or itself where it is exact."""
+    half = 0.0 if is_exact else 0.5 * 10.0**-decimals
+    return published - half, published + half
+
+
+def could_print(low, high, published, decimals, comparison):
+    """Say whether some value of a range agrees with what is printed.
+
+    Parameters
+    ----------
+    low, high : float
+        The range; of a single value both are that value.
+    published : float
+    decimals : int
+        How many decimals are printed: 1 for 18.1, -1 for "about 20", 13 for 3.2e-12.
+    comparison : {'=', '<', '>'}
+        `=`: the range meets the values that round to the printed one. `<`, `>`: some of it is below or above.
+
+    Returns
+    -------
+    bool
+    """
+    half_a_digit = (0.5 + BORDER) * 10.0**-decimals
+    return {
+        "=": low <= published + half_a_digit and high >= published - half_a_digit,
+        "<": low < published,
+        ">": high > published,
+    }[comparison]
+
+
+def derived_claims(claims, looked_up):
+    """Return every claim with its recomputed and its recommended value, derived ones after those they derive from.
+
+    A claim that was looked up keeps that value. Else the recomputed value is derived from those of its inputs, rounded
+    to `input_decimals` where the authors did so; with `inputs_are` printed, from what is printed of them, and its range
+    from all that could have been rounded to that. The recommended value is derived where each input has one and the
+    claim names no `recommended_quantity` of its own; its bounds where each input has an interval, as if each could be
+    off whatever the others are, which makes them wide rather than narrow.
+
+    Parameters
+    ----------
+    claims : iterable of dict
+        Rows of `published_claims`; None is null.
+    looked_up : iterable of dict
+        Rows of `int_claims_looked_up`.
+
+    Returns
+    -------
+    list of dict
+        Rows of `COLUMNS`: each claim and part, once per version.
+
+    Raises
+    ------
+    ValueError
+        If a claim derives from no claim that there is, from itself, in no way that is known, or from a wrong number of
+        inputs, or from a printed bound such as p < .05. The message names it.
+    """
+    claims = {_key(claim): claim for claim in claims}
+    found = {(_key(row), row["of_version"]): row for row in looked_up}
+    order = _in_order(claims)
+    rows = {}
+    for version in VERSIONS:
+        for key in order:
+            claim = claims[key]
+            row = dict.fromkeys(COLUMNS) | {name: found.get((key, version), {}).get(name) for name in LOOKED_UP}
+            row |= {"claim_id": claim["claim_id"], "part": claim["part"], "of_version": version}
+            if claim["derivation"]:
+                inputs = _inputs(claim)
+                _recompute(row, claim, [claims[name] for name in inputs], [rows[name, version] for name in inputs])
+                _recommend(row, claim, [rows[name, version] for name in inputs])
+            rows[key, version] = row
+    return list(rows.values())
+
+
+def _recompute(row, claim, printed, inputs):
+    if row["recomputed_value"] is not None:
+        return
+    if claim["inputs_are"] == "printed":
+        counts = DERIVATIONS[claim["derivation"]].takes_counts
+        intervals = [
+            printed_interval(
+                of["published_value"],
+                of["decimals"],
+                is_exact=of["decimals"] == 0 and (counts or of["unit"] in COUNTED_UNITS),
+            )
+            for of in printed
+        ]
+        low, high = derive_range(claim["derivation"], intervals)
+        if not math.isnan(low):
+            value = _known(claim["derivation"], [of["published_value"] for of in printed])
+            row |= {"recomputed_value": value, "recomputed_low": low, "recomputed_high": high}
+    else:
+        values = [of["recomputed_value"] for of in inputs]
+        row["recomputed_value"] = _known(claim["derivation"], values, claim["input_decimals"])
+
+
+def _recommend(row, claim, inputs):
+    if row["recommended_value"] is not None or claim["recommended_quantity"]:
+        return
+    value = _known(claim["derivation"], [of["recommended_value"] for of in inputs])
+    if value is None:
+        return
+    row["recommended_value"] = value
+    row["n_llms"] = min((of["n_llms"] for of in inputs if of["n_llms"] is not None), default=None)
+    intervals = [(of["recommended_low"], of["recommended_high"]) for of in inputs]
+    if not any(bound is None for interval in intervals for bound in interval):
+        low, high = derive_range(claim["derivation"], intervals)
+        if not math.isnan(low):
+            row |= {"recommended_low": low, "recommended_high": high}
+
+
+def _known(derivation, values, decimals=None):
+    """Derive where all inputs are known; None where one is not, or where nothing is defined."""
+    if any(value is None for value in values):
+        return None
+    value = derive(derivation, values if decimals is None else [_rounded(value, decimals) for value in values])
+    return None if math.isnan(value) else value
+
+
+def _rounded(value, decimals):
+    """Round half away from zero, as SQL does and as papers do."""
+    scale = 10.0**decimals
+    return math.copysign(math.floor(abs(value) * scale + 0.5), value) / scale
+
+
+def _key(row):
+    """Name a claim as others name it among their inputs (macro `claim_key`)."""
+    return row["claim_id"] if row["part"] is None else f"{row['claim_id']}/{row['part']}"
+
+
+def _inputs(claim):
+    return (claim["inputs"] or "").split()
+
+
+def _in_order(claims):
+    """Return the keys of the claims, each after those it derives from."""
+    graph = {key: _inputs(claim) if claim["derivation"] else [] for key, claim in claims.items()}
+    for key, inputs in graph.items():
+        claim = claims[key]
+        name = claim["derivation"]
+        if not name:
+            continue
+        if name not in DERIVATIONS:
+            raise ValueError(f"The claim {key} has the derivation {name}, which is none of {', '.join(DERIVATIONS)}.")
+        wanted = DERIVATIONS[name].n_inputs
+        if len(inputs) != wanted if wanted else not inputs:
+            raise ValueError(f"The claim {key} names {len(inputs)} inputs; {name} takes {wanted or 'one or more'}.")
+        for other in inputs:
+            if other not in claims:
+                raise ValueError(f"The claim {key} derives from {other}, which is no claim.")
+            if claim["inputs_are"] == "printed" and claims[other]["comparison"] != "=":
+                raise ValueError(f"The claim {key} derives from {other}, of which only a bound is printed, no number.")
+    try:
+        return list(TopologicalSorter(graph).static_order())
+    except CycleError as error:
+        first, *others, _ = reversed(error.args[1])
+        raise ValueError(" by way of ".join([f"The claim {first} derives from itself", *others]) + ".") from error
+
+
+def _monotone(value, *directions):
+    """Return the bounds of a function that rises (1) or falls (-1) with each input; one direction is that of all."""
+
+    def bounds(intervals):
+        signs = directions if len(directions) > 1 else directions * len(intervals)
+        pairs = [interval[::sign] for interval, sign in zip(intervals, signs, strict=True)]
+        return value([low for low, _ in pairs]), value([high for _, high in pairs])
+
+    return bounds
+
+
+def _mean(x):
+    return sum(x) / len(x)
+
+
+def _difference(x):
+    return x[0] - x[1]
+
+
+def _percent_change(x):
+    return 100 * (x[0] - x[1]) / abs(x[1]) if x[1] else math.nan
+
+
+def _percent_change_bounds(intervals):
+    numerators, (low, high) = intervals
+    if low <= 0 <= high:
+        return UNKNOWN
+    corners = [_percent_change((a, b)) for a in numerators for b in (low, high)]
+    return min(corners), max(corners)
+
+
+def _range_bounds(intervals):
+    lows, highs = zip(*intervals, strict=True)
+    apart = [high - low for i, high in enumerate(highs) for j, low in enumerate(lows) if i != j]
+    return max(0.0, max(lows) - min(highs)), max(0.0, *apart, 0.0)
+
+
+def _mean_distance_from_100(x):
+    return _mean([abs(value - 100) for value in x])
+
+
+def _magnitudes(low, high):
+    """Return the range of |x| where x is from low to high."""
+    return (0.0 if low <= 0 <= high else min(abs(low), abs(high))), max(abs(low), abs(high))
+
+
+def _mean_distance_bounds(intervals):
+    distances = [_magnitudes(low - 100, high - 100) for low, high in intervals]
+    return _mean([low for low, _ in distances]), _mean([high for _, high in distances])
+
+
+def _count_below(x):
+    return sum(value < x[0] - SAME for value in x[1:])
+
+
+def _count_below_bounds(intervals):
+    (low, high), *others = intervals
+    return sum(other[1] < low - SAME for other in others), sum(other[0] < high - SAME for other in others)
+
+
+def _rank_bounds(intervals):
+    low, high = _count_below_bounds(intervals)
+    return 1 + low, 1 + high
+
+
+def _p_of_t(x):
+    t, df = x
+    return 2 * special.stdtr(df, -abs(t)) if df > 0 else math.nan
+
+
+def _p_of_t_bounds(intervals):
+    (t_low, t_high), (df_low, df_high) = intervals
+    nearest, farthest = _magnitudes(t_low, t_high)
+    return _p_of_t((farthest, df_high)), _p_of_t((nearest, df_low))
+
+
+def _p_of_chi_squared(statistic):
+    """Return the p of a chi squared with one degree of freedom."""
+    return special.chdtrc(1, statistic)
+
+
+def _signed_root(counts, *, correction=0.0):
+    """Return the root of chi squared of a 2x2 table, above 0 where ad > bc; NaN where a row or column is empty."""
+    a, b, c, d = (max(count, 0.0) for count in counts)
+    n = a + b + c + d
+    margins = (a + b) * (c + d) * (a + c) * (b + d)
+    if not margins:
+        return math.nan
+    off = a * d - b * c
+    return math.copysign(math.sqrt(n / margins) * max(abs(off) - correction * n, 0.0), off)
+
+
+def _of_table(correction, of=lambda statistic: statistic):
+    """Return the derivation of a number that rises or falls with chi squared, with its inputs a, b, c and d."""
+
+    def root(counts):
+        return _signed_root(counts, correction=correction)
+
+    def bounds(intervals):
+        ends = _monotone(root, 1, -1, -1, 1)(intervals)
+        if np.isnan(ends).any():
+            return UNKNOWN
+        return sorted(of(magnitude**2) for magnitude in _magnitudes(*ends))
+
+    return Derivation(lambda counts: of(root(counts) ** 2), bounds, n_inputs=4, takes_counts=True)
+
+
+def _rising(value, *directions, **of):
+    return Derivation(value, _monotone(value, *(directions or (1,))), **of)
+
+
+DERIVATIONS = {
+    "sum": _rising(sum),
+    "mean": _rising(_mean),
+    "difference": _rising(_difference, 1, -1, n_inputs=2),
+    "percent_change": Derivation(_percent_change, _percent_change_bounds, n_inputs=2),
+    "range": Derivation(lambda x: max(x) - min(x), _range_bounds),
+    "mean_distance_from_100": Derivation(_mean_distance_from_100, _mean_distance_bounds),
+    "rank": Derivation(lambda x: 1 + _count_below(x), _rank_bounds),
+    "count_below": Derivation(_count_below, _count_below_bounds),
+    "complement": _rising(lambda x: 1 - x[0], -1, n_inputs=1),
+    "complement_percent": _rising(lambda x: 100 - x[0], -1, n_inputs=1),
+    "minimum": _rising(min),
+    "maximum": _rising(max),
+    "p_of_t": Derivation(_p_of_t, _p_of_t_bounds, n_inputs=2),
+    "chi_squared": _of_table(0.0),
+    "chi_squared_yates": _of_table(0.5),
+    "p_of_chi_squared": _of_table(0.0, _p_of_chi_squared),
+    "p_of_chi_squared_yates": _of_table(0.5, _p_of_chi_squared),
+    "df_of_two_groups": _rising(lambda x: x[0] - 2, n_inputs=1, takes_counts=True),
+}
