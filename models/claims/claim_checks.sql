@@ -25,12 +25,11 @@ compared as (
     select
         claims.*,
         described.* exclude (claim_id, part),
-        derived.* exclude (claim_id, part),
+        derived.* exclude (claim_id, part)
+            replace (case when claims.not_derivable is null then derived.recomputed_value end as recomputed_value),
         coalesce(studies.study is not null or claims.inputs_are = 'printed', false) as is_loaded,
         claims.llm is null and coalesce(derived.n_llms < {{ fewest_llms() }}, false) as is_of_few_llms,
-        (derived.recommended_high - derived.recommended_low) / 2 as half_width,
-        -- a value on the border belongs to both digits, whatever the last bit of a double says
-        (0.5 + 1e-8) * 10.0 ** (-claims.decimals) as half_a_digit
+        (derived.recommended_high - derived.recommended_low) / 2 as half_width
     from claims
     inner join derived on claims.claim_id = derived.claim_id and claims.part is not distinct from derived.part
     inner join described on claims.claim_id = described.claim_id and claims.part is not distinct from described.part
@@ -41,21 +40,16 @@ compared as (
 held_against as (
     select
         *,
-        {% for value, low, high, agrees in [
-            ('recomputed_value', 'recomputed_low', 'recomputed_high', 'agrees_as_published'),
-            ('recommended_value', 'null::double', 'null::double', 'agrees_as_recommended'),
-        ] -%}
-            case comparison
-                when '=' then
-                    coalesce({{ low }}, {{ value }}) <= published_value + half_a_digit
-                    and coalesce({{ high }}, {{ value }}) >= published_value - half_a_digit
-                when '<' then coalesce({{ low }}, {{ value }}) < published_value
-                when '>' then coalesce({{ high }}, {{ value }}) > published_value
-            end as {{ agrees }},
-        {% endfor -%}
+        {{ could_print(
+            'coalesce(recomputed_low, recomputed_value)', 'coalesce(recomputed_high, recomputed_value)',
+            'published_value', 'decimals', 'comparison'
+        ) }} as agrees_as_published,
+        {{ could_print(
+            'recommended_value', 'recommended_value', 'published_value', 'decimals', 'comparison'
+        ) }} as agrees_as_recommended,
         case comparison
-            when '=' then
-                recommended_low <= published_value + half_a_digit and recommended_high >= published_value - half_a_digit
+            when '='
+                then {{ could_print('recommended_low', 'recommended_high', 'published_value', 'decimals', 'comparison') }}
             when '<' then recommended_high < published_value
             when '>' then recommended_low > published_value
         end as is_within,
@@ -66,7 +60,7 @@ held_against as (
         end as is_excluded,
         -- a value that the interval allows; without one, a value that is off by no more than the margin
         comparison = '='
-        and coalesce(is_within, abs(recommended_value - published_value) <= margin + half_a_digit, false) as is_near
+        and coalesce(is_within, abs(recommended_value - published_value) <= margin, false) as is_near
     from compared
 ),
 
