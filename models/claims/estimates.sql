@@ -81,7 +81,10 @@ distributions as (
 ),
 
 cell_means_repeated as (
-    select * from {{ ref('int_cell_means_repeated') }}
+    select
+        *,
+        {{ numbers(['percent_of_baseline_low', 'percent_of_baseline_high', 'percent_of_baseline_cohens_d']) }}
+    from {{ ref('int_cell_means_repeated') }}
 ),
 
 baselines as (
@@ -172,8 +175,8 @@ iterations as (
 
 together as (
     {% for part in [
-        'effects', 'rankings', 'distributions', 'cell_means_repeated', 'baselines', 'domain_baselines', 'counts', 'domain_counts', 'study_counts',
-        'cell_sizes', 'iterations', 'inferred',
+        'effects', 'rankings', 'distributions', 'cell_means_repeated', 'baselines', 'domain_baselines', 'counts',
+        'domain_counts', 'study_counts', 'cell_sizes', 'iterations', 'inferred',
     ] -%}
         select * from {{ part }}
         {{ 'union all by name' if not loop.last }}

@@ -60,7 +60,7 @@ trials as (
         sum(n)::bigint as n_trials,
         count(distinct of_llm) as n_llms,
         sum(n * percent) / sum(n) as mean,
-        case when min(percent) < max(percent) then sum(n * deviation ** 2) / sum(n) end as variance,
+        case when min(percent) < max(percent) then sum(n * deviation ** 2) / sum(n) else 0 end as variance,
         sum(n * deviation ** 3) / sum(n) as third_moment
     from {{ table }}_centred
     group by all
@@ -70,10 +70,10 @@ trials as (
 bounds as (
     select
         {{ cell }}, n_trials, n_llms,
-        {{ numbers({
-            'percent_of_baseline_low': bootstrap_bound('low', 'mean', 'variance', 'third_moment', 'n_trials'),
-            'percent_of_baseline_high': bootstrap_bound('high', 'mean', 'variance', 'third_moment', 'n_trials'),
-        }) }}
+        {% for side in ['low', 'high'] -%}
+            {{ bootstrap_bound(side, 'mean', 'variance', 'third_moment', 'n_trials') }} as percent_of_baseline_{{ side }}
+            {{- ',' if not loop.last }}
+        {% endfor %}
     from cells_described
 ),
 
@@ -100,7 +100,7 @@ effect_sizes as (
     select
         {{ cell }}, technique_b, 'cells_against_trials' as method,
         n_trials + n_trials_b as n_trials, n_llms,
-        {{ numbers({'percent_of_baseline_cohens_d': 'difference / pooled_sd'}) }}
+        difference / nullif(pooled_sd, 0) as percent_of_baseline_cohens_d
     from pairs
 )
 

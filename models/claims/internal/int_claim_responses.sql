@@ -30,7 +30,8 @@ references_ as (
 responses as (
     select
         {{ specification_keys() }},
-        specification, technique, of_llm, of_direction, temperature, anchor_value, response, n_trials
+        specification, vignette, technique, of_llm, of_direction, temperature, anchor_value, has_all_answers,
+        response, n_trials
     from specifications
     inner join counted using (study, domain, row_set)
     where
