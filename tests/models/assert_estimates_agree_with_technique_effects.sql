@@ -11,7 +11,8 @@
 with estimates as (
     select * from {{ ref('estimates') }}
     where
-        quantity in ('{{ quantities | join("', '") }}') and excluded_llm is null and baseline_pooling = 'llm'
+        quantity in ('{{ quantities | join("', '") }}')
+        and excluded_llm is null and baseline_pooling = 'llm'
         and estimator = 'mean_of_ratios' and non_null = 'final'
         and (direction_weighting = 'trial' or anchor_direction != 'both')
 ),

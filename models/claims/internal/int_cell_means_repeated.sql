@@ -71,7 +71,8 @@ bounds as (
     select
         {{ cell }}, n_trials, n_llms,
         {% for side in ['low', 'high'] -%}
-            {{ bootstrap_bound(side, 'mean', 'variance', 'third_moment', 'n_trials') }} as percent_of_baseline_{{ side }}
+            {{ bootstrap_bound(side, 'mean', 'variance', 'third_moment', 'n_trials') }}
+                as percent_of_baseline_{{ side }}
             {{- ',' if not loop.last }}
         {% endfor %}
     from cells_described
@@ -84,7 +85,10 @@ pairs as (
         trials_described.n_trials as n_trials_b,
         cells_described.mean - trials_described.mean as difference,
         sqrt(
-            (cells_described.n_trials * cells_described.variance + trials_described.n_trials * trials_described.variance)
+            (
+                cells_described.n_trials * cells_described.variance
+                + trials_described.n_trials * trials_described.variance
+            )
             / (cells_described.n_trials + trials_described.n_trials - 2)
         ) as pooled_sd
     from cells_described
@@ -102,8 +106,12 @@ effect_sizes as (
         n_trials + n_trials_b as n_trials, n_llms,
         difference / nullif(pooled_sd, 0) as percent_of_baseline_cohens_d
     from pairs
+),
+
+together as (
+    select * from bounds
+    union all by name
+    select * from effect_sizes
 )
 
-select * exclude (specification) from bounds
-union all by name
-select * exclude (specification) from effect_sizes
+select * exclude (specification) from together

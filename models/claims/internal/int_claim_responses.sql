@@ -1,7 +1,7 @@
 -- noqa: disable=LT02
--- One row per specification that a claim asks for and row of int_responses_counted under an anchor that it takes in, with
--- the response as percent of the baseline it is compared with; null where there is none. The LLM and the direction of the
--- row are `of_llm` and `of_direction`, as it enters effects of all of them.
+-- One row per specification that a claim asks for and anchored row of int_responses_counted that it takes in, with the
+-- response as percent of the baseline it is compared with; null where there is none. Its LLM and direction are `of_llm`
+-- and `of_direction`, as it enters effects of all of them.
 with specifications as (
     {{ specifications_asked() }}
 ),

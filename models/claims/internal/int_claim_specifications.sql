@@ -35,7 +35,7 @@ recommended as (
                 else coalesce(recommended_quantity, quantity)
             end as quantity,
             case when derivation is null then anchor_direction else 'both' end as anchor_direction,
-            -- a claim that leaves LLMs out is held against the same, but if it names what is recommended: that is of all
+            -- a claim that leaves LLMs out is held against the same; one that names what is recommended, against all
             case when recommended_quantity is null then excluded_llm end as excluded_llm,
             case
                 when is_of_inference then null
