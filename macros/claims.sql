@@ -17,6 +17,27 @@
 {% endmacro %}
 
 
+{# The columns of a specification under which trials themselves are counted. #}
+{% macro specification_keys() -%}
+    study, domain, temperature_scope, row_set, baseline_scope, weighting, direction_weighting, baseline_pooling,
+    estimator, non_null, excluded_llm
+{%- endmacro %}
+
+
+{# Each specification that a claim asks for once, and its name. #}
+{% macro specifications_asked() -%}
+    select distinct {{ specification_keys() }}, concat_ws('/', {{ specification_keys() }}) as specification
+    from {{ ref('int_claim_specifications') }}
+    where estimator is not null
+{%- endmacro %}
+
+
+{# Whether an LLM is among those that a specification leaves out, whose ids a space separates. #}
+{% macro is_left_out(llm, excluded_llm) -%}
+    coalesce(list_contains(string_split({{ excluded_llm }}, ' '), {{ llm }}), false)
+{%- endmacro %}
+
+
 {# The papers' metrics, in whose means errors cancel, and the goal that a claim about either is held against as recommended. #}
 {% macro goals_of_the_papers() %}
     {{ return({

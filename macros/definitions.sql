@@ -29,6 +29,38 @@
 {%- endmacro %}
 
 
+{# Sample SD from the variance over n values (ddof 0); exactly 0 where they are all the same. #}
+{% macro sample_sd(variance, n, is_constant) -%}
+    case
+        when {{ n }} > 1 and {{ is_constant }} then 0
+        when {{ n }} > 1 then sqrt({{ variance }} * {{ n }} / ({{ n }} - 1))
+    end
+{%- endmacro %}
+
+
+{# Adjusted Fisher-Pearson coefficient from the central moments over n values. #}
+{% macro skewness(third_moment, variance, n, is_constant) -%}
+    case
+        when {{ n }} > 2 and not {{ is_constant }} and {{ variance }} > 0
+            then sqrt({{ n }} * ({{ n }} - 1.0)) / ({{ n }} - 2) * {{ third_moment }} / {{ variance }} ** 1.5
+    end
+{%- endmacro %}
+
+
+{# What a bound of the 95 % percentile bootstrap interval of a mean tends to as resamples grow, from the central moments
+   over n values: the Cornish-Fisher expansion to the third cumulant (Hall 1992, section 2.5), as `bootstrap_limit` in
+   analysis/intervals.py. Null where all values are the same. #}
+{% macro bootstrap_bound(side, mean, variance, third_moment, n) -%}
+    {%- set z = 1.959963984540054 -%}
+    case
+        when {{ variance }} > 0
+            then
+                {{ mean }} {{ '-' if side == 'low' else '+' }} {{ z }} * sqrt({{ variance }} / {{ n }})
+                + {{ (z ** 2 - 1) / 6 }} * {{ third_moment }} / {{ variance }} / {{ n }}
+    end
+{%- endmacro %}
+
+
 {# Change of a spread against that of no technique; null where there is (almost) no spread to change. #}
 {% macro spread_change_percent(spread_pp, spread_pp_no_technique) -%}
     case

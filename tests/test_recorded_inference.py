@@ -245,3 +245,100 @@ def test_the_t_intervals_are_those_of_scipy_over_the_llms_of_the_marts(recorded)
             "and comparison = 'control'"
         )
         assert found == pytest.approx(expected)
+
+
+def percents(recorded, technique, *, left_out=()):
+    """Percent of the t = 1 baseline of each judicial trial of a technique, from the rows of the trials alone."""
+    trials = (
+        "from (from marts.trials union all by name from marts.quarantined_trials) where study = 'voder-bais' "
+        "and domain = 'judicial' and response_recorded is not null"
+    )
+    baselines = dict(
+        recorded.query(
+            f"select llm, avg(response_recorded) {trials} and technique = 'no_technique' "
+            "and anchor_direction = 'none' and temperature = 1 group by llm"
+        )
+    )
+    rows = recorded.query(f"select llm, response_recorded {trials} and technique = '{technique}'")
+    return np.array([100 * of / baselines[llm] for llm, of in rows if llm in baselines and llm not in left_out])
+
+
+@pytest.mark.parametrize("technique", ["devils_advocate", "premortem"])
+def test_section_6_3_comes_out_of_the_trials_of_eight_llms(recorded, technique):
+    of_trials = percents(recorded, technique, left_out=("z-ai/glm-5", "moonshotai/kimi-k2.5"))
+    found = dict(
+        recorded.query(
+            "select quantity, value from marts.estimates where study = 'voder-bais' and domain = 'judicial' "
+            f"and technique = '{technique}' and excluded_llm = 'moonshotai/kimi-k2.5 z-ai/glm-5' and llm is null "
+            "and anchor_direction = 'both' and weighting = 'trial'"
+        )
+    )
+    assert found["sd_population_percent_of_baseline"] == pytest.approx(of_trials.std())
+    assert found["sd_percent_of_baseline"] == pytest.approx(of_trials.std(ddof=1))
+    assert found["skewness"] == pytest.approx(stats.skew(of_trials, bias=False))
+    assert found["median_percent_of_baseline"] == pytest.approx(np.median(of_trials))
+    assert found["percent_within_10_percent"] == pytest.approx(100 * np.mean(abs(of_trials - 100) <= 10 + 1e-9))
+    assert found["percent_of_baseline"] == pytest.approx(of_trials.mean())
+
+
+@pytest.mark.parametrize(
+    ("claim", "printed"),
+    [
+        # document A, section 6.3; the last is the mean that Devil's Advocate "compresses toward"
+        ("A-S6.3-devils_advocate-sd", 34.6),
+        ("A-S6.3-devils_advocate-median", 69),
+        ("A-S6.3-devils_advocate-within", 11),
+        ("A-S6.3-premortem-within", 13.9),
+        ("A-S6.3-premortem-sd", 41.9),
+        ("A-S6.3-devils_advocate-towards", 67),
+        # sections 3.1.1 and 3.2.6: SACD by its cell means
+        ("A-S3.1.1-sacd-devils_advocate-d", 1.06),
+        ("A-S3.1.1-sacd-random_control-d", 0.51),
+        ("A-S3.2.6-sacd-devils_advocate-d", 1.06),
+    ],
+)
+def test_a_number_recomputes_by_the_method_that_its_note_names(recorded, claim, printed):
+    ((value, published, decimals, note),) = recorded.query(
+        "select recomputed_value, claim_checks.published_value, decimals, note "
+        "from marts.claim_checks inner join seeds.published_claims using (claim_id) "
+        f"where claim_id = '{claim}'"
+    )
+    assert published == printed
+    assert round(value, decimals) == printed
+    assert note
+
+
+def test_all_but_two_bounds_of_table_5_repeat_cell_means(recorded):
+    rows = recorded.query(
+        "select claim_id, published_value, recomputed_value from marts.claim_checks "
+        "where location = 'Table 5' and regexp_matches(quantity, '_(low|high)$')"
+    )
+    assert len(rows) == 20
+    # these two are as near to the printed digit as the 1,000 resamples of the paper vary
+    assert {claim for claim, printed, value in rows if round(value) != printed} == {
+        "A-T5-deepseek-v3.2-ci-low",
+        "A-T5-gpt-5.2-ci-high",
+    }
+    assert all(abs(value - printed) < 0.7 for _, printed, value in rows)
+
+
+def test_bounds_of_repeated_cell_means_are_the_limit_of_their_bootstrap(recorded):
+    rows = recorded.query(
+        "select quantity, value from marts.estimates where estimator = 'repeated_cell_means' and technique = 'sacd' "
+        "and llm = 'deepseek/deepseek-v3.2' and anchor_direction = 'both' and method is null "
+        "and study = 'voder-bais' and weighting = 'trial'"
+    )
+    cells = recorded.query(
+        "select 100 * avg(response_recorded) / (select avg(response_recorded) from marts.trials as unanchored "
+        "where study = 'voder-bais' and domain = 'judicial' and llm = 'deepseek/deepseek-v3.2' "
+        "and technique = 'no_technique' and anchor_direction = 'none'), count(*) "
+        "from (from marts.trials union all by name from marts.quarantined_trials) where study = 'voder-bais' "
+        "and domain = 'judicial' and technique = 'sacd' and llm = 'deepseek/deepseek-v3.2' "
+        "and response_recorded is not null and first_response is not null group by anchor_direction, temperature"
+    )
+    means, counts = np.array(cells, float).T
+    n = int(counts.sum())
+    drawn = np.random.default_rng(1).multinomial(n, counts / n, size=200_000) @ means / n
+    low, high = np.quantile(drawn, [0.025, 0.975])
+    limits = {"percent_of_baseline_low": low, "percent_of_baseline_high": high}
+    assert dict(rows) == pytest.approx(limits, abs=0.02)

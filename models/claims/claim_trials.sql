@@ -34,7 +34,7 @@ conditions as (
                 'study = ' || {{ quoted('study_asked') }},
                 'domain = ' || {{ quoted('domain') }},
                 'llm = ' || {{ quoted('llm') }},
-                'llm != ' || {{ quoted('excluded_llm') }},
+                'llm not in (' || replace({{ quoted('excluded_llm') }}, ' ', ''', ''') || ')',
                 case
                     when is_of_baseline then 'technique = ''no_technique'''
                     when technique_b is not null

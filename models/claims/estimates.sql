@@ -4,17 +4,8 @@ with asked as (
     select * from {{ ref('int_claim_specifications') }}
 ),
 
-techniques as (
-    select technique, is_ranked from {{ ref('techniques') }}
-),
-
 llms as (
     select llm, provider from {{ ref('llms') }}
-),
-
-technique_effects as (
-    select * from {{ ref('technique_effects') }}
-    semi join asked using (study, domain, temperature_scope, row_set, baseline_scope, weighting)
 ),
 
 llm_baselines as (
@@ -99,28 +90,19 @@ request_ids as (
 
 distributions as (
     select
-        * exclude (is_ranked),
-        'trial' as direction_weighting,
-        'llm' as baseline_pooling,
-        'mean_of_ratios' as estimator,
-        'final' as non_null,
-        case when is_ranked then rank() over within_ranked end as rank_by_share_within_10_percent,
-        {{ numbers({
-            'median_percent_of_baseline': 'median_percent_of_baseline',
-            'sd_percent_of_baseline': 'sd_percent_of_baseline',
-            'skewness': 'skewness',
-            'madb_percent': 'madb_percent',
-            'percent_within_10_percent': '100 * share_within_10_percent',
-            'percent_below_baseline': '100 * share_below_baseline',
-            'rank_by_share_within_10_percent': 'rank_by_share_within_10_percent',
-        }) }}
-    from technique_effects
-    inner join techniques using (technique)
-    window within_ranked as (
-        partition by
-            study, vignette, llm, anchor_direction, temperature_scope, row_set, baseline_scope, weighting, is_ranked
-        order by share_within_10_percent desc
-    )
+        *,
+        {{ numbers([
+            'median_percent_of_baseline', 'sd_percent_of_baseline', 'sd_population_percent_of_baseline', 'skewness',
+            'madb_percent', 'percent_within_10_percent', 'percent_below_baseline', 'rank_by_share_within_10_percent',
+        ]) }}
+    from {{ ref('int_claim_distributions') }}
+),
+
+cell_means_repeated as (
+    select
+        *,
+        {{ numbers(['percent_of_baseline_low', 'percent_of_baseline_high', 'percent_of_baseline_cohens_d']) }}
+    from {{ ref('int_cell_means_repeated') }}
 ),
 
 baselines as (
@@ -213,8 +195,9 @@ iterations as (
 
 together as (
     {% for part in [
-        'effects', 'rankings', 'distributions', 'baselines', 'domain_baselines', 'counts', 'domain_counts', 'study_counts',
-        'cell_sizes', 'stopping_rules', 'anchor_factors', 'request_ids', 'iterations', 'inferred',
+        'effects', 'rankings', 'distributions', 'cell_means_repeated', 'baselines', 'domain_baselines', 'counts',
+        'domain_counts', 'study_counts', 'cell_sizes', 'stopping_rules', 'anchor_factors', 'request_ids', 'iterations',
+        'inferred',
     ] -%}
         select * from {{ part }}
         {{ 'union all by name' if not loop.last }}

@@ -118,15 +118,8 @@ statistics_ as (
     select
         * exclude (cell, mean_deviation_pp, is_constant, sum_of_squares, sum_of_cubes, variance, third_moment),
         100 + mean_deviation_pp as percent_of_baseline,
-        case
-            when n_trials > 1 and is_constant then 0
-            when n_trials > 1 then sqrt(variance * n_trials / (n_trials - 1))
-        end as sd_percent_of_baseline,
-        -- adjusted Fisher-Pearson coefficient
-        case
-            when n_trials > 2 and not is_constant and variance > 0
-                then sqrt(n_trials * (n_trials - 1.0)) / (n_trials - 2) * third_moment / variance ** 1.5
-        end as skewness
+        {{ sample_sd('variance', 'n_trials', 'is_constant') }} as sd_percent_of_baseline,
+        {{ skewness('third_moment', 'variance', 'n_trials', 'is_constant') }} as skewness
     from central_moments
 ),
 

@@ -1,35 +1,19 @@
 -- noqa: disable=LT02
 -- One row per specification that a claim asks for, technique, llm (null = all) and anchor direction; ranks are among
 -- the techniques that share the rest.
-{% set keys %}
-    study, domain, temperature_scope, row_set, baseline_scope, weighting, direction_weighting, baseline_pooling,
-    estimator, non_null, excluded_llm
-{%- endset %}
+{% set keys = specification_keys() %}
 {% set means = ['mean_response', 'percent_of_baseline', 'deviation'] %}
 with techniques as (
     select technique, is_ranked from {{ ref('techniques') }}
 ),
 
-scoped_baselines as (
-    select * from {{ ref('int_baselines_scoped') }}
-),
-
-counted as (
-    select * exclude (llm, anchor_direction), llm as of_llm, anchor_direction as of_direction
-    from {{ ref('int_responses_counted') }}
-    where anchor_direction in ('low', 'high')
-),
-
-specifications as (
-    select distinct {{ keys }}, concat_ws('/', {{ keys }}) as specification from {{ ref('int_claim_specifications') }}
-    where estimator is not null
+responses as (
+    select * from {{ ref('int_claim_responses') }}
+    where estimator != 'repeated_cell_means'
 ),
 
 baselines as (
-    select specification, baseline_pooling, llm, at_temperature, n_trials, baseline
-    from specifications
-    inner join scoped_baselines using (study, domain, row_set, baseline_scope)
-    where llm is distinct from excluded_llm
+    select * from {{ ref('int_claim_baselines') }}
 ),
 
 mean_baselines as (
@@ -37,45 +21,21 @@ mean_baselines as (
     group by grouping sets ((specification, llm), (specification))
 ),
 
--- what responses are compared with: the baseline of their LLM, or (llm is null) one of all
-references_ as (
-    select
-        specification,
-        case when baseline_pooling = 'llm' then llm end as llm,
-        at_temperature,
-        sum(n_trials * baseline) / sum(n_trials) as baseline
-    from baselines
-    group by all
-),
-
-responses as (
-    select * from specifications
-    inner join counted using (study, domain, row_set)
-    where
-        of_llm is distinct from excluded_llm
-        and temperature_scope in ('pooled', {{ temperature_scope('temperature') }})
-        and (non_null = 'final' or has_all_answers)
-),
-
 files as (
     select
-        responses.specification,
-        responses.technique,
-        responses.of_llm,
-        responses.of_direction,
-        responses.temperature,
-        responses.anchor_value,
+        {{ keys }},
+        specification,
+        technique,
+        of_llm,
+        of_direction,
+        temperature,
+        anchor_value,
         sum(n_trials) as n_file,
         sum(n_trials * response) as sum_of_responses,
         sum(n_trials) filter (where baseline is not null) as n_compared,
         sum(n_trials * (response - baseline)) as sum_of_deviations,
-        sum(n_trials * {{ percent_of_baseline('response', 'baseline') }}) as sum_of_percents
+        sum(n_trials * percent_of_baseline) as sum_of_percents
     from responses
-    left join references_
-        on
-            responses.specification = references_.specification
-            and (references_.llm is null or responses.of_llm = references_.llm)
-            and (references_.at_temperature is null or responses.temperature = references_.at_temperature)
     group by all
 ),
 
@@ -90,6 +50,7 @@ by_direction as (
 
 llm_means as (
     select
+        {{ keys }},
         specification,
         technique,
         llm,
@@ -122,7 +83,6 @@ pooled as (
             end as mean_{{ name }}{{ ',' if not loop.last }}
         {% endfor %}
     from llm_means
-    inner join specifications using (specification)
     group by {{ keys }}, specification, technique, llm, anchor_direction
 ),
 

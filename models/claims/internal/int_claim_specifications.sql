@@ -21,6 +21,11 @@ published as (
     where quantity is not null
 ),
 
+-- the tables of inference have methods where marts have estimators
+claims_by_source as (
+    select *, coalesce(recommended_method, method) is not null as is_of_inference from claims
+),
+
 recommended as (
     select
         * replace (
@@ -30,14 +35,25 @@ recommended as (
                 else coalesce(recommended_quantity, quantity)
             end as quantity,
             case when derivation is null then anchor_direction else 'both' end as anchor_direction,
-            case when derivation is null then temperature_scope else 'pooled' end as temperature_scope,
+            -- a claim that leaves LLMs out is held against the same; one that names what is recommended, against all
+            case when recommended_quantity is null then excluded_llm end as excluded_llm,
+            case
+                when is_of_inference then null
+                when derivation is null then temperature_scope
+                else 'pooled'
+            end as temperature_scope,
             {% for column, value in recommended_specification().items() -%}
-                case when derivation is not null or {{ column }} is not null then '{{ value }}' end as {{ column }},
+                case
+                    {% if column not in ['row_set', 'baseline_scope', 'weighting'] -%}
+                        when is_of_inference then null
+                    {% endif -%}
+                    when derivation is not null or {{ column }} is not null then '{{ value }}'
+                end as {{ column }},
             {% endfor -%}
             coalesce(recommended_method, method) as method
         ),
         'recommended' as purpose
-    from claims
+    from claims_by_source
     where quantity is not null or recommended_quantity is not null
 )
 
