@@ -22,19 +22,9 @@ VERSIONS = ("cited", "newest")
 
 # what is counted one by one: printed without decimals it is exact
 COUNTED_UNITS = {
-    "LLMs",
-    "answers",
-    "comparisons",
-    "degrees of freedom",
-    "domains",
-    "judges",
-    "people",
-    "prosecutors",
-    "providers",
-    "questions",
-    "techniques",
-    "trials",
-}
+    "LLMs", "answers", "baselines", "cells", "comparisons", "degrees of freedom", "domains", "judges", "people",
+    "prosecutors", "providers", "questions", "resamples", "techniques", "temperatures", "trials",
+}  # fmt: skip
 SAME = 1e-9  # values closer than this share a place
 BORDER = 1e-8  # in digits: a value on the border belongs to both digits, whatever the last bit of a double says
 UNKNOWN = (math.nan, math.nan)
