@@ -24,8 +24,8 @@ bounds as (
     from intervals
 ),
 
--- how far the answers of one LLM are from its baseline, under a low and a high anchor; the interval of a mean is no wider
--- than the mean of the intervals, however their errors depend on each other
+-- how far the answers of one LLM are from its baseline, under a low and a high anchor; the interval of a mean is no
+-- wider than the mean of the intervals, however their errors depend on each other
 displacements as (
     select
         {{ of_study }}, technique, llm, 'both' as anchor_direction, weighting,

@@ -1,6 +1,6 @@
--- noqa: disable=LT02
--- One row per quantity, specification that a claim asks for, technique (null = all that are ranked), second technique and
--- llm (null = all): what the sentences of a paper compare, under its own specification.
+-- noqa: disable=LT02,RF03
+-- One row per quantity, specification that a claim asks for, technique (null = all that are ranked), second technique
+-- and llm (null = all): what the sentences of a paper compare, under its own specification.
 {% set specification_but_temperature %}
     study, domain, row_set, baseline_scope, weighting, direction_weighting, baseline_pooling, estimator, non_null,
     excluded_llm
@@ -38,7 +38,7 @@ ranked as (
     where is_ranked
 ),
 
--- how much nearer to the baseline a technique is than no technique, and answers under a high anchor than under a low one
+-- how much nearer to the baseline a technique is than no technique, and a high anchor leaves answers than a low one
 of_techniques as (
     select
         {{ keys }}, technique, llm, anchor_direction, n_trials,
@@ -83,10 +83,10 @@ of_pairs as (
     from between_llms as of_one
     inner join between_llms as of_other
         on
-            {% for key in keys.split(',') -%}
-                of_one.{{ key | trim }} is not distinct from of_other.{{ key | trim }} and
-            {% endfor -%}
             of_one.technique != of_other.technique
+            {% for key in keys.split(',') -%}
+                and of_one.{{ key | trim }} is not distinct from of_other.{{ key | trim }}
+            {% endfor %}
 ),
 
 orders as (
@@ -111,11 +111,11 @@ of_orders as (
     from orders as pooled
     inner join orders as of_temperature
         on
-            {% for key in specification_but_temperature.split(',') -%}
-                pooled.{{ key | trim }} is not distinct from of_temperature.{{ key | trim }} and
-            {% endfor -%}
             pooled.llm is not distinct from of_temperature.llm
             and pooled.anchor_direction = of_temperature.anchor_direction
+            {% for key in specification_but_temperature.split(',') -%}
+                and pooled.{{ key | trim }} is not distinct from of_temperature.{{ key | trim }}
+            {% endfor %}
     where pooled.temperature_scope = 'pooled' and of_temperature.temperature_scope != 'pooled'
     group by all
 ),

@@ -1,4 +1,4 @@
--- noqa: disable=LT02
+-- noqa: disable=LT02,RF03
 -- One row per quantity, study, domain, technique and second technique (null where it is of one, or of all): a mean over
 -- LLMs, each LLM one observation of the recommended specification, with the bounds of its interval.
 {% set of_pair = 'study, domain, technique, technique_b' %}
@@ -75,24 +75,30 @@ of_two as (
     from pairs
 ),
 
+together as (
+    select * from of_one
+    union all by name
+    select * from of_two
+),
+
 observations as (
-    select * replace (unnest(numbers) as numbers) from (select * from of_one union all by name select * from of_two)
+    select * exclude (numbers), unnest(numbers) as number from together
 ),
 
 means as (
     select
-        numbers.quantity as quantity,
+        number.quantity,
         {{ of_pair }}, temperature_scope,
         sum(n_trials)::bigint as n_trials,
         count(*) as n_llms,
-        avg(numbers.value) as value,
+        avg(number.value) as value,
         case
             -- where the LLMs do not vary there is nothing to infer from
-            when n_llms >= {{ fewest_llms() }} and stddev_samp(numbers.value) > 1e-9
-                then {{ t_quantile_975('(n_llms - 1)') }} * stddev_samp(numbers.value) / sqrt(n_llms)
+            when n_llms >= {{ fewest_llms() }} and stddev_samp(number.value) > 1e-9
+                then {{ t_quantile_975('(n_llms - 1)') }} * stddev_samp(number.value) / sqrt(n_llms)
         end as half_width
     from observations
-    where numbers.value is not null
+    where number.value is not null
     group by all
 ),
 
@@ -192,7 +198,7 @@ orders_told as (
     group by study, domain
 ),
 
-together as (
+found as (
     select * exclude (temperature_scope) from bounded
     where temperature_scope = 'pooled'
     union all by name
@@ -204,4 +210,4 @@ together as (
 )
 
 select quantity, {{ of_pair }}, value, low, high, n_trials, n_llms
-from together
+from found

@@ -1,4 +1,4 @@
-"""One row per study, domain, technique, LLM and anchor direction: its answers below its own baseline, with exact bounds."""
+"""One row per study, domain, technique, LLM and anchor direction: the answers below its own baseline."""
 
 
 def model(dbt, session):
