@@ -72,22 +72,6 @@ rank_probabilities as (
     where comparison = 'control' and rank_low is not null
 ),
 
--- what a claim with a whole specification is held against has the recommended one
-recommended as (
-    select
-        * exclude (row_set, baseline_scope, weighting),
-        'pooled' as temperature_scope,
-        {% for column, value in recommended_specification().items() -%}
-            '{{ value }}' as {{ column }}{{ ',' if not loop.last }}
-        {% endfor -%}
-    from inferred
-    where
-        row_set = 'accepted' and baseline_scope = 'pooled' and coalesce(weighting, 'llm') = 'llm'
-        and regexp_matches(
-            quantity, '^displacement$|_by_(displacement|gap|error)$|^goals_disagree$|^absolute_.*_difference$'
-        )
-),
-
 effects as (
     select
         *,
@@ -113,6 +97,22 @@ rankings as (
         ]) }}
     from {{ ref('technique_rankings') }}
     semi join asked using (study)
+),
+
+-- what a claim with a whole specification is held against has the recommended one
+recommended as (
+    select
+        * exclude (row_set, baseline_scope, weighting),
+        'pooled' as temperature_scope,
+        {% for column, value in recommended_specification().items() -%}
+            '{{ value }}' as {{ column }}{{ ',' if not loop.last }}
+        {% endfor -%}
+    from inferred
+    where
+        row_set = 'accepted' and baseline_scope = 'pooled' and coalesce(weighting, 'llm') = 'llm'
+        and regexp_matches(
+            quantity, '^displacement$|_by_(displacement|gap|error)$|^goals_disagree$|^absolute_.*_difference$'
+        )
 ),
 
 distributions as (
