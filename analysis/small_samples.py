@@ -22,6 +22,33 @@ class Interval:
     reason: str | None = None
 
 
+def share_interval(k, n, *, confidence=0.95):
+    """Exact interval of a share of which k in n were seen.
+
+    Parameters
+    ----------
+    k, n : int or array_like of int
+        0 <= k <= n and n > 0.
+    confidence : float in (0, 1)
+        Each side leaves out half of the rest.
+
+    Returns
+    -------
+    tuple of numpy.ndarray
+        Lower and upper bound, between 0 and 1.
+
+    References
+    ----------
+    Clopper & Pearson (1934), The use of confidence or fiducial limits illustrated in the case of the binomial,
+    Biometrika 26(4), 404-413.
+    """
+    k, n = np.asarray(k, float), np.asarray(n, float)
+    outside = (1 - confidence) / 2
+    low = special.betaincinv(np.maximum(k, 1), n - k + 1, outside)
+    high = special.betaincinv(k + 1, np.maximum(n - k, 1), 1 - outside)
+    return np.where(k > 0, low, 0.0), np.where(k < n, high, 1.0)
+
+
 def cr2_interval(values, weights=None, *, confidence=0.95):
     """Interval for a weighted mean over clusters, with the bias-reduced variance CR2 and Satterthwaite's df.
 

@@ -11,7 +11,11 @@ claims as (
         coalesce(studies.cited_study, claims.study) as study_asked,
         {{ claim_key() }} as claim_key,
         regexp_matches(quantity, '^(baseline|sd_population|sd_response)|_with_baseline$') as is_of_baseline,
-        regexp_matches(quantity, '^(rank_by|place_by|nothing_beats|slope|residual_reduction|direction_effect)')
+        regexp_matches(
+            quantity,
+            '^(rank_by|range_by|nothing_beats|metrics_disagree|n_temperatures_ranked|slope|residual_reduction'
+            || '|direction_effect)'
+        )
         or (technique is null and method is not null) as compares_techniques
     from {{ ref('published_claims') }} as claims
     left join studies using (document, study)

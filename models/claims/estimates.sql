@@ -30,6 +30,26 @@ inferred as (
     select *, {{ numbers({'{quantity}': ('value', 'low', 'high')}) }} from {{ ref('inferred_estimates') }}
 ),
 
+comparisons as (
+    select *, {{ numbers({'{quantity}': 'value'}) }} from {{ ref('int_claim_comparisons') }}
+),
+
+over_llms as (
+    select
+        *,
+        'both' as anchor_direction,
+        'pooled' as temperature_scope,
+        {% for column, value in recommended_specification().items() -%}
+            '{{ value }}' as {{ column }},
+        {% endfor -%}
+        {{ numbers({'{quantity}': ('value', 'low', 'high')}) }}
+    from {{ ref('int_claims_over_llms') }}
+),
+
+shares_below_baseline as (
+    select * from {{ ref('int_shares_below_baseline') }}
+),
+
 -- over fewer LLMs than an interval over LLMs needs, that of their trials
 intervals as (
     select * from {{ ref('intervals') }}
@@ -86,6 +106,22 @@ anchor_factors as (
 request_ids as (
     select *, 'final' as non_null, {{ numbers(['percent_with_request_id']) }}
     from {{ ref('int_request_ids_logged') }}
+),
+
+-- what a claim with a whole specification is held against has the recommended one
+recommended as (
+    select
+        * exclude (row_set, baseline_scope, weighting),
+        'pooled' as temperature_scope,
+        {% for column, value in recommended_specification().items() -%}
+            '{{ value }}' as {{ column }}{{ ',' if not loop.last }}
+        {% endfor -%}
+    from inferred
+    where
+        row_set = 'accepted' and baseline_scope = 'pooled' and coalesce(weighting, 'llm') = 'llm'
+        and regexp_matches(
+            quantity, '^displacement$|_by_(displacement|gap|error)$|^goals_disagree$|^absolute_.*_difference$'
+        )
 ),
 
 distributions as (
@@ -193,11 +229,16 @@ iterations as (
     group by all
 ),
 
+of_llms as (
+    select * from over_llms
+    where quantity != 'skewness'
+),
+
 together as (
     {% for part in [
         'effects', 'rankings', 'distributions', 'cell_means_repeated', 'baselines', 'domain_baselines', 'counts',
         'domain_counts', 'study_counts', 'cell_sizes', 'stopping_rules', 'anchor_factors', 'request_ids', 'iterations',
-        'inferred',
+        'inferred', 'recommended', 'comparisons', 'of_llms',
     ] -%}
         select * from {{ part }}
         {{ 'union all by name' if not loop.last }}
@@ -232,6 +273,14 @@ headlines as (
         study, domain, technique, llm, 'both' as anchor_direction, n_llms,
         {{ numbers({'rank_by_{metric}': ('null', 'rank_low', 'rank_high')}) }}
     from rank_probabilities
+    union all
+    select study, domain, technique, null as llm, anchor_direction, n_llms, numbers from over_llms
+    where quantity = 'skewness'
+    union all
+    select
+        study, domain, technique, llm, anchor_direction, 1 as n_llms,
+        {{ numbers({'percent_below_baseline': ('percent', 'low', 'high')}) }}
+    from shares_below_baseline
 ),
 
 bounds as (

@@ -6,7 +6,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from analysis.small_samples import FEWEST_LLMS, cr2_interval, expanded_level, fieller_interval
+from analysis.small_samples import FEWEST_LLMS, cr2_interval, expanded_level, fieller_interval, share_interval
 
 llms = st.lists(st.floats(-100, 100), min_size=FEWEST_LLMS, max_size=12)
 weights = st.lists(st.floats(0.1, 10), min_size=12, max_size=12)
@@ -169,3 +169,13 @@ def test_percentiles_at_the_expanded_level_are_as_wide_as_students_t():
     of_t = stats.ttest_1samp(VALUES, 0).confidence_interval()
     z = stats.norm.isf(expanded_level(0.025, len(VALUES)))
     assert 2 * z * means.std() == pytest.approx(of_t.high - of_t.low, rel=0.01)
+
+
+@pytest.mark.parametrize(("k", "n"), [(0, 91), (1, 10), (45, 91), (90, 91), (91, 91), (1, 1)])
+def test_an_exact_interval_of_a_share_is_scipys(k, n):
+    expected = stats.binomtest(k, n).proportion_ci(0.95, method="exact")
+    assert [float(bound) for bound in share_interval(k, n)] == pytest.approx([expected.low, expected.high], abs=1e-12)
+
+
+def test_when_all_were_seen_the_lower_bound_has_a_closed_form():
+    assert float(share_interval(91, 91)[0]) == pytest.approx(0.025 ** (1 / 91))

@@ -24,56 +24,26 @@ bounds as (
     from intervals
 ),
 
--- how much closer to the baseline answers under a high anchor are than under a low one
-asymmetries as (
+-- how far the answers of one LLM are from its baseline, under a low and a high anchor; the interval of a mean is no
+-- wider than the mean of the intervals, however their errors depend on each other
+displacements as (
     select
-        {{ of_study }}, technique, weighting,
-        sum(n_trials) filter (where anchor_direction in ('low', 'high'))::bigint as n_trials,
-        any_value(n_llms) as n_llms,
-        any_value(abs(estimate)) filter (where anchor_direction = 'low') as low_distance,
-        any_value(abs(estimate)) filter (where anchor_direction = 'high') as high_distance,
-        {{ numbers({'low_less_high_distance': 'low_distance - high_distance'}) }}
-    from intervals
-    where metric = 'deviation_pp' and method = 'headline' and llm is null
-    group by all
-),
-
--- what the papers say of ranks, of the accepted trials; the metrics of each whole domain, LLMs weighing the same
-rankings as (
-    select
-        *,
-        'accepted' as row_set,
-        'pooled' as baseline_scope,
-        'both' as anchor_direction,
-        'llm' as weighting,
-        any_value(net_deviation) filter (where technique = 'no_technique') over one_llm as net_deviation_of_none,
-        any_value(net_spread) filter (where technique = 'no_technique') over one_llm as net_spread_of_none
-    from technique_rankings
-    window one_llm as (partition by study, domain, llm)
-),
-
-places as (
-    select
-        {{ of_place }}, technique,
-        {{ numbers({
-            'place_by_deviation': 'rank_by_net_deviation',
-            'place_by_susceptibility': 'rank_by_net_spread',
-            'gain_by_deviation': 'abs(net_deviation_of_none) - abs(net_deviation)',
-            'gain_by_susceptibility': 'abs(net_spread_of_none) - abs(net_spread)',
-            'nothing_beats_no_technique_by_deviation':
-                "case when technique = 'no_technique' then rank_by_net_deviation_with_no_technique = 1 end",
-        }) }}
-    from rankings
-),
-
-disagreements as (
-    select
-        {{ of_study }}, llm, anchor_direction, weighting,
+        {{ of_study }}, technique, llm, 'both' as anchor_direction, weighting,
         sum(n_trials)::bigint as n_trials,
         max(n_llms) as n_llms,
-        {{ numbers({'metrics_disagree': 'not bool_or(rank_by_net_deviation = 1 and rank_by_net_spread = 1)'}) }}
-    from rankings
+        {{ numbers({
+            'displacement': (
+                'avg(abs(estimate))',
+                'avg(' ~ least_distance('low', 'high') ~ ')',
+                'avg(greatest(abs(low), abs(high)))',
+            ),
+        }) }}
+    from intervals
+    where
+        metric = 'deviation_pp' and method = 'headline' and llm is not null and anchor_direction in ('low', 'high')
+        and low is not null
     group by all
+    having count(*) = 2
 ),
 
 probabilities as (
@@ -86,11 +56,14 @@ probabilities as (
         -- over too few LLMs what their trials say of those that were asked
         llm is not null or contains(coalesce(reason, ''), 'too_few_llms') as is_of_asked,
         case when is_of_asked then gain_asked_low else gain_low end as low_gain,
-        case when is_of_asked then gain_asked_high else gain_high end as high_gain
+        case when is_of_asked then gain_asked_high else gain_high end as high_gain,
+        -- as sure as a decision is, which the ranked techniques of a domain share
+        1 - (1 - confidence) / 2 / max(n_comparisons) filter (where comparison = 'control') over one_goal as level
     from rank_probabilities
+    window one_goal as (partition by study, domain, llm, metric)
 ),
 
-of_ranked as (
+placed as (
     select
         probabilities.*,
         case probabilities.metric
@@ -98,9 +71,7 @@ of_ranked as (
                 when '{{ goal }}' then rankings.rank_by_{{ goal }}
             {% endfor -%}
         end as place,
-        count(*) over (
-            partition by probabilities.study, probabilities.domain, probabilities.llm, probabilities.metric
-        ) as n_places
+        rankings.rank_by_displacement_with_no_technique
     from probabilities
     left join technique_rankings as rankings
         on
@@ -108,7 +79,11 @@ of_ranked as (
             and probabilities.domain = rankings.domain
             and probabilities.llm is not distinct from rankings.llm
             and probabilities.technique = rankings.technique
-    where probabilities.comparison = 'control'
+),
+
+of_ranked as (
+    select *, count(*) over (partition by study, domain, llm, metric) as n_places from placed
+    where comparison = 'control'
 ),
 
 goal_places as (
@@ -131,10 +106,19 @@ goal_gains as (
     where control = 'no_technique'
 ),
 
+-- whether doing nothing comes first: 1 or 0, and as its bounds which of the two its probability does not rule out
 goal_bests as (
-    select {{ of_place }}, technique, {{ numbers({'nothing_beats_no_technique_by_{metric}': 'p_best'}) }}
-    from probabilities
-    where technique = 'no_technique' and control is null
+    select
+        {{ of_place }}, technique,
+        {{ numbers({
+            'nothing_beats_no_technique_by_displacement': (
+                'rank_by_displacement_with_no_technique = 1',
+                'case when p_best is not null then (p_best >= level)::integer end',
+                'case when p_best is not null then (p_best > 1 - level)::integer end',
+            ),
+        }) }}
+    from placed
+    where technique = 'no_technique' and control is null and metric = 'displacement'
 ),
 
 firsts as (
@@ -142,6 +126,9 @@ firsts as (
         {{ of_study }}, llm, anchor_direction, weighting, technique,
         any_value(n_trials) as n_trials,
         any_value(n_llms) as n_llms,
+        any_value(level) as level,
+        any_value(place) filter (where metric = 'displacement') as place_by_displacement,
+        any_value(place) filter (where metric = 'gap') as place_by_gap,
         any_value(p_best) filter (where metric = 'displacement') as p_displacement,
         any_value(p_best) filter (where metric = 'gap') as p_gap
     from of_ranked
@@ -149,16 +136,30 @@ firsts as (
 ),
 
 -- that no technique is first by both goals is at least and at most so probable, however the two depend on each other
-goal_disagreements as (
+disagreements as (
     select
         {{ of_study }}, llm, anchor_direction, weighting,
         sum(n_trials)::bigint as n_trials,
         max(n_llms) as n_llms,
+        any_value(level) as level,
+        bool_or(place_by_displacement = 1 and place_by_gap = 1) as has_one_winner,
         1 - sum(least(p_displacement, p_gap)) as least_probable,
-        1 - sum(greatest(p_displacement + p_gap - 1, 0)) as most_probable,
-        {{ numbers({'goals_disagree': ('least_probable', 'least_probable', 'most_probable')}) }}
+        1 - sum(greatest(p_displacement + p_gap - 1, 0)) as most_probable
     from firsts
     group by all
+),
+
+goal_disagreements as (
+    select
+        *,
+        {{ numbers({
+            'goals_disagree': (
+                'not has_one_winner',
+                'case when least_probable is not null then (least_probable >= level)::integer end',
+                'case when least_probable is not null then (most_probable > 1 - level)::integer end',
+            ),
+        }) }}
+    from disagreements
 ),
 
 compared as (
@@ -342,7 +343,7 @@ at_published_d as (
 
 together as (
     {% for part in [
-        'bounds', 'asymmetries', 'places', 'disagreements', 'goal_places', 'goal_gains', 'goal_bests',
+        'bounds', 'displacements', 'goal_places', 'goal_gains', 'goal_bests',
         'goal_disagreements', 'differences', 'families', 'distances', 'fixed_effects',
         'fits', 'variances', 'extreme_slopes', 'test_results', 'tests_over_pairs', 'detectable', 'at_published_d',
     ] -%}
