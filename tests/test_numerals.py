@@ -135,10 +135,11 @@ def wrong_claims():
     with duckdb.connect() as connection:
         connection.execute(
             "create table published_claims as select * from (values "
-            "('A-pp', null, 'A', 'value', 26.0, 1), ('A-fall', null, 'A', 'value', -2.0, 0), "
-            "('A-about', null, 'A', 'value', 2450.0, -1), ('A-p', 'low', 'A', 'value', 0.05, 2), "
-            "('A-sentence', null, 'A', 'sentence', 1.5, 0), ('B-pp', null, 'B', 'value', 26.0, 1)"
-            ") as claims (claim_id, part, document, kind, published_value, decimals)"
+            "('A-pp', null, 'A', 'value', 26.0, 1, 'pp'), ('A-fall', null, 'A', 'value', -2.0, 0, 'pp'), "
+            "('A-about', null, 'A', 'value', 2450.0, -1, 'trials'), ('A-p', 'low', 'A', 'value', 0.05, 2, '1'), "
+            "('A-half', null, 'A', 'value', 0.5, 1, 'baselines'), ('A-ratio', null, 'A', 'value', 0.5, 1, 'ratio'), "
+            "('A-sentence', null, 'A', 'sentence', 1.5, 0, 'rank'), ('B-pp', null, 'B', 'value', 26.0, 1, 'pp')"
+            ") as claims (claim_id, part, document, kind, published_value, decimals, unit)"
         )
 
         def found(numeral, claim, why=None):
@@ -161,6 +162,8 @@ def wrong_claims():
         ("2", "A-fall"),
         ("2,450", "A-about"),
         (".05", "A-p/low"),
+        ("0.5", "A-half"),
+        ("50", "A-half"),
         ("100", "A-sentence"),
     ],
 )
@@ -176,6 +179,9 @@ def test_a_claim_is_printed_by_its_digits_whatever_separates_them(wrong_claims, 
         ("-26.0", "A-pp", ["A-pp"]),
         ("+2", "A-fall", ["A-fall"]),
         ("3.2.5", "A-pp", ["A-pp"]),
+        ("50", "A-ratio", ["A-ratio"]),
+        ("60", "A-half", ["A-half"]),
+        ("50.0", "A-half", ["A-half"]),
         ("26.0", "B-pp", ["B-pp"]),
         ("26.0", "A-unknown", ["A-unknown"]),
         (".05", "A-p", ["A-p"]),

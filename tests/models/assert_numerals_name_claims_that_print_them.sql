@@ -1,6 +1,7 @@
 -- A numeral is a claim or has a reason to be none, never both. Its claims are of the same document, and the value of
 -- each is what is printed there, with as many decimals. A fall may be printed as its size, without the sign ("lowers
--- it by 2 points"). The number of a sentence is a threshold, which the sentence need not print.
+-- it by 2 points"), and a multiple of the baseline as its distance from it in percent (1.5 baselines as "50 % above").
+-- The number of a sentence is a threshold, which the sentence need not print.
 with numerals as (
     select
         *,
@@ -41,12 +42,19 @@ where
     or (numbers.claim is not null and published_claims.claim_id is null)
     or (
         published_claims.kind = 'value'
-        and (
-            numbers.number is null
-            or numbers.n_decimals != greatest(published_claims.decimals, 0)
-            or not (
-                numbers.number = published_claims.published_value
-                or (not numbers.is_signed and numbers.number = -published_claims.published_value)
+        and not coalesce(
+            (
+                numbers.n_decimals = greatest(published_claims.decimals, 0)
+                and (
+                    numbers.number = published_claims.published_value
+                    or (not numbers.is_signed and numbers.number = -published_claims.published_value)
+                )
             )
+            or (
+                published_claims.unit = 'baselines'
+                and numbers.n_decimals = greatest(published_claims.decimals - 2, 0)
+                and numbers.number = 100 * abs(published_claims.published_value - 1)
+            ),
+            false
         )
     )
