@@ -1,0 +1,198 @@
+"""Every numeral of documents A and B is accounted for: `seeds/numerals.csv` names its claim, or why it is none.
+
+That the claims exist and print these numerals is held by dbt: `assert_numerals_name_claims_that_print_them`.
+"""
+
+import duckdb
+import pytest
+
+from tests.tools.numerals import (
+    DOCUMENTS,
+    ROOT,
+    SHARED,
+    main,
+    numerals,
+    read_documents,
+    read_seed,
+    unaccounted,
+    unprinted,
+)
+
+FOLDER = SHARED / "seeds"
+
+
+@pytest.fixture(scope="session")
+def documents():
+    """The documents beside the project; they are not ours to publish."""
+    found = read_documents(FOLDER)
+    if found.keys() != DOCUMENTS.keys():
+        pytest.skip(f"no documents in {FOLDER}; point BAIS_SHARED at a folder that has them in seeds/")
+    return found
+
+
+def test_each_numeral_of_the_documents_is_a_claim_or_has_a_reason_to_be_none(documents):
+    assert unaccounted(documents, read_seed()) == []
+
+
+def test_no_row_is_of_a_numeral_that_the_documents_do_not_print(documents):
+    assert unprinted(documents, read_seed()) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("14,152 trials, 90, 10 of 1,941", ["14,152", "90", "10", "1,941"]),
+        ("p<.05, p < 0.05 and .5", [".05", "0.05", ".5"]),
+        ("by \N{MINUS SIGN}8.8% [-1.5, +3]", ["\N{MINUS SIGN}8.8", "-1.5", "+3"]),
+        ("30\N{EN DASH}90 trials, 0-12 months, 52%-76%", ["30", "90", "0", "12", "52", "76"]),
+        ("GPT-4.1, o4-mini, Kimi-k2.5, 12th, V1", ["4.1", "4", "2.5", "12", "1"]),
+        ("see 3.2.5. The mean is 5.", ["3.2.5", "5"]),
+        (r"$t(37)=2.10$, $\beta_0$, $\sigma_u^2$, \pm 10\%", ["37", "2.10", "0", "2", "10"]),
+        ("four techniques, two of them new, iv", []),
+    ],
+)
+def test_a_numeral_is_a_run_of_digits_with_its_sign_and_separators(text, found):
+    assert [numeral for _, _, numeral in numerals(text)] == found
+
+
+def test_a_place_is_the_line_and_the_position_in_it():
+    assert numerals("2 of 3\n\nrank 1") == [(1, 1, "2"), (1, 2, "3"), (3, 1, "1")]
+
+
+MADE_UP = {"A": "Section 1\n\nIt is 7.5 months, 26.0 pp.", "B": "N = 39"}
+
+
+def row(document, line, position, numeral, claim="", why=""):
+    place = {"document": document, "line": str(line), "position": str(position), "numeral": numeral}
+    return {**place, "claim": claim, "why": why}
+
+
+@pytest.fixture
+def rows():
+    return [
+        row("A", 1, 1, "1", why="label"),
+        row("A", 3, 1, "7.5", claim="A-months"),
+        row("A", 3, 2, "26.0", claim="A-pp"),
+        row("B", 1, 1, "39", claim="B-n"),
+    ]
+
+
+def test_rows_of_all_numerals_leave_nothing_open(rows):
+    assert unaccounted(MADE_UP, rows) == unprinted(MADE_UP, rows) == []
+
+
+def test_a_row_that_is_dropped_leaves_its_numeral_unaccounted(rows):
+    assert unaccounted(MADE_UP, rows[1:]) == [("A", 1, 1, "1")]
+
+
+def test_a_row_without_claim_and_without_reason_accounts_for_nothing(rows):
+    rows[3]["claim"] = ""
+    assert unaccounted(MADE_UP, rows) == [("B", 1, 1, "39")]
+
+
+@pytest.mark.parametrize(
+    ("column", "value"), [("document", "B"), ("line", "2"), ("position", "3"), ("numeral", "7.50")]
+)
+def test_a_row_that_is_changed_names_another_place_and_leaves_its_own(rows, column, value):
+    rows[1][column] = value
+    assert unaccounted(MADE_UP, rows) == [("A", 3, 1, "7.5")]
+    assert len(unprinted(MADE_UP, rows)) == 1
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A folder with the made-up documents, named as the real ones are."""
+    for document, text in MADE_UP.items():
+        (tmp_path / DOCUMENTS[document].replace("*", "copy")).write_text(text, encoding="utf-8")
+    return tmp_path
+
+
+def test_a_numeral_that_is_added_to_a_document_is_unaccounted(rows, folder):
+    (folder / "001_copy.txt").write_text(MADE_UP["B"] + "\nand 2 more", encoding="utf-8")
+    assert unaccounted(read_documents(folder), rows) == [("B", 2, 1, "2")]
+    assert unprinted(read_documents(folder), rows) == []
+
+
+def test_the_tool_keeps_what_was_said_adds_what_is_new_and_drops_what_is_gone(folder, capsys):
+    seed = folder / "numerals.csv"
+    main(folder, seed)
+    assert capsys.readouterr().out == "4 numerals; 4 added, 0 dropped\n"
+    places = [("A", 1, 1, "1"), ("A", 3, 1, "7.5"), ("A", 3, 2, "26.0"), ("B", 1, 1, "39")]
+    assert unaccounted(MADE_UP, read_seed(seed)) == places
+
+    seed.write_text(seed.read_text(encoding="utf-8").replace("B,1,1,39,,", "B,1,1,39,B-n,"), encoding="utf-8")
+    (folder / "000_copy.txt").write_text("Section 1", encoding="utf-8")
+    main(folder, seed)
+    assert capsys.readouterr().out == "2 numerals; 0 added, 2 dropped\n"
+    assert read_seed(seed) == [row("A", 1, 1, "1"), row("B", 1, 1, "39", claim="B-n")]
+
+
+@pytest.fixture
+def wrong_claims():
+    """What dbt's test finds wrong with one numeral: the keys of its claims, as far as they do not print it."""
+    path = ROOT / "tests" / "models" / "assert_numerals_name_claims_that_print_them.sql"
+    query = path.read_text(encoding="utf-8").replace("{{ ref('", "").replace("') }}", "")
+    with duckdb.connect() as connection:
+        connection.execute(
+            "create table published_claims as select * from (values "
+            "('A-pp', null, 'A', 'value', 26.0, 1, 'pp'), ('A-fall', null, 'A', 'value', -2.0, 0, 'pp'), "
+            "('A-about', null, 'A', 'value', 2450.0, -1, 'trials'), ('A-p', 'low', 'A', 'value', 0.05, 2, '1'), "
+            "('A-half', null, 'A', 'value', 0.5, 1, 'baselines'), ('A-ratio', null, 'A', 'value', 0.5, 1, 'ratio'), "
+            "('A-sentence', null, 'A', 'sentence', 1.5, 0, 'rank'), ('B-pp', null, 'B', 'value', 26.0, 1, 'pp')"
+            ") as claims (claim_id, part, document, kind, published_value, decimals, unit)"
+        )
+
+        def found(numeral, claim, why=None):
+            connection.execute(
+                "create or replace table numerals as "
+                "select 'A' as document, 1 as line, 1 as position, ? as numeral, ? as claim, ? as why",
+                [numeral, claim, why],
+            )
+            return sorted(claim_key for (claim_key,) in connection.sql(f"select claim_key from ({query})").fetchall())
+
+        yield found
+
+
+@pytest.mark.parametrize(
+    ("numeral", "claim"),
+    [
+        ("26.0", "A-pp"),
+        ("+26.0", "A-pp"),
+        ("\N{MINUS SIGN}2", "A-fall"),
+        ("2", "A-fall"),
+        ("2,450", "A-about"),
+        (".05", "A-p/low"),
+        ("0.5", "A-half"),
+        ("50", "A-half"),
+        ("100", "A-sentence"),
+    ],
+)
+def test_a_claim_is_printed_by_its_digits_whatever_separates_them(wrong_claims, numeral, claim):
+    assert wrong_claims(numeral, claim) == []
+
+
+@pytest.mark.parametrize(
+    ("numeral", "claim", "wrong"),
+    [
+        ("26.1", "A-pp", ["A-pp"]),
+        ("26", "A-pp", ["A-pp"]),
+        ("-26.0", "A-pp", ["A-pp"]),
+        ("+2", "A-fall", ["A-fall"]),
+        ("3.2.5", "A-pp", ["A-pp"]),
+        ("50", "A-ratio", ["A-ratio"]),
+        ("60", "A-half", ["A-half"]),
+        ("50.0", "A-half", ["A-half"]),
+        ("26.0", "B-pp", ["B-pp"]),
+        ("26.0", "A-unknown", ["A-unknown"]),
+        (".05", "A-p", ["A-p"]),
+        ("26.0", "A-pp A-fall A-unknown", ["A-fall", "A-unknown"]),
+    ],
+)
+def test_a_claim_that_is_not_there_or_prints_something_else_is_wrong(wrong_claims, numeral, claim, wrong):
+    assert wrong_claims(numeral, claim) == wrong
+
+
+def test_a_numeral_is_a_claim_or_has_a_reason_and_never_both(wrong_claims):
+    assert wrong_claims("12", None, "prompt") == []
+    assert wrong_claims("12", None, None) == [""]
+    assert wrong_claims("26.0", "A-pp", "prompt") == ["A-pp"]
