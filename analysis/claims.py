@@ -192,7 +192,9 @@ def summed_up(claims):
         whole = f"Of {len(values):,} printed {KINDS['value'][len(values) > 1]}"
         if places > len(values):
             whole += f" (in {places:,} places)"
-        said.append(f"{whole}, {listed(_counts(values, 'recomputes', RECOMPUTES | _method(values)))}.")
+        n = sum(claim["recomputes"] == "yes" for claim in values)
+        given = f"the paper's own method gives {'it' if n == 1 else 'them'} from {_sources(values)}"
+        said.append(f"{whole}, {n:,} {RECOMPUTES['yes'][n != 1]}: {given}.")
         if judged := [claim for claim in values if claim["holds"] != "not_applicable"]:
             counted = _counts(judged, "holds", HOLDS | IN_FULL["value"])
             said.append(f"Of the {len(judged):,} that are about techniques or LLMs, {listed(counted)}.")
@@ -202,17 +204,12 @@ def summed_up(claims):
     return said
 
 
-def _method(values):
-    """Return what recomputing means for these numbers."""
-    of = {"printed numbers" if claim["inputs_are"] == "printed" else "trials" for claim in values}
-    sources = {"trials": "the recorded trials", "printed numbers": "other printed numbers"}
-    given = " or ".join(sources[one] for one in sorted(of, reverse=True))
-    return {
-        "yes": (
-            f"recomputes (the paper's own method gives it from {given})",
-            f"recompute (the paper's own method gives them from {given})",
-        )
-    }
+def _sources(values):
+    """Say what these numbers are had from."""
+    are_printed = {claim["inputs_are"] == "printed" for claim in values}
+    return " or ".join(
+        {False: "the recorded trials", True: "other printed numbers"}[one] for one in sorted(are_printed)
+    )
 
 
 def _counts(claims, column, labels):

@@ -107,7 +107,7 @@ def _summarise_claims(chosen, form):
     for sentence in [*sum_up(chosen), *say_versions(chosen)]:
         say(sentence)
     if any(fails(claim) for claim in chosen):
-        say("`bais claims --differs` says what is wrong, what matters first; `bais claims CLAIM_ID` says all of one.")
+        say("`bais claims --differs` lists what is wrong; `bais claims CLAIM_ID` shows one.")
 
 
 def _write_summary(form, chosen):
