@@ -1,34 +1,61 @@
-"""`bais claims`: which published numbers the trials give again."""
+"""`bais claims`: which published numbers and sentences the trials give again, and which of them hold."""
 
 from collections import Counter
+from itertools import islice
+from operator import itemgetter
 
 import click
 
-from bais.options import format_option
-from bais.published import CHECKED, FAILING, PUBLISHED, STATUSES, say_versions, sum_up
-from bais.terminal import one_line, pairs, say, say_rows, similar, write_rows
+from analysis.claims import HOLDS, KINDS, NO_TRIALS, RECOMPUTES, by_what_is_wrong, distinct, fails, in_order
+from bais.options import WholeNumber, format_option
+from bais.published import CHECKED, PUBLISHED, say_versions, sum_up
+from bais.terminal import one_line, pairs, say, say_rows, similar, terminal_width, write_rows
 from bais.warehouse import marts, records
 from ingest.warehouse import UserError, printable
 
+SHOWN = 10
 LISTED = (
     "claim_id", "document", "location", "statement", "unit", "kind", "comparison", "published_value",
-    "recomputed_value", "recommended_value", "status", "reason", "n_trials", "version", "newest_value", "newest_status",
+    "recomputed_value", "recommended_value", "recommended_low", "recommended_high", "recomputes", "holds", "reason",
+    "describes", "n_places", "n_trials", "version", "newest_value", "newest_recomputes", "newest_holds",
 )  # fmt: skip
+# what the summary counts: the column, its code, and what several claims of it do
+COUNTED = [
+    *(("recomputes", code, many) for code, (_, many) in RECOMPUTES.items()),
+    *(("holds", code, many) for code, (_, many) in HOLDS.items()),
+]
+UNNAMED = (None, "1", "rank", "probability")  # units that a number goes without
 
 
 @click.command()
-@format_option()
+@format_option(help=f"on a terminal a table stops at {SHOWN} claims; the others have all")
 @click.argument("claim_id", required=False, metavar="[CLAIM_ID]", help="everything about one claim")
-@click.option("--differs", is_flag=True, help="list each claim that does not hold, and why")
-@click.option("--status", type=click.Choice(STATUSES), help="list the claims of one status")
+@click.option("--differs", is_flag=True, help="list what does not recompute or does not hold: what matters first")
+@click.option(
+    "--recomputes", type=click.Choice(list(RECOMPUTES)), help="list those that the paper's method gives, or not"
+)
+@click.option(
+    "--holds",
+    type=click.Choice([code for code in HOLDS if code]),
+    help="list those of which the analysis we recommend says this",
+)
 @click.option("--document", help="only the claims of one document, such as A")
-def claims(form: str, claim_id: str | None, differs: bool, status: str | None, document: str | None) -> None:
-    """Say which published numbers the trials give again; all of them, some, or everything about one."""
+@click.option("--limit", type=WholeNumber(0), metavar="N", help="list at most so many claims")
+def claims(
+    form: str,
+    claim_id: str | None,
+    differs: bool,
+    recomputes: str | None,
+    holds: str | None,
+    document: str | None,
+    limit: int | None,
+) -> None:
+    """Check published numbers and sentences: does the paper's own method give them again, and are they so."""
     with marts() as warehouse:
         everything = records(
             warehouse,
             "select checks.* replace (concat_ws('/', checks.claim_id, checks.part) as claim_id), claims.decimals, "
-            f"claims.study, cited.version_id is not null as has_version from {CHECKED} "
+            f"claims.study, claims.inputs_are, cited.version_id is not null as has_version from {CHECKED} "
             "left join intermediate.int_versions_cited as cited "
             "on claims.document = cited.document and claims.study = cited.study order by claims.rowid",
         )
@@ -45,67 +72,103 @@ def claims(form: str, claim_id: str | None, differs: bool, status: str | None, d
         check
         for check in everything
         if document in (None, check["document"])
-        and status in (None, check["status"])
-        and (not differs or check["status"] in FAILING)
+        and recomputes in (None, check["recomputes"])
+        and holds in (None, check["holds"])
+        and (not differs or fails(check))
     ]
-    if differs or status:
-        _list_claims(chosen, form)
+    if differs or recomputes or holds:
+        _list_claims(distinct(chosen), form, limit)
     else:
         _summarise_claims(chosen, form)
 
 
 def _summarise_claims(chosen, form):
-    counted = Counter((claim["document"], claim["status"]) for claim in chosen)
     if form != "table":
-        _write_summary(form, chosen, counted)
+        _write_summary(form, chosen)
         return
-    present = [status for status in STATUSES if any(status == of for _, of in counted)]
-    rows = [
-        (document, *(counted[document, status] for status in present))
-        for document in sorted({claim["document"] for claim in chosen})
+    counted = distinct(chosen)
+    columns = [
+        (document, kind)
+        for document in sorted({claim["document"] for claim in counted})
+        for kind in KINDS
+        if any((claim["document"], claim["kind"]) == (document, kind) for claim in counted)
     ]
-    say_rows("table", ["document", *present], rows)
+    rows = [("printed, each counted once", Counter((claim["document"], claim["kind"]) for claim in counted))]
+    rows += [
+        (said, Counter((claim["document"], claim["kind"]) for claim in counted if claim[column] == code))
+        for column, code, said in COUNTED
+    ]
+    say_rows(
+        "table",
+        ["document", *(f"{document}: {KINDS[kind][1]}" for document, kind in columns)],
+        [(said, *(of[column] for column in columns)) for said, of in rows if of],
+    )
     print()
-    say(sum_up(chosen))
-    for sentence in say_versions(chosen):
+    for sentence in [*sum_up(chosen), *say_versions(chosen)]:
         say(sentence)
-    if any(claim["status"] in FAILING for claim in chosen):
-        say("`bais claims --differs` lists each that does not hold, and why.")
+    if any(fails(claim) for claim in chosen):
+        say("`bais claims --differs` lists what is wrong; `bais claims CLAIM_ID` shows one.")
 
 
-def _write_summary(form, chosen, counted):
-    """Write how many claims have which status, and would have it where the study has gone on from their version."""
-    heads = ["document", "status", "n_claims"]
-    newest = Counter((claim["document"], claim["newest_status"]) for claim in chosen if claim["newest_status"])
-    rows = [[*of, counted[of]] for of in sorted(counted | newest)]
+def _write_summary(form, chosen):
+    """Write how many claims are of each kind, and would be where the study has gone on from their version."""
+    heads = ["document", "kind", "recomputes", "holds", "n_places", "n_distinct"]
+    once = distinct(chosen)
+    n_places, n_distinct = (Counter(map(itemgetter(*heads[:4]), of)) for of in (chosen, once))
+    newest = Counter(
+        itemgetter("document", "kind", "newest_recomputes", "newest_holds")(claim)
+        for claim in once
+        if claim["newest_recomputes"]
+    )
+    rows = [[*key, n_places[key], n_distinct[key]] for key in sorted(n_places | newest, key=str)]
     if newest:
         versions = {claim["document"]: claim["version"] for claim in chosen}
-        gone_on = {document for document, _ in newest}
+        gone_on = {document for document, *_ in newest}
         heads += ["version", "n_on_newest_version"]
         for row in rows:
-            document, status, _ = row
-            row += [versions[document], newest[document, status] if document in gone_on else None]
+            row += [versions[row[0]], newest[tuple(row[:4])] if row[0] in gone_on else None]
     write_rows(form, heads, rows)
 
 
-def _list_claims(chosen, form):
+def _list_claims(chosen, form, limit):
     if form != "table":
-        write_rows(form, LISTED, [[claim[name] for name in LISTED] for claim in chosen])
+        write_rows(form, LISTED, [[claim[name] for name in LISTED] for claim in islice(in_order(chosen), limit)])
         return
-    for claim in chosen:
-        print(f"{printable(claim['claim_id'])}  [{claim['status']}]")
-        say(f"Document {claim['document']}, {claim['location']}. {claim['statement']}", "  ")
-        say(", ".join(f"{name} {value}" for name, value in _values(claim).items() if value), "  ")
-        if claim["reason"]:
-            say(one_line(claim["reason"]), "  ")
-        print()
-    print(f"{len(chosen):,} claim{'' if len(chosen) == 1 else 's'}")
+    if limit is None and terminal_width() is not None:
+        limit = SHOWN
+    left = len(chosen) if limit is None else limit
+    shown = min(left, len(chosen))
+    for wrong, of in by_what_is_wrong(chosen):
+        say(f"{wrong}: {len(of):,}" + ("" if left else " (not shown)"))
+        print(end="\n" if left else "")
+        for claim in of[:left]:
+            _say_listed(claim)
+        left -= len(of[:left])
+    print(
+        f"{len(chosen):,} claim{'' if len(chosen) == 1 else 's'}"
+        + (f", {shown:,} of them shown; --limit N shows more, --format csv all" if shown < len(chosen) else "")
+    )
+
+
+def _say_listed(claim):
+    """Say of a claim in a list where it is printed, the three numbers, and why."""
+    others = claim["n_places"] - 1
+    again = f", also printed in {others:,} other place{'s' if others > 1 else ''}" if others else ""
+    say(one_line(claim["statement"]), "  ")
+    say(f"{claim['claim_id']}: document {claim['document']}, {claim['location']}{again}", "    ")
+    say(", ".join(f"{name} {value}" for name, value in _values(claim).items() if value), "    ")
+    if claim["reason"]:
+        say(one_line(claim["reason"]), "    ")
+    print()
 
 
 def _values(claim):
-    """Return the published, recomputed and recommended value as text, to the digits that the claim gives."""
-    decimals = max(claim["decimals"] or 0, 0)
-    unit = "" if claim["unit"] in (None, "1") else claim["unit"]
+    """Return what is printed, recomputed and recommended as text, to the digits that the claim gives.
+
+    A sentence prints no number: it is true if the number lies on one side of a limit.
+    """
+    decimals = max(claim["decimals"] or 0, 3 if claim["unit"] == "probability" else 0)
+    unit = "" if claim["unit"] in UNNAMED else claim["unit"]
 
     def text(value, digits):
         if value is None:
@@ -116,26 +179,30 @@ def _values(claim):
     sign = "" if claim["comparison"] == "=" else f"{claim['comparison']} "
     recommended = text(claim["recommended_value"], decimals + 1)
     if claim["recommended_low"] is not None and claim["recommended_high"] is not None:
-        low, high = (text(claim[f"recommended_{end}"], decimals + 1) for end in ("low", "high"))
-        recommended += f" (from {low} to {high})"
+        low, high = (
+            text(claim[f"recommended_{end}"], decimals + 1).removesuffix(f" {unit}") for end in ("low", "high")
+        )
+        recommended += f" ({low} to {high})"
     published = claim["published_value"]
     is_exact = abs(published - round(published, decimals)) < 1e-9  # a sentence about a place has halves
-    recomputed = text(claim["recomputed_value"], decimals + 1)
     said = sign + text(published, decimals if is_exact else decimals + 1)
-    return {"published": said, "recomputed": recomputed, "recommended": recommended}
+    recomputed = text(claim["recomputed_value"], decimals + 1)
+    name = "true if" if claim["kind"] == "sentence" else "printed"
+    return {name: said, "by the paper's method": recomputed, "recommended": recommended}
 
 
 def _on_the_newest(check):
     """Return in words what the claim would be on the newest version."""
-    value = _values({**check, "recomputed_value": check["newest_value"]})["recomputed"]
-    return ", ".join(filter(None, (value, check["newest_status"])))
+    _, value, _ = _values({**check, "recomputed_value": check["newest_value"]}).values()
+    said = [RECOMPUTES[check["newest_recomputes"]][0], HOLDS[check["newest_holds"]][0]]
+    return ", ".join(filter(None, (value, *said)))
 
 
 def _say_claim(warehouse, claim_id, checks, form):
     (claim,) = records(
         warehouse,
-        f"select claims.*, checks.trials_query from marts.claim_trials as checks inner join {PUBLISHED} "
-        "where concat_ws('/', checks.claim_id, checks.part) = $claim_id",
+        f"select claims.*, checks.trials_query from marts.claim_trials as checks right join {PUBLISHED} "
+        "where concat_ws('/', claims.claim_id, claims.part) = $claim_id",
         {"claim_id": claim_id},
     )
     check, query = checks[claim_id], claim.pop("trials_query")
@@ -150,18 +217,22 @@ def _say_claim(warehouse, claim_id, checks, form):
     say(f"Document {check['document']}, {check['location']}. {check['statement']}")
     print()
     facts = _values(check) | {
-        "status": check["status"],
-        "reason": check["reason"],
-        "n_trials": None if check["n_trials"] is None else f"{check['n_trials']:,}",
+        "recomputes": RECOMPUTES[check["recomputes"]][0],
+        "holds": HOLDS[check["holds"]][0],
+        "why": check["reason"],
+        "trials": None if check["n_trials"] is None else f"{check['n_trials']:,}",
+        "printed in": f"{check['n_places']:,} places" if check["n_places"] > 1 else None,
         "version": check["version"],
-        "on the newest": check["newest_status"] and _on_the_newest(check),
+        "on the newest": check["newest_recomputes"] and _on_the_newest(check),
     }
     print(pairs((name, value) for name, value in facts.items() if value is not None))
     print("\nspecification")
     print(pairs(specification.items(), "  "))
     if inputs:
-        print(f"\n{claim['derivation']} of".replace("_", " "))
+        of = "the printed numbers" if claim["inputs_are"] == "printed" else "what the trials give for"
+        print(f"\n{claim['derivation']} of {of}".replace("_", " "))
         rows = [(i, *_values(checks[i]).values()) for i in inputs]
         say_rows("table", ["claim_id", *_values(check)], rows, null="", right=(1, 2, 3))
-    print("\ntrials behind it")
-    print(query)
+    print("\ntrials behind it" if query else f"\n{NO_TRIALS}")
+    if query:
+        print(query)

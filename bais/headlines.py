@@ -33,8 +33,7 @@ def headlines(study: str | None) -> None:
         )
         checks = records(
             warehouse,
-            "select checks.kind, checks.status, checks.document, checks.version, checks.newest_status, claims.study, "
-            f"true as has_version from {CHECKED}",
+            f"select checks.*, claims.study, claims.inputs_are, true as has_version from {CHECKED}",
         )
         held_back = not_public(warehouse)
         if study:
@@ -48,7 +47,7 @@ def headlines(study: str | None) -> None:
     if not studies and not held_back:
         say("The warehouse holds no trials: land some with `bais import`, then run `bais build`.")
     if checks:
-        say(f"Claims: {' '.join([sum_up(checks), *say_versions(checks)])} `bais claims` says more.")
+        say(f"Published claims. {' '.join([*sum_up(checks), *say_versions(checks)])} `bais claims` says more.")
     print(f"Warehouse: {printable(warehouse_path())}")
 
 

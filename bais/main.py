@@ -41,7 +41,7 @@ COMMANDS = {
         "trials": ("trials", "list trials"),
     },
     "Claims": {
-        "claims": ("claims", "say which published numbers the trials give again"),
+        "claims": ("claims", "check published numbers and sentences against the recorded trials"),
     },
     "Recommend": {
         "headlines": ("headlines", "say which technique comes first in each domain, by either metric"),

@@ -42,11 +42,12 @@ PAGE = {
     """,
     "attrition_bounds": "from marts.attrition_bounds where llm is null order by study, domain, technique",
     "claims": f"""
-        select claims.* exclude (note, not_derivable), checks.recomputed_value, checks.status, checks.reason,
-            checks.recommended_value, checks.recommended_low, checks.recommended_high, checks.n_trials,
-            checks.newest_status, trials.trials_query as query
+        select claims.* exclude (note, not_derivable), checks.recomputed_value, checks.recomputes, checks.holds,
+            checks.reason, checks.recommended_value, checks.recommended_low, checks.recommended_high, checks.n_trials,
+            checks.describes, checks.n_places, checks.is_first_place, checks.newest_recomputes, checks.newest_holds,
+            trials.trials_query as query
         from {CHECKED}
-        inner join marts.claim_trials as trials
+        left join marts.claim_trials as trials
             on checks.claim_id = trials.claim_id and checks.part is not distinct from trials.part
         order by document, claims.rowid
     """,
@@ -139,12 +140,13 @@ PAPER = {
         where study = $study group by all order by severity, reason
     """,
     "claims": f"""
-        select checks.kind, checks.status, count(*) as n_claims from {CHECKED}
-        where study = $study group by all order by all desc
+        select checks.kind, checks.recomputes, checks.holds, count(*) as n_claims from {CHECKED}
+        where study = $study and checks.is_first_place group by all order by all desc
     """,
     "open_claims": f"""
-        select checks.statement, checks.status from {CHECKED}
-        where study = $study and checks.kind = 'sentence' and checks.status in ('contradicted', 'not_established')
+        select checks.statement, checks.holds from {CHECKED}
+        where study = $study and checks.kind = 'sentence' and checks.is_first_place
+            and checks.holds in ('weaker', 'contradicted', 'confounded')
         order by checks.claim_id, checks.part
     """,
     "method": """

@@ -121,25 +121,29 @@ def test_a_script_that_got_in_would_not_run(opened):
 def test_the_ledger_is_filtered_by_keyboard_alone(opened):
     page = opened()
     form = page.locator("#study-1-claims form")
-    assert shown(page).count() == 3
+    assert shown(page).count() == 4
     form.get_by_label("Text").focus()
     page.keyboard.type("real-claim-1")
     assert shown(page).count() == 1
-    assert form.locator("output").inner_text() == "1 of 3 shown"
+    assert form.locator("output").inner_text() == "1 of 4 shown"
     for _ in range(len("real-claim-1")):
         page.keyboard.press("Backspace")
     page.keyboard.press("Tab")
     page.keyboard.type("B")
     assert shown(page).count() == 1
-    assert shown(page).get_attribute("data-status") == "not_derivable"
+    assert shown(page).get_attribute("data-recomputes") == "not_derivable"
     for _ in "AB":
         page.keyboard.press("ArrowUp")
-    assert shown(page).count() == 3
+    assert shown(page).count() == 4
     page.keyboard.press("Tab")
-    page.keyboard.type("differs")
-    assert [row.get_attribute("data-status") for row in shown(page).all()] == ["differs"]
+    page.keyboard.type("does")
+    assert [row.get_attribute("data-recomputes") for row in shown(page).all()] == ["no"]
+    page.keyboard.press("Home")
+    page.keyboard.press("Tab")
+    page.keyboard.type("weaker")
+    assert [row.get_attribute("data-holds") for row in shown(page).all()] == ["weaker", "weaker"]
     page.keyboard.press("Enter")
-    assert shown(page).count() == 1
+    assert shown(page).count() == 2
 
 
 def test_a_claim_opens_and_the_ledger_is_sorted_by_keyboard(opened):
@@ -148,12 +152,12 @@ def test_a_claim_opens_and_the_ledger_is_sorted_by_keyboard(opened):
     summary.focus()
     page.keyboard.press("Enter")
     assert shown(page).first.locator("pre").is_visible()
-    head = page.locator("#study-1-claims table.claims thead th").nth(3)
+    head = page.locator("#study-1-claims table.claims thead th").nth(4)
     head.locator("button").focus()
     page.keyboard.press("Enter")
     page.keyboard.press("Enter")
     assert head.get_attribute("aria-sort") == "descending"
-    printed = [row.locator("td").nth(2).inner_text() for row in shown(page).all()]
+    printed = [row.locator("td").nth(3).inner_text() for row in shown(page).all()]
     assert printed == sorted(printed, reverse=True)
     assert len(set(printed)) == 3
 

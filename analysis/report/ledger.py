@@ -1,35 +1,36 @@
 """The claims ledger: each published number beside what the trials give, down to its specification and its SQL."""
 
-from collections import Counter
 from dataclasses import dataclass
 
 from markupsafe import Markup
 
+from analysis.claims import HOLDS, KINDS, NO_TRIALS, RECOMPUTES, distinct, in_order
 from analysis.report.tables import Row, Table
 from analysis.report.values import MISSING, Number, clean, clean_lines, key_text
 
-CHECKS = "marts.claim_checks inner join (select claim_id, study from seeds.published_claims) using (claim_id)"
-STATUSES = ("reproduces", "stands", "differs", "contradicted", "not_established", "not_derivable", "not_checked")
+CHECKS = "marts.claim_checks inner join (select distinct claim_id, study from seeds.published_claims) using (claim_id)"
 SIGNS = {
-    "reproduces": "✓", "stands": "✓", "differs": "≠", "contradicted": "✕", "not_established": "?",
-    "not_derivable": MISSING, "not_checked": MISSING,
+    "yes": "✓", "no": "≠", "holds": "✓", "weaker": "?", "contradicted": "✕", "confounded": "⇄",
+    "not_derivable": MISSING, "not_checked": MISSING, "not_applicable": MISSING, None: MISSING,
 }  # fmt: skip
 SPECIFICATION = (
     "quantity", "study", "domain", "technique", "technique_b", "llm", "excluded_llm", "anchor_direction",
     "temperature_scope", "row_set", "baseline_scope", "weighting", "direction_weighting", "baseline_pooling",
-    "estimator", "non_null", "method", "derivation", "inputs", "input_decimals", "recommended_quantity",
+    "estimator", "non_null", "method", "derivation", "inputs", "inputs_are", "input_decimals", "recommended_quantity",
     "recommended_method",
 )  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Ledger:
-    """The claims of a study: how many there are of each status, what can be filtered by, and the rows."""
+    """The claims of a study: how many recompute and how many hold, what can be filtered by, and the rows."""
 
     summary: Table
     documents: list
-    statuses: list
+    recomputes: list
+    holds: list
     n_claims: Number
+    n_distinct: Number
     rows: Markup
 
 
@@ -48,31 +49,55 @@ def ledger(study):
     claims = study.rows("claims")
     if not claims:
         return None
-    documents = sorted({claim["document"] for claim in claims})
-    counted = Counter((claim["document"], claim["status"]) for claim in claims)
-    statuses = [status for status in STATUSES if any(claim["status"] == status for claim in claims)]
+    once = distinct(claims)
+    recomputes, holds = (
+        [code for code in said if any(claim[column] == code for claim in claims)]
+        for column, said in (("recomputes", RECOMPUTES), ("holds", HOLDS))
+    )
+    of_both = [("recomputes", code) for code in recomputes] + [("holds", code) for code in holds]
+    kinds = [(document, kind) for document in sorted({claim["document"] for claim in once}) for kind in KINDS]
     summary = Table(
-        "Published numbers and headline sentences, by what the trials say of them.",
+        "Printed numbers and sentences, each quantity counted once however often it is printed.",
         CHECKS,
-        {"study": study.name},
-        ["document", *(f"{SIGNS[status]} {status.replace('_', ' ')}" for status in statuses), "in all"],
+        {"study": study.name, "is_first_place": True},
+        ["document", "what", "in all", *(f"{SIGNS[code]} {_labels(column)[code][1]}" for column, code in of_both)],
         [
             Row(
-                {"document": document},
+                {"document": document, "kind": kind},
                 [
                     document,
-                    *(Number(counted[document, status], "count(*)", 0, key={"status": status}) for status in statuses),
-                    Number(sum(counted[document, status] for status in statuses), "count(*)", 0),
+                    KINDS[kind][1],
+                    Number(len(of), "count(*)", 0),
+                    *(
+                        Number(sum(claim[column] == code for claim in of), "count(*)", 0, key={column: code})
+                        for column, code in of_both
+                    ),
                 ],
             )
-            for document in documents
+            for document, kind in kinds
+            if (of := [claim for claim in once if (claim["document"], claim["kind"]) == (document, kind)])
+        ],
+        groups=[
+            ("", 3),
+            ("Can it be had again by the paper's own method?", len(recomputes)),
+            ("Does the analysis that we recommend say so?", len(holds)),
         ],
         is_simulated=study.is_simulated,
-        name="claims by status",
+        name="claims by what is said of them",
     )
-    rows = Markup("").join(_claim(claim) for claim in claims)
-    n_claims = Number(len(claims), "count(*)", 0, table="seeds.published_claims", key={"study": study.name})
-    return Ledger(summary, documents, [(status, status.replace("_", " ")) for status in statuses], n_claims, rows)
+    return Ledger(
+        summary,
+        [clean(document) for document in dict.fromkeys(document for document, _ in kinds)],
+        [(code, RECOMPUTES[code][0]) for code in recomputes],
+        [(code or "", HOLDS[code][0]) for code in holds if code],
+        Number(len(claims), "count(*)", 0, table="seeds.published_claims", key={"study": study.name}),
+        Number(len(once), "count(*)", 0, table=CHECKS, key={"study": study.name, "is_first_place": True}),
+        Markup("").join(_claim(claim) for claim in in_order(claims)),
+    )
+
+
+def _labels(column):
+    return {"recomputes": RECOMPUTES, "holds": HOLDS}[column]
 
 
 def _claim(claim):
@@ -81,7 +106,6 @@ def _claim(claim):
     published = claim["published_value"]
     is_exact = abs(published - round(published, decimals)) < 1e-9
     sign = "" if claim["comparison"] == "=" else f"{clean(claim['comparison'])} "
-    status = clean(claim["status"])
 
     def number(column, digits):
         value = claim[column]
@@ -95,21 +119,21 @@ def _claim(claim):
     recommended = number("recommended_value", decimals + 1)
     recomputed = number("recomputed_value", decimals + 1)
     return Markup(
-        '<tr data-key="{}" data-document="{}" data-status="{}">'
+        '<tr data-key="{}" data-document="{}" data-recomputes="{}" data-holds="{}">'
         '<th scope="row"><details><summary>{}</summary>{}</details></th>'
-        '<td>{}, {}</td><td><span class="status {}">{} {}</span></td>'
+        "<td>{}, {}</td><td>{}</td><td>{}</td>"
         '<td class="n">{}{} {}</td><td class="n">{}</td><td class="n">{}{}</td></tr>\n'
     ).format(
-        key_text({"claim_id": claim["claim_id"]}),
+        key_text({name: claim[name] for name in ("claim_id", "part") if claim[name]}),
         clean(claim["document"]),
-        status,
+        clean(claim["recomputes"]),
+        clean(claim["holds"] or ""),
         clean(claim["statement"]),
         _details(claim),
         clean(claim["document"]),
         clean(claim["location"]),
-        status,
-        SIGNS.get(status, "?"),
-        status.replace("_", " "),
+        _status("recomputes", claim),
+        _status("holds", claim),
         sign,
         number("published_value", decimals if is_exact else decimals + 1),
         unit,
@@ -119,12 +143,20 @@ def _claim(claim):
     )
 
 
+def _status(column, claim):
+    code = claim[column]
+    return Markup('<span class="status {}">{} {}</span>').format(code or "", SIGNS[code], _labels(column)[code][0])
+
+
 def _details(claim):
     said = [("claim", Markup("<code>{}</code>").format(clean(claim["claim_id"])))]
     if claim["reason"]:
         said.append(("why", clean(" ".join(claim["reason"].split()))))
-    if claim["newest_status"] not in (None, claim["status"]):
-        said.append(("on the newest version", clean(claim["newest_status"].replace("_", " "))))
+    if claim["n_places"] > 1:
+        said.append(("printed in", Markup("{} places").format(Number(claim["n_places"], "n_places", 0))))
+    if claim["newest_recomputes"] and any(claim[f"newest_{of}"] != claim[of] for of in ("recomputes", "holds")):
+        newest = [_labels(of)[claim[f"newest_{of}"]][0] for of in ("recomputes", "holds")]
+        said.append(("on the newest version", ", ".join(newest)))
     if claim["n_trials"] is not None:
         said.append(("trials", Number(claim["n_trials"], "n_trials", 0)))
     specification = [
@@ -133,7 +165,8 @@ def _details(claim):
         if claim.get(name) is not None
     ]
     said.append(("specification", Markup(" ").join(specification) or MISSING))
-    said.append(("trials behind it", Markup("<pre>{}</pre>").format(clean_lines(claim["query"]))))
+    query = claim["query"]
+    said.append(("trials behind it", Markup("<pre>{}</pre>").format(clean_lines(query)) if query else NO_TRIALS))
     return Markup("<dl>{}</dl>").format(
         Markup("").join(Markup("<dt>{}</dt><dd>{}</dd>").format(name, value) for name, value in said)
     )

@@ -6,7 +6,7 @@ for (const form of document.querySelectorAll("form.filter")) {
   const said = form.querySelector("output");
   const filter = () => {
     const words = form.elements.text.value.toLowerCase().split(/\s+/).filter(Boolean);
-    const wanted = ["document", "status"].map((name) => [name, form.elements[name].value]);
+    const wanted = ["document", "recomputes", "holds"].map((name) => [name, form.elements[name].value]);
     let shown = 0;
     rows.forEach((row, i) => {
       row.hidden =
@@ -32,12 +32,12 @@ for (const form of document.querySelectorAll("form.filter")) {
       const sign = order === "ascending" ? 1 : -1;
       const key = (row) => {
         const text = (row.cells[at].querySelector("summary") ?? row.cells[at]).textContent.trim();
-        return at < 3 ? text : number(text);
+        return at < 4 ? text : number(text);
       };
       const keyed = rows.map((row) => [key(row), row]);
       keyed.sort(([a], [b]) => {
         if (a === null || b === null) return (a === null) - (b === null);
-        return sign * (at < 3 ? a.localeCompare(b, "en", { numeric: true }) : a - b);
+        return sign * (at < 4 ? a.localeCompare(b, "en", { numeric: true }) : a - b);
       });
       table.tBodies[0].append(...keyed.map(([, row]) => row));
     });

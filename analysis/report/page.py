@@ -62,12 +62,12 @@ def _visible(line):
 
 
 def _claims_elsewhere(tables):
-    """Count the claims about studies that the page does not show."""
+    """Count the claims about studies that the page does not show, and those about none."""
     shown = {row["study"] for row in tables["studies"]}
     counted = Counter(row["study"] for row in tables["claims"] if row["study"] not in shown)
     return [
-        (clean(study), Number(n, "count(*)", 0, table="seeds.published_claims", key={"study": study}))
-        for study, n in sorted(counted.items())
+        (study and clean(study), Number(n, "count(*)", 0, table="seeds.published_claims", key={"study": study}))
+        for study, n in sorted(counted.items(), key=lambda of: (of[0] is None, of))
     ]
 
 

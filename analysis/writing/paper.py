@@ -224,7 +224,7 @@ def _quotable(facts):
     """Yield the names of the study, its LLMs, techniques and domains, its citations and published headlines."""
     yield facts["study"]
     yield from facts["references"]
-    yield from facts["published_claims"]["headlines_that_do_not_stand"]
+    yield from facts["published_claims"]["sentences_that_do_not_hold"]
     for llm in facts["llms_asked"]:
         yield from (llm, llm.split("/")[-1], _text(llm))
     for domain, of_domain in facts["domains"].items():

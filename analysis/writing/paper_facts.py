@@ -3,6 +3,7 @@
 from collections import Counter
 
 from analysis.advice import CAVEATS, CERTAINTY, CONTRADICTED, GOALS, in_words
+from analysis.claims import HOLDS, KINDS, RECOMPUTES
 
 DECISIONS = {"use": "USE", "avoid": "AVOID", "equivalent": "EQUIVALENT", "no_evidence": "NO EVIDENCE"}
 ALONE = "without a technique"
@@ -101,9 +102,21 @@ def _attrition(rows):
 
 
 def _claims(counted, unsettled):
+    def by(column, said):
+        numbers = Counter()
+        for row in counted:
+            numbers[row["kind"], row[column]] += row["n_claims"]
+        return {
+            f"{many}: {said[code][1]}": numbers[kind, code]
+            for kind, (_, many) in KINDS.items()
+            for code in said
+            if numbers[kind, code]
+        }
+
     return {
-        "n_by_status": {f"{row['kind']}s: {row['status'].replace('_', ' ')}": row["n_claims"] for row in counted},
-        "headlines_that_do_not_stand": {row["statement"]: row["status"].replace("_", " ") for row in unsettled},
+        "n_by_recomputes": by("recomputes", RECOMPUTES),
+        "n_by_holds": by("holds", HOLDS),
+        "sentences_that_do_not_hold": {row["statement"]: HOLDS[row["holds"]][0] for row in unsettled},
     }
 
 

@@ -130,8 +130,10 @@ COMMANDS = {
         "--format": "table|csv|json, default table",
         "CLAIM_ID": "text",
         "--differs": "flag",
-        "--status": "reproduces|stands|differs|contradicted|not_established|not_derivable|not_checked",
+        "--recomputes": "yes|no|not_derivable|not_checked",
+        "--holds": "holds|weaker|contradicted|confounded|not_applicable",
         "--document": "text",
+        "--limit": "int of at least 0",
     },
     "recommend": {
         "--domain": "text",

@@ -215,7 +215,7 @@ def completed(*words):
 def test_bash_completes_commands_options_and_choices():
     assert completed("bais", "doc") == ["docs", "doctor"]
     assert completed("bais", "claims", "--dif") == ["--differs"]
-    assert completed("bais", "claims", "--status", "rep") == ["reproduces"]
+    assert completed("bais", "claims", "--holds", "we") == ["weaker"]
     assert completed("bais", "completion", "f") == ["fish"]
     assert completed("bais", "plan", "simu") == ["simulated"]
 

@@ -49,7 +49,8 @@ def tables(source):
         "seeds.published_claims": [{"claim_id": "A-1", "part": None, "study": "elsewhere"}],
         "marts.claim_checks": [
             {
-                "claim_id": "A-1", "part": None, "kind": "value", "statement": "It is 55.", "status": "not_checked",
+                "claim_id": "A-1", "part": None, "kind": "value", "statement": "It is 55.", "recomputes": "not_checked",
+                "holds": None, "is_first_place": True,
             }
         ],
         "marts.trials": [

@@ -230,7 +230,7 @@ def test_a_confounded_comparison_is_called_so_and_decides_nothing(of_five):
 def test_a_claim_opens_down_to_its_specification_and_the_sql_of_its_trials(both):
     page = both[1]
     row = next(row for row in re.findall(r"<tr .*?</tr>", page, re.DOTALL) if "claim_id=real-claim-1" in row)
-    assert 'data-document="A" data-status="differs"' in row
+    assert 'data-document="A" data-recomputes="no" data-holds="contradicted"' in row
     assert "<code>technique=sacd</code>" in row
     assert "technique = &#39;sacd&#39;" in row
     assert ">58.7</span>" in row
@@ -241,7 +241,7 @@ def test_a_claim_opens_down_to_its_specification_and_the_sql_of_its_trials(both)
 def test_a_claim_that_would_change_on_the_newest_version_says_so(both):
     rows = re.findall(r"<tr .*?</tr>", both[1], re.DOTALL)
     row = next(row for row in rows if row.startswith('<tr data-key="claim_id=real-claim-0"'))
-    assert "<dt>on the newest version</dt><dd>differs</dd>" in row
+    assert "<dt>on the newest version</dt><dd>does not recompute, weaker than printed</dd>" in row
 
 
 def test_text_of_an_llm_a_file_or_a_person_stays_text(tmp_path, monkeypatch):

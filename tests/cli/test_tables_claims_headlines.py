@@ -3,6 +3,7 @@ import csv
 import io
 import json
 import os
+import re
 import subprocess
 
 import duckdb
@@ -17,11 +18,24 @@ from ingest.warehouse import ROOT
 CLAIMS = {
     # claim_id: what differs from a claim about the percentage of one technique in study `s`, domain `d`
     "reproduced": {},
-    "differing": {"status": "differs", "recomputed": 57.128, "recommended": 57.822, "reason": "Old \x1b[31m data."},
-    "underivable": {"status": "not_derivable", "recomputed": None, "reason": "Older data."},
-    "standing": {"status": "stands", "kind": "sentence", "comparison": "<", "document": "B"},
-    "contradicted": {"status": "contradicted", "kind": "sentence", "comparison": ">", "document": "B"},
-    "counted": {"quantity": "n_trials", "unit": "trials", "decimals": 0, "published": 1234.0, "recomputed": 1234.0},
+    "differing": {
+        "recomputes": "no", "holds": "contradicted", "recomputed": 57.128, "recommended": 77.822,
+        "reason": "Old \x1b[31m data.", "n_places": 2,
+    },
+    "again": {
+        "recomputes": "no", "holds": "contradicted", "recomputed": 57.128, "recommended": 77.822, "n_places": 2,
+        "is_first_place": False,
+    },
+    "underivable": {"recomputes": "not_derivable", "holds": None, "recomputed": None, "reason": "Older data."},
+    "standing": {"kind": "sentence", "comparison": "<", "document": "B", "recommended": 50.0, "ends": (45.0, 55.0)},
+    "contradicted": {
+        "holds": "contradicted", "kind": "sentence", "comparison": ">", "document": "B", "recommended": 50.0,
+        "ends": (45.0, 55.0),
+    },
+    "counted": {
+        "quantity": "n_trials", "unit": "trials", "decimals": 0, "published": 1234.0, "recomputed": 1234.0,
+        "describes": "record", "holds": "not_applicable",
+    },
     "derived": {
         "quantity": None, "technique": None, "direction": None, "row_set": None, "baseline_scope": None,
         "derivation": "difference", "inputs": "reproduced of_baseline",
@@ -104,13 +118,14 @@ create table seeds.published_claims (
     published_value double, decimals integer, unit varchar, comparison varchar, quantity varchar, study varchar,
     domain varchar, technique varchar, technique_b varchar, llm varchar, excluded_llm varchar, anchor_direction varchar,
     temperature_scope varchar, row_set varchar, baseline_scope varchar, estimator varchar, non_null varchar,
-    method varchar, derivation varchar, inputs varchar, not_derivable varchar, note varchar
+    method varchar, derivation varchar, inputs varchar, inputs_are varchar, not_derivable varchar, note varchar
 );
 create table marts.claim_checks (
     claim_id varchar, document varchar, location varchar, statement varchar, quantity varchar, part varchar,
-    unit varchar, kind varchar, comparison varchar, published_value double, recomputed_value double, status varchar,
-    reason varchar, recommended_value double, recommended_low double, recommended_high double, n_trials bigint,
-    version varchar, newest_value double, newest_status varchar
+    unit varchar, kind varchar, comparison varchar, published_value double, recomputed_value double,
+    recomputes varchar, holds varchar, reason varchar, recommended_value double, recommended_low double,
+    recommended_high double, n_trials bigint, version varchar, newest_value double, newest_recomputes varchar,
+    newest_holds varchar, describes varchar, n_places bigint, is_first_place boolean
 );
 """
 
@@ -128,24 +143,26 @@ def insert(warehouse, table, **values):
 
 def insert_claim(warehouse, claim_id, **differing):
     claim = {
-        "document": "A", "kind": "value", "comparison": "=", "status": "reproduces", "quantity": "percent_of_baseline",
+        "document": "A", "kind": "value", "comparison": "=", "quantity": "percent_of_baseline",
         "unit": "%", "decimals": 1, "published": 57.7, "recomputed": 57.7, "recommended": 57.7, "reason": None,
         "technique": "sacd", "llm": None, "direction": "both", "row_set": "as_recorded", "baseline_scope": "pooled",
-        "derivation": None, "inputs": None,
+        "derivation": None, "inputs": None, "inputs_are": None, "study": "s", "recomputes": "yes", "holds": "holds",
+        "ends": (None, None), "describes": "effect", "n_places": 1, "is_first_place": True,
     } | differing  # fmt: skip
     both = {
         "claim_id": claim_id, "location": "Table 8", "statement": f"What is {claim_id}",
         "published_value": claim["published"],
     } | {name: claim[name] for name in ("document", "kind", "unit", "comparison")}  # fmt: skip
     insert(
-        warehouse, "seeds.published_claims", **both, study="s", domain="d", anchor_direction=claim["direction"],
+        warehouse, "seeds.published_claims", **both, domain="d", anchor_direction=claim["direction"],
         **{name: claim[name] for name in ("decimals", "quantity", "technique", "llm", "row_set", "baseline_scope")},
-        derivation=claim["derivation"], inputs=claim["inputs"],
+        **{name: claim[name] for name in ("derivation", "inputs", "inputs_are", "study")},
     )  # fmt: skip
     insert(
         warehouse, "marts.claim_checks", **both, quantity=claim["quantity"] or claim["derivation"],
-        recomputed_value=claim["recomputed"], recommended_value=claim["recommended"], status=claim["status"],
-        reason=claim["reason"], n_trials=42,
+        recomputed_value=claim["recomputed"], recommended_value=claim["recommended"],
+        recommended_low=claim["ends"][0], recommended_high=claim["ends"][1], n_trials=42,
+        **{name: claim[name] for name in ("recomputes", "holds", "reason", "describes", "n_places", "is_first_place")},
     )  # fmt: skip
 
 
@@ -294,15 +311,60 @@ def test_a_warehouse_of_another_version_is_told_to_be_built(change, capsys, comm
     assert statement.split()[-1].split(".")[-1] in message
 
 
-def test_claims_counts_each_status_and_sums_up_in_a_sentence(warehouse, capsys):
+def test_claims_count_each_quantity_once_and_say_both_things_of_it(warehouse, capsys):
     out = ask(capsys, "claims").splitlines()
-    assert out[0].split() == ["document", "reproduces", "stands", "differs", "contradicted", "not_derivable"]
-    assert [line.split() for line in out[2:4]] == [["A", "4", "0", "1", "0", "1"], ["B", "0", "1", "0", "1", "0"]]
-    assert out[5] == (
-        "4 of 6 published numbers reproduce, 1 differs and 1 cannot be derived from the trials; "
-        "1 of 2 headline sentences stands, 1 is contradicted."
+    assert re.split("  +", out[0]) == ["document", "A: numbers", "B: sentences"]
+    counted = {line[:28].strip(): line[28:].split() for line in out[2 : out.index("")]}
+    assert counted == {
+        "printed, each counted once": ["6", "2"],
+        "recompute": ["4", "2"],
+        "do not recompute": ["1", "0"],
+        "cannot be derived": ["1", "0"],
+        "hold": ["3", "1"],
+        "are contradicted": ["1", "1"],
+        "describe the study itself": ["1", "0"],
+        "could not be judged": ["1", "0"],
+    }
+    assert out[out.index("") + 1 :] == [
+        "Of 6 printed numbers (in 7 places), 4 recompute: the paper's own method gives them from the recorded trials.",
+        "Of the 5 that are about techniques or LLMs, 3 hold (the analysis we recommend says the same), "
+        "1 is contradicted and 1 could not be judged.",
+        "Of 2 printed sentences, 1 holds (the whole interval agrees) and 1 is contradicted.",
+        "`bais claims --differs` lists what is wrong; `bais claims CLAIM_ID` shows one.",
+    ]
+    of_a_value = {"document": "A", "kind": "value", "recomputes": "no", "holds": "contradicted"}
+    assert of_a_value | {"n_places": 2, "n_distinct": 1} in asked_as_json(capsys, "claims")
+
+
+def test_claims_fit_a_screen_whatever_is_wrong_with_them(warehouse, monkeypatch, capsys):
+    codes = {"recomputes": ("yes", "no", "not_derivable"), "holds": ("holds", "weaker", "contradicted", "confounded")}
+    with contextlib.closing(duckdb.connect(str(warehouse))) as made:
+        for column, each in codes.items():
+            for kind in ("value", "sentence"):
+                for code in each:
+                    insert_claim(made, f"{column}-{kind}-{code}", kind=kind, **{column: code})
+    monkeypatch.setattr("bais.terminal.terminal_width", lambda: 80)
+    shown = ask(capsys, "claims").splitlines()
+    assert len(shown) < 24
+    assert max(map(len, shown)) <= 80
+
+
+def test_claims_from_printed_numbers_say_so_and_have_no_trials(warehouse, capsys):
+    with contextlib.closing(duckdb.connect(str(warehouse))) as made:
+        insert_claim(
+            made, "printed", document="C", study=None, inputs_are="printed", derivation="difference",
+            inputs="reproduced of_baseline", quantity=None, describes="record", holds="not_applicable",
+        )  # fmt: skip
+        made.execute("create or replace table marts.listed as from marts.claim_trials where claim_id != 'printed'")
+        made.execute("drop view marts.claim_trials; alter table marts.listed rename to claim_trials")
+    assert "1 recomputes: the paper's own method gives it from other printed numbers." in ask(
+        capsys, "claims", "--document", "C"
     )
-    assert {"document": "A", "status": "differs", "n_claims": 1} in asked_as_json(capsys, "claims")
+    assert "from the recorded trials or other printed numbers" in ask(capsys, "claims")
+    out = ask(capsys, "claims", "printed")
+    assert "\ndifference of the printed numbers\n" in out
+    assert out.splitlines()[-1] == "It rests on printed numbers alone: there are no trials behind it."
+    assert asked_as_json(capsys, "claims", "printed")[0]["query"] is None
 
 
 def test_claims_of_one_document_leaves_out_the_others(warehouse, capsys):
@@ -310,33 +372,64 @@ def test_claims_of_one_document_leaves_out_the_others(warehouse, capsys):
     assert "only of A, B" in refused(capsys, "claims", "--document", "Z")
 
 
-def test_differs_lists_what_does_not_hold_and_why(warehouse, capsys):
+def test_differs_lists_what_is_wrong_once_what_matters_first(warehouse, capsys):
     rows = asked_as_json(capsys, "claims", "--differs")
-    assert [row["claim_id"] for row in rows] == ["differing", "underivable", "contradicted"]
-    assert rows[0]["recomputed_value"] == 57.128
+    assert [row["claim_id"] for row in rows] == ["contradicted", "differing", "underivable"]
+    assert rows[1]["recomputed_value"] == 57.128
     blocks = ask(capsys, "claims", "--differs").split("\n\n")
-    assert blocks[0].splitlines() == [
-        "differing  [differs]",
-        "  Document A, Table 8. What is differing",
-        "  published 57.7 %, recomputed 57.13 %, recommended 57.82 %",
-        "  Old \\x1b[31m data.",
+    assert blocks == [
+        "Sentences that the analysis we recommend contradicts: 1",
+        "  What is contradicted\n    contradicted: document B, Table 8\n"
+        "    true if > 57.7 %, by the paper's method 57.70 %, recommended 50.00 % (45.00 to 55.00)",
+        "Numbers that are contradicted, and that the paper's own method does not give either: 1",
+        "  What is differing\n    differing: document A, Table 8, also printed in 1 other place\n"
+        "    printed 57.7 %, by the paper's method 57.13 %, recommended 77.82 %\n    Old \\x1b[31m data.",
+        "Numbers that cannot be derived from what is recorded: 1",
+        "  What is underivable\n    underivable: document A, Table 8\n    printed 57.7 %, recommended 57.70 %\n"
+        "    Older data.",
+        "3 claims\n",
     ]
-    assert "published 57.7 %, recommended 57.70 %" in blocks[1]
-    assert "published > 57.7 %, recomputed 57.70 %" in blocks[2]
-    assert blocks[-1] == "3 claims\n"
 
 
-def test_claims_of_one_status_are_listed(warehouse, capsys):
-    assert [row["claim_id"] for row in asked_as_json(capsys, "claims", "--status", "stands")] == ["standing"]
-    assert asked_as_json(capsys, "claims", "--status", "stands", "--document", "A") == []
+def test_a_list_stops_at_its_limit_and_says_what_is_left(warehouse, capsys):
+    lines = ask(capsys, "claims", "--differs", "--limit", "1").splitlines()
+    assert "  What is contradicted" in lines
+    assert "  What is differing" not in lines
+    assert "Numbers that cannot be derived from what is recorded: 1 (not shown)" in lines
+    assert lines[-1] == "3 claims, 1 of them shown; --limit N shows more, --format csv all"
+    assert len(asked_as_json(capsys, "claims", "--differs", "--limit", "2")) == 2
+    assert "3 claims, 0 of them shown" in ask(capsys, "claims", "--differs", "--limit", "0")
+
+
+def test_claims_are_listed_by_either_of_the_two_things_said_of_them(warehouse, capsys):
+    def listed(*options):
+        return [row["claim_id"] for row in asked_as_json(capsys, "claims", *options)]
+
+    assert listed("--recomputes", "not_derivable") == ["underivable"]
+    assert listed("--holds", "contradicted") == ["contradicted", "differing"]
+    assert listed("--holds", "contradicted", "--recomputes", "yes") == ["contradicted"]
+    assert listed("--holds", "holds", "--document", "B") == ["standing"]
+    assert listed("--recomputes", "not_derivable", "--document", "B") == []
 
 
 def test_a_whole_number_is_shown_without_decimals(warehouse, capsys):
-    assert "published 1,234 trials, recomputed 1,234 trials" in ask(capsys, "claims", "--status", "reproduces")
+    assert "printed 1,234 trials, by the paper's method 1,234 trials" in ask(capsys, "claims", "--recomputes", "yes")
+
+
+def test_a_probability_is_shown_to_the_digit_that_decides(change, capsys):
+    change(
+        "update seeds.published_claims set unit = 'probability', decimals = 0, published_value = 0.975 "
+        "where claim_id = 'standing'; "
+        "update marts.claim_checks set unit = 'probability', published_value = 0.975, recommended_value = 0.9842, "
+        "recommended_low = null, recommended_high = null where claim_id = 'standing'"
+    )
+    out = " ".join(ask(capsys, "claims", "standing").split())
+    assert "true if < 0.975 " in out
+    assert "recommended 0.9842 recomputes" in out
 
 
 def test_claims_that_cannot_be_checked_say_how_to_import_their_trials(change, capsys):
-    change("update marts.claim_checks set status = 'not_checked' where status != 'not_derivable'")
+    change("update marts.claim_checks set recomputes = 'not_checked', holds = null where recomputes != 'not_derivable'")
     for command in ("claims", "headlines"):
         out = ask(capsys, command)
         assert "None of the 8 published claims can be checked" in out
@@ -345,19 +438,22 @@ def test_claims_that_cannot_be_checked_say_how_to_import_their_trials(change, ca
 
 
 def test_claims_that_could_not_be_checked_are_counted_beside_those_that_could(change, capsys):
-    change("update marts.claim_checks set status = 'not_checked' where claim_id = 'counted'")
-    assert "1 could not be checked." in ask(capsys, "claims")
+    change("update marts.claim_checks set recomputes = 'not_checked' where claim_id = 'counted'")
+    (row,) = [line for line in ask(capsys, "claims").splitlines() if line.startswith("could not be checked")]
+    assert row.split()[-2:] == ["1", "0"]
 
 
 GONE_ON = """
 insert into intermediate.int_versions_cited values ('A', 's', 'v1', 'some-version');
-update marts.claim_checks set version = 'v1', newest_status = status, newest_value = recomputed_value
+update marts.claim_checks set version = 'v1', newest_recomputes = recomputes, newest_holds = holds,
+    newest_value = recomputed_value
 where document = 'A';
 """
 CHANGED = """
-update marts.claim_checks set newest_status = 'differs', newest_value = 61.25
-where claim_id in ('reproduced', 'derived');
-update marts.claim_checks set newest_status = 'reproduces' where claim_id = 'differing';
+update marts.claim_checks set newest_recomputes = 'no', newest_holds = 'weaker', newest_value = 61.25
+where claim_id = 'reproduced';
+update marts.claim_checks set newest_holds = 'weaker' where claim_id = 'derived';
+update marts.claim_checks set newest_recomputes = 'yes' where claim_id in ('differing', 'again');
 """
 
 
@@ -371,25 +467,27 @@ def test_claims_say_beside_it_how_many_would_change_on_the_newest_version(change
     lines = ask(capsys, "claims").splitlines()
     said = (
         "Checked on version v1 of s, which document A used; on the newest version, 3 of 6 claims would change: "
-        "2 from reproduces to differs, 1 from differs to reproduces."
+        "2 from 'holds' to 'weaker than printed', 1 from 'recomputes' to 'does not recompute', "
+        "1 from 'does not recompute' to 'recomputes'."
     )
     assert [line for line in lines if line != said] == before.splitlines()
     assert said in lines
 
 
 def test_claims_as_json_count_what_would_be_on_the_newest_version(change, capsys):
-    whole = {"document": "A", "status": "reproduces", "n_claims": 4}
+    whole = {"document": "A", "kind": "value", "recomputes": "yes", "holds": "holds", "n_places": 3, "n_distinct": 3}
     assert whole in asked_as_json(capsys, "claims")
     change(GONE_ON + CHANGED)
     rows = asked_as_json(capsys, "claims")
-    assert whole | {"version": "v1", "n_on_newest_version": 3} in rows
+    assert whole | {"version": "v1", "n_on_newest_version": 1} in rows
     assert [row["n_on_newest_version"] for row in rows if row["document"] == "B"] == [None, None]
 
 
 def test_one_claim_says_what_it_would_be_on_the_newest_version(change, capsys):
     change(GONE_ON + CHANGED)
-    assert "on the newest  61.25 %, differs" in ask(capsys, "claims", "reproduced")
-    assert asked_as_json(capsys, "claims", "reproduced")[0]["newest_status"] == "differs"
+    said = "on the newest          61.25 %, does not recompute, weaker than printed"
+    assert said in ask(capsys, "claims", "reproduced").splitlines()
+    assert asked_as_json(capsys, "claims", "reproduced")[0]["newest_holds"] == "weaker"
 
 
 def test_a_version_that_is_not_there_is_said_to_be_missing(change, capsys):
@@ -414,13 +512,15 @@ def test_the_version_that_claims_are_about_is_no_study_of_its_own(change, capsys
 def test_one_claim_shows_its_values_and_only_the_specification_that_it_has(warehouse, capsys):
     blocks = ask(capsys, "claims", "differing").split("\n\n")
     assert blocks[0].splitlines() == ["differing", "Document A, Table 8. What is differing"]
-    assert [line.split(maxsplit=1) for line in blocks[1].splitlines()] == [
-        ["published", "57.7 %"],
-        ["recomputed", "57.13 %"],
-        ["recommended", "57.82 %"],
-        ["status", "differs"],
-        ["reason", "Old \\x1b[31m data."],
-        ["n_trials", "42"],
+    assert [re.split("  +", line) for line in blocks[1].splitlines()] == [
+        ["printed", "57.7 %"],
+        ["by the paper's method", "57.13 %"],
+        ["recommended", "77.82 %"],
+        ["recomputes", "does not recompute"],
+        ["holds", "contradicted"],
+        ["why", "Old \\x1b[31m data."],
+        ["trials", "42"],
+        ["printed in", "2 places"],
     ]
     assert [line.split() for line in blocks[2].splitlines()] == [
         ["specification"],
@@ -437,7 +537,7 @@ def test_one_claim_shows_its_values_and_only_the_specification_that_it_has(wareh
 
 def test_a_derived_claim_shows_its_inputs(warehouse, capsys):
     out = ask(capsys, "claims", "derived")
-    assert "\ndifference of\n" in out
+    assert "\ndifference of what the trials give for\n" in out
     inputs = [line.split() for line in out.splitlines() if line.startswith(("reproduced ", "of_baseline "))]
     assert inputs == [
         ["reproduced", "57.7", "%", "57.70", "%", "57.70", "%"],
@@ -497,7 +597,7 @@ def test_a_claim_with_parts_is_asked_for_by_each(change, capsys):
     change("update seeds.published_claims set part = 'b' where claim_id = 'standing'")
     change("update marts.claim_checks set part = 'b' where claim_id = 'standing'")
     (claim,) = asked_as_json(capsys, "claims", "standing/b")
-    assert (claim["part"], claim["status"]) == ("b", "stands")
+    assert (claim["part"], claim["holds"]) == ("b", "holds")
     assert "perhaps standing/b" in refused(capsys, "claims", "standing")
 
 
@@ -598,7 +698,7 @@ def test_headlines_calls_simulated_studies_simulated_and_real_ones_not(warehouse
         "Study s, 8 trials (recorded)",
         "Study made-up, 1 trials (SIMULATED respondents, no LLM was asked)",
     ]
-    assert "Claims: 4 of 6 published numbers reproduce" in out
+    assert "Published claims. Of 6 printed numbers (in 7 places), 4 recompute" in out
     assert out.splitlines()[-1] == f"Warehouse: {os.environ['BAIS_WAREHOUSE']}"
 
 

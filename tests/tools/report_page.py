@@ -35,11 +35,13 @@ create table seeds.published_claims (claim_id varchar, part varchar, document va
     anchor_direction varchar, temperature_scope varchar, row_set varchar, baseline_scope varchar, weighting varchar,
     direction_weighting varchar, baseline_pooling varchar, estimator varchar, non_null varchar, method varchar,
     derivation varchar, inputs varchar, input_decimals integer, recommended_quantity varchar,
-    recommended_method varchar, not_derivable varchar, note varchar);
+    recommended_method varchar, inputs_are varchar, not_derivable varchar, note varchar);
 create table marts.claim_trials (claim_id varchar, part varchar, study varchar, trials_query varchar);
-create table marts.claim_checks (claim_id varchar, part varchar, document varchar, recomputed_value double,
-    status varchar, reason varchar, recommended_value double, recommended_low double, recommended_high double,
-    n_trials bigint, published_value double, newest_status varchar);
+create table marts.claim_checks (claim_id varchar, part varchar, document varchar, kind varchar,
+    recomputed_value double,
+    recomputes varchar, holds varchar, reason varchar, recommended_value double, recommended_low double,
+    recommended_high double, n_trials bigint, published_value double, describes varchar, n_places bigint,
+    is_first_place boolean, newest_recomputes varchar, newest_holds varchar);
 create table marts.trials (trial_id varchar, study varchar, domain varchar, vignette varchar, llm varchar,
     source varchar, response_unit varchar, asked_at timestamptz);
 create table marts.attrition (study varchar, domain varchar, llm varchar, technique varchar, n_asked bigint,
@@ -209,19 +211,21 @@ def _add_study(made, study, llms, said, domain, source):
             )  # fmt: skip
         for goal, *numbers in zip(GOALS, losses, ranks, decisions or [None] * 3, gains or [None] * 3, strict=True):
             _add_decisions(made, of, llms, technique, goal, *numbers)
-    for i, status in enumerate(("reproduces", "differs", "not_derivable")):
+    said_of = [("yes", "weaker"), ("no", "contradicted"), ("not_derivable", None), ("yes", "weaker")]
+    for i, (recomputes, holds) in enumerate(said_of):
         claim = f"{study}-claim-{i}"
-        has_value = status != "not_derivable"
+        has_value = recomputes != "not_derivable"
         made.add(
-            "seeds.published_claims", claim_id=claim, document="A" if i < 2 else "B", location=f"Table {i}",
-            kind="value", statement=f"SACD: {said} {i}", published_value=57.7 + i, decimals=1, unit="%",
+            "seeds.published_claims", claim_id=claim, document="B" if i == 2 else "A", location=f"Table {i}",
+            kind="value", statement=f"SACD: {said} {i}", published_value=57.7 + i % 3, decimals=1, unit="%",
             comparison="=", quantity="percent_of_baseline", **of, technique="sacd", anchor_direction="both",
         )  # fmt: skip
         made.add(
-            "marts.claim_checks", claim_id=claim, document="A" if i < 2 else "B",
-            recomputed_value=57.65 if has_value else None, status=status, reason=None if i == 0 else said,
-            recommended_value=57.65, recommended_low=50.125, recommended_high=66, n_trials=119,
-            published_value=57.7 + i, newest_status="differs" if i == 0 else None,
+            "marts.claim_checks", claim_id=claim, document="B" if i == 2 else "A", kind="value",
+            recomputed_value=57.65 if has_value else None, recomputes=recomputes, holds=holds,
+            reason=None if i == 0 else said, recommended_value=57.65, recommended_low=50.125, recommended_high=66,
+            n_trials=119, published_value=57.7 + i % 3, describes="effect", n_places=2 if i % 3 == 0 else 1,
+            is_first_place=i < 3, newest_recomputes="no" if i == 0 else None, newest_holds="weaker" if i == 0 else None,
         )  # fmt: skip
         query = "select trial_id\nfrom marts.trials\nwhere\n    technique = 'sacd'\norder by llm;"
         made.add("marts.claim_trials", claim_id=claim, study=study, trials_query=query)

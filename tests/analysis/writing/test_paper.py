@@ -88,8 +88,11 @@ def rows(**changes):
         ],
         "batches": [{"batch_id": "b", "verdict": "passed_with_warnings", "is_published": True}],
         "flags": [{"severity": "suspect", "reason": "equals_anchor", "n_trials": 17}],
-        "claims": [{"kind": "value", "status": "differs", "n_claims": 52}],
-        "open_claims": [{"statement": "SACD is equivalent within 4.75 pp", "status": "not_established"}],
+        "claims": [
+            {"kind": "value", "recomputes": "no", "holds": "contradicted", "n_claims": 41},
+            {"kind": "value", "recomputes": "no", "holds": "weaker", "n_claims": 11},
+        ],
+        "open_claims": [{"statement": "SACD is equivalent within 4.75 pp", "holds": "weaker"}],
         "method": [{"confidence": 0.95, "n_draws": 10_000, "seed": 20260224, "margin_pp": 5.0, "fewest_llms": 5}],
         **changes,
     }  # fmt: skip

@@ -1,0 +1,217 @@
+"""What is said of published claims in words, how they are counted, and in which order those that fail are listed."""
+
+from collections import Counter
+from itertools import groupby
+
+from analysis.advice import listed
+
+# by code of `recomputes` and of `holds`: what is said of one claim, and of several
+RECOMPUTES = {
+    "yes": ("recomputes", "recompute"),
+    "no": ("does not recompute", "do not recompute"),
+    "not_derivable": ("cannot be derived", "cannot be derived"),
+    "not_checked": ("could not be checked", "could not be checked"),
+}
+HOLDS = {
+    "holds": ("holds", "hold"),
+    "weaker": ("weaker than printed", "are weaker than printed"),
+    "contradicted": ("contradicted", "are contradicted"),
+    "confounded": ("compares prompts that differ", "compare prompts that differ"),
+    "not_applicable": ("describes the study itself", "describe the study itself"),
+    None: ("not judged", "could not be judged"),
+}
+AGREES = "the analysis we recommend says the same"
+IN_FULL = {
+    "value": {
+        "holds": (f"holds ({AGREES})", f"hold ({AGREES})"),
+        "weaker": tuple(f"{be} weaker than printed (the interval is too wide to confirm them)" for be in ("is", "are")),
+        "contradicted": ("is contradicted", "are contradicted"),
+        None: ("could not be judged", "could not be judged"),
+    },
+    "sentence": {
+        "holds": ("holds (the whole interval agrees)", "hold (the whole interval agrees)"),
+        "weaker": tuple(f"{be} weaker than said (no interval rules out the opposite)" for be in ("is", "are")),
+        "contradicted": ("is contradicted", "are contradicted"),
+        None: ("could not be judged", "could not be judged"),
+    },
+}
+KINDS = {"value": ("number", "numbers"), "sentence": ("sentence", "sentences")}
+NO_TRIALS = "It rests on printed numbers alone: there are no trials behind it."
+FAILS = {"recomputes": ("no", "not_derivable"), "holds": ("weaker", "contradicted", "confounded")}
+
+# how far off a number by a margin is, by unit; in other units a fifth of the larger of the two numbers
+MARGINS = {"%": 5.0, "pp": 5.0, "SD": 0.2, "rank": 1.0}
+SHARE = 0.2
+
+
+def distinct(claims):
+    """Return the claims with each quantity once, however often a document prints it.
+
+    Parameters
+    ----------
+    claims : list of dict
+        Rows of `claim_checks`.
+
+    Returns
+    -------
+    list of dict
+    """
+    return [claim for claim in claims if claim["is_first_place"]]
+
+
+def fails(claim):
+    """Say whether something is wrong with a claim: it does not recompute, or it does not hold as it is printed."""
+    return any(claim[column] in codes for column, codes in FAILS.items())
+
+
+def is_wholly_contradicted(claim):
+    """Say whether the whole recommended interval of a sentence lies on the other side."""
+    low, high, limit = (claim[name] for name in ("recommended_low", "recommended_high", "published_value"))
+    if claim["holds"] != "contradicted" or low is None or high is None:
+        return False
+    return high < limit if claim["comparison"] == ">" else low > limit
+
+
+def how_far_off(claim):
+    """Say how many margins lie between a printed number and what it should be.
+
+    Parameters
+    ----------
+    claim : dict
+        A row of `claim_checks`.
+
+    Returns
+    -------
+    float
+        The larger distance of those to the recommended number, where it does not hold, and to that by the paper's
+        method, where it does not recompute: in units of 5 % or pp, 0.2 SD, or one rank, and in other units of a fifth
+        of the larger of the two, so that a p-value of 0.4 for 0.05 counts and a last digit does not. 0 if neither.
+    """
+    against = [
+        claim[value]
+        for column, value in (("recomputes", "recomputed_value"), ("holds", "recommended_value"))
+        if claim[column] in FAILS[column] and claim[value] is not None
+        # a sentence has a limit, and is off only on the wrong side of it
+        if claim["kind"] == "value" or claim[column] in ("no", "contradicted")
+    ]
+    return max((_margins(claim["published_value"], value, claim["unit"]) for value in against), default=0.0)
+
+
+def _margins(printed, value, unit):
+    margin = MARGINS.get(unit) or SHARE * max(abs(printed), abs(value))
+    return abs(value - printed) / margin if margin else 0.0
+
+
+WRONG = (
+    "Sentences that the analysis we recommend contradicts",
+    "Sentences whose direction turns round, with an interval that allows both",
+    "Sentences that compare prompts that differ, so that the cause is not known",
+    "Sentences whose direction holds, but that no interval confirms",
+    "Sentences that the paper's own method does not give",
+    "Numbers that are contradicted, and that the paper's own method does not give either",
+    "Numbers that the analysis we recommend contradicts",
+    "Numbers that compare prompts that differ, so that the cause is not known",
+    "Numbers inside an interval too wide to confirm them",
+    "Numbers that the paper's own method does not give",
+    "Numbers that cannot be derived from what is recorded",
+    "Numbers that are contradicted, but off by less than what matters (5 % or pp, 0.2 SD)",
+    "Counts and rules of the study itself that do not recompute",
+    "Nothing is wrong",
+)
+
+
+def _place(claim):
+    """Return where in `WRONG` a claim belongs: at the first that fits."""
+    holds, does_not_recompute = claim["holds"], claim["recomputes"] == "no"
+    if not fails(claim):
+        return 13
+    if claim["describes"] != "effect":
+        return 12
+    if claim["kind"] == "sentence":
+        if holds == "contradicted":
+            return 0 if is_wholly_contradicted(claim) else 1
+        return {"confounded": 2, "weaker": 3}.get(holds, 4)
+    if holds == "contradicted":
+        is_far = how_far_off(claim) >= 1
+        return (5 if does_not_recompute else 6) if is_far else 11
+    if holds in ("confounded", "weaker"):
+        return 7 if holds == "confounded" else 8
+    return 9 if does_not_recompute else 10
+
+
+def in_order(claims):
+    """Sort claims by what matters: sentences before numbers, contradictions first, the study's own counts last.
+
+    Parameters
+    ----------
+    claims : list of dict
+        Rows of `claim_checks`.
+
+    Returns
+    -------
+    list of dict
+        Within what is wrong, those that are farther off go first; else the order is kept.
+    """
+    return sorted(claims, key=lambda claim: (_place(claim), -how_far_off(claim)))
+
+
+def by_what_is_wrong(claims):
+    """Yield what is wrong in words, and the claims of which it is so, as `in_order` sorts them.
+
+    Parameters
+    ----------
+    claims : list of dict
+
+    Yields
+    ------
+    str, list of dict
+    """
+    for place, of in groupby(in_order(claims), key=_place):
+        yield WRONG[place], list(of)
+
+
+def summed_up(claims):
+    """Say in a few sentences how many claims can be had again, and how many are so.
+
+    Parameters
+    ----------
+    claims : list of dict
+        Rows of `claim_checks`, with `inputs_are` of the seed.
+
+    Returns
+    -------
+    list of str
+        On numbers, then on sentences; each quantity is counted once.
+    """
+    said = []
+    values, sentences = (
+        [claim for claim in distinct(claims) if claim["kind"] == kind] for kind in ("value", "sentence")
+    )
+    if values:
+        places = sum(claim["kind"] == "value" for claim in claims)
+        whole = f"Of {len(values):,} printed {KINDS['value'][len(values) > 1]}"
+        if places > len(values):
+            whole += f" (in {places:,} places)"
+        n = sum(claim["recomputes"] == "yes" for claim in values)
+        given = f"the paper's own method gives {'it' if n == 1 else 'them'} from {_sources(values)}"
+        said.append(f"{whole}, {n:,} {RECOMPUTES['yes'][n != 1]}: {given}.")
+        if judged := [claim for claim in values if claim["holds"] != "not_applicable"]:
+            counted = _counts(judged, "holds", HOLDS | IN_FULL["value"])
+            said.append(f"Of the {len(judged):,} that are about techniques or LLMs, {listed(counted)}.")
+    if sentences:
+        counted = _counts(sentences, "holds", HOLDS | IN_FULL["sentence"])
+        said.append(f"Of {len(sentences):,} printed {KINDS['sentence'][len(sentences) > 1]}, {listed(counted)}.")
+    return said
+
+
+def _sources(values):
+    """Say what these numbers are had from."""
+    are_printed = {claim["inputs_are"] == "printed" for claim in values}
+    return " or ".join(
+        {False: "the recorded trials", True: "other printed numbers"}[one] for one in sorted(are_printed)
+    )
+
+
+def _counts(claims, column, labels):
+    counted = Counter(claim[column] for claim in claims)
+    return [f"{counted[code]:,} {labels[code][counted[code] != 1]}" for code in labels if counted[code]]

@@ -1,0 +1,127 @@
+import pytest
+
+from analysis.claims import WRONG, by_what_is_wrong, distinct, fails, how_far_off, in_order, summed_up
+
+
+def claim(claim_id, **differing):
+    return {
+        "claim_id": claim_id, "kind": "value", "unit": "%", "comparison": "=", "published_value": 60.0,
+        "recomputed_value": 60.0, "recommended_value": 60.0, "recommended_low": None, "recommended_high": None,
+        "recomputes": "yes", "holds": "holds", "describes": "effect", "is_first_place": True, "inputs_are": None,
+    } | differing  # fmt: skip
+
+
+def sentence(claim_id, **differing):
+    return claim(claim_id, **{"kind": "sentence", "comparison": ">", "published_value": 0.0, "unit": "pp"} | differing)
+
+
+def test_a_quantity_that_is_printed_in_several_places_counts_once():
+    claims = [claim("table"), claim("text", is_first_place=False), claim("other")]
+    assert [one["claim_id"] for one in distinct(claims)] == ["table", "other"]
+    assert summed_up(claims)[0].startswith("Of 2 printed numbers (in 3 places), 2 recompute")
+
+
+def test_what_recomputes_and_holds_does_not_fail():
+    assert not fails(claim("a"))
+    assert not fails(claim("a", holds="not_applicable"))
+    assert not fails(claim("a", holds=None, recomputes="not_checked"))
+    assert fails(claim("a", recomputes="not_derivable", holds=None))
+    assert fails(claim("a", holds="weaker"))
+
+
+@pytest.mark.parametrize(
+    ("unit", "printed", "recommended", "margins"),
+    [
+        # 20 pp are four margins of 5; 0.5 SD are two and a half of 0.2; three places are three
+        ("pp", 14.5, 34.5, 4.0),
+        ("%", 60.0, 57.5, 0.5),
+        ("SD", 1.06, 0.56, 2.5),
+        ("rank", 1.0, 4.0, 3.0),
+        # a fifth of the larger: 10 of 20 months are half of it; 47 against 4.7 are nine tenths
+        ("months", 10.0, 20.0, 2.5),
+        ("1", 47.0, 4.7, 4.5),
+        ("1", 0.0, 0.0, 0.0),
+    ],
+)
+def test_how_far_off_a_number_is_in_margins(unit, printed, recommended, margins):
+    of = claim("a", unit=unit, published_value=printed, recommended_value=recommended, holds="contradicted")
+    assert how_far_off(of) == pytest.approx(margins)
+
+
+def test_a_number_is_as_far_off_as_the_farther_of_the_two_that_it_should_be():
+    of = {"published_value": 60.0, "recomputed_value": 50.0, "recommended_value": 55.0}
+    assert how_far_off(claim("a", **of)) == 0
+    assert how_far_off(claim("a", **of, holds="weaker")) == 1
+    assert how_far_off(claim("a", **of, holds="weaker", recomputes="no")) == 2
+    assert how_far_off(claim("a", **of | {"recomputed_value": None}, recomputes="not_derivable")) == 0
+
+
+def test_a_sentence_is_off_only_on_the_wrong_side_of_its_limit():
+    assert how_far_off(sentence("a", recommended_value=10.0, holds="weaker")) == 0
+    assert how_far_off(sentence("a", recommended_value=-10.0, holds="contradicted")) == 2
+
+
+OF_A_SENTENCE = {"recommended_value": -3.0, "holds": "contradicted"}
+IN_ORDER = [
+    # what goes before what, from the outcome of an experiment to a typing error in a count
+    sentence("wholly", **OF_A_SENTENCE, recommended_low=-5.0, recommended_high=-1.0),
+    sentence("by-sign", **OF_A_SENTENCE, recommended_low=-50.0, recommended_high=44.0),
+    sentence("without-interval", **OF_A_SENTENCE),
+    sentence("confounded", holds="confounded"),
+    sentence("weaker", holds="weaker"),
+    sentence("not-by-its-method", recomputes="no"),
+    claim("wrong-twice", recomputes="no", holds="contradicted", recomputed_value=50.0, recommended_value=70.0),
+    claim("far", holds="contradicted", recommended_value=90.0),
+    claim("near", holds="contradicted", recommended_value=70.0),
+    claim("prompts", holds="confounded"),
+    claim("wide", holds="weaker"),
+    claim("by-a-digit", recomputes="no", recomputed_value=60.1),
+    claim("underivable", recomputes="not_derivable", holds=None, recomputed_value=None),
+    claim("by-little", recomputes="no", holds="contradicted", recommended_value=61.0),
+    claim("count", recomputes="no", holds="not_applicable", describes="record", recomputed_value=600.0),
+    claim("right"),
+]
+
+
+@pytest.mark.parametrize("shuffled", [IN_ORDER[::-1], IN_ORDER[7:] + IN_ORDER[:7]], ids=["reversed", "turned"])
+def test_what_matters_goes_first_and_trifles_last(shuffled):
+    places = {of["claim_id"]: n for n, of in enumerate(in_order(shuffled))}
+    # those that are as bad as each other keep their order
+    places["by-sign"], places["without-interval"] = sorted((places["by-sign"], places["without-interval"]))
+    assert sorted(places, key=places.get) == [of["claim_id"] for of in IN_ORDER]
+
+
+def test_each_thing_that_can_be_wrong_is_a_heading_of_its_own():
+    groups = {wrong: [of["claim_id"] for of in claims] for wrong, claims in by_what_is_wrong(IN_ORDER[::-1])}
+    assert tuple(groups) == WRONG
+    assert groups[WRONG[1]] == ["without-interval", "by-sign"]
+    assert groups[WRONG[6]] == ["far", "near"]
+
+
+def test_a_limit_from_above_is_contradicted_from_above():
+    below = {"comparison": "<", "published_value": 1.5, "holds": "contradicted", "unit": "rank"}
+    wholly = sentence("a", **below, recommended_value=4.0, recommended_low=3.0, recommended_high=4.0)
+    partly = sentence("b", **below, recommended_value=4.0, recommended_low=1.0, recommended_high=4.0)
+    assert [wrong for wrong, _ in by_what_is_wrong([partly, wholly])] == [WRONG[0], WRONG[1]]
+
+
+def test_the_sum_says_of_numbers_whether_they_recompute_and_of_those_about_llms_whether_they_hold():
+    claims = [
+        claim("a"),
+        claim("b", holds="weaker"),
+        claim("c", holds="contradicted", recomputes="no"),
+        claim("d", holds="not_applicable", describes="record"),
+        sentence("e"),
+        sentence("f", holds="weaker"),
+        sentence("g", holds="weaker"),
+    ]
+    assert summed_up(claims) == [
+        "Of 4 printed numbers, 3 recompute: the paper's own method gives them from the recorded trials.",
+        "Of the 3 that are about techniques or LLMs, 1 holds (the analysis we recommend says the same), "
+        "1 is weaker than printed (the interval is too wide to confirm them) and 1 is contradicted.",
+        "Of 3 printed sentences, 1 holds (the whole interval agrees) and "
+        "2 are weaker than said (no interval rules out the opposite).",
+    ]
+    assert summed_up([claim("p", inputs_are="printed", holds="not_applicable")]) == [
+        "Of 1 printed number, 1 recomputes: the paper's own method gives it from other printed numbers."
+    ]
