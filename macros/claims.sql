@@ -25,9 +25,9 @@
 
 
 {# Each specification that a claim asks for once, and its name. #}
-{% macro specifications_asked() -%}
+{% macro specifications_asked(claims) -%}
     select distinct {{ specification_keys() }}, concat_ws('/', {{ specification_keys() }}) as specification
-    from {{ ref('int_claim_specifications') }}
+    from {{ claims }}
     where estimator is not null
 {%- endmacro %}
 

@@ -10,7 +10,7 @@ claims as (
         claims.*,
         coalesce(studies.cited_study, claims.study) as study_asked,
         {{ claim_key() }} as claim_key,
-        regexp_matches(quantity, '^(baseline|sd_population|sd_response)|_with_baseline$') as is_of_baseline,
+        regexp_matches(quantity, '^(baseline|sd_population$|sd_response)|_with_baseline$') as is_of_baseline,
         regexp_matches(
             quantity,
             '^(rank_by|range_by|nothing_beats|metrics_disagree|n_temperatures_ranked|slope|residual_reduction'
@@ -63,7 +63,11 @@ conditions as (
                     when technique = 'sacd_initial' then 'first_response is not null'
                     else 'response_recorded is not null'
                 end,
-                case when non_null = 'both' and technique = 'sacd' then 'first_response is not null' end,
+                case
+                    when non_null = 'both' and technique_b is not null
+                        then '(technique != ''sacd'' or first_response is not null)'
+                    when non_null = 'both' and technique = 'sacd' then 'first_response is not null'
+                end,
                 -- a ratio of file means takes every LLM in
                 case
                     when baseline_scope is not null and estimator is distinct from 'ratio_of_file_means'

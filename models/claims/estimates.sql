@@ -119,9 +119,7 @@ recommended as (
     from inferred
     where
         row_set = 'accepted' and baseline_scope = 'pooled' and coalesce(weighting, 'llm') = 'llm'
-        and regexp_matches(
-            quantity, '^displacement$|_by_(displacement|gap|error)$|^goals_disagree$|^absolute_.*_difference$'
-        )
+        and regexp_matches(quantity, '^displacement$|_by_(displacement|gap|error)$|^goals_disagree$')
 ),
 
 distributions as (

@@ -234,12 +234,16 @@ fixed_effects as (
     from mixed_effects
 ),
 
+-- n_cells_less_margins: pairs of LLM and technique, less LLMs and techniques
 fits as (
     select
         {{ of_fit }}, any_value(n_trials) as n_trials,
         {{ numbers({
             'n_llms_of_fit': 'any_value(n_llms)',
             'n_techniques_of_fit': "count(*) filter (where term like 'mean:%')",
+            'n_cells_less_margins_of_fit': (
+                "(any_value(n_llms) - 1) * (count(*) filter (where term like 'mean:%') - 1) - 1"
+            ),
         }) }}
     from mixed_effects
     group by all

@@ -5,7 +5,7 @@
 {% set keys = specification_keys() %}
 {% set cell = keys ~ ', specification, technique, llm, anchor_direction' %}
 with specifications as (
-    {{ specifications_asked() }}
+    {{ specifications_asked(ref('int_claim_specifications')) }}
 ),
 
 responses as (

@@ -1,7 +1,7 @@
 -- One row per specification that a claim asks for, llm that it does not leave out (and, for baseline scope `matched`,
 -- temperature): what its responses are compared with.
 with specifications as (
-    {{ specifications_asked() }}
+    {{ specifications_asked(ref('int_claim_specifications')) }}
 ),
 
 baselines as (

@@ -3,7 +3,7 @@
 -- response as percent of the baseline it is compared with; null where there is none. Its LLM and direction are `of_llm`
 -- and `of_direction`, as it enters effects of all of them.
 with specifications as (
-    {{ specifications_asked() }}
+    {{ specifications_asked(ref('int_claim_specifications')) }}
 ),
 
 baselines as (

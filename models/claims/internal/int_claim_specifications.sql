@@ -44,7 +44,9 @@ recommended as (
             end as temperature_scope,
             {% for column, value in recommended_specification().items() -%}
                 case
-                    {% if column not in ['row_set', 'baseline_scope', 'weighting'] -%}
+                    {% if column == 'weighting' -%}
+                        when is_of_inference and recommended_quantity is not null then null
+                    {% elif column not in ['row_set', 'baseline_scope'] -%}
                         when is_of_inference then null
                     {% endif -%}
                     when derivation is not null or {{ column }} is not null then '{{ value }}'

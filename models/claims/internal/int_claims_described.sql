@@ -45,10 +45,6 @@ basis_claims as (
         basis.technique,
         basis.technique_b,
         coalesce(quantities.describes, case when basis.study is null then 'record' end, 'effect') as describes,
-        -- a change or a gain is against no technique, whether the claim says so or not
-        case
-            when regexp_matches(basis.quantity, '^(gain_by|spread_change)') then 'no_technique'
-        end as against,
         concat_ws(
             '|',
             {% for column in printed -%}
@@ -69,9 +65,25 @@ described as (
             else 'record'
         end as describes,
         string_agg(signature, '; ' order by place) as signature,
-        list_distinct(flatten(list([technique, technique_b, against]))) as techniques
+        list_distinct(flatten(list([technique, technique_b]))) as techniques
     from basis_claims
     group by all
+),
+
+-- the techniques that a claim compares: those that it names, or else those that it rests on; a change or a gain is
+-- against no technique, whether the claim says so or not
+comparing as (
+    select
+        claims.claim_key,
+        case
+            when claims.technique is null then described.techniques
+            when claims.technique_b is not null then [claims.technique, claims.technique_b]
+            when regexp_matches(coalesce(claims.recommended_quantity, claims.quantity), '^(gain_by|spread_change)')
+                then [claims.technique, 'no_technique']
+            else [claims.technique]
+        end as techniques
+    from claims
+    inner join described using (claim_key)
 ),
 
 -- a technique with a control of its own was asked with other prompts than the rest of its study
@@ -82,7 +94,7 @@ own_controls as (
 
 -- a technique that is neither ranked nor what others are held against is unranked for its prompts
 unranked as (
-    select technique, description from techniques
+    select technique, regexp_extract(description, 'unranked because (.*)', 1) as because from techniques
     anti join controls on techniques.technique = controls.control
     where not is_ranked
 ),
@@ -91,22 +103,22 @@ confounded as (
     select
         claims.claim_key,
         any_value(own_controls.because) as other_prompts,
-        any_value(unranked.description) as other_question
+        any_value(unranked.because) as other_question
     from claims
-    inner join described using (claim_key)
+    inner join comparing using (claim_key)
     left join own_controls
         on
             claims.study = own_controls.study
             and coalesce(claims.domain, own_controls.domain) = own_controls.domain
-            and list_contains(described.techniques, own_controls.technique)
+            and list_contains(comparing.techniques, own_controls.technique)
             and (
                 claims.unit = 'rank' and claims.technique = own_controls.technique
                 or len(list_filter(
-                    described.techniques,
+                    comparing.techniques,
                     lambda other: other not in (own_controls.technique, own_controls.control, 'all')
                 )) > 0
             )
-    left join unranked on list_contains(described.techniques, unranked.technique)
+    left join unranked on list_contains(comparing.techniques, unranked.technique)
     group by all
 )
 
