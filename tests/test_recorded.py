@@ -410,9 +410,8 @@ SENTENCES = [
 
 @pytest.mark.parametrize(("claim", "expected"), SENTENCES)
 def test_a_sentence_is_held_against_an_interval_over_llms(recorded, claim, expected):
-    ((*found,),) = recorded.query(
-        f"select recommended_value, recommended_low, recommended_high from marts.claim_checks where claim_id = '{claim}'"
-    )
+    columns = "recommended_value, recommended_low, recommended_high"
+    ((*found,),) = recorded.query(f"select {columns} from marts.claim_checks where claim_id = '{claim}'")
     assert tuple(None if bound is None else round(bound, 1) for bound in found) == expected
 
 
