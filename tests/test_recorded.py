@@ -419,6 +419,39 @@ def test_headlines_of_document_a_survive_or_not(recorded, headline, status):
     assert headline.startswith("judicial") or "only of the 2 LLMs" in reason or "fewer than 5 LLMs" in reason
 
 
+# in the unit of the claim: what the recommended analysis has, and the interval over LLMs where there is one
+SENTENCES = [
+    ("A-H-judicial-premortem-asymmetry", (0.4, -17.0, 17.8)),
+    ("A-H-judicial-sacd-asymmetry", (-5.1, -27.7, 17.5)),
+    ("A-H-judicial-random_control-asymmetry", (17.8, 6.5, 29.0)),
+    ("A-H-judicial-devils_advocate-asymmetry", (20.1, 13.0, 27.2)),
+    ("A-S6.3-sacd-skew", (0.6, -0.0, 1.3)),
+    ("A-S4.2-claude-opus-4.6-pattern", (100, 96.0, 100)),
+    ("A-T4c-sacd-premortem-order", (6.8, -4.3, 17.8)),
+    ("A-T4c-premortem-random_control-order", (-2.4, -11.8, 7.0)),
+    ("A-T4c-random_control-devils_advocate-order", (10.0, 1.8, 18.2)),
+    ("A-H-judicial-sacd-content", (4.4, -6.2, 15.0)),
+    ("A-H-judicial-metrics-disagree", (1, 0, 1)),
+    ("A-H-loan-metrics-disagree", (1, None, None)),
+    ("A-S4.4-claude-haiku-4.5-worse", (17.8, 5.1, 30.0)),
+    ("A-S4.4-deepseek-v3.2-near-perfect", (18.8, 10.4, 27.4)),
+    ("A-S3.2.4-same-order", (0, 0, 3)),
+    ("A-S6.2-devils_advocate-consistent", (0.7, 0.3, 1.5)),
+]
+
+
+@pytest.mark.parametrize(("claim", "expected"), SENTENCES)
+def test_a_sentence_is_held_against_an_interval_over_llms(recorded, claim, expected):
+    columns = "recommended_value, recommended_low, recommended_high"
+    ((*found,),) = recorded.query(f"select {columns} from marts.claim_checks where claim_id = '{claim}'")
+    assert tuple(None if bound is None else round(bound, 1) for bound in found) == expected
+
+
+def test_every_sentence_can_be_recomputed_as_the_paper_has_it(recorded):
+    missing = "select claim_id from marts.claim_checks where kind = 'sentence' and recomputed_value is null"
+    assert recorded.query(missing) == []
+
+
 def test_a_number_that_does_not_hold_says_why(recorded):
     rows = recorded.query(
         "select claim_id, reason from marts.claim_checks where status not in ('reproduces', 'stands')"
