@@ -6,7 +6,17 @@ from operator import itemgetter
 
 import click
 
-from analysis.claims import HOLDS, KINDS, NO_TRIALS, RECOMPUTES, by_what_is_wrong, distinct, fails, in_order
+from analysis.claims import (
+    HOLDS,
+    KINDS,
+    NO_TRIALS,
+    RECOMPUTES,
+    by_what_is_wrong,
+    distinct,
+    fails,
+    in_order,
+    unit_and_decimals,
+)
 from bais.options import WholeNumber, format_option
 from bais.published import CHECKED, PUBLISHED, say_versions, sum_up
 from bais.terminal import one_line, pairs, say, say_rows, similar, terminal_width, write_rows
@@ -24,7 +34,6 @@ COUNTED = [
     *(("recomputes", code, many) for code, (_, many) in RECOMPUTES.items()),
     *(("holds", code, many) for code, (_, many) in HOLDS.items()),
 ]
-UNNAMED = (None, "1", "rank", "probability")  # units that a number goes without
 
 
 @click.command()
@@ -167,8 +176,7 @@ def _values(claim):
 
     A sentence prints no number: it is true if the number lies on one side of a limit.
     """
-    decimals = max(claim["decimals"] or 0, 3 if claim["unit"] == "probability" else 0)
-    unit = "" if claim["unit"] in UNNAMED else claim["unit"]
+    unit, decimals = unit_and_decimals(claim)
 
     def text(value, digits):
         if value is None:
