@@ -29,6 +29,7 @@ LISTED = (
     "recomputed_value", "recommended_value", "recommended_low", "recommended_high", "recomputes", "holds", "reason",
     "describes", "n_places", "n_trials", "version", "newest_value", "newest_recomputes", "newest_holds",
 )  # fmt: skip
+YES_OR_NO = {"yes": "yes", "no": "no", "holds": "yes"}
 # what the summary counts: the column, its code, and what several claims of it do
 COUNTED = [
     *(("recomputes", code, many) for code, (_, many) in RECOMPUTES.items()),
@@ -225,8 +226,8 @@ def _say_claim(warehouse, claim_id, checks, form):
     say(f"Document {check['document']}, {check['location']}. {check['statement']}")
     print()
     facts = _values(check) | {
-        "recomputes": RECOMPUTES[check["recomputes"]][0],
-        "holds": HOLDS[check["holds"]][0],
+        "recomputes": YES_OR_NO.get(check["recomputes"]) or RECOMPUTES[check["recomputes"]][0],
+        "holds": YES_OR_NO.get(check["holds"]) or HOLDS[check["holds"]][0],
         "why": check["reason"],
         "trials": None if check["n_trials"] is None else f"{check['n_trials']:,}",
         "printed in": f"{check['n_places']:,} places" if check["n_places"] > 1 else None,
