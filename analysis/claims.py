@@ -42,6 +42,24 @@ FAILS = {"recomputes": ("no", "not_derivable"), "holds": ("weaker", "contradicte
 # how far off a number by a margin is, by unit; in other units a fifth of the larger of the two numbers
 MARGINS = {"%": 5.0, "pp": 5.0, "SD": 0.2, "rank": 1.0}
 SHARE = 0.2
+UNNAMED = (None, "1", "rank", "probability")  # units that a number goes without
+
+
+def unit_and_decimals(claim):
+    """Return the unit that is printed after the numbers of a claim, and their decimals.
+
+    Parameters
+    ----------
+    claim : dict
+        A row of `claim_checks` with `decimals` of the seed.
+
+    Returns
+    -------
+    str, int
+        A probability has three decimals, since what decides is 0.975.
+    """
+    unit = claim["unit"]
+    return "" if unit in UNNAMED else unit, max(claim["decimals"] or 0, 3 if unit == "probability" else 0)
 
 
 def distinct(claims):

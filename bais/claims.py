@@ -6,7 +6,17 @@ from operator import itemgetter
 
 import click
 
-from analysis.claims import HOLDS, KINDS, NO_TRIALS, RECOMPUTES, by_what_is_wrong, distinct, fails, in_order
+from analysis.claims import (
+    HOLDS,
+    KINDS,
+    NO_TRIALS,
+    RECOMPUTES,
+    by_what_is_wrong,
+    distinct,
+    fails,
+    in_order,
+    unit_and_decimals,
+)
 from bais.options import WholeNumber, format_option
 from bais.published import CHECKED, PUBLISHED, say_versions, sum_up
 from bais.terminal import one_line, pairs, say, say_rows, similar, terminal_width, write_rows
@@ -19,12 +29,12 @@ LISTED = (
     "recomputed_value", "recommended_value", "recommended_low", "recommended_high", "recomputes", "holds", "reason",
     "describes", "n_places", "n_trials", "version", "newest_value", "newest_recomputes", "newest_holds",
 )  # fmt: skip
+YES_OR_NO = {"yes": "yes", "no": "no", "holds": "yes"}
 # what the summary counts: the column, its code, and what several claims of it do
 COUNTED = [
     *(("recomputes", code, many) for code, (_, many) in RECOMPUTES.items()),
     *(("holds", code, many) for code, (_, many) in HOLDS.items()),
 ]
-UNNAMED = (None, "1", "rank", "probability")  # units that a number goes without
 
 
 @click.command()
@@ -167,8 +177,7 @@ def _values(claim):
 
     A sentence prints no number: it is true if the number lies on one side of a limit.
     """
-    decimals = max(claim["decimals"] or 0, 3 if claim["unit"] == "probability" else 0)
-    unit = "" if claim["unit"] in UNNAMED else claim["unit"]
+    unit, decimals = unit_and_decimals(claim)
 
     def text(value, digits):
         if value is None:
@@ -217,8 +226,8 @@ def _say_claim(warehouse, claim_id, checks, form):
     say(f"Document {check['document']}, {check['location']}. {check['statement']}")
     print()
     facts = _values(check) | {
-        "recomputes": RECOMPUTES[check["recomputes"]][0],
-        "holds": HOLDS[check["holds"]][0],
+        "recomputes": YES_OR_NO.get(check["recomputes"]) or RECOMPUTES[check["recomputes"]][0],
+        "holds": YES_OR_NO.get(check["holds"]) or HOLDS[check["holds"]][0],
         "why": check["reason"],
         "trials": None if check["n_trials"] is None else f"{check['n_trials']:,}",
         "printed in": f"{check['n_places']:,} places" if check["n_places"] > 1 else None,

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from analysis.claims import HOLDS, KINDS, NO_TRIALS, RECOMPUTES, distinct, in_order
+from analysis.claims import HOLDS, KINDS, NO_TRIALS, RECOMPUTES, distinct, in_order, unit_and_decimals
 from analysis.report.tables import Row, Table
 from analysis.report.values import MISSING, Number, clean, clean_lines, key_text
 
@@ -101,11 +101,12 @@ def _labels(column):
 
 
 def _claim(claim):
-    decimals = max(claim["decimals"] or 0, 0)
-    unit = "" if claim["unit"] == "1" else clean(claim["unit"])
+    unit, decimals = unit_and_decimals(claim)
     published = claim["published_value"]
     is_exact = abs(published - round(published, decimals)) < 1e-9
     sign = "" if claim["comparison"] == "=" else f"{clean(claim['comparison'])} "
+    if claim["kind"] == "sentence":
+        sign = f"true if {sign}"
 
     def number(column, digits):
         value = claim[column]
@@ -136,7 +137,7 @@ def _claim(claim):
         _status("holds", claim),
         sign,
         number("published_value", decimals if is_exact else decimals + 1),
-        unit,
+        clean(unit),
         recomputed,
         recommended,
         interval,

@@ -116,5 +116,8 @@ def _shown(cell):
 def _where(key):
     if not key:
         return ""
-    said = [f"{name} is null" if value is None else f"{name} = {clean(value)!r}" for name, value in key.items()]
+    said = [
+        name if value is True else f"{name} is null" if value is None else f"{name} = {clean(value)!r}"
+        for name, value in key.items()
+    ]
     return Markup(" where <code>{}</code>").format(" and ".join(said))

@@ -107,10 +107,10 @@ def _claims(counted, unsettled):
         for row in counted:
             numbers[row["kind"], row[column]] += row["n_claims"]
         return {
-            f"{many}: {said[code][1]}": numbers[kind, code]
-            for kind, (_, many) in KINDS.items()
+            f"{nouns[n > 1]} {said[code][n > 1]}": n
+            for kind, nouns in KINDS.items()
             for code in said
-            if numbers[kind, code]
+            if (n := numbers[kind, code])
         }
 
     return {

@@ -516,7 +516,7 @@ def test_one_claim_shows_its_values_and_only_the_specification_that_it_has(wareh
         ["printed", "57.7 %"],
         ["by the paper's method", "57.13 %"],
         ["recommended", "77.82 %"],
-        ["recomputes", "does not recompute"],
+        ["recomputes", "no"],
         ["holds", "contradicted"],
         ["why", "Old \\x1b[31m data."],
         ["trials", "42"],

@@ -296,3 +296,13 @@ def test_whatever_the_numbers_the_template_may_stand(loss, gain, p, share, name)
     drawn["predictions"][0] |= {"gain": gain, "p_better_than_control": share}
     facts = facts_of({**STUDY, "study": name}, drawn)
     assert check_paper(template_paper(facts), facts) == []
+
+
+def test_what_was_published_is_counted_by_both_things_that_are_said_of_it():
+    claims = FACTS["published_claims"]
+    assert claims["n_by_recomputes"] == {"numbers do not recompute": 52}
+    assert claims["n_by_holds"] == {"numbers are weaker than printed": 11, "numbers are contradicted": 41}
+    assert claims["sentences_that_do_not_hold"] == {"SACD is equivalent within 4.75 pp": "weaker than printed"}
+    text = template_paper(FACTS)
+    assert "- 52 numbers do not recompute\n" in text
+    assert "- 11 numbers are weaker than printed\n- 41 numbers are contradicted\n" in text
