@@ -48,8 +48,8 @@ held_against as (
             'recommended_value', 'recommended_value', 'published_value', 'decimals', 'comparison'
         ) }} as agrees_as_recommended,
         case comparison
-            when '='
-                then {{ could_print('recommended_low', 'recommended_high', 'published_value', 'decimals', 'comparison') }}
+            when '=' then
+                {{ could_print('recommended_low', 'recommended_high', 'published_value', 'decimals', 'comparison') }}
             when '<' then recommended_high < published_value
             when '>' then recommended_low > published_value
         end as is_within,
@@ -92,12 +92,14 @@ judged as (
 worded as (
     select
         *,
-        {{ shown('published_value', 'decimals') }} as shown_published,
-        {{ shown('recomputed_value', 'decimals') }} as shown_recomputed,
-        {{ shown('recommended_value', 'decimals') }} as shown_recommended,
-        {{ shown('recommended_low', 'decimals') }} || ' to ' || {{ shown('recommended_high', 'decimals') }}
-            as shown_interval,
-        replace(comparison || ' ', '= ', '') as sign,
+        {% for column in [
+            'published_value', 'recomputed_value', 'recommended_value', 'recommended_low', 'recommended_high',
+        ] -%}
+            {{ shown(column, 'decimals') }} as shown_{{ column }},
+        {% endfor -%}
+        case when unit in ('1', 'rank', 'ratio') then '' when unit = '%' then ' %' else ' ' || unit end as shown_unit,
+        kind = 'sentence'
+        and regexp_matches(coalesce(recommended_quantity, quantity), 'disagree|^nothing_beats') as is_yes_or_no,
         case
             when excluded_llm is null then {{ of_the_papers('coalesce(recommended_quantity, quantity)', 'goal') }}
         end as goal,
@@ -122,42 +124,56 @@ worded as (
     from judged
 ),
 
-explained as (
+phrased as (
     select
         *,
-        case
-            when recomputes = 'no' and inputs_are = 'printed'
-                then 'Its printed inputs give ' || shown_recomputed || ', not ' || sign || shown_published || '.'
-            when recomputes = 'no'
-                then 'The trials give ' || shown_recomputed || ', not ' || sign || shown_published || '.'
-        end as said_of_recomputing,
+        replace(comparison || ' ', '= ', '') || shown_published_value || shown_unit as printed,
+        shown_recommended_low || ' to ' || shown_recommended_high as shown_interval,
         concat(
             case
                 when goal is not null then 'By ' || goal || ', which we recommend, it is ' else 'As recommended it is '
             end,
-            shown_recommended,
-            ' (' || shown_interval || ')'
-        ) as as_recommended,
+            case
+                when is_yes_or_no and recommended_value > 0 then 'so'
+                when is_yes_or_no then 'not so'
+                else case when unit = 'rank' then 'place ' else '' end || shown_recommended_value || shown_unit
+            end,
+            case when not is_yes_or_no then ' (' || shown_interval || ')' end
+        ) as as_recommended
+    from worded
+),
+
+explained as (
+    select
+        *,
         case
-            when holds = 'contradicted' and is_excluded and kind = 'sentence'
-                then as_recommended || ': the whole interval contradicts ' || sign || shown_published || '.'
-            when holds = 'contradicted' and kind = 'sentence' and recommended_low is not null
-                then as_recommended || ', which is not ' || sign || shown_published || '; the interval allows both.'
+            when recomputes = 'no'
+                then
+                    case when inputs_are = 'printed' then 'Its printed inputs give ' else 'The trials give ' end
+                    || shown_recomputed_value || shown_unit || ', not ' || printed || '.'
+        end as said_of_recomputing,
+        case
+            when holds in ('weaker', 'contradicted') and is_yes_or_no
+                then as_recommended || case when shown_interval is null then '.' else ', but not surely enough.' end
+            when holds = 'contradicted' and kind = 'sentence' and is_excluded
+                then as_recommended || ': the whole interval contradicts ' || printed || '.'
+            when holds = 'contradicted' and kind = 'sentence' and shown_interval is not null
+                then as_recommended || ', which is not ' || printed || '; the interval allows both.'
             when holds = 'contradicted' and regexp_matches(quantity, '_(low|high)$')
                 then
-                    'The recommended interval ends at ' || shown_recommended
+                    'The recommended interval ends at ' || shown_recommended_value || shown_unit
                     || ': it covers LLMs that were not tested, not only new trials of the same.'
-            when holds = 'contradicted' then as_recommended || '.'
             when holds = 'confounded' then as_recommended || ', but the prompts differ: ' || confounded_by || '.'
-            when holds = 'weaker' and recommended_low is null
+            when holds = 'weaker' and shown_interval is null
                 then as_recommended || ', with no interval to say how sure that is.'
-            when holds = 'weaker' and is_of_few_llms then as_recommended || '.'
-            when holds = 'weaker' and kind = 'value'
+            when holds = 'weaker' and not is_of_few_llms and kind = 'value'
                 then as_recommended || ': it could be anything in that interval.'
-            when holds = 'weaker' then as_recommended || ': the interval also allows the opposite.'
-            when holds = 'holds' and kind = 'sentence' then as_recommended || '.'
+            when holds = 'weaker' and not is_of_few_llms
+                then as_recommended || ': the interval also allows the opposite.'
+            when holds in ('weaker', 'contradicted') or (holds = 'holds' and kind = 'sentence')
+                then as_recommended || '.'
         end as said_of_holding
-    from worded
+    from phrased
 ),
 
 reasoned as (

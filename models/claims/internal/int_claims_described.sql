@@ -76,6 +76,7 @@ comparing as (
     select
         claims.claim_key,
         case
+            when claims.derivation in ('mean', 'sum') then []
             when claims.technique is null then described.techniques
             when claims.technique_b is not null then [claims.technique, claims.technique_b]
             when regexp_matches(coalesce(claims.recommended_quantity, claims.quantity), '^(gain_by|spread_change)')
