@@ -39,10 +39,9 @@ KINDS = {"value": ("number", "numbers"), "sentence": ("sentence", "sentences")}
 NO_TRIALS = "It rests on printed numbers alone: there are no trials behind it."
 FAILS = {"recomputes": ("no", "not_derivable"), "holds": ("weaker", "contradicted", "confounded")}
 
-# how far off a number by a margin is, by unit; in other units a fifth of the larger of the two numbers
-MARGINS = {"%": 5.0, "pp": 5.0, "SD": 0.2, "rank": 1.0}
-SHARE = 0.2
-UNNAMED = (None, "1", "rank", "probability")  # units that a number goes without
+SHARE = 0.2  # where a claim has no margin, or one of 0: of the larger of the two numbers
+BOUND = ("_low", "_high")  # of an interval, at the end of a quantity
+UNNAMED = (None, "1", "rank", "yes or no")  # units that a number goes without
 
 
 def unit_and_decimals(claim):
@@ -56,10 +55,9 @@ def unit_and_decimals(claim):
     Returns
     -------
     str, int
-        A probability has three decimals, since what decides is 0.975.
     """
     unit = claim["unit"]
-    return "" if unit in UNNAMED else unit, max(claim["decimals"] or 0, 3 if unit == "probability" else 0)
+    return "" if unit in UNNAMED else unit, max(claim["decimals"] or 0, 0)
 
 
 def distinct(claims):
@@ -102,8 +100,8 @@ def how_far_off(claim):
     -------
     float
         The larger distance of those to the recommended number, where it does not hold, and to that by the paper's
-        method, where it does not recompute: in units of 5 % or pp, 0.2 SD, or one rank, and in other units of a fifth
-        of the larger of the two, so that a p-value of 0.4 for 0.05 counts and a last digit does not. 0 if neither.
+        method, where it does not recompute: in units of its margin, and where it has none of a fifth of the larger of
+        the two, so that a p-value of 0.4 for 0.05 counts and a last digit does not. 0 if neither.
     """
     against = [
         claim[value]
@@ -112,12 +110,12 @@ def how_far_off(claim):
         # a sentence has a limit, and is off only on the wrong side of it
         if claim["kind"] == "value" or claim[column] in ("no", "contradicted")
     ]
-    return max((_margins(claim["published_value"], value, claim["unit"]) for value in against), default=0.0)
+    return max((_margins(claim["published_value"], value, claim["margin"]) for value in against), default=0.0)
 
 
-def _margins(printed, value, unit):
-    margin = MARGINS.get(unit) or SHARE * max(abs(printed), abs(value))
-    return abs(value - printed) / margin if margin else 0.0
+def _margins(printed, value, margin):
+    unit = margin or SHARE * max(abs(printed), abs(value))
+    return abs(value - printed) / unit if unit else 0.0
 
 
 WRONG = (
@@ -128,6 +126,7 @@ WRONG = (
     "Sentences that the paper's own method does not give",
     "Numbers that are contradicted, and that the paper's own method does not give either",
     "Numbers that the analysis we recommend contradicts",
+    "Bounds of intervals that are too narrow, or elsewhere",
     "Numbers that compare prompts that differ, so that the cause is not known",
     "Numbers inside an interval too wide to confirm them",
     "Numbers that the paper's own method does not give",
@@ -142,19 +141,22 @@ def _place(claim):
     """Return where in `WRONG` a claim belongs: at the first that fits."""
     holds, does_not_recompute = claim["holds"], claim["recomputes"] == "no"
     if not fails(claim):
-        return 13
+        return len(WRONG) - 1
     if claim["describes"] != "effect":
-        return 12
+        return 13
     if claim["kind"] == "sentence":
         if holds == "contradicted":
             return 0 if is_wholly_contradicted(claim) else 1
         return {"confounded": 2, "weaker": 3}.get(holds, 4)
     if holds == "contradicted":
-        is_far = how_far_off(claim) >= 1
-        return (5 if does_not_recompute else 6) if is_far else 11
+        if how_far_off(claim) < 1:
+            return 12
+        if claim["quantity"].endswith(BOUND):
+            return 7
+        return 5 if does_not_recompute else 6
     if holds in ("confounded", "weaker"):
-        return 7 if holds == "confounded" else 8
-    return 9 if does_not_recompute else 10
+        return 8 if holds == "confounded" else 9
+    return 10 if does_not_recompute else 11
 
 
 def in_order(claims):

@@ -166,7 +166,10 @@ def _say_listed(claim):
     again = f", also printed in {others:,} other place{'s' if others > 1 else ''}" if others else ""
     say(one_line(claim["statement"]), "  ")
     say(f"{claim['claim_id']}: document {claim['document']}, {claim['location']}{again}", "    ")
-    say(", ".join(f"{name} {value}" for name, value in _values(claim).items() if value), "    ")
+    values = _values(claim)
+    if claim["reason"] and values["recommended"]:
+        del values["recommended"]  # the reason says it, with what it means
+    say(", ".join(f"{name} {value}" for name, value in values.items() if value), "    ")
     if claim["reason"]:
         say(one_line(claim["reason"]), "    ")
     print()
@@ -182,11 +185,19 @@ def _values(claim):
     def text(value, digits):
         if value is None:
             return None
+        if claim["unit"] == "yes or no":
+            return "so" if value > 0 else "not so"
         is_whole = decimals == 0 and abs(value - round(value)) < 1e-9
         return f"{value:,.{0 if is_whole else digits}f} {unit}".strip()
 
     sign = "" if claim["comparison"] == "=" else f"{claim['comparison']} "
     recommended = text(claim["recommended_value"], decimals + 1)
+    if claim["unit"] == "yes or no":
+        return {
+            "true if": "yes",
+            "by the paper's method": text(claim["recomputed_value"], 0),
+            "recommended": recommended,
+        }
     if claim["recommended_low"] is not None and claim["recommended_high"] is not None:
         low, high = (
             text(claim[f"recommended_{end}"], decimals + 1).removesuffix(f" {unit}") for end in ("low", "high")

@@ -97,9 +97,7 @@ worded as (
         ] -%}
             {{ shown(column, 'decimals') }} as shown_{{ column }},
         {% endfor -%}
-        case when unit in ('1', 'rank', 'ratio') then '' when unit = '%' then ' %' else ' ' || unit end as shown_unit,
-        kind = 'sentence'
-        and regexp_matches(coalesce(recommended_quantity, quantity), 'disagree|^nothing_beats') as is_yes_or_no,
+        case when unit in ('1', 'rank', 'ratio', 'yes or no') then '' when unit = '%' then ' %' else ' ' || unit end as shown_unit,
         case
             when excluded_llm is null then {{ of_the_papers('coalesce(recommended_quantity, quantity)', 'goal') }}
         end as goal,
@@ -110,7 +108,7 @@ worded as (
             case when direction_weighting = 'balanced' then 'weighing both directions the same' end,
             case when baseline_pooling = 'domain' then 'over one baseline for all LLMs' end,
             case when estimator != 'mean_of_ratios' then 'by ' || replace(estimator, '_', ' ') end,
-            case when non_null = 'both' then 'of trials with a first and a last answer' end,
+            case when non_null = 'both' then 'from trials with a first and a last answer' end,
             case when excluded_llm is not null then 'without ' || replace(excluded_llm, ' ', ' and ') end,
             case
                 when derivation is not null
@@ -134,11 +132,11 @@ phrased as (
                 when goal is not null then 'By ' || goal || ', which we recommend, it is ' else 'As recommended it is '
             end,
             case
-                when is_yes_or_no and recommended_value > 0 then 'so'
-                when is_yes_or_no then 'not so'
+                when unit = 'yes or no' and recommended_value > 0 then 'so'
+                when unit = 'yes or no' then 'not so'
                 else case when unit = 'rank' then 'place ' else '' end || shown_recommended_value || shown_unit
             end,
-            case when not is_yes_or_no then ' (' || shown_interval || ')' end
+            case when unit != 'yes or no' then ' (' || shown_interval || ')' end
         ) as as_recommended
     from worded
 ),
@@ -153,7 +151,7 @@ explained as (
                     || shown_recomputed_value || shown_unit || ', not ' || printed || '.'
         end as said_of_recomputing,
         case
-            when holds in ('weaker', 'contradicted') and is_yes_or_no
+            when holds in ('weaker', 'contradicted') and unit = 'yes or no'
                 then as_recommended || case when shown_interval is null then '.' else ', but not surely enough.' end
             when holds = 'contradicted' and kind = 'sentence' and is_excluded
                 then as_recommended || ': the whole interval contradicts ' || printed || '.'
@@ -162,7 +160,10 @@ explained as (
             when holds = 'contradicted' and regexp_matches(quantity, '_(low|high)$')
                 then
                     'The recommended interval ends at ' || shown_recommended_value || shown_unit
-                    || ': it covers LLMs that were not tested, not only new trials of the same.'
+                    || case
+                        when llm is null then ': it covers LLMs that were not tested, not only new trials of the same.'
+                        else ': it is of trials, and counts that the baseline is estimated too.'
+                    end
             when holds = 'confounded' then as_recommended || ', but the prompts differ: ' || confounded_by || '.'
             when holds = 'weaker' and shown_interval is null
                 then as_recommended || ', with no interval to say how sure that is.'

@@ -58,9 +58,21 @@ intervals as (
         and method = case when llm is null and n_llms < {{ fewest_llms() }} then 'trial' else 'headline' end
 ),
 
-rank_probabilities as (
-    select * from {{ ref('rank_probabilities') }}
-    where comparison = 'control' and rank_low is not null
+-- the places that are possible, and what is sure of a gain on no technique, of each technique by a goal
+places as (
+    select * exclude (quantity, value), replace(quantity, 'place_by_', '') as metric
+    from inferred
+    where starts_with(quantity, 'place_by_')
+),
+
+gains as (
+    select
+        * exclude (quantity, value, low, high),
+        replace(quantity, 'gain_by_', '') as metric,
+        case when llm is not null or n_llms >= {{ fewest_llms() }} then low end as low,
+        case when llm is not null or n_llms >= {{ fewest_llms() }} then high end as high
+    from inferred
+    where starts_with(quantity, 'gain_by_')
 ),
 
 effects as (
@@ -268,9 +280,31 @@ headlines as (
     from intervals
     union all
     select
-        study, domain, technique, llm, 'both' as anchor_direction, n_llms,
-        {{ numbers({'rank_by_{metric}': ('null', 'rank_low', 'rank_high')}) }}
-    from rank_probabilities
+        places.study, places.domain, places.technique, places.llm, places.anchor_direction, places.n_llms,
+        {{ numbers({
+            'rank_by_{places.metric}': ('null', 'places.low', 'places.high'),
+            'rank_by_{places.metric}_with_no_technique': (
+                'null',
+                'places.low + coalesce(gains.high < 0, false)::integer',
+                'places.high + coalesce(gains.low <= 0, true)::integer',
+            ),
+        }) }}
+    from places
+    left join gains
+        on
+            places.study = gains.study
+            and places.domain = gains.domain
+            and places.technique = gains.technique
+            and places.llm is not distinct from gains.llm
+            and places.metric = gains.metric
+    union all
+    select
+        study, domain, 'no_technique' as technique, llm, anchor_direction, n_llms,
+        {{ numbers({'rank_by_{metric}_with_no_technique': (
+            'null', '1 + count(*) filter (where low > 0)', '1 + count(*) filter (where coalesce(high >= 0, true))',
+        )}) }}
+    from gains
+    group by study, domain, llm, anchor_direction, n_llms, metric
     union all
     select study, domain, technique, null as llm, anchor_direction, n_llms, numbers from over_llms
     where quantity = 'skewness'

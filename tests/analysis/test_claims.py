@@ -8,6 +8,7 @@ def claim(claim_id, **differing):
         "claim_id": claim_id, "kind": "value", "unit": "%", "comparison": "=", "published_value": 60.0,
         "recomputed_value": 60.0, "recommended_value": 60.0, "recommended_low": None, "recommended_high": None,
         "recomputes": "yes", "holds": "holds", "describes": "effect", "is_first_place": True, "inputs_are": None,
+        "quantity": "percent_of_baseline", "margin": 5.0,
     } | differing  # fmt: skip
 
 
@@ -30,21 +31,21 @@ def test_what_recomputes_and_holds_does_not_fail():
 
 
 @pytest.mark.parametrize(
-    ("unit", "printed", "recommended", "margins"),
+    ("margin", "printed", "recommended", "margins"),
     [
-        # 20 pp are four margins of 5; 0.5 SD are two and a half of 0.2; three places are three
-        ("pp", 14.5, 34.5, 4.0),
-        ("%", 60.0, 57.5, 0.5),
-        ("SD", 1.06, 0.56, 2.5),
-        ("rank", 1.0, 4.0, 3.0),
-        # a fifth of the larger: 10 of 20 months are half of it; 47 against 4.7 are nine tenths
-        ("months", 10.0, 20.0, 2.5),
-        ("1", 47.0, 4.7, 4.5),
-        ("1", 0.0, 0.0, 0.0),
+        # 20 pp are four margins of 5; 0.5 SD are two and a half of 0.2
+        (5.0, 14.5, 34.5, 4.0),
+        (5.0, 60.0, 57.5, 0.5),
+        (0.2, 1.06, 0.56, 2.5),
+        # a fifth of the larger, also where the margin is 0: 10 of 20 are half of it; 47 against 4.7 are nine tenths
+        (None, 10.0, 20.0, 2.5),
+        (0.0, 1.0, 4.0, 3.75),
+        (None, 47.0, 4.7, 4.5),
+        (None, 0.0, 0.0, 0.0),
     ],
 )
-def test_how_far_off_a_number_is_in_margins(unit, printed, recommended, margins):
-    of = claim("a", unit=unit, published_value=printed, recommended_value=recommended, holds="contradicted")
+def test_how_far_off_a_number_is_in_margins(margin, printed, recommended, margins):
+    of = claim("a", margin=margin, published_value=printed, recommended_value=recommended, holds="contradicted")
     assert how_far_off(of) == pytest.approx(margins)
 
 
@@ -73,6 +74,7 @@ IN_ORDER = [
     claim("wrong-twice", recomputes="no", holds="contradicted", recomputed_value=50.0, recommended_value=70.0),
     claim("far", holds="contradicted", recommended_value=90.0),
     claim("near", holds="contradicted", recommended_value=70.0),
+    claim("bound", recomputes="no", holds="contradicted", recommended_value=95.0, quantity="percent_of_baseline_low"),
     claim("prompts", holds="confounded"),
     claim("wide", holds="weaker"),
     claim("by-a-digit", recomputes="no", recomputed_value=60.1),
