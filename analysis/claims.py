@@ -17,7 +17,7 @@ HOLDS = {
     "weaker": ("weaker than printed", "are weaker than printed"),
     "contradicted": ("contradicted", "are contradicted"),
     "confounded": ("compares prompts that differ", "compare prompts that differ"),
-    "not_applicable": ("describes the study itself", "describe the study itself"),
+    "not_applicable": ("describes what was done", "describe what was done"),
     None: ("not judged", "could not be judged"),
 }
 AGREES = "the analysis we recommend says the same"
@@ -132,7 +132,7 @@ WRONG = (
     "Numbers that the paper's own method does not give",
     "Numbers that cannot be derived from what is recorded",
     "Numbers that are contradicted, but off by less than what matters (5 % or pp, 0.2 SD)",
-    "Counts and rules of the study itself that do not recompute",
+    "What was done: counts and rules that do not recompute",
     "Nothing is wrong",
 )
 

@@ -194,7 +194,7 @@ def _values(claim):
     recommended = text(claim["recommended_value"], decimals + 1)
     if claim["unit"] == "yes or no":
         return {
-            "true if": "yes",
+            "true if": "so",
             "by the paper's method": text(claim["recomputed_value"], 0),
             "recommended": recommended,
         }

@@ -104,8 +104,8 @@ worded as (
         concat_ws(
             ', ',
             case when baseline_scope != 'pooled' then 'over the ' || baseline_scope || ' baseline' end,
-            case when weighting != 'llm' and llm is null then 'weighing trials rather than LLMs' end,
-            case when direction_weighting = 'balanced' then 'weighing both directions the same' end,
+            case when weighting != 'llm' and llm is null then 'with trials weighing the same rather than LLMs' end,
+            case when direction_weighting = 'balanced' then 'with both directions weighing the same' end,
             case when baseline_pooling = 'domain' then 'over one baseline for all LLMs' end,
             case when estimator != 'mean_of_ratios' then 'by ' || replace(estimator, '_', ' ') end,
             case when non_null = 'both' then 'from trials with a first and a last answer' end,
