@@ -151,7 +151,7 @@ def _place(claim):
     if holds == "contradicted":
         if how_far_off(claim) < 1:
             return 12
-        if claim["quantity"].endswith(BOUND):
+        if (claim["quantity"] or "").endswith(BOUND):
             return 7
         return 5 if does_not_recompute else 6
     if holds in ("confounded", "weaker"):

@@ -13,6 +13,7 @@ SIGNS = {
     "yes": "✓", "no": "≠", "holds": "✓", "weaker": "?", "contradicted": "✕", "confounded": "⇄",
     "not_derivable": MISSING, "not_checked": MISSING, "not_applicable": MISSING, None: MISSING,
 }  # fmt: skip
+IN_A_CELL = {"confounded": "prompts differ", None: "not judged"}  # what the code itself does not say under its heading
 SPECIFICATION = (
     "quantity", "study", "domain", "technique", "technique_b", "llm", "excluded_llm", "anchor_direction",
     "temperature_scope", "row_set", "baseline_scope", "weighting", "direction_weighting", "baseline_pooling",
@@ -146,7 +147,8 @@ def _claim(claim):
 
 def _status(column, claim):
     code = claim[column]
-    return Markup('<span class="status {}">{} {}</span>').format(code or "", SIGNS[code], _labels(column)[code][0])
+    said = IN_A_CELL.get(code) or code.replace("_", " ")
+    return Markup('<span class="status {}">{} {}</span>').format(code or "", SIGNS[code], said)
 
 
 def _details(claim):

@@ -322,7 +322,7 @@ def test_claims_count_each_quantity_once_and_say_both_things_of_it(warehouse, ca
         "cannot be derived": ["1", "0"],
         "hold": ["3", "1"],
         "are contradicted": ["1", "1"],
-        "describe the study itself": ["1", "0"],
+        "describe what was done": ["1", "0"],
         "could not be judged": ["1", "0"],
     }
     assert out[out.index("") + 1 :] == [
