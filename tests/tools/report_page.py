@@ -40,7 +40,7 @@ create table marts.claim_trials (claim_id varchar, part varchar, study varchar, 
 create table marts.claim_checks (claim_id varchar, part varchar, document varchar, kind varchar,
     recomputed_value double,
     recomputes varchar, holds varchar, reason varchar, recommended_value double, recommended_low double,
-    recommended_high double, n_trials bigint, published_value double, describes varchar, n_places bigint,
+    recommended_high double, n_trials bigint, published_value double, describes varchar, margin double, n_places bigint,
     is_first_place boolean, newest_recomputes varchar, newest_holds varchar);
 create table marts.trials (trial_id varchar, study varchar, domain varchar, vignette varchar, llm varchar,
     source varchar, response_unit varchar, asked_at timestamptz);
@@ -224,7 +224,7 @@ def _add_study(made, study, llms, said, domain, source):
             "marts.claim_checks", claim_id=claim, document="B" if i == 2 else "A", kind="value",
             recomputed_value=57.65 if has_value else None, recomputes=recomputes, holds=holds,
             reason=None if i == 0 else said, recommended_value=57.65, recommended_low=50.125, recommended_high=66,
-            n_trials=119, published_value=57.7 + i % 3, describes="effect", n_places=2 if i % 3 == 0 else 1,
+            n_trials=119, published_value=57.7 + i % 3, describes="effect", margin=5.0, n_places=2 if i % 3 == 0 else 1,
             is_first_place=i < 3, newest_recomputes="no" if i == 0 else None, newest_holds="weaker" if i == 0 else None,
         )  # fmt: skip
         query = "select trial_id\nfrom marts.trials\nwhere\n    technique = 'sacd'\norder by llm;"
