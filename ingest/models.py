@@ -35,6 +35,17 @@ def _environment() -> jinja2.Environment:
     return environment
 
 
+@functools.cache
+def _template(path: Path) -> jinja2.Template:
+    return _environment().from_string(path.read_text(encoding="utf-8"))
+
+
+@functools.cache
+def _files() -> dict[str, Path]:
+    """Return the models that are SQL, by name."""
+    return {path.stem: path for path in (ROOT / "models").rglob("*.sql")}
+
+
 def query_of(name: str) -> str:
     """Return the SQL of a model that comes from nothing but `raw`, as a connection to the warehouse runs it."""
     return _InOneQuery(None, {"raw": "raw"}, {}).render(name)
@@ -48,7 +59,7 @@ class Models:
         self.sources = sources
         self.variables = variables
         self.made: set[str] = set()
-        self.files = {path.stem: path for path in (ROOT / "models").rglob("*.sql")}
+        self.files = _files()
         self.seeds = {seed["name"]: seed["config"]["column_types"] for seed in _yaml(SEED_TYPES)["seeds"]}
 
     def ref(self, name: str) -> str:
@@ -74,16 +85,12 @@ class Models:
 
     def render(self, name: str) -> str:
         """Return the SQL of a model; what it refers to is made on the way."""
-        return (
-            _environment()
-            .from_string(self.files[name].read_text(encoding="utf-8"))
-            .render(
-                ref=self.ref,
-                source=self.source,
-                var=self.variables.__getitem__,
-                config=lambda **_: "",
-                is_incremental=lambda: False,
-            )
+        return _template(self.files[name]).render(
+            ref=self.ref,
+            source=self.source,
+            var=self.variables.__getitem__,
+            config=lambda **_: "",
+            is_incremental=lambda: False,
         )
 
     def _kind(self, name: str) -> str:

@@ -4,7 +4,7 @@ import contextlib
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 
 import pyarrow as pa
@@ -108,6 +108,7 @@ def prepare_raw(path: Path) -> None:
         warehouse.execute(raw_statements(described for (described,) in there))
 
 
+@cache
 def _macros():
     from jinja2 import Environment
 

@@ -8,7 +8,7 @@ import json
 import math
 import random
 from decimal import Decimal
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Annotated, Literal, NamedTuple
 from urllib.parse import urlsplit
@@ -349,8 +349,9 @@ class Study(Part):
         return self
 
 
+@cache
 def simulated_respondents() -> dict[str, dict]:
-    """Return the stated truth of each shipped simulated respondent."""
+    """Return the stated truth of each shipped simulated respondent; it is read once, and nobody changes it."""
     return yaml.safe_load(SIMULATED.read_text(encoding="utf-8"))
 
 

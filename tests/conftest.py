@@ -13,6 +13,8 @@ import pytest
 from filelock import FileLock
 from hypothesis import settings
 
+from ingest.run import main
+
 ROOT = Path(__file__).resolve().parent.parent
 SHARED = Path(os.environ.get("BAIS_SHARED") or ROOT.parent / "shared").resolve()
 RECORDED = SHARED / "data" / "bais_recorded"
@@ -27,9 +29,17 @@ settings.register_profile("explore", deadline=None, max_examples=2000)
 settings.load_profile("steady")
 
 
+# a file is one worker's: the longest come first, and those that need what another one builds not right after it
+LONGEST = (
+    "tests/test_recorded.py", "tests/test_simulated.py", "tests/ingest/test_gate.py", "tests/test_how_to.py",
+    "tests/ingest/test_interruptions.py", "tests/cli/test_run.py", "tests/cli/test_export.py", "tests/test_dbt.py",
+)  # fmt: skip
+
+
 def pytest_collection_modifyitems(items):
-    """Begin with the files that build whole warehouses: one of them last would leave the other worker idle."""
-    items.sort(key=lambda item: item.path.parent != ROOT / "tests")
+    """Begin with the longest files: one of them last would leave the other worker idle."""
+    order = {ROOT / path: place for place, path in enumerate(LONGEST)}
+    items.sort(key=lambda item: order.get(item.path, len(order)))
 
 
 @functools.cache
@@ -49,16 +59,24 @@ class Warehouse:
             "BAIS_WAREHOUSE": str(self.path),
             "DBT_TARGET_PATH": str(folder / "target"),
             "DBT_LOG_PATH": str(folder / "logs"),
+            "DBT_LOG_LEVEL_FILE": "none",
         }
 
     def dbt(self, *arguments):
-        """Run dbt, which must succeed, without starting and parsing anew."""
+        """Run dbt, which must succeed, without starting and parsing anew, and return what it printed."""
         output = self.path.with_suffix(".dbt-output")
         server().stdin.write(
             json.dumps({"arguments": arguments, "environment": self.environment, "output": str(output)}) + "\n"
         )
         server().stdin.flush()
         assert server().stdout.readline() == "0\n", output.read_text()
+        return output.read_text()
+
+    def land(self, *arguments):
+        """Run `ingest/run.py`, which must succeed, without starting a process that imports all it needs anew."""
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("BAIS_WAREHOUSE", str(self.path))
+            assert main([str(argument) for argument in arguments]) == 0
 
     def run(self, *command, expect=0):
         """Run a command of this Python's environment in the checkout and return what it printed."""
@@ -92,7 +110,7 @@ def built_once(tmp_path_factory):
         with FileLock(root / f"{name}.lock"):
             if not (folder / "built").exists():
                 folder.mkdir(exist_ok=True)
-                warehouse.run("python", "ingest/run.py", *arguments)
+                warehouse.land(*arguments)
                 warehouse.dbt("--quiet", "build", "--exclude-resource-type", "unit_test")
                 (folder / "built").touch()
         return warehouse

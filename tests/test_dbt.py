@@ -21,16 +21,16 @@ def test_a_selection_builds_in_a_warehouse_of_its_own_on_a_fresh_clone(new_wareh
 def test_the_target_dev_starts_from_what_was_landed_and_leaves_it_alone(simulated, warehouse_in, tmp_path):
     before = simulated.path.read_bytes()
     simulated.environment["BAIS_DEV_WAREHOUSE"] = str(tmp_path / "warehouse.duckdb")
-    simulated.run("dbt", "--quiet", "run", "--target", "dev", "--select", "stg_trials")
+    simulated.dbt("--quiet", "run", "--target", "dev", "--select", "stg_trials")
     assert simulated.path.read_bytes() == before
     n_trials = "select count(*) from raw.trials"
     assert warehouse_in(tmp_path).query("select count(*) from staging.stg_trials") == simulated.query(n_trials)
 
 
 def test_the_selector_light_leaves_out_inference_and_what_needs_it(new_warehouse):
-    listing = ("dbt", "--quiet", "ls", "--resource-type", "model", "--output", "name", "--selector", "light")
+    listing = ("--quiet", "ls", "--resource-type", "model", "--output", "name", "--selector", "light")
     rooms = {path.stem: path.parts for path in (ROOT / "models").rglob("*.*") if path.suffix in (".sql", ".py")}
-    left_out = rooms.keys() - set(new_warehouse.run(*listing).split())
+    left_out = rooms.keys() - set(new_warehouse.dbt(*listing).split())
     inference = {name for name, parts in rooms.items() if "inference" in parts}
     ledger = {
         "estimates", "inferred_estimates", "int_claims_over_llms", "int_claims_looked_up", "int_claims_derived",

@@ -495,7 +495,7 @@ def gone_on(recorded, recorded_archive, warehouse_in, tmp_path_factory):
 
     warehouse = warehouse_in(folder)
     shutil.copy(recorded.path, warehouse.path)
-    warehouse.run("python", "ingest/run.py", "--archive", archive)
+    warehouse.land("--archive", archive)
     warehouse.dbt("--quiet", "build", "--resource-type", "seed", "model")
     return warehouse
 

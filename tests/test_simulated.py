@@ -30,7 +30,7 @@ MARTS = [
 def empty(tmp_path_factory, warehouse_in):
     """What dbt alone makes where nothing was landed."""
     warehouse = warehouse_in(tmp_path_factory.mktemp("empty"))
-    warehouse.run("dbt", "--quiet", "build")
+    warehouse.dbt("--quiet", "build")
     return warehouse
 
 
@@ -201,6 +201,6 @@ def test_a_second_run_adds_nothing_and_a_rebuild_changes_nothing(simulated, ware
     assert re.search(r"10,\d{3} collected before, 0 now, 0 left; 0 calls", said)
     assert "loaded: 0 trials added" in said
     assert "0 calls added" in said
-    simulated.run("dbt", "--quiet", "run", "--select", "+technique_rankings")
+    simulated.dbt("--quiet", "run", "--select", "+technique_rankings")
     # sums of doubles in parallel differ in the last digits
     pd.testing.assert_frame_equal(simulated.frame(sql), before, rtol=1e-9)

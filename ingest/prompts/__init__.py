@@ -42,8 +42,9 @@ class Turn:
     messages: list
 
 
+@functools.cache
 def shipped(what: str) -> dict[str, dict]:
-    """Return the shipped `vignettes` or `techniques`, by name."""
+    """Return the shipped `vignettes` or `techniques`, by name; they are read once, and nobody changes them."""
     import yaml
 
     entries = yaml.safe_load((FOLDER / f"{what}.yaml").read_text(encoding="utf-8"))

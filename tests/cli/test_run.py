@@ -72,6 +72,12 @@ def work(tmp_path, monkeypatch):
 
 
 @pytest.fixture
+def ungated(monkeypatch):
+    """Spare the gate where a refused report decides the exit code whatever it says, as a test below holds."""
+    monkeypatch.setattr("ingest.run.pass_gate", lambda: 0)
+
+
+@pytest.fixture
 def codex(work, monkeypatch):
     """A stub of the Codex command; call it with a mode and get what `bais run` gave: exit code, lines, analysis."""
     command, log = work / "codex-stub", work / "calls.txt"
@@ -253,6 +259,7 @@ def test_tokens_that_codex_reports_land_with_what_it_could_not_take(codex, query
     assert rows == [(7, 5, "codex-stub 1.0", "gpt-5")]
 
 
+@pytest.mark.usefixtures("ungated")
 def test_a_report_with_a_number_of_its_own_is_refused_and_kept_aside(codex, work, capsys):
     code, lines, _ = codex("report fails", "--report", "r.md")
     assert code == 5
@@ -262,6 +269,7 @@ def test_a_report_with_a_number_of_its_own_is_refused_and_kept_aside(codex, work
     assert "17.31" in (work / "r.md.refused").read_text()
 
 
+@pytest.mark.usefixtures("ungated")
 @pytest.mark.parametrize(("options", "kept"), [(["--report", "r.md"], "r.md"), ([], "r.report.md")])
 def test_each_refused_report_is_kept_beside_the_others(codex, work, capsys, options, kept):
     for ending in ("", "-2", "-3"):
@@ -272,6 +280,7 @@ def test_each_refused_report_is_kept_beside_the_others(codex, work, capsys, opti
             path.unlink()
 
 
+@pytest.mark.usefixtures("ungated")
 def test_a_refused_report_is_kept_also_where_no_file_is_named(codex, work, monkeypatch):
     monkeypatch.setenv("STUB_MODE", "report fails")
     assert main(["run", EXPERIMENT, "--runs", "1"]) == 5

@@ -209,7 +209,7 @@ def large(tmp_path_factory, warehouse_in):
     warehouse = warehouse_in(folder)
     for name, text in (("large", LARGE), ("without", WITHOUT_BASELINES)):
         (folder / f"{name}.yaml").write_text(text)
-        warehouse.run("python", "ingest/run.py", folder / f"{name}.yaml")
+        warehouse.land(folder / f"{name}.yaml")
     warehouse.dbt("--quiet", "build", "--resource-type", "seed", "model")  # the tests are on the small study
     return warehouse
 

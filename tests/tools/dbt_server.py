@@ -4,12 +4,26 @@ The tests that build warehouses ask it: a line of JSON (`arguments`, `environmen
 prints) is answered with dbt's exit code. A few tests run the real command.
 """
 
+import importlib
 import json
 import os
 import sys
 import tempfile
 
 from dbt.cli.main import dbtRunner
+
+sys.path.insert(0, os.getcwd())
+for needed in (
+    "anova",
+    "contrasts",
+    "decisions",
+    "equivalence",
+    "intervals",
+    "llm_contrasts",
+    "mixed_effects",
+    "power",
+):
+    importlib.import_module(f"analysis.{needed}")  # once, and not in the fork of each build
 
 
 def parsed():
