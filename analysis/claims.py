@@ -17,20 +17,24 @@ HOLDS = {
     "weaker": ("weaker than printed", "are weaker than printed"),
     "contradicted": ("contradicted", "are contradicted"),
     "confounded": ("compares prompts that differ", "compare prompts that differ"),
-    "not_applicable": ("describes what was done", "describe what was done"),
+    "not_applicable": ("is not about techniques or LLMs", "are not about techniques or LLMs"),
     None: ("not judged", "could not be judged"),
 }
 AGREES = "the analysis we recommend says the same"
 IN_FULL = {
     "value": {
         "holds": (f"holds ({AGREES})", f"hold ({AGREES})"),
-        "weaker": tuple(f"{be} weaker than printed (the interval is too wide to confirm them)" for be in ("is", "are")),
+        "weaker": tuple(
+            f"{be} weaker than printed (no interval is narrow enough to confirm it)" for be in ("is", "are")
+        ),
         "contradicted": ("is contradicted", "are contradicted"),
         None: ("could not be judged", "could not be judged"),
     },
     "sentence": {
         "holds": ("holds (the whole interval agrees)", "hold (the whole interval agrees)"),
-        "weaker": tuple(f"{be} weaker than said (no interval rules out the opposite)" for be in ("is", "are")),
+        "weaker": tuple(
+            f"{be} weaker than said (the estimate agrees, but not the whole interval)" for be in ("is", "are")
+        ),
         "contradicted": ("is contradicted", "are contradicted"),
         None: ("could not be judged", "could not be judged"),
     },
@@ -132,7 +136,7 @@ WRONG = (
     "Numbers that the paper's own method does not give",
     "Numbers that cannot be derived from what is recorded",
     "Numbers that are contradicted, but off by less than what matters (5 % or pp, 0.2 SD)",
-    "What was done: counts and rules that do not recompute",
+    "Counts and rules that do not recompute, or cannot be derived",
     "Nothing is wrong",
 )
 
@@ -151,12 +155,16 @@ def _place(claim):
     if holds == "contradicted":
         if how_far_off(claim) < 1:
             return 12
-        if (claim["quantity"] or "").endswith(BOUND):
+        if _is_bound(claim):
             return 7
         return 5 if does_not_recompute else 6
     if holds in ("confounded", "weaker"):
         return 8 if holds == "confounded" else 9
     return 10 if does_not_recompute else 11
+
+
+def _is_bound(claim):
+    return (claim["quantity"] or "").endswith(BOUND)
 
 
 def in_order(claims):
@@ -212,14 +220,15 @@ def summed_up(claims):
         whole = f"Of {len(values):,} printed {KINDS['value'][len(values) > 1]}"
         if places > len(values):
             whole += f" (in {places:,} places)"
-        n = sum(claim["recomputes"] == "yes" for claim in values)
-        given = f"the paper's own method gives {'it' if n == 1 else 'them'} from {_sources(values)}"
-        said.append(f"{whole}, {n:,} {RECOMPUTES['yes'][n != 1]}: {given}.")
+        again = [claim for claim in values if claim["recomputes"] == "yes"]
+        n = len(again)
+        given = f": the paper's own method gives {'it' if n == 1 else 'them'} from {_sources(again)}" if n else ""
+        said.append(f"{whole}, {n:,} {RECOMPUTES['yes'][n != 1]}{given}.")
         if judged := [claim for claim in values if claim["holds"] != "not_applicable"]:
-            counted = _counts(judged, "holds", HOLDS | IN_FULL["value"])
+            counted = _counts(judged, "holds", HOLDS | IN_FULL["value"], _what_is_contradicted(judged))
             said.append(f"Of the {len(judged):,} that are about techniques or LLMs, {listed(counted)}.")
     if sentences:
-        counted = _counts(sentences, "holds", HOLDS | IN_FULL["sentence"])
+        counted = _counts(sentences, "holds", HOLDS | IN_FULL["sentence"], _how_surely_contradicted(sentences))
         said.append(f"Of {len(sentences):,} printed {KINDS['sentence'][len(sentences) > 1]}, {listed(counted)}.")
     return said
 
@@ -232,6 +241,27 @@ def _sources(values):
     )
 
 
-def _counts(claims, column, labels):
+def _how_surely_contradicted(sentences):
+    surely = sum(map(is_wholly_contradicted, sentences))
+    return f" ({surely:,} by the whole interval, the others by the estimate alone)"
+
+
+def _what_is_contradicted(values):
+    """Say which of the contradicted numbers matter less."""
+    contradicted = [claim for claim in values if claim["holds"] == "contradicted"]
+    n_little = sum(how_far_off(claim) < 1 for claim in contradicted)
+    n_bounds = sum(_is_bound(claim) and how_far_off(claim) >= 1 for claim in contradicted)
+    beside = [
+        *([f"{n_bounds:,} of them bounds of the paper's own intervals"] if n_bounds else []),
+        *([f"{n_little:,} off by less than matters"] if n_little else []),
+    ]
+    return f" ({listed(beside)})" if beside else ""
+
+
+def _counts(claims, column, labels, of_contradicted):
     counted = Counter(claim[column] for claim in claims)
-    return [f"{counted[code]:,} {labels[code][counted[code] != 1]}" for code in labels if counted[code]]
+    return [
+        f"{counted[code]:,} {labels[code][counted[code] != 1]}" + (of_contradicted if code == "contradicted" else "")
+        for code in labels
+        if counted[code]
+    ]

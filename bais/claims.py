@@ -188,6 +188,8 @@ def _values(claim):
         if claim["unit"] == "yes or no":
             return "so" if value > 0 else "not so"
         is_whole = decimals == 0 and abs(value - round(value)) < 1e-9
+        if 0 < abs(value) < 0.5 * 10.0**-digits:
+            return f"below {10.0**-digits:.{digits}f} {unit}".strip()
         return f"{value:,.{0 if is_whole else digits}f} {unit}".strip()
 
     sign = "" if claim["comparison"] == "=" else f"{claim['comparison']} "
@@ -208,6 +210,8 @@ def _values(claim):
     said = sign + text(published, decimals if is_exact else decimals + 1)
     recomputed = text(claim["recomputed_value"], decimals + 1)
     name = "true if" if claim["kind"] == "sentence" else "printed"
+    if claim["unit"] == "rank":
+        said = said.replace("< ", "the place is below ").replace("> ", "the place is above ")
     return {name: said, "by the paper's method": recomputed, "recommended": recommended}
 
 

@@ -93,7 +93,7 @@ def ledger(study):
         [(code or "", HOLDS[code][0]) for code in holds if code],
         Number(len(claims), "count(*)", 0, table="seeds.published_claims", key={"study": study.name}),
         Number(len(once), "count(*)", 0, table=CHECKS, key={"study": study.name, "is_first_place": True}),
-        Markup("").join(_claim(claim) for claim in in_order(claims)),
+        Markup("").join(_claim(claim) for claim in in_order(once)),
     )
 
 

@@ -29,7 +29,9 @@ compared as (
             replace (case when claims.not_derivable is null then derived.recomputed_value end as recomputed_value),
         coalesce(studies.study is not null or claims.inputs_are = 'printed', false) as is_loaded,
         claims.llm is null and coalesce(derived.n_llms < {{ fewest_llms() }}, false) as is_of_few_llms,
-        (derived.recommended_high - derived.recommended_low) / 2 as half_width
+        greatest(
+            derived.recommended_high - derived.recommended_value, derived.recommended_value - derived.recommended_low
+        ) as reach
     from claims
     inner join derived on claims.claim_id = derived.claim_id and claims.part is not distinct from derived.part
     inner join described on claims.claim_id = described.claim_id and claims.part is not distinct from described.part
@@ -76,12 +78,12 @@ judged as (
         case
             when describes != 'effect' then 'not_applicable'
             when not is_loaded or recommended_value is null then null
-            when not agrees_as_recommended and not is_near then 'contradicted'
             when confounded_by is not null then 'confounded'
+            when not agrees_as_recommended and not is_near then 'contradicted'
             -- the printed number is the one that we would print; a place is one only if no other is possible
             when kind = 'value' and comparison = '=' and unit != 'rank' and agrees_as_recommended then 'holds'
             when is_of_few_llms then 'weaker'
-            when kind = 'value' and comparison = '=' and is_within and half_width <= margin then 'holds'
+            when kind = 'value' and comparison = '=' and is_within and reach <= margin then 'holds'
             when comparison != '=' and is_within then 'holds'
             when kind = 'value' and comparison != '=' and is_within is null then 'holds'
             else 'weaker'
@@ -99,8 +101,9 @@ worded as (
         {% endfor -%}
         case when unit in ('1', 'rank', 'ratio', 'yes or no') then '' when unit = '%' then ' %' else ' ' || unit end as shown_unit,
         case
-            when excluded_llm is null then {{ of_the_papers('coalesce(recommended_quantity, quantity)', 'goal') }}
-        end as goal,
+            when excluded_llm is not null and recommended_quantity is null then quantity
+            else {{ recommended_in_place_of('coalesce(recommended_quantity, quantity)') }}
+        end as recommended_as,
         concat_ws(
             ', ',
             case when baseline_scope != 'pooled' then 'over the ' || baseline_scope || ' baseline' end,
@@ -113,10 +116,6 @@ worded as (
             case
                 when derivation is not null
                     then 'as the ' || replace(derivation, '_', ' ') || ' of other printed numbers'
-            end,
-            case
-                when goal is not null
-                    then 'by ' || {{ of_the_papers('coalesce(recommended_quantity, quantity)', 'metric') }}
             end
         ) as specification
     from judged
@@ -129,8 +128,15 @@ phrased as (
         shown_recommended_low || ' to ' || shown_recommended_high as shown_interval,
         concat(
             case
-                when goal is not null then 'By ' || goal || ', which we recommend, it is ' else 'As recommended it is '
+                when recommended_as = 'goals_disagree' then 'By displacement and gap, which we recommend,'
+                when starts_with(recommended_as, 'gain_on_own_control') then 'By displacement, against its own control,'
+                when contains(recommended_as, 'displacement')
+                    then 'By displacement, in which too high and too low do not cancel,'
+                when regexp_matches(recommended_as, '_gap$') then 'By gap, which is absolute for each LLM,'
+                when ends_with(recommended_as, '_of_llms') then 'Taken of each LLM and then averaged,'
+                else 'As recommended'
             end,
+            ' it is ',
             case
                 when unit = 'yes or no' and recommended_value > 0 then 'so'
                 when unit = 'yes or no' then 'not so'
@@ -152,7 +158,7 @@ explained as (
         end as said_of_recomputing,
         case
             when holds in ('weaker', 'contradicted') and unit = 'yes or no'
-                then as_recommended || case when shown_interval is null then '.' else ', but not surely enough.' end
+                then as_recommended || case when shown_interval is null then '.' else ', but less surely than a decision needs.' end
             when holds = 'contradicted' and kind = 'sentence' and is_excluded
                 then as_recommended || ': the whole interval contradicts ' || printed || '.'
             when holds = 'contradicted' and kind = 'sentence' and shown_interval is not null
@@ -191,7 +197,7 @@ reasoned as (
                 said_of_recomputing,
                 case
                     when recomputes = 'yes' and holds = 'contradicted' and specification != ''
-                        then 'It comes out only ' || specification || '.'
+                        then 'The paper takes it ' || specification || '.'
                 end,
                 said_of_holding,
                 case

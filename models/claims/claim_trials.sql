@@ -64,7 +64,9 @@ conditions as (
                     else 'response_recorded is not null'
                 end,
                 case
-                    when non_null = 'both' and technique_b is not null
+                    when
+                        non_null = 'both'
+                        and (technique_b is not null or regexp_matches(quantity, '^(gain_by|spread_change)'))
                         then '(technique != ''sacd'' or first_response is not null)'
                     when non_null = 'both' and technique = 'sacd' then 'first_response is not null'
                 end,

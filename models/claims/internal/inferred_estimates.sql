@@ -106,6 +106,14 @@ goal_gains as (
     where control = 'no_technique'
 ),
 
+own_gains as (
+    select
+        {{ of_place }}, technique,
+        {{ numbers({'gain_on_own_control_by_{metric}': ('gain', 'low_gain', 'high_gain')}) }}
+    from probabilities
+    where comparison = 'control'
+),
+
 -- whether doing nothing comes first: 1 or 0, and as its bounds which of the two its probability does not rule out
 goal_bests as (
     select
@@ -347,7 +355,7 @@ at_published_d as (
 
 together as (
     {% for part in [
-        'bounds', 'displacements', 'goal_places', 'goal_gains', 'goal_bests',
+        'bounds', 'displacements', 'goal_places', 'goal_gains', 'own_gains', 'goal_bests',
         'goal_disagreements', 'differences', 'families', 'distances', 'fixed_effects',
         'fits', 'variances', 'extreme_slopes', 'test_results', 'tests_over_pairs', 'detectable', 'at_published_d',
     ] -%}

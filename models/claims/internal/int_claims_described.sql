@@ -70,19 +70,27 @@ described as (
     group by all
 ),
 
--- the techniques that a claim compares: those that it names, or else those that it rests on; a change or a gain is
--- against no technique, whether the claim says so or not
+-- the techniques that a claim is about, and all that it compares: what it rests on, and no technique for a change or gain
 comparing as (
     select
         claims.claim_key,
         case
             when claims.derivation in ('mean', 'sum') then []
             when claims.technique is null then described.techniques
-            when claims.technique_b is not null then [claims.technique, claims.technique_b]
-            when regexp_matches(coalesce(claims.recommended_quantity, claims.quantity), '^(gain_by|spread_change)')
-                then [claims.technique, 'no_technique']
-            else [claims.technique]
-        end as techniques
+            else list_filter([claims.technique, claims.technique_b], lambda named: named is not null)
+        end as named,
+        list_concat(
+            described.techniques,
+            list_concat(
+                named,
+                case
+                    when regexp_matches(
+                        coalesce(claims.recommended_quantity, claims.quantity), '^(gain_by|spread_change)'
+                    ) then ['no_technique']
+                    else []
+                end
+            )
+        ) as compared
     from claims
     inner join described using (claim_key)
 ),
@@ -111,15 +119,15 @@ confounded as (
         on
             claims.study = own_controls.study
             and coalesce(claims.domain, own_controls.domain) = own_controls.domain
-            and list_contains(comparing.techniques, own_controls.technique)
+            and list_contains(comparing.named, own_controls.technique)
             and (
                 claims.unit = 'rank' and claims.technique = own_controls.technique
                 or len(list_filter(
-                    comparing.techniques,
+                    comparing.compared,
                     lambda other: other not in (own_controls.technique, own_controls.control, 'all')
                 )) > 0
             )
-    left join unranked on list_contains(comparing.techniques, unranked.technique)
+    left join unranked on list_contains(comparing.named, unranked.technique)
     group by all
 )
 
@@ -130,6 +138,7 @@ select
     case when described.describes = 'effect' then coalesce(confounded.other_prompts, confounded.other_question) end
         as confounded_by,
     case
+        when claims.quantity = 'icc' then {{ var('equivalence_margin_pp') }} / 100
         when claims.unit in ('pp', '%') then {{ var('equivalence_margin_pp') }}
         when claims.unit = 'SD' then 0.2  -- a small effect (Cohen 1988)
         when claims.unit = 'rank' then 0
