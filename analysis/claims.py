@@ -135,7 +135,7 @@ WRONG = (
     "Numbers inside an interval too wide to confirm them",
     "Numbers that the paper's own method does not give",
     "Numbers that cannot be derived from what is recorded",
-    "Numbers that are contradicted, but off by less than what matters (5 % or pp, 0.2 SD)",
+    "Numbers that are contradicted, but off by less than the margin that matters",
     "Counts and rules that do not recompute, or cannot be derived",
     "Nothing is wrong",
 )

@@ -202,7 +202,9 @@ reasoned as (
                 said_of_holding,
                 case
                     when is_of_few_llms and holds in ('weaker', 'contradicted', 'confounded')
-                        then 'Tested on ' || n_llms || ' LLMs only; do not generalise.'
+                        then
+                        'Tested on ' || case when n_llms = 1 then 'one LLM' else n_llms || ' LLMs' end
+                        || ' only; do not generalise.'
                 end,
                 case
                     when holds is null and recomputes in ('yes', 'no')

@@ -1,5 +1,6 @@
 -- One row per claim and claim that it rests on (itself, where it is derived from nothing else), with its place among
 -- these: the position of the input, then of that one's input, and so on.
+-- depends_on: {{ ref('int_claims_derived') }}, which stops at a claim that derives from itself
 with recursive claims as (
     select
         {{ claim_key() }} as claim_key,
@@ -10,8 +11,8 @@ with recursive claims as (
 inputs as (
     select
         claim_key,
-        unnest(string_split(inputs, ' ')) as input_key,
-        generate_subscripts(string_split(inputs, ' '), 1) as position
+        unnest(regexp_split_to_array(trim(inputs), '\s+')) as input_key,
+        generate_subscripts(regexp_split_to_array(trim(inputs), '\s+'), 1) as position
     from claims
     where inputs is not null
 ),

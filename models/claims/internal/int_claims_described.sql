@@ -153,6 +153,7 @@ left join response_units on claims.unit = response_units.unit
 left join margins on claims.study = margins.study and claims.domain = margins.domain
 window same as (
     partition by
-        claims.document, claims.kind, claims.unit, claims.comparison, claims.published_value, claims.derivation,
-        claims.recommended_quantity, described.signature
+        claims.document, claims.kind, claims.unit, claims.comparison, claims.published_value, claims.decimals,
+        claims.study, claims.domain, claims.technique, claims.derivation, claims.input_decimals, claims.inputs_are,
+        claims.recommended_quantity, claims.not_derivable, described.signature
 )
