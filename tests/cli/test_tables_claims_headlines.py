@@ -130,9 +130,9 @@ create table marts.claim_checks (
 """
 
 
-def claim_trials():
-    """Render the model as dbt does."""
-    texts = [(ROOT / path).read_text() for path in ("macros/claims.sql", "models/claims/claim_trials.sql")]
+def rendered(model):
+    """Render a model of the ledger as dbt does."""
+    texts = [(ROOT / path).read_text() for path in ("macros/claims.sql", f"models/claims/{model}.sql")]
     return Environment().from_string("".join(texts)).render(ref=lambda name: f"seeds.{name}")
 
 
@@ -172,7 +172,8 @@ def warehouse(tmp_path, monkeypatch):
     with contextlib.closing(duckdb.connect(str(path))) as made:
         made.execute(raw_statements())
         made.execute(TABLES)
-        made.execute(f"create view marts.claim_trials as {claim_trials()}")
+        made.execute(f"create view seeds.int_claim_bases as {rendered('internal/int_claim_bases')}")
+        made.execute(f"create view marts.claim_trials as {rendered('claim_trials')}")
         for claim_id, differing in CLAIMS.items():
             insert_claim(made, claim_id, **differing)
         for study, domain, technique, reason in RANKINGS:

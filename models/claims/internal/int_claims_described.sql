@@ -27,6 +27,10 @@ techniques as (
     select * from {{ ref('techniques') }}
 ),
 
+cited as (
+    select document, study, cited_study from {{ ref('int_studies_cited') }}
+),
+
 margins as (
     select study, domain, value as margin_in_units from {{ ref('estimates') }}
     where quantity = 'margin_in_units' and row_set = 'accepted' and temperature_scope = 'pooled'
@@ -150,7 +154,8 @@ from claims
 inner join described using (claim_key)
 inner join confounded using (claim_key)
 left join response_units on claims.unit = response_units.unit
-left join margins on claims.study = margins.study and claims.domain = margins.domain
+left join cited on claims.document = cited.document and claims.study = cited.study
+left join margins on coalesce(cited.cited_study, claims.study) = margins.study and claims.domain = margins.domain
 window same as (
     partition by
         claims.document, claims.kind, claims.unit, claims.comparison, claims.published_value, claims.decimals,
