@@ -158,7 +158,9 @@ explained as (
         end as said_of_recomputing,
         case
             when holds in ('weaker', 'contradicted') and unit = 'yes or no'
-                then as_recommended || case when shown_interval is null then '.' else ', but less surely than a decision needs.' end
+                then
+                    as_recommended
+                    || case when shown_interval is null then '.' else ', but less surely than a decision needs.' end
             when holds = 'contradicted' and kind = 'sentence' and is_excluded
                 then as_recommended || ': the whole interval contradicts ' || printed || '.'
             when holds = 'contradicted' and kind = 'sentence' and shown_interval is not null

@@ -58,23 +58,6 @@ intervals as (
         and method = case when llm is null and n_llms < {{ fewest_llms() }} then 'trial' else 'headline' end
 ),
 
--- the places that are possible, and what is sure of a gain on no technique, of each technique by a goal
-places as (
-    select * exclude (quantity, value), replace(quantity, 'place_by_', '') as metric
-    from inferred
-    where starts_with(quantity, 'place_by_')
-),
-
-gains as (
-    select
-        * exclude (quantity, value, low, high),
-        replace(quantity, 'gain_by_', '') as metric,
-        case when llm is not null or n_llms >= {{ fewest_llms() }} then low end as low,
-        case when llm is not null or n_llms >= {{ fewest_llms() }} then high end as high
-    from inferred
-    where starts_with(quantity, 'gain_by_')
-),
-
 effects as (
     select
         *,
@@ -120,20 +103,6 @@ request_ids as (
     from {{ ref('int_request_ids_logged') }}
 ),
 
--- what a claim with a whole specification is held against has the recommended one
-recommended as (
-    select
-        * exclude (row_set, baseline_scope, weighting),
-        'pooled' as temperature_scope,
-        {% for column, value in recommended_specification().items() -%}
-            '{{ value }}' as {{ column }}{{ ',' if not loop.last }}
-        {% endfor -%}
-    from inferred
-    where
-        row_set = 'accepted' and baseline_scope = 'pooled' and coalesce(weighting, 'llm') = 'llm'
-        and regexp_matches(quantity, '^displacement$|_by_(displacement|gap|error)$|^goals_disagree$')
-),
-
 distributions as (
     select
         *,
@@ -153,6 +122,37 @@ cell_means_repeated as (
 
 baselines as (
     select *, {{ numbers(['baseline', 'sd_population', 'sd_response']) }} from llm_baselines
+),
+
+-- the places that are possible, and what is sure of a gain on no technique, of each technique by a goal
+places as (
+    select * exclude (quantity, value), replace(quantity, 'place_by_', '') as metric
+    from inferred
+    where starts_with(quantity, 'place_by_')
+),
+
+gains as (
+    select
+        * exclude (quantity, value, low, high),
+        replace(quantity, 'gain_by_', '') as metric,
+        case when llm is not null or n_llms >= {{ fewest_llms() }} then low end as low,
+        case when llm is not null or n_llms >= {{ fewest_llms() }} then high end as high
+    from inferred
+    where starts_with(quantity, 'gain_by_')
+),
+
+-- what a claim with a whole specification is held against has the recommended one
+recommended as (
+    select
+        * exclude (row_set, baseline_scope, weighting),
+        'pooled' as temperature_scope,
+        {% for column, value in recommended_specification().items() -%}
+            '{{ value }}' as {{ column }}{{ ',' if not loop.last }}
+        {% endfor -%}
+    from inferred
+    where
+        row_set = 'accepted' and baseline_scope = 'pooled' and coalesce(weighting, 'llm') = 'llm'
+        and regexp_matches(quantity, '^displacement$|_by_(displacement|gap|error)$|^goals_disagree$')
 ),
 
 domain_baselines as (

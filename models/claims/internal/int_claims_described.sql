@@ -74,7 +74,8 @@ described as (
     group by all
 ),
 
--- the techniques that a claim is about, and all that it compares: what it rests on, and no technique for a change or gain
+-- the techniques that a claim is about, and all that it compares: what it rests on too, and no technique where it is
+-- a change or a gain
 comparing as (
     select
         claims.claim_key,
