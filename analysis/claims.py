@@ -17,24 +17,20 @@ HOLDS = {
     "weaker": ("weaker than printed", "are weaker than printed"),
     "contradicted": ("contradicted", "are contradicted"),
     "confounded": ("compares prompts that differ", "compare prompts that differ"),
-    "not_applicable": ("is not about techniques or LLMs", "are not about techniques or LLMs"),
+    "not_applicable": ("is not about LLMs", "are not about LLMs"),
     None: ("not judged", "could not be judged"),
 }
 AGREES = "the analysis we recommend says the same"
 IN_FULL = {
     "value": {
         "holds": (f"holds ({AGREES})", f"hold ({AGREES})"),
-        "weaker": tuple(
-            f"{be} weaker than printed (no interval is narrow enough to confirm it)" for be in ("is", "are")
-        ),
+        "weaker": tuple(f"{be} weaker than printed (no narrow interval confirms it)" for be in ("is", "are")),
         "contradicted": ("is contradicted", "are contradicted"),
         None: ("could not be judged", "could not be judged"),
     },
     "sentence": {
         "holds": ("holds (the whole interval agrees)", "hold (the whole interval agrees)"),
-        "weaker": tuple(
-            f"{be} weaker than said (the estimate agrees, but not the whole interval)" for be in ("is", "are")
-        ),
+        "weaker": tuple(f"{be} weaker than said (only the estimate agrees)" for be in ("is", "are")),
         "contradicted": ("is contradicted", "are contradicted"),
         None: ("could not be judged", "could not be judged"),
     },
@@ -226,7 +222,7 @@ def summed_up(claims):
         said.append(f"{whole}, {n:,} {RECOMPUTES['yes'][n != 1]}{given}.")
         if judged := [claim for claim in values if claim["holds"] != "not_applicable"]:
             counted = _counts(judged, "holds", HOLDS | IN_FULL["value"], _what_is_contradicted(judged))
-            said.append(f"Of the {len(judged):,} that are about techniques or LLMs, {listed(counted)}.")
+            said.append(f"Of the {len(judged):,} that are about LLMs, {listed(counted)}.")
     if sentences:
         counted = _counts(sentences, "holds", HOLDS | IN_FULL["sentence"], _how_surely_contradicted(sentences))
         said.append(f"Of {len(sentences):,} printed {KINDS['sentence'][len(sentences) > 1]}, {listed(counted)}.")
@@ -243,7 +239,7 @@ def _sources(values):
 
 def _how_surely_contradicted(sentences):
     surely = sum(map(is_wholly_contradicted, sentences))
-    return f" ({surely:,} by the whole interval, the others by the estimate alone)"
+    return f" ({surely:,} by the whole interval)"
 
 
 def _what_is_contradicted(values):
@@ -252,8 +248,8 @@ def _what_is_contradicted(values):
     n_little = sum(how_far_off(claim) < 1 for claim in contradicted)
     n_bounds = sum(_is_bound(claim) and how_far_off(claim) >= 1 for claim in contradicted)
     beside = [
-        *([f"{n_bounds:,} of them bounds of the paper's own intervals"] if n_bounds else []),
-        *([f"{n_little:,} off by less than matters"] if n_little else []),
+        *([f"{n_bounds:,} as bounds of intervals"] if n_bounds else []),
+        *([f"{n_little:,} by less than the margin"] if n_little else []),
     ]
     return f" ({listed(beside)})" if beside else ""
 

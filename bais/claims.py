@@ -7,6 +7,7 @@ from operator import itemgetter
 import click
 
 from analysis.claims import (
+    FAILS,
     HOLDS,
     KINDS,
     NO_TRIALS,
@@ -40,6 +41,7 @@ COUNTED = [
 @click.command()
 @format_option(help=f"on a terminal a table stops at {SHOWN} claims; the others have all")
 @click.argument("claim_id", required=False, metavar="[CLAIM_ID]", help="everything about one claim")
+@click.option("--all", "every", is_flag=True, help="list every claim, also those with which nothing is wrong")
 @click.option("--differs", is_flag=True, help="list what does not recompute or does not hold: what matters first")
 @click.option(
     "--recomputes", type=click.Choice(list(RECOMPUTES)), help="list those that the paper's method gives, or not"
@@ -54,6 +56,7 @@ COUNTED = [
 def claims(
     form: str,
     claim_id: str | None,
+    every: bool,
     differs: bool,
     recomputes: str | None,
     holds: str | None,
@@ -86,7 +89,7 @@ def claims(
         and holds in (None, check["holds"])
         and (not differs or fails(check))
     ]
-    if differs or recomputes or holds:
+    if every or differs or recomputes or holds:
         _list_claims(distinct(chosen), form, limit)
     else:
         _summarise_claims(chosen, form)
@@ -167,7 +170,7 @@ def _say_listed(claim):
     say(one_line(claim["statement"]), "  ")
     say(f"{claim['claim_id']}: document {claim['document']}, {claim['location']}{again}", "    ")
     values = _values(claim)
-    if claim["reason"] and values["recommended"]:
+    if claim["holds"] in FAILS["holds"]:
         del values["recommended"]  # the reason says it, with what it means
     say(", ".join(f"{name} {value}" for name, value in values.items() if value), "    ")
     if claim["reason"]:

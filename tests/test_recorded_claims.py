@@ -34,24 +34,28 @@ SENTENCES = {
         A-H-loan-sacd-reduces-susceptibility A-H-medical-devils_advocate-first A-H-medical-immune
         A-H-medical-metrics-disagree A-H-salary-metrics-disagree A-S3.2.4-same-order A-S4.5-sacd-above-high
         A-S5.2-no-technique-universal A-S6.3-sacd-skew A-S6.6-metrics-disagree A-S6.7-structure-meaningful
+        A-S6.6-sacd-shift-most A-S6.6-premortem-shift A-S6.6-premortem-shift-most A-S6.6-random_control-shift-most
+        A-S6.6-devils_advocate-shift A-S6.6-devils_advocate-shift-most
     """,
     ("yes", "contradicted"): """
-        A-H-judicial-devils_advocate-farther A-H-judicial-sacd-asymmetry A-H-judicial-sacd-premortem-equivalent
+        A-H-judicial-devils_advocate-farther A-H-judicial-sacd-asymmetry
         A-H-loan-devils_advocate-first A-H-loan-sacd-last A-H-salary-nothing-beats-nothing
         A-S4.4-deepseek-v3.2-near-perfect A-S4.4-kimi-k2.5-near-perfect A-S4.6-premortem-random_control-order
-        A-S6.1-sacd-random_control-varies A-S6.2-devils_advocate-consistent A-S6.2-premortem-consistent
         A-T4c-premortem-random_control-order
     """,
     ("yes", "confounded"): """
         A-H-judicial-sacd-closer A-H-judicial-sacd-content A-H-judicial-sacd-first
         A-H-judicial-sacd-raises-susceptibility A-S4.6-sacd-premortem-order A-S6.5-outside_view-worst
-        A-T4c-sacd-devils_advocate-apart A-T4c-sacd-premortem-order
+        A-T4c-sacd-devils_advocate-apart A-T4c-sacd-premortem-order A-H-judicial-sacd-premortem-equivalent
+        A-S6.1-sacd-random_control-varies A-S6.2-devils_advocate-consistent A-S6.2-premortem-consistent
     """,
     ("yes", "not_applicable"): "A-S3.2.5-qualified A-S5-loan-anchor-high A-S5-loan-anchor-low",
     ("no", "contradicted"): """
-        A-S4.2-o4-mini-pattern A-S4.4-claude-haiku-4.5-worse A-T5c-claude-haiku-4.5-worse
+        A-S4.2-o4-mini-pattern A-S5.2-medical-claude-sonnet-4.5-stays A-S6.6-random_control-shift
     """,
-    ("no", "weaker"): "A-S5.3-medical-techniques-differ",
+    ("no", "weaker"): """
+        A-S4.4-claude-haiku-4.5-worse A-T5c-claude-haiku-4.5-worse A-S5.3-medical-techniques-differ A-S6.6-sacd-shift
+    """,
     ("no", "not_applicable"): """
         A-S3.2.5-qualified-by-direction A-S3.2.5-topped-up A-S3.2.5-topped-up-by-direction A-S3.2.6-request-ids
         A-S5-medical-anchor-high A-S5-medical-anchor-low A-S5-salary-anchor-high A-S5-salary-anchor-low
@@ -77,7 +81,8 @@ INTERVALS = {
     "A-H-judicial-sacd-content": (4.4, -6.2, 15.0),
     "A-H-judicial-metrics-disagree": (1, 0, 1),
     "A-H-loan-metrics-disagree": (1, None, None),
-    "A-S4.4-claude-haiku-4.5-worse": (17.8, 5.1, 30.0),
+    # against its own first answers, which were given to the same prompt
+    "A-S4.4-claude-haiku-4.5-worse": (-0.3, -18.6, 17.5),
     "A-S4.4-deepseek-v3.2-near-perfect": (18.8, 10.4, 27.4),
     "A-S4.4-kimi-k2.5-near-perfect": (26.7, 17.6, 35.9),
     "A-S3.2.4-same-order": (0, 0, 3),
@@ -273,10 +278,10 @@ def test_a_value_holds_by_its_printed_digit_or_a_narrow_interval_and_is_contradi
         else:
             is_near = low <= printed + half and high >= printed - half
         if not is_equal and not is_near:
-            assert holds == "contradicted", claim
+            assert holds in ("contradicted", "confounded"), claim
         elif is_equal and unit != "rank":
             assert holds in ("holds", "confounded"), claim
-        elif low is None or (high - low) / 2 > margin:
+        elif low is None or max(high - value, value - low) > margin:
             assert holds in ("weaker", "confounded"), claim
         else:
             # two LLMs are too few for more, however narrow the interval

@@ -119,10 +119,10 @@ def test_the_sum_says_of_numbers_whether_they_recompute_and_of_those_about_llms_
     ]
     assert summed_up(claims) == [
         "Of 4 printed numbers, 3 recompute: the paper's own method gives them from the recorded trials.",
-        "Of the 3 that are about techniques or LLMs, 1 holds (the analysis we recommend says the same), "
-        "1 is weaker than printed (the interval is too wide to confirm them) and 1 is contradicted.",
+        "Of the 3 that are about LLMs, 1 holds (the analysis we recommend says the same), "
+        "1 is weaker than printed (no narrow interval confirms it) and 1 is contradicted (1 by less than the margin).",
         "Of 3 printed sentences, 1 holds (the whole interval agrees) and "
-        "2 are weaker than said (no interval rules out the opposite).",
+        "2 are weaker than said (only the estimate agrees).",
     ]
     assert summed_up([claim("p", inputs_are="printed", holds="not_applicable")]) == [
         "Of 1 printed number, 1 recomputes: the paper's own method gives it from other printed numbers."

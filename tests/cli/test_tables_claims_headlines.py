@@ -125,7 +125,7 @@ create table marts.claim_checks (
     unit varchar, kind varchar, comparison varchar, published_value double, recomputed_value double,
     recomputes varchar, holds varchar, reason varchar, recommended_value double, recommended_low double,
     recommended_high double, n_trials bigint, version varchar, newest_value double, newest_recomputes varchar,
-    newest_holds varchar, describes varchar, n_places bigint, is_first_place boolean
+    newest_holds varchar, describes varchar, margin double, n_places bigint, is_first_place boolean
 );
 """
 
@@ -161,7 +161,7 @@ def insert_claim(warehouse, claim_id, **differing):
     insert(
         warehouse, "marts.claim_checks", **both, quantity=claim["quantity"] or claim["derivation"],
         recomputed_value=claim["recomputed"], recommended_value=claim["recommended"],
-        recommended_low=claim["ends"][0], recommended_high=claim["ends"][1], n_trials=42,
+        recommended_low=claim["ends"][0], recommended_high=claim["ends"][1], n_trials=42, margin=5.0,
         **{name: claim[name] for name in ("recomputes", "holds", "reason", "describes", "n_places", "is_first_place")},
     )  # fmt: skip
 
@@ -323,14 +323,14 @@ def test_claims_count_each_quantity_once_and_say_both_things_of_it(warehouse, ca
         "cannot be derived": ["1", "0"],
         "hold": ["3", "1"],
         "are contradicted": ["1", "1"],
-        "describe what was done": ["1", "0"],
+        "are not about LLMs": ["1", "0"],
         "could not be judged": ["1", "0"],
     }
     assert out[out.index("") + 1 :] == [
         "Of 6 printed numbers (in 7 places), 4 recompute: the paper's own method gives them from the recorded trials.",
-        "Of the 5 that are about techniques or LLMs, 3 hold (the analysis we recommend says the same), "
+        "Of the 5 that are about LLMs, 3 hold (the analysis we recommend says the same), "
         "1 is contradicted and 1 could not be judged.",
-        "Of 2 printed sentences, 1 holds (the whole interval agrees) and 1 is contradicted.",
+        "Of 2 printed sentences, 1 holds (the whole interval agrees) and 1 is contradicted (1 by the whole interval).",
         "`bais claims --differs` lists what is wrong; `bais claims CLAIM_ID` shows one.",
     ]
     of_a_value = {"document": "A", "kind": "value", "recomputes": "no", "holds": "contradicted"}
@@ -381,10 +381,10 @@ def test_differs_lists_what_is_wrong_once_what_matters_first(warehouse, capsys):
     assert blocks == [
         "Sentences that the analysis we recommend contradicts: 1",
         "  What is contradicted\n    contradicted: document B, Table 8\n"
-        "    true if > 57.7 %, by the paper's method 57.70 %, recommended 50.00 % (45.00 to 55.00)",
+        "    true if > 57.7 %, by the paper's method 57.70 %",
         "Numbers that are contradicted, and that the paper's own method does not give either: 1",
         "  What is differing\n    differing: document A, Table 8, also printed in 1 other place\n"
-        "    printed 57.7 %, by the paper's method 57.13 %, recommended 77.82 %\n    Old \\x1b[31m data.",
+        "    printed 57.7 %, by the paper's method 57.13 %\n    Old \\x1b[31m data.",
         "Numbers that cannot be derived from what is recorded: 1",
         "  What is underivable\n    underivable: document A, Table 8\n    printed 57.7 %, recommended 57.70 %\n"
         "    Older data.",
@@ -411,22 +411,28 @@ def test_claims_are_listed_by_either_of_the_two_things_said_of_them(warehouse, c
     assert listed("--holds", "contradicted", "--recomputes", "yes") == ["contradicted"]
     assert listed("--holds", "holds", "--document", "B") == ["standing"]
     assert listed("--recomputes", "not_derivable", "--document", "B") == []
+    assert sorted(listed("--all", "--document", "B")) == sorted(
+        {*listed("--differs", "--document", "B"), *listed("--holds", "holds", "--document", "B")}
+    )
 
 
 def test_a_whole_number_is_shown_without_decimals(warehouse, capsys):
     assert "printed 1,234 trials, by the paper's method 1,234 trials" in ask(capsys, "claims", "--recomputes", "yes")
 
 
-def test_a_probability_is_shown_to_the_digit_that_decides(change, capsys):
+def test_what_is_so_or_not_so_is_no_number(change, capsys):
     change(
-        "update seeds.published_claims set unit = 'probability', decimals = 0, published_value = 0.975 "
-        "where claim_id = 'standing'; "
-        "update marts.claim_checks set unit = 'probability', published_value = 0.975, recommended_value = 0.9842, "
-        "recommended_low = null, recommended_high = null where claim_id = 'standing'"
+        "update seeds.published_claims set unit = 'yes or no', published_value = 0 where claim_id = 'standing';"
+        "update marts.claim_checks set unit = 'yes or no', published_value = 0, recomputed_value = 1, "
+        "recommended_value = 0 where claim_id = 'standing'",
     )
     out = " ".join(ask(capsys, "claims", "standing").split())
-    assert "true if < 0.975 " in out
-    assert "recommended 0.9842 recomputes" in out
+    assert "true if so by the paper's method so recommended not so" in out
+
+
+def test_a_p_value_that_is_not_0_is_not_shown_as_0(change, capsys):
+    change("update marts.claim_checks set unit = '1', recomputed_value = 2e-9 where claim_id = 'standing'")
+    assert "below 0." in ask(capsys, "claims", "standing")
 
 
 def test_claims_that_cannot_be_checked_say_how_to_import_their_trials(change, capsys):
