@@ -113,6 +113,9 @@ def _batches_to_audit(memory, batch_ids):
             select batch_id, any_value(study) as study, any_value(vignette) as vignette, count(*) as n_trials
             from warehouse.raw.trials group by all
             union all
+            select batch_id, any_value(study), any_value(variation), count(*)
+            from warehouse.raw.attribution_scores group by all
+            union all
             -- what a version takes over, and what it only withdraws
             select
                 entries.batch_id, any_value(batches.study), any_value(batches.vignette),
@@ -126,7 +129,8 @@ def _batches_to_audit(memory, batch_ids):
         select
             batch_id, any_value(members.study) as study, any_value(members.vignette) as vignette,
             sum(members.n_trials)::bigint as n_trials, coalesce(any_value(batches.loaded_at), now()) as loaded_at,
-            batch_id in (select batch_id from warehouse.raw.batch_verdicts) as is_audited
+            batch_id in (select batch_id from warehouse.raw.batch_verdicts) as is_audited,
+            coalesce(any_value(batches.source) = 'scored', false) as is_scored
         from members
         left join warehouse.raw.batches as batches using (batch_id)
         group by batch_id
@@ -143,7 +147,9 @@ def _batches_to_audit(memory, batch_ids):
 
 
 def _next_round(batches):
-    """Return the first batch of each study and vignette, and the ids of the others."""
+    """Return all batches of scores, else the first batch of each study and vignette; and the ids of the others."""
+    if scored := [batch for batch in batches if batch["is_scored"]]:
+        return scored, [batch["batch_id"] for batch in batches if not batch["is_scored"]]
     first, waiting = {}, []
     for batch in batches:
         if first.setdefault((batch["study"], batch["vignette"]), batch) is not batch:
@@ -156,14 +162,42 @@ def _audit(memory, batches, config):
         Verdict(uuid.uuid4().hex, batch["batch_id"], batch["study"], batch["vignette"], batch["n_trials"])
         for batch in batches
     ]
-    models = gate_models(memory, batches, config)
-    measures = memory.sql(f"from {models.ref('gate_measures')}").to_arrow_table().to_pylist()
+    if batches[0]["is_scored"]:
+        config = config | {"checks": config["score_checks"]}
+        measured_in = _judge_scores(memory, batches, config)
+    else:
+        models = gate_models(memory, batches, config)
+        measured_in = models.ref("gate_measures")
+    measures = collections.defaultdict(dict)
+    for row in memory.sql(f"from {measured_in}").to_arrow_table().to_pylist():
+        measures[row["batch_id"]][row["check_name"]] = row
     validate = expectations()
     for verdict in verdicts:
-        of_batch = {row["check_name"]: row for row in measures if row["batch_id"] == verdict.batch_id}
-        verdict.checks = _check(verdict, of_batch, config, validate)
-    models.ref("gate_flags")
+        verdict.checks = _check(verdict, measures[verdict.batch_id], config, validate)
+    if not batches[0]["is_scored"]:
+        models.ref("gate_flags")
     return verdicts, _flags(memory, {verdict.batch_id: verdict for verdict in verdicts}, config)
+
+
+def _judge_scores(memory, batches, config):
+    """Find what is wrong with batches of scores, and which are flagged; return the relation of the measures."""
+    memory.execute("create schema gate")
+    checks = [{"check_name": name} for name in config["checks"]]
+    made = {"audited_batches": batches, "settings": [config["score_settings"]], "checks": checks}
+    for name, rows in made.items():
+        memory.from_arrow(pa.Table.from_pylist(rows)).create(f"gate.{name}")
+    models = Models(memory, {"raw": "warehouse.raw", "gate": "gate"}, {})
+    memory.execute(
+        f"""
+        create table gate.earlier_verdicts (batch_id varchar, verdict_id varchar);
+        create view gate_flags as
+        select score_id as trial_id, batch_id, study, severity, reason, detail
+        from (select *, check_name as reason from {models.ref("gate_score_offences")})
+        inner join gate.audited_batches using (batch_id)
+        inner join {models.ref("flag_reasons")} using (reason)
+        """
+    )
+    return models.ref("gate_score_measures")
 
 
 def gate_models(memory, batches: list[dict], config: dict) -> Models:
