@@ -84,7 +84,8 @@ def audit(batch_ids: list[str] | None = None, config: dict | None = None) -> lis
             batches, batch_ids = _next_round(_batches_to_audit(memory, batch_ids))
             if not batches:
                 break
-            of_round, flags = _audit(memory, batches, config)
+            judge = _audit_scores if batches[0]["is_scored"] else _audit
+            of_round, flags = judge(memory, batches, config)
         _write(of_round, flags, config)
         verdicts += of_round
     return verdicts
@@ -158,25 +159,30 @@ def _next_round(batches):
 
 
 def _audit(memory, batches, config):
-    verdicts = [
-        Verdict(uuid.uuid4().hex, batch["batch_id"], batch["study"], batch["vignette"], batch["n_trials"])
-        for batch in batches
-    ]
-    if batches[0]["is_scored"]:
-        config = config | {"checks": config["score_checks"]}
-        measured_in = _judge_scores(memory, batches, config)
-    else:
-        models = gate_models(memory, batches, config)
-        measured_in = models.ref("gate_measures")
+    models = gate_models(memory, batches, config)
+    verdicts = _held_against_thresholds(memory, batches, models.ref("gate_measures"), config)
+    models.ref("gate_flags")
+    return verdicts, _flags(memory, {verdict.batch_id: verdict for verdict in verdicts}, config)
+
+
+def _audit_scores(memory, batches, config):
+    """Give batches of scores their verdicts: they have checks of their own, since they hold no trials."""
+    config = config | {"checks": config["score_checks"]}
+    verdicts = _held_against_thresholds(memory, batches, _judge_scores(memory, batches, config), config)
+    return verdicts, _flags(memory, {verdict.batch_id: verdict for verdict in verdicts}, config)
+
+
+def _held_against_thresholds(memory, batches, measured_in, config):
+    """Return a verdict for each batch, from the relation of what was measured of it."""
     measures = collections.defaultdict(dict)
     for row in memory.sql(f"from {measured_in}").to_arrow_table().to_pylist():
         measures[row["batch_id"]][row["check_name"]] = row
-    validate = expectations()
-    for verdict in verdicts:
+    validate, verdicts = expectations(), []
+    for batch in batches:
+        verdict = Verdict(uuid.uuid4().hex, batch["batch_id"], batch["study"], batch["vignette"], batch["n_trials"])
         verdict.checks = _check(verdict, measures[verdict.batch_id], config, validate)
-    if not batches[0]["is_scored"]:
-        models.ref("gate_flags")
-    return verdicts, _flags(memory, {verdict.batch_id: verdict for verdict in verdicts}, config)
+        verdicts.append(verdict)
+    return verdicts
 
 
 def _judge_scores(memory, batches, config):

@@ -18,7 +18,7 @@ select
     [coalesce(sum(offences.n), 0)::double] as values_of_cells,
     coalesce(sum(offences.n), 0)::bigint as n_offending,
     coalesce(list(distinct offences.score_id order by offences.score_id)[:5], []) as sample,
-    first(offences.detail order by offences.n desc, offences.detail) as detail
+    first(offences.detail order by offences.n desc, offences.detail asc) as detail
 from batches
 cross join checks
 left join offences

@@ -1,5 +1,5 @@
--- One row per audited batch of scores, anchor, thing that is wrong and what it is wrong with: a score, a cell that lacks
--- targets (`n` of them), or another scoring that scored the same differently.
+-- One row per audited batch of scores, anchor, thing that is wrong and what it is wrong with: a score, a cell that
+-- lacks targets (`n` of them), or another scoring that scored the same differently.
 with audited as (
     select batch_id from {{ source('gate', 'audited_batches') }}
 ),
