@@ -243,7 +243,7 @@ class _Source:
             entry: "unchanged" if before.get(entry) == record else "changed" if before.get(entry) else "new"
             for entry, (record, *_) in self.entries.items()
         }
-        self.n = Counter()
+        self.n = Counter(gone=sum(self.landed.get(before[entry], 0) for entry in self.gone))
         for entry, (_, scoring, variation) in self.entries.items():
             self.n[self.change[entry]] += len(scoring.rows[variation])
         self.digest = hashlib.sha256(
@@ -254,10 +254,10 @@ class _Source:
         self.is_another = self.digest not in digests if version.is_older else not is_as_before
 
     def _look_back(self):
-        """Return each source's last records by entry and its digests, and the records that are in `raw`."""
+        """Return each source's last records by entry and its digests, and how many scores each record in `raw` has."""
         path = warehouse_path()
         if not path.exists():
-            return {}, {}, set()
+            return {}, {}, {}
         prepare_raw(path)
         asked = {"study": self.archive.study, "archive": self.archive.name}
         known, digests = {}, {}
@@ -267,14 +267,15 @@ class _Source:
                 "select source_name, digest from raw.source_versions where study = $study and archive = $archive", asked
             ).fetchall()
             landed = warehouse.execute(
-                "select distinct scoring || '/' || variation from raw.attribution_scores where study = $study",
+                "select scoring || '/' || variation, count(*) from raw.attribution_scores where study = $study "
+                "group by all",
                 {"study": self.archive.study},
             ).fetchall()
         for source_name, entry, record in words:
             known.setdefault(source_name, {})[entry] = record
         for source_name, digest in found:
             digests.setdefault(source_name, []).append(digest)
-        return known, digests, {record for (record,) in landed}
+        return known, digests, dict(landed)
 
     def _named(self):
         """Return the name of the source: as asked, by its folder, or by what it shares with one that is known."""
@@ -332,7 +333,7 @@ class _Source:
                 "archive": archive, "source_name": self.name, "label": self.version.label or commit_of(self.folder),
                 "digest": self.digest, "compared_with": None, "is_older": self.version.is_older,
                 "is_complete": self.version.is_complete, "n_new": self.n["new"], "n_unchanged": self.n["unchanged"],
-                "n_changed": self.n["changed"], "n_gone": len(self.gone), "imported_at": self.stamp,
+                "n_changed": self.n["changed"], "n_gone": self.n["gone"], "imported_at": self.stamp,
             }
         )  # fmt: skip
         tables["version_files"] += [
@@ -354,7 +355,7 @@ class _Source:
         gone = ""
         if self.gone:
             stays = "leave the public tables" if self.version.is_complete else "stay published"
-            gone = f"; {len(self.gone):,} variations of files that are gone {stays}"
+            gone = f"; {self.n['gone']:,} scores that it lacks {stays}"
         return f"source {name}, version {called}{older}{gone}"
 
 

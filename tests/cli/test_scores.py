@@ -209,9 +209,7 @@ def test_a_version_says_what_is_gone_and_the_whole_of_a_source_withdraws_it(here
     (here.folder / "anchoring_gpt2_results_different_anchors.csv").unlink()
     assert "nothing has changed" in here.run("import", here.folder)
     assert len(here.accepted()) == 606
-    assert "2 variations of files that are gone leave the public tables" in here.run(
-        "import", here.folder, "--complete"
-    )
+    assert "404 scores that it lacks leave the public tables" in here.run("import", here.folder, "--complete")
     assert set(here.accepted()["variation"]) == {"V0", "V1-S"}
     write(here.folder, "gpt2", "different_anchors")
     assert "404 new" in here.run("import", here.folder)
