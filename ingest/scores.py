@@ -223,6 +223,7 @@ class _Source:
         self.folder, self.version, self.archive, self.scorings = folder, version, archive, scorings
         self.stamp = datetime.now(UTC)
         self.version_id = uuid.uuid4().hex
+        self.newest = {}
         self.known, self.digests, self.landed = self._look_back()
         self.entries = {
             f"{scoring.place}/{variation}": (f"{scoring.name}/{variation}", scoring, variation)
@@ -264,7 +265,9 @@ class _Source:
         with contextlib.closing(connect()) as warehouse:
             words = warehouse.execute(LAST_WORDS.format(entries=query_of("stg_version_entries")), asked).fetchall()
             found = warehouse.execute(
-                "select source_name, digest from raw.source_versions where study = $study and archive = $archive", asked
+                "select source_name, digest, version_id, is_older from raw.source_versions "
+                "where study = $study and archive = $archive order by imported_at",
+                asked,
             ).fetchall()
             landed = warehouse.execute(
                 "select scoring || '/' || variation, count(*) from raw.attribution_scores where study = $study "
@@ -273,8 +276,10 @@ class _Source:
             ).fetchall()
         for source_name, entry, record in words:
             known.setdefault(source_name, {})[entry] = record
-        for source_name, digest in found:
+        for source_name, digest, version_id, is_older in found:
             digests.setdefault(source_name, []).append(digest)
+            if not is_older:
+                self.newest[source_name] = version_id
         return known, digests, dict(landed)
 
     def _named(self):
@@ -331,7 +336,7 @@ class _Source:
         tables["source_versions"].append(
             of_version | {
                 "archive": archive, "source_name": self.name, "label": self.version.label or commit_of(self.folder),
-                "digest": self.digest, "compared_with": None, "is_older": self.version.is_older,
+                "digest": self.digest, "compared_with": self.newest.get(self.name), "is_older": self.version.is_older,
                 "is_complete": self.version.is_complete, "n_new": self.n["new"], "n_unchanged": self.n["unchanged"],
                 "n_changed": self.n["changed"], "n_gone": self.n["gone"], "imported_at": self.stamp,
             }

@@ -202,6 +202,9 @@ def test_a_changed_score_supersedes_its_scoring_and_nothing_is_deleted(here):
     assert moved[keys].values.tolist() == [["V0", 10.0, 0]]
     assert here.rows("select count(*) from raw.attribution_scores") == [(1212,)]
     assert "nothing has changed" in here.run("import", here.folder)
+    assert "anchoring_gpt2_results_standard.csv" in here.run("versions", "scores", "--json")
+    versions = here.rows("select version_id, compared_with, n_changed from raw.source_versions order by imported_at")
+    assert versions[1][1:] == (versions[0][0], 404)
 
 
 def test_a_version_says_what_is_gone_and_the_whole_of_a_source_withdraws_it(here):
