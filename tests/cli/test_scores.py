@@ -190,16 +190,18 @@ def test_a_changed_score_supersedes_its_scoring_and_nothing_is_deleted(here):
     before = here.accepted()
     lines = lines_of("standard")
     lines[0]["LogProbFullPrompt"] -= 5
+    lines[-1]["LogProbFullPrompt"] -= 5
     write(here.folder, "gpt2", "standard", lines)
     said = here.run("import", here.folder)
     assert "0 new, 404 unchanged, 404 changed" in said
-    assert "disagree" in said  # with V0 of the other file, and not with what it replaces
+    assert "V0 of anchoring-llms passed (warnings scorings_disagree)" in said  # with the other file
+    assert "V1-S of anchoring-llms passed\n" in said  # and not with what it replaces
     after = here.accepted()
     assert len(after) == len(before)
     keys = ["variation", "anchor", "target"]
     both = before.merge(after, on=keys)
     moved = both[both["log_probability_x"] != both["log_probability_y"]]
-    assert moved[keys].values.tolist() == [["V0", 10.0, 0]]
+    assert moved[keys].values.tolist() == [["V0", 10.0, 0], ["V1-S", 65.0, 100]]
     assert here.rows("select count(*) from raw.attribution_scores") == [(1212,)]
     assert "nothing has changed" in here.run("import", here.folder)
     assert "anchoring_gpt2_results_standard.csv" in here.run("versions", "scores", "--json")
