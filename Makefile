@@ -3,6 +3,7 @@ SHELL := /bin/bash
 BIN := .venv/bin
 BAIS_SHARED ?= ../shared
 ARCHIVE ?= $(wildcard $(BAIS_SHARED)/data/bais_recorded)
+SCORES ?= $(wildcard $(BAIS_SHARED)/data/anchoring_llms)
 export BAIS_SHARED
 
 .PHONY: run test check bench coverage oracle lock clean
@@ -10,6 +11,7 @@ export BAIS_SHARED
 run: .venv/installed  ## load what is at hand, build and test every table, say what came out, write the report
 	$(BIN)/python ingest/run.py
 	$(if $(ARCHIVE),$(BIN)/python ingest/run.py --archive $(ARCHIVE))
+	$(if $(SCORES),$(BIN)/python ingest/run.py --archive $(SCORES))
 	$(BIN)/bais build
 	$(BIN)/bais headlines
 	$(BIN)/bais report

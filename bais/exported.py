@@ -32,7 +32,17 @@ SOURCES = {
         "commit": COMMIT,
         "license": "MIT",
         "notes": "The study voder-bais.",
-    }
+    },
+    "anchoring-llms": {
+        "type": "data",
+        "title": "Anchoring-LLMs: log-probabilities of answers under anchors (document D)",
+        "authors": [{"name": "Felipe Valencia-Clavijo"}],
+        "year": 2025,
+        "url": "https://github.com/felipevalencla/Anchoring-LLMs",
+        "commit": "c52b81d32181739abb757b31e19ef18a07e87504",
+        "license": "CC-BY-4.0",
+        "notes": "The study anchoring-llms.",
+    },
 }
 
 
@@ -96,12 +106,20 @@ def put_in_place(folder: Path, target: Path) -> None:
 
 
 def studies_of(warehouse, only: str | None) -> list[dict]:
-    """Say of each study where its trials come from, and under which licence."""
+    """Say of each study where its trials, or its scores, come from, and under which licence."""
     found = records(
         warehouse,
-        "select study, string_agg(distinct source, ' and ' order by source) as source, "
-        "bool_or(source = 'simulated') as is_simulated, count(*) as n_trials "
-        "from raw.trials group by study order by study",
+        """
+        with landed as (
+            select study, source, trial_id from raw.trials
+            union all
+            select distinct study, 'scored', null from raw.attribution_scores
+        )
+
+        select study, string_agg(distinct source, ' and ' order by source) as source,
+            bool_or(source = 'simulated') as is_simulated, count(trial_id) as n_trials
+        from landed group by study order by study
+        """,
     )
     refuse_unknown("study", only, [of["study"] for of in found], " in this warehouse")
     return [_sourced(of) for of in found if only in (None, of["study"])]

@@ -29,6 +29,7 @@ KNOWN_THEN = {
     "version_entries": "version_id in (select version_id from raw.source_versions)",
     "batches": "loaded_at <= $imported_at",
     "trials": "batch_id in (select batch_id from raw.batches)",
+    "attribution_scores": "batch_id in (select batch_id from raw.batches)",
     "calls": "trial_id in (select trial_id from raw.trials)",
     "prompts": "study in (select study from raw.batches)",
     "quarantined_lines": "quarantined_at <= $imported_at",

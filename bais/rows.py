@@ -7,7 +7,7 @@ from bais.warehouse import IS_A_STUDY
 PAGE = {
     "studies": """
         select study, bool_or(source = 'simulated') as is_simulated from raw.batches
-        group by all order by is_simulated, study
+        where source != 'scored' group by all order by is_simulated, study
     """,
     "counts": """
         select study, sum(n_asked)::bigint as n_asked, sum(n_answered)::bigint as n_answered,

@@ -133,7 +133,7 @@ def _not_asked(warehouse, asked):
     found = values(
         warehouse,
         "select llm from seeds.llms left join seeds.prices using (llm) where provider != 'simulated' "
-        "and llm != 'openai/codex' order by usd_per_million_tokens_in is null, llm",
+        "and is_askable and llm != 'openai/codex' order by usd_per_million_tokens_in is null, llm",
     )
     return [llm for llm in found if llm not in asked["llms"]]
 

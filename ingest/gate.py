@@ -84,7 +84,8 @@ def audit(batch_ids: list[str] | None = None, config: dict | None = None) -> lis
             batches, batch_ids = _next_round(_batches_to_audit(memory, batch_ids))
             if not batches:
                 break
-            of_round, flags = _audit(memory, batches, config)
+            judge = _audit_scores if batches[0]["is_scored"] else _audit
+            of_round, flags = judge(memory, batches, config)
         _write(of_round, flags, config)
         verdicts += of_round
     return verdicts
@@ -113,6 +114,9 @@ def _batches_to_audit(memory, batch_ids):
             select batch_id, any_value(study) as study, any_value(vignette) as vignette, count(*) as n_trials
             from warehouse.raw.trials group by all
             union all
+            select batch_id, any_value(study), any_value(variation), count(*)
+            from warehouse.raw.attribution_scores group by all
+            union all
             -- what a version takes over, and what it only withdraws
             select
                 entries.batch_id, any_value(batches.study), any_value(batches.vignette),
@@ -126,7 +130,8 @@ def _batches_to_audit(memory, batch_ids):
         select
             batch_id, any_value(members.study) as study, any_value(members.vignette) as vignette,
             sum(members.n_trials)::bigint as n_trials, coalesce(any_value(batches.loaded_at), now()) as loaded_at,
-            batch_id in (select batch_id from warehouse.raw.batch_verdicts) as is_audited
+            batch_id in (select batch_id from warehouse.raw.batch_verdicts) as is_audited,
+            coalesce(any_value(batches.source) = 'scored', false) as is_scored
         from members
         left join warehouse.raw.batches as batches using (batch_id)
         group by batch_id
@@ -143,7 +148,9 @@ def _batches_to_audit(memory, batch_ids):
 
 
 def _next_round(batches):
-    """Return the first batch of each study and vignette, and the ids of the others."""
+    """Return all batches of scores, else the first batch of each study and vignette; and the ids of the others."""
+    if scored := [batch for batch in batches if batch["is_scored"]]:
+        return scored, [batch["batch_id"] for batch in batches if not batch["is_scored"]]
     first, waiting = {}, []
     for batch in batches:
         if first.setdefault((batch["study"], batch["vignette"]), batch) is not batch:
@@ -152,18 +159,51 @@ def _next_round(batches):
 
 
 def _audit(memory, batches, config):
-    verdicts = [
-        Verdict(uuid.uuid4().hex, batch["batch_id"], batch["study"], batch["vignette"], batch["n_trials"])
-        for batch in batches
-    ]
     models = gate_models(memory, batches, config)
-    measures = memory.sql(f"from {models.ref('gate_measures')}").to_arrow_table().to_pylist()
-    validate = expectations()
-    for verdict in verdicts:
-        of_batch = {row["check_name"]: row for row in measures if row["batch_id"] == verdict.batch_id}
-        verdict.checks = _check(verdict, of_batch, config, validate)
+    verdicts = _held_against_thresholds(memory, batches, models.ref("gate_measures"), config)
     models.ref("gate_flags")
     return verdicts, _flags(memory, {verdict.batch_id: verdict for verdict in verdicts}, config)
+
+
+def _audit_scores(memory, batches, config):
+    """Give batches of scores their verdicts: they have checks of their own, since they hold no trials."""
+    config = config | {"checks": config["score_checks"]}
+    verdicts = _held_against_thresholds(memory, batches, _judge_scores(memory, batches, config), config)
+    return verdicts, _flags(memory, {verdict.batch_id: verdict for verdict in verdicts}, config)
+
+
+def _held_against_thresholds(memory, batches, measured_in, config):
+    """Return a verdict for each batch, from the relation of what was measured of it."""
+    measures = collections.defaultdict(dict)
+    for row in memory.sql(f"from {measured_in}").to_arrow_table().to_pylist():
+        measures[row["batch_id"]][row["check_name"]] = row
+    validate, verdicts = expectations(), []
+    for batch in batches:
+        verdict = Verdict(uuid.uuid4().hex, batch["batch_id"], batch["study"], batch["vignette"], batch["n_trials"])
+        verdict.checks = _check(verdict, measures[verdict.batch_id], config, validate)
+        verdicts.append(verdict)
+    return verdicts
+
+
+def _judge_scores(memory, batches, config):
+    """Find what is wrong with batches of scores, and which are flagged; return the relation of the measures."""
+    memory.execute("create schema gate")
+    checks = [{"check_name": name} for name in config["checks"]]
+    made = {"audited_batches": batches, "settings": [config["score_settings"]], "checks": checks}
+    for name, rows in made.items():
+        memory.from_arrow(pa.Table.from_pylist(rows)).create(f"gate.{name}")
+    models = Models(memory, {"raw": "warehouse.raw", "gate": "gate"}, {})
+    memory.execute(
+        f"""
+        create table gate.earlier_verdicts (batch_id varchar, verdict_id varchar);
+        create view gate_flags as
+        select score_id as trial_id, batch_id, study, severity, reason, detail
+        from (select *, check_name as reason from {models.ref("gate_score_offences")})
+        inner join gate.audited_batches using (batch_id)
+        inner join {models.ref("flag_reasons")} using (reason)
+        """
+    )
+    return models.ref("gate_score_measures")
 
 
 def gate_models(memory, batches: list[dict], config: dict) -> Models:

@@ -60,6 +60,10 @@ def _found(path: Path, files: list[Path]) -> list[tuple[Archive, list[Path]]]:
         memory.register("objects", pa.table(list(zip(*objects, strict=True)) or [[]] * len(LINES), schema=LINES))
         memory.execute("create table lines as from objects where try(json_type(line)) = 'OBJECT'")
         for archive in archives():
+            if archive.file_name:
+                if called_so := [file for file in files if archive.has_ending(file)]:
+                    found.append((archive, called_so))
+                continue
             trials = f"({archive.read_trials}) where kind is not null"
             marked = f"lines where {archive.mark}" if archive.mark else trials
             numbers = {file for (file,) in memory.sql(f"select distinct file from {marked}").fetchall()}

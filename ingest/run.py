@@ -354,6 +354,10 @@ def import_folder(folder, form, mapping, study, version):
             )
         print(archive.land(folder))
         return pass_gate()
+    if archive.take:
+        said, exit_code = archive.take(folder, version, archive)
+        print(said)
+        return pass_gate() or exit_code
     with progress_bar(f"reading {printable(folder)}") as on_bytes:
         summary = import_archive(folder, archive, on_bytes, version)
     print(render(summary))
@@ -365,8 +369,11 @@ def pass_gate() -> int:
     from ingest.gate import FAILED, audit
 
     verdicts = audit()
+    said = {}
     for verdict in verdicts:
-        print(render_verdict(verdict))
+        said.setdefault((verdict.study, render_verdict(verdict)), []).append(verdict)
+    for (_, line), alike in said.items():
+        print(line + (f", in each of {len(alike):,} batches" if len(alike) > 1 else ""))
     return FAILED if any(verdict.verdict == "failed" for verdict in verdicts) else 0
 
 

@@ -31,7 +31,7 @@ def test_the_selector_light_leaves_out_inference_and_what_needs_it(new_warehouse
     listing = ("--quiet", "ls", "--resource-type", "model", "--output", "name", "--selector", "light")
     rooms = {path.stem: path.parts for path in (ROOT / "models").rglob("*.*") if path.suffix in (".sql", ".py")}
     left_out = rooms.keys() - set(new_warehouse.dbt(*listing).split())
-    inference = {name for name, parts in rooms.items() if "inference" in parts}
+    inference = {name for name, parts in rooms.items() if {"inference", "scores"} & set(parts)}
     ledger = {
         "estimates", "inferred_estimates", "int_claims_over_llms", "int_claims_looked_up", "int_claims_derived",
         "int_claims_described", "claim_checks",

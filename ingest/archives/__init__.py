@@ -1,6 +1,7 @@
 """One module per format of recorded trials; its `ARCHIVE` says what its files look like and how they are read."""
 
 import pkgutil
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
@@ -11,6 +12,7 @@ from ingest.warehouse import quoted
 
 if TYPE_CHECKING:
     from ingest.lines import Block
+    from ingest.versions import Version
 
 LLM_FIELDS = ("model", "llm", "provider", "engine")
 ANSWER_FIELDS = (
@@ -88,6 +90,11 @@ class Archive:
     read: "Callable[[Path, int, int], Iterator[Block]] | None" = None
     # lands a folder whose rows are those of `raw` already, known by a file directly in it, and says what came of it
     land: Callable[[Path], str] | None = None
+    # what its files are called, where names alone tell them
+    file_name: re.Pattern | None = None
+    # imports a file or folder that holds no trials, given what a person says of the version and the format; says what
+    # came of it, and the exit code
+    take: "Callable[[Path, Version, Archive], tuple[str, int]] | None" = None
     # from vignette to its `domain`, `response_unit`, `valid_min` and `valid_max`, where no seed declares them
     vignettes: Mapping = field(default_factory=dict, hash=False)
 
@@ -98,7 +105,7 @@ class Archive:
 
     def has_ending(self, file: Path) -> bool:
         """Whether a file is called as its files are."""
-        return file.name.endswith(self.suffix)
+        return file.name.endswith(self.suffix) and not (self.file_name and not self.file_name.fullmatch(file.name))
 
     @property
     def kinds(self) -> str:

@@ -15,24 +15,30 @@ from ingest.load import land, landed_ids
 from ingest.raw import LANDED, LOAD_ID, OF_THE_GATE, TABLES, prepare_raw
 from ingest.warehouse import UserError, in_memory, printable, quoted, sha256_of, transaction, warehouse_path
 
-FORMAT, VERSION = "bais-export", 2
-CAME_WITH = {"source_versions": 2, "version_files": 2, "version_entries": 2}  # the other tables came with version 1
+FORMAT, VERSION = "bais-export", 3
+# the other tables came with version 1
+CAME_WITH = {"source_versions": 2, "version_files": 2, "version_entries": 2, "attribution_scores": 3}
 MANIFEST = "manifest.json"
 FILE_FORMATS = ("parquet", "csv", "jsonl")
+# the records that versions of a source speak of: trials, and variations of scorings
+RECORDS = {"trials": "trial_id", "attribution_scores": "concat_ws('/', scoring, variation)"}
 EMPTY = pa.table({"trial_id": pa.array([], pa.string()), "batch_id": pa.array([], pa.string())})
 LONGEST_ROW = 128 << 20
 SETTINGS = {"memory_limit": "2GB", "threads": 1}
 
-# What has no trials in its batches here, since they are there in others, is dropped. A version that brought none stays
+# What has no records in its batches here, since they are there in others, is dropped. A version that brought none stays
 # if those that it speaks of are in their batches, and one that says nothing new if another of its source stays.
-DROP_WHAT_HAS_NO_TRIALS = """
+DROP_WHAT_HAS_NO_RECORDS = f"""
+create table records as
+{" union all ".join(f"select distinct {record} as trial_id, batch_id from {name}" for name, record in RECORDS.items())};
+
 create table here as
-select trial_id, batch_id from trials anti join known using (trial_id)
+select trial_id, batch_id from records anti join known using (trial_id)
 union all
-select trial_id, batch_id from trials semi join known using (trial_id, batch_id);
+select trial_id, batch_id from records semi join known using (trial_id, batch_id);
 
 create table brought as
-select version_id, trial_id, batch_id from trials inner join batches using (batch_id)
+select version_id, trial_id, batch_id from records inner join batches using (batch_id)
 where version_id is not null;
 
 create table kept as
@@ -214,18 +220,23 @@ def _typed(column, form):
 
 def _keep_what_is_new(memory, studies):
     """Drop what the warehouse has, and count by table what is new and what is there."""
-    there = [landed_ids(study, "trials", "trial_id", "batch_id") for study in studies]
+    there = [
+        landed_ids(study, name, record, "batch_id").rename_columns(EMPTY.column_names)
+        for study in studies
+        for name, record in RECORDS.items()
+    ]
     memory.register("known", pa.concat_tables([*there, EMPTY]))
-    memory.execute(DROP_WHAT_HAS_NO_TRIALS)
+    memory.execute(DROP_WHAT_HAS_NO_RECORDS)
     memory.unregister("known")
     counts = {}
     for name, table in LANDED.items():
         key = [column for column in table.key if column != "study"]
+        typed = ", ".join(f"{column}::{table.columns[column]['data_type']}" for column in key)
         n_there = 0
         for study in studies:
             memory.register("known", landed_ids(study, name, *key))
             ((n,),) = memory.execute(
-                f"delete from {name} where study = ? and ({', '.join(key)}) in (select ({', '.join(key)}) from known)",
+                f"delete from {name} where study = ? and ({', '.join(key)}) in (select ({typed}) from known)",
                 [study],
             ).fetchall()
             memory.unregister("known")

@@ -7,6 +7,14 @@ having count(*) > 1
 {% endtest %}
 
 
+{# None of these columns has a null. #}
+{% test no_nulls(model, columns) %}
+select *
+from {{ model }}
+where {% for column in columns %}{{ column }} is null{% if not loop.last %} or {% endif %}{% endfor %}
+{% endtest %}
+
+
 {# Every value that is not null lies between the bounds (either may be left out). #}
 {% test within(model, column_name, at_least=none, at_most=none) %}
 select {{ column_name }}

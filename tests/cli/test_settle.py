@@ -15,8 +15,10 @@ from ingest.study import load_study, parse_study
 TABLES = """
 create schema raw; create schema seeds; create schema marts; create schema inference;
 create table seeds.llm_aliases as select 'b-alias' as alias, 'vendor/b' as llm;
-create table seeds.llms as from (values ('vendor/a', 'A'), ('vendor/b', 'B'), ('vendor/c', 'C'), ('sim/x', 'simulated'))
-    as t (llm, provider);
+create table seeds.llms as from (values
+    ('vendor/a', 'A', true), ('vendor/b', 'B', true), ('vendor/c', 'C', true), ('vendor/base', 'D', false),
+    ('sim/x', 'simulated', true)
+) as t (llm, provider, is_askable);
 create table seeds.prices as select 'vendor/c' as llm, 1.0 as usd_per_million_tokens_in;
 create table raw.batches (study varchar, definition json, loaded_at timestamptz);
 create table marts.trials (

@@ -251,5 +251,5 @@ def test_every_format_says_what_it_looks_like_what_it_fills_and_how_it_is_read(f
     archive = archive_of(form)
     assert archive.form == form
     assert archive.expected
-    assert "trials" in archive.tables
-    assert archive.mapping.exists() if archive.mapping else archive.land or archive.read_trials
+    assert {"trials", "attribution_scores"} & set(archive.tables)
+    assert archive.mapping.exists() if archive.mapping else archive.land or archive.take or archive.read_trials

@@ -1,0 +1,282 @@
+"""Document D's three tables and its means per LLM, as published and with its choices corrected one at a time.
+
+The published tests take 101 neighbouring targets for independent pairs, and take them before they are normalised, so
+that a prompt which makes every number less likely counts as an effect of its anchor. The published "Shapley" values
+are Banzhaf values, which do not add up to what they explain. A corrected row stands beside the published one and
+differs from it in `specification` alone.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from analysis.attribution import (
+    DRAWS,
+    PUBLISHED_FLIPS,
+    PUBLISHED_RESAMPLES,
+    PUBLISHED_SEED,
+    TARGETS,
+    block_flips_p,
+    drawn_band,
+    drawn_flips_p,
+    exact_band,
+    interval_over_questions,
+    normalised,
+    paired_t,
+    sensitivity_score,
+    soft_expectation,
+    stars_of,
+    wilcoxon_pratt,
+)
+from analysis.small_samples import Interval
+from analysis.tables import columns, reasons
+
+NO_SAMPLE = "V0"  # the question that LLMs may know with its answer: it has rows, and stays out of means
+QUESTION = ["study", "scoring_set", "scoring", "llm", "variation", "question", "evidence_from"]
+
+SOFT_EXPECTATIONS = columns(
+    "varchar: study scoring_set scoring llm variation question evidence_from specification anchor_direction",
+    "double: anchor",
+    "bigint: n_targets",
+    "double: soft_ev band_low band_high",
+    "varchar: method",
+    "bigint: seed",
+    "varchar: reason",
+)
+ANCHOR_EFFECTS = columns(
+    "varchar: study scoring_set scoring llm variation question evidence_from specification",
+    "double: anchor_low anchor_high delta_ev mean_difference t p_t wilcoxon p_wilcoxon p_permutation",
+    "varchar: call_behaviour stars_behaviour stars_wilcoxon stars_permutation",
+    "double: delta_attribution multiplier p_attribution",
+    "varchar: call_attribution stars_attribution",
+    "double: lag_1_correlation",
+    "bigint: n_targets",
+    "varchar: method",
+    "bigint: seed",
+    "varchar: reason",
+)
+SENSITIVITY_SCORES = columns(
+    "varchar: study scoring_set scoring llm variation question evidence_from specification",
+    "boolean: is_in_means",
+    "double: behaviour weight_behaviour attribution weight_attribution robustness",
+    "bigint: concordance",
+    "double: abss",
+    "varchar: reason",
+)
+ANCHOR_SENSITIVITIES = columns(
+    "varchar: study scoring_set llm evidence_from specification metric",
+    "double: estimate low high df confidence",
+    "bigint: n_questions n_variations",
+    "varchar: method reason",
+)
+MEASURED = {
+    "part": "varchar", **SOFT_EXPECTATIONS, **ANCHOR_EFFECTS, **SENSITIVITY_SCORES, **ANCHOR_SENSITIVITIES,
+}  # fmt: skip
+
+
+class Specification(NamedTuple):
+    """What a specification chooses: which tests see normalised scores, how many targets flip together, and the values.
+
+    With blocks, their flips stand in for every test over targets, since each of these takes targets for independent.
+    """
+
+    normalised: tuple[str, ...] = ()
+    block: int | None = None
+    attribution: str = "banzhaf"
+
+    @property
+    def method(self):
+        """Name the tests and the attribution in words."""
+        if self.block:
+            tests = f"all sign flips of blocks of {self.block} neighbouring targets"
+        else:
+            tests = f"paired t, Wilcoxon (Pratt), {PUBLISHED_FLIPS:,} random sign flips"
+        on = {0: "unnormalised scores", 1: "unnormalised scores, t on normalised ones"}
+        return f"{tests}; {on.get(len(self.normalised), 'normalised scores')}; {self.attribution}"
+
+
+ALL_TESTS = ("t", "wilcoxon", "permutation")
+SPECIFICATIONS = {
+    "published": Specification(),
+    "normalised_t": Specification(normalised=("t",)),
+    "normalised": Specification(normalised=ALL_TESTS),
+    "blocks_of_ten": Specification(block=10),
+    "blocks_of_twenty": Specification(block=20),
+    "normalised_blocks_of_twenty": Specification(normalised=ALL_TESTS, block=20),
+    "shapley": Specification(attribution="shapley"),
+    "recommended": Specification(normalised=ALL_TESTS, block=10, attribution="shapley"),
+}
+BANDS = {
+    "published": (drawn_band, f"{PUBLISHED_RESAMPLES:,} means of {DRAWS} draws", PUBLISHED_SEED),
+    "recommended": (exact_band, f"exact distribution of the mean of {DRAWS} draws", None),
+}
+
+
+class Cell(NamedTuple):
+    """What was scored under one anchor; the arrays are ordered by target, and null where targets are missing."""
+
+    anchor: float
+    n_targets: int
+    scores: np.ndarray | None
+    attributions: dict[str, np.ndarray | None]
+
+
+def measured_rows(scores):
+    """Rows of the four tables, each with the name of its table in `part`.
+
+    Parameters
+    ----------
+    scores : pandas.DataFrame
+        One row per scoring, variation, anchor and target: `study`, `scoring_set` (the scorings of one LLM that its
+        means are over), `scoring`, `llm`, `variation`, `question`, `evidence_from`, `anchor_direction`, `anchor`,
+        `target`, `log_probability` in nats, and `banzhaf_anchor` and `shapley_anchor`, null where they are not known.
+
+    Yields
+    ------
+    dict
+        With the columns of `MEASURED`. A statistic that cannot be computed is missing, and `reason` says why.
+
+    References
+    ----------
+    Valencia-Clavijo (2025), Anchors in the Machine, section 3.2 and Table 1.
+    """
+    effects, abss = [], []
+    for key, of_question in scores.groupby(QUESTION, sort=True):
+        named = dict(zip(QUESTION, key, strict=True))
+        cells = {direction: _cell(rows) for direction, rows in of_question.groupby("anchor_direction", sort=False)}
+        for direction, cell in cells.items():
+            yield from ({"part": "soft_expectations", **named, **row} for row in _expectations(direction, cell))
+        for specification in SPECIFICATIONS:
+            effect, score = _effect(cells.get("low"), cells.get("high"), specification)
+            named["specification"] = specification
+            effects.append(named | effect)
+            abss.append(named | score | {"is_in_means": named["question"] != NO_SAMPLE})
+    yield from ({"part": "anchor_effects", **row} for row in effects)
+    yield from ({"part": "sensitivity_scores", **row} for row in abss)
+    for metric, rows, column in (("delta_ev", effects, "delta_ev"), ("abss", abss, "abss")):
+        yield from _means(rows, metric, column)
+
+
+def _cell(rows):
+    rows = rows.sort_values("target")
+    anchor, n_targets = float(rows["anchor"].iloc[0]), len(rows)
+    if not np.array_equal(rows["target"], TARGETS) or not np.isfinite(rows["log_probability"].astype(float)).all():
+        return Cell(anchor, n_targets, None, {})
+    known = {}
+    for kind in ("banzhaf", "shapley"):
+        values = rows[f"{kind}_anchor"].to_numpy(float)
+        known[kind] = values if np.isfinite(values).all() else None
+    return Cell(anchor, n_targets, rows["log_probability"].to_numpy(float), known)
+
+
+def _expectations(direction, cell):
+    for specification, (band, method, seed) in BANDS.items():
+        row = {
+            "specification": specification, "anchor_direction": direction, "anchor": cell.anchor,
+            "n_targets": cell.n_targets, "method": method, "seed": seed,
+        }  # fmt: skip
+        if cell.scores is None:
+            yield row | {"reason": "missing_targets"}
+            continue
+        low, high = band(cell.scores)
+        yield row | {"soft_ev": float(soft_expectation(cell.scores)), "band_low": low, "band_high": high}
+
+
+def _effect(low, high, specification):
+    """Compare the two anchors of a question: the row of `anchor_effects` and that of `sensitivity_scores`."""
+    chosen = SPECIFICATIONS[specification]
+    row = {
+        "anchor_low": low and low.anchor, "anchor_high": high and high.anchor, "method": chosen.method,
+        "n_targets": min(low.n_targets, high.n_targets) if low and high else 0,
+        "seed": None if chosen.block else PUBLISHED_SEED,
+    }  # fmt: skip
+    if not (low and high) or low.scores is None or high.scores is None:
+        reason = "missing_targets" if low and high else "one_anchor"
+        return row | {"reason": reason}, {"reason": reason}
+    delta_ev = float(soft_expectation(high.scores) - soft_expectation(low.scores))
+    row |= {"delta_ev": delta_ev, "call_behaviour": _call("B", delta_ev)}
+    row |= _tests(high.scores - low.scores, normalised(high.scores) - normalised(low.scores), chosen)
+    p_behaviour = row["p_permutation"] if chosen.block else row["p_t"]
+    p_robust = [row["p_permutation"]] if chosen.block else [row["p_wilcoxon"], row["p_permutation"]]
+    row["stars_behaviour"] = _stars(p_behaviour)
+    row["stars_wilcoxon"], row["stars_permutation"] = _stars(row["p_wilcoxon"]), _stars(row["p_permutation"])
+    why = [
+        "targets_not_independent" if chosen.block else None,
+        None if np.isfinite(p_behaviour) else "zero_variance",
+    ]
+    low_values, high_values = low.attributions[chosen.attribution], high.attributions[chosen.attribution]
+    if low_values is None or high_values is None:
+        missing = "not_recoverable" if chosen.attribution == "shapley" else "no_attribution"
+        return row | {"reason": reasons(*why, missing)}, {"reason": missing}
+    differences = high_values - low_values
+    delta, p_attribution = _attribution(differences, chosen.block)
+    row |= {
+        "delta_attribution": delta, "multiplier": float(np.exp(delta)), "p_attribution": p_attribution,
+        "call_attribution": _call("A", delta), "stars_attribution": _stars(p_attribution),
+        "reason": reasons(*why, None if np.isfinite(p_attribution) else "attribution_zero_variance"),
+    }  # fmt: skip
+    if not np.isfinite([p_behaviour, p_attribution, *p_robust]).all():
+        return row, {"reason": "zero_variance"}
+    return row, sensitivity_score(delta_ev, delta, p_behaviour, p_attribution, p_robust)
+
+
+def _tests(raw, within, chosen):
+    """Test differences, high less low, of unnormalised scores and of normalised ones; `t` is of low less high."""
+    of_test = {test: within if test in chosen.normalised else raw for test in ALL_TESTS}
+    t, p_t = paired_t(-of_test["t"])
+    rank_sum, p_wilcoxon = wilcoxon_pratt(of_test["wilcoxon"])
+    flipped = of_test["permutation"]
+    return {
+        "mean_difference": float(of_test["t"].mean()),
+        "t": t,
+        "p_t": np.nan if chosen.block else p_t,
+        "wilcoxon": rank_sum,
+        "p_wilcoxon": np.nan if chosen.block else p_wilcoxon,
+        "p_permutation": block_flips_p(flipped, chosen.block) if chosen.block else drawn_flips_p(flipped),
+        "lag_1_correlation": _lag_1_correlation(of_test["t"]),
+    }
+
+
+def _attribution(differences, block):
+    p_value = block_flips_p(differences, block) if block else paired_t(differences)[1]
+    return float(differences.mean()), p_value
+
+
+def _lag_1_correlation(differences):
+    if not min(np.ptp(differences[1:]), np.ptp(differences[:-1])) > 0:
+        return np.nan
+    return float(np.corrcoef(differences[1:], differences[:-1])[0, 1])
+
+
+def _call(letter, difference):
+    return f"{letter}{'+' if difference > 0 else '-' if difference < 0 else '0'}"
+
+
+def _stars(p_value):
+    return stars_of(p_value) if np.isfinite(p_value) else None
+
+
+def _means(rows, metric, column):
+    """Average an LLM's variations over questions, each question being the mean of its variations."""
+    of_llms = {}
+    for row in rows:
+        if row["question"] != NO_SAMPLE:
+            key = tuple(row[name] for name in ("study", "scoring_set", "llm", "evidence_from", "specification"))
+            of_llms.setdefault(key, []).append(row)
+    for key, of_llm in of_llms.items():
+        values, why = {}, None
+        for row in of_llm:
+            values.setdefault(row["question"], []).append(row.get(column))
+            if row.get(column) is None:
+                why = why or row["reason"]
+        if why is None:
+            found = interval_over_questions([np.mean(of_question) for of_question in values.values()])
+        else:
+            found = Interval(None, None, None, reason=why)
+        yield {
+            "part": "anchor_sensitivities",
+            **dict(zip(("study", "scoring_set", "llm", "evidence_from", "specification"), key, strict=True)),
+            "metric": metric, "estimate": found.estimate, "low": found.low, "high": found.high, "df": found.df,
+            "confidence": 0.95, "n_questions": len(values), "n_variations": len(of_llm),
+            "method": "t over questions", "reason": found.reason,
+        }  # fmt: skip

@@ -1,0 +1,118 @@
+-- One row per audited batch of scores, anchor, thing that is wrong and what it is wrong with: a score, a cell that
+-- lacks targets (`n` of them), or another scoring that scored the same differently.
+with audited as (
+    select batch_id from {{ source('gate', 'audited_batches') }}
+),
+
+settings as (
+    select n_targets, disagreement from {{ source('gate', 'settings') }}
+),
+
+entries as (
+    select batch_id, record_id from {{ ref('stg_version_entries') }}
+    where record_id is not null
+),
+
+published as (
+    select batch_id from {{ ref('stg_batch_verdicts') }}
+    where is_published
+),
+
+aliases as (
+    select alias, llm from {{ ref('llm_aliases') }}
+),
+
+scores as (
+    select scores.* exclude (batch_id), coalesce(aliases.llm, scores.llm_recorded) as llm
+    from {{ ref('stg_attribution_scores') }} as scores
+    left join aliases on scores.llm_recorded = aliases.alias
+),
+
+new as (
+    select entries.batch_id, scores.* from scores
+    inner join entries using (record_id)
+    semi join audited using (batch_id)
+),
+
+-- what is published or becomes so with this audit
+others as (
+    select distinct scores.* from scores
+    inner join entries using (record_id)
+    where batch_id in (select published.batch_id from published) or batch_id in (select audited.batch_id from audited)
+),
+
+cells as (
+    select batch_id, anchor, any_value(variation) as variation, count(distinct target) as n_scored from new
+    group by all
+),
+
+lone_anchors as (
+    select batch_id, any_value(anchor) as anchor, any_value(variation) as variation from cells
+    group by all
+    having count(*) = 1
+),
+
+-- a scoring replaces the one that was read from the same file before
+disagreements as (
+    select
+        new.batch_id,
+        new.anchor,
+        others.scoring as other_scoring,
+        any_value(new.scoring) as scoring,
+        any_value(new.llm) as llm,
+        any_value(new.question) as question,
+        min(new.score_id) as score_id,
+        count(*) as n,
+        max(abs(new.log_probability - others.log_probability)) as furthest
+    from new
+    inner join others using (llm, prompt, target)
+    cross join settings
+    where
+        new.scoring != others.scoring and new.source_file != others.source_file
+        and new.dtype is not distinct from others.dtype
+        and abs(new.log_probability - others.log_probability) > disagreement
+    group by all
+)
+
+select
+    batch_id,
+    anchor,
+    'missing_target' as check_name,
+    null::varchar as score_id,
+    n_targets - n_scored as n,
+    format('{} under anchor {}: {} of {} targets', variation, anchor, n_scored, n_targets) as detail
+from cells
+cross join settings
+where n_scored != n_targets
+union all
+select
+    batch_id,
+    anchor,
+    'missing_target' as check_name,
+    null as score_id,
+    n_targets as n,
+    format('{} has no other anchor than {}', variation, anchor) as detail
+from lone_anchors
+cross join settings
+union all
+select
+    batch_id,
+    anchor,
+    'not_finite' as check_name,
+    score_id,
+    1 as n,
+    format('{}% under anchor {}: {}', target, anchor, coalesce(error, 'no finite log-probability')) as detail
+from new
+where log_probability is null
+union all
+select
+    batch_id,
+    anchor,
+    'scorings_disagree' as check_name,
+    score_id,
+    n,
+    format(
+        '{}, {} under anchor {}: {} targets differ between {} and {}, by up to {:.3g} nats',
+        llm, question, anchor, n, scoring, other_scoring, furthest
+    ) as detail
+from disagreements

@@ -1,0 +1,236 @@
+"""Document D's tables: what missing targets and equal scores do, and every figure of the recorded files."""
+
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from analysis.anchor_effects import MEASURED, SPECIFICATIONS, measured_rows
+from analysis.attribution import TARGETS, banzhaf, shapley
+from analysis.tables import table
+from tests.conftest import SHARED
+
+SCORES = SHARED / "data" / "anchoring_llms"
+LLMS = ["EleutherAI_gpt-neo-125M", "google_gemma-2b", "gpt2", "microsoft_phi-2"]
+
+
+def cell(variation, direction, scores, banzhaf_anchor=0.0, shapley_anchor=None):
+    return pd.DataFrame(
+        {
+            "study": "s", "scoring_set": "m", "scoring": "m", "llm": "v/m", "variation": variation,
+            "question": variation[:2], "evidence_from": "scores", "anchor_direction": direction,
+            "anchor": {"low": 10.0, "high": 65.0}[direction], "target": TARGETS, "log_probability": scores,
+            "banzhaf_anchor": banzhaf_anchor, "shapley_anchor": shapley_anchor,
+        }
+    )  # fmt: skip
+
+
+def rows_of(*cells):
+    found = pd.DataFrame(measured_rows(pd.concat(cells)))
+    return {part: rows.dropna(axis=1, how="all") for part, rows in found.groupby("part")}
+
+
+def noise(seed, spread=1.0):
+    return np.random.default_rng(seed).normal(-10, spread, 101)
+
+
+def test_a_prompt_that_makes_every_number_less_likely_has_an_effect_only_before_normalising():
+    low = noise(1)
+    tables = rows_of(cell("V1-S", "low", low), cell("V1-S", "high", low - 3 + 0.01 * noise(2), noise(3)))
+    effects = tables["anchor_effects"].set_index("specification")
+    assert effects.loc["published", "p_t"] < 1e-9
+    assert effects.loc["published", "mean_difference"] == pytest.approx(-3.1, abs=0.01)
+    assert abs(effects.loc["normalised", "mean_difference"]) < 0.01
+    assert effects["delta_ev"].nunique() == 1
+
+
+def test_a_cell_that_lacks_a_target_has_a_reason_and_no_number():
+    tables = rows_of(cell("V1-S", "low", noise(1)), cell("V1-S", "high", noise(2)).iloc[:100])
+    assert set(tables["anchor_effects"]["reason"]) == {"missing_targets"}
+    assert "delta_ev" not in tables["anchor_effects"]
+    expectations = tables["soft_expectations"].set_index(["anchor_direction", "specification"])
+    assert expectations.loc[("high", "published"), "reason"] == "missing_targets"
+    assert expectations.loc[("high", "published"), "n_targets"] == 100
+    assert expectations.loc[("low", "published"), "soft_ev"] > 0
+    assert set(rows_of(cell("V1-S", "low", noise(1)))["sensitivity_scores"]["reason"]) == {"one_anchor"}
+
+
+def test_equal_scores_under_both_anchors_have_no_test_and_no_score():
+    tables = rows_of(cell("V1-S", "low", noise(1), noise(4)), cell("V1-S", "high", noise(1), noise(5)))
+    published = tables["anchor_effects"].query("specification == 'published'").iloc[0]
+    assert published["delta_ev"] == 0
+    assert published["call_behaviour"] == "B0"
+    assert published["reason"] == "zero_variance"
+    assert "abss" not in tables["sensitivity_scores"]
+
+
+def test_where_all_coalitions_are_known_shapley_values_decide_and_else_none_do():
+    games = np.random.default_rng(7).normal(size=(2, 16, 101)) - 10
+    cells = [
+        cell("V1-S", direction, game[15], banzhaf(game)[3], shapley(game)[3])
+        for direction, game in zip(("low", "high"), games, strict=True)
+    ]
+    effects = rows_of(*cells)["anchor_effects"].set_index("specification")
+    low, high = games
+    assert effects.loc["recommended", "delta_attribution"] == pytest.approx((shapley(high) - shapley(low))[3].mean())
+    assert effects.loc["published", "delta_attribution"] == pytest.approx((banzhaf(high) - banzhaf(low))[3].mean())
+    without = [rows.assign(shapley_anchor=None) for rows in cells]
+    tables = rows_of(*without)
+    scores = tables["sensitivity_scores"].set_index("specification")
+    assert scores.loc[["shapley", "recommended"], "reason"].tolist() == ["not_recoverable"] * 2
+    assert scores.loc[["shapley", "recommended"], "abss"].isna().all()
+    assert scores.loc["published", "abss"] == pytest.approx(scores.loc["published", "abss"])
+
+
+def test_v0_has_rows_and_stays_out_of_means():
+    cells = [
+        cell(variation, direction, noise(seed), noise(seed + 50))
+        for seed, (variation, direction) in enumerate(
+            (variation, direction)
+            for variation in ("V0", "V1-S", "V1-D", "V2-S", "V3-S")
+            for direction in ("low", "high")
+        )
+    ]
+    tables = rows_of(*cells)
+    effects = tables["anchor_effects"].query("specification == 'published'").set_index("variation")["delta_ev"]
+    mean = tables["anchor_sensitivities"].query("specification == 'published' and metric == 'delta_ev'").iloc[0]
+    assert mean["estimate"] == pytest.approx(
+        np.mean([effects[["V1-S", "V1-D"]].mean(), effects["V2-S"], effects["V3-S"]])
+    )
+    assert (mean["n_questions"], mean["n_variations"], mean["df"]) == (3, 4, 2)
+    in_means = tables["sensitivity_scores"].query("specification == 'published'").set_index("variation")["is_in_means"]
+    assert in_means.to_dict() == {"V0": False, "V1-S": True, "V1-D": True, "V2-S": True, "V3-S": True}
+
+
+def test_without_scores_there_are_tables_without_rows():
+    assert table([], MEASURED).num_rows == 0
+
+
+@pytest.fixture(scope="module")
+def recorded():
+    """Measure the recorded files, V0 from the standard ones."""
+    if not SCORES.is_dir():
+        pytest.skip(f"the recorded scores are not at {SCORES}")
+    return rows_of(*(frame for file in sorted(SCORES.glob("*.csv")) for frame in [read_scores(file)]))
+
+
+def read_scores(file):
+    llm, regime = re.fullmatch(r"anchoring_(.+)_results_(standard|different_anchors)", file.stem).groups()
+    read = pd.read_csv(file, dtype={"TargetToken": str})
+    is_v0 = read["VariationID"] == 0
+    read["variation"] = "V" + read["VariationID"].astype(str) + ("-S" if regime == "standard" else "-D")
+    read.loc[is_v0, "variation"] = "V0"
+    low = read.groupby("variation")["Anchor"].transform("min")
+    return pd.DataFrame(
+        {
+            "study": "anchoring-llms", "scoring_set": llm, "scoring": file.stem, "llm": llm,
+            "variation": read["variation"], "question": read["variation"].str[:2], "evidence_from": "scores",
+            "anchor_direction": np.where(read["Anchor"] == low, "low", "high"), "anchor": read["Anchor"],
+            "target": read["TargetInt"], "log_probability": read["LogProbFullPrompt"],
+            "banzhaf_anchor": read["Shapley_anchor"], "shapley_anchor": None,
+        }
+    )[~is_v0 | (regime == "standard")]  # fmt: skip
+
+
+def of(tables, part, specification):
+    return tables[part].query(f"specification == '{specification}'")
+
+
+def test_the_mean_abss_of_each_llm_is_the_published_one(recorded):
+    scores = of(recorded, "sensitivity_scores", "published").query("variation != 'V0'")
+    expected = [-0.194505040427403, 0.983149245261558, 0.289022663785751, 0.589393057339579]
+    assert scores.groupby("llm")["abss"].mean()[LLMS].tolist() == pytest.approx(expected, abs=1e-9)
+
+
+def test_the_mean_abss_with_t_on_normalised_scores(recorded):
+    scores = of(recorded, "sensitivity_scores", "normalised_t").query("variation != 'V0'")
+    expected = [-0.209204, 0.866802, 0.240554, 0.595896]
+    assert scores.groupby("llm")["abss"].mean()[LLMS].tolist() == pytest.approx(expected, abs=5e-7)
+
+
+def test_soft_expectations_of_gemma_s_first_question(recorded):
+    rows = of(recorded, "soft_expectations", "published").query("llm == 'google_gemma-2b' and variation == 'V1-S'")
+    found = rows.set_index("anchor_direction")[["soft_ev", "band_low", "band_high"]]
+    assert found.loc["low"].tolist() == pytest.approx([35.972851, 30.19, 41.85], abs=5e-3)
+    assert found.loc["high"].tolist() == pytest.approx([51.442235, 45.61, 57.05], abs=5e-3)
+    assert found["soft_ev"].tolist() == pytest.approx([35.972851, 51.442235], abs=5e-7)
+
+
+@pytest.mark.parametrize(
+    ("specification", "column", "n"),
+    [
+        ("published", "p_t", 34), ("published", "p_wilcoxon", 31), ("published", "p_permutation", 33),
+        ("normalised_t", "p_t", 26), ("normalised", "p_t", 26), ("blocks_of_ten", "p_permutation", 16),
+        ("blocks_of_twenty", "p_permutation", 4), ("recommended", "p_permutation", 5),
+        ("normalised_blocks_of_twenty", "p_permutation", 0),
+    ],
+)  # fmt: skip
+def test_how_many_of_44_rows_have_a_p_value_below_a_twentieth(recorded, specification, column, n):
+    rows = of(recorded, "anchor_effects", specification)
+    assert len(rows) == 44
+    assert (rows[column] < 0.05).sum() == n
+
+
+def test_the_stars_of_behaviour_change_in_23_rows_when_t_is_on_normalised_scores(recorded):
+    before, after = (
+        of(recorded, "anchor_effects", name)["stars_behaviour"].values for name in ("published", "normalised_t")
+    )
+    assert (before != after).sum() == 23
+
+
+def test_scores_and_expectations_move_in_opposite_directions_in_12_rows(recorded):
+    rows = of(recorded, "anchor_effects", "published")
+    assert (np.sign(rows["mean_difference"]) != np.sign(rows["delta_ev"])).sum() == 12
+
+
+def test_neighbouring_targets_move_together(recorded):
+    found = of(recorded, "anchor_effects", "published")["lag_1_correlation"]
+    assert [found.median(), found.min(), found.max()] == pytest.approx([0.83, 0.49, 0.90], abs=0.005)
+
+
+def test_the_bonus_is_given_in_32_rows_and_in_4_where_a_side_shows_nothing(recorded):
+    keys = ["llm", "variation"]
+    scores = of(recorded, "sensitivity_scores", "published").set_index(keys)
+    effects = of(recorded, "anchor_effects", "published").set_index(keys)
+    has_bonus = scores["is_in_means"].astype(bool) & (scores["concordance"] != 0)
+    assert has_bonus.sum() == 32
+    assert (has_bonus & (effects[["p_t", "p_attribution"]].max(axis=1) >= 0.1)).sum() == 4
+
+
+def test_the_difference_of_expectations_over_five_questions(recorded):
+    rows = recorded["anchor_sensitivities"].query("specification == 'recommended' and metric == 'delta_ev'")
+    found = rows.set_index("llm").loc[LLMS]
+    assert found["estimate"].tolist() == pytest.approx([7.4, 24.3, 10.6, 5.6], abs=0.05)
+    assert ((found["high"] - found["low"]) / 2).tolist() == pytest.approx([2.8, 12.2, 4.5, 5.1], abs=0.05)
+    assert found["df"].tolist() == [4] * 4
+
+
+def test_corrected_attribution_cannot_be_recovered_from_the_published_values(recorded):
+    for specification in ("shapley", "recommended"):
+        assert set(of(recorded, "sensitivity_scores", specification)["reason"]) == {"not_recoverable"}
+        assert of(recorded, "anchor_effects", specification)["reason"].str.contains("not_recoverable").all()
+    means = recorded["anchor_sensitivities"].query("metric == 'abss'").set_index("specification")
+    assert means.loc["recommended", "estimate"].isna().all()
+    assert means.loc["published", ["low", "high"]].notna().all(axis=None)
+
+
+def test_the_published_attributions_do_not_add_up(recorded):
+    """The score less its attributions would be that of the empty prompt, the same in all 24 cells of a target."""
+    ranges = {}
+    for llm in LLMS:
+        read = pd.concat(pd.read_csv(file) for file in SCORES.glob(f"anchoring_{llm}_results_*.csv"))
+        left = read["LogProbFullPrompt"] - read.filter(like="Shapley_").sum(axis=1)
+        ranges[llm] = left.groupby(read["TargetInt"]).agg(np.ptp).median()
+    assert [ranges[llm] for llm in LLMS] == pytest.approx([1.79, 5.79, 1.20, 3.04], abs=0.005)
+
+
+def test_every_null_has_a_reason(recorded):
+    values = {
+        "soft_expectations": ["soft_ev", "band_low"], "sensitivity_scores": ["abss"],
+        "anchor_sensitivities": ["estimate", "low"], "anchor_effects": ["p_t", "p_permutation", "delta_attribution"],
+    }  # fmt: skip
+    for part, names in values.items():
+        rows = recorded[part].reindex(columns=[*names, "reason"])
+        assert rows.loc[rows[names].isna().any(axis=1), "reason"].notna().all(), part
+    assert len(recorded["anchor_effects"]) == 44 * len(SPECIFICATIONS)

@@ -1,0 +1,303 @@
+"""Scores of document D's shape, with invented values: what an import, the gate and the models make of them."""
+
+import contextlib
+import csv
+import json
+import shutil
+
+import duckdb
+import numpy as np
+import pytest
+
+from bais.main import main
+from ingest.models import Models
+from ingest.warehouse import in_memory, quoted
+
+HEADER = [
+    "VariationID", "Anchor", "TargetToken", "LogProbFullPrompt", "Shapley_scene", "Shapley_comparative",
+    "Shapley_absolute", "Shapley_anchor", "TargetInt",
+]  # fmt: skip
+BUILD = ("build", "--select", "+soft_expectations", "--exclude-resource-type", "test", "unit_test")
+ANCHORS = {"standard": {0: (10, 65), 1: (10, 65)}, "different_anchors": {0: (10, 65), 1: (15, 70)}}
+
+
+def lines_of(regime, seed=0):
+    """Two variations of two anchors of 101 targets; V0 is the same in both regimes."""
+    found = []
+    for variation, anchors in ANCHORS[regime].items():
+        for anchor in anchors:
+            rng = np.random.default_rng([seed, variation, anchor])
+            for target in range(101):
+                values = [round(float(v), 6) for v in (-9 - rng.random(), *rng.normal(size=4))]
+                found.append(dict(zip(HEADER, [variation, anchor, f"{target}%", *values, target], strict=True)))
+    return found
+
+
+def write(folder, llm, regime, lines=None, header=HEADER):
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"anchoring_{llm}_results_{regime}.csv"
+    with open(path, "w", newline="") as stream:
+        writer = csv.DictWriter(stream, header)
+        writer.writeheader()
+        writer.writerows(lines_of(regime) if lines is None else lines)
+    return path
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch, capsys):
+    """A folder of scores of one LLM, and what commands say of it in a warehouse of its own."""
+    monkeypatch.setenv("BAIS_WAREHOUSE", str(tmp_path / "w" / "warehouse.duckdb"))
+    (tmp_path / "w").mkdir()
+    for regime in ANCHORS:
+        write(tmp_path / "scores", "gpt2", regime)
+
+    class Here:
+        folder = tmp_path / "scores"
+        path = tmp_path / "w" / "warehouse.duckdb"
+
+        def run(self, *arguments, expect=0):
+            capsys.readouterr()
+            code = main([str(argument) for argument in arguments])
+            said = capsys.readouterr()
+            assert code == expect, said.out + said.err
+            return said.out + said.err
+
+        def rows(self, sql):
+            with contextlib.closing(duckdb.connect(str(self.path), read_only=True)) as warehouse:
+                return warehouse.sql(sql).fetchall()
+
+        def accepted(self):
+            """Return what the marts are made of, as dbt would make it."""
+            with contextlib.closing(in_memory()) as memory:
+                memory.execute(f"attach {quoted(self.path)} as warehouse (read_only)")
+                models = Models(memory, {"raw": "warehouse.raw"}, {})
+                return memory.sql(f"from {models.ref('int_scores_accepted')} order by score_id").df()
+
+    return Here()
+
+
+def test_files_are_recognised_by_their_names_and_landed_line_by_line(here):
+    write(here.folder, "some_new_llm", "standard")
+    (here.folder / "bss_by_model.csv").write_text("a,b\n1,2\n")
+    said = here.run("import", here.folder)
+    assert "3 files of scores" in said
+    assert "1,212 scores read: 1,212 new, 0 unchanged, 0 changed" in said
+    assert "skipped, no file of this format, by its name: bss_by_model.csv" in said
+    assert (
+        "unknown LLM ids, loaded under their own names: some_new_llm (404 scores); add them to seeds/llm_aliases.csv"
+        in said
+    )
+    ((line, target, probability, anchor_value),) = here.rows(
+        "select line, target, log_probability, banzhaf_anchor from raw.attribution_scores "
+        "where llm_recorded = 'gpt2' and variation = 'V1-D' and anchor = 70 and target = 10"
+    )
+    recorded = next(
+        line for line in lines_of("different_anchors") if (line["Anchor"], line["TargetToken"]) == (70, "10%")
+    )
+    assert json.loads(line) == {name: str(value) for name, value in recorded.items()}
+    assert (target, probability, anchor_value) == (10, recorded["LogProbFullPrompt"], recorded["Shapley_anchor"])
+    assert here.rows("select count(*), count(distinct vignette), any_value(source) from raw.batches") == [
+        (6, 3, "scored")
+    ]
+
+
+def test_a_second_import_adds_nothing_wherever_the_folder_lies(here, tmp_path):
+    here.run("import", here.folder, "--format", "anchoring-llms")
+    counts = "select (select count(*) from raw.attribution_scores), (select count(*) from raw.source_versions)"
+    assert here.rows(counts) == [(808, 1)]
+    shutil.copytree(here.folder, tmp_path / "copied")
+    for folder in (here.folder, tmp_path / "copied", here.folder / "anchoring_gpt2_results_standard.csv"):
+        assert "source scores" in (said := here.run("import", folder))
+        assert "nothing has changed since it was last imported" in said
+    assert here.rows(counts) == [(808, 1)]
+
+
+def test_the_columns_order_and_further_columns_change_nothing_of_a_scoring(here):
+    here.run("import", here.folder)
+    shuffled = [*reversed(HEADER), "Error"]
+    write(here.folder, "gpt2", "standard", [line | {"Error": ""} for line in lines_of("standard")], shuffled)
+    said = here.run("import", here.folder)
+    assert "0 new, 808 unchanged, 0 changed" in said
+    as_text = [{name: line[name] for name in HEADER[:-1]} for line in lines_of("standard")]
+    write(here.folder, "gpt2", "standard", as_text, HEADER[:-1])
+    assert "0 new, 808 unchanged, 0 changed" in here.run("import", here.folder)
+    assert here.rows("select count(*) from raw.attribution_scores") == [(808,)]
+
+
+def test_v0_stands_in_the_tables_once_and_from_the_standard_file(here):
+    lines = lines_of("different_anchors")
+    for line in lines:
+        line["LogProbFullPrompt"] -= 0.005 * (line["VariationID"] == 0)
+    write(here.folder, "gpt2", "different_anchors", lines)
+    assert "disagree" not in here.run("import", here.folder)
+    assert here.rows("select count(*) from raw.attribution_scores where variation = 'V0'") == [(404,)]
+    accepted = here.accepted()
+    assert set(accepted["llm"]) == {"openai/gpt2"}
+    assert set(accepted["scoring_set"]) == {"scores/gpt2"}
+    assert accepted.groupby("variation").size().to_dict() == {"V0": 202, "V1-D": 202, "V1-S": 202}
+    assert accepted.query("variation == 'V0'")["scoring"].str.startswith("gpt2/standard@").all()
+    directions = accepted.groupby(["variation", "anchor"])["anchor_direction"].first().to_dict()
+    assert directions[("V1-D", 15.0)] == "low"
+    assert directions[("V1-D", 70.0)] == "high"
+
+
+def test_a_score_that_is_no_number_is_kept_with_its_error_and_quarantined(here):
+    lines = [line | {"Error": ""} for line in lines_of("standard")]
+    for name in HEADER[3:8]:
+        lines[5][name] = "nan"
+    lines[5]["Error"] = 'CUDA out of memory, "tried"\nto allocate'
+    write(here.folder, "gpt2", "standard", lines, ["Error", *HEADER])
+    said = here.run("import", here.folder)
+    assert "passed (warnings not_finite; 1 quarantined)" in said
+    assert here.rows("select target, log_probability from raw.attribution_scores where error is not null") == [
+        (5, None)
+    ]
+    ((detail,),) = here.rows("select detail from raw.flagged_trials")
+    assert "5% under anchor 10" in detail
+    assert "CUDA out of memory" in detail
+    assert len(here.accepted()) == 3 * 202 - 1
+
+
+def test_a_cell_without_all_targets_fails_its_batch_alone(here):
+    lines = lines_of("standard")
+    assert (lines[-1]["VariationID"], lines[-1]["Anchor"]) == (1, 65)
+    write(here.folder, "gpt2", "standard", lines[:-1])
+    said = here.run("import", here.folder, expect=6)
+    assert "V1-S of anchoring-llms failed, its trials are not published (FAILED missing_target)" in said
+    assert set(here.accepted()["variation"]) == {"V0", "V1-D"}
+    ((detail,),) = here.rows("select detail from raw.batch_checks where not is_passed")
+    assert detail == "V1-S under anchor 65.0: 100 of 101 targets"
+    write(here.folder, "gpt2", "standard", [line for line in lines_of("standard") if line["Anchor"] == 10])
+    assert "V1-S of anchoring-llms failed" in here.run("import", here.folder, expect=6)  # it has one anchor
+
+
+def test_two_scorings_that_disagree_are_both_named(here):
+    lines = lines_of("different_anchors")
+    lines[7]["LogProbFullPrompt"] += 0.02
+    write(here.folder, "gpt2", "different_anchors", lines)
+    assert "V0 of anchoring-llms passed (warnings scorings_disagree), in each of 2 batches" in here.run(
+        "import", here.folder
+    )
+    for (detail,) in here.rows("select detail from raw.batch_checks where not is_passed"):
+        assert "openai/gpt2, V0 under anchor 10.0: 1 targets differ between" in detail
+        assert "gpt2/standard@" in detail
+        assert "gpt2/different_anchors@" in detail
+        assert "0.02 nats" in detail
+
+
+def test_a_changed_score_supersedes_its_scoring_and_nothing_is_deleted(here):
+    here.run("import", here.folder)
+    before = here.accepted()
+    lines = lines_of("standard")
+    lines[0]["LogProbFullPrompt"] -= 5
+    lines[-1]["LogProbFullPrompt"] -= 5
+    write(here.folder, "gpt2", "standard", lines)
+    said = here.run("import", here.folder)
+    assert "0 new, 404 unchanged, 404 changed" in said
+    assert "V0 of anchoring-llms passed (warnings scorings_disagree)" in said  # with the other file
+    assert "V1-S of anchoring-llms passed\n" in said  # and not with what it replaces
+    after = here.accepted()
+    assert len(after) == len(before)
+    keys = ["variation", "anchor", "target"]
+    both = before.merge(after, on=keys)
+    moved = both[both["log_probability_x"] != both["log_probability_y"]]
+    assert moved[keys].values.tolist() == [["V0", 10.0, 0], ["V1-S", 65.0, 100]]
+    assert here.rows("select count(*) from raw.attribution_scores") == [(1212,)]
+    assert "nothing has changed" in here.run("import", here.folder)
+    assert "anchoring_gpt2_results_standard.csv" in here.run("versions", "scores", "--json")
+    versions = here.rows("select version_id, compared_with, n_changed from raw.source_versions order by imported_at")
+    assert versions[1][1:] == (versions[0][0], 404)
+
+
+def test_a_version_says_what_is_gone_and_the_whole_of_a_source_withdraws_it(here):
+    here.run("import", here.folder)
+    (here.folder / "anchoring_gpt2_results_different_anchors.csv").unlink()
+    assert "nothing has changed" in here.run("import", here.folder)
+    assert len(here.accepted()) == 606
+    assert "404 scores that it lacks leave the public tables" in here.run("import", here.folder, "--complete")
+    assert set(here.accepted()["variation"]) == {"V0", "V1-S"}
+    write(here.folder, "gpt2", "different_anchors")
+    assert "404 new" in here.run("import", here.folder)
+    assert len(here.accepted()) == 606
+    assert here.rows("select count(*) from raw.attribution_scores") == [(808,)]
+
+
+def test_one_file_is_not_the_whole_of_its_source_and_an_older_version_publishes_nothing(here):
+    here.run("import", here.folder)
+    file = here.folder / "anchoring_gpt2_results_standard.csv"
+    assert "it is the file anchoring_gpt2_results_standard.csv of it" in here.run(
+        "import", file, "--complete", expect=2
+    )
+    write(here.folder, "gpt2", "standard", lines_of("standard", seed=1))
+    before = here.accepted()
+    said = here.run("import", here.folder, "--older")
+    assert "an older version, of which nothing is published" in said
+    assert here.accepted().equals(before)
+    assert "nothing has changed" in here.run("import", here.folder, "--older")
+
+
+BAD = [
+    ({"Anchor": "much"}, "Anchor is no number: much"),
+    ({"VariationID": "0.5"}, "VariationID is no whole number from 0 on: 0.5"),
+    ({"TargetToken": "ten", "TargetInt": "ten"}, "TargetToken is no number: ten"),
+    ({"TargetToken": "11%"}, "the target is no whole percentage: 11%"),
+    ({"TargetToken": "300%", "TargetInt": 300}, "the target is no whole percentage: 300%"),
+    ({"TargetToken": "3%", "TargetInt": 3}, "line 5 has the same variation, anchor and target"),
+]
+
+
+def test_lines_that_are_no_scores_are_set_apart_with_their_reasons(here):
+    lines = lines_of("standard")
+    for number, (change, _) in enumerate(BAD, 50):
+        lines[number] |= change
+    write(here.folder, "gpt2", "standard", lines)
+    said = here.run("import", here.folder, expect=6)  # their cell lacks targets
+    assert "anchoring_gpt2_results_standard.csv:52: Anchor is no number: much" in said
+    found = here.rows("select line_number, reason from raw.quarantined_lines order by line_number")
+    assert found == [(number, reason) for number, (_, reason) in enumerate(BAD, 52)]
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (b"a,b\n1,2\n", "no file of scores: it has no column VariationID"),
+        (b"", "no file of scores: it has no column VariationID"),
+        (",".join(HEADER).encode() + b"\n0,10,\xff%,1,1,1,1,1,0\n", "not UTF-8: byte 0xff"),
+    ],
+)
+def test_a_file_that_holds_no_scores_is_set_apart_and_where_there_is_no_other_refused(here, content, reason):
+    (here.folder / "anchoring_gpt2_results_standard.csv").write_bytes(content)
+    assert reason in here.run("import", here.folder, expect=3)
+    assert len(here.accepted()) == 404
+    (here.folder / "anchoring_gpt2_results_different_anchors.csv").unlink()
+    said = here.run("import", here.folder, expect=2)
+    assert said.count("\n") == 1
+    assert f"nothing usable in {here.folder}: 1 files, none " in said
+
+
+def test_a_rejected_batch_is_not_published(here):
+    here.run("import", here.folder)
+    ((batch,),) = here.rows("select batch_id from raw.batches where vignette = 'V1-D'")
+    here.run("reject", batch, "--why", "another LLM")
+    assert set(here.accepted()["variation"]) == {"V0", "V1-S"}
+
+
+def test_an_export_takes_scores_along_and_a_second_import_back_adds_nothing(here, tmp_path, monkeypatch, warehouse_in):
+    lines = lines_of("standard")
+    lines[5]["LogProbFullPrompt"] = ""
+    write(here.folder, "gpt2", "standard", lines)
+    here.run("import", here.folder)
+    everything = "select * exclude (_dlt_load_id) from raw.attribution_scores order by all"
+    before, raw = here.accepted(), here.rows(everything)
+    warehouse_in(here.path.parent).dbt("--quiet", *BUILD)
+    here.run("export", tmp_path / "out", "--format", "csv")
+    studies = (tmp_path / "out" / "studies.csv").read_text()
+    assert "anchoring-llms,scored,false,0,CC-BY-4.0" in studies
+    monkeypatch.setenv("BAIS_WAREHOUSE", str(tmp_path / "back.duckdb"))
+    here.path = tmp_path / "back.duckdb"
+    for added in (808, 0):
+        said = " ".join(here.run("import", tmp_path / "out").split())
+        assert f"attribution_scores {added} added {808 - added} already there" in said
+        assert here.rows(everything) == raw
+    assert here.accepted().equals(before)
+    assert "nothing has changed" in here.run("import", here.folder)
