@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ingest.scoring.targets import TARGETS, Reading, Spelling, Tokenizer
+from ingest.scoring.targets import TARGETS, Reading, Spelling, Tokenizer, spelled
 
 Scores = dict[tuple[str, int], np.ndarray]  # by rule and target: the log-probability of each of its ids, in nats
 CHECKED = (10, 50, 100)  # targets; the last ones of a tree see what they must not where its mask is not heeded
@@ -24,6 +24,10 @@ TOLERANCES = {"float64": 1e-8, "float32": 1e-3, "float16": 0.03, "bfloat16": 0.2
 
 class OutOfMemory(Exception):
     """A pass needs more memory than there is."""
+
+
+class NotFinite(Exception):
+    """A log-probability is no number, or infinite."""
 
 
 class Llm(Tokenizer, Protocol):
@@ -202,6 +206,12 @@ class AtATime:
         return made
 
 
+def refuse_infinite(values: np.ndarray, target: int) -> None:
+    """Raise where one of a target's log-probabilities is none."""
+    if not np.isfinite(values).all():
+        raise NotFinite(f'no finite log-probability of "{spelled(target)}"')
+
+
 WAYS = {"tree": by_tree, "cache": by_cache, "one_by_one": one_by_one}
 
 
@@ -211,6 +221,8 @@ def right_way(llm: Llm, spelling: Spelling) -> str:
     What an architecture refuses is as little of a way as what it gets wrong, so any error of a faster way counts.
     """
     (truth,) = one_by_one(llm, [spelling], CHECKED)
+    for (_, target), values in truth.items():
+        refuse_infinite(values, target)
     tolerance = TOLERANCES[llm.dtype]
     for name in ("tree", "cache"):
         try:
