@@ -14,7 +14,7 @@ joined as (
     select
         prompts.* exclude (scoring, prompt_hash),
         scores.*,
-        [3, 1, 1, 3] as twelfths  -- by how many other fields are there
+        [3, 1, 1, 3] as parts  -- twelfths, by how many other fields are there
     from prompts
     inner join scores using (scoring, prompt_hash)
 ),
@@ -39,10 +39,10 @@ attributed as (
         sum(if(has_comparative, 1, -1) * log_probability) / 8 as banzhaf_comparative,
         sum(if(has_absolute, 1, -1) * log_probability) / 8 as banzhaf_absolute,
         sum(if(has_anchor, 1, -1) * log_probability) / 8 as banzhaf_anchor,
-        sum(if(has_scene, twelfths[n_fields], -twelfths[n_fields + 1]) * log_probability) / 12 as shapley_scene,
-        sum(if(has_comparative, twelfths[n_fields], -twelfths[n_fields + 1]) * log_probability) / 12 as shapley_comparative,
-        sum(if(has_absolute, twelfths[n_fields], -twelfths[n_fields + 1]) * log_probability) / 12 as shapley_absolute,
-        sum(if(has_anchor, twelfths[n_fields], -twelfths[n_fields + 1]) * log_probability) / 12 as shapley_anchor
+        sum(if(has_scene, parts[n_fields], -parts[n_fields + 1]) * log_probability) / 12 as shapley_scene,
+        sum(if(has_comparative, parts[n_fields], -parts[n_fields + 1]) * log_probability) / 12 as shapley_comparative,
+        sum(if(has_absolute, parts[n_fields], -parts[n_fields + 1]) * log_probability) / 12 as shapley_absolute,
+        sum(if(has_anchor, parts[n_fields], -parts[n_fields + 1]) * log_probability) / 12 as shapley_anchor
     from joined
     group by all
 )
