@@ -4,6 +4,7 @@ import json
 import re
 import shutil
 import socket
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,7 +12,6 @@ import pytest
 WHY = "torch and transformers are not installed: `make local` installs what `bais score` takes"
 torch = pytest.importorskip("torch", reason=WHY)
 transformers = pytest.importorskip("transformers", reason=WHY)
-tokenizers = pytest.importorskip("tokenizers", reason=WHY)
 
 from bais.main import main  # noqa: E402
 from ingest.scoring.local import load_local  # noqa: E402
@@ -21,6 +21,8 @@ from ingest.scoring.scorer import Scoring, score, scored_prompts  # noqa: E402
 from ingest.scoring.targets import Targets  # noqa: E402
 from ingest.warehouse import UserError  # noqa: E402
 from tests.ingest.scoring.tiny import questions_of  # noqa: E402
+from tests.ingest.scoring.trained import byte_level, sentence_piece  # noqa: E402
+from tests.test_how_to import steps, words_of  # noqa: E402
 
 PROMPTS = list(load_questions().prompts.values())
 SIZES = {"vocab_size": 600, "hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4}
@@ -36,46 +38,6 @@ CONFIGS = {
     "phi": lambda: transformers.PhiConfig(**SIZES, intermediate_size=64),
     "falcon_alibi": lambda: transformers.FalconConfig(**SIZES, alibi=True, new_decoder_architecture=False),
 }  # fmt: skip
-
-
-def byte_level(bos):
-    """Byte-level BPE, as GPT-2's: a space belongs to the number after it, numbers are cut as they were learned."""
-    made = tokenizers.Tokenizer(tokenizers.models.BPE())
-    made.pre_tokenizer = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False)
-    made.decoder = tokenizers.decoders.ByteLevel()
-    trainer = tokenizers.trainers.BpeTrainer(
-        vocab_size=550,
-        special_tokens=["<unk>", "<s>", "</s>"],
-        initial_alphabet=tokenizers.pre_tokenizers.ByteLevel.alphabet(),
-    )
-    made.train_from_iterator([f"{prompt} {n}%" for n, prompt in enumerate(PROMPTS)], trainer)
-    return _wrapped(made, bos)
-
-
-def sentence_piece(bos):
-    """Unigram with a mark for spaces and single digits, as Llama's and Gemma's."""
-    made = tokenizers.Tokenizer(tokenizers.models.Unigram())
-    made.pre_tokenizer = tokenizers.pre_tokenizers.Sequence(
-        [tokenizers.pre_tokenizers.Metaspace(), tokenizers.pre_tokenizers.Digits(individual_digits=True)]
-    )
-    trainer = tokenizers.trainers.UnigramTrainer(
-        vocab_size=500,
-        special_tokens=["<unk>", "<s>", "</s>"],
-        unk_token="<unk>",
-        initial_alphabet=list("0123456789%"),
-    )
-    made.train_from_iterator(PROMPTS, trainer)
-    return _wrapped(made, bos)
-
-
-def _wrapped(made, bos):
-    if bos:
-        made.post_processor = tokenizers.processors.TemplateProcessing(
-            single="<s> $A", special_tokens=[("<s>", made.token_to_id("<s>"))]
-        )
-    return transformers.PreTrainedTokenizerFast(
-        tokenizer_object=made, unk_token="<unk>", bos_token="<s>", eos_token="</s>"
-    )
 
 
 @pytest.fixture(scope="module")
@@ -181,6 +143,21 @@ def test_bais_score_fills_the_warehouse_and_a_second_time_adds_nothing(folder, h
     said = capsys.readouterr().out
     assert "209 prompts scored before, 0 now" in said
     assert f"0 scores added, {209 * 101 * 2:,} already there" in said
+
+
+def test_the_page_on_scoring_is_followed_to_the_letter(folder, here, capsys, monkeypatch):
+    monkeypatch.chdir(here)
+    said = ""
+    for step in steps("score-an-llm"):
+        if step[0] == "write":
+            Path(step[1]).write_text(step[2], encoding="utf-8")
+        elif step[0] == "run":
+            words = [str(folder("gpt2")) if word == "openai-community/gpt2" else word for word in words_of(step[1])]
+            assert main(words) == step[2]
+            said = " ".join(capsys.readouterr().out.split())
+        else:
+            assert step[0] == "prints"
+            assert " ".join(step[1].split()) in said
 
 
 def test_what_was_stopped_goes_on_and_gives_the_same_numbers(folder, here):
