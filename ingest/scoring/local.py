@@ -28,6 +28,7 @@ OF_ITS_OWN = ("trust_remote_code", "custom code")
 UNKNOWN = ("does not recognize this architecture", "Unrecognized configuration class", "Unrecognized model")
 SETTINGS = {
     "HF_HUB_DISABLE_TELEMETRY": "1",
+    "HF_HUB_VERBOSITY": "error",
     "HF_HUB_DISABLE_PROGRESS_BARS": "1",
     "TRANSFORMERS_VERBOSITY": "error",
     "TOKENIZERS_PARALLELISM": "true",

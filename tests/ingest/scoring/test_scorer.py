@@ -8,6 +8,7 @@ import sys
 import numpy as np
 import pytest
 
+from bais.main import main
 from ingest.scoring.passes import OutOfMemory, one_by_one
 from ingest.scoring.questions import prompt_hash
 from ingest.scoring.scorer import Scoring, score, scored_prompts, sessions
@@ -176,6 +177,22 @@ def test_an_llm_that_gives_no_number_at_all_is_refused_before_anything_is_scored
         score(llm, FEW)
     assert llm.n_tokens < 400
     assert lines(llm) == {}
+
+
+def test_without_torch_it_says_how_to_install_it_and_leaves_everything_alone(warehouse, monkeypatch, capsys):
+    monkeypatch.setattr("ingest.scoring.local.find_spec", lambda library: None)
+    assert main(["score", "--llm", "openai-community/gpt2"]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "needs torch and transformers, which are not installed here: `make local` installs" in line
+    assert not warehouse.exists()
+
+
+def test_questions_that_cannot_be_read_are_refused_before_an_llm_is_loaded(warehouse, tmp_path, capsys):
+    path = tmp_path / "questions.yaml"
+    path.write_text("study: s", encoding="utf-8")
+    assert main(["score", "--llm", "openai-community/gpt2", "--questions", str(path)]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "is no file of questions: source: Field required" in line
 
 
 class Stopped(Named):
