@@ -15,8 +15,9 @@ from ingest.load import land, landed_ids
 from ingest.raw import LANDED, LOAD_ID, OF_THE_GATE, TABLES, prepare_raw
 from ingest.warehouse import UserError, in_memory, printable, quoted, sha256_of, transaction, warehouse_path
 
-FORMAT, VERSION = "bais-export", 2
-CAME_WITH = {"source_versions": 2, "version_files": 2, "version_entries": 2}  # the other tables came with version 1
+FORMAT, VERSION = "bais-export", 3
+# the other tables came with version 1
+CAME_WITH = {"source_versions": 2, "version_files": 2, "version_entries": 2, "target_scores": 3}
 MANIFEST = "manifest.json"
 FILE_FORMATS = ("parquet", "csv", "jsonl")
 EMPTY = pa.table({"trial_id": pa.array([], pa.string()), "batch_id": pa.array([], pa.string())})
@@ -221,11 +222,12 @@ def _keep_what_is_new(memory, studies):
     counts = {}
     for name, table in LANDED.items():
         key = [column for column in table.key if column != "study"]
+        typed = ", ".join(f"{column}::{table.columns[column]['data_type']}" for column in key)
         n_there = 0
         for study in studies:
             memory.register("known", landed_ids(study, name, *key))
             ((n,),) = memory.execute(
-                f"delete from {name} where study = ? and ({', '.join(key)}) in (select ({', '.join(key)}) from known)",
+                f"delete from {name} where study = ? and ({', '.join(key)}) in (select ({typed}) from known)",
                 [study],
             ).fetchall()
             memory.unregister("known")
