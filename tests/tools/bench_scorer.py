@@ -12,6 +12,7 @@ from pathlib import Path
 
 from ingest.scoring.questions import PLAYERS, load_questions
 from ingest.scoring.targets import TARGETS
+from tests.ingest.scoring.tiny import questions_of
 
 N_TARGETS_TIMED = 8
 LEAST = {"one variation": 40, "all variations": 60}
@@ -59,7 +60,7 @@ def bench_gpt2():
     notebook(llm, of_v0 + full, timed)
     of_notebook = (time.perf_counter() - began) * len(TARGETS) / len(timed)
     n_variations = len({cell.variation for cell in questions.cells})
-    v0 = questions.model_copy(update={"questions": [of for of in questions.questions if "V0" in of.variations]})
+    v0 = questions_of("V0")
     for what, asked, expected in (
         ("one variation", v0, of_notebook),
         ("all variations", questions, of_notebook * n_variations),
@@ -98,7 +99,7 @@ def bench_7b():
     )  # fmt: skip
     llm = made(config, "cuda", torch.bfloat16)
     questions = load_questions()
-    timed_scoring(llm, questions.model_copy(update={"questions": questions.questions[:1]}))  # warm
+    timed_scoring(llm, questions_of("V0"))  # warm
     seconds = timed_scoring(llm, questions)
     n_tokens = sum(len(Tree(spelling).ids) for spelling in Targets(llm).after(list(questions.prompts.values())))
     n_weights = sum(weights.numel() for weights in llm.model.parameters())

@@ -5,7 +5,7 @@ import re
 import numpy as np
 
 from ingest.scoring.passes import log_probabilities
-from ingest.scoring.questions import load_questions
+from ingest.scoring.questions import Questions, load_questions
 
 VOCABULARY = 400
 
@@ -134,5 +134,5 @@ def questions_of(variation):
     """The shipped questions, those of one variation alone."""
     shipped = load_questions()
     (question,) = (of for of in shipped.questions if variation in of.variations)
-    one = question.model_copy(update={"variations": {variation: question.variations[variation]}})
-    return shipped.model_copy(update={"questions": [one]})
+    one = question.model_dump() | {"variations": {variation: question.variations[variation].model_dump()}}
+    return Questions(study=shipped.study, source=shipped.source, questions=[one])
