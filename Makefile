@@ -6,7 +6,7 @@ ARCHIVE ?= $(wildcard $(BAIS_SHARED)/data/bais_recorded)
 SCORES ?= $(wildcard $(BAIS_SHARED)/data/anchoring_llms)
 export BAIS_SHARED
 
-.PHONY: run test check bench coverage oracle lock clean
+.PHONY: run test check bench local coverage oracle lock clean
 
 run: .venv/installed  ## load what is at hand, build and test every table, say what came out, write the report
 	$(BIN)/python ingest/run.py
@@ -29,6 +29,10 @@ bench: .venv/installed  ## speed, as ratios against named peers in the same run
 	$(BIN)/python tests/tools/bench.py
 	$(BIN)/python tests/tools/bench_collector.py
 	$(BIN)/python tests/tools/bench_inference.py
+	$(BIN)/python -m tests.tools.bench_scorer
+
+local: .venv/installed  ## torch and transformers, which `bais score` takes; PIP_INDEX_URL chooses another build of torch
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation -e ".[local]"
 
 coverage: .venv/installed  ## how often intervals hold and probabilities come true, by simulation (about ten minutes)
 	$(BIN)/python tests/tools/coverage.py

@@ -17,7 +17,7 @@ from ingest.warehouse import UserError, in_memory, printable, quoted, sha256_of,
 
 FORMAT, VERSION = "bais-export", 3
 # the other tables came with version 1
-CAME_WITH = {"source_versions": 2, "version_files": 2, "version_entries": 2, "attribution_scores": 3}
+CAME_WITH = {"source_versions": 2, "version_files": 2, "version_entries": 2, "attribution_scores": 3, "target_scores": 3}
 MANIFEST = "manifest.json"
 FILE_FORMATS = ("parquet", "csv", "jsonl")
 # the records that versions of a source speak of: trials, and variations of scorings
@@ -30,7 +30,10 @@ SETTINGS = {"memory_limit": "2GB", "threads": 1}
 # if those that it speaks of are in their batches, and one that says nothing new if another of its source stays.
 DROP_WHAT_HAS_NO_RECORDS = f"""
 create table records as
-{" union all ".join(f"select distinct {record} as trial_id, batch_id from {name}" for name, record in RECORDS.items())};
+{" union all ".join(f"select distinct {record} as trial_id, batch_id from {name}" for name, record in RECORDS.items())}
+union all
+select concat_ws('/', definition ->> '$.scoring', vignette), batch_id from batches
+where source = 'scored' and json_exists(definition, '$.cells');
 
 create table here as
 select trial_id, batch_id from records anti join known using (trial_id)

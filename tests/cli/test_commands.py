@@ -29,6 +29,12 @@ COMMANDS = {
         "--orphan": "flag",
         "--strict": "flag",
     },
+    "score": {
+        "--llm": "text, required",
+        "--device": "cpu|cuda",
+        "--dtype": "float32|bfloat16|float16|float64",
+        "--questions": "path",
+    },
     "run": {
         "EXPERIMENT": "text, required",
         "--runs": "int of at least 1, required",

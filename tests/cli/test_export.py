@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from bais import exported as files
 from bais.main import main
-from ingest.archives.bais_export import reading
+from ingest.archives.bais_export import VERSION, reading
 from ingest.raw import OF_THE_GATE, TABLES
 from ingest.warehouse import ROOT
 
@@ -408,7 +408,7 @@ def lie_about_rows(folder):
         (lambda folder: (folder / "manifest.json").unlink(), "has no manifest.json"),
         (lambda folder: (folder / "manifest.json").write_text("{"), "is not the manifest of an export"),
         (lambda folder: (folder / "manifest.json").write_text("[]"), "is not the manifest of an export"),
-        (change_manifest(format_version=3), "was written by a later version of bais"),
+        (change_manifest(format_version=VERSION + 1), "was written by a later version of bais"),
         (change_manifest(format="other"), "is not the manifest of an export"),
         (change_manifest(tables=[]), "lists no raw.trials"),
         (lambda folder: leave_out(folder, "raw.version_entries"), "lists no raw.version_entries"),

@@ -1,0 +1,69 @@
+"""`bais score`: the log-probabilities of answers that nobody was asked for."""
+
+import contextlib
+import sys
+import time
+from pathlib import Path
+
+import click
+
+from bais.options import PATH
+from bais.terminal import say
+from ingest.run import pass_gate
+from ingest.scoring import DEVICES, DTYPES
+from ingest.warehouse import UserError, printable
+
+EVERY_S = 30
+
+
+@click.command()
+@click.option("--llm", required=True, metavar="PATH_OR_ID", help="a folder with an LLM, or its id at Hugging Face")
+@click.option("--device", type=click.Choice(DEVICES), help="where it is computed (default: a GPU where there is one)")
+@click.option("--dtype", type=click.Choice(DTYPES), help="number format (default: float32 on the CPU, else as stored)")
+@click.option("--questions", type=PATH, metavar="FILE", help="the questions (default: those of document D)")
+def score(llm: str, device: str | None, dtype: str | None, questions: Path | None) -> int:
+    """Score every target after every prompt, go on where it was stopped, and load it."""
+    from ingest.scoring.landed import load_scored
+    from ingest.scoring.local import load_local
+    from ingest.scoring.questions import load_questions
+    from ingest.scoring.scorer import score as score_llm
+
+    asked = load_questions(questions)
+    loaded = load_local(llm, device, dtype)
+    began = time.monotonic()
+    with _progress() as on_progress:
+        outcome = score_llm(loaded, asked, on_progress)
+    way = {"tree": "", "cache": ", by prefix cache", "one_by_one": ", one target at a time"}.get(outcome.way, "")
+    say(
+        f"scoring {printable(outcome.scoring)}: {outcome.n_before:,} prompts scored before, {outcome.n_scored:,} now"
+        f"{way}; {loaded.dtype} on {loaded.device}, {time.monotonic() - began:.1f} s"
+    )
+    try:
+        landed = load_scored(outcome.path)
+        say(f"  loaded: {landed.n_scores:,} scores added, {landed.n_already_there:,} already there")
+        return pass_gate()
+    except UserError as error:
+        kept = "what was scored is kept in the spool, and running it again loads it"
+        raise UserError(f"{error}; {kept}", error.exit_code) from None
+
+
+@contextlib.contextmanager
+def _progress():
+    """Give the scorer a function that says how far it is: a live line for a person, else a line now and then."""
+    if not sys.stderr.isatty():
+        said_at = time.monotonic()
+
+        def show(n_done, n_all):
+            nonlocal said_at
+            if time.monotonic() - said_at > EVERY_S:
+                said_at = time.monotonic()
+                print(f"{n_done:,} of {n_all:,} prompts", file=sys.stderr, flush=True)
+
+        yield show
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task("prompts", total=None)
+        yield lambda n_done, n_all: progress.update(task, completed=n_done, total=n_all)

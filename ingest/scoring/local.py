@@ -1,0 +1,254 @@
+"""An LLM on this machine: any causal LM of Hugging Face, through torch and transformers, which `make local` installs.
+
+Nothing is fetched where the weights are on disk, and code that comes with weights never runs.
+"""
+
+import contextlib
+import hashlib
+import json
+import os
+from collections.abc import Iterator, Sequence
+from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+
+from ingest.scoring.passes import OutOfMemory
+from ingest.scoring.scorer import CANNOT_BE_SCORED
+from ingest.warehouse import UserError, printable
+
+AT_A_TIME = {"cpu": 4, "cuda": 64}
+LIBRARIES = ("torch", "transformers", "tokenizers")
+TOKENIZER_FILES = (
+    "tokenizer.json", "tokenizer.model", "vocab.json", "vocab.txt", "spiece.model", "tokenizer_config.json",
+)  # fmt: skip
+NOT_ENOUGH = ("not enough memory", "can't allocate memory", "out of memory")
+OF_ITS_OWN = ("trust_remote_code", "custom code")
+UNKNOWN = ("does not recognize this architecture", "Unrecognized configuration class", "Unrecognized model")
+SETTINGS = {
+    "HF_HUB_DISABLE_TELEMETRY": "1",
+    "HF_HUB_VERBOSITY": "error",
+    "HF_HUB_DISABLE_PROGRESS_BARS": "1",
+    "TRANSFORMERS_VERBOSITY": "error",
+    "TOKENIZERS_PARALLELISM": "true",
+}
+
+
+def load_local(name: str, device: str | None = None, dtype: str | None = None) -> "LocalLlm":
+    """Load an LLM from a folder, else by its id from the local cache, else from Hugging Face.
+
+    Without a device it goes where a GPU is; without a number format it is float32 on the CPU, and else what its weights
+    are stored in.
+    """
+    if missing := [library for library in LIBRARIES[:2] if not find_spec(library)]:
+        raise UserError(
+            f"scoring an LLM needs {' and '.join(missing)}, which {'are' if missing[1:] else 'is'} not installed here: "
+            "`make local` installs what it takes; every other command works without"
+        )
+    folder = Path(name).expanduser()
+    if not folder.is_dir() and (folder.is_absolute() or name.startswith((".", "~")) or name.count("/") > 1):
+        raise UserError(f"there is no folder {printable(folder)}")
+    for setting, value in SETTINGS.items():
+        os.environ.setdefault(setting, value)
+    if folder.is_dir():
+        os.environ["HF_HUB_OFFLINE"] = "1"  # read when the libraries are imported, and they are told so once more
+        return _loaded(str(folder), folder.resolve().name, device, dtype, is_local=True)
+    try:
+        return _loaded(name, name, device, dtype, is_local=True)
+    except _NotThere:
+        pass
+    try:
+        return _loaded(name, name, device, dtype, is_local=False)
+    except _NotThere as error:
+        raise UserError(
+            f"{printable(name)} is not on this machine and cannot be fetched: {error}", CANNOT_BE_SCORED
+        ) from None
+
+
+class _NotThere(Exception):
+    """Something of an LLM is not on this machine, or not where it is fetched from."""
+
+
+def _loaded(place, name, device, dtype, is_local):
+    import torch
+    import transformers
+
+    transformers.utils.logging.set_verbosity_error()
+    transformers.utils.logging.disable_progress_bar()
+    device = device or ("cuda" if torch.cuda.is_available() else "cpu")
+    if device == "cuda" and not torch.cuda.is_available():
+        raise UserError("torch finds no GPU here: use --device cpu, or install the build of torch that fits the GPU")
+    dtype = dtype or ("float32" if device == "cpu" else "auto")
+    told = {"local_files_only": is_local, "trust_remote_code": False}
+    is_folder = Path(place).is_dir()
+    if is_folder and not (Path(place) / "config.json").exists():
+        raise UserError(f"{printable(place)} holds no LLM: there is no config.json in it", CANNOT_BE_SCORED)
+    with _worded(name, "the configuration", is_folder):
+        config = transformers.AutoConfig.from_pretrained(place, **told)
+    if is_folder and not any((Path(place) / file).exists() for file in TOKENIZER_FILES):
+        raise UserError(f"{printable(place)} holds no tokenizer, such as a tokenizer.json", CANNOT_BE_SCORED)
+    with _worded(name, "the tokenizer", is_folder):
+        tokenizer = transformers.AutoTokenizer.from_pretrained(place, **told)
+    with _worded(name, "the weights", is_folder):
+        model, said = transformers.AutoModelForCausalLM.from_pretrained(
+            place, config=config, dtype=dtype, output_loading_info=True, **told
+        )
+        if missing := sorted(said["missing_keys"]):
+            raise UserError(
+                f"the weights of {printable(name)} lack {missing[0]} and {len(missing) - 1} others, which would be "
+                "drawn at random: nothing was scored",
+                CANNOT_BE_SCORED,
+            )
+        model = model.to(device).eval()
+    revision = _hash_of(Path(place)) if is_folder else getattr(config, "_commit_hash", None) or "unknown"
+    return LocalLlm(name, revision, model, tokenizer)
+
+
+class LocalLlm:
+    """A causal LM and its tokenizer, as `ingest.scoring.scorer` asks them."""
+
+    def __init__(self, name, revision, model, tokenizer):
+        self.name, self.revision, self.model, self.tokenizer = name, revision, model, tokenizer
+        self.device = model.device.type
+        self.dtype = str(model.dtype).removeprefix("torch.")
+        self.n_at_a_time = AT_A_TIME[self.device]
+        self.unknown_id = tokenizer.unk_token_id
+        self.tokenizer_hash = _tokenizer_hash(tokenizer)
+        self.versions = {library: _version_of(library) for library in LIBRARIES}
+        self._keeps_last = _takes(model.forward, "logits_to_keep")
+
+    def encode(self, texts: Sequence[str], *, special: bool = True) -> list[list[int]]:
+        """Tokenise texts, with what the tokenizer puts around each unless told otherwise."""
+        return self.tokenizer(list(texts), add_special_tokens=special, verbose=False)["input_ids"]
+
+    def forward(self, ids: np.ndarray, positions: np.ndarray, mask: np.ndarray, n_last: int):
+        """Return the logits of the last places of texts under a mask of our own."""
+        import torch
+
+        seen = torch.as_tensor(mask, device=self.device)[:, None]
+        blocked = torch.zeros(seen.shape, dtype=self.model.dtype, device=self.device)
+        blocked.masked_fill_(~seen, torch.finfo(self.model.dtype).min)
+        told = {"logits_to_keep": n_last} if self._keeps_last else {}
+        return self._pass(
+            input_ids=self._tensor(ids), position_ids=self._tensor(positions), attention_mask=blocked, **told
+        ).logits[:, -n_last:]
+
+    def forward_plain(self, ids: Sequence[int]):
+        """Return the logits of one text, asked for with nothing but the text."""
+        try:
+            return self._pass(input_ids=self._tensor([ids])).logits
+        except (RuntimeError, IndexError, TypeError, ValueError) as error:
+            said = printable((str(error).splitlines() or [type(error).__name__])[0])
+            raise UserError(f"{printable(self.name)} cannot be run: {said}", CANNOT_BE_SCORED) from None
+
+    def forward_after(self, stem: Sequence[int], tails: Sequence[Sequence[int]]):
+        """Return the logits of texts that follow the same one, which passes once."""
+        import torch
+
+        longest = max(map(len, tails))
+        ids = self._tensor([[*tail, *[0] * (longest - len(tail))] for tail in tails])
+        cache = self._pass(input_ids=self._tensor([stem]), use_cache=True).past_key_values
+        with _memory():
+            cache.batch_repeat_interleave(len(tails))
+        seen = torch.ones((len(tails), len(stem) + longest), dtype=torch.long, device=self.device)
+        return self._pass(input_ids=ids, attention_mask=seen, past_key_values=cache, use_cache=True).logits
+
+    def log_probabilities(self, logits, rows: list[int], places: list[int], ids: list[int]) -> np.ndarray:
+        """Read log-probabilities off logits, a text at a time, so that no second copy of all of them is made."""
+        import torch
+
+        rows, places, ids = (self._tensor(numbers) for numbers in (rows, places, ids))
+        with _memory(), torch.inference_mode():
+            exact = torch.float64 if logits.dtype == torch.float64 else torch.float32
+            totals = torch.stack([torch.logsumexp(of_text.to(exact), -1) for of_text in logits])
+            return (logits[rows, places, ids].double() - totals[rows, places].double()).cpu().numpy()
+
+    def _pass(self, **given):
+        import torch
+
+        with _memory(), torch.inference_mode():
+            return self.model(**({"use_cache": False} | given))
+
+    def _tensor(self, numbers):
+        import torch
+
+        return torch.as_tensor(np.asarray(numbers, np.int64), device=self.device)
+
+
+@contextlib.contextmanager
+def _memory() -> Iterator[None]:
+    """Say in one way that memory is out, which torch says in several."""
+    import torch
+
+    try:
+        yield
+    except (RuntimeError, MemoryError) as error:
+        if not isinstance(error, MemoryError) and not any(words in str(error) for words in NOT_ENOUGH):
+            raise
+        is_out = True
+    else:
+        is_out = False
+    if is_out:  # outside of the handler, which would keep what the pass had made
+        if torch.cuda.is_available():
+            torch.cuda.empty_cache()
+        raise OutOfMemory
+
+
+@contextlib.contextmanager
+def _worded(name, what, is_folder) -> Iterator[None]:
+    """Say in one sentence why something of an LLM cannot be loaded."""
+    import torch
+
+    name = printable(name)
+    try:
+        yield
+    except (UserError, _NotThere):
+        raise
+    except (MemoryError, torch.OutOfMemoryError):
+        raise UserError(
+            f"{name} needs more memory than this machine has: choose a smaller --dtype or another --device",
+            CANNOT_BE_SCORED,
+        ) from None
+    except Exception as error:  # the libraries raise nearly anything at what they cannot read
+        said = str(error)
+        if any(words in said for words in OF_ITS_OWN):
+            reason = f"{name} comes with code of its own, which never runs here: only architectures of transformers do"
+        elif any(words in said for words in UNKNOWN):
+            reason = (
+                f"the architecture of {name} is none of the causal LMs that transformers "
+                f"{_version_of('transformers')} knows"
+            )
+        elif isinstance(error, OSError) and not is_folder:
+            raise _NotThere(printable(said.splitlines()[0])) from None
+        else:
+            reason = f"{what} of {name} cannot be loaded: {printable((said.splitlines() or [type(error).__name__])[0])}"
+        raise UserError(reason, CANNOT_BE_SCORED) from None
+
+
+def _takes(function, name):
+    import inspect
+
+    return name in inspect.signature(function).parameters
+
+
+def _version_of(library):
+    try:
+        return version(library)
+    except PackageNotFoundError:
+        return None
+
+
+def _tokenizer_hash(tokenizer):
+    fast = getattr(tokenizer, "backend_tokenizer", None)
+    text = fast.to_str() if fast else json.dumps([tokenizer.get_vocab(), str(tokenizer)], sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _hash_of(folder):
+    """Name what a folder holds: its weights, its configuration and its tokenizer."""
+    digest = hashlib.sha256()
+    for path in sorted(path for path in folder.iterdir() if path.is_file() and not path.name.startswith(".")):
+        with open(path, "rb") as file:
+            digest.update(f"{path.name} {hashlib.file_digest(file, 'sha256').hexdigest()}\n".encode())
+    return f"sha256:{digest.hexdigest()}"

@@ -1,0 +1,127 @@
+"""Questions whose answers are scored: one YAML file becomes prompts, one for each coalition of a prompt's fields.
+
+A coalition is a set of fields that are there. The others are empty strings, and the punctuation around them stays.
+"""
+
+import hashlib
+import itertools
+from functools import cached_property
+from pathlib import Path
+from typing import Annotated, NamedTuple
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from ingest.warehouse import UserError, printable
+
+SHIPPED = Path(__file__).resolve().parent / "questions" / "anchoring-llms.yaml"
+TEMPLATE = "{scene}{anchor}.\n\n{comparative}{anchor}?\n\n{absolute}"
+PLAYERS = ("scene", "comparative", "absolute", "anchor")
+COALITIONS = tuple(
+    frozenset(some) for size in range(len(PLAYERS) + 1) for some in itertools.combinations(PLAYERS, size)
+)
+
+Named = Annotated[str, Field(pattern=r"^\w[\w.-]*$")]
+
+
+class _Given(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+class Anchors(_Given):
+    """The two numbers that a variation plants."""
+
+    low: int
+    high: int
+
+    @model_validator(mode="after")
+    def _low_is_lower(self):
+        if self.low >= self.high:
+            raise ValueError(f"the low anchor {self.low} is not below the high anchor {self.high}")
+        return self
+
+
+class Question(_Given):
+    """The words around the anchor, and the pairs of anchors under which they are put."""
+
+    scene: str
+    comparative: str
+    absolute: str
+    variations: dict[Named, Anchors] = Field(min_length=1)
+
+
+class Cell(NamedTuple):
+    """One prompt of a variation: the anchor, whether it is the low or the high one, and which fields are there."""
+
+    variation: str
+    anchor_direction: str
+    anchor: int
+    coalition: frozenset[str]
+    prompt: str
+
+
+class Questions(_Given):
+    """A file of questions."""
+
+    study: Named
+    source: str
+    questions: list[Question] = Field(min_length=1)
+
+    @model_validator(mode="after")
+    def _variations_are_told_apart(self):
+        names = [name for question in self.questions for name in question.variations]
+        if twice := sorted({name for name in names if names.count(name) > 1}):
+            raise ValueError(f"the variation {twice[0]} is there twice")
+        return self
+
+    @cached_property
+    def cells(self) -> list[Cell]:
+        """Every prompt that is needed: of each variation, both anchors and all coalitions."""
+        return [
+            Cell(name, direction, anchor, coalition, prompt_of(question, anchor, coalition))
+            for question in self.questions
+            for name, anchors in question.variations.items()
+            for direction, anchor in anchors
+            for coalition in COALITIONS
+        ]
+
+    @cached_property
+    def prompts(self) -> dict[str, str]:
+        """The distinct prompts by their hash, in the order in which they are first needed."""
+        return {prompt_hash(cell.prompt): cell.prompt for cell in self.cells}
+
+    @cached_property
+    def digest(self) -> str:
+        """A hash of what is scored: the study, the variations and their prompts."""
+        lines = [self.study, *(f"{cell.variation} {cell.anchor} {prompt_hash(cell.prompt)}" for cell in self.cells)]
+        return hashlib.sha256("\n".join(lines).encode()).hexdigest()
+
+
+def prompt_of(question: Question, anchor: int, coalition: frozenset[str]) -> str:
+    """Render a prompt from the fields that are there; one anchor fills both places."""
+    fields = {"scene": question.scene, "comparative": question.comparative, "absolute": question.absolute}
+    fields["anchor"] = str(anchor)
+    return TEMPLATE.format(**{name: text if name in coalition else "" for name, text in fields.items()}).strip()
+
+
+def prompt_hash(prompt: str) -> str:
+    """Name a prompt."""
+    return hashlib.sha256(prompt.encode()).hexdigest()[:32]
+
+
+def load_questions(path: Path | None = None) -> Questions:
+    """Read a file of questions, those of document D if none is given; what is wrong with it is one sentence."""
+    path = path or SHIPPED
+    try:
+        return Questions.model_validate(yaml.safe_load(path.read_text(encoding="utf-8")))
+    except OSError as error:
+        raise UserError(f"{printable(path)} cannot be read: {error.strerror}") from None
+    except (UnicodeDecodeError, yaml.YAMLError) as error:
+        raise UserError(f"{printable(path)} is no YAML: {printable(str(error).splitlines()[0])}") from None
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(map(str, first["loc"])) or "the file"
+        raise UserError(
+            f"{printable(path)} is no file of questions: {printable(place)}: {printable(first['msg'])}; "
+            f"{SHIPPED.relative_to(SHIPPED.parents[3])} is an example"
+        ) from None

@@ -1,0 +1,18 @@
+-- One row per scoring, prompt, target and rule: the log-probability of an answer that nobody gave.
+with source as (
+    select * from {{ source('raw', 'target_scores') }}
+)
+
+select
+    study,
+    scoring,
+    prompt_hash,
+    target,
+    rule,
+    llm_recorded,
+    revision,
+    dtype,
+    device,
+    log_probability,
+    bos_log_probability
+from source
