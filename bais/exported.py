@@ -113,7 +113,7 @@ def studies_of(warehouse, only: str | None) -> list[dict]:
         with landed as (
             select study, source, trial_id from raw.trials
             union all
-            select distinct study, 'scored', null from raw.attribution_scores
+            select distinct study, 'scored', null from raw.batches where source = 'scored'
         )
 
         select study, string_agg(distinct source, ' and ' order by source) as source,

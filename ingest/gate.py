@@ -117,6 +117,9 @@ def _batches_to_audit(memory, batch_ids):
             select batch_id, any_value(study), any_value(variation), count(*)
             from warehouse.raw.attribution_scores group by all
             union all
+            select batch_id, study, vignette, n_trials from warehouse.raw.batches
+            where source = 'scored' and json_exists(definition, '$.cells')
+            union all
             -- what a version takes over, and what it only withdraws
             select
                 entries.batch_id, any_value(batches.study), any_value(batches.vignette),

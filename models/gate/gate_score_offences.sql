@@ -24,7 +24,7 @@ aliases as (
 
 scores as (
     select scores.* exclude (batch_id), coalesce(aliases.llm, scores.llm_recorded) as llm
-    from {{ ref('stg_attribution_scores') }} as scores
+    from {{ ref('int_scores_landed') }} as scores
     left join aliases on scores.llm_recorded = aliases.alias
 ),
 

@@ -1,7 +1,7 @@
 -- One row per scoring, variation, anchor and target that is published and not quarantined: what its source says now;
 -- of a question that several files hold, that of the standard anchors; with the LLM under its canonical id.
 with scores as (
-    select * from {{ ref('stg_attribution_scores') }}
+    select * from {{ ref('int_scores_landed') }}
 ),
 
 versions as (
