@@ -17,7 +17,13 @@ from ingest.warehouse import UserError, in_memory, printable, quoted, sha256_of,
 
 FORMAT, VERSION = "bais-export", 3
 # the other tables came with version 1
-CAME_WITH = {"source_versions": 2, "version_files": 2, "version_entries": 2, "attribution_scores": 3, "target_scores": 3}
+CAME_WITH = {
+    "source_versions": 2,
+    "version_files": 2,
+    "version_entries": 2,
+    "attribution_scores": 3,
+    "target_scores": 3,
+}
 MANIFEST = "manifest.json"
 FILE_FORMATS = ("parquet", "csv", "jsonl")
 # the records that versions of a source speak of: trials, and variations of scorings
