@@ -14,6 +14,7 @@ with files as (
 batches as (
     select
         version_id,
+        bool_or(source = 'scored') as is_scored,
         list(struct_pack(vignette, verdict, act, is_published) order by vignette) as batches
     from raw.batches
     left join ({verdicts}) as verdicts using (batch_id)
@@ -24,9 +25,10 @@ batches as (
 fates as (
     select
         version_id,
-        count(*) filter (fate = 'superseded') as n_superseded,
-        count(*) filter (fate = 'gone') as n_withdrawn
+        sum(n) filter (fate = 'superseded')::bigint as n_superseded,
+        sum(n) filter (fate = 'gone')::bigint as n_withdrawn
     from ({fates})
+    inner join ({records}) using (trial_id)
     group by all
 )
 
@@ -37,6 +39,7 @@ select
         partition by study, archive, source_name, is_older order by imported_at desc
     ) = 1 as is_newest,
     coalesce(batches, []) as batches,
+    coalesce(is_scored, false) as is_scored,
     coalesce(n_superseded, 0) as n_superseded,
     coalesce(n_withdrawn, 0) as n_withdrawn
 from raw.source_versions as versions
@@ -78,13 +81,14 @@ order by change, path
 
 def known_versions(warehouse) -> list[dict]:
     """Return every version of every source, each source's in the order of its imports; none of an older warehouse."""
-    from ingest.fates import fates
+    from ingest.fates import RECORDS, fates
     from ingest.models import query_of
 
     tables = values(warehouse, "select table_name from duckdb_tables() where schema_name = 'raw'")
     if "source_versions" not in tables:
         return []
-    found = records(warehouse, VERSIONS.format(verdicts=query_of("stg_batch_verdicts"), fates=fates()))
+    asked = VERSIONS.format(verdicts=query_of("stg_batch_verdicts"), fates=fates(), records=RECORDS)
+    found = records(warehouse, asked)
     return [{**version, "version": version["label"] or version["version_id"][:SHORT_ID]} for version in found]
 
 

@@ -94,7 +94,7 @@ def _said(version):
     if version["is_complete"]:
         yield "the whole of its source"
     if n := version["n_superseded"]:
-        yield f"takes the place of {n:,} trial{'' if n == 1 else 's'}"
+        yield f"takes the place of {n:,} {'score' if version['is_scored'] else 'trial'}{'' if n == 1 else 's'}"
     if n := version["n_withdrawn"]:
         yield f"{n:,} that it lacks left the public tables"
 

@@ -1,6 +1,14 @@
-"""What became of landed trials as later versions of their source came."""
+"""What became of landed trials, and scores, as later versions of their source came."""
 
 from ingest.models import query_of
+
+# What versions of a source speak of: trials, and variations of scorings, of which each holds `n` scores.
+RECORDS = """
+select trial_id, batch_id, 1 as n from raw.trials
+union all
+select concat_ws('/', scoring, variation) as trial_id, batch_id, count(*) as n from raw.attribution_scores
+group by all
+"""
 
 # A trial that waits in a batch which is not published is no superseded one: what stands in its place is older.
 FATES = """
@@ -13,9 +21,9 @@ versions as (
 landed as (
     select
         trial_id,
-        trials.batch_id,
+        records.batch_id,
         coalesce(versions.imported_at, batches.loaded_at) as landed_at
-    from raw.trials as trials
+    from ({records}) as records
     semi join resolved using (trial_id)
     left join raw.batches as batches using (batch_id)
     left join versions using (version_id)
@@ -61,9 +69,10 @@ left join versions as lacks on lacking.version_id = lacks.version_id
 
 
 def fates() -> str:
-    """Return the query of what became of each trial of which versions speak, as a connection to the warehouse runs it.
+    """Return the query of what became of each record of which versions speak, as a connection to the warehouse runs it.
 
     `superseded` (another trial took its place), `gone` (a version that is the whole of its source lacks it), `lacking`
     (the newest version lacks it, and it stays), `taken_over` (published by the batch of a later version), or null.
     """
-    return FATES.format(resolved=query_of("int_versions_resolved"), entries=query_of("stg_version_entries"))
+    resolved, entries = query_of("int_versions_resolved"), query_of("stg_version_entries")
+    return FATES.format(resolved=resolved, entries=entries, records=RECORDS)

@@ -20,7 +20,7 @@ from statistics import NormalDist
 import pyarrow as pa
 import yaml
 
-from ingest.fates import fates
+from ingest.fates import RECORDS, fates
 from ingest.load import DUCKDB_SETTINGS
 from ingest.models import Models, query_of
 from ingest.prompts import template_hash, template_of
@@ -492,10 +492,10 @@ def last_verdicts() -> list[dict]:
             f"""
             with published as ({query_of("stg_batch_verdicts")}),
             displaced as (
-                select batch_id, count(*) filter (fate = 'superseded') as n_superseded,
-                    count(*) filter (fate = 'gone') as n_gone,
+                select batch_id, sum(n) filter (fate = 'superseded')::bigint as n_superseded,
+                    sum(n) filter (fate = 'gone')::bigint as n_gone,
                     bool_and(coalesce(fate in ('superseded', 'gone', 'taken_over'), false)) as is_replaced
-                from raw.trials left join ({fates()}) using (trial_id)
+                from ({RECORDS}) left join ({fates()}) using (trial_id)
                 group by batch_id
             )
             select verdicts.* exclude (verdict_id), verdict_id, act, is_decided, is_published, is_older,

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from bais.main import main
+from ingest.gate import last_verdicts
 from ingest.models import Models
 from ingest.warehouse import in_memory, quoted
 
@@ -207,6 +208,12 @@ def test_a_changed_score_supersedes_its_scoring_and_nothing_is_deleted(here):
     assert "anchoring_gpt2_results_standard.csv" in here.run("versions", "scores", "--json")
     versions = here.rows("select version_id, compared_with, n_changed from raw.source_versions order by imported_at")
     assert versions[1][1:] == (versions[0][0], 404)
+    said = json.loads(here.run("versions", "scores", "--json"))
+    assert [(of["n_superseded"], of["is_newest"]) for of in said] == [(0, False), (404, True)]
+    assert "takes the place of 404 scores" in " ".join(here.run("versions", "scores").split())
+    of_replaced = {of["batch_id"].rpartition("/")[0]: of for of in last_verdicts() if of["n_superseded"]}
+    assert {(of["n_superseded"], of["is_replaced"]) for of in of_replaced.values()} == {(202, True)}
+    assert sorted(name.rpartition("/")[2] for name in of_replaced) == ["V0", "V1-S"]
 
 
 def test_a_version_says_what_is_gone_and_the_whole_of_a_source_withdraws_it(here):
