@@ -30,6 +30,7 @@ KNOWN_THEN = {
     "batches": "loaded_at <= $imported_at",
     "trials": "batch_id in (select batch_id from raw.batches)",
     "attribution_scores": "batch_id in (select batch_id from raw.batches)",
+    "target_scores": "scoring in (select definition ->> '$.scoring' from raw.batches where source = 'scored')",
     "calls": "trial_id in (select trial_id from raw.trials)",
     "prompts": "study in (select study from raw.batches)",
     "quarantined_lines": "quarantined_at <= $imported_at",

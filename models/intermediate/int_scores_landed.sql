@@ -1,5 +1,5 @@
--- One row per score that was landed, whether recorded elsewhere or computed here: of what bais scored, by the rule under
--- which document D scored, so that both can be compared.
+-- One row per score that was landed, whether recorded elsewhere or computed here; of what bais scored, by the rule
+-- under which document D scored, so that both can be compared.
 with recorded as (
     select * from {{ ref('stg_attribution_scores') }}
 ),

@@ -136,6 +136,7 @@ COMMANDS = {
         "--format": "table|csv|json, default table",
         "CLAIM_ID": "text",
         "--differs": "flag",
+        "--all": "flag",
         "--recomputes": "yes|no|not_derivable|not_checked",
         "--holds": "holds|weaker|contradicted|confounded|not_applicable",
         "--document": "text",

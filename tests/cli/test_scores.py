@@ -8,17 +8,24 @@ import shutil
 import duckdb
 import numpy as np
 import pytest
+from pandas.testing import assert_frame_equal
 
 from bais.main import main
-from ingest.gate import last_verdicts
+from bais.past import KNOWN_THEN, copy_known, version_asked
+from ingest.gate import audit, last_verdicts
 from ingest.models import Models
+from ingest.raw import TABLES
+from ingest.scoring.landed import load_scored
+from ingest.scoring.scorer import score
 from ingest.warehouse import in_memory, quoted
+from tests.ingest.scoring.tiny import Named, questions_of
 
 HEADER = [
     "VariationID", "Anchor", "TargetToken", "LogProbFullPrompt", "Shapley_scene", "Shapley_comparative",
     "Shapley_absolute", "Shapley_anchor", "TargetInt",
 ]  # fmt: skip
-BUILD = ("build", "--select", "+soft_expectations", "--exclude-resource-type", "test", "unit_test")
+N_SCORED = 24 * 101 * 2  # prompts of a variation, targets, rules
+BUILD = ("build", "--select", "+sensitivity_scores", "--exclude-resource-type", "test", "unit_test")
 ANCHORS = {"standard": {0: (10, 65), 1: (10, 65)}, "different_anchors": {0: (10, 65), 1: (15, 70)}}
 
 
@@ -294,9 +301,21 @@ def test_an_export_takes_scores_along_and_a_second_import_back_adds_nothing(here
     lines[5]["LogProbFullPrompt"] = ""
     write(here.folder, "gpt2", "standard", lines)
     here.run("import", here.folder)
+    scoring = score(Named(kind="split_digits", bos=True), questions_of("V1-S"))
+    load_scored(scoring.path)
+    assert [verdict.verdict for verdict in audit()] == ["passed"]
     everything = "select * exclude (_dlt_load_id) from raw.attribution_scores order by all"
-    before, raw = here.accepted(), here.rows(everything)
+    computed = "select * exclude (_dlt_load_id) from raw.target_scores order by all"
+    before, raw, raw_computed = here.accepted(), here.rows(everything), here.rows(computed)
+    here_scored = before["scoring"] == scoring.scoring
+    assert (here_scored.sum(), set(before[here_scored]["llm"])) == (202, {"tiny/numpy"})
+    assert before[here_scored]["shapley_anchor"].notna().all()
+    assert before[~here_scored]["shapley_anchor"].isna().all()
     warehouse_in(here.path.parent).dbt("--quiet", *BUILD)
+    assert here.rows(
+        "select llm, count(abss), any_value(reason) from marts.sensitivity_scores "
+        "where specification = 'shapley' and variation = 'V1-S' group by llm order by llm"
+    ) == [("openai/gpt2", 0, "not_recoverable"), ("tiny/numpy", 1, None)]
     here.run("export", tmp_path / "out", "--format", "csv")
     studies = (tmp_path / "out" / "studies.csv").read_text()
     assert "anchoring-llms,scored,false,0,CC-BY-4.0" in studies
@@ -305,6 +324,28 @@ def test_an_export_takes_scores_along_and_a_second_import_back_adds_nothing(here
     for added in (808, 0):
         said = " ".join(here.run("import", tmp_path / "out").split())
         assert f"attribution_scores {added} added {808 - added} already there" in said
+        assert f"target_scores {N_SCORED * (added > 0):,} added {N_SCORED * (added == 0):,} already there" in said
         assert here.rows(everything) == raw
-    assert here.accepted().equals(before)
+        assert here.rows(computed) == raw_computed
+    assert_frame_equal(here.accepted(), before, rtol=1e-12)  # the order of a sum's terms is another
     assert "nothing has changed" in here.run("import", here.folder)
+
+
+def test_what_was_known_takes_the_scores_of_then_along(here, tmp_path):
+    assert KNOWN_THEN.keys() == TABLES.keys()
+    scores = "select scoring, count(*) from raw.target_scores group by all order by all"
+    versions = "select version_id from raw.source_versions order by imported_at"
+    for seed in (0, 1):
+        llm = Named(kind="split_digits", bos=True, seed=seed)
+        llm.revision = str(seed)
+        load_scored(score(llm, questions_of("V0")).path)
+    audit()
+    then, now = here.rows(versions)
+    both = here.rows(scores)
+    for (version,), n in ((then, 1), (now, 2)):
+        here_then = tmp_path / f"{n}.duckdb"
+        copy_known(version_asked(version), here_then)
+        with contextlib.closing(duckdb.connect(str(here_then), read_only=True)) as warehouse:
+            found = warehouse.sql(scores).fetchall()
+        assert len(found) == n
+        assert set(found) <= set(both)
