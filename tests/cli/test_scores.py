@@ -296,7 +296,7 @@ def test_a_rejected_batch_is_not_published(here):
     assert set(here.accepted()["variation"]) == {"V0", "V1-S"}
 
 
-def test_an_export_takes_scores_along_and_a_second_import_back_adds_nothing(here, tmp_path, monkeypatch, warehouse_in):
+def test_exports_and_copies_of_the_past_take_scores_along_once(here, tmp_path, monkeypatch, warehouse_in):
     lines = lines_of("standard")
     lines[5]["LogProbFullPrompt"] = ""
     write(here.folder, "gpt2", "standard", lines)
@@ -311,6 +311,12 @@ def test_an_export_takes_scores_along_and_a_second_import_back_adds_nothing(here
     assert (here_scored.sum(), set(before[here_scored]["llm"])) == (202, {"tiny/numpy"})
     assert before[here_scored]["shapley_anchor"].notna().all()
     assert before[~here_scored]["shapley_anchor"].isna().all()
+    assert KNOWN_THEN.keys() == TABLES.keys()
+    for archive, n_known in (("anchoring_llms", 0), ("bais-score", N_SCORED)):
+        ((version,),) = here.rows(f"select version_id from raw.source_versions where archive = '{archive}'")
+        copy_known(version_asked(version), tmp_path / f"{archive}.duckdb")
+        with contextlib.closing(duckdb.connect(str(tmp_path / f"{archive}.duckdb"), read_only=True)) as then:
+            assert then.sql("select count(*) from raw.target_scores").fetchall() == [(n_known,)]
     warehouse_in(here.path.parent).dbt("--quiet", *BUILD)
     assert here.rows(
         "select llm, count(abss), any_value(reason) from marts.sensitivity_scores "
@@ -329,23 +335,3 @@ def test_an_export_takes_scores_along_and_a_second_import_back_adds_nothing(here
         assert here.rows(computed) == raw_computed
     assert_frame_equal(here.accepted(), before, rtol=1e-12)  # the order of a sum's terms is another
     assert "nothing has changed" in here.run("import", here.folder)
-
-
-def test_what_was_known_takes_the_scores_of_then_along(here, tmp_path):
-    assert KNOWN_THEN.keys() == TABLES.keys()
-    scores = "select scoring, count(*) from raw.target_scores group by all order by all"
-    versions = "select version_id from raw.source_versions order by imported_at"
-    for seed in (0, 1):
-        llm = Named(kind="split_digits", bos=True, seed=seed)
-        llm.revision = str(seed)
-        load_scored(score(llm, questions_of("V0")).path)
-    audit()
-    then, now = here.rows(versions)
-    both = here.rows(scores)
-    for (version,), n in ((then, 1), (now, 2)):
-        here_then = tmp_path / f"{n}.duckdb"
-        copy_known(version_asked(version), here_then)
-        with contextlib.closing(duckdb.connect(str(here_then), read_only=True)) as warehouse:
-            found = warehouse.sql(scores).fetchall()
-        assert len(found) == n
-        assert set(found) <= set(both)
