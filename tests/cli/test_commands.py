@@ -129,6 +129,7 @@ COMMANDS = {
     "claims": {
         "--format": "table|csv|json, default table",
         "CLAIM_ID": "text",
+        "--all": "flag",
         "--differs": "flag",
         "--recomputes": "yes|no|not_derivable|not_checked",
         "--holds": "holds|weaker|contradicted|confounded|not_applicable",
