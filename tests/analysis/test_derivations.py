@@ -232,7 +232,7 @@ def test_inputs_are_rounded_where_the_authors_did_so_and_parts_are_named_by_thei
 @pytest.mark.parametrize(("value", "rounded"), [(72.85, 72.9), (0.25, 0.3), (-0.25, -0.3), (0.24, 0.2)])
 def test_halves_are_rounded_away_from_zero_as_sql_does(value, rounded):
     claims = [claim("a"), claim("b", derivation="sum", inputs="a", input_decimals=1)]
-    in_sql = duckdb.execute("select round(?::double, 1)", [value]).fetchone()[0]
+    in_sql = duckdb.execute("select round(?::double, 1)", [value]).fetchall()[0][0]
     assert cited(claims, [looked_up("a", value)])["b"]["recomputed_value"] == in_sql == rounded
 
 

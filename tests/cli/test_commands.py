@@ -135,8 +135,8 @@ COMMANDS = {
     "claims": {
         "--format": "table|csv|json, default table",
         "CLAIM_ID": "text",
-        "--differs": "flag",
         "--all": "flag",
+        "--differs": "flag",
         "--recomputes": "yes|no|not_derivable|not_checked",
         "--holds": "holds|weaker|contradicted|confounded|not_applicable",
         "--document": "text",

@@ -79,7 +79,8 @@ def test_csv_ends_lines_as_unix_does_and_loses_neither_digits_nor_the_difference
     assert list(csv.reader(io.StringIO(out, newline="")))[1] == ["1", "0.1", NASTY]
     (tmp_path / "out.csv").write_bytes(out.encode())
     read = f"read_csv('{tmp_path}/out.csv', allow_quoted_nulls = false)"
-    back = duckdb.sql(f"select id, ratio, answer from {read}").fetchall()
+    with duckdb.connect() as own:
+        back = own.execute(f"select id, ratio, answer from {read}").fetchall()
     assert [row[:2] for row in back[:2]] == [(1, 0.1), (2, 1 / 3)]
     assert math.isnan(back[2][1])
     assert back[3][1] == -math.inf
