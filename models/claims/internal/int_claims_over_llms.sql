@@ -209,5 +209,7 @@ found as (
     select * from orders_told
 )
 
-select quantity, {{ of_pair }}, value, low, high, n_trials, n_llms
+-- the last bits of a mean depend on the order in which LLMs come
+select
+    quantity, {{ of_pair }}, round(value, 9) as value, round(low, 9) as low, round(high, 9) as high, n_trials, n_llms
 from found
