@@ -114,4 +114,11 @@ together as (
     select * from effect_sizes
 )
 
-select * exclude (specification) from together
+-- the last bits of a mean depend on the order in which its numbers come
+select
+    * exclude (specification) replace (
+        round(percent_of_baseline_low, 9) as percent_of_baseline_low,
+        round(percent_of_baseline_high, 9) as percent_of_baseline_high,
+        round(percent_of_baseline_cohens_d, 9) as percent_of_baseline_cohens_d
+    )
+from together

@@ -83,13 +83,18 @@ weighted as (
 
 ranked as (
     select
-        weighted.*,
+        -- the last bits of a mean depend on the order in which its numbers come
+        weighted.* replace (
+            {% for statistic in statistics -%}
+                round(weighted.{{ statistic }}, 9) as {{ statistic }}{{ ',' if not loop.last }}
+            {% endfor %}
+        ),
         case when is_ranked then rank() over within_ranked end as rank_by_share_within_10_percent
     from weighted
     inner join techniques using (technique)
     window within_ranked as (
         partition by specification, llm, anchor_direction, is_ranked
-        order by percent_within_10_percent desc
+        order by round(weighted.percent_within_10_percent, 9) desc
     )
 )
 
