@@ -120,7 +120,7 @@ def _margins(printed, value, margin):
 
 WRONG = (
     "Sentences that the analysis we recommend contradicts",
-    "Sentences whose direction turns round, with an interval that allows both",
+    "Sentences whose direction turns round, but not for certain",
     "Sentences that compare prompts that differ, so that the cause is not known",
     "Sentences whose direction holds, but that no interval confirms",
     "Sentences that the paper's own method does not give",
@@ -128,7 +128,7 @@ WRONG = (
     "Numbers that the analysis we recommend contradicts",
     "Bounds of intervals that are too narrow, or elsewhere",
     "Numbers that compare prompts that differ, so that the cause is not known",
-    "Numbers inside an interval too wide to confirm them",
+    "Numbers that no narrow interval confirms",
     "Numbers that the paper's own method does not give",
     "Numbers that cannot be derived from what is recorded",
     "Numbers that are contradicted, but off by less than the margin that matters",

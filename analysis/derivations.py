@@ -26,7 +26,6 @@ COUNTED_UNITS = {
     "prosecutors", "providers", "questions", "resamples", "techniques", "temperatures", "trials",
 }  # fmt: skip
 SAME = 1e-9  # values closer than this share a place
-BORDER = 1e-8  # in digits: a value on the border belongs to both digits, whatever the last bit of a double says
 UNKNOWN = (math.nan, math.nan)
 
 
@@ -92,31 +91,6 @@ def printed_interval(published, decimals, *, is_exact=False):
     """Return all values that are printed so: the number give or take half a digit, or itself where it is exact."""
     half = 0.0 if is_exact else 0.5 * 10.0**-decimals
     return published - half, published + half
-
-
-def could_print(low, high, published, decimals, comparison):
-    """Say whether some value of a range agrees with what is printed.
-
-    Parameters
-    ----------
-    low, high : float
-        The range; of a single value both are that value.
-    published : float
-    decimals : int
-        How many decimals are printed: 1 for 18.1, -1 for "about 20", 13 for 3.2e-12.
-    comparison : {'=', '<', '>'}
-        `=`: the range meets the values that round to the printed one. `<`, `>`: some of it is below or above.
-
-    Returns
-    -------
-    bool
-    """
-    half_a_digit = (0.5 + BORDER) * 10.0**-decimals
-    return {
-        "=": low <= published + half_a_digit and high >= published - half_a_digit,
-        "<": low < published,
-        ">": high > published,
-    }[comparison]
 
 
 def derived_claims(claims, looked_up):

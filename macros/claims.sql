@@ -41,31 +41,30 @@
 {# The papers' metrics, in whose means errors cancel, and the goal that a claim about either is held against as recommended. #}
 {% macro goals_of_the_papers() %}
     {{ return({
-        'deviation': {'metric': 'net deviation', 'goal': 'displacement'},
-        'susceptibility': {'metric': 'net spread', 'goal': 'gap'},
+        'deviation': 'displacement',
+        'susceptibility': 'gap',
     }) }}
 {% endmacro %}
-
-
-{# Of a quantity by one of the papers' metrics what the mapping says: its `goal`, or the `metric` in words; else null. #}
-{% macro of_the_papers(quantity, what) -%}
-    case
-        {%- for name, known in goals_of_the_papers().items() %}
-            when regexp_matches({{ quantity }}, '_by_{{ name }}(_with_no_technique)?$') then '{{ known[what] }}'
-        {%- endfor %}
-    end
-{%- endmacro %}
 
 
 {# The quantity that is recommended in place of another: by a goal where it is by one of the papers' metrics. #}
 {% macro recommended_in_place_of(quantity) -%}
     case
         when {{ quantity }} = 'metrics_disagree' then 'goals_disagree'
-        {%- for name, known in goals_of_the_papers().items() %}
+        {%- for name, goal in goals_of_the_papers().items() %}
             when regexp_matches({{ quantity }}, '_by_{{ name }}(_with_no_technique)?$')
-                then replace({{ quantity }}, '_by_{{ name }}', '_by_{{ known.goal }}')
+                then replace({{ quantity }}, '_by_{{ name }}', '_by_{{ goal }}')
         {%- endfor %}
         else {{ quantity }}
+    end
+{%- endmacro %}
+
+
+{# The quantity that a claim is held against as recommended; nothing else ranks by a goal without one of the LLMs. #}
+{% macro recommended_quantity_of_claim() -%}
+    case
+        when excluded_llm is null then {{ recommended_in_place_of('coalesce(recommended_quantity, quantity)') }}
+        else coalesce(recommended_quantity, quantity)
     end
 {%- endmacro %}
 
@@ -82,7 +81,7 @@
 {%- endmacro %}
 
 
-{# Does some value from low to high agree with what is printed, or lie below or above it as it says (`analysis/derivations.py`). #}
+{# Does some value from low to high agree with what is printed, or lie below or above it as it says; on a border it has both digits. #}
 {% macro could_print(low, high, published, decimals, comparison) -%}
     case {{ comparison }}
         when '='

@@ -100,10 +100,7 @@ worded as (
             {{ shown(column, 'decimals') }} as shown_{{ column }},
         {% endfor -%}
         case when unit in ('1', 'rank', 'ratio', 'yes or no') then '' else ' ' || unit end as shown_unit,
-        case
-            when excluded_llm is not null and recommended_quantity is null then quantity
-            else {{ recommended_in_place_of('coalesce(recommended_quantity, quantity)') }}
-        end as recommended_as,
+        {{ recommended_quantity_of_claim() }} as recommended_as,
         concat_ws(
             ', ',
             case when baseline_scope != 'pooled' then 'over the ' || baseline_scope || ' baseline' end,

@@ -29,11 +29,7 @@ claims_by_source as (
 recommended as (
     select
         * replace (
-            -- nothing else ranks by a goal without one of the LLMs
-            case
-                when excluded_llm is null then {{ recommended_in_place_of('coalesce(recommended_quantity, quantity)') }}
-                else coalesce(recommended_quantity, quantity)
-            end as quantity,
+            {{ recommended_quantity_of_claim() }} as quantity,
             case when derivation is null then anchor_direction else 'both' end as anchor_direction,
             -- a claim that leaves LLMs out is held against the same; one that names what is recommended, against all
             case when recommended_quantity is null then excluded_llm end as excluded_llm,
