@@ -37,11 +37,12 @@ IN_FULL = {
 }
 KINDS = {"value": ("number", "numbers"), "sentence": ("sentence", "sentences")}
 NO_TRIALS = "It rests on printed numbers alone: there are no trials behind it."
+SOURCES = {"trials": "the recorded trials", "scores": "the recorded scores", "printed numbers": "other printed numbers"}
 FAILS = {"recomputes": ("no", "not_derivable"), "holds": ("weaker", "contradicted", "confounded")}
 
 SHARE = 0.2  # where a claim has no margin, or one of 0: of the larger of the two numbers
 BOUND = ("_low", "_high")  # of an interval, at the end of a quantity
-UNNAMED = (None, "1", "rank", "yes or no")  # units that a number goes without
+UNNAMED = (None, "1", "rank", "sign", "yes or no")  # units that a number goes without
 
 
 def unit_and_decimals(claim):
@@ -200,7 +201,7 @@ def summed_up(claims):
     Parameters
     ----------
     claims : list of dict
-        Rows of `claim_checks`, with `inputs_are` of the seed.
+        Rows of `claim_checks`.
 
     Returns
     -------
@@ -231,10 +232,8 @@ def summed_up(claims):
 
 def _sources(values):
     """Say what these numbers are had from."""
-    are_printed = {claim["inputs_are"] == "printed" for claim in values}
-    return " or ".join(
-        {False: "the recorded trials", True: "other printed numbers"}[one] for one in sorted(are_printed)
-    )
+    rest_on = {claim["rests_on"] for claim in values}
+    return listed([said for one, said in SOURCES.items() if one in rest_on], "or")
 
 
 def _how_surely_contradicted(sentences):

@@ -23,7 +23,7 @@ VERSIONS = ("cited", "newest")
 # what is counted one by one: printed without decimals it is exact
 COUNTED_UNITS = {
     "LLMs", "answers", "baselines", "cells", "comparisons", "degrees of freedom", "domains", "judges", "people",
-    "prosecutors", "providers", "questions", "resamples", "techniques", "temperatures", "trials",
+    "prosecutors", "providers", "questions", "resamples", "sign", "stars", "techniques", "temperatures", "trials",
 }  # fmt: skip
 SAME = 1e-9  # values closer than this share a place
 UNKNOWN = (math.nan, math.nan)

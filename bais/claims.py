@@ -28,7 +28,7 @@ SHOWN = 10
 LISTED = (
     "claim_id", "document", "location", "statement", "unit", "kind", "comparison", "published_value",
     "recomputed_value", "recommended_value", "recommended_low", "recommended_high", "recomputes", "holds", "reason",
-    "describes", "n_places", "n_trials", "version", "newest_value", "newest_recomputes", "newest_holds",
+    "describes", "rests_on", "n_places", "n_trials", "version", "newest_value", "newest_recomputes", "newest_holds",
 )  # fmt: skip
 YES_OR_NO = {"yes": "yes", "no": "no", "holds": "yes"}
 # what the summary counts: the column, its code, and what several claims of it do
@@ -68,7 +68,7 @@ def claims(
         everything = records(
             warehouse,
             "select checks.* replace (concat_ws('/', checks.claim_id, checks.part) as claim_id), claims.decimals, "
-            f"claims.study, claims.inputs_are, cited.version_id is not null as has_version from {CHECKED} "
+            f"claims.study, cited.version_id is not null as has_version from {CHECKED} "
             "left join intermediate.int_versions_cited as cited "
             "on claims.document = cited.document and claims.study = cited.study order by claims.rowid",
         )
@@ -190,6 +190,8 @@ def _values(claim):
             return None
         if claim["unit"] == "yes or no":
             return "so" if value > 0 else "not so"
+        if claim["unit"] == "sign":
+            return "+" if value > 0 else "-" if value < 0 else "0"
         is_whole = decimals == 0 and abs(value - round(value)) < 1e-9
         if 0 < abs(value) < 0.5 * 10.0**-digits:
             return f"below {10.0**-digits:.{digits}f} {unit}".strip()
@@ -256,10 +258,11 @@ def _say_claim(warehouse, claim_id, checks, form):
     print("\nspecification")
     print(pairs(specification.items(), "  "))
     if inputs:
-        of = "the printed numbers" if claim["inputs_are"] == "printed" else "what the trials give for"
+        are_printed = check["rests_on"] == "printed numbers"
+        of = "the printed numbers" if are_printed else f"what the {check['rests_on']} give for"
         print(f"\n{claim['derivation']} of {of}".replace("_", " "))
         rows = [(i, *_values(checks[i]).values()) for i in inputs]
         say_rows("table", ["claim_id", *_values(check)], rows, null="", right=(1, 2, 3))
-    print("\ntrials behind it" if query else f"\n{NO_TRIALS}")
+    print(f"\n{check['rests_on']} behind it" if query else f"\n{NO_TRIALS}")
     if query:
         print(query)

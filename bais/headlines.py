@@ -33,7 +33,7 @@ def headlines(study: str | None) -> None:
         )
         checks = records(
             warehouse,
-            f"select checks.*, claims.study, claims.inputs_are, true as has_version from {CHECKED}",
+            f"select checks.*, claims.study, true as has_version from {CHECKED}",
         )
         held_back = not_public(warehouse)
         if study:

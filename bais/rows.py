@@ -44,8 +44,8 @@ PAGE = {
     "claims": f"""
         select claims.* exclude (note, not_derivable), checks.recomputed_value, checks.recomputes, checks.holds,
             checks.reason, checks.recommended_value, checks.recommended_low, checks.recommended_high, checks.n_trials,
-            checks.describes, checks.margin, checks.n_places, checks.is_first_place, checks.newest_recomputes,
-            checks.newest_holds, trials.trials_query as query
+            checks.describes, checks.rests_on, checks.margin, checks.n_places, checks.is_first_place,
+            checks.newest_recomputes, checks.newest_holds, trials.trials_query as query
         from {CHECKED}
         left join marts.claim_trials as trials
             on checks.claim_id = trials.claim_id and checks.part is not distinct from trials.part

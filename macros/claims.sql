@@ -1,8 +1,8 @@
 {# What tells one estimate from another: its keys and the specification under which it was computed. #}
 {% macro estimate_keys() %}
     {{ return([
-        'quantity', 'study', 'domain', 'technique', 'technique_b', 'llm', 'excluded_llm', 'anchor_direction',
-        'temperature_scope', 'row_set', 'baseline_scope', 'weighting', 'direction_weighting', 'baseline_pooling',
+        'quantity', 'study', 'domain', 'technique', 'technique_b', 'llm', 'llm_b', 'variation', 'excluded_llm',
+        'anchor_direction', 'temperature_scope', 'row_set', 'baseline_scope', 'weighting', 'direction_weighting', 'baseline_pooling',
         'estimator', 'non_null', 'method',
     ]) }}
 {% endmacro %}

@@ -169,7 +169,8 @@ def _details(claim):
     ]
     said.append(("specification", Markup(" ").join(specification) or MISSING))
     query = claim["query"]
-    said.append(("trials behind it", Markup("<pre>{}</pre>").format(clean_lines(query)) if query else NO_TRIALS))
+    behind = f"{claim['rests_on'] or 'trials'} behind it"
+    said.append((behind, Markup("<pre>{}</pre>").format(clean_lines(query)) if query else NO_TRIALS))
     return Markup("<dl>{}</dl>").format(
         Markup("").join(Markup("<dt>{}</dt><dd>{}</dd>").format(name, value) for name, value in said)
     )

@@ -28,7 +28,8 @@ compared as (
         derived.* exclude (claim_id, part)
             replace (case when claims.not_derivable is null then derived.recomputed_value end as recomputed_value),
         coalesce(studies.study is not null or claims.inputs_are = 'printed', false) as is_loaded,
-        claims.llm is null and coalesce(derived.n_llms < {{ fewest_llms() }}, false) as is_of_few_llms,
+        claims.llm is null and described.rests_on != 'scores' and coalesce(derived.n_llms < {{ fewest_llms() }}, false)
+            as is_of_few_llms,
         greatest(
             derived.recommended_high - derived.recommended_value, derived.recommended_value - derived.recommended_low
         ) as reach
@@ -75,13 +76,21 @@ judged as (
             when agrees_as_published then 'yes'
             else 'no'
         end as recomputes,
+        -- a p value is itself a statement of how sure something is: fewer stars are weaker, none is something else
         case
             when describes != 'effect' then 'not_applicable'
             when not is_loaded or recommended_value is null then null
+            when unit = 'stars' and agrees_as_recommended then 'holds'
+            when unit = 'stars' and (least(published_value, recommended_value) <= 0 or comparison = '<')
+                then 'contradicted'
+            when unit = 'stars' and (comparison = '>' or recommended_value < published_value) then 'weaker'
+            when unit = 'stars' then 'holds'
             when confounded_by is not null then 'confounded'
             when not agrees_as_recommended and not is_near then 'contradicted'
             -- the printed number is the one that we would print; a place is one only if no other is possible
             when kind = 'value' and comparison = '=' and unit != 'rank' and agrees_as_recommended then 'holds'
+            -- scores are not drawn: without an interval nothing is left to chance
+            when rests_on = 'scores' and recommended_low is null then 'holds'
             when is_of_few_llms then 'weaker'
             when kind = 'value' and comparison = '=' and is_within and reach <= margin then 'holds'
             when comparison != '=' and is_within then 'holds'
@@ -97,9 +106,12 @@ worded as (
         {% for column in [
             'published_value', 'recomputed_value', 'recommended_value', 'recommended_low', 'recommended_high',
         ] -%}
-            {{ shown(column, 'decimals') }} as shown_{{ column }},
+            case
+                when unit = 'sign' then case sign({{ column }}) when 1 then '+' when -1 then '-' when 0 then '0' end
+                else {{ shown(column, 'decimals') }}
+            end as shown_{{ column }},
         {% endfor -%}
-        case when unit in ('1', 'rank', 'ratio', 'yes or no') then '' else ' ' || unit end as shown_unit,
+        case when unit in ('1', 'rank', 'ratio', 'sign', 'yes or no') then '' else ' ' || unit end as shown_unit,
         {{ recommended_quantity_of_claim() }} as recommended_as,
         concat_ws(
             ', ',
@@ -125,6 +137,8 @@ phrased as (
         shown_recommended_low || ' to ' || shown_recommended_high as shown_interval,
         concat(
             case
+                when unit = 'stars'
+                    then 'On normalised scores, with neighbouring targets kept together in blocks of ten,'
                 when recommended_as = 'goals_disagree' then 'By displacement and gap, which we recommend,'
                 when starts_with(recommended_as, 'gain_on_own_control') then 'By displacement, against its own control,'
                 when contains(recommended_as, 'displacement')
@@ -133,13 +147,20 @@ phrased as (
                 when ends_with(recommended_as, '_of_llms') then 'Taken of each LLM and then averaged,'
                 else 'As recommended'
             end,
-            ' it is ',
             case
-                when unit = 'yes or no' and recommended_value > 0 then 'so'
-                when unit = 'yes or no' then 'not so'
-                else case when unit = 'rank' then 'place ' else '' end || shown_recommended_value || shown_unit
-            end,
-            case when unit != 'yes or no' then ' (' || shown_interval || ')' end
+                when unit = 'stars' and recommended_value = 0 then ' p is at least .1'
+                when unit = 'stars' and recommended_value = 1 then ' p is below .1 and at least .05'
+                when unit = 'stars' and recommended_value = 2 then ' p is below .05 and at least .01'
+                when unit = 'stars' then ' p is below .01'
+                when unit = 'yes or no' and recommended_value > 0 then ' it is so'
+                when unit = 'yes or no' then ' it is not so'
+                else
+                    ' it is '
+                    || case when unit = 'rank' then 'place ' else '' end
+                    || shown_recommended_value
+                    || shown_unit
+                    || coalesce(' (' || shown_interval || ')', '')
+            end
         ) as as_recommended
     from worded
 ),
@@ -150,7 +171,8 @@ explained as (
         case
             when recomputes = 'no'
                 then
-                    case when inputs_are = 'printed' then 'Its printed inputs give ' else 'The trials give ' end
+                    case when rests_on = 'printed numbers' then 'Its printed inputs' else 'The ' || rests_on end
+                    || ' give '
                     || shown_recomputed_value || shown_unit || ', not ' || printed || '.'
         end as said_of_recomputing,
         case
@@ -162,7 +184,7 @@ explained as (
                 then as_recommended || ': the whole interval contradicts ' || printed || '.'
             when holds = 'contradicted' and kind = 'sentence' and shown_interval is not null
                 then as_recommended || ', which is not ' || printed || '; the interval allows both.'
-            when holds = 'contradicted' and regexp_matches(quantity, '_(low|high)$')
+            when holds = 'contradicted' and rests_on = 'trials' and regexp_matches(quantity, '_(low|high)$')
                 then
                     'The recommended interval ends at ' || shown_recommended_value || shown_unit
                     || case
@@ -170,6 +192,7 @@ explained as (
                         else ': it is of trials, and counts that the baseline is estimated too.'
                     end
             when holds = 'confounded' then as_recommended || ', but the prompts differ: ' || confounded_by || '.'
+            when holds = 'weaker' and unit = 'stars' then as_recommended || '.'
             when holds = 'weaker' and shown_interval is null
                 then as_recommended || ', with no interval to say how sure that is.'
             when holds = 'weaker' and not is_of_few_llms and kind = 'value'
@@ -192,7 +215,11 @@ reasoned as (
                 ' ',
                 not_derivable,
                 note,
-                case when recomputes = 'not_checked' then 'The warehouse holds no trials for this quantity.' end,
+                case
+                    when recomputes = 'not_checked' and rests_on = 'scores'
+                        then 'The warehouse holds no scores of ' || coalesce(llm, 'these LLMs') || '.'
+                    when recomputes = 'not_checked' then 'The warehouse holds no trials for this quantity.'
+                end,
                 said_of_recomputing,
                 case
                     when recomputes = 'yes' and holds = 'contradicted' and specification != ''
@@ -206,6 +233,10 @@ reasoned as (
                         || ' only; do not generalise.'
                 end,
                 case
+                    when holds is null and recomputes in ('yes', 'no') and rests_on = 'scores'
+                        then
+                        'The recommended analysis takes Shapley values, which need the score of every set of fields; '
+                        || 'only their Banzhaf values were published.'
                     when holds is null and recomputes in ('yes', 'no')
                         then 'The recommended analysis has no such number.'
                 end

@@ -1,13 +1,18 @@
--- One row per published claim and part that rests on trials: the SQL that lists them, its own or those of the claims
--- that it is derived from.
+-- One row per published claim and part that rests on trials or on scores: the SQL that lists them, its own or those of
+-- the claims that it is derived from.
 {% set ranked = 'technique in (select technique from seeds.techniques where is_ranked)' %}
 with studies as (
     select document, study, cited_study from {{ ref('int_studies_cited') }}
 ),
 
+scored as (
+    select distinct study from {{ ref('stg_attribution_scores') }}
+),
+
 claims as (
     select
         claims.*,
+        scored.study is not null as is_of_scores,
         coalesce(studies.cited_study, claims.study) as study_asked,
         {{ claim_key() }} as claim_key,
         regexp_matches(quantity, '^(baseline|sd_population$|sd_response)|_with_baseline$') as is_of_baseline,
@@ -19,6 +24,7 @@ claims as (
         or (technique is null and method is not null) as compares_techniques
     from {{ ref('published_claims') }} as claims
     left join studies using (document, study)
+    left join scored using (study)
 ),
 
 -- what a claim rests on, in the order in which it is named
@@ -29,7 +35,27 @@ rests_on as (
     where coalesce(claims.inputs_are, 'trials') = 'trials'
 ),
 
-conditions as (
+conditions_of_scores as (
+    select
+        claim_key as basis_key,
+        row_set,
+        list_filter(
+            [
+                'study = ' || {{ quoted('study_asked') }},
+                case
+                    when llm_b is not null then format('llm in ({}, {})', {{ quoted('llm') }}, {{ quoted('llm_b') }})
+                    else 'llm = ' || {{ quoted('llm') }}
+                end,
+                coalesce('variation = ' || {{ quoted('variation') }}, 'variation != ''V0'''),
+                'anchor_direction = ' || {{ quoted('anchor_direction') }}
+            ],
+            lambda condition: condition is not null
+        ) as conditions
+    from claims
+    where inputs is null and is_of_scores
+),
+
+conditions_of_trials as (
     select
         claim_key as basis_key,
         row_set,
@@ -79,7 +105,13 @@ conditions as (
             lambda condition: condition is not null
         ) as conditions
     from claims
-    where inputs is null and study is not null
+    where inputs is null and study is not null and not is_of_scores
+),
+
+conditions as (
+    select * from conditions_of_trials
+    union all
+    select * from conditions_of_scores
 ),
 
 alternatives as (
@@ -125,13 +157,22 @@ select
     claims.claim_id,
     claims.part,
     claims.study,
-    'select trial_id, llm, technique, anchor_direction, temperature, status, response, response_recorded, '
-    || e'first_response, baseline\nfrom '
+    case
+        when claims.is_of_scores
+            then 'select llm, variation, anchor_direction, anchor, target, log_probability, banzhaf_anchor'
+        else
+            'select trial_id, llm, technique, anchor_direction, temperature, status, response, response_recorded, '
+            || 'first_response, baseline'
+    end
+    || e'\nfrom '
     || case
+        when claims.is_of_scores then 'intermediate.int_scores_accepted'
         when parted.counts_quarantined then '(from marts.trials union all by name from marts.quarantined_trials)'
         else 'marts.trials'
     end
     || e'\nwhere\n    ' || array_to_string(list_concat(parted.shared, parted.either), e'\n    and ')
-    || e'\norder by llm, technique, anchor_direction;' as trials_query
+    || e'\norder by llm, '
+    || case when claims.is_of_scores then 'variation, anchor, target;' else 'technique, anchor_direction;' end
+        as trials_query
 from claims
 inner join parted using (claim_key)

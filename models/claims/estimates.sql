@@ -103,6 +103,10 @@ request_ids as (
     from {{ ref('int_request_ids_logged') }}
 ),
 
+scores as (
+    select *, {{ numbers({'{quantity}': ('value', 'low', 'high')}) }} from {{ ref('int_claim_scores') }}
+),
+
 distributions as (
     select
         *,
@@ -248,7 +252,7 @@ together as (
     {% for part in [
         'effects', 'rankings', 'distributions', 'cell_means_repeated', 'baselines', 'domain_baselines', 'counts',
         'domain_counts', 'study_counts', 'cell_sizes', 'stopping_rules', 'anchor_factors', 'request_ids', 'iterations',
-        'inferred', 'recommended', 'comparisons', 'of_llms',
+        'inferred', 'recommended', 'comparisons', 'of_llms', 'scores',
     ] -%}
         select * from {{ part }}
         {{ 'union all by name' if not loop.last }}

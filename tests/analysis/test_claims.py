@@ -7,7 +7,7 @@ def claim(claim_id, **differing):
     return {
         "claim_id": claim_id, "kind": "value", "unit": "%", "comparison": "=", "published_value": 60.0,
         "recomputed_value": 60.0, "recommended_value": 60.0, "recommended_low": None, "recommended_high": None,
-        "recomputes": "yes", "holds": "holds", "describes": "effect", "is_first_place": True, "inputs_are": None,
+        "recomputes": "yes", "holds": "holds", "describes": "effect", "is_first_place": True, "rests_on": "trials",
         "quantity": "percent_of_baseline", "margin": 5.0,
     } | differing  # fmt: skip
 
@@ -124,6 +124,6 @@ def test_the_sum_says_of_numbers_whether_they_recompute_and_of_those_about_llms_
         "Of 3 printed sentences, 1 holds (the whole interval agrees) and "
         "2 are weaker than said (only the estimate agrees).",
     ]
-    assert summed_up([claim("p", inputs_are="printed", holds="not_applicable")]) == [
+    assert summed_up([claim("p", rests_on="printed numbers", holds="not_applicable")]) == [
         "Of 1 printed number, 1 recomputes: the paper's own method gives it from other printed numbers."
     ]

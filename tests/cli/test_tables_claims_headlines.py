@@ -90,6 +90,7 @@ create schema seeds; create schema marts;
 create schema intermediate; create table intermediate.hidden (a integer);
 create table intermediate.int_versions_cited (document varchar, study varchar, label varchar, version_id varchar);
 create table seeds.int_studies_cited (document varchar, study varchar, cited_study varchar);
+create table seeds.stg_attribution_scores (study varchar);
 create table marts.baselines (llm varchar, baseline double);
 insert into marts.baselines values ('a', 1), ('b', 2), ('c', 3);
 comment on table marts.baselines is 'One row per
@@ -116,16 +117,17 @@ create view marts.quarantined_trials as from marts.recorded_trials where false;
 create table seeds.published_claims (
     claim_id varchar, part varchar, document varchar, location varchar, kind varchar, statement varchar,
     published_value double, decimals integer, unit varchar, comparison varchar, quantity varchar, study varchar,
-    domain varchar, technique varchar, technique_b varchar, llm varchar, excluded_llm varchar, anchor_direction varchar,
-    temperature_scope varchar, row_set varchar, baseline_scope varchar, estimator varchar, non_null varchar,
-    method varchar, derivation varchar, inputs varchar, inputs_are varchar, not_derivable varchar, note varchar
+    domain varchar, technique varchar, technique_b varchar, llm varchar, llm_b varchar, variation varchar,
+    excluded_llm varchar, anchor_direction varchar, temperature_scope varchar, row_set varchar, baseline_scope
+    varchar, estimator varchar, non_null varchar, method varchar, derivation varchar, inputs varchar, inputs_are
+    varchar, not_derivable varchar, note varchar
 );
 create table marts.claim_checks (
     claim_id varchar, document varchar, location varchar, statement varchar, quantity varchar, part varchar,
     unit varchar, kind varchar, comparison varchar, published_value double, recomputed_value double,
     recomputes varchar, holds varchar, reason varchar, recommended_value double, recommended_low double,
     recommended_high double, n_trials bigint, version varchar, newest_value double, newest_recomputes varchar,
-    newest_holds varchar, describes varchar, margin double, n_places bigint, is_first_place boolean
+    newest_holds varchar, describes varchar, rests_on varchar, margin double, n_places bigint, is_first_place boolean
 );
 """
 
@@ -147,7 +149,7 @@ def insert_claim(warehouse, claim_id, **differing):
         "unit": "%", "decimals": 1, "published": 57.7, "recomputed": 57.7, "recommended": 57.7, "reason": None,
         "technique": "sacd", "llm": None, "direction": "both", "row_set": "as_recorded", "baseline_scope": "pooled",
         "derivation": None, "inputs": None, "inputs_are": None, "study": "s", "recomputes": "yes", "holds": "holds",
-        "ends": (None, None), "describes": "effect", "n_places": 1, "is_first_place": True,
+        "ends": (None, None), "describes": "effect", "rests_on": "trials", "n_places": 1, "is_first_place": True,
     } | differing  # fmt: skip
     both = {
         "claim_id": claim_id, "location": "Table 8", "statement": f"What is {claim_id}",
@@ -162,7 +164,8 @@ def insert_claim(warehouse, claim_id, **differing):
         warehouse, "marts.claim_checks", **both, quantity=claim["quantity"] or claim["derivation"],
         recomputed_value=claim["recomputed"], recommended_value=claim["recommended"],
         recommended_low=claim["ends"][0], recommended_high=claim["ends"][1], n_trials=42, margin=5.0,
-        **{name: claim[name] for name in ("recomputes", "holds", "reason", "describes", "n_places", "is_first_place")},
+        **{name: claim[name] for name in ("recomputes", "holds", "reason", "describes", "rests_on")},
+        **{name: claim[name] for name in ("n_places", "is_first_place")},
     )  # fmt: skip
 
 
@@ -353,8 +356,9 @@ def test_claims_fit_a_screen_whatever_is_wrong_with_them(warehouse, monkeypatch,
 def test_claims_from_printed_numbers_say_so_and_have_no_trials(warehouse, capsys):
     with contextlib.closing(duckdb.connect(str(warehouse))) as made:
         insert_claim(
-            made, "printed", document="C", study=None, inputs_are="printed", derivation="difference",
-            inputs="reproduced of_baseline", quantity=None, describes="record", holds="not_applicable",
+            made, "printed", document="C", study=None, inputs_are="printed", rests_on="printed numbers",
+            derivation="difference", inputs="reproduced of_baseline", quantity=None, describes="record",
+            holds="not_applicable",
         )  # fmt: skip
         made.execute("create or replace table marts.listed as from marts.claim_trials where claim_id != 'printed'")
         made.execute("drop view marts.claim_trials; alter table marts.listed rename to claim_trials")

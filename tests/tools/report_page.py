@@ -40,8 +40,8 @@ create table marts.claim_trials (claim_id varchar, part varchar, study varchar, 
 create table marts.claim_checks (claim_id varchar, part varchar, document varchar, kind varchar,
     recomputed_value double,
     recomputes varchar, holds varchar, reason varchar, recommended_value double, recommended_low double,
-    recommended_high double, n_trials bigint, published_value double, describes varchar, margin double, n_places bigint,
-    is_first_place boolean, newest_recomputes varchar, newest_holds varchar);
+    recommended_high double, n_trials bigint, published_value double, describes varchar, rests_on varchar,
+    margin double, n_places bigint, is_first_place boolean, newest_recomputes varchar, newest_holds varchar);
 create table marts.trials (trial_id varchar, study varchar, domain varchar, vignette varchar, llm varchar,
     source varchar, response_unit varchar, asked_at timestamptz);
 create table marts.attrition (study varchar, domain varchar, llm varchar, technique varchar, n_asked bigint,

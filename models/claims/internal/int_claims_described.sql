@@ -1,6 +1,6 @@
 -- noqa: disable=LT02
--- One row per published claim and part: what it describes, with what it is confounded, how far off it may be, and in
--- how many places of its document the same is printed.
+-- One row per published claim and part: what it describes, what it rests on, with what it is confounded, how far off it
+-- may be, and in how many places of its document the same is printed.
 {% set printed = estimate_keys() + [
     'published_value', 'decimals', 'unit', 'comparison', 'kind', 'derivation', 'inputs_are',
 ] %}
@@ -17,6 +17,10 @@ bases as (
 
 quantities as (
     select quantity, describes from {{ ref('claim_quantities') }}
+),
+
+scored as (
+    select distinct study from {{ ref('stg_attribution_scores') }}
 ),
 
 controls as (
@@ -49,6 +53,7 @@ basis_claims as (
         basis.technique,
         basis.technique_b,
         coalesce(quantities.describes, case when basis.study is null then 'record' end, 'effect') as describes,
+        scored.study is not null as is_of_scores,
         concat_ws(
             '|',
             {% for column in printed -%}
@@ -58,6 +63,7 @@ basis_claims as (
     from bases
     inner join claims as basis on bases.basis_key = basis.claim_key
     left join quantities on basis.quantity = quantities.quantity
+    left join scored on basis.study = scored.study
 ),
 
 described as (
@@ -68,6 +74,7 @@ described as (
             when bool_and(describes = 'protocol') then 'protocol'
             else 'record'
         end as describes,
+        bool_or(is_of_scores) as is_of_scores,
         string_agg(signature, '; ' order by place) as signature,
         list_distinct(flatten(list([technique, technique_b]))) as techniques
     from basis_claims
@@ -140,6 +147,12 @@ select
     claims.claim_id,
     claims.part,
     described.describes,
+    case
+        when coalesce(claims.study, claims.derivation) is null then null
+        when claims.inputs_are = 'printed' then 'printed numbers'
+        when described.is_of_scores then 'scores'
+        else 'trials'
+    end as rests_on,
     case when described.describes = 'effect' then coalesce(confounded.other_prompts, confounded.other_question) end
         as confounded_by,
     case
