@@ -48,8 +48,9 @@ summed as (
 listed as (
     select
         * exclude (number, probability),
-        list(number order by number) as numbers,
-        list(probability order by number) as weights
+        list(number order by number) as values,
+        list(probability order by number) as weights,
+        sum(number * probability) as total
     from summed
     group by all
 )
@@ -58,12 +59,12 @@ select
     conditions.* exclude (reason),
     'api_top_k' as evidence_from,
     'recommended' as specification,
-    coalesce(len(listed.numbers), 0) as n_targets,
     conditions.n_trials - conditions.n_trials_read <= {{ most_missing() }} * conditions.n_trials as is_enough,
-    case when is_enough then listed.numbers end as numbers,
+    case when is_enough then listed.values end as numbers,
     case when is_enough then list_transform(listed.weights, lambda one: round(one / conditions.n_trials_read, 12)) end
         as probabilities,
-    list_dot_product(listed.numbers, probabilities) as soft_ev,
+    coalesce(len(numbers), 0) as n_targets,
+    case when is_enough then round(listed.total / conditions.n_trials_read, 9) end as soft_ev,
     case when not is_enough then conditions.reason end as reason
 from conditions
 left join listed

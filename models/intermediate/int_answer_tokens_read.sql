@@ -143,7 +143,7 @@ possible as (
     select
         answers.trial_id,
         numbers.number,
-        sum(numbers.probability) as probability
+        round(sum(numbers.probability), 12) as probability
     from answers
     inner join said using (trial_id)
     inner join numbers on said.trial_id = numbers.trial_id and said.place = numbers.place
@@ -167,7 +167,7 @@ judged as (
         answers.*,
         listed.numbers,
         listed.probabilities,
-        1 - list_sum(listed.probabilities) as mass_left,
+        round(1 - list_sum(listed.probabilities), 12) as mass_left,
         case
             when answers.status != 'answered' then 'not_answered'
             when coalesce(len(answers.content), 0) = 0 then 'no_log_probabilities'
