@@ -1,5 +1,5 @@
--- One row per study, llm, temperature, vignette, technique and anchor whose trials were asked for log-probabilities: the
--- distribution over answers, the mean of those of its trials, in the columns of `soft_expectations`.
+-- One row per study, llm, temperature, vignette, technique and anchor whose trials were asked for log-probabilities:
+-- the distribution over answers, the mean of those of its trials, in the columns of `soft_expectations`.
 with answers as (
     select
         study,
@@ -20,7 +20,7 @@ with answers as (
 
 conditions as (
     select
-        answers.* exclude (missing_mass, numbers, probabilities, reason),
+        * exclude (missing_mass, numbers, probabilities, reason),
         count(*) as n_trials,
         count(numbers) as n_trials_read,
         round(avg(missing_mass), 12) as missing_mass,
@@ -31,7 +31,7 @@ conditions as (
 
 candidates as (
     select
-        answers.* exclude (missing_mass, numbers, probabilities, reason),
+        * exclude (missing_mass, numbers, probabilities, reason),
         unnest(numbers) as number,
         unnest(list_transform(probabilities, lambda one: one / list_sum(probabilities))) as probability
     from answers

@@ -57,17 +57,16 @@ places as (
         unnest(
             list_transform(
                 list_filter(
-                    range(1, len(content) + 1), lambda spot: regexp_matches(content[spot]['token'], '{{ number_token }}')
+                    range(1, len(content) + 1),
+                    lambda spot: regexp_matches(content[spot]['token'], '{{ number_token }}')
                 ),
                 lambda spot: {
                     'place': spot,
                     'token': content[spot]['token'],
                     'before': content[spot - 1]['token'],
                     'after': concat(content[spot + 1]['token'], content[spot + 2]['token']),
-                    'candidates': list_append(
-                        coalesce(content[spot]['top_logprobs'], []),
-                        {'token': content[spot]['token'], 'logprob': content[spot]['logprob']}
-                    )
+                    'logprob': content[spot]['logprob'],
+                    'others': content[spot]['top_logprobs']
                 }
             ),
             recursive := true
@@ -76,14 +75,31 @@ places as (
     where status = 'answered'
 ),
 
+others as (
+    select
+        * exclude (token, logprob, others),
+        unnest(others) as other
+    from places
+),
+
 candidates as (
     select
         trial_id,
         llm,
         response_unit,
         place,
-        unnest(candidates, recursive := true)
+        token,
+        logprob
     from places
+    union all
+    select
+        trial_id,
+        llm,
+        response_unit,
+        place,
+        other['token'] as token,
+        other['logprob'] as logprob
+    from others
 ),
 
 -- an endpoint may name a token twice
