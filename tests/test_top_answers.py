@@ -45,7 +45,8 @@ def collected(warehouse_in, tmp_path_factory):
         path = folder / "tokens.yaml"
         path.write_text(study_at(endpoint.url, n=3, study="tokens", llms=llms, temperatures=[0.7]), encoding="utf-8")
         warehouse.land(path)
-    warehouse.dbt("--quiet", "build", "--select", "+soft_expectations", "--exclude-resource-type", "unit_test")
+    warehouse.dbt("--quiet", "build", "--select", "+soft_expectations", "--exclude-resource-types", "unit_test", "test")
+    warehouse.dbt("--quiet", "test", "--select", "soft_expectations", "--exclude-resource-types", "unit_test")
     return warehouse
 
 
