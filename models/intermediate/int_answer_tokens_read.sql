@@ -111,7 +111,7 @@ weighed as (
         place,
         token,
         nullif(regexp_extract(token, '{{ number_token }}', 1), '') as text,
-        exp(max(logprob)) as probability
+        exp(max(logprob) filter (where isfinite(logprob))) as probability
     from candidates
     where token is not null
     group by all
