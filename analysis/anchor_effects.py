@@ -21,6 +21,7 @@ from analysis.attribution import (
     drawn_flips_p,
     exact_band,
     interval_over_questions,
+    missing_mass,
     normalised,
     paired_t,
     sensitivity_score,
@@ -37,8 +38,9 @@ QUESTION = ["study", "scoring_set", "scoring", "llm", "variation", "question", "
 SOFT_EXPECTATIONS = columns(
     "varchar: study scoring_set scoring llm variation question evidence_from specification anchor_direction",
     "double: anchor",
-    "bigint: n_targets",
-    "double: soft_ev band_low band_high",
+    "varchar: response_unit",
+    "bigint: n_targets n_trials n_trials_read",
+    "double: soft_ev missing_mass band_low band_high",
     "varchar: method",
     "bigint: seed",
     "varchar: reason",
@@ -173,13 +175,17 @@ def _expectations(direction, cell):
     for specification, (band, method, seed) in BANDS.items():
         row = {
             "specification": specification, "anchor_direction": direction, "anchor": cell.anchor,
-            "n_targets": cell.n_targets, "method": method, "seed": seed,
+            "response_unit": "percent", "n_targets": cell.n_targets, "method": method, "seed": seed,
         }  # fmt: skip
         if cell.scores is None:
             yield row | {"reason": "missing_targets"}
             continue
         low, high = band(cell.scores)
-        yield row | {"soft_ev": float(soft_expectation(cell.scores)), "band_low": low, "band_high": high}
+        missing = missing_mass(cell.scores)
+        yield row | {
+            "soft_ev": float(soft_expectation(cell.scores)), "missing_mass": missing, "band_low": low,
+            "band_high": high, "reason": "not_probabilities" if missing is None else None,
+        }  # fmt: skip
 
 
 def _effect(low, high, specification):

@@ -22,6 +22,7 @@ BAND = (0.025, 0.975)
 FULL_WEIGHT = 3  # at p = .001 and below
 CONCORDANCE_BONUS = 0.15
 LEAST_WEIGHT = 0.2  # of both sides, above which they can agree
+ROUNDING = 1e-3  # by which the probabilities of all targets may exceed 1
 STARS = ((0.01, "***"), (0.05, "**"), (0.1, "*"))
 
 
@@ -62,6 +63,24 @@ def soft_expectation(scores, targets=TARGETS):
     Valencia-Clavijo (2025), Anchors in the Machine, section 3.2, steps 4 and 5.
     """
     return np.exp(normalised(scores)) @ np.asarray(targets, float)
+
+
+def missing_mass(scores):
+    """Share of an LLM's probability that lies on none of the targets.
+
+    Parameters
+    ----------
+    scores : array_like, shape (T,)
+        Log-probability of each target in nats, unnormalised.
+
+    Returns
+    -------
+    float or None
+        None where the targets together have more than 1: then the scores are no probabilities of different texts, as
+        when the tokens that were scored are not those that stand there.
+    """
+    missing = -float(np.expm1(special.logsumexp(scores)))
+    return max(missing, 0.0) if missing >= -ROUNDING else None
 
 
 def drawn_band(scores):

@@ -86,6 +86,10 @@
 {% macro fewest_llms() %}(select n_llms from {{ ref('fewest_llms') }}){% endmacro %}
 
 
+{# The share of an LLM's probability, and of the trials of a condition, that may be unread where a mean is of the rest. #}
+{% macro most_missing() -%} 0.2 {%- endmacro %}
+
+
 {# How near to 0 the values of an interval come. #}
 {% macro least_distance(low, high) -%}
     case when {{ low }} * {{ high }} < 0 then 0 else least(abs({{ low }}), abs({{ high }})) end

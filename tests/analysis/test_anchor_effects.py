@@ -53,6 +53,8 @@ def test_a_cell_that_lacks_a_target_has_a_reason_and_no_number():
     assert expectations.loc[("high", "published"), "reason"] == "missing_targets"
     assert expectations.loc[("high", "published"), "n_targets"] == 100
     assert expectations.loc[("low", "published"), "soft_ev"] > 0
+    assert expectations.loc[("low", "published"), "missing_mass"] == pytest.approx(1 - np.exp(noise(1)).sum())
+    assert np.isnan(expectations.loc[("high", "published"), "missing_mass"])
     assert set(rows_of(cell("V1-S", "low", noise(1)))["sensitivity_scores"]["reason"]) == {"one_anchor"}
 
 

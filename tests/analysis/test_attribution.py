@@ -17,6 +17,7 @@ from analysis.attribution import (
     drawn_flips_p,
     exact_band,
     interval_over_questions,
+    missing_mass,
     normalised,
     paired_t,
     sensitivity_score,
@@ -43,6 +44,12 @@ def test_half_on_zero_and_half_on_a_hundred_expects_fifty():
     scores[[0, 100]] = -7.0
     assert soft_expectation(scores) == pytest.approx(50)
     assert np.exp(normalised(scores))[[0, 50, 100]] == pytest.approx([0.5, 0, 0.5])
+
+
+def test_what_lies_on_no_target_is_missing_and_more_than_all_is_no_probability():
+    assert missing_mass(np.log([0.5, 0.3, 0.1])) == pytest.approx(0.1)
+    assert missing_mass(np.log([0.5, 0.5])) == 0
+    assert missing_mass(np.log([0.9, 0.9])) is None
 
 
 @given(seeds, st.floats(-30, 30))

@@ -2,8 +2,13 @@
 
 
 def model(dbt, session):
-    """Read the scores that are published, and return the table."""
+    """Read the scores that are published and the tokens that endpoints reported, and return the table."""
+    from itertools import chain
+
     from analysis.anchor_effects import MEASURED, measured_rows
     from analysis.tables import table
+    from analysis.top_answers import top_answer_rows
 
-    return table(measured_rows(dbt.ref("int_scores_accepted").df()), MEASURED)
+    scored = measured_rows(dbt.ref("int_scores_accepted").df())
+    reported = top_answer_rows(dbt.ref("int_answer_tokens_averaged").df())
+    return table(chain(scored, reported), MEASURED)

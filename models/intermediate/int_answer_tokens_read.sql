@@ -1,0 +1,219 @@
+-- One row per accepted trial that was asked for log-probabilities: the numbers that the LLM held most likely where its
+-- answer stands, with their probabilities, and the share of its probability that lies on none of them; else the reason.
+{% set tokens %}
+    {"content": [{"token": "VARCHAR", "logprob": "DOUBLE", "top_logprobs": [{"token": "VARCHAR", "logprob": "DOUBLE"}]}]}
+{% endset %}
+{% set number_token = '^[\sĠ▁]*([$€£]?\d+(?:[.,]\d+)*%?)\s*$' %}  -- some endpoints write a leading space as Ġ or ▁
+with calls as (
+    select * from {{ ref('stg_calls') }}
+),
+
+trials as (
+    select
+        trial_id,
+        study,
+        llm,
+        vignette,
+        technique,
+        anchor_direction,
+        anchor_value,
+        temperature,
+        response_unit,
+        valid_min,
+        valid_max,
+        status,
+        response,
+        note_read
+    from {{ ref('int_trials_directed') }}
+    where not is_quarantined
+),
+
+asked as (
+    select distinct trial_id from calls
+    where
+        logprobs is not null
+        or (contains(parameters::varchar, '"top_logprobs"') and parameters ->> '$.top_logprobs' is not null)
+),
+
+last_calls as (
+    select trial_id, from_json(logprobs, '{{ tokens | trim }}')['content'] as content from calls
+    semi join asked using (trial_id)
+    qualify row_number() over (partition by trial_id order by error is not null, turn desc, attempt desc) = 1
+),
+
+answers as (
+    select trials.*, last_calls.content
+    from trials
+    inner join last_calls using (trial_id)
+),
+
+-- every token that is a number, with what stands before and after it
+places as (
+    select
+        trial_id,
+        llm,
+        response_unit,
+        response,
+        unnest(
+            list_transform(
+                list_filter(
+                    range(1, len(content) + 1),
+                    lambda spot: regexp_matches(content[spot]['token'], '{{ number_token }}')
+                ),
+                lambda spot: {
+                    'place': spot,
+                    'token': content[spot]['token'],
+                    'before': content[spot - 1]['token'],
+                    'after': concat(content[spot + 1]['token'], content[spot + 2]['token']),
+                    'logprob': content[spot]['logprob'],
+                    'others': content[spot]['top_logprobs']
+                }
+            ),
+            recursive := true
+        )
+    from answers
+    where status = 'answered'
+),
+
+others as (
+    select
+        * exclude (token, logprob, others),
+        unnest(others) as other
+    from places
+),
+
+candidates as (
+    select
+        trial_id,
+        llm,
+        response_unit,
+        place,
+        token,
+        logprob
+    from places
+    union all
+    select
+        trial_id,
+        llm,
+        response_unit,
+        place,
+        other['token'] as token,
+        other['logprob'] as logprob
+    from others
+),
+
+-- an endpoint may name a token twice
+weighed as (
+    select
+        trial_id,
+        llm,
+        response_unit,
+        place,
+        token,
+        nullif(regexp_extract(token, '{{ number_token }}', 1), '') as text,
+        exp(max(logprob) filter (where isfinite(logprob))) as probability
+    from candidates
+    where token is not null
+    group by all
+),
+
+texts as (
+    select distinct text, response_unit from weighed
+    where text is not null
+),
+
+readings as (
+    select
+        text,
+        response_unit,
+        struct_extract({{ read_response('text', "nullif(response_unit, 'unknown')") }}, 'response') as number
+    from texts
+),
+
+numbers as (
+    select weighed.*, readings.number
+    from weighed
+    inner join readings using (text, response_unit)
+),
+
+-- where every token has one digit, a token that was not chosen may begin a longer number
+tokenizers as (
+    select llm, max(len(regexp_extract_all(text, '\d'))) > 1 as has_whole_numbers
+    from numbers
+    group by all
+),
+
+said as (
+    select places.*
+    from places
+    semi join numbers
+        on
+            places.trial_id = numbers.trial_id
+            and places.place = numbers.place
+            and places.token = numbers.token
+            and places.response = numbers.number
+    qualify row_number() over (partition by places.trial_id order by places.place desc) = 1
+),
+
+possible as (
+    select
+        answers.trial_id,
+        numbers.number,
+        round(sum(numbers.probability), 12) as probability
+    from answers
+    inner join said using (trial_id)
+    inner join numbers on said.trial_id = numbers.trial_id and said.place = numbers.place
+    where
+        numbers.number between coalesce(answers.valid_min, '-inf') and coalesce(answers.valid_max, 'inf')
+        and numbers.probability is not null
+    group by all
+),
+
+listed as (
+    select
+        trial_id,
+        list(number order by number) as numbers,
+        list(probability order by number) as probabilities
+    from possible
+    group by all
+),
+
+judged as (
+    select
+        answers.*,
+        listed.numbers,
+        listed.probabilities,
+        round(1 - list_sum(listed.probabilities), 12) as mass_left,
+        case
+            when answers.status != 'answered' then 'not_answered'
+            when coalesce(len(answers.content), 0) = 0 then 'no_log_probabilities'
+            when answers.note_read in ('range_midpoint', 'years_as_months', 'number_word') then 'number_not_as_written'
+            when
+                said.trial_id is null
+                or regexp_matches(said.after, '^[.,]?\d')
+                or (regexp_matches(said.token, '^\d') and regexp_matches(said.before, '\d[.,]?$'))
+                or (not tokenizers.has_whole_numbers and coalesce(answers.valid_max, 'inf') > 9)
+                then 'several_tokens'
+            when mass_left is null or mass_left < -0.001 then 'not_probabilities'
+        end as reason_unread
+    from answers
+    left join said using (trial_id)
+    left join tokenizers on answers.llm = tokenizers.llm
+    left join listed on answers.trial_id = listed.trial_id
+)
+
+select
+    trial_id,
+    study,
+    llm,
+    vignette,
+    technique,
+    anchor_direction,
+    anchor_value,
+    temperature,
+    response_unit,
+    case when reason_unread is null then greatest(mass_left, 0) end as missing_mass,
+    coalesce(reason_unread, case when missing_mass > {{ most_missing() }} then 'mass_missing' end) as reason,
+    case when reason is null then numbers end as numbers,
+    case when reason is null then probabilities end as probabilities
+from judged
