@@ -1,0 +1,113 @@
+"""The ledger of document D: what its scores give by a computation of our tests' own, and what the ledger says of it."""
+
+import csv
+from collections import Counter
+from functools import cache
+
+import numpy as np
+import pytest
+from scipy import special, stats
+
+from tests.conftest import ROOT, SHARED
+
+SCORES = SHARED / "data" / "anchoring_llms"
+FILES = {
+    "google/gemma-2b": "google_gemma-2b",
+    "microsoft/phi-2": "microsoft_phi-2",
+    "openai/gpt2": "gpt2",
+    "EleutherAI/gpt-neo-125M": "EleutherAI_gpt-neo-125M",
+}
+TARGETS = np.arange(101)
+
+
+def printed():
+    """The rows of the seed that are document D's, by claim and part."""
+    with (ROOT / "seeds" / "published_claims.csv").open(encoding="utf-8", newline="") as lines:
+        rows = [row for row in csv.DictReader(lines) if row["document"] == "D"]
+    return {f"{row['claim_id']}/{row['part']}".rstrip("/"): row for row in rows}
+
+
+def of_table_1(llm):
+    return {key: row for key, row in printed().items() if row["location"] == "Table 1" and row["llm"] == llm}
+
+
+@cache
+def scores(llm, variation):
+    """The log-probabilities and the anchor's contributions, one per target, under the low and the high anchor."""
+    question, _, anchors = variation[1:].partition("-")
+    name = f"anchoring_{FILES[llm]}_results_{'different_anchors' if anchors == 'D' else 'standard'}.csv"
+    with (SCORES / name).open(encoding="utf-8", newline="") as lines:
+        rows = [row for row in csv.DictReader(lines) if row["VariationID"] == question]
+    rows.sort(key=lambda row: (int(row["Anchor"]), int(row["TargetInt"])))
+    found = [[float(row[column]) for row in rows] for column in ("LogProbFullPrompt", "Shapley_anchor")]
+    return np.reshape(found, (2, 2, len(TARGETS)))
+
+
+def n_stars(p):
+    return sum(p < limit for limit in (0.1, 0.05, 0.01))
+
+
+@cache
+def signs():
+    return np.random.default_rng(42).choice([-1.0, 1.0], size=(10_000, len(TARGETS)))
+
+
+def p_of_sign_flips(differences):
+    reached = np.abs(signs() @ differences) >= abs(differences.sum())
+    return (reached.sum() + 1) / (len(signs()) + 1)
+
+
+@cache
+def recomputed(llm, variation):
+    """What Table 1 prints of an LLM and a variation, from the file of its scores and nothing of ours."""
+    (low, high), (anchor_low, anchor_high) = scores(llm, variation)
+    found = {}
+    for direction, logs in (("low", low), ("high", high)):
+        shares = special.softmax(logs)
+        means = np.random.default_rng(42).choice(TARGETS, size=(5000, 100), p=shares).mean(axis=1)
+        found["soft_ev", direction] = shares @ TARGETS
+        found["soft_ev_band_low", direction], found["soft_ev_band_high", direction] = np.percentile(means, [2.5, 97.5])
+    change = (anchor_high - anchor_low).mean()
+    found["delta_ev", ""] = found["soft_ev", "high"] - found["soft_ev", "low"]
+    found["sign_behaviour", ""] = np.sign(found["delta_ev", ""])
+    found["sign_attribution", ""] = np.sign(change)
+    found["delta_attribution", ""] = change
+    found["multiplier", ""] = np.exp(change)
+    found["stars_behaviour", ""] = n_stars(stats.ttest_rel(low, high).pvalue)
+    found["stars_wilcoxon", ""] = n_stars(stats.wilcoxon(high - low, zero_method="pratt").pvalue)
+    found["stars_permutation", ""] = n_stars(p_of_sign_flips(high - low))
+    found["stars_attribution", ""] = n_stars(stats.ttest_rel(anchor_low, anchor_high).pvalue)
+    return found
+
+
+@pytest.mark.skipif(not SCORES.is_dir(), reason=f"the recorded scores are not at {SCORES}")
+@pytest.mark.parametrize("llm", FILES)
+def test_the_scores_give_each_of_the_165_numbers_that_table_1_prints_of_an_llm(llm):
+    claims = of_table_1(llm)
+    assert len(claims) == 165
+    differs = {}
+    for key, row in claims.items():
+        value = recomputed(llm, row["variation"])[row["quantity"], row["anchor_direction"]]
+        if abs(value - float(row["published_value"])) > (0.5 + 1e-8) * 10.0 ** -int(row["decimals"]):
+            differs[key] = (row["published_value"], value)
+    assert differs == {}
+
+
+def test_table_1_is_66_rows_of_15_numbers():
+    rows = [row for row in printed().values() if row["location"] == "Table 1"]
+    assert len(rows) == 66 * 15
+    assert set(Counter((row["llm"], row["variation"]) for row in rows).values()) == {15}
+
+
+def test_the_ranking_is_each_pair_of_the_six_llms_once():
+    pairs = [(row["llm"], row["llm_b"]) for row in printed().values() if row["quantity"] == "abss_difference"]
+    assert len(pairs) == len({frozenset(pair) for pair in pairs}) == 15
+    # the LLM that wins k of its five pairs is at place 5 - k: an order, not a circle
+    assert sorted(Counter(winner for winner, _ in pairs).values()) == [1, 2, 3, 4, 5]
+
+
+def test_what_concerns_an_llm_without_scores_derives_from_printed_numbers_outside_table_1_and_the_ranking():
+    without = [row for row in printed().values() if row["llm"] and row["llm"] not in FILES and row["derivation"]]
+    assert {row["inputs_are"] for row in without} == {"printed"}
+    with_scores = [row for row in printed().values() if row["llm"] in FILES and row["derivation"]]
+    assert {row["inputs_are"] for row in with_scores} == {""}
