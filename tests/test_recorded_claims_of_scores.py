@@ -111,3 +111,53 @@ def test_what_concerns_an_llm_without_scores_derives_from_printed_numbers_outsid
     assert {row["inputs_are"] for row in without} == {"printed"}
     with_scores = [row for row in printed().values() if row["llm"] in FILES and row["derivation"]]
     assert {row["inputs_are"] for row in with_scores} == {""}
+
+
+@pytest.fixture(scope="module")
+def judged(warehouse_in, tmp_path_factory):
+    """The recorded scores and no trials, and the ledger of them."""
+    if not SCORES.is_dir():
+        pytest.skip(f"the recorded scores are not at {SCORES}")
+    warehouse = warehouse_in(tmp_path_factory.mktemp("judged"))
+    warehouse.run("bais", "import", SCORES)
+    warehouse.dbt("--quiet", "build", "--select", "+claim_checks", "--exclude-resource-type", "unit_test", "test")
+    return warehouse
+
+
+def verdicts(warehouse, where):
+    rows = warehouse.query(
+        f"select claim_id, part, recomputes, holds from marts.claim_checks where document = 'D' and {where}"
+    )
+    return {f"{claim}/{part or ''}".rstrip("/"): tuple(verdict) for claim, part, *verdict in rows}
+
+
+def test_of_table_1_what_has_scores_recomputes_and_nothing_else_is_checked(judged):
+    found = Counter(recomputes for recomputes, _ in verdicts(judged, "location = 'Table 1'").values())
+    assert found == {"yes": 660, "not_checked": 330}
+    unchecked = verdicts(judged, "location = 'Table 1' and recomputes = 'not_checked'")
+    assert {printed()[key]["llm"] for key in unchecked} == {"meta-llama/Llama-2-7b-hf", "tiiuae/falcon-rw-1b"}
+
+
+def test_of_the_15_pairs_of_the_ranking_six_are_checked_and_recompute(judged):
+    found = Counter(recomputes for recomputes, _ in verdicts(judged, "quantity = 'abss_difference'").values())
+    assert found == {"yes": 6, "not_checked": 9}
+
+
+# each number of the text that its table or the scores do not give: printed, and what they give instead
+DIFFERS = {
+    "D-S4.1-Llama-2-7b-hf-attribution-range/delta_attribution_lowest": (0.80, 0.52),
+    "D-S4.1-Llama-2-7b-hf-attribution-range/multiplier_lowest": (2.2, 1.69),
+    "D-S4.6-phi-2-attribution-range/delta_attribution_lowest": (0.22, 0.198),
+    "D-S4.6-phi-2-attribution-range/multiplier_lowest": (1.25, 1.219),
+}
+
+
+def test_four_ends_of_ranges_in_the_text_differ_from_what_it_names_and_no_other_number(judged):
+    rows = judged.query(
+        "select claim_id || '/' || part, published_value, round(recomputed_value, 3) from marts.claim_checks "
+        "where document = 'D' and kind = 'value' and recomputes = 'no'"
+    )
+    assert {key: tuple(numbers) for key, *numbers in rows} == DIFFERS
+    assert set(verdicts(judged, "kind = 'value' and location != 'Table 1' and recomputes != 'no'").values()) <= {
+        ("yes", holds) for holds in ("holds", "weaker", "contradicted", None)
+    }
