@@ -1,4 +1,4 @@
-"""Every numeral of documents A and B is accounted for: `seeds/numerals.csv` names its claim, or why it is none.
+"""Every numeral of documents A, B and D is accounted for: `seeds/numerals.csv` names its claim, or why it is none.
 
 That the claims exist and print these numerals is held by dbt: `assert_numerals_name_claims_that_print_them`.
 """
@@ -10,6 +10,7 @@ from tests.tools.numerals import (
     DOCUMENTS,
     ROOT,
     SHARED,
+    as_shown,
     main,
     numerals,
     read_documents,
@@ -55,11 +56,43 @@ def test_a_numeral_is_a_run_of_digits_with_its_sign_and_separators(text, found):
     assert [numeral for _, _, numeral in numerals(text)] == found
 
 
+@pytest.mark.parametrize(
+    ("saved", "shown"),
+    [
+        ("(+62.84+62.84)", "(+62.84)"),
+        ("\N{MINUS SIGN}0.40-0.40 to \N{MINUS SIGN}0.21-0.21 nats", "\N{MINUS SIGN}0.40 to \N{MINUS SIGN}0.21 nats"),
+        ("+4+4 to +10+10 points.", "+4 to +10 points."),
+        ("+1.5+1.5\N{EN DASH}+2.4+2.4", "+1.5\N{EN DASH}+2.4"),
+        ("+0.19+0.19\N{EN DASH}0.270.27 nats", "+0.19\N{EN DASH}0.27 nats"),
+        (
+            "\N{MULTIPLICATION SIGN}2.2\\times 2.2\N{EN DASH}\N{MULTIPLICATION SIGN}2.9\\times 2.9",
+            "\N{MULTIPLICATION SIGN}2.2\N{EN DASH}\N{MULTIPLICATION SIGN}2.9",
+        ),
+        ("default 10,00010{,}000 permutations", "default 10,000 permutations"),
+    ],
+)
+def test_a_number_of_a_formula_is_read_once_though_its_markup_repeats_it(saved, shown):
+    assert as_shown(saved) == shown
+
+
+@pytest.mark.parametrize(
+    "text", ["1.04 (\\times1.04)", "[0.00-0.90]", "0.5+0.5", "+22.22", "11.11", "10-10", "+1.5+1.54"]
+)
+def test_a_number_that_only_looks_repeated_stays(text):
+    assert as_shown(text) == text
+
+
+def test_a_document_that_was_misread_is_read_as_it_was_written(tmp_path):
+    written = "V1-D (A\N{EN DASH}), \N{MINUS SIGN}0.63-0.63 nats"
+    (tmp_path / "004_copy.txt").write_text(written.encode("utf-8").decode("mac_roman"), encoding="utf-8")
+    assert read_documents(tmp_path) == {"D": "V1-D (A\N{EN DASH}), \N{MINUS SIGN}0.63 nats"}
+
+
 def test_a_place_is_the_line_and_the_position_in_it():
     assert numerals("2 of 3\n\nrank 1") == [(1, 1, "2"), (1, 2, "3"), (3, 1, "1")]
 
 
-MADE_UP = {"A": "Section 1\n\nIt is 7.5 months, 26.0 pp.", "B": "N = 39"}
+MADE_UP = {"A": "Section 1\n\nIt is 7.5 months, 26.0 pp.", "B": "N = 39", "D": "No numbers."}
 
 
 def row(document, line, position, numeral, claim="", why=""):

@@ -16,7 +16,8 @@ ROOT = Path(__file__).resolve().parents[2]
 SHARED = Path(os.environ.get("BAIS_SHARED") or ROOT.parent / "shared").resolve()
 SEED = ROOT / "seeds" / "numerals.csv"
 COLUMNS = ["document", "line", "position", "numeral", "claim", "why"]
-DOCUMENTS = {"A": "000_*.txt", "B": "001_*.txt"}
+DOCUMENTS = {"A": "000_*.txt", "B": "001_*.txt", "D": "004_*.txt"}
+MISREAD = ("D",)  # UTF-8 that was read as Mac Roman and saved again
 
 # A sign is no hyphen and no dash of a range: -8.8 and [-1, 2] have one, GPT-4.1 and 0-12 have none.
 NUMERAL = re.compile(
@@ -29,6 +30,21 @@ NUMERAL = re.compile(
     """,
     re.VERBOSE | re.ASCII,
 )
+
+# A page that was saved with the markup of its formulas has their numbers once as shown and once more in the markup.
+AS_SHOWN = [
+    (re.compile(r"([+\N{MINUS SIGN}])(\d+(?:\.\d+)?)[+-]\2(?!\.?\d)"), r"\1\2"),  # +62.84+62.84
+    (re.compile(r"(\d+(?:\.\d+)?)\\(?:times|approx) \1(?!\.?\d)"), r"\1"),  # 2.2\times 2.2
+    (re.compile(r"(\d+\.\d+)\1(?!\.?\d)"), r"\1"),  # 0.270.27
+    (re.compile(r"(\d+),(\d{3})\1\{,\}\2"), r"\1,\2"),  # 10,00010{,}000
+]
+
+
+def as_shown(text: str) -> str:
+    """Return the text without the second of two copies of a number, which is its markup."""
+    for twice, once in AS_SHOWN:
+        text = twice.sub(once, text)
+    return text
 
 
 def numerals(text: str) -> list[tuple[int, int, str]]:
@@ -47,7 +63,12 @@ def numerals(text: str) -> list[tuple[int, int, str]]:
 def read_documents(folder: Path) -> dict[str, str]:
     """Return the text of each document by its letter; a document that the folder does not have is left out."""
     paths = {document: next(folder.glob(name), None) for document, name in DOCUMENTS.items()}
-    return {document: path.read_text(encoding="utf-8") for document, path in paths.items() if path}
+    texts = {document: path.read_text(encoding="utf-8") for document, path in paths.items() if path}
+    return texts | {
+        document: as_shown(text.encode("mac_roman").decode("utf-8"))
+        for document, text in texts.items()
+        if document in MISREAD
+    }
 
 
 def read_seed(path: Path = SEED) -> list[dict[str, str]]:
