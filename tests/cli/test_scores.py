@@ -13,7 +13,7 @@ from pandas.testing import assert_frame_equal
 from bais.main import main
 from bais.past import KNOWN_THEN, copy_known, version_asked
 from ingest.gate import audit, last_verdicts
-from ingest.models import Models
+from ingest.models import Models, query_of
 from ingest.raw import TABLES
 from ingest.scoring.landed import load_scored
 from ingest.scoring.scorer import score
@@ -191,6 +191,76 @@ def test_two_scorings_that_disagree_are_both_named(here):
         assert "gpt2/standard@" in detail
         assert "gpt2/different_anchors@" in detail
         assert "0.02 nats" in detail
+
+
+def scored_here(scene=None, **of_llm):
+    """Score the first question under S with a tiny LLM of which something is changed, and load it; return its name."""
+    llm = Named(kind="split_digits", bos=True, seed=of_llm.pop("seed", 0))
+    for name, value in of_llm.items():
+        setattr(llm, name, value)
+    asked = questions_of("V1-S")
+    if scene:
+        asked = asked.model_copy(update={"questions": [asked.questions[0].model_copy(update={"scene": scene})]})
+    scoring = score(llm, asked)
+    load_scored(scoring.path)
+    return scoring.scoring
+
+
+def disagreements(here):
+    """Return by batch what the last audit says of scorings that disagree."""
+    return {
+        verdict["batch_id"]: check["detail"]
+        for verdict in last_verdicts()
+        for check in verdict["checks"]
+        if check["check_name"] == "scorings_disagree"
+    }
+
+
+def test_a_scoring_that_was_computed_here_is_held_against_the_recorded_one_whose_dtype_nobody_knows(here):
+    scoring = scored_here(name="openai-community/gpt2")
+    computed = here.rows(
+        f"select anchor, target, log_probability from ({query_of('int_scores_landed')}) where variation = 'V1-S'"
+    )
+    of_cell = {(anchor, target): log_probability for anchor, target, log_probability in computed}
+    lines = lines_of("standard")
+    for line in lines:
+        if line["VariationID"] == 1:
+            line["LogProbFullPrompt"] = of_cell[line["Anchor"], line["TargetInt"]]
+    lines[-1]["LogProbFullPrompt"] += 0.02
+    write(here.folder, "gpt2", "standard", lines)
+    assert "V1-S of anchoring-llms passed (warnings scorings_disagree), in each of 2 batches" in here.run(
+        "import", here.folder
+    )
+    ((recorded,),) = here.rows("select distinct scoring from raw.attribution_scores where variation = 'V1-S'")
+    details = {detail.split(", by up to")[0]: detail for detail in disagreements(here).values()}
+    assert details.keys() == {
+        f"openai/gpt2, V1 under anchor 65.0: 1 targets differ between {one} and {other}"
+        for one, other in ((scoring, recorded), (recorded, scoring))
+    }
+    assert all(detail.endswith(f"0.02 nats; no dtype is recorded of {recorded}") for detail in details.values())
+
+
+def test_two_scorings_are_held_against_each_other_where_dtype_and_words_are_the_same(here):
+    first, again = scored_here(), scored_here(revision="2", seed=1)
+    scored_here(revision="3", seed=2, dtype="float32")
+    scored_here("Somebody said ", revision="4", seed=3)
+    audit()
+    found = disagreements(here)
+    assert sorted(batch.split("/", 1)[1] for batch in found) == sorted(f"{name}/V1-S" for name in (first, again))
+    for detail in found.values():
+        assert f"{first} and {again}" in detail or f"{again} and {first}" in detail
+        assert detail.endswith(" nats")
+
+
+def test_a_replaced_scoring_is_held_against_no_other(here):
+    lines = lines_of("standard")
+    lines[0]["LogProbFullPrompt"] -= 5
+    write(here.folder, "gpt2", "standard", lines)
+    assert "scorings_disagree" in here.run("import", here.folder)
+    write(here.folder, "gpt2", "standard")
+    assert "scorings_disagree" not in here.run("import", here.folder)
+    others = write(here.folder, "gpt2", "different_anchors", lines_of("different_anchors")[:-1])
+    assert "scorings_disagree" not in here.run("import", others, expect=6)
 
 
 def test_a_changed_score_supersedes_its_scoring_and_nothing_is_deleted(here):
