@@ -8,8 +8,10 @@ import shutil
 import duckdb
 import numpy as np
 import pytest
+import yaml
 from pandas.testing import assert_frame_equal
 
+from bais.exported import citation, studies_of
 from bais.main import main
 from bais.past import KNOWN_THEN, copy_known, version_asked
 from ingest.gate import audit, last_verdicts
@@ -171,7 +173,7 @@ def test_a_cell_without_all_targets_fails_its_batch_alone(here):
     assert (lines[-1]["VariationID"], lines[-1]["Anchor"]) == (1, 65)
     write(here.folder, "gpt2", "standard", lines[:-1])
     said = here.run("import", here.folder, expect=6)
-    assert "V1-S of anchoring-llms failed, its trials are not published (FAILED missing_target)" in said
+    assert "V1-S of anchoring-llms failed, its scores are not published (FAILED missing_target)" in said
     assert set(here.accepted()["variation"]) == {"V0", "V1-D"}
     ((detail,),) = here.rows("select detail from raw.batch_checks where not is_passed")
     assert detail == "V1-S under anchor 65.0: 100 of 101 targets"
@@ -261,6 +263,36 @@ def test_a_replaced_scoring_is_held_against_no_other(here):
     assert "scorings_disagree" not in here.run("import", here.folder)
     others = write(here.folder, "gpt2", "different_anchors", lines_of("different_anchors")[:-1])
     assert "scorings_disagree" not in here.run("import", others, expect=6)
+
+
+def test_the_licence_of_recorded_scores_is_not_that_of_scores_which_were_computed_with_bais(here):
+    def said_of_the_study():
+        with contextlib.closing(duckdb.connect(str(here.path), read_only=True)) as warehouse:
+            studies = studies_of(warehouse, None)
+        (study,), (cited,) = studies, yaml.safe_load(citation(studies))["references"]
+        return study, cited["notes"]
+
+    scored_here()
+    study, notes = said_of_the_study()
+    assert (study["source"], study["n_scores"]) == ("computed scores", N_SCORED)
+    assert study["licence"] == "not known to bais: whoever computed them says"
+    assert study["cite"].startswith("the questions are of Felipe Valencia-Clavijo (2025). Anchoring-LLMs")
+    assert notes == "The source of the questions: nothing that it recorded is in this export."
+    here.run("import", here.folder)
+    study, notes = said_of_the_study()
+    assert study["licence"] == (
+        "computed scores: not known to bais: whoever computed them says; recorded scores: CC-BY-4.0"
+    )
+    assert study["cite"].startswith("computed scores: the questions are of Felipe Valencia-Clavijo (2025).")
+    assert "; recorded scores: Felipe Valencia-Clavijo (2025)." in study["cite"]
+    assert notes == "The study anchoring-llms."
+
+
+def test_counts_of_scores_are_called_scores(here):
+    here.run("import", here.folder)
+    head, _, *rows = here.run("check").splitlines()
+    assert head.split() == ["batch", "scores", "verdict", "published", "quarantined", "suspect"]
+    assert {row.split()[1] for row in rows} == {"202"}
 
 
 def test_a_changed_score_supersedes_its_scoring_and_nothing_is_deleted(here):
@@ -394,12 +426,15 @@ def test_exports_and_copies_of_the_past_take_scores_along_once(here, tmp_path, m
     ) == [("openai/gpt2", 0, "not_recoverable"), ("tiny/numpy", 1, None)]
     here.run("export", tmp_path / "out", "--format", "csv")
     studies = (tmp_path / "out" / "studies.csv").read_text()
-    assert "anchoring-llms,scored,false,0,CC-BY-4.0" in studies
+    assert f"anchoring-llms,computed scores and recorded scores,false,0,{808 + N_SCORED}," in studies
+    assert "computed scores: not known to bais: whoever computed them says; recorded scores: CC-BY-4.0" in studies
     monkeypatch.setenv("BAIS_WAREHOUSE", str(tmp_path / "back.duckdb"))
     here.path = tmp_path / "back.duckdb"
     for added in (808, 0):
         said = " ".join(here.run("import", tmp_path / "out").split())
         assert f"attribution_scores {added} added {808 - added} already there" in said
+        n_added, n_there = (N_SCORED + 808, 0) if added else (0, N_SCORED + 808)
+        assert f"{n_added:,} scores added, {n_there:,} already there; " in said
         assert f"target_scores {N_SCORED * (added > 0):,} added {N_SCORED * (added == 0):,} already there" in said
         assert here.rows(everything) == raw
         assert here.rows(computed) == raw_computed
