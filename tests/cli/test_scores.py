@@ -53,6 +53,26 @@ def write(folder, llm, regime, lines=None, header=HEADER):
     return path
 
 
+@pytest.fixture(scope="module")
+def once_imported(tmp_path_factory):
+    """The folder of a warehouse into which the scores of `here` were imported once for all tests that begin so."""
+    folder = tmp_path_factory.mktemp("imported")
+    for regime in ANCHORS:
+        write(folder / "scores", "gpt2", regime)
+    (folder / "w").mkdir()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("BAIS_WAREHOUSE", str(folder / "w" / "warehouse.duckdb"))
+        assert main(["import", str(folder / "scores"), "--format", "anchoring-llms"]) == 0
+    return folder / "w"
+
+
+@pytest.fixture
+def imported(here, once_imported):
+    """The folder of scores and its warehouse, into which it was imported."""
+    shutil.copytree(once_imported, here.path.parent, dirs_exist_ok=True)
+    return here
+
+
 @pytest.fixture
 def here(tmp_path, monkeypatch, capsys):
     """A folder of scores of one LLM, and what commands say of it in a warehouse of its own."""
@@ -111,27 +131,25 @@ def test_files_are_recognised_by_their_names_and_landed_line_by_line(here):
     ]
 
 
-def test_a_second_import_adds_nothing_wherever_the_folder_lies(here, tmp_path):
-    here.run("import", here.folder, "--format", "anchoring-llms")
+def test_a_second_import_adds_nothing_wherever_the_folder_lies(imported, tmp_path):
     counts = "select (select count(*) from raw.attribution_scores), (select count(*) from raw.source_versions)"
-    assert here.rows(counts) == [(808, 1)]
-    shutil.copytree(here.folder, tmp_path / "copied")
-    for folder in (here.folder, tmp_path / "copied", here.folder / "anchoring_gpt2_results_standard.csv"):
-        assert "source scores" in (said := here.run("import", folder))
+    assert imported.rows(counts) == [(808, 1)]
+    shutil.copytree(imported.folder, tmp_path / "copied")
+    for folder in (imported.folder, tmp_path / "copied", imported.folder / "anchoring_gpt2_results_standard.csv"):
+        assert "source scores" in (said := imported.run("import", folder))
         assert "nothing has changed since it was last imported" in said
-    assert here.rows(counts) == [(808, 1)]
+    assert imported.rows(counts) == [(808, 1)]
 
 
-def test_the_columns_order_and_further_columns_change_nothing_of_a_scoring(here):
-    here.run("import", here.folder)
+def test_the_columns_order_and_further_columns_change_nothing_of_a_scoring(imported):
     shuffled = [*reversed(HEADER), "Error"]
-    write(here.folder, "gpt2", "standard", [line | {"Error": ""} for line in lines_of("standard")], shuffled)
-    said = here.run("import", here.folder)
+    write(imported.folder, "gpt2", "standard", [line | {"Error": ""} for line in lines_of("standard")], shuffled)
+    said = imported.run("import", imported.folder)
     assert "0 new, 808 unchanged, 0 changed" in said
     as_text = [{name: line[name] for name in HEADER[:-1]} for line in lines_of("standard")]
-    write(here.folder, "gpt2", "standard", as_text, HEADER[:-1])
-    assert "0 new, 808 unchanged, 0 changed" in here.run("import", here.folder)
-    assert here.rows("select count(*) from raw.attribution_scores") == [(808,)]
+    write(imported.folder, "gpt2", "standard", as_text, HEADER[:-1])
+    assert "0 new, 808 unchanged, 0 changed" in imported.run("import", imported.folder)
+    assert imported.rows("select count(*) from raw.attribution_scores") == [(808,)]
 
 
 def test_v0_stands_in_the_tables_once_and_from_the_standard_file(here):
@@ -288,68 +306,66 @@ def test_the_licence_of_recorded_scores_is_not_that_of_scores_which_were_compute
     assert notes == "The study anchoring-llms."
 
 
-def test_counts_of_scores_are_called_scores(here):
-    here.run("import", here.folder)
-    head, _, *rows = here.run("check").splitlines()
+def test_counts_of_scores_are_called_scores(imported):
+    head, _, *rows = imported.run("check").splitlines()
     assert head.split() == ["batch", "scores", "verdict", "published", "quarantined", "suspect"]
     assert {row.split()[1] for row in rows} == {"202"}
 
 
-def test_a_changed_score_supersedes_its_scoring_and_nothing_is_deleted(here):
-    here.run("import", here.folder)
-    before = here.accepted()
+def test_a_changed_score_supersedes_its_scoring_and_nothing_is_deleted(imported):
+    before = imported.accepted()
     lines = lines_of("standard")
     lines[0]["LogProbFullPrompt"] -= 5
     lines[-1]["LogProbFullPrompt"] -= 5
-    write(here.folder, "gpt2", "standard", lines)
-    said = here.run("import", here.folder)
+    write(imported.folder, "gpt2", "standard", lines)
+    said = imported.run("import", imported.folder)
     assert "0 new, 404 unchanged, 404 changed" in said
     assert "V0 of anchoring-llms passed (warnings scorings_disagree)" in said  # with the other file
     assert "V1-S of anchoring-llms passed\n" in said  # and not with what it replaces
-    after = here.accepted()
+    after = imported.accepted()
     assert len(after) == len(before)
     keys = ["variation", "anchor", "target"]
     both = before.merge(after, on=keys)
     moved = both[both["log_probability_x"] != both["log_probability_y"]]
     assert moved[keys].values.tolist() == [["V0", 10.0, 0], ["V1-S", 65.0, 100]]
-    assert here.rows("select count(*) from raw.attribution_scores") == [(1212,)]
-    assert "nothing has changed" in here.run("import", here.folder)
-    assert "anchoring_gpt2_results_standard.csv" in here.run("versions", "scores", "--json")
-    versions = here.rows("select version_id, compared_with, n_changed from raw.source_versions order by imported_at")
+    assert imported.rows("select count(*) from raw.attribution_scores") == [(1212,)]
+    assert "nothing has changed" in imported.run("import", imported.folder)
+    assert "anchoring_gpt2_results_standard.csv" in imported.run("versions", "scores", "--json")
+    versions = imported.rows(
+        "select version_id, compared_with, n_changed from raw.source_versions order by imported_at"
+    )
     assert versions[1][1:] == (versions[0][0], 404)
-    said = json.loads(here.run("versions", "scores", "--json"))
+    said = json.loads(imported.run("versions", "scores", "--json"))
     assert [(of["n_superseded"], of["is_newest"]) for of in said] == [(0, False), (404, True)]
-    assert "takes the place of 404 scores" in " ".join(here.run("versions", "scores").split())
+    assert "takes the place of 404 scores" in " ".join(imported.run("versions", "scores").split())
     of_replaced = {of["batch_id"].rpartition("/")[0]: of for of in last_verdicts() if of["n_superseded"]}
     assert {(of["n_superseded"], of["is_replaced"]) for of in of_replaced.values()} == {(202, True)}
     assert sorted(name.rpartition("/")[2] for name in of_replaced) == ["V0", "V1-S"]
 
 
-def test_a_version_says_what_is_gone_and_the_whole_of_a_source_withdraws_it(here):
-    here.run("import", here.folder)
-    (here.folder / "anchoring_gpt2_results_different_anchors.csv").unlink()
-    assert "nothing has changed" in here.run("import", here.folder)
-    assert len(here.accepted()) == 606
-    assert "404 scores that it lacks leave the public tables" in here.run("import", here.folder, "--complete")
-    assert set(here.accepted()["variation"]) == {"V0", "V1-S"}
-    write(here.folder, "gpt2", "different_anchors")
-    assert "404 new" in here.run("import", here.folder)
-    assert len(here.accepted()) == 606
-    assert here.rows("select count(*) from raw.attribution_scores") == [(808,)]
+def test_a_version_says_what_is_gone_and_the_whole_of_a_source_withdraws_it(imported):
+    (imported.folder / "anchoring_gpt2_results_different_anchors.csv").unlink()
+    assert "nothing has changed" in imported.run("import", imported.folder)
+    assert len(imported.accepted()) == 606
+    assert "404 scores that it lacks leave the public tables" in imported.run("import", imported.folder, "--complete")
+    assert set(imported.accepted()["variation"]) == {"V0", "V1-S"}
+    write(imported.folder, "gpt2", "different_anchors")
+    assert "404 new" in imported.run("import", imported.folder)
+    assert len(imported.accepted()) == 606
+    assert imported.rows("select count(*) from raw.attribution_scores") == [(808,)]
 
 
-def test_one_file_is_not_the_whole_of_its_source_and_an_older_version_publishes_nothing(here):
-    here.run("import", here.folder)
-    file = here.folder / "anchoring_gpt2_results_standard.csv"
-    assert "it is the file anchoring_gpt2_results_standard.csv of it" in here.run(
+def test_one_file_is_not_the_whole_of_its_source_and_an_older_version_publishes_nothing(imported):
+    file = imported.folder / "anchoring_gpt2_results_standard.csv"
+    assert "it is the file anchoring_gpt2_results_standard.csv of it" in imported.run(
         "import", file, "--complete", expect=2
     )
-    write(here.folder, "gpt2", "standard", lines_of("standard", seed=1))
-    before = here.accepted()
-    said = here.run("import", here.folder, "--older")
+    write(imported.folder, "gpt2", "standard", lines_of("standard", seed=1))
+    before = imported.accepted()
+    said = imported.run("import", imported.folder, "--older")
     assert "an older version, of which nothing is published" in said
-    assert here.accepted().equals(before)
-    assert "nothing has changed" in here.run("import", here.folder, "--older")
+    assert imported.accepted().equals(before)
+    assert "nothing has changed" in imported.run("import", imported.folder, "--older")
 
 
 BAD = [
@@ -373,29 +389,33 @@ def test_lines_that_are_no_scores_are_set_apart_with_their_reasons(here):
     assert found == [(number, reason) for number, (_, reason) in enumerate(BAD, 52)]
 
 
-@pytest.mark.parametrize(
-    ("content", "reason"),
-    [
-        (b"a,b\n1,2\n", "no file of scores: it has no column VariationID"),
-        (b"", "no file of scores: it has no column VariationID"),
-        (",".join(HEADER).encode() + b"\n0,10,\xff%,1,1,1,1,1,0\n", "not UTF-8: byte 0xff"),
-    ],
-)
-def test_a_file_that_holds_no_scores_is_set_apart_and_where_there_is_no_other_refused(here, content, reason):
-    (here.folder / "anchoring_gpt2_results_standard.csv").write_bytes(content)
-    assert reason in here.run("import", here.folder, expect=3)
+NO_SCORES = [
+    (b"a,b\n1,2\n", "no file of scores: it has no column VariationID"),
+    (b"", "no file of scores: it has no column VariationID"),
+    (",".join(HEADER).encode() + b"\n0,10,\xff%,1,1,1,1,1,0\n", "not UTF-8: byte 0xff"),
+]
+
+
+def test_files_that_hold_no_scores_are_set_apart_and_where_there_is_no_other_refused(here):
+    (here.folder / "anchoring_gpt2_results_standard.csv").unlink()
+    for i, (content, _) in enumerate(NO_SCORES):
+        (here.folder / f"anchoring_bad{i}_results_standard.csv").write_bytes(content)
+    said = here.run("import", here.folder, expect=3)
+    for i, (_, reason) in enumerate(NO_SCORES):
+        assert f"anchoring_bad{i}_results_standard.csv: {reason}" in said.replace("csv:1:", "csv:")
     assert len(here.accepted()) == 404
     (here.folder / "anchoring_gpt2_results_different_anchors.csv").unlink()
-    said = here.run("import", here.folder, expect=2)
-    assert said.count("\n") == 1
-    assert f"nothing usable in {here.folder}: 1 files, none " in said
+    for i in range(len(NO_SCORES)):
+        file = here.folder / f"anchoring_bad{i}_results_standard.csv"
+        said = here.run("import", file, expect=2)
+        assert said.count("\n") == 1
+        assert f"nothing usable in {file}: 1 files, none " in said
 
 
-def test_a_rejected_batch_is_not_published(here):
-    here.run("import", here.folder)
-    ((batch,),) = here.rows("select batch_id from raw.batches where vignette = 'V1-D'")
-    here.run("reject", batch, "--why", "another LLM")
-    assert set(here.accepted()["variation"]) == {"V0", "V1-S"}
+def test_a_rejected_batch_is_not_published(imported):
+    ((batch,),) = imported.rows("select batch_id from raw.batches where vignette = 'V1-D'")
+    imported.run("reject", batch, "--why", "another LLM")
+    assert set(imported.accepted()["variation"]) == {"V0", "V1-S"}
 
 
 def test_exports_and_copies_of_the_past_take_scores_along_once(here, tmp_path, monkeypatch, warehouse_in):
