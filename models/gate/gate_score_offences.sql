@@ -92,6 +92,7 @@ disagreements as (
     cross join settings
     where
         new.scoring != others.scoring
+        and greatest(new.log_probability, others.log_probability) <= 0
         and coalesce(new.dtype = others.dtype, true)
         and coalesce(new.prompt_hash = others.prompt_hash, true)
         and abs(new.log_probability - others.log_probability) > disagreement
@@ -128,6 +129,16 @@ select
     format('{}% under anchor {}: {}', target, anchor, coalesce(error, 'no finite log-probability')) as detail
 from new
 where log_probability is null
+union all
+select
+    batch_id,
+    anchor,
+    'above_zero' as check_name,
+    score_id,
+    1 as n,
+    format('{}% under anchor {}: {} is above 0, as no log-probability is', target, anchor, log_probability) as detail
+from new
+where log_probability > 0
 union all
 select
     batch_id,

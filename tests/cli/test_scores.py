@@ -174,16 +174,18 @@ def test_a_score_that_is_no_number_is_kept_with_its_error_and_quarantined(here):
     for name in HEADER[3:8]:
         lines[5][name] = "nan"
     lines[5]["Error"] = 'CUDA out of memory, "tried"\nto allocate'
+    lines[6]["LogProbFullPrompt"] = 0.5
     write(here.folder, "gpt2", "standard", lines, ["Error", *HEADER])
     said = here.run("import", here.folder)
-    assert "passed (warnings not_finite; 1 quarantined)" in said
+    assert "passed (warnings above_zero, not_finite; 2 quarantined)" in said
     assert here.rows("select target, log_probability from raw.attribution_scores where error is not null") == [
         (5, None)
     ]
-    ((detail,),) = here.rows("select detail from raw.flagged_trials")
+    (detail,), (above_zero,) = here.rows("select detail from raw.flagged_trials order by reason desc")
+    assert above_zero == "6% under anchor 10.0: 0.5 is above 0, as no log-probability is"
     assert "5% under anchor 10" in detail
     assert "CUDA out of memory" in detail
-    assert len(here.accepted()) == 3 * 202 - 1
+    assert len(here.accepted()) == 3 * 202 - 2
 
 
 def test_a_cell_without_all_targets_fails_its_batch_alone(here):
@@ -372,6 +374,8 @@ BAD = [
     ({"Anchor": "much"}, "Anchor is no number: much"),
     ({"VariationID": "0.5"}, "VariationID is no whole number from 0 on: 0.5"),
     ({"TargetToken": "ten", "TargetInt": "ten"}, "TargetToken is no number: ten"),
+    ({"TargetToken": "ten"}, "TargetToken is no number: ten"),
+    ({"TargetInt": ""}, "TargetInt is no number: "),
     ({"TargetToken": "11%"}, "the target is no whole percentage: 11%"),
     ({"TargetToken": "300%", "TargetInt": 300}, "the target is no whole percentage: 300%"),
     ({"TargetToken": "3%", "TargetInt": 3}, "line 5 has the same variation, anchor and target"),
@@ -391,7 +395,9 @@ def test_lines_that_are_no_scores_are_set_apart_with_their_reasons(here):
 
 NO_SCORES = [
     (b"a,b\n1,2\n", "no file of scores: it has no column VariationID"),
-    (b"", "no file of scores: it has no column VariationID"),
+    (b"", "no file of scores: it is empty"),
+    (",".join(HEADER).encode() + b"\n", "no file of scores: it has no line below its header"),
+    (",".join([*HEADER, "Anchor"]).encode() + b"\n", "no file of scores: it has the column Anchor twice"),
     (",".join(HEADER).encode() + b"\n0,10,\xff%,1,1,1,1,1,0\n", "not UTF-8: byte 0xff"),
 ]
 
