@@ -35,7 +35,7 @@ def check(batch: str | None, every: bool, as_json: bool, strict: bool) -> int:
         if every:
             _say_where_reading_matters()
     else:
-        say("There is no batch yet: collect a study, or import an archive.")
+        say("There is no batch yet: collect a study, import an archive, or score an LLM.")
     open_verdicts = {verdict["verdict"] for verdict in verdicts if _waits(verdict)}
     if "failed" in open_verdicts:
         return FAILED
@@ -43,11 +43,12 @@ def check(batch: str | None, every: bool, as_json: bool, strict: bool) -> int:
 
 
 def _say_verdicts(verdicts, in_full):
-    names = ["batch", "trials", "verdict", "published", "quarantined", "suspect"]
+    counted = [what for what in ("trials", "scores") if any(_holds(verdict) == what for verdict in verdicts)]
+    names = ["batch", *counted, "verdict", "published", "quarantined", "suspect"]
     rows = [
         (
             verdict["batch_id"],
-            verdict["n_trials"],
+            *(verdict["n_trials"] if _holds(verdict) == what else None for what in counted),
             verdict["verdict"].replace("_", " "),
             _published(verdict),
             verdict["n_quarantined"],
@@ -55,7 +56,7 @@ def _say_verdicts(verdicts, in_full):
         )
         for verdict in verdicts
     ]
-    say_rows("table", names, rows)
+    say_rows("table", names, rows, null="")
     for verdict in verdicts:
         failed = [found for found in verdict["checks"] if _has_failed(found)]
         unmet = verdict["checks"] if in_full else failed or verdict["checks"][:3]
@@ -75,6 +76,10 @@ def _say_verdicts(verdicts, in_full):
         left = len(verdict["checks"]) - len(unmet)
         if left:
             say(f"and {left} more: bais check --batch '{verdict['batch_id']}'", indent="  ")
+
+
+def _holds(verdict):
+    return "scores" if verdict["is_scored"] else "trials"
 
 
 def _say_where_reading_matters():

@@ -45,10 +45,11 @@ def _build_as_of(asked, target, is_forced, arguments):
             return code
         of = held(path)
         put_in_place()
+    scores = f" and {of['n_scores']:,} scores" if of["n_scores"] else ""
     say(
         f"{target}: what was known after {version['source_name']} {version['version']} had been imported "
-        f"({fixed(version['imported_at'], '%Y-%m-%d %H:%M')} UTC): {of['n_trials']:,} trials in {of['n_batches']:,} "
-        f"batches, {of['n_versions']:,} versions, {of['n_acts']:,} decisions of people"
+        f"({fixed(version['imported_at'], '%Y-%m-%d %H:%M')} UTC): {of['n_trials']:,} trials{scores} in "
+        f"{of['n_batches']:,} batches, {of['n_versions']:,} versions, {of['n_acts']:,} decisions of people"
     )
     say(f"ask it with BAIS_WAREHOUSE={printable(target)}")
     return 0

@@ -1,4 +1,4 @@
-"""`bais import` and `bais export`: recorded trials into the warehouse, and its tables into files for others."""
+"""`bais import` and `bais export`: what was recorded into the warehouse, and its tables into files for others."""
 
 import time
 from pathlib import Path
@@ -13,15 +13,15 @@ from ingest.warehouse import UserError
 
 
 @click.command("import")
-@click.argument("archive", required=False, metavar="[PATH]", type=PATH, help="a file of recorded trials, or a folder")
+@click.argument("archive", required=False, metavar="[PATH]", type=PATH, help="a file of trials or scores, or a folder")
 @import_options
 def import_(
     archive: Path | None, form: str | None, mapping: Path | None, of_study: str | None, download: Path | None,
     source_name: str | None, label: str | None, complete: bool, older: bool,
 ) -> int:  # fmt: skip
-    """Land recorded trials in `raw`, as `python ingest/run.py` does."""
+    """Land recorded trials or scores in `raw`, as `python ingest/run.py` does."""
     if not archive and not download:
-        raise UserError("there is nothing to import: name a file or a folder of recorded trials, or give --download")
+        raise UserError("there is nothing to import: name a file or a folder of trials or scores, or give --download")
     if archive and download:
         raise UserError("give a path or --download, not both")
     said = {"source_name": source_name, "label": label, "complete": complete, "older": older}
@@ -53,4 +53,5 @@ def export(folder: Path, form: str, study: str | None, force: bool) -> None:
     )
     for of in studies:
         marked = ", SIMULATED respondents, no LLM was asked" if of["is_simulated"] else ""
-        say(f"  study {of['study']}: {of['n_trials']:,} trials ({of['source']}{marked})")
+        held = [f"{of[f'n_{what}']:,} {what}" for what in ("trials", "scores") if of[f"n_{what}"]]
+        say(f"  study {of['study']}: {' and '.join(held)} ({of['source']}{marked})")

@@ -46,7 +46,7 @@ def _of_source(versions, asked):
         if meant := {OF_A_SOURCE(version) for version in versions if is_meant(version)}:
             return [version for version in versions if OF_A_SOURCE(version) in meant]
     names = sorted({version["source_name"] for version in versions})
-    there = ", ".join(map(printable, names)) or "none: import some recorded trials first"
+    there = ", ".join(map(printable, names)) or "none: import some recorded trials or scores first"
     raise UserError(f"there is no source {printable(asked)}{similar(asked, names, True)}; there is {there}")
 
 

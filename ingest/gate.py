@@ -47,6 +47,7 @@ class Verdict:
     n_trials: int
     checks: list[dict] = field(default_factory=list)
     n_flagged: dict[str, int] = field(default_factory=dict)
+    is_scored: bool = False
     is_rejected: bool = False  # by a person, here or where the same was said before
 
     @property
@@ -183,6 +184,7 @@ def _held_against_thresholds(memory, batches, measured_in, config):
     validate, verdicts = expectations(), []
     for batch in batches:
         verdict = Verdict(uuid.uuid4().hex, batch["batch_id"], batch["study"], batch["vignette"], batch["n_trials"])
+        verdict.is_scored = batch["is_scored"]
         verdict.checks = _check(verdict, measures[verdict.batch_id], config, validate)
         verdicts.append(verdict)
     return verdicts
@@ -501,12 +503,14 @@ def last_verdicts() -> list[dict]:
             select verdicts.* exclude (verdict_id), verdict_id, act, is_decided, is_published, is_older,
                 coalesce(n_superseded, 0) as n_superseded, coalesce(n_gone, 0) as n_gone,
                 coalesce(is_replaced, false) as is_replaced,
+                coalesce(source = 'scored', false) as is_scored,
                 (select count(distinct trial_id) from raw.flagged_trials as flags
                  where flags.verdict_id = published.verdict_id and severity = 'quarantined') as n_quarantined,
                 (select count(distinct trial_id) from raw.flagged_trials as flags
                  where flags.verdict_id = published.verdict_id and severity = 'suspect') as n_suspect
             from published inner join raw.batch_verdicts as verdicts using (verdict_id)
             left join displaced on verdicts.batch_id = displaced.batch_id
+            left join (select batch_id, source from raw.batches) as batches on verdicts.batch_id = batches.batch_id
             order by checked_at, verdicts.batch_id
             """
         ).to_arrow_table()

@@ -383,7 +383,8 @@ def render_verdict(verdict) -> str:
     for check in verdict.checks:
         if not check["is_passed"]:
             names["fail" if check["observed_value"] is None else check["level"]].add(check["check_name"])
-    said = "failed, its trials are not published" if verdict.verdict == "failed" else "passed"
+    what = "scores" if verdict.is_scored else "trials"
+    said = f"failed, its {what} are not published" if verdict.verdict == "failed" else "passed"
     if verdict.is_rejected and verdict.verdict != "failed":
         said = "passed, and is not published: somebody rejected the same, and `bais accept` takes that back"
     parts = [f"FAILED {', '.join(sorted(names['fail']))}"] if names["fail"] else []

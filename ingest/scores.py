@@ -148,9 +148,8 @@ def _read_file(scoring):
         with open(scoring.path, encoding="utf-8-sig", errors="strict", newline="") as stream:
             csv.field_size_limit(LONGEST_FIELD)
             reader = csv.DictReader(stream)
-            missing = [name for name in NEEDED if name not in (reader.fieldnames or ())]
-            if missing:
-                return [Line(scoring.file, 1, "", f"no file of scores: it has no column {missing[0]}")]
+            if complaint := _complaint_of(reader.fieldnames or []):
+                return [Line(scoring.file, 1, "", f"no file of scores: {complaint}")]
             for line in reader:
                 scoring.n_lines += 1
                 number = reader.line_num
@@ -172,7 +171,19 @@ def _read_file(scoring):
         return [Line(scoring.file, None, "", f"not UTF-8: byte 0x{error.object[error.start]:02x}")]
     except csv.Error as error:
         bad.append(Line(scoring.file, reader.line_num, "", f"not CSV from here on: {error}"))
+    if not scoring.n_lines and not bad:
+        bad.append(Line(scoring.file, 1, "", "no file of scores: it has no line below its header"))
     return bad
+
+
+def _complaint_of(header):
+    """Return what is wrong with the names of the columns, or none."""
+    if not header:
+        return "it is empty"
+    if missing := [name for name in NEEDED if name not in header]:
+        return f"it has no column {missing[0]}"
+    twice = [name for name, n in Counter(header).items() if n > 1]
+    return f"it has the column {twice[0]} twice" if twice else None
 
 
 def _score(line, regime):
@@ -180,14 +191,16 @@ def _score(line, regime):
     if None in line or None in line.values():
         return None, "it has another number of fields than the header"
     variation, anchor = _number(line["VariationID"]), _number(line["Anchor"])
-    targets = {_number(line[name].strip().removesuffix("%")) for name in ("TargetToken", "TargetInt") if name in line}
-    for name, value in (("VariationID", variation), ("Anchor", anchor), ("TargetToken", min(targets, default=None))):
+    of_target = {
+        name: _number(line[name].strip().removesuffix("%")) for name in ("TargetToken", "TargetInt") if name in line
+    }
+    for name, value in {"VariationID": variation, "Anchor": anchor, **of_target}.items():
         if value is None:
             return None, f"{name} is no number: {line[name][:100]}"
     if variation != int(variation) or variation < 0:
         return None, f"VariationID is no whole number from 0 on: {line['VariationID'][:100]}"
-    target = targets.pop()
-    if targets or target != int(target) or not 0 <= target <= 100:
+    target = of_target["TargetToken"]
+    if set(of_target.values()) != {target} or target != int(target) or not 0 <= target <= 100:
         return None, f"the target is no whole percentage: {line['TargetToken'][:100]}"
     number = int(variation)
     attributions = {column: _number(line[recorded]) for column, recorded in ATTRIBUTIONS.items()}

@@ -25,6 +25,7 @@ CAME_WITH = {
     "target_scores": 3,
 }
 MANIFEST = "manifest.json"
+SCORES = ("attribution_scores", "target_scores")
 FILE_FORMATS = ("parquet", "csv", "jsonl")
 # the records that versions of a source speak of: trials, and variations of scorings
 RECORDS = {"trials": "trial_id", "attribution_scores": "concat_ws('/', scoring, variation)"}
@@ -100,10 +101,13 @@ def import_export(folder: Path) -> str:
         _land_gate(memory)
         if any(n_new for n_new, _ in counts.values()):
             land(**{name: _batches_of(memory, name) for name in LANDED})
-    n_rows, n_there = counts["trials"]
     lines = [f"{printable(folder)}: an export of {_listed(manifest['studies'])}"]
     lines += [f"  {name:<18}{added:>10,} added {there:>10,} already there" for name, (added, there) in counts.items()]
-    lines.append(f"  {n_rows:,} trials added, {n_there:,} already there; {time.monotonic() - started:.1f} s")
+    n_scores, n_scores_there = (sum(of) for of in zip(*(counts[name] for name in SCORES), strict=True))
+    said = [("trials", *counts["trials"])]
+    said += [("scores", n_scores, n_scores_there)] if n_scores + n_scores_there else []
+    lines += [f"  {added:,} {what} added, {there:,} already there" for what, added, there in said]
+    lines[-1] += f"; {time.monotonic() - started:.1f} s"
     return "\n".join(lines)
 
 

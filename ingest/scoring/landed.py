@@ -18,6 +18,7 @@ from ingest.warehouse import UserError, connect, printable, warehouse_path
 
 ARCHIVE = "bais-score"
 N_HASH = 32
+N_OF_VARIATION = 2 * len(TARGETS)  # scores of the whole prompt, under either anchor
 
 
 @dataclass
@@ -136,7 +137,7 @@ def _batches(scoring, questions) -> Iterator[dict]:
             "response_unit": "percent",
             "valid_min": float(TARGETS[0]),
             "valid_max": float(TARGETS[-1]),
-            "n_trials": 2 * len(TARGETS),
+            "n_trials": N_OF_VARIATION,
             "definition": json.dumps(definition | {"variation": variation, "cells": cells}),
             "loaded_at": datetime.now(UTC),
             "version_id": _version_id(scoring),
@@ -154,7 +155,7 @@ def _version(scoring, questions):
         "digest": hashlib.sha256(f"{scoring['scoring']} {questions.digest}".encode()).hexdigest(),
         "is_older": False,
         "is_complete": True,
-        "n_new": len(_variations(questions)),
+        "n_new": N_OF_VARIATION * len(_variations(questions)),
         **dict.fromkeys(("n_unchanged", "n_changed", "n_gone"), 0),
         "imported_at": datetime.now(UTC),
     }

@@ -8,8 +8,12 @@ settings as (
     select n_targets, disagreement from {{ source('gate', 'settings') }}
 ),
 
+versions as (
+    select * from {{ ref('stg_version_entries') }}
+),
+
 entries as (
-    select batch_id, record_id from {{ ref('stg_version_entries') }}
+    select batch_id, record_id from versions
     where record_id is not null
 ),
 
@@ -34,11 +38,27 @@ new as (
     semi join audited using (batch_id)
 ),
 
--- what is published or becomes so with this audit
-others as (
-    select distinct scores.* from scores
-    inner join entries using (record_id)
-    where batch_id in (select published.batch_id from published) or batch_id in (select audited.batch_id from audited)
+-- what is published or becomes so with this audit: of each entry of a source, the last scoring, which replaced others
+last_words as (
+    select
+        study,
+        archive,
+        source_name,
+        entry,
+        arg_max(struct_pack(record_id), imported_at) as last_word
+    from versions
+    where
+        not is_older and (record_id is not null or is_complete)
+        and (
+            batch_id in (select published.batch_id from published)
+            or batch_id in (select audited.batch_id from audited)
+        )
+    group by all
+),
+
+held as (
+    select * from scores
+    where record_id in (select last_word['record_id'] from last_words)
 ),
 
 cells as (
@@ -52,24 +72,29 @@ lone_anchors as (
     having count(*) = 1
 ),
 
--- a scoring replaces the one that was read from the same file before
+-- a dtype, or the words of a prompt, that were not recorded may be the same as any
 disagreements as (
     select
         new.batch_id,
         new.anchor,
+        new.scoring,
         others.scoring as other_scoring,
-        any_value(new.scoring) as scoring,
         any_value(new.llm) as llm,
         any_value(new.question) as question,
+        any_value(new.dtype) as dtype,
+        any_value(others.dtype) as other_dtype,
         min(new.score_id) as score_id,
         count(*) as n,
         max(abs(new.log_probability - others.log_probability)) as furthest
     from new
-    inner join others using (llm, prompt, target)
+    semi join held on new.record_id = held.record_id
+    inner join held as others using (llm, prompt, target)
     cross join settings
     where
-        new.scoring != others.scoring and new.source_file != others.source_file
-        and new.dtype is not distinct from others.dtype
+        new.scoring != others.scoring
+        and greatest(new.log_probability, others.log_probability) <= 0
+        and coalesce(new.dtype = others.dtype, true)
+        and coalesce(new.prompt_hash = others.prompt_hash, true)
         and abs(new.log_probability - others.log_probability) > disagreement
     group by all
 )
@@ -108,11 +133,26 @@ union all
 select
     batch_id,
     anchor,
+    'above_zero' as check_name,
+    score_id,
+    1 as n,
+    format('{}% under anchor {}: {} is above 0, as no log-probability is', target, anchor, log_probability) as detail
+from new
+where log_probability > 0
+union all
+select
+    batch_id,
+    anchor,
     'scorings_disagree' as check_name,
     score_id,
     n,
-    format(
-        '{}, {} under anchor {}: {} targets differ between {} and {}, by up to {:.3g} nats',
-        llm, question, anchor, n, scoring, other_scoring, furthest
+    concat(
+        format(
+            '{}, {} under anchor {}: {} targets differ between {} and {}, by up to {:.3g} nats',
+            llm, question, anchor, n, scoring, other_scoring, furthest
+        ),
+        '; no dtype is recorded of ' || nullif(
+            concat_ws(' and ', if(dtype is null, scoring, null), if(other_dtype is null, other_scoring, null)), ''
+        )
     ) as detail
 from disagreements

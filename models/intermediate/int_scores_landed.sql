@@ -21,6 +21,7 @@ computed as (
         split_part(variation, '-', 1) as question,
         variation,
         concat_ws('/', study, question, anchor) as prompt,
+        prompt_hash,
         dtype,
         anchor,
         target,

@@ -215,7 +215,7 @@ def test_recorded_data_comes_with_its_licence_its_source_and_how_to_cite_it(ware
     assert main(["export", str(tmp_path / "out"), "--study", "voder-bais"]) == 0
     readme = (tmp_path / "out" / "README.md").read_text(encoding="utf-8")
     assert "SIMULATED" not in readme
-    assert "| voder-bais | recorded | 13 | MIT | Voder AI (2026)." in readme
+    assert "| voder-bais | recorded | 13 | 0 | MIT | Voder AI (2026)." in readme
     cited = yaml.safe_load((tmp_path / "out" / "CITATION.cff").read_text(encoding="utf-8"))
     assert (cited["cff-version"], cited["title"], cited["license"]) == ("1.2.0", "bais", "MIT")
     (source,) = cited["references"]

@@ -8,12 +8,14 @@ import shutil
 import duckdb
 import numpy as np
 import pytest
+import yaml
 from pandas.testing import assert_frame_equal
 
+from bais.exported import citation, studies_of
 from bais.main import main
 from bais.past import KNOWN_THEN, copy_known, version_asked
 from ingest.gate import audit, last_verdicts
-from ingest.models import Models
+from ingest.models import Models, query_of
 from ingest.raw import TABLES
 from ingest.scoring.landed import load_scored
 from ingest.scoring.scorer import score
@@ -49,6 +51,26 @@ def write(folder, llm, regime, lines=None, header=HEADER):
         writer.writeheader()
         writer.writerows(lines_of(regime) if lines is None else lines)
     return path
+
+
+@pytest.fixture(scope="module")
+def once_imported(tmp_path_factory):
+    """The folder of a warehouse into which the scores of `here` were imported once for all tests that begin so."""
+    folder = tmp_path_factory.mktemp("imported")
+    for regime in ANCHORS:
+        write(folder / "scores", "gpt2", regime)
+    (folder / "w").mkdir()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("BAIS_WAREHOUSE", str(folder / "w" / "warehouse.duckdb"))
+        assert main(["import", str(folder / "scores"), "--format", "anchoring-llms"]) == 0
+    return folder / "w"
+
+
+@pytest.fixture
+def imported(here, once_imported):
+    """The folder of scores and its warehouse, into which it was imported."""
+    shutil.copytree(once_imported, here.path.parent, dirs_exist_ok=True)
+    return here
 
 
 @pytest.fixture
@@ -109,27 +131,25 @@ def test_files_are_recognised_by_their_names_and_landed_line_by_line(here):
     ]
 
 
-def test_a_second_import_adds_nothing_wherever_the_folder_lies(here, tmp_path):
-    here.run("import", here.folder, "--format", "anchoring-llms")
+def test_a_second_import_adds_nothing_wherever_the_folder_lies(imported, tmp_path):
     counts = "select (select count(*) from raw.attribution_scores), (select count(*) from raw.source_versions)"
-    assert here.rows(counts) == [(808, 1)]
-    shutil.copytree(here.folder, tmp_path / "copied")
-    for folder in (here.folder, tmp_path / "copied", here.folder / "anchoring_gpt2_results_standard.csv"):
-        assert "source scores" in (said := here.run("import", folder))
+    assert imported.rows(counts) == [(808, 1)]
+    shutil.copytree(imported.folder, tmp_path / "copied")
+    for folder in (imported.folder, tmp_path / "copied", imported.folder / "anchoring_gpt2_results_standard.csv"):
+        assert "source scores" in (said := imported.run("import", folder))
         assert "nothing has changed since it was last imported" in said
-    assert here.rows(counts) == [(808, 1)]
+    assert imported.rows(counts) == [(808, 1)]
 
 
-def test_the_columns_order_and_further_columns_change_nothing_of_a_scoring(here):
-    here.run("import", here.folder)
+def test_the_columns_order_and_further_columns_change_nothing_of_a_scoring(imported):
     shuffled = [*reversed(HEADER), "Error"]
-    write(here.folder, "gpt2", "standard", [line | {"Error": ""} for line in lines_of("standard")], shuffled)
-    said = here.run("import", here.folder)
+    write(imported.folder, "gpt2", "standard", [line | {"Error": ""} for line in lines_of("standard")], shuffled)
+    said = imported.run("import", imported.folder)
     assert "0 new, 808 unchanged, 0 changed" in said
     as_text = [{name: line[name] for name in HEADER[:-1]} for line in lines_of("standard")]
-    write(here.folder, "gpt2", "standard", as_text, HEADER[:-1])
-    assert "0 new, 808 unchanged, 0 changed" in here.run("import", here.folder)
-    assert here.rows("select count(*) from raw.attribution_scores") == [(808,)]
+    write(imported.folder, "gpt2", "standard", as_text, HEADER[:-1])
+    assert "0 new, 808 unchanged, 0 changed" in imported.run("import", imported.folder)
+    assert imported.rows("select count(*) from raw.attribution_scores") == [(808,)]
 
 
 def test_v0_stands_in_the_tables_once_and_from_the_standard_file(here):
@@ -154,16 +174,18 @@ def test_a_score_that_is_no_number_is_kept_with_its_error_and_quarantined(here):
     for name in HEADER[3:8]:
         lines[5][name] = "nan"
     lines[5]["Error"] = 'CUDA out of memory, "tried"\nto allocate'
+    lines[6]["LogProbFullPrompt"] = 0.5
     write(here.folder, "gpt2", "standard", lines, ["Error", *HEADER])
     said = here.run("import", here.folder)
-    assert "passed (warnings not_finite; 1 quarantined)" in said
+    assert "passed (warnings above_zero, not_finite; 2 quarantined)" in said
     assert here.rows("select target, log_probability from raw.attribution_scores where error is not null") == [
         (5, None)
     ]
-    ((detail,),) = here.rows("select detail from raw.flagged_trials")
+    (detail,), (above_zero,) = here.rows("select detail from raw.flagged_trials order by reason desc")
+    assert above_zero == "6% under anchor 10.0: 0.5 is above 0, as no log-probability is"
     assert "5% under anchor 10" in detail
     assert "CUDA out of memory" in detail
-    assert len(here.accepted()) == 3 * 202 - 1
+    assert len(here.accepted()) == 3 * 202 - 2
 
 
 def test_a_cell_without_all_targets_fails_its_batch_alone(here):
@@ -171,7 +193,7 @@ def test_a_cell_without_all_targets_fails_its_batch_alone(here):
     assert (lines[-1]["VariationID"], lines[-1]["Anchor"]) == (1, 65)
     write(here.folder, "gpt2", "standard", lines[:-1])
     said = here.run("import", here.folder, expect=6)
-    assert "V1-S of anchoring-llms failed, its trials are not published (FAILED missing_target)" in said
+    assert "V1-S of anchoring-llms failed, its scores are not published (FAILED missing_target)" in said
     assert set(here.accepted()["variation"]) == {"V0", "V1-D"}
     ((detail,),) = here.rows("select detail from raw.batch_checks where not is_passed")
     assert detail == "V1-S under anchor 65.0: 100 of 101 targets"
@@ -193,67 +215,167 @@ def test_two_scorings_that_disagree_are_both_named(here):
         assert "0.02 nats" in detail
 
 
-def test_a_changed_score_supersedes_its_scoring_and_nothing_is_deleted(here):
+def scored_here(scene=None, **of_llm):
+    """Score the first question under S with a tiny LLM of which something is changed, and load it; return its name."""
+    llm = Named(kind="split_digits", bos=True, seed=of_llm.pop("seed", 0))
+    for name, value in of_llm.items():
+        setattr(llm, name, value)
+    asked = questions_of("V1-S")
+    if scene:
+        asked = asked.model_copy(update={"questions": [asked.questions[0].model_copy(update={"scene": scene})]})
+    scoring = score(llm, asked)
+    load_scored(scoring.path)
+    return scoring.scoring
+
+
+def disagreements(here):
+    """Return by batch what the last audit says of scorings that disagree."""
+    return {
+        verdict["batch_id"]: check["detail"]
+        for verdict in last_verdicts()
+        for check in verdict["checks"]
+        if check["check_name"] == "scorings_disagree"
+    }
+
+
+def test_a_scoring_that_was_computed_here_is_held_against_the_recorded_one_whose_dtype_nobody_knows(here):
+    scoring = scored_here(name="openai-community/gpt2")
+    computed = here.rows(
+        f"select anchor, target, log_probability from ({query_of('int_scores_landed')}) where variation = 'V1-S'"
+    )
+    of_cell = {(anchor, target): log_probability for anchor, target, log_probability in computed}
+    lines = lines_of("standard")
+    for line in lines:
+        if line["VariationID"] == 1:
+            line["LogProbFullPrompt"] = of_cell[line["Anchor"], line["TargetInt"]]
+    lines[-1]["LogProbFullPrompt"] += 0.02
+    write(here.folder, "gpt2", "standard", lines)
+    assert "V1-S of anchoring-llms passed (warnings scorings_disagree), in each of 2 batches" in here.run(
+        "import", here.folder
+    )
+    ((recorded,),) = here.rows("select distinct scoring from raw.attribution_scores where variation = 'V1-S'")
+    details = {detail.split(", by up to")[0]: detail for detail in disagreements(here).values()}
+    assert details.keys() == {
+        f"openai/gpt2, V1 under anchor 65.0: 1 targets differ between {one} and {other}"
+        for one, other in ((scoring, recorded), (recorded, scoring))
+    }
+    assert all(detail.endswith(f"0.02 nats; no dtype is recorded of {recorded}") for detail in details.values())
+
+
+def test_two_scorings_are_held_against_each_other_where_dtype_and_words_are_the_same(here):
+    first, again = scored_here(), scored_here(revision="2", seed=1)
+    scored_here(revision="3", seed=2, dtype="float32")
+    scored_here("Somebody said ", revision="4", seed=3)
+    audit()
+    found = disagreements(here)
+    assert sorted(batch.split("/", 1)[1] for batch in found) == sorted(f"{name}/V1-S" for name in (first, again))
+    for detail in found.values():
+        assert f"{first} and {again}" in detail or f"{again} and {first}" in detail
+        assert detail.endswith(" nats")
+
+
+def test_a_replaced_scoring_is_held_against_no_other(here):
+    lines = lines_of("standard")
+    lines[0]["LogProbFullPrompt"] -= 5
+    write(here.folder, "gpt2", "standard", lines)
+    assert "scorings_disagree" in here.run("import", here.folder)
+    write(here.folder, "gpt2", "standard")
+    assert "scorings_disagree" not in here.run("import", here.folder)
+    others = write(here.folder, "gpt2", "different_anchors", lines_of("different_anchors")[:-1])
+    assert "scorings_disagree" not in here.run("import", others, expect=6)
+
+
+def test_the_licence_of_recorded_scores_is_not_that_of_scores_which_were_computed_with_bais(here):
+    def said_of_the_study():
+        with contextlib.closing(duckdb.connect(str(here.path), read_only=True)) as warehouse:
+            studies = studies_of(warehouse, None)
+        (study,), (cited,) = studies, yaml.safe_load(citation(studies))["references"]
+        return study, cited["notes"]
+
+    scored_here()
+    study, notes = said_of_the_study()
+    assert (study["source"], study["n_scores"]) == ("computed scores", N_SCORED)
+    assert study["licence"] == "not known to bais: whoever computed them says"
+    assert study["cite"].startswith("the questions are of Felipe Valencia-Clavijo (2025). Anchoring-LLMs")
+    assert notes == "The source of the questions: nothing that it recorded is in this export."
     here.run("import", here.folder)
-    before = here.accepted()
+    study, notes = said_of_the_study()
+    assert study["licence"] == (
+        "computed scores: not known to bais: whoever computed them says; recorded scores: CC-BY-4.0"
+    )
+    assert study["cite"].startswith("computed scores: the questions are of Felipe Valencia-Clavijo (2025).")
+    assert "; recorded scores: Felipe Valencia-Clavijo (2025)." in study["cite"]
+    assert notes == "The study anchoring-llms."
+
+
+def test_counts_of_scores_are_called_scores(imported):
+    head, _, *rows = imported.run("check").splitlines()
+    assert head.split() == ["batch", "scores", "verdict", "published", "quarantined", "suspect"]
+    assert {row.split()[1] for row in rows} == {"202"}
+
+
+def test_a_changed_score_supersedes_its_scoring_and_nothing_is_deleted(imported):
+    before = imported.accepted()
     lines = lines_of("standard")
     lines[0]["LogProbFullPrompt"] -= 5
     lines[-1]["LogProbFullPrompt"] -= 5
-    write(here.folder, "gpt2", "standard", lines)
-    said = here.run("import", here.folder)
+    write(imported.folder, "gpt2", "standard", lines)
+    said = imported.run("import", imported.folder)
     assert "0 new, 404 unchanged, 404 changed" in said
     assert "V0 of anchoring-llms passed (warnings scorings_disagree)" in said  # with the other file
     assert "V1-S of anchoring-llms passed\n" in said  # and not with what it replaces
-    after = here.accepted()
+    after = imported.accepted()
     assert len(after) == len(before)
     keys = ["variation", "anchor", "target"]
     both = before.merge(after, on=keys)
     moved = both[both["log_probability_x"] != both["log_probability_y"]]
     assert moved[keys].values.tolist() == [["V0", 10.0, 0], ["V1-S", 65.0, 100]]
-    assert here.rows("select count(*) from raw.attribution_scores") == [(1212,)]
-    assert "nothing has changed" in here.run("import", here.folder)
-    assert "anchoring_gpt2_results_standard.csv" in here.run("versions", "scores", "--json")
-    versions = here.rows("select version_id, compared_with, n_changed from raw.source_versions order by imported_at")
+    assert imported.rows("select count(*) from raw.attribution_scores") == [(1212,)]
+    assert "nothing has changed" in imported.run("import", imported.folder)
+    assert "anchoring_gpt2_results_standard.csv" in imported.run("versions", "scores", "--json")
+    versions = imported.rows(
+        "select version_id, compared_with, n_changed from raw.source_versions order by imported_at"
+    )
     assert versions[1][1:] == (versions[0][0], 404)
-    said = json.loads(here.run("versions", "scores", "--json"))
+    said = json.loads(imported.run("versions", "scores", "--json"))
     assert [(of["n_superseded"], of["is_newest"]) for of in said] == [(0, False), (404, True)]
-    assert "takes the place of 404 scores" in " ".join(here.run("versions", "scores").split())
+    assert "takes the place of 404 scores" in " ".join(imported.run("versions", "scores").split())
     of_replaced = {of["batch_id"].rpartition("/")[0]: of for of in last_verdicts() if of["n_superseded"]}
     assert {(of["n_superseded"], of["is_replaced"]) for of in of_replaced.values()} == {(202, True)}
     assert sorted(name.rpartition("/")[2] for name in of_replaced) == ["V0", "V1-S"]
 
 
-def test_a_version_says_what_is_gone_and_the_whole_of_a_source_withdraws_it(here):
-    here.run("import", here.folder)
-    (here.folder / "anchoring_gpt2_results_different_anchors.csv").unlink()
-    assert "nothing has changed" in here.run("import", here.folder)
-    assert len(here.accepted()) == 606
-    assert "404 scores that it lacks leave the public tables" in here.run("import", here.folder, "--complete")
-    assert set(here.accepted()["variation"]) == {"V0", "V1-S"}
-    write(here.folder, "gpt2", "different_anchors")
-    assert "404 new" in here.run("import", here.folder)
-    assert len(here.accepted()) == 606
-    assert here.rows("select count(*) from raw.attribution_scores") == [(808,)]
+def test_a_version_says_what_is_gone_and_the_whole_of_a_source_withdraws_it(imported):
+    (imported.folder / "anchoring_gpt2_results_different_anchors.csv").unlink()
+    assert "nothing has changed" in imported.run("import", imported.folder)
+    assert len(imported.accepted()) == 606
+    assert "404 scores that it lacks leave the public tables" in imported.run("import", imported.folder, "--complete")
+    assert set(imported.accepted()["variation"]) == {"V0", "V1-S"}
+    write(imported.folder, "gpt2", "different_anchors")
+    assert "404 new" in imported.run("import", imported.folder)
+    assert len(imported.accepted()) == 606
+    assert imported.rows("select count(*) from raw.attribution_scores") == [(808,)]
 
 
-def test_one_file_is_not_the_whole_of_its_source_and_an_older_version_publishes_nothing(here):
-    here.run("import", here.folder)
-    file = here.folder / "anchoring_gpt2_results_standard.csv"
-    assert "it is the file anchoring_gpt2_results_standard.csv of it" in here.run(
+def test_one_file_is_not_the_whole_of_its_source_and_an_older_version_publishes_nothing(imported):
+    file = imported.folder / "anchoring_gpt2_results_standard.csv"
+    assert "it is the file anchoring_gpt2_results_standard.csv of it" in imported.run(
         "import", file, "--complete", expect=2
     )
-    write(here.folder, "gpt2", "standard", lines_of("standard", seed=1))
-    before = here.accepted()
-    said = here.run("import", here.folder, "--older")
+    write(imported.folder, "gpt2", "standard", lines_of("standard", seed=1))
+    before = imported.accepted()
+    said = imported.run("import", imported.folder, "--older")
     assert "an older version, of which nothing is published" in said
-    assert here.accepted().equals(before)
-    assert "nothing has changed" in here.run("import", here.folder, "--older")
+    assert imported.accepted().equals(before)
+    assert "nothing has changed" in imported.run("import", imported.folder, "--older")
 
 
 BAD = [
     ({"Anchor": "much"}, "Anchor is no number: much"),
     ({"VariationID": "0.5"}, "VariationID is no whole number from 0 on: 0.5"),
     ({"TargetToken": "ten", "TargetInt": "ten"}, "TargetToken is no number: ten"),
+    ({"TargetToken": "ten"}, "TargetToken is no number: ten"),
+    ({"TargetInt": ""}, "TargetInt is no number: "),
     ({"TargetToken": "11%"}, "the target is no whole percentage: 11%"),
     ({"TargetToken": "300%", "TargetInt": 300}, "the target is no whole percentage: 300%"),
     ({"TargetToken": "3%", "TargetInt": 3}, "line 5 has the same variation, anchor and target"),
@@ -271,29 +393,35 @@ def test_lines_that_are_no_scores_are_set_apart_with_their_reasons(here):
     assert found == [(number, reason) for number, (_, reason) in enumerate(BAD, 52)]
 
 
-@pytest.mark.parametrize(
-    ("content", "reason"),
-    [
-        (b"a,b\n1,2\n", "no file of scores: it has no column VariationID"),
-        (b"", "no file of scores: it has no column VariationID"),
-        (",".join(HEADER).encode() + b"\n0,10,\xff%,1,1,1,1,1,0\n", "not UTF-8: byte 0xff"),
-    ],
-)
-def test_a_file_that_holds_no_scores_is_set_apart_and_where_there_is_no_other_refused(here, content, reason):
-    (here.folder / "anchoring_gpt2_results_standard.csv").write_bytes(content)
-    assert reason in here.run("import", here.folder, expect=3)
+NO_SCORES = [
+    (b"a,b\n1,2\n", "no file of scores: it has no column VariationID"),
+    (b"", "no file of scores: it is empty"),
+    (",".join(HEADER).encode() + b"\n", "no file of scores: it has no line below its header"),
+    (",".join([*HEADER, "Anchor"]).encode() + b"\n", "no file of scores: it has the column Anchor twice"),
+    (",".join(HEADER).encode() + b"\n0,10,\xff%,1,1,1,1,1,0\n", "not UTF-8: byte 0xff"),
+]
+
+
+def test_files_that_hold_no_scores_are_set_apart_and_where_there_is_no_other_refused(here):
+    (here.folder / "anchoring_gpt2_results_standard.csv").unlink()
+    for i, (content, _) in enumerate(NO_SCORES):
+        (here.folder / f"anchoring_bad{i}_results_standard.csv").write_bytes(content)
+    said = here.run("import", here.folder, expect=3)
+    for i, (_, reason) in enumerate(NO_SCORES):
+        assert f"anchoring_bad{i}_results_standard.csv: {reason}" in said.replace("csv:1:", "csv:")
     assert len(here.accepted()) == 404
     (here.folder / "anchoring_gpt2_results_different_anchors.csv").unlink()
-    said = here.run("import", here.folder, expect=2)
-    assert said.count("\n") == 1
-    assert f"nothing usable in {here.folder}: 1 files, none " in said
+    for i in range(len(NO_SCORES)):
+        file = here.folder / f"anchoring_bad{i}_results_standard.csv"
+        said = here.run("import", file, expect=2)
+        assert said.count("\n") == 1
+        assert f"nothing usable in {file}: 1 files, none " in said
 
 
-def test_a_rejected_batch_is_not_published(here):
-    here.run("import", here.folder)
-    ((batch,),) = here.rows("select batch_id from raw.batches where vignette = 'V1-D'")
-    here.run("reject", batch, "--why", "another LLM")
-    assert set(here.accepted()["variation"]) == {"V0", "V1-S"}
+def test_a_rejected_batch_is_not_published(imported):
+    ((batch,),) = imported.rows("select batch_id from raw.batches where vignette = 'V1-D'")
+    imported.run("reject", batch, "--why", "another LLM")
+    assert set(imported.accepted()["variation"]) == {"V0", "V1-S"}
 
 
 def test_exports_and_copies_of_the_past_take_scores_along_once(here, tmp_path, monkeypatch, warehouse_in):
@@ -324,12 +452,15 @@ def test_exports_and_copies_of_the_past_take_scores_along_once(here, tmp_path, m
     ) == [("openai/gpt2", 0, "not_recoverable"), ("tiny/numpy", 1, None)]
     here.run("export", tmp_path / "out", "--format", "csv")
     studies = (tmp_path / "out" / "studies.csv").read_text()
-    assert "anchoring-llms,scored,false,0,CC-BY-4.0" in studies
+    assert f"anchoring-llms,computed scores and recorded scores,false,0,{808 + N_SCORED}," in studies
+    assert "computed scores: not known to bais: whoever computed them says; recorded scores: CC-BY-4.0" in studies
     monkeypatch.setenv("BAIS_WAREHOUSE", str(tmp_path / "back.duckdb"))
     here.path = tmp_path / "back.duckdb"
     for added in (808, 0):
         said = " ".join(here.run("import", tmp_path / "out").split())
         assert f"attribution_scores {added} added {808 - added} already there" in said
+        n_added, n_there = (N_SCORED + 808, 0) if added else (0, N_SCORED + 808)
+        assert f"{n_added:,} scores added, {n_there:,} already there; " in said
         assert f"target_scores {N_SCORED * (added > 0):,} added {N_SCORED * (added == 0):,} already there" in said
         assert here.rows(everything) == raw
         assert here.rows(computed) == raw_computed
