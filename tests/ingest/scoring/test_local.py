@@ -233,12 +233,14 @@ def test_bais_score_fills_the_warehouse_and_a_second_time_adds_nothing(folder, h
 
 def test_the_page_on_scoring_is_followed_to_the_letter(folder, here, capsys, monkeypatch):
     monkeypatch.chdir(here)
+    in_chat = broken(folder("llama", sentence_piece, True), here, chats(TEMPLATES["strips"]))
+    places = {"openai-community/gpt2": str(folder("gpt2")), "google/gemma-2b-it": str(in_chat)}
     said = ""
     for step in steps("score-an-llm"):
         if step[0] == "write":
             Path(step[1]).write_text(step[2], encoding="utf-8")
         elif step[0] == "run":
-            words = [str(folder("gpt2")) if word == "openai-community/gpt2" else word for word in words_of(step[1])]
+            words = [places.get(word, word) for word in words_of(step[1])]
             assert main(words) == step[2]
             said = " ".join(capsys.readouterr().out.split())
         else:
