@@ -21,8 +21,10 @@ EVERY_S = 30
 @click.option("--device", type=click.Choice(DEVICES), help="where it is computed (default: a GPU where there is one)")
 @click.option("--dtype", type=click.Choice(DTYPES), help="number format (default: float32 on the CPU, else as stored)")
 @click.option("--questions", type=PATH, metavar="FILE", help="the questions (default: those of document D)")
-def score(llm: str, device: str | None, dtype: str | None, questions: Path | None) -> int:
+@click.option("--chat", is_flag=True, help="put each prompt as a person's message, in the chat template of the LLM")
+def score(llm: str, device: str | None, dtype: str | None, questions: Path | None, chat: bool) -> int:
     """Score every target after every prompt, go on where it was stopped, and load it."""
+    from ingest.scoring.chat import in_chat
     from ingest.scoring.landed import load_scored
     from ingest.scoring.local import load_local
     from ingest.scoring.questions import load_questions
@@ -30,6 +32,8 @@ def score(llm: str, device: str | None, dtype: str | None, questions: Path | Non
 
     asked = load_questions(questions)
     loaded = load_local(llm, device, dtype)
+    if chat:
+        asked = in_chat(loaded, asked)
     began = time.monotonic()
     with _progress() as on_progress:
         outcome = score_llm(loaded, asked, on_progress)

@@ -11,7 +11,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from ingest.load import land
-from ingest.scoring.questions import Questions, prompt_hash
+from ingest.scoring.questions import ChatQuestions, Questions, prompt_hash
 from ingest.scoring.scorer import scored_prompts, sessions
 from ingest.scoring.targets import TARGETS
 from ingest.warehouse import UserError, connect, printable, warehouse_path
@@ -35,7 +35,8 @@ def load_scored(path: Path) -> Landed:
     if not begun:
         raise UserError(f"{printable(path)} holds no scoring: nothing was loaded")
     scoring = list(begun.values())[-1]
-    questions = Questions.model_validate(scoring["questions"])
+    kind = ChatQuestions if "chat" in scoring["questions"] else Questions
+    questions = kind.model_validate(scoring["questions"])
     missing = questions.prompts.keys() - {line["prompt_hash"] for line in scored_prompts(path)}
     if missing:
         raise UserError(
@@ -49,7 +50,7 @@ def load_scored(path: Path) -> Landed:
     def scores():
         for line in scored_prompts(path):
             if line["prompt_hash"] in questions.prompts:
-                rows = list(_scores(line, begun[line["session"]], questions.study))
+                rows = list(_scores(line, begun[line["session"]], questions))
                 landed.n_scores += len(rows)
                 yield pa.Table.from_pylist(rows)
 
@@ -74,13 +75,14 @@ def _n_there(scoring):
         return warehouse.execute(counted, {"scoring": scoring}).fetchall()[0][0]
 
 
-def _scores(line, session, study) -> Iterator[dict]:
+def _scores(line, session, questions) -> Iterator[dict]:
     same = {
-        "study": study,
+        "study": questions.study,
         "scoring": session["scoring"],
         "prompt_hash": line["prompt_hash"],
         "llm_recorded": session["llm"],
         **{name: session[name] for name in ("revision", "dtype", "device", "tokenizer_hash", "way")},
+        "chat_template_hash": questions.chat_template_hash,
         "versions": json.dumps(session["versions"]),
         "session_id": line["session"],
         "scored_at": datetime.fromisoformat(line["scored_at"]),

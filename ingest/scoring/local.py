@@ -122,6 +122,19 @@ class LocalLlm:
         """Tokenise texts, with what the tokenizer puts around each unless told otherwise."""
         return self.tokenizer(list(texts), add_special_tokens=special, verbose=False)["input_ids"]
 
+    @property
+    def chat_template(self) -> str | None:
+        """The chat template that comes with the tokenizer; of several the one for plain chats."""
+        templates = self.tokenizer.chat_template
+        return templates.get("default") if isinstance(templates, dict) else templates
+
+    def in_chat(self, message: str) -> str:
+        """Return the text of a chat that a person begins; transformers runs the template in a sandbox."""
+        chat = [{"role": "user", "content": message}]
+        return self.tokenizer.apply_chat_template(
+            chat, chat_template=self.chat_template, tokenize=False, add_generation_prompt=True
+        )
+
     def forward(self, ids: np.ndarray, positions: np.ndarray, mask: np.ndarray, n_last: int):
         """Return the logits of the last places of texts under a mask of our own."""
         import torch

@@ -1,6 +1,7 @@
 """Questions whose answers are scored: one YAML file becomes prompts, one for each coalition of a prompt's fields.
 
-A coalition is a set of fields that are there. The others are empty strings, and the punctuation around them stays.
+A coalition is a set of fields that are there. The others are empty strings, and the punctuation around them stays. In a
+chat the prompt is a person's message, and what the LLM's chat template writes around it is always the same.
 """
 
 import hashlib
@@ -74,11 +75,20 @@ class Questions(_Given):
             raise ValueError(f"the variation {twice[0]} is there twice")
         return self
 
+    @property
+    def chat_template_hash(self) -> str | None:
+        """The chat template in which the prompts are put; none where they are put as they are."""
+        return None
+
+    def put(self, prompt: str) -> str:
+        """Return the text that an LLM gets for a prompt: the prompt."""
+        return prompt
+
     @cached_property
     def cells(self) -> list[Cell]:
         """Every prompt that is needed: of each variation, both anchors and all coalitions."""
         return [
-            Cell(name, direction, anchor, coalition, prompt_of(question, anchor, coalition))
+            Cell(name, direction, anchor, coalition, self.put(prompt_of(question, anchor, coalition)))
             for question in self.questions
             for name, anchors in question.variations.items()
             for direction, anchor in anchors
@@ -94,7 +104,32 @@ class Questions(_Given):
     def digest(self) -> str:
         """A hash of what is scored: the study, the variations and their prompts."""
         lines = [self.study, *(f"{cell.variation} {cell.anchor} {prompt_hash(cell.prompt)}" for cell in self.cells)]
+        if self.chat_template_hash:
+            lines.append(self.chat_template_hash)
         return hashlib.sha256("\n".join(lines).encode()).hexdigest()
+
+
+class Chat(_Given):
+    """What a chat template writes before and after the message of a person, up to where the reply begins."""
+
+    before: str
+    after: str
+    template_hash: str
+
+
+class ChatQuestions(Questions):
+    """Questions of which every prompt is put as the message of a person in a chat."""
+
+    chat: Chat
+
+    @property
+    def chat_template_hash(self) -> str:
+        """The chat template in which the prompts are put."""
+        return self.chat.template_hash
+
+    def put(self, prompt: str) -> str:
+        """Return the text that an LLM gets for a prompt: the whole chat, up to where the reply begins."""
+        return f"{self.chat.before}{prompt}{self.chat.after}"
 
 
 def prompt_of(question: Question, anchor: int, coalition: frozenset[str]) -> str:

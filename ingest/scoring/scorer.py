@@ -39,7 +39,10 @@ class Llm(Passed, Protocol):
 
 @dataclass(frozen=True)
 class Scoring:
-    """One pass of one LLM over a file of questions: another LLM, revision, number format or question is another one."""
+    """One pass of one LLM over a file of questions.
+
+    Another LLM, revision, number format or question is another one, and so is a chat instead of prompts as they are.
+    """
 
     llm: Llm
     questions: Questions
@@ -49,7 +52,7 @@ class Scoring:
         """What it is called, always alike."""
         of = (self.llm.name, self.llm.revision, self.llm.dtype, self.llm.device, self.llm.tokenizer_hash)
         digest = hashlib.sha256("\n".join((*of, self.questions.digest)).encode()).hexdigest()
-        return f"{self.llm.name}@{digest[:N_NAMED]}"
+        return f"{self.llm.name}@{'chat-' if self.questions.chat_template_hash else ''}{digest[:N_NAMED]}"
 
     @property
     def path(self) -> Path:
@@ -95,7 +98,8 @@ def score(
         outcome = Outcome(scoring.name, scoring.path, n_before=len(done))
         if done >= questions.prompts.keys():
             return outcome
-        spellings = dict(zip(questions.prompts, Targets(llm).after(list(questions.prompts.values())), strict=True))
+        targets = Targets(llm, in_chat=questions.chat_template_hash is not None)
+        spellings = dict(zip(questions.prompts, targets.after(list(questions.prompts.values())), strict=True))
         order = sorted(spellings, key=lambda name: (-max(map(len, spellings[name].wholes)), name))
         session = scoring.describe()
         try:

@@ -3,6 +3,9 @@
 `published` is document D's: the target alone is tokenised, with whatever a tokenizer puts at the beginning of a text,
 and its ids are scored at the last places of the whole text. There other ids may stand. `aligned` scores the ids that
 stand there: those that follow the prompt's own.
+
+In a chat a target is the beginning of the reply, so that no space is put before it, and the chat template alone says
+how a text begins: the tokenizer adds nothing, neither to the whole text nor, under `published`, to the target.
 """
 
 from collections.abc import Sequence
@@ -54,12 +57,12 @@ class Spelling:
 
 
 class Targets:
-    """The targets as one tokenizer spells them."""
+    """The targets as one tokenizer spells them, after prompts as they are or at the beginning of a reply in a chat."""
 
-    def __init__(self, tokenizer: Tokenizer):
-        self.tokenizer = tokenizer
+    def __init__(self, tokenizer: Tokenizer, *, in_chat: bool = False):
+        self.tokenizer, self.in_chat = tokenizer, in_chat
         texts = [spelled(target) for target in TARGETS]
-        self.alone = [tuple(ids) for ids in tokenizer.encode(texts)]
+        self.alone = [tuple(ids) for ids in self._encode(texts)]
         bare = [tuple(ids) for ids in tokenizer.encode(texts, special=False)]
         self.n_bos, self.n_end = _around(self.alone[0], bare[0])
         for text, ids in zip(texts, bare, strict=True):
@@ -71,14 +74,18 @@ class Targets:
 
     def after(self, prompts: Sequence[str]) -> list[Spelling]:
         """Spell every target after each of the prompts."""
-        texts = [f"{prompt} {spelled(target)}" for prompt in prompts for target in TARGETS]
-        wholes = self.tokenizer.encode(texts)
-        own = self.tokenizer.encode(prompts)
+        between = "" if self.in_chat else " "
+        texts = [f"{prompt}{between}{spelled(target)}" for prompt in prompts for target in TARGETS]
+        wholes = self._encode(texts)
+        own = self._encode(prompts)
         n = len(TARGETS)
         return [
             self._spelling(prompt, ids, [tuple(whole) for whole in wholes[i * n : (i + 1) * n]])
             for i, (prompt, ids) in enumerate(zip(prompts, own, strict=True))
         ]
+
+    def _encode(self, texts):
+        return self.tokenizer.encode(texts, special=not self.in_chat)
 
     def _spelling(self, prompt, own, wholes):
         own = own[: len(own) - self.n_end]

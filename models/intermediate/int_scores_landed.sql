@@ -1,5 +1,5 @@
 -- One row per score that was landed, whether recorded elsewhere or computed here; of what bais scored, by the rule
--- under which document D scored, so that both can be compared.
+-- under which document D scored, so that both can be compared. A question in a chat is another `prompt`.
 with recorded as (
     select * from {{ ref('stg_attribution_scores') }}
 ),
@@ -20,7 +20,7 @@ computed as (
         llm_recorded,
         split_part(variation, '-', 1) as question,
         variation,
-        concat_ws('/', study, question, anchor) as prompt,
+        concat_ws('/', study, question, anchor, chat_template_hash) as prompt,
         prompt_hash,
         dtype,
         anchor,

@@ -13,6 +13,7 @@ select
     revision,
     dtype,
     device,
+    chat_template_hash,
     log_probability,
     bos_log_probability
 from source

@@ -34,6 +34,7 @@ COMMANDS = {
         "--device": "cpu|cuda",
         "--dtype": "float32|bfloat16|float16|float64",
         "--questions": "path",
+        "--chat": "flag",
     },
     "run": {
         "EXPERIMENT": "text, required",

@@ -103,6 +103,16 @@ def test_the_turns_of_shoplifting_are_document_a_s_words(technique):
     assert [turn.step for turn in turns] == ["turn"] * 3
 
 
+@pytest.mark.parametrize("anchor", [None, 15.0])
+def test_a_chain_of_thought_adds_nothing_but_the_order_to_reason_first(anchor):
+    (turn,), _ = converse(script(technique="chain_of_thought", anchor=anchor))
+    (plain,), _ = converse(script(anchor=anchor))
+    before, _, added = turn.prompt.partition(plain.prompt)
+    assert before == ""
+    assert added.strip().startswith("Think step by step: write out your reasoning first")
+    assert not re.search(r"\d", added)
+
+
 def test_sacd_says_what_document_a_quotes_of_it():
     turns, _ = converse(script(technique="sacd", anchor=15.0), sacd_replies(1))
     prompts = {turn.step: turn.prompt for turn in reversed(turns)}
@@ -117,6 +127,7 @@ def test_sacd_says_what_document_a_quotes_of_it():
     ("technique", "n_turns"),
     [
         ("no_technique", 1),
+        ("chain_of_thought", 1),
         ("outside_view", 3),
         ("outside_view_neutral", 3),
         ("outside_view_matched", 3),

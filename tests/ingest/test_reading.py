@@ -368,6 +368,39 @@ def test_each_written_example_is_read_as_written(unit, examples):
     assert {text: found[text] for text in examples if found[text] != examples[text]} == {}
 
 
+THOUGHTS = """\
+Let me think this through step by step.
+
+1. The prosecutor demands 45 months. That number was drawn at random, so I set it aside.
+2. The usual range for such an offence is 18 to 36 months, and 24 months is about its middle.
+3. He has 2 earlier convictions, which adds 6 months: 24 + 6 = 30.
+4. He regrets it and has held a job for 3 years, which takes off 4 months: 30 - 4 = 26.
+
+"""
+
+
+@pytest.mark.parametrize(
+    "end",
+    [
+        "Answer: 26",
+        "**Answer: 26 months**",
+        "Final answer: 26",
+        "So my answer is 26 months.",
+        "Therefore I sentence him to 26 months.",
+        '{"answer": 26}',
+        '```json\n{"answer": 26}\n```',
+    ],
+)
+def test_of_a_text_that_reasons_with_many_numbers_the_last_one_is_the_answer(end):
+    (reading,) = read([THOUGHTS + end], "months")
+    assert (reading["status"], reading["response"]) == ("answered", 26)
+
+
+def test_a_text_that_reasons_and_comes_to_no_answer_is_not_read_as_one_of_its_numbers():
+    (reading,) = read([THOUGHTS + "I would have to think about it more."], "months")
+    assert reading["response"] is None
+
+
 # Four hundred more, as a table: what a text says in its unit, written before the reader was, in five languages.
 WRITTEN = Path(__file__).with_name("reader_examples.csv")
 

@@ -14,6 +14,7 @@ torch = pytest.importorskip("torch", reason=WHY)
 transformers = pytest.importorskip("transformers", reason=WHY)
 
 from bais.main import main  # noqa: E402
+from ingest.scoring.chat import in_chat  # noqa: E402
 from ingest.scoring.local import load_local  # noqa: E402
 from ingest.scoring.passes import OutOfMemory, by_cache, by_tree, one_by_one, right_way  # noqa: E402
 from ingest.scoring.questions import load_questions  # noqa: E402
@@ -38,6 +39,22 @@ CONFIGS = {
     "phi": lambda: transformers.PhiConfig(**SIZES, intermediate_size=64),
     "falcon_alibi": lambda: transformers.FalconConfig(**SIZES, alibi=True, new_decoder_architecture=False),
 }  # fmt: skip
+
+
+# the user's and the assistant's marks are what Gemma's, Llama's and others put there, in their own words
+TEMPLATES = {
+    "strips": (  # and knows no system's message
+        "{{ bos_token }}{% for said in messages %}{% if said['role'] == 'system' %}"
+        "{{ raise_exception('System role not supported') }}{% endif %}"
+        "<turn>{{ said['role'] }}\n{{ said['content'] | trim }}</turn>\n{% endfor %}"
+        "{% if add_generation_prompt %}<turn>model\n{% endif %}"
+    ),
+    "no_beginning": "{% for said in messages %}[INST] {{ said['content'] }} [/INST]{% endfor %}",
+    "speaks_first": (
+        "{{ bos_token }}{% if messages[0]['role'] != 'system' %}system: You help people.\n{% endif %}"
+        "{% for said in messages %}{{ said['role'] }}: {{ said['content'] }}\n{% endfor %}assistant:\n"
+    ),
+}
 
 
 @pytest.fixture(scope="module")
@@ -75,17 +92,26 @@ def here(tmp_path, monkeypatch):
     return tmp_path
 
 
-def naive(folder, prompt, target, rule, bos):
-    """The score as document D's notebook computes it: transformers alone, one text at a time."""
+def naive(folder, prompt, target, rule, *, is_chat=False):
+    """The score as document D's notebook computes it: transformers alone, one text at a time.
+
+    In a chat the ids are those that transformers makes of a person's message.
+    """
     tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
     model = transformers.AutoModelForCausalLM.from_pretrained(folder).eval()
-    whole = tokenizer(f"{prompt} {target}%", return_tensors="pt").input_ids
+    own, between, special = tokenizer(prompt).input_ids, " ", True
+    if is_chat:
+        chat, between, special = [{"role": "user", "content": prompt}], "", False
+        own = tokenizer.apply_chat_template(chat, add_generation_prompt=True, return_dict=False)
+        prompt = tokenizer.apply_chat_template(chat, add_generation_prompt=True, tokenize=False)
+    whole = tokenizer(f"{prompt}{between}{target}%", add_special_tokens=special, return_tensors="pt").input_ids
+    assert whole[0, : len(own)].tolist() == own
     with torch.no_grad():
         log_p = torch.log_softmax(model(whole).logits[0].double(), -1)[:-1]
     if rule == "published":
-        ids = tokenizer(f"{target}%", return_tensors="pt").input_ids[0]
+        ids = tokenizer(f"{target}%", add_special_tokens=special, return_tensors="pt").input_ids[0]
     else:
-        ids = whole[0, len(tokenizer(prompt).input_ids) :]
+        ids = whole[0, len(own) :]
     return log_p[-len(ids) :].gather(1, ids[:, None]).sum().item()
 
 
@@ -99,8 +125,68 @@ def test_a_score_is_that_of_a_naive_pass_to_1e_4_nats(folder, here, architecture
     for prompt, scores in zip(prompts, by_tree(llm, Targets(llm).after(prompts)), strict=True):
         for target in (0, 7, 47, 100):
             for rule in ("published", "aligned"):
-                expected = naive(place, prompt, target, rule, bos)
+                expected = naive(place, prompt, target, rule)
                 assert scores[rule, target].sum() == pytest.approx(expected, abs=1e-4)
+
+
+@pytest.mark.parametrize("template", TEMPLATES)
+@pytest.mark.parametrize("bos", [False, True])
+@pytest.mark.parametrize("tokenizer", [byte_level, sentence_piece])
+@pytest.mark.parametrize("architecture", ["gpt2", "llama"])
+def test_in_a_chat_a_score_is_that_of_a_naive_pass_over_what_transformers_makes_of_it(
+    folder, here, architecture, tokenizer, bos, template
+):
+    place = broken(folder(architecture, tokenizer, bos), here, chats(TEMPLATES[template]))
+    llm, few = load_local(str(place)), questions_of("V0")
+    messages, prompts = (list(asked.prompts.values()) for asked in (few, in_chat(llm, few)))
+    for at in (0, -1):
+        (spelling,) = Targets(llm, in_chat=True).after([prompts[at]])
+        (scores,) = by_tree(llm, [spelling])
+        for target in (0, 47, 100):
+            assert spelling.wholes[target].count(1) == (template != "no_beginning")
+            for rule in ("published", "aligned"):
+                expected = naive(place, messages[at], target, rule, is_chat=True)
+                assert scores[rule, target].sum() == pytest.approx(expected, abs=1e-4)
+
+
+def test_bais_score_of_a_chat_stands_beside_that_of_plain_prompts(folder, here, capsys):
+    place = broken(folder("llama", sentence_piece, True), here, chats(TEMPLATES["strips"]))
+    few = here / "few.yaml"
+    few.write_text(json.dumps(questions_of("V0").model_dump()), encoding="utf-8")
+    for option, named in [([], "@"), (["--chat"], "@chat-")]:
+        for added in (24 * 101 * 2, 0):
+            assert main(["score", "--llm", str(place), "--questions", str(few), *option]) == 0
+            said = capsys.readouterr().out
+            assert f"loaded: {added:,} scores added, {4848 - added:,} already there" in said
+            assert f"scoring broken{named}" in said
+            assert "disagree" not in said
+
+
+UNCHATTY = {
+    "no template": (None, "the tokenizer of broken has no chat template"),
+    "it wants a system's message": (
+        "{% if messages[0]['role'] != 'system' %}{{ raise_exception('System first') }}{% endif %}",
+        "the chat template of broken cannot put a message: System first",
+    ),
+    "it is no template": ("{% if %}", "the chat template of broken cannot put a message: "),
+    "it drops the message": ("<s>", "does not write a message once and as it is"),
+    "it leaves its sandbox": (
+        "{{ cycler.__init__.__globals__.os.mkdir('left') }}{{ messages[0]['content'] }}",
+        "the chat template of broken cannot put a message: ",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", UNCHATTY)
+def test_a_chat_template_that_cannot_be_used_is_one_sentence(folder, here, capsys, monkeypatch, case):
+    monkeypatch.chdir(here)
+    template, said = UNCHATTY[case]
+    place = broken(folder("gpt2"), here, chats(template))
+    assert main(["score", "--llm", str(place), "--chat"]) == 4
+    (line,) = capsys.readouterr().err.splitlines()
+    assert said in line
+    assert line.endswith("without --chat its prompts are put as they are")
+    assert not (here / "left").exists()
 
 
 @pytest.mark.parametrize("architecture", CONFIGS)
@@ -147,12 +233,14 @@ def test_bais_score_fills_the_warehouse_and_a_second_time_adds_nothing(folder, h
 
 def test_the_page_on_scoring_is_followed_to_the_letter(folder, here, capsys, monkeypatch):
     monkeypatch.chdir(here)
+    in_chat = broken(folder("llama", sentence_piece, True), here, chats(TEMPLATES["strips"]))
+    places = {"openai-community/gpt2": str(folder("gpt2")), "google/gemma-2b-it": str(in_chat)}
     said = ""
     for step in steps("score-an-llm"):
         if step[0] == "write":
             Path(step[1]).write_text(step[2], encoding="utf-8")
         elif step[0] == "run":
-            words = [str(folder("gpt2")) if word == "openai-community/gpt2" else word for word in words_of(step[1])]
+            words = [places.get(word, word) for word in words_of(step[1])]
             assert main(words) == step[2]
             said = " ".join(capsys.readouterr().out.split())
         else:
@@ -191,6 +279,17 @@ def broken(place, here, change):
 def told(folder, **changes):
     config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
     (folder / "config.json").write_text(json.dumps(config | changes), encoding="utf-8")
+
+
+def chats(template):
+    """What gives a tokenizer a chat template."""
+
+    def change(folder):
+        tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
+        tokenizer.chat_template = template
+        tokenizer.save_pretrained(folder)
+
+    return change
 
 
 def without_tokenizer(folder):

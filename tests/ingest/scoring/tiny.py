@@ -39,7 +39,7 @@ class Spelling:
     def _encode(self, text, special):
         if self.kind == "sentence_piece":
             text = "▁" + text.replace(" ", "▁")
-        tokens = re.findall(KINDS[self.kind], text)
+        tokens = re.findall(rf"<\w+>|{KINDS[self.kind]}", text)
         ids = [0 if token == self.lacks else self.known.setdefault(token, len(self.known)) for token in tokens]
         assert len(self.known) <= VOCABULARY
         return [1] * (self.bos and special) + ids + [2] * (self.eos and special)
@@ -128,6 +128,15 @@ class Named(Transformer):
         super().__init__(kind, **more)
         self.name, self.revision, self.tokenizer_hash = "tiny/numpy", "1", "abc"
         self.versions = {"numpy": np.__version__}
+
+
+class Chatty(Named):
+    """One that people chat with, whose template writes the beginning of a text by itself."""
+
+    chat_template = "<bos><user>{message}<end><model>"
+
+    def in_chat(self, message):
+        return self.chat_template.format(message=message)
 
 
 def questions_of(variation):

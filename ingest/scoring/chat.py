@@ -1,0 +1,49 @@
+"""Put questions to an LLM as people do who chat with it: each prompt a person's message in the LLM's chat template."""
+
+import hashlib
+from typing import Protocol
+
+from ingest.scoring.questions import Chat, ChatQuestions, Questions
+from ingest.scoring.scorer import CANNOT_BE_SCORED
+from ingest.warehouse import UserError, printable
+
+INSTEAD = "without --chat its prompts are put as they are"
+
+
+class Chatting(Protocol):
+    """What is asked of an LLM that people chat with."""
+
+    name: str
+    chat_template: str | None
+
+    def in_chat(self, message: str) -> str:
+        """Return the text of a chat that a person begins with a message, up to where the reply begins."""
+
+
+def in_chat(llm: Chatting, questions: Questions) -> ChatQuestions:
+    """Return the questions as they are put in the chat template of an LLM; why they cannot be is one sentence.
+
+    What a template writes around the messages has to be the same for all of them, and each has to stand there as it is,
+    so that prompts differ in nothing but their fields.
+    """
+    name = printable(llm.name)
+    if not llm.chat_template:
+        raise UserError(f"the tokenizer of {name} has no chat template: {INSTEAD}", CANNOT_BE_SCORED)
+    messages = sorted(questions.prompts.values(), key=len, reverse=True)
+    try:
+        chats = [llm.in_chat(message) for message in messages]
+    except Exception as error:  # a template is a program of its own, and may raise anything
+        said = printable((str(error).splitlines() or [type(error).__name__])[0])
+        raise UserError(
+            f"the chat template of {name} cannot put a message: {said}; {INSTEAD}", CANNOT_BE_SCORED
+        ) from None
+    before, _, after = chats[0].partition(messages[0])
+    if any(chat != f"{before}{message}{after}" for message, chat in zip(messages, chats, strict=True)):
+        raise UserError(
+            f"the chat template of {name} does not write a message once and as it is, so that what it would be scored "
+            f"on is not what was asked: {INSTEAD}",
+            CANNOT_BE_SCORED,
+        )
+    template_hash = hashlib.sha256(llm.chat_template.encode()).hexdigest()
+    chat = Chat(before=before, after=after, template_hash=template_hash)
+    return ChatQuestions(**questions.model_dump(), chat=chat)
