@@ -1,4 +1,4 @@
-"""One row per row of soft_expectations, anchor_effects, sensitivity_scores and anchor_sensitivities (`part`)."""
+"""One row per row of the tables of scores, which are views of it (`part`)."""
 
 
 def model(dbt, session):
@@ -6,4 +6,6 @@ def model(dbt, session):
     from analysis.anchor_effects import MEASURED, measured_rows
     from analysis.tables import table
 
-    return table(measured_rows(dbt.ref("int_scores_accepted").df()), MEASURED)
+    sizes = dbt.ref("llm_parameters").df()
+    parameters = dict(zip(sizes["llm"], sizes["parameters"], strict=True))
+    return table(measured_rows(dbt.ref("int_scores_accepted").df(), parameters), MEASURED)
