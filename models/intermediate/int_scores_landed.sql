@@ -1,5 +1,5 @@
 -- One row per score that was landed, whether recorded elsewhere or computed here. What bais scored it scored by two
--- rules: `log_probability` is by that of document D, so that both can be compared, and beside it stands the aligned one.
+-- rules: `log_probability` is by that of document D, so that both can be compared; the aligned one stands beside it.
 with recorded as (
     select * from {{ ref('stg_attribution_scores') }}
 ),

@@ -9,9 +9,9 @@ with effects as (
 called as (
     select
         *,
-        max(call_behaviour) filter (where specification = 'published') over (
-            partition by study, scoring, variation
-        ) as published_call
+        max(case when specification = 'published' then call_behaviour end)
+            over (partition by study, scoring, variation) as published_call,
+        contains(stars_behaviour, '**') and call_behaviour = published_call and call_behaviour != 'B0' as stands
     from effects
 ),
 
@@ -24,10 +24,7 @@ judged as (
         variation,
         any_value(published_call) as call_behaviour,
         count(stars_behaviour) as n_specifications,
-        count(*) filter (
-            where
-                contains(stars_behaviour, '**') and call_behaviour = published_call and call_behaviour != 'B0'
-        ) as n_standing,
+        count(*) filter (where stands) as n_standing,
         case when n_specifications = 0 then any_value(reason) end as reason
     from called
     group by all

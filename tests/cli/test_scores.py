@@ -309,7 +309,7 @@ def test_exports_and_copies_of_the_past_take_scores_along_once(here, tmp_path, m
     lines[5]["LogProbFullPrompt"] = ""
     write(here.folder, "gpt2", "standard", lines)
     here.run("import", here.folder)
-    scoring = score(Named(kind="split_digits", bos=True), questions_of("V1-S"))
+    scoring = score(Named(kind="byte_level", bos=True), questions_of("V1-S"))
     load_scored(scoring.path)
     assert [verdict.verdict for verdict in audit()] == ["passed"]
     everything = "select * exclude (_dlt_load_id) from raw.attribution_scores order by all"

@@ -713,8 +713,8 @@ def test_headlines_say_what_the_scores_of_a_study_show(change, capsys):
     assert "nobody answered" not in ask(capsys, "headlines")
     change(
         "create table marts.anchor_effects as select 'd' as study, 'scores' as evidence_from, "
-        "'published' as specification, 'v/a' as llm, unnest(['V1-S', 'V1-D']) as variation, 3.0 as delta_ev, 'B+' as call_behaviour, "
-        "'***' as stars_behaviour; "
+        "'published' as specification, 'v/a' as llm, unnest(['V1-S', 'V1-D']) as variation, 3.0 as delta_ev, "
+        "'B+' as call_behaviour, '***' as stars_behaviour; "
         "create table marts.anchor_calls as select 'd' as study, 'scores' as evidence_from, null as scoring_set, "
         "null as llm, null as variation, 2 as n_calls, 1.0 as share, 2 as n_standing_always, 0 as n_standing_never; "
         "create table inference.anchor_sensitivities as select 'd' as study, 'scores' as evidence_from, 'v/a' as llm, "
