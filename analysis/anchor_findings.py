@@ -117,8 +117,8 @@ def _calls(over_all):
         return None
     always, never, n = (over_all[name] for name in ("n_standing_always", "n_standing_never", "n_calls"))
     return (
-        f"Much hangs on the test: of {n} shifts, {always or 'none'} are significant under every one that we tried, and "
-        f"{never or 'none'} under none. On average a shift is in {over_all['share']:.0%} of them."
+        f"Of {n} shifts, {always or 'none'} are significant under every way of testing that we tried, and "
+        f"{never or 'none'} under none; on average a shift is in {100 * over_all['share']:.0f} % of them."
     )
 
 

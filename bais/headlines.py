@@ -85,10 +85,11 @@ def _scored(warehouse):
 
 def _say_scored(name, findings):
     from analysis.anchor_findings import sentences
+    from analysis.report.values import counted
 
     say(
-        f"Study {name}, {findings['n_questions']} questions to {findings['n_llms']} LLMs (scored: how likely each "
-        "answer is was read off, and nobody answered)"
+        f"Study {name}, {counted(findings['n_questions'], 'question')} to {counted(findings['n_llms'], 'LLM')} "
+        "(scored: how likely each answer is was read off, and nobody answered)"
     )
     for sentence in sentences(findings) or ["No question of it was scored under a low and a high anchor."]:
         say(sentence, indent="  ")

@@ -45,8 +45,10 @@ computed as (
         aligned_banzhaf_anchor,
         'scores' as evidence_from,
         -- whoever asks questions of their own names the regime as document D's variations do
-        case split_part(variation, '-', 2) when 'S' then 'standard' when 'D' then 'different_anchors' end
-            as anchor_regime
+        case
+            when variation like '%-S' then 'standard'
+            when variation like '%-D' then 'different_anchors'
+        end as anchor_regime
     from attributed
     left join aligned using (scoring, variation, anchor, target)
     where attributed.rule = 'published'

@@ -727,7 +727,7 @@ def test_headlines_say_what_the_scores_of_a_study_show(change, capsys):
     )
     for arguments in ([], ["--study", "d"]):
         out = " ".join(ask(capsys, "headlines", *arguments).split())
-        assert "Study d, 2 questions to 1 LLMs (scored:" in out
+        assert "Study d, 2 questions to 1 LLM (scored:" in out
         assert "In all 2 cases (an LLM and a question) the high anchor raises the expected answer." in out
         assert ("Study s, " in out) == (not arguments)
     assert "nobody answered" not in ask(capsys, "headlines", "--study", "s")
