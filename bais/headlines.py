@@ -87,8 +87,9 @@ def _say_scored(name, findings):
     from analysis.anchor_findings import sentences
     from analysis.report.values import counted
 
+    n_questions, n_llms = findings["n_questions"], findings["n_llms"]
     say(
-        f"Study {name}, {counted(findings['n_questions'], 'question')} to {counted(findings['n_llms'], 'LLM')} "
+        f"Study {name}, {n_questions} {counted(n_questions, 'question')} to {n_llms} {counted(n_llms, 'LLM')} "
         "(scored: how likely each answer is was read off, and nobody answered)"
     )
     for sentence in sentences(findings) or ["No question of it was scored under a low and a high anchor."]:
