@@ -1,4 +1,4 @@
-"""Document D's three tables and its means per LLM, as published and with its choices corrected one at a time.
+"""Document D's three tables, and what follows from them, as published and with its choices corrected one at a time.
 
 The published tests take 101 neighbouring targets for independent pairs, and take them before they are normalised, so
 that a prompt which makes every number less likely counts as an effect of its anchor. The published "Shapley" values
@@ -175,7 +175,8 @@ def measured_rows(scores, parameters):
         }
         for direction, by_rule in cells.items():
             yield from ({"part": "soft_expectations", **named, **row} for row in _expectations(direction, by_rule))
-        named["anchor_regime"] = of_question["anchor_regime"].replace(np.nan, None).iloc[0]
+        regime = of_question["anchor_regime"].iloc[0]  # where it is missing, None or NaN
+        named["anchor_regime"] = regime if isinstance(regime, str) else None
         for specification, chosen in SPECIFICATIONS.items():
             low, high = (cells[side][chosen.rule] if side in cells else None for side in ("low", "high"))
             effect, score = _effect(low, high, specification)
@@ -197,15 +198,16 @@ def _cell(rows, rule):
     rows = rows.sort_values("target")
     anchor = float(rows["anchor"].iloc[0])
     scores = rows[RULES[rule].scores].to_numpy(float)
-    if rule != "published" and np.isnan(scores).all():
-        return Cell(anchor, 0, None, {}, "not_recoverable")
-    if not np.array_equal(rows["target"], TARGETS) or not np.isfinite(scores).all():
-        return Cell(anchor, len(rows), None, {}, "missing_targets")
+    n_targets = int(np.isfinite(scores).sum())
+    if rule != "published" and not n_targets:
+        return Cell(anchor, n_targets, None, {}, "not_recoverable")
+    if not np.array_equal(rows["target"], TARGETS) or n_targets < len(TARGETS):
+        return Cell(anchor, n_targets, None, {}, "missing_targets")
     known = {}
     for kind, column in RULES[rule].attributions.items():
         values = rows[column].to_numpy(float)
         known[kind] = values if np.isfinite(values).all() else None
-    return Cell(anchor, len(rows), scores, known)
+    return Cell(anchor, n_targets, scores, known)
 
 
 def _expectations(direction, by_rule):

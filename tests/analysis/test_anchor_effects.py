@@ -75,6 +75,7 @@ def test_recorded_files_have_no_aligned_scores_and_a_scoring_may_lack_one():
     gap = np.where(TARGETS == 7, np.nan, noise(3))
     scored = rows_of(cell("V1-S", "low", noise(1), aligned=gap), cell("V1-S", "high", noise(2), aligned=noise(4)))
     assert set(of(scored, "anchor_effects", "aligned")["reason"]) == {"missing_targets"}
+    assert of(scored, "soft_expectations", "aligned")["n_targets"].tolist() == [100, 101]
     assert of(scored, "anchor_effects", "published")["delta_ev"].notna().all()
 
 
