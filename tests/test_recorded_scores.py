@@ -27,7 +27,8 @@ def scored(warehouse_in, tmp_path_factory):
     assert "9,696 scores read: 9,696 new" in said
     assert "failed" not in said
     assert "warnings" not in said
-    warehouse.dbt("--quiet", "build", "--select", "+measured+", "--exclude-resource-type", "unit_test")
+    tables = ("+path:models/scores", "+anchor_sensitivities", "+sensitivity_contrasts", "+sensitivity_trends")
+    warehouse.dbt("--quiet", "build", "--select", *tables, "--exclude-resource-type", "unit_test")
     return warehouse
 
 
