@@ -1,4 +1,4 @@
-"""Document D's three tables and its means per LLM, as published and with its choices corrected one at a time.
+"""Document D's three tables, and what follows from them, as published and with its choices corrected one at a time.
 
 The published tests take 101 neighbouring targets for independent pairs, and take them before they are normalised, so
 that a prompt which makes every number less likely counts as an effect of its anchor. The published "Shapley" values
@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from analysis.anchor_contrasts import CONFIDENCE, CONTRASTS, TRENDS, contrasts, trends
 from analysis.attribution import (
     DRAWS,
     PUBLISHED_FLIPS,
@@ -35,6 +36,8 @@ from analysis.tables import columns, reasons
 NO_SAMPLE = "V0"  # the question that LLMs may know with its answer: it has rows, and stays out of means
 QUESTION = ["study", "scoring_set", "scoring", "llm", "variation", "question", "evidence_from"]
 
+OF_LLM = ("study", "scoring_set", "llm", "evidence_from", "specification")
+
 SOFT_EXPECTATIONS = columns(
     "varchar: study scoring_set scoring llm variation question evidence_from specification anchor_direction",
     "double: anchor",
@@ -46,7 +49,7 @@ SOFT_EXPECTATIONS = columns(
     "varchar: reason",
 )
 ANCHOR_EFFECTS = columns(
-    "varchar: study scoring_set scoring llm variation question evidence_from specification",
+    "varchar: study scoring_set scoring llm variation question anchor_regime evidence_from specification",
     "double: anchor_low anchor_high delta_ev mean_difference t p_t wilcoxon p_wilcoxon p_permutation",
     "varchar: call_behaviour stars_behaviour stars_wilcoxon stars_permutation",
     "double: delta_attribution multiplier p_attribution",
@@ -58,7 +61,7 @@ ANCHOR_EFFECTS = columns(
     "varchar: reason",
 )
 SENSITIVITY_SCORES = columns(
-    "varchar: study scoring_set scoring llm variation question evidence_from specification",
+    "varchar: study scoring_set scoring llm variation question anchor_regime evidence_from specification",
     "boolean: is_in_means",
     "double: behaviour weight_behaviour attribution weight_attribution robustness",
     "bigint: concordance",
@@ -72,12 +75,26 @@ ANCHOR_SENSITIVITIES = columns(
     "varchar: method reason",
 )
 MEASURED = {
-    "part": "varchar", **SOFT_EXPECTATIONS, **ANCHOR_EFFECTS, **SENSITIVITY_SCORES, **ANCHOR_SENSITIVITIES,
+    "part": "varchar", **SOFT_EXPECTATIONS, **ANCHOR_EFFECTS, **SENSITIVITY_SCORES, **ANCHOR_SENSITIVITIES, **CONTRASTS,
+    **TRENDS,
 }  # fmt: skip
 
 
+class Rule(NamedTuple):
+    """Where the scores of a rule stand, and the attributions to the anchor that are known of it."""
+
+    scores: str
+    attributions: dict[str, str]
+
+
+RULES = {
+    "published": Rule("log_probability", {"banzhaf": "banzhaf_anchor", "shapley": "shapley_anchor"}),
+    "aligned": Rule("aligned_log_probability", {"banzhaf": "aligned_banzhaf_anchor"}),
+}
+
+
 class Specification(NamedTuple):
-    """What a specification chooses: which tests see normalised scores, how many targets flip together, and the values.
+    """What a specification chooses: tests that see normalised scores, targets that flip together, values, and rule.
 
     With blocks, their flips stand in for every test over targets, since each of these takes targets for independent.
     """
@@ -85,6 +102,7 @@ class Specification(NamedTuple):
     normalised: tuple[str, ...] = ()
     block: int | None = None
     attribution: str = "banzhaf"
+    rule: str = "published"
 
     @property
     def method(self):
@@ -94,7 +112,8 @@ class Specification(NamedTuple):
         else:
             tests = f"paired t, Wilcoxon (Pratt), {PUBLISHED_FLIPS:,} random sign flips"
         on = {0: "unnormalised scores", 1: "unnormalised scores, t on normalised ones"}
-        return f"{tests}; {on.get(len(self.normalised), 'normalised scores')}; {self.attribution}"
+        by_rule = "" if self.rule == "published" else f"; {self.rule} scores"
+        return f"{tests}; {on.get(len(self.normalised), 'normalised scores')}; {self.attribution}{by_rule}"
 
 
 ALL_TESTS = ("t", "wilcoxon", "permutation")
@@ -106,32 +125,39 @@ SPECIFICATIONS = {
     "blocks_of_twenty": Specification(block=20),
     "normalised_blocks_of_twenty": Specification(normalised=ALL_TESTS, block=20),
     "shapley": Specification(attribution="shapley"),
+    "aligned": Specification(rule="aligned"),
     "recommended": Specification(normalised=ALL_TESTS, block=10, attribution="shapley"),
 }
+DRAWN = f"{PUBLISHED_RESAMPLES:,} means of {DRAWS} draws"
 BANDS = {
-    "published": (drawn_band, f"{PUBLISHED_RESAMPLES:,} means of {DRAWS} draws", PUBLISHED_SEED),
+    "published": (drawn_band, DRAWN, PUBLISHED_SEED),
+    "aligned": (drawn_band, f"{DRAWN}; aligned scores", PUBLISHED_SEED),
     "recommended": (exact_band, f"exact distribution of the mean of {DRAWS} draws", None),
 }
 
 
 class Cell(NamedTuple):
-    """What was scored under one anchor; the arrays are ordered by target, and null where targets are missing."""
+    """What was scored under one anchor by one rule; the arrays are ordered by target, and null with a reason."""
 
     anchor: float
     n_targets: int
     scores: np.ndarray | None
     attributions: dict[str, np.ndarray | None]
+    reason: str | None = None
 
 
-def measured_rows(scores):
-    """Rows of the four tables, each with the name of its table in `part`.
+def measured_rows(scores, parameters):
+    """Rows of the six tables, each with the name of its table in `part`.
 
     Parameters
     ----------
     scores : pandas.DataFrame
         One row per scoring, variation, anchor and target: `study`, `scoring_set` (the scorings of one LLM that its
-        means are over), `scoring`, `llm`, `variation`, `question`, `evidence_from`, `anchor_direction`, `anchor`,
-        `target`, `log_probability` in nats, and `banzhaf_anchor` and `shapley_anchor`, null where they are not known.
+        means are over), `scoring`, `llm`, `variation`, `question`, `evidence_from`, `anchor_regime`,
+        `anchor_direction`, `anchor`, `target`, `log_probability` in nats, and `banzhaf_anchor`, `shapley_anchor`,
+        `aligned_log_probability` and `aligned_banzhaf_anchor`, null where they are not known.
+    parameters : dict of str to float
+        How many parameters an LLM has, of those of which it is known.
 
     Yields
     ------
@@ -145,40 +171,56 @@ def measured_rows(scores):
     effects, abss = [], []
     for key, of_question in scores.groupby(QUESTION, sort=True):
         named = dict(zip(QUESTION, key, strict=True))
-        cells = {direction: _cell(rows) for direction, rows in of_question.groupby("anchor_direction", sort=False)}
-        for direction, cell in cells.items():
-            yield from ({"part": "soft_expectations", **named, **row} for row in _expectations(direction, cell))
-        for specification in SPECIFICATIONS:
-            effect, score = _effect(cells.get("low"), cells.get("high"), specification)
+        cells = {
+            direction: {rule: _cell(rows, rule) for rule in RULES}
+            for direction, rows in of_question.groupby("anchor_direction", sort=False)
+        }
+        for direction, by_rule in cells.items():
+            yield from ({"part": "soft_expectations", **named, **row} for row in _expectations(direction, by_rule))
+        regime = of_question["anchor_regime"].iloc[0]  # where it is missing, None or NaN
+        named["anchor_regime"] = regime if isinstance(regime, str) else None
+        for specification, chosen in SPECIFICATIONS.items():
+            low, high = (cells[side][chosen.rule] if side in cells else None for side in ("low", "high"))
+            effect, score = _effect(low, high, specification)
             named["specification"] = specification
             effects.append(named | effect)
             abss.append(named | score | {"is_in_means": named["question"] != NO_SAMPLE})
     yield from ({"part": "anchor_effects", **row} for row in effects)
     yield from ({"part": "sensitivity_scores", **row} for row in abss)
-    for metric, rows, column in (("delta_ev", effects, "delta_ev"), ("abss", abss, "abss")):
-        yield from _means(rows, metric, column)
+    for metric, rows in (("delta_ev", effects), ("abss", abss)):
+        values = [{"reason": None, **row, "value": row.get(metric)} for row in rows if row["question"] != NO_SAMPLE]
+        means = list(_means(values))
+        yield from ({"part": "anchor_sensitivities", "metric": metric, **row} for row in means)
+        yield from ({"part": "sensitivity_contrasts", "metric": metric, **row} for row in contrasts(values))
+        yield from ({"part": "sensitivity_trends", "metric": metric, **row} for row in trends(means, parameters))
 
 
-def _cell(rows):
+def _cell(rows, rule):
+    """Read what was scored by a rule; recorded files know the published one alone."""
     rows = rows.sort_values("target")
-    anchor, n_targets = float(rows["anchor"].iloc[0]), len(rows)
-    if not np.array_equal(rows["target"], TARGETS) or not np.isfinite(rows["log_probability"].astype(float)).all():
-        return Cell(anchor, n_targets, None, {})
+    anchor = float(rows["anchor"].iloc[0])
+    scores = rows[RULES[rule].scores].to_numpy(float)
+    n_targets = int(np.isfinite(scores).sum())
+    if rule != "published" and not n_targets:
+        return Cell(anchor, n_targets, None, {}, "not_recoverable")
+    if not np.array_equal(rows["target"], TARGETS) or n_targets < len(TARGETS):
+        return Cell(anchor, n_targets, None, {}, "missing_targets")
     known = {}
-    for kind in ("banzhaf", "shapley"):
-        values = rows[f"{kind}_anchor"].to_numpy(float)
+    for kind, column in RULES[rule].attributions.items():
+        values = rows[column].to_numpy(float)
         known[kind] = values if np.isfinite(values).all() else None
-    return Cell(anchor, n_targets, rows["log_probability"].to_numpy(float), known)
+    return Cell(anchor, n_targets, scores, known)
 
 
-def _expectations(direction, cell):
+def _expectations(direction, by_rule):
     for specification, (band, method, seed) in BANDS.items():
+        cell = by_rule[SPECIFICATIONS[specification].rule]
         row = {
             "specification": specification, "anchor_direction": direction, "anchor": cell.anchor,
             "response_unit": "percent", "n_targets": cell.n_targets, "method": method, "seed": seed,
         }  # fmt: skip
         if cell.scores is None:
-            yield row | {"reason": "missing_targets"}
+            yield row | {"reason": cell.reason}
             continue
         low, high = band(cell.scores)
         missing = missing_mass(cell.scores)
@@ -197,7 +239,7 @@ def _effect(low, high, specification):
         "seed": None if chosen.block else PUBLISHED_SEED,
     }  # fmt: skip
     if not (low and high) or low.scores is None or high.scores is None:
-        reason = "missing_targets" if low and high else "one_anchor"
+        reason = low.reason or high.reason if low and high else "one_anchor"
         return row | {"reason": reason}, {"reason": reason}
     delta_ev = float(soft_expectation(high.scores) - soft_expectation(low.scores))
     row |= {"delta_ev": delta_ev, "call_behaviour": _call("B", delta_ev)}
@@ -262,27 +304,24 @@ def _stars(p_value):
     return stars_of(p_value) if np.isfinite(p_value) else None
 
 
-def _means(rows, metric, column):
+def _means(values):
     """Average an LLM's variations over questions, each question being the mean of its variations."""
     of_llms = {}
-    for row in rows:
-        if row["question"] != NO_SAMPLE:
-            key = tuple(row[name] for name in ("study", "scoring_set", "llm", "evidence_from", "specification"))
-            of_llms.setdefault(key, []).append(row)
+    for row in values:
+        of_llms.setdefault(tuple(row[name] for name in OF_LLM), []).append(row)
     for key, of_llm in of_llms.items():
-        values, why = {}, None
+        questions, why = {}, None
         for row in of_llm:
-            values.setdefault(row["question"], []).append(row.get(column))
-            if row.get(column) is None:
+            questions.setdefault(row["question"], []).append(row["value"])
+            if row["value"] is None:
                 why = why or row["reason"]
         if why is None:
-            found = interval_over_questions([np.mean(of_question) for of_question in values.values()])
+            found = interval_over_questions([np.mean(of_question) for of_question in questions.values()])
         else:
             found = Interval(None, None, None, reason=why)
         yield {
-            "part": "anchor_sensitivities",
-            **dict(zip(("study", "scoring_set", "llm", "evidence_from", "specification"), key, strict=True)),
-            "metric": metric, "estimate": found.estimate, "low": found.low, "high": found.high, "df": found.df,
-            "confidence": 0.95, "n_questions": len(values), "n_variations": len(of_llm),
+            **dict(zip(OF_LLM, key, strict=True)),
+            "estimate": found.estimate, "low": found.low, "high": found.high, "df": found.df,
+            "confidence": CONFIDENCE, "n_questions": len(questions), "n_variations": len(of_llm),
             "method": "t over questions", "reason": found.reason,
         }  # fmt: skip

@@ -185,8 +185,7 @@ def wilcoxon_pratt(differences):
     d = np.asarray(differences, float)
     if not d.any():
         return np.nan, np.nan
-    _, place, alike = np.unique(np.abs(d), return_inverse=True, return_counts=True)
-    ranks = (alike.cumsum() - (alike - 1) / 2)[place]
+    ranks = mid_ranks(np.abs(d))
     positive, negative = ranks[d > 0].sum(), ranks[d < 0].sum()
     n, n_zero = len(d), int((d == 0).sum())
     mean = (n * (n + 1) - n_zero * (n_zero + 1)) / 4
@@ -194,6 +193,12 @@ def wilcoxon_pratt(differences):
     variance = n * (n + 1) * (2 * n + 1) - n_zero * (n_zero + 1) * (2 * n_zero + 1) - (ties**3 - ties).sum() / 2
     z = (positive - mean) / np.sqrt(variance / 24)
     return float(min(positive, negative)), float(2 * special.ndtr(-abs(z)))
+
+
+def mid_ranks(values):
+    """Return the rank of each value, from 1; equal values share the mean of their ranks."""
+    _, place, alike = np.unique(np.asarray(values, float), return_inverse=True, return_counts=True)
+    return (alike.cumsum() - (alike - 1) / 2)[place]
 
 
 def drawn_flips_p(differences):

@@ -9,7 +9,16 @@ from bais.options import only_study
 from bais.published import CHECKED, say_versions, sum_up
 from bais.recommend import DECIDED, GOALS, HEADS
 from bais.terminal import fixed, say, say_rows
-from bais.warehouse import IS_A_STUDY, marts, not_public, not_ranked, records, refuse_not_public, refuse_unknown
+from bais.warehouse import (
+    IS_A_STUDY,
+    marts,
+    not_public,
+    not_ranked,
+    public_tables,
+    records,
+    refuse_not_public,
+    refuse_unknown,
+)
 from ingest.warehouse import printable, warehouse_path
 
 KINDS = ("control", None)  # the rows that hold the loss of a technique, and of a control
@@ -35,20 +44,57 @@ def headlines(study: str | None) -> None:
             warehouse,
             f"select checks.*, claims.study, true as has_version from {CHECKED}",
         )
+        scored = _scored(warehouse)
+        known = list(dict.fromkeys([*(of["study"] for of in studies), *scored]))
         held_back = not_public(warehouse)
         if study:
-            refuse_not_public(warehouse, study, [of["study"] for of in studies])
-    refuse_unknown("study", study, [of["study"] for of in studies], " in this warehouse")
+            refuse_not_public(warehouse, study, known)
+    refuse_unknown("study", study, known, " in this warehouse")
     for of in studies:
         if study in (None, of["study"]):
             _say_study(of, *([row for row in rows if row["study"] == of["study"]] for rows in (rankings, places)))
+    for name, findings in scored.items():
+        if study in (None, name):
+            _say_scored(name, findings)
     for why in () if study else held_back.values():
         say(f"{why[0].upper()}{why[1:]}.")
-    if not studies and not held_back:
+    if not studies and not scored and not held_back:
         say("The warehouse holds no trials: land some with `bais import`, then run `bais build`.")
     if checks:
         say(f"Published claims. {' '.join([*sum_up(checks), *say_versions(checks)])} `bais claims` says more.")
     print(f"Warehouse: {printable(warehouse_path())}")
+
+
+def _scored(warehouse):
+    """Read what the sentences on each study of scores are made of; a warehouse of old has none."""
+    from analysis.anchor_findings import QUERIES, SAID
+
+    if "anchor_calls" not in {name for _, name, _ in public_tables(warehouse)}:
+        return {}
+    rows = {name: records(warehouse, QUERIES[name]) for name in SAID}
+    counts = records(
+        warehouse,
+        "select study, count(distinct llm) as n_llms, count(distinct variation) as n_questions "
+        f"from marts.anchor_effects where evidence_from = 'scores' and {IS_A_STUDY} group by study order by study",
+    )
+    return {
+        of["study"]: of | {name: [row for row in found if row["study"] == of["study"]] for name, found in rows.items()}
+        for of in counts
+    }
+
+
+def _say_scored(name, findings):
+    from analysis.anchor_findings import sentences
+    from analysis.report.values import counted
+
+    n_questions, n_llms = findings["n_questions"], findings["n_llms"]
+    say(
+        f"Study {name}, {n_questions} {counted(n_questions, 'question')} to {n_llms} {counted(n_llms, 'LLM')} "
+        "(scored: how likely each answer is was read off, and nobody answered)"
+    )
+    for sentence in sentences(findings) or ["No question of it was scored under a low and a high anchor."]:
+        say(sentence, indent="  ")
+    print()
 
 
 def _say_study(study, rankings, places):

@@ -2,6 +2,7 @@
 
 import pytest
 
+from analysis.anchor_findings import QUERIES, SAID, sentences
 from tests.conftest import SHARED
 
 SCORES = SHARED / "data" / "anchoring_llms"
@@ -26,7 +27,8 @@ def scored(warehouse_in, tmp_path_factory):
     assert "9,696 scores read: 9,696 new" in said
     assert "failed" not in said
     assert "warnings" not in said
-    warehouse.dbt("--quiet", "build", "--select", "+measured+", "--exclude-resource-type", "unit_test")
+    tables = ("+path:models/scores", "+anchor_sensitivities", "+sensitivity_contrasts", "+sensitivity_trends")
+    warehouse.dbt("--quiet", "build", "--select", *tables, "--exclude-resource-type", "unit_test")
     return warehouse
 
 
@@ -56,3 +58,50 @@ def test_the_headline_is_the_difference_of_expectations_over_five_questions(scor
 def test_both_files_of_an_llm_agree_on_v0(scored):
     checks = "select count(*), max(observed_value) from raw.batch_checks where check_name = 'scorings_disagree'"
     assert scored.query(checks) == [(48, 0)]
+
+
+def test_of_six_pairs_of_llms_five_differ_in_the_abss_and_the_other_two_cannot_be_told_apart(scored):
+    rows = scored.query(
+        "select llm, llm_b, round(estimate, 6), low > 0, df from inference.sensitivity_contrasts "
+        "where comparison = 'llms' and metric = 'abss' and specification = 'published' and estimate > 0 order by all"
+    )
+    assert len(rows) == 6
+    for llm, other, estimate, _, df in rows:
+        assert (estimate, df) == (pytest.approx(ABSS[llm] - ABSS[other], abs=1e-6), 4)
+    assert [row[:2] for row in rows if not row[3]] == [("google/gemma-2b", "microsoft/phi-2")]
+
+
+def test_four_llms_show_no_trend_with_size(scored):
+    rows = scored.query(
+        "select n_llms, n_llms_left_out, slope between low and high, low < 0 and high > 0, round(least_p_rank * 12, 9) "
+        "from inference.sensitivity_trends where metric = 'abss' and specification = 'published'"
+    )
+    assert rows == [(4, 0, True, True, 1)]
+
+
+def test_no_call_stands_under_every_specification(scored):
+    rows = scored.query(
+        "select n_calls, n_specifications, n_standing, n_standing_always, n_standing_never from marts.anchor_calls "
+        "where llm is null"
+    )
+    assert rows == [(44, 44 * 6, 34 + 26 + 16 + 4 + 0 + 5, 0, 6)]
+
+
+def test_the_rows_of_each_finding_are_there_and_its_sentences_say_their_numbers(scored):
+    counts = {name: scored.query(f"select count(*), count(study) from ({query})")[0] for name, query in QUERIES.items()}
+    assert counts == {
+        name: (n, n)
+        for name, n in {
+            "expectations": 88, "attributions": 88 * 101, "sensitivities": 88, "regimes": 20, "calls": 49, "effects": 3,
+            "means": 4, "contrasts": 6 + 4, "trends": 1,
+        }.items()
+    }  # fmt: skip
+    names = {name: [of[0] for of in scored.query(f"describe {QUERIES[name]}")] for name in SAID}
+    rows = {name: [dict(zip(names[name], row, strict=True)) for row in scored.query(QUERIES[name])] for name in SAID}
+    said = " ".join(sentences(rows))
+    for part in (
+        "In all 44 cases", "34 of 44 shifts significant", "16 of 44 are;", "add up to 1, 5 are.",
+        "google/gemma-2b by 24.3 percentage points (12.1 to 36.4)", "5 of 6 pairs of LLMs differ",
+        "tell apart: google/gemma-2b and microsoft/phi-2.", "none of 4 LLMs", "may rise or fall with size",
+    ):  # fmt: skip
+        assert part in said

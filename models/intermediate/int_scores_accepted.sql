@@ -74,6 +74,7 @@ select
     directed.variation,
     directed.question,
     directed.evidence_from,
+    directed.anchor_regime,
     case
         when directed.anchor = directed.lowest then 'low'
         when directed.anchor = directed.highest then 'high'
@@ -84,6 +85,8 @@ select
     directed.log_probability,
     directed.banzhaf_anchor,
     directed.shapley_anchor,
+    directed.aligned_log_probability,
+    directed.aligned_banzhaf_anchor,
     directed.score_id,
     directed.batch_id
 from directed

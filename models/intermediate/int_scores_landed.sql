@@ -1,12 +1,24 @@
--- One row per score that was landed, whether recorded elsewhere or computed here; of what bais scored, by the rule
--- under which document D scored, so that both can be compared. A question in a chat is another `prompt`.
+-- One row per score that was landed, whether recorded elsewhere or computed here. What bais scored it scored by two
+-- rules: `log_probability` is by that of document D, so that both can be compared; the aligned one stands beside it. A
+-- question in a chat is another `prompt`.
 with recorded as (
     select * from {{ ref('stg_attribution_scores') }}
 ),
 
 attributed as (
     select * from {{ ref('int_scores_attributed') }}
-    where rule = 'published'
+),
+
+aligned as (
+    select
+        scoring,
+        variation,
+        anchor,
+        target,
+        log_probability as aligned_log_probability,
+        banzhaf_anchor as aligned_banzhaf_anchor
+    from attributed
+    where rule = 'aligned'
 ),
 
 computed as (
@@ -31,8 +43,17 @@ computed as (
         banzhaf_absolute,
         banzhaf_anchor,
         shapley_anchor,
-        'scores' as evidence_from
+        aligned_log_probability,
+        aligned_banzhaf_anchor,
+        'scores' as evidence_from,
+        -- whoever asks questions of their own names the regime as document D's variations do
+        case
+            when variation like '%-S' then 'standard'
+            when variation like '%-D' then 'different_anchors'
+        end as anchor_regime
     from attributed
+    left join aligned using (scoring, variation, anchor, target)
+    where attributed.rule = 'published'
 )
 
 select * from recorded

@@ -15,19 +15,24 @@ SCORES = SHARED / "data" / "anchoring_llms"
 LLMS = ["EleutherAI_gpt-neo-125M", "google_gemma-2b", "gpt2", "microsoft_phi-2"]
 
 
-def cell(variation, direction, scores, banzhaf_anchor=0.0, shapley_anchor=None):
+REGIMES = {"S": "standard", "D": "different_anchors"}
+
+
+def cell(variation, direction, scores, banzhaf_anchor=0.0, shapley_anchor=None, aligned=None, aligned_banzhaf=None):
     return pd.DataFrame(
         {
             "study": "s", "scoring_set": "m", "scoring": "m", "llm": "v/m", "variation": variation,
             "question": variation[:2], "evidence_from": "scores", "anchor_direction": direction,
             "anchor": {"low": 10.0, "high": 65.0}[direction], "target": TARGETS, "log_probability": scores,
             "banzhaf_anchor": banzhaf_anchor, "shapley_anchor": shapley_anchor,
+            "anchor_regime": REGIMES.get(variation[3:]), "aligned_log_probability": aligned,
+            "aligned_banzhaf_anchor": aligned_banzhaf,
         }
     )  # fmt: skip
 
 
 def rows_of(*cells):
-    found = pd.DataFrame(measured_rows(pd.concat(cells)))
+    found = pd.DataFrame(measured_rows(pd.concat(cells), {}))
     return {part: rows.dropna(axis=1, how="all") for part, rows in found.groupby("part")}
 
 
@@ -45,9 +50,39 @@ def test_a_prompt_that_makes_every_number_less_likely_has_an_effect_only_before_
     assert effects["delta_ev"].nunique() == 1
 
 
+def test_the_aligned_specification_is_the_published_one_of_the_scores_by_the_other_rule():
+    low, high, others = (noise(1), noise(2)), (noise(3), noise(4)), (noise(5), noise(6))
+    both = [
+        cell("V1-S", direction, *published, shapley_anchor=noise(9), aligned=aligned[0], aligned_banzhaf=aligned[1])
+        for direction, published, aligned in (("low", low, others), ("high", high, low))
+    ]
+    alone = rows_of(cell("V1-S", "low", *others), cell("V1-S", "high", *low))
+    for part, names in (
+        ("soft_expectations", ["soft_ev", "band_low", "band_high"]),
+        ("anchor_effects", ["delta_ev", "p_t", "p_wilcoxon", "p_permutation", "delta_attribution", "p_attribution"]),
+        ("sensitivity_scores", ["abss", "robustness", "concordance"]),
+    ):
+        found, expected = of(rows_of(*both), part, "aligned"), of(alone, part, "published")
+        assert found[names].to_numpy(float).tolist() == expected[names].to_numpy(float).tolist(), part
+    published = of(rows_of(*both), "anchor_effects", "published")
+    assert published["delta_ev"].item() != of(alone, "anchor_effects", "published")["delta_ev"].item()
+
+
+def test_recorded_files_have_no_aligned_scores_and_a_scoring_may_lack_one():
+    recorded = rows_of(cell("V1-S", "low", noise(1)), cell("V1-S", "high", noise(2)))
+    for part in ("soft_expectations", "anchor_effects", "sensitivity_scores"):
+        assert set(of(recorded, part, "aligned")["reason"]) == {"not_recoverable"}
+    gap = np.where(TARGETS == 7, np.nan, noise(3))
+    scored = rows_of(cell("V1-S", "low", noise(1), aligned=gap), cell("V1-S", "high", noise(2), aligned=noise(4)))
+    assert set(of(scored, "anchor_effects", "aligned")["reason"]) == {"missing_targets"}
+    assert of(scored, "soft_expectations", "aligned")["n_targets"].tolist() == [100, 101]
+    assert of(scored, "anchor_effects", "published")["delta_ev"].notna().all()
+
+
 def test_a_cell_that_lacks_a_target_has_a_reason_and_no_number():
     tables = rows_of(cell("V1-S", "low", noise(1)), cell("V1-S", "high", noise(2)).iloc[:100])
-    assert set(tables["anchor_effects"]["reason"]) == {"missing_targets"}
+    effects = tables["anchor_effects"].query("specification != 'aligned'")
+    assert set(effects["reason"]) == {"missing_targets"}
     assert "delta_ev" not in tables["anchor_effects"]
     expectations = tables["soft_expectations"].set_index(["anchor_direction", "specification"])
     assert expectations.loc[("high", "published"), "reason"] == "missing_targets"
@@ -130,7 +165,8 @@ def read_scores(file):
             "variation": read["variation"], "question": read["variation"].str[:2], "evidence_from": "scores",
             "anchor_direction": np.where(read["Anchor"] == low, "low", "high"), "anchor": read["Anchor"],
             "target": read["TargetInt"], "log_probability": read["LogProbFullPrompt"],
-            "banzhaf_anchor": read["Shapley_anchor"], "shapley_anchor": None,
+            "banzhaf_anchor": read["Shapley_anchor"], "shapley_anchor": None, "anchor_regime": regime,
+            "aligned_log_probability": np.nan, "aligned_banzhaf_anchor": np.nan,
         }
     )[~is_v0 | (regime == "standard")]  # fmt: skip
 

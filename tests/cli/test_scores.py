@@ -27,7 +27,15 @@ HEADER = [
     "Shapley_absolute", "Shapley_anchor", "TargetInt",
 ]  # fmt: skip
 N_SCORED = 24 * 101 * 2  # prompts of a variation, targets, rules
-BUILD = ("build", "--select", "+sensitivity_scores", "--exclude-resource-type", "test", "unit_test")
+BUILD = (
+    "build",
+    "--select",
+    "+sensitivity_scores",
+    "soft_expectations",
+    "--exclude-resource-type",
+    "test",
+    "unit_test",
+)
 ANCHORS = {"standard": {0: (10, 65), 1: (10, 65)}, "different_anchors": {0: (10, 65), 1: (15, 70)}}
 
 
@@ -429,7 +437,7 @@ def test_exports_and_copies_of_the_past_take_scores_along_once(here, tmp_path, m
     lines[5]["LogProbFullPrompt"] = ""
     write(here.folder, "gpt2", "standard", lines)
     here.run("import", here.folder)
-    scoring = score(Named(kind="split_digits", bos=True), questions_of("V1-S"))
+    scoring = score(Named(kind="byte_level", bos=True), questions_of("V1-S"))
     load_scored(scoring.path)
     assert [verdict.verdict for verdict in audit()] == ["passed"]
     everything = "select * exclude (_dlt_load_id) from raw.attribution_scores order by all"
@@ -450,6 +458,17 @@ def test_exports_and_copies_of_the_past_take_scores_along_once(here, tmp_path, m
         "select llm, count(abss), any_value(reason) from marts.sensitivity_scores "
         "where specification = 'shapley' and variation = 'V1-S' group by llm order by llm"
     ) == [("openai/gpt2", 0, "not_recoverable"), ("tiny/numpy", 1, None)]
+    by_rule = (
+        "with whole as (select prompt_hash, anchor from staging.stg_scored_prompts where n_fields = 4) "
+        "select rule, anchor, round(sum(target * exp(log_probability)) / sum(exp(log_probability)), 9) "
+        "from raw.target_scores join whole using (prompt_hash) group by rule, anchor order by all"
+    )
+    published_and_aligned = (
+        "select specification, anchor, round(soft_ev, 9) from marts.soft_expectations "
+        "where specification in ('published', 'aligned') and llm = 'tiny/numpy' order by all"
+    )
+    assert here.rows(published_and_aligned) == here.rows(by_rule)
+    assert len({soft_ev for *_, soft_ev in here.rows(by_rule)}) == 4
     here.run("export", tmp_path / "out", "--format", "csv")
     studies = (tmp_path / "out" / "studies.csv").read_text()
     assert f"anchoring-llms,computed scores and recorded scores,false,0,{808 + N_SCORED}," in studies

@@ -713,6 +713,30 @@ def test_headlines_calls_simulated_studies_simulated_and_real_ones_not(warehouse
     assert out.splitlines()[-1] == f"Warehouse: {os.environ['BAIS_WAREHOUSE']}"
 
 
+def test_headlines_say_what_the_scores_of_a_study_show(change, capsys):
+    assert "nobody answered" not in ask(capsys, "headlines")
+    change(
+        "create table marts.anchor_effects as select 'd' as study, 'scores' as evidence_from, "
+        "'published' as specification, 'v/a' as llm, unnest(['V1-S', 'V1-D']) as variation, 3.0 as delta_ev, "
+        "'B+' as call_behaviour, '***' as stars_behaviour; "
+        "create table marts.anchor_calls as select 'd' as study, 'scores' as evidence_from, null as scoring_set, "
+        "null as llm, null as variation, 2 as n_calls, 1.0 as share, 2 as n_standing_always, 0 as n_standing_never; "
+        "create table inference.anchor_sensitivities as select 'd' as study, 'scores' as evidence_from, 'v/a' as llm, "
+        "'published' as specification, 'delta_ev' as metric, 3.0 as estimate, null as low, null as high, "
+        "1 as n_questions, 'one_question' as reason; "
+        "create table inference.sensitivity_contrasts as select *, 'llms' as comparison, 'v/b' as llm_b, "
+        "1 as n_comparisons from inference.anchor_sensitivities limit 0; "
+        "create table inference.sensitivity_trends as select *, 1.0 as slope, 1 as n_llms "
+        "from inference.anchor_sensitivities limit 0; "
+    )
+    for arguments in ([], ["--study", "d"]):
+        out = " ".join(ask(capsys, "headlines", *arguments).split())
+        assert "Study d, 2 questions to 1 LLM (scored:" in out
+        assert "In all 2 cases (an LLM and a question) the high anchor raises the expected answer." in out
+        assert ("Study s, " in out) == (not arguments)
+    assert "nobody answered" not in ask(capsys, "headlines", "--study", "s")
+
+
 def test_headlines_of_one_study_leaves_out_the_others(warehouse, capsys):
     assert "made-up" not in ask(capsys, "headlines", "--study", "s")
     assert "there is s, made-up" in refused(capsys, "headlines", "--study", "t")

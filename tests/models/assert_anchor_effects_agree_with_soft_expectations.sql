@@ -1,8 +1,8 @@
--- The difference of expectations is that of the two rows of soft_expectations under every specification, and the sum of
--- an ABSS is that of its parts.
+-- The difference of expectations is that of the two rows of soft_expectations by the same rule of scoring, under every
+-- specification, and the sum of an ABSS is that of its parts.
 with expectations as (
     select * from {{ ref('soft_expectations') }}
-    where specification = 'published'
+    where specification in ('published', 'aligned')
 ),
 
 differences as (
@@ -10,10 +10,16 @@ differences as (
         study,
         scoring,
         variation,
+        specification as rule,
         max(soft_ev) filter (where anchor_direction = 'high')
         - max(soft_ev) filter (where anchor_direction = 'low') as difference
     from expectations
     group by all
+),
+
+effects as (
+    select *, if(specification = 'aligned', 'aligned', 'published') as rule
+    from {{ ref('anchor_effects') }}
 )
 
 select
@@ -21,9 +27,9 @@ select
     scoring,
     variation,
     specification
-from {{ ref('anchor_effects') }}
+from effects
 inner join {{ ref('sensitivity_scores') }} using (study, scoring, llm, variation, specification)
-inner join differences using (study, scoring, variation)
+inner join differences using (study, scoring, variation, rule)
 where
     abs(delta_ev - difference) > 1e-9
     or (delta_ev is null) != (difference is null)

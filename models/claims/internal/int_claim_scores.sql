@@ -1,7 +1,7 @@
--- One row per quantity, study, llm, variation (null: over all), anchor direction (null: both together) and
--- specification (`method`): what recorded scores say. Scores that were computed here are nobody's published ones.
-{% set of_llms = 'study, llm, specification as method' %}
-{% set of_variations = of_llms ~ ', variation' %}
+-- One row per quantity, study, llm, llm that it is compared with (null: none), variation (null: over all), anchor
+-- direction (null: both together) and specification (`method`): what recorded scores say. Scores that were computed here
+-- are nobody's published ones.
+{% set keys = 'study, llm, specification as method' %}
 with recorded as (
     select distinct scoring from {{ ref('stg_attribution_scores') }}
 ),
@@ -26,15 +26,24 @@ means as (
     semi join scores using (scoring_set)
 ),
 
+contrasts as (
+    select
+        contrasts.*,
+        case comparison when 'llms' then 'difference' when 'regimes' then 'difference_of_regimes' end as contrast
+    from {{ ref('sensitivity_contrasts') }} as contrasts
+    semi join scores on contrasts.scoring_set = scores.scoring_set
+    semi join scores as others on coalesce(contrasts.scoring_set_b, contrasts.scoring_set) = others.scoring_set
+),
+
 together as (
     select
-        {{ of_variations }}, anchor_direction,
+        {{ keys }}, variation, anchor_direction,
         {{ numbers({'soft_ev': 'soft_ev', 'soft_ev_band_low': 'band_low', 'soft_ev_band_high': 'band_high'}) }}
     from expectations
     union all by name
     -- where targets flip in blocks, these flips stand in for the other tests
     select
-        {{ of_variations }},
+        {{ keys }}, variation,
         {{ numbers({
             'delta_ev': 'delta_ev',
             'delta_attribution': 'delta_attribution',
@@ -48,9 +57,13 @@ together as (
         }) }}
     from effects
     union all by name
-    select {{ of_variations }}, {{ numbers(['abss']) }} from scores
+    select {{ keys }}, variation, {{ numbers(['abss']) }} from scores
     union all by name
-    select {{ of_llms }}, {{ numbers({'mean_{metric}': ('estimate', 'low', 'high')}) }} from means
+    select {{ keys }}, {{ numbers({'{metric}_mean': ('estimate', 'low', 'high')}) }} from means
+    union all by name
+    select
+        {{ keys }}, llm_b, {{ numbers({'{metric}_{contrast}': ('estimate', 'low', 'high')}) }}
+    from contrasts
 ),
 
 unnested as (
@@ -61,7 +74,7 @@ select
     unnested.number.quantity,
     unnested.study,
     unnested.llm,
-    null::varchar as llm_b,
+    unnested.llm_b,
     unnested.variation,
     unnested.anchor_direction,
     unnested.method,

@@ -1,4 +1,4 @@
-"""One row per row of soft_expectations, anchor_effects, sensitivity_scores and anchor_sensitivities (`part`)."""
+"""One row per row of the tables of scores, which are views of it (`part`)."""
 
 
 def model(dbt, session):
@@ -9,6 +9,8 @@ def model(dbt, session):
     from analysis.tables import table
     from analysis.top_answers import top_answer_rows
 
-    scored = measured_rows(dbt.ref("int_scores_accepted").df())
+    sizes = dbt.ref("llm_parameters").df()
+    parameters = dict(zip(sizes["llm"], sizes["parameters"], strict=True))
+    scored = measured_rows(dbt.ref("int_scores_accepted").df(), parameters)
     reported = top_answer_rows(dbt.ref("int_answer_tokens_averaged").df())
     return table(chain(scored, reported), MEASURED)
