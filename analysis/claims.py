@@ -42,7 +42,7 @@ FAILS = {"recomputes": ("no", "not_derivable"), "holds": ("weaker", "contradicte
 
 SHARE = 0.2  # where a claim has no margin, or one of 0: of the larger of the two numbers
 BOUND = ("_low", "_high")  # of an interval, at the end of a quantity
-UNNAMED = (None, "1", "rank", "sign", "yes or no")  # units that a number goes without
+UNNAMED = (None, "1", "rank", "ratio", "sign", "yes or no")  # units that a number goes without
 
 
 def unit_and_decimals(claim):
@@ -125,6 +125,7 @@ WRONG = (
     "Sentences that compare prompts that differ, so that the cause is not known",
     "Sentences whose direction holds, but that no interval confirms",
     "Sentences that the paper's own method does not give",
+    "Stars of significance that are fewer, or none, where neighbouring answers do not count as independent",
     "Numbers that are contradicted, and that the paper's own method does not give either",
     "Numbers that the analysis we recommend contradicts",
     "Bounds of intervals that are too narrow, or elsewhere",
@@ -144,20 +145,22 @@ def _place(claim):
     if not fails(claim):
         return len(WRONG) - 1
     if claim["describes"] != "effect":
-        return 13
+        return 14
+    if claim["unit"] == "stars" and holds in FAILS["holds"]:
+        return 5
     if claim["kind"] == "sentence":
         if holds == "contradicted":
             return 0 if is_wholly_contradicted(claim) else 1
         return {"confounded": 2, "weaker": 3}.get(holds, 4)
     if holds == "contradicted":
         if how_far_off(claim) < 1:
-            return 12
+            return 13
         if _is_bound(claim):
-            return 7
-        return 5 if does_not_recompute else 6
+            return 8
+        return 6 if does_not_recompute else 7
     if holds in ("confounded", "weaker"):
-        return 8 if holds == "confounded" else 9
-    return 10 if does_not_recompute else 11
+        return 9 if holds == "confounded" else 10
+    return 11 if does_not_recompute else 12
 
 
 def _is_bound(claim):
@@ -225,7 +228,10 @@ def summed_up(claims):
             counted = _counts(judged, "holds", HOLDS | IN_FULL["value"], _what_is_contradicted(judged))
             said.append(f"Of the {len(judged):,} that are about LLMs, {listed(counted)}.")
     if sentences:
-        counted = _counts(sentences, "holds", HOLDS | IN_FULL["sentence"], _how_surely_contradicted(sentences))
+        labels = HOLDS | IN_FULL["sentence"]
+        if any(claim["holds"] == "holds" and claim["recommended_low"] is None for claim in sentences):
+            labels["holds"] = IN_FULL["value"]["holds"]
+        counted = _counts(sentences, "holds", labels, _how_surely_contradicted(sentences))
         said.append(f"Of {len(sentences):,} printed {KINDS['sentence'][len(sentences) > 1]}, {listed(counted)}.")
     return said
 
@@ -237,6 +243,8 @@ def _sources(values):
 
 
 def _how_surely_contradicted(sentences):
+    if not any(claim["holds"] == "contradicted" and claim["recommended_low"] is not None for claim in sentences):
+        return ""
     surely = sum(map(is_wholly_contradicted, sentences))
     return f" ({surely:,} by the whole interval)"
 

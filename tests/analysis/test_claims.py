@@ -71,6 +71,7 @@ IN_ORDER = [
     sentence("confounded", holds="confounded"),
     sentence("weaker", holds="weaker"),
     sentence("not-by-its-method", recomputes="no"),
+    sentence("stars", holds="contradicted", unit="stars", published_value=2.5, recommended_value=0.0),
     claim("wrong-twice", recomputes="no", holds="contradicted", recomputed_value=50.0, recommended_value=70.0),
     claim("far", holds="contradicted", recommended_value=90.0),
     claim("near", holds="contradicted", recommended_value=70.0),
@@ -97,7 +98,7 @@ def test_each_thing_that_can_be_wrong_is_a_heading_of_its_own():
     groups = {wrong: [of["claim_id"] for of in claims] for wrong, claims in by_what_is_wrong(IN_ORDER[::-1])}
     assert tuple(groups) == WRONG
     assert groups[WRONG[1]] == ["without-interval", "by-sign"]
-    assert groups[WRONG[6]] == ["far", "near"]
+    assert groups[WRONG[7]] == ["far", "near"]
 
 
 def test_a_limit_from_above_is_contradicted_from_above():
@@ -113,7 +114,7 @@ def test_the_sum_says_of_numbers_whether_they_recompute_and_of_those_about_llms_
         claim("b", holds="weaker"),
         claim("c", holds="contradicted", recomputes="no"),
         claim("d", holds="not_applicable", describes="record"),
-        sentence("e"),
+        sentence("e", recommended_low=1.0, recommended_high=3.0),
         sentence("f", holds="weaker"),
         sentence("g", holds="weaker"),
     ]
@@ -123,6 +124,16 @@ def test_the_sum_says_of_numbers_whether_they_recompute_and_of_those_about_llms_
         "1 is weaker than printed (no narrow interval confirms it) and 1 is contradicted (1 by less than the margin).",
         "Of 3 printed sentences, 1 holds (the whole interval agrees) and "
         "2 are weaker than said (only the estimate agrees).",
+    ]
+    of_scores = [
+        claim("s", rests_on="scores"),
+        claim("t", rests_on="scores", kind="sentence", unit="stars"),
+        claim("u", rests_on="scores", kind="sentence", unit="stars", holds="contradicted"),
+    ]
+    assert summed_up(of_scores) == [
+        "Of 1 printed number, 1 recomputes: the paper's own method gives it from the recorded scores.",
+        "Of the 1 that are about LLMs, 1 holds (the analysis we recommend says the same).",
+        "Of 2 printed sentences, 1 holds (the analysis we recommend says the same) and 1 is contradicted.",
     ]
     assert summed_up([claim("p", rests_on="printed numbers", holds="not_applicable")]) == [
         "Of 1 printed number, 1 recomputes: the paper's own method gives it from other printed numbers."
