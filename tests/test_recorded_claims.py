@@ -230,11 +230,14 @@ def test_every_number_of_table_8_recomputes_and_one_number_of_its_caption_does_n
 def test_only_what_leaves_no_trace_in_the_trials_is_not_derivable(recorded):
     found = verdicts(recorded, "document = 'A' and recomputes = 'not_derivable'")
     assert {claim for claim, _ in found} == set(NOT_DERIVABLE.split())
-    assert verdicts(recorded, "recomputes = 'not_checked'") == {}
+    assert verdicts(recorded, "recomputes = 'not_checked' and document != 'D'") == {}
 
 
 def test_every_sentence_can_be_recomputed_as_the_paper_has_it(recorded):
-    missing = "select claim_id from marts.claim_checks where kind = 'sentence' and recomputed_value is null"
+    missing = (
+        "select claim_id from marts.claim_checks "
+        "where kind = 'sentence' and recomputed_value is null and document != 'D'"
+    )
     assert recorded.query(missing) == []
 
 
@@ -291,7 +294,9 @@ def test_a_value_holds_by_its_printed_digit_or_a_narrow_interval_and_is_contradi
 
 
 def test_what_counts_trials_or_describes_the_protocol_is_not_judged_and_all_else_is(recorded):
-    rows = recorded.query("select describes, holds = 'not_applicable' from marts.claim_checks group by all")
+    rows = recorded.query(
+        "select describes, holds = 'not_applicable' from marts.claim_checks where document != 'D' group by all"
+    )
     assert set(rows) == {("effect", False), ("record", True), ("protocol", True)}
 
 
@@ -324,7 +329,11 @@ def test_each_quantity_counts_once_and_its_places_add_up(recorded):
         "select document, kind, count(*), count(*) filter (is_first_place), sum(n_places) filter (is_first_place) "
         "from marts.claim_checks group by all order by all"
     )
-    assert [of[:2] for of in rows] == [("A", "sentence"), ("A", "value"), ("B", "value")]
+    assert [of[:2] for of in rows] == [
+        *product("A", ("sentence", "value")),
+        ("B", "value"),
+        *product("D", ("sentence", "value")),
+    ]
     for _, _, n_rows, n_distinct, n_places in rows:
         assert n_places == n_rows > n_distinct
     # the mean of SACD is the number that document A prints most often
