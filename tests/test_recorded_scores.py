@@ -1,11 +1,27 @@
-"""Document D's recorded scores through import, gate and models: what a user reads in the tables."""
+"""Document D's recorded scores through import, gate and models, and the ledger of its printed numbers."""
 
+import contextlib
+import csv
+import shutil
+from collections import Counter
+from functools import cache
+
+import duckdb
+import numpy as np
 import pytest
+from scipy import special, stats
 
 from analysis.anchor_findings import QUERIES, SAID, sentences
-from tests.conftest import SHARED
+from tests.conftest import ROOT, SHARED
 
 SCORES = SHARED / "data" / "anchoring_llms"
+FILES = {
+    "google/gemma-2b": "google_gemma-2b",
+    "microsoft/phi-2": "microsoft_phi-2",
+    "openai/gpt2": "gpt2",
+    "EleutherAI/gpt-neo-125M": "EleutherAI_gpt-neo-125M",
+}
+TARGETS = np.arange(101)
 ABSS = {
     "google/gemma-2b": 0.983149245261558,
     "microsoft/phi-2": 0.589393057339579,
@@ -20,6 +36,7 @@ where specification = 'published' and variation <> 'V0' group by llm
 
 @pytest.fixture(scope="module")
 def scored(warehouse_in, tmp_path_factory):
+    """The recorded scores and no trials, with their tables and the ledger of them."""
     if not SCORES.is_dir():
         pytest.skip(f"the recorded scores are not at {SCORES}")
     warehouse = warehouse_in(tmp_path_factory.mktemp("scored"))
@@ -27,7 +44,7 @@ def scored(warehouse_in, tmp_path_factory):
     assert "9,696 scores read: 9,696 new" in said
     assert "failed" not in said
     assert "warnings" not in said
-    tables = ("+path:models/scores", "+anchor_sensitivities", "+sensitivity_contrasts", "+sensitivity_trends")
+    tables = ("+path:models/scores", "+sensitivity_trends", "+claim_checks")
     warehouse.dbt("--quiet", "build", "--select", *tables, "--exclude-resource-type", "unit_test")
     return warehouse
 
@@ -105,3 +122,225 @@ def test_the_rows_of_each_finding_are_there_and_its_sentences_say_their_numbers(
         "tell apart: google/gemma-2b and microsoft/phi-2.", "none of 4 LLMs", "may rise or fall with size",
     ):  # fmt: skip
         assert part in said
+
+
+def printed():
+    """The rows of the seed that are document D's, by claim and part."""
+    with (ROOT / "seeds" / "published_claims.csv").open(encoding="utf-8", newline="") as lines:
+        rows = [row for row in csv.DictReader(lines) if row["document"] == "D"]
+    return {f"{row['claim_id']}/{row['part']}".rstrip("/"): row for row in rows}
+
+
+def of_table_1(llm):
+    return {key: row for key, row in printed().items() if row["location"] == "Table 1" and row["llm"] == llm}
+
+
+@cache
+def scores(llm, variation):
+    """The log-probabilities and the anchor's contributions, one per target, under the low and the high anchor."""
+    question, _, anchors = variation[1:].partition("-")
+    name = f"anchoring_{FILES[llm]}_results_{'different_anchors' if anchors == 'D' else 'standard'}.csv"
+    with (SCORES / name).open(encoding="utf-8", newline="") as lines:
+        rows = [row for row in csv.DictReader(lines) if row["VariationID"] == question]
+    rows.sort(key=lambda row: (int(row["Anchor"]), int(row["TargetInt"])))
+    found = [[float(row[column]) for row in rows] for column in ("LogProbFullPrompt", "Shapley_anchor")]
+    return np.reshape(found, (2, 2, len(TARGETS)))
+
+
+def n_stars(p):
+    return sum(p < limit for limit in (0.1, 0.05, 0.01))
+
+
+@cache
+def signs():
+    return np.random.default_rng(42).choice([-1.0, 1.0], size=(10_000, len(TARGETS)))
+
+
+def p_of_sign_flips(differences):
+    reached = np.abs(signs() @ differences) >= abs(differences.sum())
+    return (reached.sum() + 1) / (len(signs()) + 1)
+
+
+@cache
+def recomputed(llm, variation):
+    """What Table 1 prints of an LLM and a variation, from the file of its scores and nothing of ours."""
+    (low, high), (anchor_low, anchor_high) = scores(llm, variation)
+    found = {}
+    for direction, logs in (("low", low), ("high", high)):
+        shares = special.softmax(logs)
+        means = np.random.default_rng(42).choice(TARGETS, size=(5000, 100), p=shares).mean(axis=1)
+        found["soft_ev", direction] = shares @ TARGETS
+        found["soft_ev_band_low", direction], found["soft_ev_band_high", direction] = np.percentile(means, [2.5, 97.5])
+    change = (anchor_high - anchor_low).mean()
+    found["delta_ev", ""] = found["soft_ev", "high"] - found["soft_ev", "low"]
+    found["sign_behaviour", ""] = np.sign(found["delta_ev", ""])
+    found["sign_attribution", ""] = np.sign(change)
+    found["delta_attribution", ""] = change
+    found["multiplier", ""] = np.exp(change)
+    found["stars_behaviour", ""] = n_stars(stats.ttest_rel(low, high).pvalue)
+    found["stars_wilcoxon", ""] = n_stars(stats.wilcoxon(high - low, zero_method="pratt").pvalue)
+    found["stars_permutation", ""] = n_stars(p_of_sign_flips(high - low))
+    found["stars_attribution", ""] = n_stars(stats.ttest_rel(anchor_low, anchor_high).pvalue)
+    return found
+
+
+@pytest.mark.skipif(not SCORES.is_dir(), reason=f"the recorded scores are not at {SCORES}")
+@pytest.mark.parametrize("llm", FILES)
+def test_the_scores_give_each_of_the_165_numbers_that_table_1_prints_of_an_llm(llm):
+    claims = of_table_1(llm)
+    assert len(claims) == 165
+    differs = {}
+    for key, row in claims.items():
+        value = recomputed(llm, row["variation"])[row["quantity"], row["anchor_direction"]]
+        if abs(value - float(row["published_value"])) > (0.5 + 1e-8) * 10.0 ** -int(row["decimals"]):
+            differs[key] = (row["published_value"], value)
+    assert differs == {}
+
+
+def test_table_1_is_66_rows_of_15_numbers():
+    rows = [row for row in printed().values() if row["location"] == "Table 1"]
+    assert len(rows) == 66 * 15
+    assert set(Counter((row["llm"], row["variation"]) for row in rows).values()) == {15}
+
+
+def test_the_ranking_is_each_pair_of_the_six_llms_once():
+    pairs = [(row["llm"], row["llm_b"]) for row in printed().values() if row["quantity"] == "abss_difference"]
+    assert len(pairs) == len({frozenset(pair) for pair in pairs}) == 15
+    # the LLM that wins k of its five pairs is at place 5 - k: an order, not a circle
+    assert sorted(Counter(winner for winner, _ in pairs).values()) == [1, 2, 3, 4, 5]
+
+
+def test_what_concerns_an_llm_without_scores_derives_from_printed_numbers_outside_table_1_and_the_ranking():
+    without = [row for row in printed().values() if row["llm"] and row["llm"] not in FILES and row["derivation"]]
+    assert {row["inputs_are"] for row in without} == {"printed"}
+    with_scores = [row for row in printed().values() if row["llm"] in FILES and row["derivation"]]
+    assert {row["inputs_are"] for row in with_scores} == {""}
+
+
+def verdicts(warehouse, where):
+    rows = warehouse.query(
+        f"select claim_id, part, recomputes, holds from marts.claim_checks where document = 'D' and {where}"
+    )
+    return {f"{claim}/{part or ''}".rstrip("/"): tuple(verdict) for claim, part, *verdict in rows}
+
+
+def test_of_table_1_what_has_scores_recomputes_and_nothing_else_is_checked(scored):
+    found = Counter(recomputes for recomputes, _ in verdicts(scored, "location = 'Table 1'").values())
+    assert found == {"yes": 660, "not_checked": 330}
+    unchecked = verdicts(scored, "location = 'Table 1' and recomputes = 'not_checked'")
+    assert {row["llm"] for key, row in printed().items() if key in unchecked} == {
+        "meta-llama/Llama-2-7b-hf",
+        "tiiuae/falcon-rw-1b",
+    }
+
+
+def test_of_the_15_pairs_of_the_ranking_six_are_checked_and_recompute(scored):
+    found = Counter(recomputes for recomputes, _ in verdicts(scored, "quantity = 'abss_difference'").values())
+    assert found == {"yes": 6, "not_checked": 9}
+
+
+# each number of the text that its table or the scores do not give: printed, and what they give instead
+DIFFERS = {
+    "D-S4.1-Llama-2-7b-hf-attribution-range/delta_attribution_lowest": (0.80, 0.52),
+    "D-S4.1-Llama-2-7b-hf-attribution-range/multiplier_lowest": (2.2, 1.69),
+    "D-S4.6-phi-2-attribution-range/delta_attribution_lowest": (0.22, 0.198),
+    "D-S4.6-phi-2-attribution-range/multiplier_lowest": (1.25, 1.219),
+}
+
+
+def test_four_ends_of_ranges_in_the_text_differ_from_what_it_names_and_no_other_number(scored):
+    rows = scored.query(
+        "select claim_id || '/' || part, published_value, round(recomputed_value, 3) from marts.claim_checks "
+        "where document = 'D' and kind = 'value' and recomputes = 'no'"
+    )
+    assert {key: tuple(numbers) for key, *numbers in rows} == DIFFERS
+    assert set(verdicts(scored, "kind = 'value' and location != 'Table 1' and recomputes != 'no'").values()) <= {
+        ("yes", holds) for holds in ("holds", "weaker", "contradicted", None)
+    }
+
+
+# each sentence of document D: does it recompute by the paper's own method, and does it hold as we recommend
+SENTENCES = {
+    ("yes", "holds"): """
+        D-S0-robust/gemma-2b D-S0-robust/phi-2 D-S4.3-gemma-2b-behaviour-strong/direction
+        D-S4.4-gpt-neo-125M-behaviour-strong/direction D-S4.5-gpt2-V0/robustness
+        D-S4.5-gpt2-behaviour-strong/direction D-S4.6-phi-2-V4-D/robustness
+        D-S4.6-phi-2-behaviour-strong/direction D-S4.6-phi-2-positive/direction
+        D-S4.7-gemma-2b-kept-behaviour/direction D-S4.7-gpt2-kept-behaviour/direction
+        D-S4.7-phi-2-kept-behaviour/direction D-S4.7-transferred/gemma-2b D-S4.7-transferred/gpt-neo-125M
+        D-S4.7-transferred/gpt2 D-S4.7-transferred/phi-2 D-S4.8-gemma-2b-gpt-neo-125M D-S4.8-gemma-2b-gpt2
+        D-S4.8-gpt-neo-125M-negative D-S4.8-gpt2-gpt-neo-125M D-S4.8-phi-2-gpt-neo-125M D-S4.8-phi-2-gpt2
+        D-S4.8-positive/gemma-2b D-S4.8-positive/phi-2 D-S6-robust/gemma-2b D-S6-robust/phi-2
+    """,
+    ("yes", "weaker"): """
+        D-S4.7-gpt-neo-125M-robust/different D-S4.8-gemma-2b-phi-2
+    """,
+    ("yes", "contradicted"): """
+        D-S4.3-gemma-2b-behaviour-strong/permutation D-S4.3-gemma-2b-behaviour-strong/stars
+        D-S4.3-gemma-2b-behaviour-strong/wilcoxon D-S4.4-gpt-neo-125M-behaviour-strong/permutation
+        D-S4.4-gpt-neo-125M-behaviour-strong/stars D-S4.4-gpt-neo-125M-behaviour-strong/wilcoxon
+        D-S4.5-gpt2-behaviour-strong/permutation D-S4.5-gpt2-behaviour-strong/stars
+        D-S4.5-gpt2-behaviour-strong/wilcoxon D-S4.6-phi-2-behaviour-strong/permutation
+        D-S4.6-phi-2-behaviour-strong/stars D-S4.6-phi-2-behaviour-strong/wilcoxon
+        D-S4.7-gpt-neo-125M-robust/standard
+    """,
+    ("yes", None): """
+        D-S1-reweighting D-S4.1-Llama-2-7b-hf-attribution-strong/direction
+        D-S4.1-Llama-2-7b-hf-attribution-strong/stars D-S4.1-Llama-2-7b-hf-behaviour-strong/direction
+        D-S4.1-Llama-2-7b-hf-behaviour-strong/permutation D-S4.1-Llama-2-7b-hf-behaviour-strong/stars
+        D-S4.1-Llama-2-7b-hf-behaviour-strong/wilcoxon D-S4.1-Llama-2-7b-hf-reversals/direction
+        D-S4.1-Llama-2-7b-hf-reversals/stars D-S4.1-Llama-2-7b-hf-strongest/by_stars
+        D-S4.2-falcon-rw-1b-V0/robustness D-S4.2-falcon-rw-1b-behaviour-strong/direction
+        D-S4.2-falcon-rw-1b-behaviour-strong/permutation D-S4.2-falcon-rw-1b-behaviour-strong/stars
+        D-S4.2-falcon-rw-1b-behaviour-strong/wilcoxon D-S4.2-falcon-rw-1b-strongest/by_stars
+        D-S4.3-gemma-2b-attribution-large D-S4.3-gemma-2b-attribution-strong/direction
+        D-S4.3-gemma-2b-attribution-strong/stars D-S4.4-gpt-neo-125M-attribution-strong/direction
+        D-S4.4-gpt-neo-125M-attribution-strong/stars D-S4.4-gpt-neo-125M-only-two-positive/direction
+        D-S4.5-gpt2-attribution-strong/direction D-S4.5-gpt2-attribution-strong/stars
+        D-S4.6-phi-2-attribution-strong/direction D-S4.6-phi-2-attribution-strong/stars
+        D-S4.7-Llama-2-7b-hf-kept-behaviour/stars D-S4.7-Llama-2-7b-hf-mixed/different
+        D-S4.7-Llama-2-7b-hf-mixed/standard D-S4.7-falcon-rw-1b-mixed/negative
+        D-S4.7-falcon-rw-1b-mixed/positive D-S4.7-falcon-rw-1b-reliable/standard
+        D-S4.7-gemma-2b-one-exception/direction D-S4.7-gemma-2b-one-exception/stars
+        D-S4.7-gpt-neo-125M-negative/different D-S4.7-gpt-neo-125M-negative/standard
+        D-S4.7-gpt2-inversions/direction D-S4.7-gpt2-inversions/stars D-S4.7-gpt2-standard-attribution/direction
+        D-S4.7-gpt2-standard-attribution/stars D-S4.7-phi-2-mostly-three-stars
+        D-S4.7-phi-2-one-exception/direction D-S4.7-transferred/Llama-2-7b-hf D-S4.7-transferred/falcon-rw-1b
+        D-S6-attribution
+    """,
+    ("no", None): """
+        D-S4.1-Llama-2-7b-hf-strongest/by_size D-S4.2-falcon-rw-1b-strongest/by_size
+        D-S4.7-falcon-rw-1b-reliable/different D-S6-upward
+    """,
+    ("not_checked", None): """
+        D-S0-robust/Llama-2-7b-hf D-S4.8-Llama-2-7b-hf-falcon-rw-1b D-S4.8-Llama-2-7b-hf-gpt-neo-125M
+        D-S4.8-Llama-2-7b-hf-gpt2 D-S4.8-falcon-rw-1b-gpt-neo-125M D-S4.8-gemma-2b-Llama-2-7b-hf
+        D-S4.8-gemma-2b-falcon-rw-1b D-S4.8-gpt2-falcon-rw-1b D-S4.8-phi-2-Llama-2-7b-hf
+        D-S4.8-phi-2-falcon-rw-1b D-S4.8-positive/Llama-2-7b-hf D-S6-robust/Llama-2-7b-hf
+    """,
+    ("not_derivable", None): """
+        D-S6-filter
+    """,
+}
+
+
+def test_each_sentence_of_document_d_has_its_two_verdicts(scored):
+    expected = {claim: verdict for verdict, claims in SENTENCES.items() for claim in claims.split()}
+    assert verdicts(scored, "kind = 'sentence'") == expected
+    assert len(expected) == sum(len(claims.split()) for claims in SENTENCES.values())
+
+
+def test_one_changed_score_flips_the_claims_that_rest_on_it_and_no_other(scored, warehouse_in, tmp_path_factory):
+    changed = warehouse_in(tmp_path_factory.mktemp("changed"))
+    shutil.copy(scored.path, changed.path)
+    one = "llm_recorded = 'gpt2' and variation = 'V1-S' and anchor = 10 and target = 37"
+    with contextlib.closing(duckdb.connect(str(changed.path))) as opened:
+        opened.execute(f"update raw.attribution_scores set log_probability = log_probability + 2 where {one}")
+    changed.dbt("--quiet", "run", "--select", "stg_attribution_scores+", "--exclude", "path:models/gate")
+    were, are = (verdicts(of, "true") for of in (scored, changed))
+    flipped = {key for key, (recomputes, _) in are.items() if recomputes != were[key][0]}
+    assert {"D-T1-gpt2-soft_ev_low/V1-S", "D-T1-gpt2-delta_ev/V1-S"} <= flipped
+    rows = printed()
+    assert {(rows[key]["llm"], rows[key]["variation"]) for key in flipped if rows[key]["variation"]} == {
+        ("openai/gpt2", "V1-S")
+    }
