@@ -332,6 +332,8 @@ def test_each_sentence_of_document_d_has_its_two_verdicts(scored):
 
 def test_one_changed_score_flips_the_claims_that_rest_on_it_and_no_other(scored, warehouse_in, tmp_path_factory):
     changed = warehouse_in(tmp_path_factory.mktemp("changed"))
+    with contextlib.closing(duckdb.connect(str(scored.path))) as opened:
+        opened.execute("checkpoint")  # what dbt wrote last may still lie beside the file
     shutil.copy(scored.path, changed.path)
     one = "llm_recorded = 'gpt2' and variation = 'V1-S' and anchor = 10 and target = 37"
     with contextlib.closing(duckdb.connect(str(changed.path))) as opened:
