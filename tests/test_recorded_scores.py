@@ -2,6 +2,7 @@
 
 import contextlib
 import csv
+import re
 import shutil
 from collections import Counter
 from functools import cache
@@ -232,6 +233,16 @@ def test_of_table_1_what_has_scores_recomputes_and_nothing_else_is_checked(score
         "meta-llama/Llama-2-7b-hf",
         "tiiuae/falcon-rw-1b",
     }
+
+
+def test_the_readme_says_of_document_d_what_the_ledger_says(scored):
+    readme = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
+    shape = r"Of document D's ([\d,]+) printed numbers (\d+) recompute, (\d+) do not, and (\d+) are about two LLMs"
+    ((n_values, *counts),) = re.findall(shape, readme)
+    found = Counter(recomputes for recomputes, _ in verdicts(scored, "is_first_place and kind = 'value'").values())
+    assert [int(n_values.replace(",", "")), *map(int, counts)] == [
+        found.total(), found["yes"], found["no"], found["not_checked"],
+    ]  # fmt: skip
 
 
 def test_of_the_15_pairs_of_the_ranking_six_are_checked_and_recompute(scored):
