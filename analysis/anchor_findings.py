@@ -57,9 +57,8 @@ QUERIES = {
         select study, comparison, llm, llm_b, metric, estimate, low, high, n_comparisons, reason
         from inference.sensitivity_contrasts
         where
-            evidence_from = 'scores' and specification = 'published'
-            and case comparison when 'llms' then metric = 'abss' and llm < llm_b else metric = 'delta_ev' end
-        order by study, comparison, estimate desc nulls last, llm, llm_b
+            evidence_from = 'scores' and specification = 'published' and (comparison = 'regimes' or llm < llm_b)
+        order by study, comparison, metric, estimate desc nulls last, llm, llm_b
     """,
     "trends": """
         select study, slope, low, high, n_llms, reason from inference.sensitivity_trends
@@ -84,42 +83,20 @@ def sentences(rows):
         None of what has no number.
     """
     found = [
+        _means(rows["means"]),
         _effects({row["specification"]: row for row in rows["effects"]}),
         _calls(next((row for row in rows["calls"] if row["llm"] is None), None)),
-        _means(rows["means"]),
-        _pairs([row for row in rows["contrasts"] if row["comparison"] == "llms"]),
-        _regimes([row for row in rows["contrasts"] if row["comparison"] == "regimes"]),
+        _pairs(_by_metric(rows["contrasts"], "llms")),
+        _regimes(_by_metric(rows["contrasts"], "regimes")),
         *(_trend(row) for row in rows["trends"]),
     ]
     return [sentence for sentence in found if sentence]
 
 
-def _effects(by_specification):
-    published = by_specification.get("published")
-    if not published or not published["n"]:
-        return None
-    n = published["n"]
-    said = (
-        f"In {_of(published['n_raised'], n)} cases (an LLM and a question) the high anchor raises the expected answer. "
-        f"Document D's own test calls {_of(published['n_significant'], n)} shifts significant, but takes the 101 "
-        "answers for independent, and neighbouring ones move together."
-    )
-    if blocks := by_specification.get("blocks_of_ten"):
-        said += f" With blocks of ten neighbouring answers kept together, {_of(blocks['n_significant'], n)} are"
-        if all_together := by_specification.get("recommended"):
-            said += f"; if the answers' probabilities are also made to add up to 1, {all_together['n_significant']} are"
-        said += "."
-    return said
-
-
-def _calls(over_all):
-    if not over_all or over_all["share"] is None:
-        return None
-    always, never, n = (over_all[name] for name in ("n_standing_always", "n_standing_never", "n_calls"))
-    return (
-        f"Of {n} shifts, {always or 'none'} are significant under every way of testing that we tried, and "
-        f"{never or 'none'} under none; on average a shift is in {100 * over_all['share']:.0f} % of them."
-    )
+def _by_metric(contrasts, comparison):
+    """Return the contrasts of a kind that have an interval, by metric."""
+    known = [row for row in contrasts if row["comparison"] == comparison and row["low"] is not None]
+    return [[row for row in known if row["metric"] == metric] for metric in ("abss", "delta_ev")]
 
 
 def _means(means):
@@ -130,37 +107,95 @@ def _means(means):
         f"{row['llm']} by {row['estimate']:.1f} percentage points ({row['low']:.1f} to {row['high']:.1f})"
         for row in known
     ]
-    clear = sum(row["low"] > 0 or row["high"] < 0 for row in known)
+    clear = sum(_excludes_zero(row) for row in known)
+    fewest, most = (of(row["n_questions"] for row in known) for of in (min, max))
     return (
         f"From the low anchor to the high one the expected answer moves: {listed(shifts)}. These are means over "
-        f"questions with 95 % intervals, of which {clear or 'none'} {'excludes' if clear == 1 else 'exclude'} 0."
+        f"{most if fewest == most else f'{fewest} to {most}'} questions, with 95 % intervals: {_of(clear, len(known))} "
+        f"{'excludes' if clear == 1 else 'exclude'} 0."
     )
 
 
-def _pairs(pairs):
-    known = [row for row in pairs if row["low"] is not None]
-    if not known:
+def _effects(by_specification):
+    published = by_specification.get("published")
+    if not published or not published["n"]:
         return None
-    alike = [f"{row['llm']} and {row['llm_b']}" for row in known if row["low"] <= 0 <= row["high"]]
-    said = f"In document D's sensitivity score {_of(len(known) - len(alike), len(known))} pairs of LLMs differ by more "
-    said += "than questions vary, each interval taken alone"
-    return f"{said}. The data cannot tell apart: {'; '.join(alike)}." if alike else f"{said}."
-
-
-def _regimes(regimes):
-    known = [row for row in regimes if row["low"] is not None]
-    if not known:
-        return None
-    clear = [row["llm"] for row in known if row["low"] > 0 or row["high"] < 0]
-    found = (
-        f"the expected answer moves by another amount in {listed(clear)}"
-        if clear
-        else f"none of {len(known)} LLMs shifts its expected answer by a clearly different amount"
+    n = published["n"]
+    said = (
+        f"In {_of(published['n_raised'], n)} cases (an LLM and a question with its anchors) the high anchor raises the "
+        "expected answer. Document D tests something else: whether the average log-probability of the 101 answers "
+        f"changes. It does in {_of(published['n_significant'], n)} (p below .05) if answers count as independent, "
+        "which neighbouring ones are not"
     )
+    if blocks := by_specification.get("blocks_of_ten"):
+        said += f"; in {_of(blocks['n_significant'], n)} if blocks of ten neighbouring answers are kept together"
+        if all_together := by_specification.get("recommended"):
+            said += (
+                f"; in {_of(all_together['n_significant'], n)} if probabilities are also made to add up to 1, which is "
+                "the test we recommend"
+            )
     return (
-        f"Under anchors of a question's own instead of the standard ones, {found}. The anchors differ in size too, so "
-        "this does not show whether an LLM has learned the standard question."
+        f"{said}. Such a test can come out for an LLM with random weights, and fail where the expected answer moves "
+        "far: what decides is how far it moves, over questions."
     )
+
+
+def _calls(over_all):
+    if not over_all or over_all["share"] is None:
+        return None
+    always, never, n = (over_all[name] for name in ("n_standing_always", "n_standing_never", "n_calls"))
+    n_tests = round(over_all["n_specifications"] / n)
+    return (
+        f"Of these {n} {'case' if n == 1 else 'cases'} {always or 'none'} {_is(always)} significant under all "
+        f"{n_tests} ways of testing that we tried, and {never or 'none'} under none; a case passes "
+        f"{100 * over_all['share']:.0f} % of them on average."
+    )
+
+
+def _pairs(by_metric):
+    by_score, by_shift = by_metric
+    if not by_score:
+        return None
+    n = len(by_score)
+    alike = [row for row in by_score if not _excludes_zero(row)]
+    said = f"Document D's sensitivity score, as published, tells {_of(n - len(alike), n)} pairs of LLMs apart"
+    if by_shift:
+        told = sum(_excludes_zero(row) for row in by_shift)
+        said += f", the move of the expected answer {_of(told, len(by_shift))} (each by an interval of its own)"
+    if alike:
+        said += f". The score cannot tell apart {_named(alike)}"
+    shifts = {(row["llm"], row["llm_b"]): row["estimate"] for row in by_shift}
+    if reversed_ := [row for row in by_score if row["estimate"] * shifts.get((row["llm"], row["llm_b"]), 0) < 0]:
+        said += f". Which of two LLMs is more biased depends on the measure for {_named(reversed_)}"
+    return f"{said}."
+
+
+def _named(pairs):
+    return "; ".join(f"{row['llm']} and {row['llm_b']}" for row in pairs)
+
+
+def _regimes(by_metric):
+    by_score, by_shift = by_metric
+    if not by_shift:
+        return None
+    said = "Under anchors of a question's own instead of the standard ones the expected answer moves "
+    said += f"{_otherwise(by_shift, 'clearly less', 'clearly more', 'LLMs')}"
+    if by_score:
+        said += f"; the sensitivity score is {_otherwise(by_score, 'clearly lower', 'clearly higher', 'of them')}"
+    return f"{said}. The anchors differ in size too, so this does not show whether the standard question was learned."
+
+
+def _otherwise(rows, less, more, of):
+    """Say in which LLMs something is less and in which more, or in how many it is neither."""
+    parts = [
+        f"{how} in {listed(named)}"
+        for how, named in (
+            (less, [row["llm"] for row in rows if row["high"] < 0]),
+            (more, [row["llm"] for row in rows if row["low"] > 0]),
+        )
+        if named
+    ]
+    return listed(parts) if parts else f"{less} or more in none of {len(rows)} {of}".replace("none of 1 LLMs", "no LLM")
 
 
 def _trend(row):
@@ -168,11 +203,21 @@ def _trend(row):
         return None
     outcome = "rises" if row["low"] > 0 else "falls" if row["high"] < 0 else "may rise or fall"
     return (
-        f"Over {row['n_llms']} LLMs the sensitivity score {outcome} with size (by {row['low']:.2f} to "
+        f"Over {row['n_llms']} LLMs the sensitivity score, as published, {outcome} with size (by {row['low']:.2f} to "
         f"{row['high']:.2f} for ten times the parameters). So few LLMs, of different families, cannot show what size "
         "itself does."
     )
 
 
+def _excludes_zero(row):
+    return row["low"] > 0 or row["high"] < 0
+
+
+def _is(count):
+    return "is" if count == 1 else "are"
+
+
 def _of(count, total):
+    if total == 1:
+        return "the one" if count else "none"
     return f"all {total}" if count == total else f"{count or 'none'} of {total}"

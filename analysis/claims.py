@@ -35,6 +35,9 @@ IN_FULL = {
         None: ("could not be judged", "could not be judged"),
     },
 }
+FEWER_STARS = tuple(
+    f"{be} weaker than printed (no narrow interval confirms it, or our test gives fewer stars)" for be in ("is", "are")
+)
 KINDS = {"value": ("number", "numbers"), "sentence": ("sentence", "sentences")}
 NO_TRIALS = "It rests on printed numbers alone: there are no trials behind it."
 SOURCES = {"trials": "the recorded trials", "scores": "the recorded scores", "printed numbers": "other printed numbers"}
@@ -125,7 +128,7 @@ WRONG = (
     "Sentences that compare prompts that differ, so that the cause is not known",
     "Sentences whose direction holds, but that no interval confirms",
     "Sentences that the paper's own method does not give",
-    "Stars of significance that are fewer, or none, where neighbouring answers do not count as independent",
+    "Stars of significance that our test, in which neighbouring answers are not independent, does not give",
     "Numbers that are contradicted, and that the paper's own method does not give either",
     "Numbers that the analysis we recommend contradicts",
     "Bounds of intervals that are too narrow, or elsewhere",
@@ -225,7 +228,10 @@ def summed_up(claims):
         given = f": the paper's own method gives {'it' if n == 1 else 'them'} from {_sources(again)}" if n else ""
         said.append(f"{whole}, {n:,} {RECOMPUTES['yes'][n != 1]}{given}.")
         if judged := [claim for claim in values if claim["holds"] != "not_applicable"]:
-            counted = _counts(judged, "holds", HOLDS | IN_FULL["value"], _what_is_contradicted(judged))
+            labels = HOLDS | IN_FULL["value"]
+            if any(claim["holds"] == "weaker" and claim["unit"] == "stars" for claim in judged):
+                labels["weaker"] = FEWER_STARS
+            counted = _counts(judged, "holds", labels, _what_is_contradicted(judged))
             said.append(f"Of the {len(judged):,} that are about LLMs, {listed(counted)}.")
     if sentences:
         labels = HOLDS | IN_FULL["sentence"]

@@ -27,7 +27,7 @@ KINDS = ("control", None)  # the rows that hold the loss of a technique, and of 
 @click.command()
 @only_study
 def headlines(study: str | None) -> None:
-    """Say what to use and what to avoid in each domain, with the losses by the three goals."""
+    """Say what to use and what to avoid in each domain by the three goals; of scores, what they show."""
     with marts() as warehouse:
         rankings = records(
             warehouse,
@@ -60,8 +60,11 @@ def headlines(study: str | None) -> None:
         say(f"{why[0].upper()}{why[1:]}.")
     if not studies and not scored and not held_back:
         say("The warehouse holds no trials: land some with `bais import`, then run `bais build`.")
+    for document in sorted({check["document"] for check in checks}):
+        of_document = [check for check in checks if check["document"] == document]
+        say(f"Document {document}. {' '.join([*sum_up(of_document), *say_versions(of_document)])}")
     if checks:
-        say(f"Published claims. {' '.join([*sum_up(checks), *say_versions(checks)])} `bais claims` says more.")
+        say("`bais claims` says more of these published claims.")
     print(f"Warehouse: {printable(warehouse_path())}")
 
 
@@ -74,7 +77,8 @@ def _scored(warehouse):
     rows = {name: records(warehouse, QUERIES[name]) for name in SAID}
     counts = records(
         warehouse,
-        "select study, count(distinct llm) as n_llms, count(distinct variation) as n_questions "
+        "select study, count(distinct llm) as n_llms, count(distinct variation) as n_variations, "
+        "count(distinct question) as n_questions "
         f"from marts.anchor_effects where evidence_from = 'scores' and {IS_A_STUDY} group by study order by study",
     )
     return {
@@ -87,9 +91,10 @@ def _say_scored(name, findings):
     from analysis.anchor_findings import sentences
     from analysis.report.values import counted
 
-    n_questions, n_llms = findings["n_questions"], findings["n_llms"]
+    n_variations, n_questions, n_llms = (findings[f"n_{of}"] for of in ("variations", "questions", "llms"))
     say(
-        f"Study {name}, {n_questions} {counted(n_questions, 'question')} to {n_llms} {counted(n_llms, 'LLM')} "
+        f"Study {name}, {n_questions} {counted(n_questions, 'question')} under {n_variations} "
+        f"{counted(n_variations, 'pair')} of anchors, {n_llms} {counted(n_llms, 'LLM')} "
         "(scored: how likely each answer is was read off, and nobody answered)"
     )
     for sentence in sentences(findings) or ["No question of it was scored under a low and a high anchor."]:

@@ -284,16 +284,13 @@ SENTENCES = {
         D-S4.8-positive/gemma-2b D-S4.8-positive/phi-2 D-S6-robust/gemma-2b D-S6-robust/phi-2
     """,
     ("yes", "weaker"): """
-        D-S4.7-gpt-neo-125M-robust/different D-S4.8-gemma-2b-phi-2
-    """,
-    ("yes", "contradicted"): """
         D-S4.3-gemma-2b-behaviour-strong/permutation D-S4.3-gemma-2b-behaviour-strong/stars
         D-S4.3-gemma-2b-behaviour-strong/wilcoxon D-S4.4-gpt-neo-125M-behaviour-strong/permutation
         D-S4.4-gpt-neo-125M-behaviour-strong/stars D-S4.4-gpt-neo-125M-behaviour-strong/wilcoxon
         D-S4.5-gpt2-behaviour-strong/permutation D-S4.5-gpt2-behaviour-strong/stars
         D-S4.5-gpt2-behaviour-strong/wilcoxon D-S4.6-phi-2-behaviour-strong/permutation
         D-S4.6-phi-2-behaviour-strong/stars D-S4.6-phi-2-behaviour-strong/wilcoxon
-        D-S4.7-gpt-neo-125M-robust/standard
+        D-S4.7-gpt-neo-125M-robust/different D-S4.7-gpt-neo-125M-robust/standard D-S4.8-gemma-2b-phi-2
     """,
     ("yes", None): """
         D-S1-reweighting D-S4.1-Llama-2-7b-hf-attribution-strong/direction

@@ -76,15 +76,13 @@ judged as (
             when agrees_as_published then 'yes'
             else 'no'
         end as recomputes,
-        -- a p value is itself a statement of how sure something is: fewer stars are weaker, none is something else
+        -- a p value is itself a statement of how sure something is: fewer stars are weaker evidence, and no contrary one
         case
             when describes != 'effect' then 'not_applicable'
             when not is_loaded or recommended_value is null then null
             when unit = 'stars' and agrees_as_recommended then 'holds'
-            when unit = 'stars' and (least(published_value, recommended_value) <= 0 or comparison = '<')
-                then 'contradicted'
-            when unit = 'stars' and (comparison = '>' or recommended_value < published_value) then 'weaker'
-            when unit = 'stars' then 'holds'
+            when unit = 'stars' and comparison != '<' and recommended_value < published_value then 'weaker'
+            when unit = 'stars' then 'contradicted'
             when confounded_by is not null then 'confounded'
             when not agrees_as_recommended and not is_near then 'contradicted'
             -- the printed number is the one that we would print; a place is one only if no other is possible
@@ -139,6 +137,7 @@ phrased as (
             case
                 when unit = 'stars'
                     then 'On normalised scores, with neighbouring targets kept together in blocks of ten,'
+                when starts_with(recommended_as, 'abss_') then 'As published, over its questions,'
                 when recommended_as = 'goals_disagree' then 'By displacement and gap, which we recommend,'
                 when starts_with(recommended_as, 'gain_on_own_control') then 'By displacement, against its own control,'
                 when contains(recommended_as, 'displacement')
@@ -216,6 +215,8 @@ reasoned as (
                 not_derivable,
                 note,
                 case
+                    when recomputes = 'not_checked' and llm_b is not null
+                        then 'The warehouse does not hold scores of both ' || llm || ' and ' || llm_b || '.'
                     when recomputes = 'not_checked' and rests_on = 'scores'
                         then 'The warehouse holds no scores of ' || coalesce(llm, 'these LLMs') || '.'
                     when recomputes = 'not_checked' then 'The warehouse holds no trials for this quantity.'

@@ -36,7 +36,7 @@ attributed as (
         max(prompt_hash) filter (where n_fields = 4) as prompt_hash,
         max(log_probability) filter (where n_fields = 4) as log_probability,
         max(log_probability) filter (where n_fields = 0) as log_probability_of_nothing,
-        count(*) as n_coalitions,
+        count(log_probability) as n_coalitions,
         sum(if(has_scene, 1, -1) * log_probability) / 8 as banzhaf_scene,
         sum(if(has_comparative, 1, -1) * log_probability) / 8 as banzhaf_comparative,
         sum(if(has_absolute, 1, -1) * log_probability) / 8 as banzhaf_absolute,
