@@ -48,13 +48,15 @@ QUERIES = {
         group by all order by study, specification
     """,
     "means": """
-        select study, llm, specification, metric, estimate, low, high, n_questions, reason
+        select study, scoring_set, llm, specification, metric, estimate, low, high, n_questions, reason
         from inference.anchor_sensitivities
         where evidence_from = 'scores' and specification = 'published' and metric = 'delta_ev'
         order by study, estimate desc nulls last, llm
     """,
     "contrasts": """
-        select study, comparison, llm, llm_b, metric, estimate, low, high, n_comparisons, reason
+        select
+            study, comparison, scoring_set, llm, scoring_set_b, llm_b, metric, estimate, low, high, n_comparisons,
+            reason
         from inference.sensitivity_contrasts
         where
             evidence_from = 'scores' and specification = 'published' and (comparison = 'regimes' or llm < llm_b)
@@ -82,6 +84,7 @@ def sentences(rows):
     list of str
         None of what has no number.
     """
+    rows = rows | {name: _told_apart(rows[name], rows["means"]) for name in ("means", "contrasts")}
     found = [
         _means(rows["means"]),
         _effects({row["specification"]: row for row in rows["effects"]}),
@@ -91,6 +94,23 @@ def sentences(rows):
         *(_trend(row) for row in rows["trends"]),
     ]
     return [sentence for sentence in found if sentence]
+
+
+def _told_apart(rows, means):
+    """Return the rows with an LLM that was scored several times named with the set of its scorings."""
+    sets = {}
+    for row in means:
+        sets.setdefault(row["llm"], set()).add(row["scoring_set"])
+
+    def named(llm, scoring_set):
+        return f"{llm} ({scoring_set})" if len(sets.get(llm, ())) > 1 else llm
+
+    return [
+        row
+        | {"llm": named(row["llm"], row["scoring_set"])}
+        | ({"llm_b": named(row["llm_b"], row["scoring_set_b"])} if row.get("llm_b") else {})
+        for row in rows
+    ]
 
 
 def _by_metric(contrasts, comparison):

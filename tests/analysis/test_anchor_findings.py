@@ -2,6 +2,22 @@
 
 from analysis.anchor_findings import sentences
 
+
+def mean(llm, estimate, low, high, scoring_set="archive"):
+    return {
+        "llm": llm, "scoring_set": f"{scoring_set}/{llm}", "estimate": estimate, "low": low, "high": high,
+        "n_questions": 5,
+    }  # fmt: skip
+
+
+def contrast(llm, llm_b, metric, low, high):
+    return {
+        "comparison": "llms" if llm_b else "regimes", "llm": llm, "scoring_set": f"archive/{llm}", "llm_b": llm_b,
+        "scoring_set_b": llm_b and f"archive/{llm_b}", "metric": metric, "low": low, "high": high,
+        "estimate": None if low is None else (low + high) / 2,
+    }  # fmt: skip
+
+
 ROWS = {
     "effects": [
         {"specification": "published", "n": 8, "n_raised": 6, "n_significant": 8},
@@ -9,20 +25,34 @@ ROWS = {
         {"specification": "recommended", "n": 8, "n_raised": 6, "n_significant": 1},
     ],
     "calls": [
-        {"llm": "v/a", "share": 0.9, "n_calls": 4, "n_standing_always": 3, "n_standing_never": 0},
-        {"llm": None, "share": 0.5, "n_calls": 8, "n_standing_always": 2, "n_standing_never": 0},
+        {
+            "llm": "v/a",
+            "share": 0.9,
+            "n_calls": 4,
+            "n_specifications": 24,
+            "n_standing_always": 3,
+            "n_standing_never": 0,
+        },
+        {
+            "llm": None,
+            "share": 0.5,
+            "n_calls": 8,
+            "n_specifications": 48,
+            "n_standing_always": 2,
+            "n_standing_never": 0,
+        },
     ],
-    "means": [
-        {"llm": "v/a", "estimate": 9.0, "low": 4.0, "high": 14.0},
-        {"llm": "v/b", "estimate": 1.0, "low": -1.0, "high": 3.0},
-        {"llm": "v/c", "estimate": None, "low": None, "high": None},
-    ],
+    "means": [mean("v/a", 9.0, 4.0, 14.0), mean("v/b", 1.0, -1.0, 3.0), mean("v/c", None, None, None)],
     "contrasts": [
-        {"comparison": "llms", "llm": "v/a", "llm_b": "v/b", "low": 0.1, "high": 0.3},
-        {"comparison": "llms", "llm": "v/a", "llm_b": "v/c", "low": -0.3, "high": -0.1},
-        {"comparison": "llms", "llm": "v/b", "llm_b": "v/c", "low": -0.1, "high": 0.3},
-        {"comparison": "regimes", "llm": "v/a", "llm_b": None, "low": -4.0, "high": -1.0},
-        {"comparison": "regimes", "llm": "v/b", "llm_b": None, "low": -4.0, "high": 1.0},
+        contrast("v/a", "v/b", "abss", 0.1, 0.3),
+        contrast("v/a", "v/c", "abss", -0.3, -0.1),
+        contrast("v/b", "v/c", "abss", -0.1, 0.3),
+        contrast("v/a", "v/b", "delta_ev", 1.0, 9.0),
+        contrast("v/a", "v/c", "delta_ev", -1.0, 3.0),
+        contrast("v/a", None, "delta_ev", -4.0, -1.0),
+        contrast("v/b", None, "delta_ev", -4.0, 1.0),
+        contrast("v/a", None, "abss", 0.1, 0.2),
+        contrast("v/b", None, "abss", -0.2, -0.1),
     ],
     "trends": [{"slope": 0.2, "low": 0.1, "high": 0.3, "n_llms": 3}],
 }
@@ -30,21 +60,23 @@ NOTHING = {name: [] for name in ROWS}
 
 
 def test_each_sentence_says_what_its_rows_hold():
-    effects, calls, means, pairs, regimes, trend = sentences(ROWS)
-    assert effects.startswith("In 6 of 8 cases (an LLM and a question) the high anchor raises the expected answer.")
-    assert "calls all 8 shifts significant" in effects
-    assert effects.endswith(
-        "kept together, 2 of 8 are; if the answers' probabilities are also made to add up to 1, 1 are."
-    )
-    assert calls.startswith(
-        "Of 8 shifts, 2 are significant under every way of testing that we tried, and none under none"
-    )
-    assert calls.endswith("on average a shift is in 50 % of them.")
+    means, effects, calls, pairs, regimes, trend = sentences(ROWS)
     assert "v/a by 9.0 percentage points (4.0 to 14.0) and v/b by 1.0 percentage points (-1.0 to 3.0)." in means
-    assert means.endswith("of which 1 excludes 0.")
-    assert "2 of 3 pairs of LLMs differ by more than questions vary" in pairs
-    assert pairs.endswith("The data cannot tell apart: v/b and v/c.")
-    assert "the expected answer moves by another amount in v/a." in regimes
+    assert means.endswith("means over 5 questions, with 95 % intervals: 1 of 2 excludes 0.")
+    assert effects.startswith("In 6 of 8 cases (an LLM and a question with its anchors) the high anchor raises")
+    assert "It does in all 8 (p below .05) if answers count as independent" in effects
+    assert "; in 2 of 8 if blocks of ten neighbouring answers are kept together; in 1 of 8 if probabilities" in effects
+    assert calls == (
+        "Of these 8 cases 2 are significant under all 6 ways of testing that we tried, and none under none; a case "
+        "passes 50 % of them on average."
+    )
+    assert pairs == (
+        "Document D's sensitivity score, as published, tells 2 of 3 pairs of LLMs apart, the move of the expected "
+        "answer 1 of 2 (each by an interval of its own). The score cannot tell apart v/b and v/c. Which of two LLMs is "
+        "more biased depends on the measure for v/a and v/c."
+    )
+    assert "the expected answer moves clearly less in v/a; the sensitivity score is clearly lower in v/b and" in regimes
+    assert "and clearly higher in v/a. The anchors" in regimes
     assert "rises with size (by 0.10 to 0.30 for ten times the parameters)" in trend
 
 
@@ -53,8 +85,8 @@ def test_what_has_no_number_is_not_said():
     unknown = {
         "effects": [{"specification": "published", "n": 0, "n_raised": 0, "n_significant": 0}],
         "calls": [{"llm": None, "share": None}],
-        "means": [{"llm": "v/a", "low": None}],
-        "contrasts": [{"comparison": kind, "llm": "v/a", "low": None} for kind in ("llms", "regimes")],
+        "means": [mean("v/a", None, None, None)],
+        "contrasts": [contrast("v/a", other, "abss", None, None) for other in ("v/b", None)],
         "trends": [{"low": None}],
     }
     assert sentences(unknown) == []
@@ -62,7 +94,17 @@ def test_what_has_no_number_is_not_said():
 
 def test_pairs_that_all_differ_leave_none_that_cannot_be_told_apart():
     (said,) = sentences(NOTHING | {"contrasts": ROWS["contrasts"][:2]})
-    assert said == (
-        "In document D's sensitivity score all 2 pairs of LLMs differ by more than questions vary, each interval taken "
-        "alone."
-    )
+    assert said == "Document D's sensitivity score, as published, tells all 2 pairs of LLMs apart."
+
+
+def test_no_regime_that_moves_answers_otherwise_is_said_so():
+    (said,) = sentences(NOTHING | {"contrasts": [contrast("v/b", None, "delta_ev", -4.0, 1.0)] * 2})
+    assert "the expected answer moves clearly less or more in none of 2 LLMs. The anchors" in said
+
+
+def test_an_llm_that_was_scored_twice_is_named_with_the_set_of_its_scorings():
+    twice = [mean("v/a", 9.0, 4.0, 14.0), mean("v/a", 1.0, -1.0, 3.0, "here"), mean("v/b", 1.0, 0.5, 3.0)]
+    (said,) = sentences(NOTHING | {"means": twice})
+    assert "v/a (archive/v/a) by 9.0 percentage points" in said
+    assert "v/a (here/v/a) by 1.0 percentage points" in said
+    assert " v/b by 1.0 percentage points" in said

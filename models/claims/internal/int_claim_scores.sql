@@ -1,29 +1,42 @@
 -- One row per quantity, study, llm, llm that it is compared with (null: none), variation (null: over all), anchor
--- direction (null: both together) and specification (`method`): what recorded scores say. Scores that were computed here
--- are nobody's published ones.
+-- direction (null: both together) and specification (`method`): what recorded scores say. Scores that were computed
+-- here are nobody's published ones.
 {% set keys = 'study, llm, specification as method' %}
-with recorded as (
-    select distinct scoring from {{ ref('stg_attribution_scores') }}
+with landed as (
+    select distinct scoring, batch_id from {{ ref('stg_attribution_scores') }}
+),
+
+batches as (
+    select batch_id, loaded_at from {{ ref('stg_batches') }}
+),
+
+-- of an LLM that several sources hold, the source that was imported first
+recorded as (
+    select expectations.study, expectations.llm, arg_min(expectations.scoring_set, batches.loaded_at) as scoring_set
+    from {{ ref('soft_expectations') }} as expectations
+    inner join landed using (scoring)
+    inner join batches using (batch_id)
+    group by all
 ),
 
 expectations as (
     select * from {{ ref('soft_expectations') }}
-    semi join recorded using (scoring)
+    semi join recorded using (study, llm, scoring_set)
 ),
 
 effects as (
     select * from {{ ref('anchor_effects') }}
-    semi join recorded using (scoring)
+    semi join recorded using (study, llm, scoring_set)
 ),
 
 scores as (
     select * from {{ ref('sensitivity_scores') }}
-    semi join recorded using (scoring)
+    semi join recorded using (study, llm, scoring_set)
 ),
 
 means as (
     select * from {{ ref('anchor_sensitivities') }}
-    semi join scores using (scoring_set)
+    semi join recorded using (study, llm, scoring_set)
 ),
 
 contrasts as (
@@ -31,8 +44,11 @@ contrasts as (
         contrasts.*,
         case comparison when 'llms' then 'difference' when 'regimes' then 'difference_of_regimes' end as contrast
     from {{ ref('sensitivity_contrasts') }} as contrasts
-    semi join scores on contrasts.scoring_set = scores.scoring_set
-    semi join scores as others on coalesce(contrasts.scoring_set_b, contrasts.scoring_set) = others.scoring_set
+    semi join recorded on contrasts.study = recorded.study and contrasts.scoring_set = recorded.scoring_set
+    semi join recorded as others
+        on
+            contrasts.study = others.study
+            and coalesce(contrasts.scoring_set_b, contrasts.scoring_set) = others.scoring_set
 ),
 
 together as (
