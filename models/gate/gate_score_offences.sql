@@ -12,11 +12,6 @@ versions as (
     select * from {{ ref('stg_version_entries') }}
 ),
 
-entries as (
-    select batch_id, record_id from versions
-    where record_id is not null
-),
-
 published as (
     select batch_id from {{ ref('stg_batch_verdicts') }}
     where is_published
@@ -30,6 +25,11 @@ scores as (
     select scores.* exclude (batch_id), coalesce(aliases.llm, scores.llm_recorded) as llm
     from {{ ref('int_scores_landed') }} as scores
     left join aliases on scores.llm_recorded = aliases.alias
+),
+
+entries as (
+    select batch_id, record_id from versions
+    where record_id is not null
 ),
 
 new as (
