@@ -180,10 +180,9 @@ def design(counts):
     of_arms = [np.flatnonzero(n.any(axis=0)) for n in counts]
     is_nested = len(of_arms) == 2 and not np.intersect1d(*of_arms).size
     groups = of_arms if is_nested else [np.arange(counts[0].shape[1])]
-    is_balanced = all(
-        (n[:, group] == n[0, group[0]]).all() for n, group in zip(counts, groups * (1 if is_nested else 2), strict=False)
-    )
-    return groups, bool(is_balanced)
+    of_counts = groups if is_nested else groups * len(counts)
+    is_balanced = all((n[:, group] == n[0, group[0]]).all() for n, group in zip(counts, of_counts, strict=True))
+    return groups, is_balanced
 
 
 def crossed_errors(scores, groups, *, is_balanced):
