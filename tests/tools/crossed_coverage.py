@@ -11,11 +11,11 @@ from typing import NamedTuple
 import numpy as np
 from scipy import special
 
-from analysis.crossed_effects import Arm, cell_weights, crossed_contrast, crossed_errors
+from analysis.crossed_effects import Arm, cell_weights, crossed_contrast, crossed_errors, design
 from analysis.effect_sizes import CONFIDENCE
 
 WANTED, WANTED_UNBALANCED = (93, 97), (93, 99.5)
-N_LLMS = (5, 6, 8, 10)
+N_LLMS = (5, 7, 10)
 N_ITEMS = (24, 100, 1000)
 SHARE_MISSING = 0.2
 N_DATASETS = 4000
@@ -86,14 +86,16 @@ def coverage_of_shares(n_llms, n_items, rng, *, n_datasets=N_DATASETS):
 def _held(draw, shape, truth, share_missing, rng, n_datasets):
     held = dict.fromkeys(LEVELS, 0)
     at_once = max(1, min(n_datasets // 20, CELLS_AT_ONCE // (shape[0] * shape[1])))
-    groups = [np.arange(shape[1])]
     for start in range(0, n_datasets, at_once):
         n_sets = min(at_once, n_datasets - start)
         values = draw(n_sets)
         has = (rng.random(shape) >= share_missing).astype(float)
+        values, has = values[..., has.any(axis=0)], has[:, has.any(axis=0)]
         weights = cell_weights(has, "llm")
         estimates = (weights * values).sum(axis=(-2, -1))
-        found = crossed_errors(weights * (values - estimates[:, None, None]), groups, is_balanced=not share_missing)
+        scores = weights * (values - estimates[:, None, None])
+        groups, is_balanced = design([has])
+        found = crossed_errors(scores, groups, np.count_nonzero(has), is_balanced=is_balanced)
         bounds = {}
         for level in LEVELS:
             variance, df = found[level]
