@@ -1,5 +1,5 @@
--- One row per published effect of a bias on people, with its interval: as its source prints it, or derived from the means,
--- t and df that a study prints. The sizes of the two groups are printed nowhere; they are taken to be equal.
+-- One row per published effect of a bias on people, with its interval: as its source prints it, or derived from the
+-- means, t and df that a study prints. The sizes of the two groups are printed nowhere; they are taken to be equal.
 with effects as (
     select * from {{ ref('human_effects') }}
 ),

@@ -1,8 +1,4 @@
 -- One row per trial and demand that the LLM was asked to judge before it answered: too low, just right or too high.
-{%- set keys = {
-    'prosecutor_evaluation': 'prosecutorEvaluation',
-    'defense_attorney_evaluation': 'defenseAttorneyEvaluation',
-} %}
 with trials as (
     select * from {{ ref('int_trials_directed') }}
     where not is_quarantined
@@ -26,54 +22,63 @@ lines as (
     where source = 'recorded' and json_exists(line, '$.params.prosecutorRecommendationMonths')
 ),
 
-said as (
+measures as (
+    select * from (
+        values
+        ('prosecutor_evaluation', 'prosecutorEvaluation'),
+        ('defense_attorney_evaluation', 'defenseAttorneyEvaluation')
+    ) as measures (measure, key)
+),
+
+answers as (
     select
         trials.trial_id,
-        {% for measure, key in keys.items() %}
-        max_by(
-            regexp_extract(calls.response_text, '(?s:.*)"{{ key }}"\s*:\s*"([^"]*)"', 1), calls.turn
-        ) filter (where contains(calls.response_text, '"{{ key }}"')) as {{ measure }}{{ ',' if not loop.last }}
-        {% endfor %}
+        string_agg(calls.response_text, ' ' order by calls.turn) as text
     from trials
     inner join batches using (batch_id)
     left join calls using (trial_id)
     group by all
-    union all
-    select
-        trial_id,
-        {% for measure, key in keys.items() %}
-        result ->> '$.{{ key }}' as {{ measure }}{{ ',' if not loop.last }}
-        {% endfor %}
-    from lines
 ),
 
 judged as (
-    {% for measure in keys %}
-    select trial_id, '{{ measure }}' as measure, {{ measure }} as evaluation from said
-    {{ 'union all' if not loop.last }}
-    {% endfor %}
+    select
+        answers.trial_id,
+        measures.measure,
+        regexp_extract(answers.text, '(?s:.*)"' || measures.key || '"\s*:\s*"([^"]*)"', 1) as evaluation
+    from answers
+    cross join measures
+    union all
+    select
+        lines.trial_id,
+        measures.measure,
+        lines.result ->> ('$.' || measures.key) as evaluation
+    from lines
+    cross join measures
 ),
 
 valued as (
     select
-        trials.trial_id,
-        trials.study,
-        trials.llm,
-        trials.vignette,
-        trials.technique,
-        trials.anchor_direction,
-        trials.anchor_value,
-        trials.temperature,
+        trials.*,
         judged.measure,
-        case when trials.status = 'answered' then
-            case judged.evaluation when 'too low' then -1.0 when 'just right' then 0 when 'too high' then 1 end
-        end as value,
         case
-            when trials.status != 'answered' then trials.reason
-            when value is null then 'no_evaluation'
-        end as reason
+            when trials.status != 'answered' then null
+            when judged.evaluation = 'too low' then -1.0
+            when judged.evaluation = 'just right' then 0.0
+            when judged.evaluation = 'too high' then 1.0
+        end::double as value
     from trials
     inner join judged using (trial_id)
+),
+
+with_reasons as (
+    select
+        * replace (
+            case
+                when status != 'answered' then reason
+                when value is null then 'no_evaluation'
+            end as reason
+        )
+    from valued
 )
 
-select {{ declared_columns() }} from valued
+select {{ declared_columns() }} from with_reasons

@@ -1,5 +1,6 @@
--- One row per study, llm, vignette, measure and effect on people: what anchors do to an LLM that is asked with no technique,
--- beside what they do to people; accepted trials, all temperatures pooled. The anchoring index leads: it needs no SD.
+-- One row per study, llm, vignette, measure and effect on people: what anchors do to an LLM that is asked with no
+-- technique, beside what they do to people; accepted trials, all temperatures pooled. The anchoring index leads: it needs
+-- no SD.
 with responses as (
     select
         study,
@@ -91,7 +92,8 @@ measured as (
         *,
         'anchoring_index' as measure,
         {{ index_between_anchors('difference', 'low_anchor', 'high_anchor') }} as llm_estimate,
-        {{ t_quantile_975('df') }} * abs({{ index_between_anchors('error', 'low_anchor', 'high_anchor') }}) as half_width
+        {{ t_quantile_975('df') }}
+        * abs({{ index_between_anchors('error', 'low_anchor', 'high_anchor') }}) as half_width
     from paired
     where scale = 'as_answered'
     union all
