@@ -1,6 +1,6 @@
 -- One row per study, llm, vignette, measure and effect on people: what anchors do to an LLM that is asked with no
--- technique, beside what they do to people; accepted trials, all temperatures pooled. The anchoring index leads: it needs
--- no SD.
+-- technique, beside what they do to people; accepted trials, all temperatures pooled. The anchoring index leads, as it
+-- needs no SD.
 with responses as (
     select
         study,

@@ -238,6 +238,9 @@ def test_every_command_and_option_is_offered_in_each_shell(shell, capsys):
     assert "_BAIS_COMPLETE" in capsys.readouterr().out
     names = {name for of in COMMANDS.values() for name in of}
     assert offered(shell, "") == names
+    assert offered(shell, "run", "anchoring") == set(shipped_experiments()) != set()
+    assert offered(shell, "run", "simu") == {"simu"}
+    assert offered(shell, "show", "simulated") >= {"simulated"}
     for name in names:
         options = {option for option in TAKEN[name] if option.startswith("--")}
         assert offered(shell, name, "--") == options | {"--help"}
