@@ -44,8 +44,8 @@ def analyze(experiment, config, trials, human, *, n_resamples=10_000, seed=20_06
         How the trials were run; copied as it is, so it must be JSON.
     trials : list of dict
         `conditionId`, `runIndex`, and either `sentenceMonths` or `errorCode`; in any order.
-    human : dict
-        A row of `seeds/human_baselines.csv`; numbers may still be text.
+    human : dict or None
+        A row of `seeds/human_baselines.csv`; numbers may still be text. None if no human study is known.
     n_resamples, seed : int
         Of the bootstrap.
     confidence : float in (0, 1)
@@ -56,8 +56,8 @@ def analyze(experiment, config, trials, human, *, n_resamples=10_000, seed=20_06
     Returns
     -------
     dict
-        `experiment`, `config`, `totals`, `conditions`, `comparison`, `humanBaseline`, `humanComparison`; the same for
-        the same input, whatever the order of the trials.
+        `experiment`, `config`, `totals`, `conditions`, `comparison`, `humanBaseline`, `humanComparison` (both null
+        without a human study); the same for the same input, whatever the order of the trials.
 
     Raises
     ------
@@ -75,7 +75,8 @@ def analyze(experiment, config, trials, human, *, n_resamples=10_000, seed=20_06
     conditions = [describe(condition, grouped[condition["id"]]) for condition in experiment["conditions"]]
     low, high = sorted(conditions, key=lambda condition: condition["anchorDirection"], reverse=True)
     comparison = compare(low, high, n_resamples=n_resamples, seed=seed, confidence=confidence)
-    baseline = human_baseline(human, confidence=confidence)
+    baseline = human_baseline(human, confidence=confidence) if human else None
+    compared = compare_with_human(comparison, baseline, confidence=confidence, margin=margin) if baseline else None
     return {
         "experiment": _json_copy(experiment),
         "config": _json_copy(config),
@@ -83,7 +84,7 @@ def analyze(experiment, config, trials, human, *, n_resamples=10_000, seed=20_06
         "conditions": conditions,
         "comparison": comparison,
         "humanBaseline": baseline,
-        "humanComparison": compare_with_human(comparison, baseline, confidence=confidence, margin=margin),
+        "humanComparison": compared,
     }
 
 

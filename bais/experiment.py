@@ -11,7 +11,14 @@ from pathlib import Path
 import click
 
 from bais import texts
-from bais.options import PATH, WholeNumber, study_argument
+from bais.options import (
+    PATH,
+    WholeNumber,
+    experiment_argument,
+    json_option,
+    shipped_experiment_or_file,
+    study_argument,
+)
 from bais.terminal import complain
 from ingest.warehouse import ROOT, UserError, printable
 
@@ -20,18 +27,18 @@ SIMULATED_NOTE = (
 )
 
 put_as = click.option(
-    "--protocol", type=click.Choice(("single_turn", "three_turn")), default="single_turn",
-    help="all steps in one prompt, or one turn for each",
+    "--protocol", type=click.Choice(("single_turn", "three_turn")),
+    help="all steps in one prompt, or one turn for each (default: as the experiment has it)",
 )  # fmt: skip
 experiment_or_study = study_argument("an experiment, a study file, or the name of a shipped study")
 
 
 @click.command()
-@click.argument("experiment", metavar="EXPERIMENT", help="such as anchoring-prosecutor-sentencing")
+@experiment_argument("a YAML file, or a shipped experiment such as anchoring-prosecutor-sentencing")
 @click.option("--runs", type=WholeNumber(min=1), required=True, metavar="N", help="trials of each condition")
 @click.option(
     "--model", metavar="M",
-    help="vendor/name at an OpenAI-compatible endpoint, sim/NAME, or codex/NAME (default: the Codex command line)",
+    help="vendor/name at an OpenAI-compatible endpoint, sim/NAME, or codex/NAME (default: the one it names)",
 )  # fmt: skip
 @click.option("--seed", type=WholeNumber(min=0), default=1, metavar="S", help="of the order and the bootstrap")
 @click.option("--max-attempts", type=WholeNumber(min=1), default=3, metavar="K", help="calls that an answer may take")
@@ -46,15 +53,18 @@ experiment_or_study = study_argument("an experiment, a study file, or the name o
 )  # fmt: skip
 def run(
     experiment: str, runs: int, model: str | None, seed: int, max_attempts: int, out: Path | None,
-    analysis: Path | None, report: Path | None, no_report: bool, protocol: str, json_mode: str,
+    analysis: Path | None, report: Path | None, no_report: bool, protocol: str | None, json_mode: str,
 ) -> int:  # fmt: skip
     """Put an experiment to an LLM, analyse it, have the report written, and load the trials.
+
+    An experiment is a study in the form of story 001: one case, a low and a high demand, a second demand, and answers
+    as one JSON object. It is compared with the human study that seeds/human_baselines.csv has for it, if there is one.
 
     What is wrong before the first call is raised. Afterwards a step that fails does not keep the next ones from what
     was paid for, and the exit code is that of the first: 4 where the LLM did not answer, in the end or at all, 5 for
     a report that is not grounded, 2 for a file or a warehouse that cannot be written, 6 where only the gate complains.
     """
-    from ingest.experiment import study_of_run
+    from ingest.experiment import protocol_of, study_of_run
 
     study = study_of_run(experiment, protocol=protocol, model=model, n_runs=runs, seed=seed, attempts=max_attempts)
     if out and not analysis:
@@ -62,12 +72,12 @@ def run(
     if no_report and report:
         raise UserError("give --report or --no-report, not both")
     _check_paths({"--out": out, "--analysis": analysis, "--report": report})
-    made, outcome = _put(study, protocol, json_mode, out)
+    made, outcome = _put(study, json_mode, out)
     llm = study.llms[0]
     config = {
         "model": llm.model or llm.llm,
         "provider": llm.provider,
-        "protocol": protocol,
+        "protocol": protocol_of(study),
         "runsPerCondition": runs,
         "maxAttempts": max_attempts,
         "jsonMode": json_mode,
@@ -108,7 +118,7 @@ def _check_paths(given: dict[str, Path | None]) -> None:
         texts.refuse_existing(path, option)
 
 
-def _put(study, protocol: str, json_mode: str, out: Path | None):
+def _put(study, json_mode: str, out: Path | None):
     """Collect the trials of an experiment, each written out as it comes; return them and what became of the run."""
     from ingest.experiment import Run
     from ingest.run import shown_progress
@@ -124,7 +134,7 @@ def _put(study, protocol: str, json_mode: str, out: Path | None):
             lines.flush()
 
         with shown_progress() as on_progress:
-            made = Run(study, protocol, json_mode == "lenient", on_line, on_progress)
+            made = Run(study, json_mode == "lenient", on_line, on_progress)
             try:
                 return made, made.collect()
             except UserError:
@@ -139,7 +149,7 @@ def analysis_of(study, config: dict, lines: list[dict], seed: int) -> dict:
     from ingest.experiment import definition, trials_of
 
     with open(ROOT / "seeds" / "human_baselines.csv", encoding="utf-8", newline="") as file:
-        human = next(row for row in csv.DictReader(file) if row["experiment"] == study.study)
+        human = next((row for row in csv.DictReader(file) if row["experiment"] == study.study), None)
     return analyze(definition(study), config, trials_of(lines), human, seed=seed)
 
 
@@ -154,12 +164,13 @@ def _say_counts(analysis, outcome, made):
     print(f"{'; '.join(said)}; {outcome.n_calls} calls, {outcome.seconds:.1f} s", file=sys.stderr)
     comparison, human = analysis["comparison"], analysis["humanComparison"]
     if comparison["difference"] is not None:
-        print(
-            f"high - low: {comparison['difference']:.2f} months; against humans "
-            f"({analysis['humanBaseline']['difference']:.2f}): {human['label']}, with their uncertainty "
-            f"{human['uncertainHuman']['label']}",
-            file=sys.stderr,
-        )
+        beside = "no human study of it is known, so it is compared with none"
+        if human:
+            beside = (
+                f"against humans ({analysis['humanBaseline']['difference']:.2f}): {human['label']}, "
+                f"with their uncertainty {human['uncertainHuman']['label']}"
+            )
+        print(f"high - low: {comparison['difference']:.2f} months; {beside}", file=sys.stderr)
 
 
 def _as_text(analysed: dict) -> str:
@@ -208,14 +219,22 @@ def _load(study):
 
 @click.command()
 @click.argument("results", type=PATH, metavar="PATH", help="JSON lines, as `bais run` writes them")
+@click.option(
+    "--experiment", metavar="E", shell_complete=shipped_experiment_or_file,
+    help="the experiment that was run, as a YAML file (default: the shipped one that the results name)",
+)  # fmt: skip
 @click.option("--analysis", type=PATH, metavar="PATH", help="where it goes (default: stdout)")
 @click.option("--seed", type=int, default=1, metavar="S", help="of the bootstrap")
-def analyze(results: Path, analysis: Path | None, seed: int) -> None:
+def analyze(results: Path, experiment: str | None, analysis: Path | None, seed: int) -> None:
     """Analyse a file of results, of `bais run` or of the recorded archive, and print the analysis."""
-    from ingest.experiment import experiment
+    from ingest.experiment import experiment as experiment_of
+    from ingest.experiment import shipped_experiments
 
     lines = _result_lines(results)
-    study = experiment(lines[0].get("experimentId"))
+    name = lines[0]["experimentId"]
+    if experiment is None and name not in shipped_experiments():
+        raise UserError(f"there is no shipped experiment {printable(name)}: give its YAML file with --experiment")
+    study = experiment_of(experiment or name)
     models = sorted({str(line.get("model")) for line in lines})
     config = {"model": " and ".join(models), "softwareVersion": version("bais")}
     try:
@@ -253,12 +272,16 @@ def _result_lines(path):
 @click.command()
 @experiment_or_study
 @put_as
-def show(study: str, protocol: str) -> None:
+@json_option("")
+def show(study: str, protocol: str | None, as_json: bool) -> None:
     """Print the definition of an experiment or a study, in full."""
     import yaml
 
     definition = _study(study, protocol).model_dump(mode="json", exclude_none=True)
-    print(yaml.safe_dump(definition, sort_keys=False, allow_unicode=True), end="")
+    if as_json:
+        print(json.dumps(definition, indent=2, ensure_ascii=False))
+    else:
+        print(yaml.safe_dump(definition, sort_keys=False, allow_unicode=True), end="")
 
 
 @click.command()
@@ -269,8 +292,9 @@ def show(study: str, protocol: str) -> None:
 @click.option("--anchor", type=float, metavar="X", help="the number to plant (default: none)")
 @put_as
 def render(
-    study: str, condition: str | None, vignette: str | None, technique: str | None, anchor: float | None, protocol: str
-) -> None:
+    study: str, condition: str | None, vignette: str | None, technique: str | None, anchor: float | None,
+    protocol: str | None,
+) -> None:  # fmt: skip
     """Print what an LLM is told in one condition, turn by turn."""
     from ingest.study import Cell, Design
 
@@ -296,10 +320,10 @@ def render(
 
 
 def _study(name, protocol):
-    from ingest.experiment import EXPERIMENTS, experiment
+    from ingest.experiment import experiment
     from ingest.study import load_study
 
-    return experiment(name, protocol) if name in EXPERIMENTS else load_study(name)
+    return experiment(name, protocol) if protocol else load_study(name)
 
 
 def _chosen(name, names, what):

@@ -15,10 +15,26 @@ def study_argument(help: str, required: bool = True):
     return click.argument("study", metavar=metavar, required=required, help=help, shell_complete=_shipped_or_file)
 
 
+def experiment_argument(help: str):
+    """Return the argument `EXPERIMENT`, which a shell completes by the shipped experiments' names, else by files."""
+    return click.argument("experiment", metavar="EXPERIMENT", help=help, shell_complete=shipped_experiment_or_file)
+
+
 def _shipped_or_file(ctx, parameter, incomplete):
     from ingest.study import shipped_studies
 
-    found = [CompletionItem(name) for name in shipped_studies() if name.startswith(incomplete)]
+    return _named_or_file(shipped_studies(), incomplete)
+
+
+def shipped_experiment_or_file(ctx, parameter, incomplete) -> list[CompletionItem]:
+    """Offer the names of the shipped experiments that begin so, else files."""
+    from ingest.experiment import shipped_experiments
+
+    return _named_or_file(shipped_experiments(), incomplete)
+
+
+def _named_or_file(names, incomplete):
+    found = [CompletionItem(name) for name in names if name.startswith(incomplete)]
     return found or [CompletionItem(incomplete, type="file")]
 
 

@@ -117,12 +117,12 @@ def _facts_of_paper(study):
 
 def _writer(llm):
     """Return a study of one LLM, which is how one is asked outside of any trial."""
-    from ingest.experiment import EXPERIMENTS, study_of_run
+    from ingest.experiment import STORY_001, study_of_run
 
     if llm.startswith("sim/"):
         raise UserError("a simulated respondent writes no paper: leave --llm away, and a template does")
     try:
-        return study_of_run(EXPERIMENTS[0], protocol="single_turn", model=llm, n_runs=1, seed=1, attempts=3)
+        return study_of_run(STORY_001, protocol="single_turn", model=llm, n_runs=1, seed=1, attempts=3)
     except UserError as error:
         raise UserError(str(error).replace("--model", "--llm", 1)) from None
 

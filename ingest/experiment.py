@@ -1,20 +1,20 @@
-"""Experiments that are run as one piece: story 001, its strict answers, and the lines that hold its results."""
+"""Experiments in the form of story 001, run as one piece: their strict answers, and the lines that hold the results."""
 
 import contextlib
 import json
 import re
 import uuid
+from pathlib import Path
 
 from ingest.collector import MOST_CHARACTERS, Collector
 from ingest.redaction import Redaction
-from ingest.study import Design, load_study
+from ingest.study import Design, load_study, shipped_studies
 from ingest.warehouse import UserError, printable
 
-PROTOCOLS = {
-    "single_turn": "anchoring-prosecutor-sentencing",
-    "three_turn": "anchoring-prosecutor-sentencing-three-turn",
-}
-EXPERIMENTS = ("anchoring-prosecutor-sentencing",)
+STORY_001 = "anchoring-prosecutor-sentencing"
+ANSWER_FORMAT = "story-001"
+TURNS = {"single_turn": 1, "three_turn": 3}
+IN_THREE_TURNS = "-three-turn"
 EVALUATIONS = ("too low", "too high", "just right")
 KINDS = {
     "prosecutorRecommendationMonths": "months",
@@ -34,7 +34,7 @@ MEANINGS = {
     "unknown_key": "there is a key that was not asked for",
     "not_an_integer": "a number of months is not a whole number written as one",
     "invalid_evaluation": "an evaluation is none of too low, too high, just right",
-    "out_of_range": "the sentence is outside 0 to 12 months",
+    "out_of_range": "the sentence is outside the valid range",
     "condition_mismatch": "the prosecutor's demand is not the one that was stated",
 }
 
@@ -43,21 +43,77 @@ class InvalidAnswer(Exception):
     """An answer that breaks the schema; `args[0]` is the code, a key of `MEANINGS`."""
 
 
-def experiment(name: str, protocol: str = "single_turn"):
-    """Return the study behind an experiment."""
-    if name not in EXPERIMENTS:
-        raise UserError(f"there is no experiment {printable(name)}; there is {', '.join(EXPERIMENTS)}")
-    return load_study(PROTOCOLS[protocol])
+def experiment(name, protocol: str | None = None):
+    """Return the study behind an experiment, a YAML file or a shipped one by its name, in the protocol asked for.
+
+    The same experiment in three turns stands in a file beside it, whose name ends in `-three-turn`.
+    """
+    study = _checked(name)
+    if protocol in (None, protocol_of(study)):
+        return study
+    stem = str(name).removesuffix(".yaml")
+    ending = str(name)[len(stem) :]
+    other = stem.removesuffix(IN_THREE_TURNS) + (IN_THREE_TURNS if protocol == "three_turn" else "") + ending
+    if other == str(name) or (other not in shipped_studies() and not Path(other).is_file()):
+        raise UserError(
+            f"{printable(name)} is asked as {protocol_of(study)}; "
+            f"to ask it as {protocol}, write {printable(other)} beside it"
+        )
+    return _checked(other)
+
+
+def _checked(name):
+    if str(name) not in shipped_studies() and not Path(name).exists():
+        known = ", ".join(shipped_experiments())
+        raise UserError(f"there is no experiment {printable(name)}: give a YAML file or one of {known}")
+    study = load_study(name)
+    if problem := what_is_missing(study):
+        raise UserError(
+            f"{printable(name)} is no experiment that can be run as one piece: {problem}; ask it with `bais collect`"
+        )
+    return study
+
+
+def what_is_missing(study) -> str | None:
+    """Say what keeps a study from the form of story 001: one case, two anchors, a second demand, one JSON object."""
+    if study.answer_format != ANSWER_FORMAT:
+        return f"its answer_format is not {ANSWER_FORMAT}"
+    if len(study.vignettes) > 1 or len(study.techniques) > 1 or len(study.temperatures) > 1:
+        return "it needs one vignette, one technique and one temperature"
+    if study.baselines or not study.anchors.fixed or study.vignettes[0].get("anchors"):
+        return "it needs fixed anchors for the whole study, and `baselines: false`"
+    if study.second_anchor is None:
+        return "it has no second_anchor"
+    technique, vignette = study.techniques[0], study.vignettes[0]
+    if technique.get("rounds") or len(technique["turns"]) not in TURNS.values():
+        return "it needs one turn or three"
+    if vignette["response_unit"] != "months":
+        return "its vignette is not answered in months"
+    numbers = [study.anchors.fixed.low, study.anchors.fixed.high, vignette.get("valid_min"), vignette.get("valid_max")]
+    if not all(number is not None and number == int(number) for number in numbers):
+        return "its anchors, valid_min and valid_max have to be whole numbers"
+    return None
+
+
+def shipped_experiments() -> list[str]:
+    """Return the names of the shipped studies that can be run as one piece."""
+    return [name for name in shipped_studies() if not what_is_missing(load_study(name))]
+
+
+def protocol_of(study) -> str:
+    """Return whether an experiment is asked in one turn or in three."""
+    return next(protocol for protocol, n in TURNS.items() if n == len(study.techniques[0]["turns"]))
 
 
 def definition(study) -> dict:
     """Describe an experiment for its analysis and its report."""
     vignette, anchors = study.vignettes[0], study.anchors.fixed
+    words = vignette.get("words", {})
     return {
         "id": study.study,
-        "name": study.description,
-        "anchorDerivation": "randomly determined, as the prompt says, and stated to reflect no judicial expertise",
-        "responseUnit": "months on probation",
+        "name": study.description or study.study,
+        "anchorDerivation": words.get("anchor_derivation", "set by the study before the first trial"),
+        "responseUnit": words.get("answers_in", vignette["response_unit"]),
         "validMin": int(vignette["valid_min"]),
         "validMax": int(vignette["valid_max"]),
         "conditions": [
@@ -73,9 +129,10 @@ def condition_id(direction, months):
 
 
 def parse_answer(
-    text: str, keys: tuple[str, str] = KEYS, *, anchor: float | None = None, is_lenient: bool = False
-) -> dict:
-    """Read an answer that has exactly these keys, and this anchor; within a fence or prose if that `is_lenient`."""
+    text: str, keys: tuple[str, ...] = KEYS, *, valid: tuple[float, float], anchor: float | None = None,
+    is_lenient: bool = False,
+) -> dict:  # fmt: skip
+    """Read an answer with exactly these keys, this anchor, in the range; within a fence or prose if `is_lenient`."""
     text = (text or "").strip()
     if not text:
         raise InvalidAnswer("no_text")
@@ -99,7 +156,7 @@ def parse_answer(
             raise InvalidAnswer("not_an_integer", key)
         if KINDS[key] == "evaluation" and value not in EVALUATIONS:
             raise InvalidAnswer("invalid_evaluation", key)
-    if "sentenceMonths" in keys and not 0 <= answer["sentenceMonths"] <= 12:
+    if "sentenceMonths" in keys and not valid[0] <= answer["sentenceMonths"] <= valid[1]:
         raise InvalidAnswer("out_of_range", "sentenceMonths")
     if anchor is not None and answer.get("prosecutorRecommendationMonths", anchor) != anchor:
         raise InvalidAnswer("condition_mismatch", "prosecutorRecommendationMonths")
@@ -141,6 +198,8 @@ class Judge:
     ----------
     protocol : {"single_turn", "three_turn"}
     is_lenient : bool
+    valid : tuple of float
+        The least and the greatest sentence that is possible.
     """
 
     keys_by_turn = {  # noqa: RUF012
@@ -148,8 +207,8 @@ class Judge:
         "three_turn": (KEYS[:2], KEYS[2:3], KEYS[3:]),
     }
 
-    def __init__(self, protocol, is_lenient):
-        self.keys, self.is_lenient = self.keys_by_turn[protocol], is_lenient
+    def __init__(self, protocol, is_lenient, valid):
+        self.keys, self.is_lenient, self.valid = self.keys_by_turn[protocol], is_lenient, valid
 
     def error(self, trial, turn: int, text: str) -> str | None:
         """Say why the text of a turn will not do, or None."""
@@ -171,7 +230,9 @@ class Judge:
         return self.result(trial, replies)["sentenceMonths"]
 
     def _parse(self, trial, turn, text):
-        return parse_answer(text, self.keys[turn], anchor=trial.cell.anchor_value, is_lenient=self.is_lenient)
+        return parse_answer(
+            text, self.keys[turn], valid=self.valid, anchor=trial.cell.anchor_value, is_lenient=self.is_lenient
+        )
 
 
 def llm_of(model: str | None) -> dict:
@@ -183,13 +244,16 @@ def llm_of(model: str | None) -> dict:
     return {"llm": model} if "/" in model else {"llm": f"openai/{model}", "model": model}
 
 
-def study_of_run(name: str, *, protocol: str, model: str | None, n_runs: int, seed: int, attempts: int):
-    """Return the study that a run collects."""
+def study_of_run(name, *, protocol: str | None, model: str | None, n_runs: int, seed: int, attempts: int):
+    """Return the study that a run collects; without a model it asks the one LLM that the experiment names."""
     from pydantic import ValidationError
 
     study = experiment(name, protocol)
+    if model is None and len(study.llms) > 1:
+        raise UserError(f"{printable(name)} names several LLMs: say with --model which one to ask")
+    named = [llm.model_dump(exclude_none=True) for llm in study.llms if model in (None, llm.llm)]
     changes = {
-        "llms": [llm_of(model)],
+        "llms": named or [llm_of(model)],
         "order_seed": seed,
         "stopping_rule": {"minimum": n_runs},
         "limits": {**study.limits.model_dump(exclude_none=True), "attempts": attempts},
@@ -198,7 +262,8 @@ def study_of_run(name: str, *, protocol: str, model: str | None, n_runs: int, se
         return type(study).model_validate({**study.model_dump(exclude_none=True), **changes})
     except ValidationError as error:
         said = error.errors()[0]["msg"].removeprefix("Value error, ")
-        raise UserError(f"--model {printable(model)} cannot be asked: {printable(said)}") from None
+        asked = f"--model {printable(model)}" if model else printable(named[0]["llm"])
+        raise UserError(f"{asked} cannot be asked: {printable(said)}") from None
 
 
 class Run:
@@ -208,17 +273,17 @@ class Run:
     ----------
     study : ingest.study.Study
         As `study_of_run` returns it.
-    protocol : {"single_turn", "three_turn"}
     is_lenient : bool
     on_line : callable
         Called with each result, a dict, as its trial is complete.
     on_progress : callable, optional
     """
 
-    def __init__(self, study, protocol, is_lenient, on_line, on_progress=None):
+    def __init__(self, study, is_lenient, on_line, on_progress=None):
         self.study, self.on_line = study, on_line
-        self.judge = Judge(protocol, is_lenient)
-        self.protocol, self.is_lenient = protocol, is_lenient
+        self.protocol, self.is_lenient = protocol_of(study), is_lenient
+        vignette = study.vignettes[0]
+        self.judge = Judge(self.protocol, is_lenient, (vignette["valid_min"], vignette["valid_max"]))
         self.lines = []
         self.run_id = f"run-{uuid.uuid4().hex[:12]}"
         self.collector = Collector(

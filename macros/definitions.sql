@@ -51,7 +51,7 @@
    over n values: the Cornish-Fisher expansion to the third cumulant (Hall 1992, section 2.5), as `bootstrap_limit` in
    analysis/intervals.py. Null where all values are the same. #}
 {% macro bootstrap_bound(side, mean, variance, third_moment, n) -%}
-    {%- set z = 1.959963984540054 -%}
+    {%- set z = normal_quantile_975() | float -%}
     case
         when {{ variance }} > 0
             then
@@ -96,12 +96,30 @@
 {%- endmacro %}
 
 
+{# Quantile .975 of the normal distribution. #}
+{% macro normal_quantile_975() -%} 1.959963984540054 {%- endmacro %}
+
+
 {# Quantile .975 of Student's t: exact for one and two degrees of freedom, else the expansion of Fisher & Cornish (1960) to
    its fourth term, within 0.2 %. #}
 {% macro t_quantile_975(df) -%}
     case {{ df }}
         when 1 then 12.706204736174698
         when 2 then 4.302652729749464
-        else 1.959963984540054 + (2.372271 + (2.822499 + (2.555850 + 1.589534 / {{ df }}) / {{ df }}) / {{ df }}) / {{ df }}
+        else {{ normal_quantile_975() }} + (2.372271 + (2.822499 + (2.555850 + 1.589534 / {{ df }}) / {{ df }}) / {{ df }}) / {{ df }}
     end
+{%- endmacro %}
+
+
+{# The anchoring index between two anchors (Jacowitz & Kahneman 1995, of means): by which share of the way from the low to
+   the high anchor the answers move. #}
+{% macro index_between_anchors(difference, low_anchor, high_anchor) -%}
+    ({{ difference }}) / nullif({{ high_anchor }} - {{ low_anchor }}, 0)
+{%- endmacro %}
+
+
+{# Standard error of Cohen's d of two groups for large samples (Hedges & Olkin 1985, chapter 5), as `standardised` in
+   analysis/effect_sizes.py has it. #}
+{% macro error_of_d(d, n_low, n_high) -%}
+    sqrt(1.0 / ({{ n_low }}) + 1.0 / ({{ n_high }}) + ({{ d }}) ** 2 / (2 * (({{ n_low }}) + ({{ n_high }}))))
 {%- endmacro %}

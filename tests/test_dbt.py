@@ -5,7 +5,7 @@ import re
 import duckdb
 import pytest
 import yaml
-from scipy.special import stdtrit
+from scipy.special import ndtri, stdtrit
 
 from analysis.small_samples import FEW_BASELINE, FEWEST_BASELINE
 from ingest.warehouse import ROOT
@@ -80,9 +80,12 @@ def test_every_model_has_a_description_and_every_one_below_the_marts_that_is_sto
 
 def test_the_quantile_of_t_in_sql_is_within_0_2_percent_of_scipys():
     text = (ROOT / "macros/definitions.sql").read_text(encoding="utf-8")
-    quantile = re.search(r"macro t_quantile_975\(df\) -%}(.*?){%- endmacro", text, re.DOTALL)[1].replace(
-        "{{ df }}", "df"
+    normal, quantile = (
+        re.search(rf"macro {name}\(.*?\) -%}}(.*?){{%- endmacro", text, re.DOTALL)[1]
+        for name in ("normal_quantile_975", "t_quantile_975")
     )
+    assert float(normal) == pytest.approx(ndtri(0.975), rel=1e-15)
+    quantile = quantile.replace("{{ df }}", "df").replace("{{ normal_quantile_975() }}", normal)
     found = duckdb.sql(f"select df, {quantile} from range(1, 2000) as found (df)").fetchall()
     assert all(value == pytest.approx(stdtrit(df, 0.975), rel=0.002) for df, value in found)
 

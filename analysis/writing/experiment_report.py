@@ -113,9 +113,15 @@ def check_report(text, analysis, *, case_text="", prompts=()):
     texts = prompts.values() if isinstance(prompts, dict) else prompts
     problems = missing_sections(sections)
     problems += _number_problems(text, starts, analysis, [case_text, *texts])
-    problems += _label_problems(sections, analysis["humanComparison"])
-    problems += _discussion_problems(sections.get("Discussion", ""), analysis)
-    problems += _reference_problems(sections.get("References", ""), analysis["humanBaseline"]["reference"])
+    if analysis["humanBaseline"]:
+        problems += _label_problems(sections, analysis["humanComparison"])
+        problems += _discussion_problems(sections.get("Discussion", ""), analysis)
+        problems += _reference_problems(sections.get("References", ""), analysis["humanBaseline"]["reference"])
+    else:
+        problems += [
+            f"{section} states the label {label}, but there is no human study to compare with"
+            for section, _, label in stated(LABEL, sections)
+        ]
     return list(dict.fromkeys(problems))
 
 
@@ -127,7 +133,8 @@ def _number_problems(text, starts, analysis, sources):
     for source in map(normalised, sources):
         for number in all_numbers(source):
             (percentages if PERCENT.match(source, number.end) else values).add(number.value)
-    alpha = exact(analysis["humanComparison"]["alpha"])
+    compared, human = analysis["humanComparison"], analysis["humanBaseline"]
+    alpha = exact(compared["alpha"]) if compared else None
 
     def why_not(number: Printed, section):
         side = number.threshold_side(text)
@@ -138,9 +145,8 @@ def _number_problems(text, starts, analysis, sources):
             is_grounded = any(map(number.is_rounded, known))
         return None if is_grounded else "is not in the analysis"
 
-    return number_problems(
-        text, starts, why_not, names=names, patterns=_citation_masks(analysis["humanBaseline"]["reference"])
-    )
+    patterns = _citation_masks(human["reference"]) if human else ()
+    return number_problems(text, starts, why_not, names=names, patterns=patterns)
 
 
 def _values_percentages_and_names(analysis):
@@ -175,7 +181,18 @@ def _quotable(name):
 
 
 def _threshold_holds(threshold, side, before, analysis):
-    compared = analysis["humanComparison"]
+    subject = _spoken_of(before, analysis) if analysis["humanBaseline"] else "llm"
+    p_values = {"llm": [analysis["comparison"]["pValue"]]}
+    if compared := analysis["humanComparison"]:
+        p_values["human"] = [analysis["humanBaseline"]["pValue"]]
+        p_values["equivalence"] = [compared[name]["tostPValue"] for name in ("fixedHuman", "uncertainHuman")]
+    return threshold in THRESHOLDS and any(
+        p is not None and (exact(p) < threshold if side == "below" else exact(p) > threshold) for p in p_values[subject]
+    )
+
+
+def _spoken_of(before, analysis):
+    """Say whose p value a paragraph speaks of: what it has named last."""
     human = analysis["humanBaseline"]
     cues = {
         "human": rf"human|Englich|legal professional|{re.escape(normalised(human['location']))}",
@@ -185,18 +202,10 @@ def _threshold_holds(threshold, side, before, analysis):
     if round(analysis["comparison"]["df"] or 0) != human["df"]:
         cues["human"] += rf"|t\({_plain(human['df'])}(?:\.0*)?\)"
         cues["llm"] += r"|t\("
-    p_values = {
-        "human": [human["pValue"]],
-        "equivalence": [compared[name]["tostPValue"] for name in ("fixedHuman", "uncertainHuman")],
-        "llm": [analysis["comparison"]["pValue"]],
-    }
     paragraph = re.split(r"\n\s*\n|\n(?=\s*[-*|#])", before)[-1]
     spoken_of = re.findall("|".join(f"(?P<{name}>{cue})" for name, cue in cues.items()), paragraph, re.IGNORECASE)
     last = spoken_of[-1] if spoken_of else ("", "", "x")
-    subject = next(name for name, found in zip(cues, last, strict=True) if found)
-    return threshold in THRESHOLDS and any(
-        p is not None and (exact(p) < threshold if side == "below" else exact(p) > threshold) for p in p_values[subject]
-    )
+    return next(name for name, found in zip(cues, last, strict=True) if found)
 
 
 def _citation_masks(reference):
@@ -303,10 +312,10 @@ def _written(name, analysis, **given):
         experiment=analysis["experiment"],
         config=analysis["config"],
         human=human,
-        cite=_cited(human["reference"]),
+        cite=_cited(human["reference"]) if human else None,
         human_comparison=compared,
-        fixed=compared["fixedHuman"],
-        uncertain=compared["uncertainHuman"],
+        fixed=compared["fixedHuman"] if compared else None,
+        uncertain=compared["uncertainHuman"] if compared else None,
         **given,
     )
 

@@ -13,6 +13,7 @@ select
     request_id,
     parameters,
     error,
+    response_text,
     logprobs,
     tokens_in,
     tokens_out,

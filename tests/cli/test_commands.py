@@ -46,12 +46,13 @@ COMMANDS = {
         "--analysis": "path",
         "--report": "path",
         "--no-report": "flag",
-        "--protocol": "single_turn|three_turn, default single_turn",
+        "--protocol": "single_turn|three_turn",
         "--json-mode": "strict|lenient, default strict",
     },
     "show": {
         "STUDY": "text, required",
-        "--protocol": "single_turn|three_turn, default single_turn",
+        "--protocol": "single_turn|three_turn",
+        "--json": "flag",
     },
     "render": {
         "STUDY": "text, required",
@@ -59,10 +60,11 @@ COMMANDS = {
         "--vignette": "text",
         "--technique": "text",
         "--anchor": "float",
-        "--protocol": "single_turn|three_turn, default single_turn",
+        "--protocol": "single_turn|three_turn",
     },
     "analyze": {
         "PATH": "path, required",
+        "--experiment": "text",
         "--analysis": "path",
         "--seed": "int, default 1",
     },

@@ -13,6 +13,7 @@ from click.shell_completion import get_completion_class
 
 from bais import health
 from bais.main import COMMANDS, commands, main
+from ingest.experiment import shipped_experiments
 from ingest.warehouse import ROOT
 from tests.cli.test_commands import COMMANDS as TAKEN
 
@@ -238,6 +239,9 @@ def test_every_command_and_option_is_offered_in_each_shell(shell, capsys):
     assert "_BAIS_COMPLETE" in capsys.readouterr().out
     names = {name for of in COMMANDS.values() for name in of}
     assert offered(shell, "") == names
+    assert offered(shell, "run", "anchoring") == set(shipped_experiments()) != set()
+    assert offered(shell, "run", "simu") == {"simu"}
+    assert offered(shell, "show", "simulated") >= {"simulated"}
     for name in names:
         options = {option for option in TAKEN[name] if option.startswith("--")}
         assert offered(shell, name, "--") == options | {"--help"}

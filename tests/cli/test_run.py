@@ -354,6 +354,8 @@ def test_the_analysis_equals_the_marts(new_warehouse, tmp_path):
         "+anchored_conditions",
         "+spreads",
         "+trials",
+        "+evaluations",
+        "+human_comparisons",
     )
     analysis = json.loads((tmp_path / "r.analysis.json").read_text())
     rows = new_warehouse.query(
@@ -368,6 +370,26 @@ def test_the_analysis_equals_the_marts(new_warehouse, tmp_path):
         assert row[2:] == pytest.approx(of[2:])
     ((spread,),) = new_warehouse.query("select spread from marts.spreads")
     assert spread == pytest.approx(analysis["comparison"]["difference"])
+    values = {"too low": -1, "just right": 0, "too high": 1}
+    evaluations = new_warehouse.query(
+        "select trial_id, any_value(value) filter (where measure = 'prosecutor_evaluation'), "
+        "any_value(value) filter (where measure = 'defense_attorney_evaluation') from marts.evaluations group by all"
+    )
+    assert sorted(evaluations) == sorted(
+        (line["trialId"], values[line["result"]["prosecutorEvaluation"]],
+         values[line["result"]["defenseAttorneyEvaluation"]])
+        for line in lines_of(out)
+    )  # fmt: skip
+    ((index, people, d, low, high),) = new_warehouse.query(
+        "select i.llm_estimate, i.human_estimate, d.llm_estimate, i.llm_low * 6, i.llm_high * 6 "
+        "from marts.human_comparisons as i inner join marts.human_comparisons as d using (study, llm, vignette) "
+        "where i.leads and i.is_same_vignette and d.measure = 'd'"
+    )
+    assert index == pytest.approx(analysis["comparison"]["difference"] / 6)
+    assert people == pytest.approx(analysis["humanBaseline"]["difference"] / 6)
+    assert d == pytest.approx(analysis["comparison"]["cohensD"])
+    bounds = analysis["comparison"]["welchInterval"]
+    assert (low, high) == pytest.approx((bounds["low"], bounds["high"]), rel=1e-4)
     ((llm, unit),) = new_warehouse.query("select distinct llm, response_unit from marts.trials")
     assert (llm, unit) == ("sim/anchored", "months")
 
@@ -426,6 +448,92 @@ def test_show_and_render_print_the_definition_and_the_exact_prompt(work, capsys)
     assert low != high == low.replace("3 months", "9 months")
     assert main(["render", EXPERIMENT, "--protocol", "three_turn"]) == 0
     assert capsys.readouterr().out.count("──") == 6
+
+
+OWN = {
+    "study: anchoring-prosecutor-sentencing": "study: burglary-demands",
+    "description: Anchoring Bias - Prosecutor Sentencing Recommendation": "description: Demands for a burglary",
+    "llms: [{llm: openai/codex, provider: codex}]": "llms: [sim/anchored]",
+    "vignette: shoplifting": "vignette: burglary",
+    "valid_max: 12": "valid_max: 60",
+    "low: 3, high: 9": "low: 12, high: 48",
+}
+
+
+@pytest.fixture
+def own(work):
+    """An experiment of a user's own beside the one in three turns, with the words of story 001 for another case."""
+    for ending in ("", "-three-turn"):
+        text = (ROOT / "ingest" / "studies" / f"{EXPERIMENT}{ending}.yaml").read_text(encoding="utf-8")
+        for old, new in OWN.items():
+            assert old in text
+            text = text.replace(old, new)
+        before, _, after = text.partition("    question:")
+        text = before + after.partition("\n    words:")[2].partition("techniques:")[2].join(["techniques:", ""])
+        (work / f"burglary{ending}.yaml").write_text(text, encoding="utf-8")
+    return work / "burglary.yaml"
+
+
+def test_an_experiment_of_ones_own_is_a_file(own, work, capsys):
+    assert main(["run", str(own), "--runs", "5", "--out", "r.jsonl", "--report", "r.md"]) == 0
+    assert "no human study of it is known" in capsys.readouterr().err
+    lines = lines_of(work / "r.jsonl")
+    assert {(line["conditionId"], line["model"], line["protocol"]) for line in lines} == {
+        ("low-anchor-12mo", "sim/anchored", "single_turn"), ("high-anchor-48mo", "sim/anchored", "single_turn"),
+    }  # fmt: skip
+    assert max(line["result"]["sentenceMonths"] for line in lines) > 12
+    analysis = json.loads((work / "r.analysis.json").read_text())
+    assert analysis["experiment"]["validMax"] == 60
+    assert analysis["humanBaseline"] is analysis["humanComparison"] is None
+    report = (work / "r.md").read_text()
+    assert "the LLM is compared with none" in report
+    assert "human legal professionals" not in report
+    assert main(["analyze", "r.jsonl"]) == 2
+    assert "give its YAML file with --experiment" in capsys.readouterr().err
+    assert main(["analyze", "r.jsonl", "--experiment", str(own)]) == 0
+    again = json.loads(capsys.readouterr().out)
+    assert again["comparison"]["difference"] == analysis["comparison"]["difference"]
+
+
+def test_an_experiment_of_ones_own_is_asked_in_three_turns_by_the_file_beside_it(own, work, capsys):
+    asked = ["run", str(own), "--runs", "1", "--protocol", "three_turn", "--out", "r.jsonl", "--no-report"]
+    assert main(asked) == 0
+    assert {line["protocol"] for line in lines_of(work / "r.jsonl")} == {"three_turn"}
+    own.with_name("burglary-three-turn.yaml").unlink()
+    assert main([*asked[:-3], "--no-report"]) == 2
+    assert "burglary-three-turn.yaml beside it" in capsys.readouterr().err
+
+
+# what of the file is changed, and to what: what is said
+FORMLESS = {
+    "answer_format: story-001": ("answer_format: text", "its answer_format is not story-001"),
+    "second_anchor: 1\n": ("", "it has no second_anchor"),
+    "baselines: false": ("baselines: true", "it needs fixed anchors for the whole study"),
+    "low: 12, high: 48": ("low: 12.5, high: 48", "have to be whole numbers"),
+    "vignette: burglary": ("vignette: burglary\n    response_unit: years", "is not answered in months"),
+}
+
+
+@pytest.mark.parametrize("old", FORMLESS)
+def test_a_study_without_the_form_of_an_experiment_is_refused_with_what_it_lacks(own, work, capsys, old):
+    new, said = FORMLESS[old]
+    text = own.read_text(encoding="utf-8")
+    assert old in text
+    own.write_text(text.replace(old, new), encoding="utf-8")
+    assert main(["run", str(own), "--runs", "1", "--out", "r.jsonl"]) == 2
+    shown = capsys.readouterr().err
+    assert said in shown
+    assert "bais collect" in shown
+    assert not (work / "r.jsonl").exists()
+
+
+def test_show_prints_the_same_definition_as_json(work, capsys):
+    import yaml
+
+    assert main(["show", EXPERIMENT]) == 0
+    as_yaml = yaml.safe_load(capsys.readouterr().out)
+    assert main(["show", EXPERIMENT, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == as_yaml
 
 
 def test_the_human_baseline_is_the_only_one_typed_in(work):

@@ -15,6 +15,7 @@ GOOD = {
     "defenseAttorneyEvaluation": "just right",
     "sentenceMonths": 4,
 }
+VALID = (0, 12)
 
 
 def text(**changes):
@@ -23,7 +24,7 @@ def text(**changes):
 
 def code(said, **options):
     with pytest.raises(InvalidAnswer) as raised:
-        parse_answer(said, anchor=3, **options)
+        parse_answer(said, valid=VALID, anchor=3, **options)
     return raised.value.args[0]
 
 
@@ -85,18 +86,18 @@ def test_what_keeps_the_schema_is_read_whatever_the_order_of_keys_and_blanks_aro
         "sentenceMonths": months,
     }
     said = json.dumps({key: answer[key] for key in keys}, indent=2)
-    assert parse_answer(blank + said + blank, anchor=3) == answer
+    assert parse_answer(blank + said + blank, valid=VALID, anchor=3) == answer
 
 
 @given(st.text(max_size=200), st.booleans())
 def test_any_text_is_an_answer_or_has_a_code(said, is_lenient):
-    judge, of = Judge("single_turn", is_lenient), trial(3)
+    judge, of = Judge("single_turn", is_lenient, VALID), trial(3)
     assert judge.error(of, 0, said) in (None, *MEANINGS)
 
 
 @pytest.mark.parametrize("case", ["a fence", "prose before", "prose after"])
 def test_lenient_takes_one_object_out_of_what_surrounds_it(case):
-    assert parse_answer(INVALID[case][0], anchor=3, is_lenient=True) == GOOD
+    assert parse_answer(INVALID[case][0], valid=VALID, anchor=3, is_lenient=True) == GOOD
 
 
 @pytest.mark.parametrize("case", ["an extra key", "a fraction", "the other condition", "a cut object", "a key twice"])
@@ -110,7 +111,7 @@ def trial(anchor):
 
 
 def test_three_turns_are_held_against_their_own_keys_and_put_together():
-    judge, of = Judge("three_turn", False), trial(3.0)
+    judge, of = Judge("three_turn", False, VALID), trial(3.0)
     parts = [json.dumps({key: GOOD[key] for key in keys}) for keys in (KEYS[:2], KEYS[2:3], KEYS[3:])]
     assert [judge.error(of, turn, part) for turn, part in enumerate(parts)] == [None] * 3
     assert judge.error(of, 0, text()) == "unknown_key"

@@ -44,13 +44,13 @@ with open(ROOT / "seeds" / "human_baselines.csv", encoding="utf-8", newline="") 
 answers = st.lists(st.none() | st.integers(0, 12), max_size=12)
 
 
-def analysis_of(low, high, config=CONFIG, **options):
+def analysis_of(low, high, config=CONFIG, human=HUMAN, **options):
     trials = [
         {"conditionId": name, "runIndex": run, "sentenceMonths": v, "errorCode": "http_429" if v is None else None}
         for name, values in (("low-anchor-3mo", low), ("high-anchor-9mo", high))
         for run, v in enumerate(values)
     ]
-    return analyze(EXPERIMENT, config, trials, HUMAN, **{"n_resamples": 100, **options})
+    return analyze(EXPERIMENT, config, trials, human, **{"n_resamples": 100, **options})
 
 
 GOLDEN = analysis_of([3, 4, 5, 4, 3, 5, 4, 4, 3, 5], [6, 7, 5, 6, 8, 6, 7, 5, 6, 7])
@@ -275,6 +275,24 @@ def test_the_reference_must_be_whole(old, new, part):
 def test_a_reference_with_emphasis_and_typographic_signs_is_whole():
     text = template(GOLDEN).replace("experts'", "experts\u2019").replace("Bulletin, 32(2)", "Bulletin*, **32**(2)")
     assert check_report(text.replace("Personality and", "*Personality and"), GOLDEN, case_text=CASE) == []
+
+
+@pytest.mark.parametrize("answers", [([3, 9, 1, 4], [4, 8, 3, 5]), ([6, 6], [6, 6]), ([None], [6, 7])])
+def test_without_a_human_study_the_report_compares_with_nobody(answers):
+    alone = analysis_of(*answers, human=None)
+    text = template(alone)
+    assert check_report(text, alone, case_text=CASE, prompts=PROMPTS) == []
+    assert "Englich" not in text
+    assert "Englich" not in report_prompt(alone, case_text=CASE, prompts=PROMPTS)
+
+
+def test_without_a_human_study_a_label_or_a_human_number_is_refused():
+    alone = analysis_of([3, 9, 1, 4], [4, 8, 3, 5], human=None)
+    assert problems_with("It is GREATER.", alone) == [
+        "Results states the label GREATER, but there is no human study to compare with"
+    ]
+    assert any("2.05" in problem for problem in problems_with("People moved by 2.05 months.", alone))
+    assert problems_with("The difference is not significant, p > .05.", alone) == []
 
 
 def test_the_template_says_what_was_not_computed_and_why():

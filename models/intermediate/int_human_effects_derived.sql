@@ -1,0 +1,49 @@
+-- One row per published effect of a bias on people, with its interval: as its source prints it, or derived from the
+-- means, t and df that a study prints. The sizes of the two groups are printed nowhere; they are taken to be equal.
+with effects as (
+    select * from {{ ref('human_effects') }}
+),
+
+studies as (
+    select
+        *,
+        high_mean - low_mean as difference,
+        (high_mean - low_mean) / t as error,
+        2 * t / sqrt(n_participants) as d,
+        format('{} ({}), {}, {} {}({}), {}', authors, year, title, journal, volume, issue, pages) as citation
+    from {{ ref('human_baselines') }}
+),
+
+derived as (
+    select
+        human_study,
+        'anchoring_index' as measure,
+        {{ index_between_anchors('difference', 'low_anchor', 'high_anchor') }} as estimate,
+        {{ t_quantile_975('df') }} * {{ index_between_anchors('error', 'low_anchor', 'high_anchor') }} as half_width
+    from studies
+    union all
+    select
+        human_study,
+        'd' as measure,
+        d as estimate,
+        {{ normal_quantile_975() }} * {{ error_of_d('d', 'n_participants / 2', 'n_participants / 2') }} as half_width
+    from studies
+)
+
+select
+    effects.human_effect,
+    effects.paradigm,
+    effects.vignette,
+    effects.question,
+    effects.measure,
+    coalesce(effects.estimate, derived.estimate) as estimate,
+    coalesce(effects.low, derived.estimate - derived.half_width) as low,
+    coalesce(effects.high, derived.estimate + derived.half_width) as high,
+    coalesce(effects.n_participants, studies.n_participants) as n_participants,
+    effects.population,
+    coalesce(effects.source, studies.citation) as source,
+    coalesce(effects.doi, studies.doi) as doi,
+    effects.licence
+from effects
+left join studies using (human_study)
+left join derived using (human_study, measure)

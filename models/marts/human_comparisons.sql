@@ -1,0 +1,143 @@
+-- One row per study, llm, vignette, measure and effect on people: what anchors do to an LLM that is asked with no
+-- technique, beside what they do to people; accepted trials, all temperatures pooled. The anchoring index leads, as it
+-- needs no SD.
+with responses as (
+    select
+        study,
+        domain,
+        vignette,
+        llm,
+        anchor_direction,
+        anchor_value,
+        response,
+        n_trials
+    from {{ ref('int_responses_counted') }}
+    where anchor_direction in ('low', 'high') and row_set = 'accepted' and technique = 'no_technique'
+),
+
+people as (
+    select * from {{ ref('int_human_effects_derived') }}
+    where paradigm = 'anchoring'
+),
+
+running as (
+    select
+        *,
+        sum(n_trials) over (partition by study, vignette, llm order by response) as n_up_to,
+        sum(n_trials) over (partition by study, vignette, llm, response) as n_equal
+    from responses
+),
+
+scaled as (
+    select *, 'as_answered' as scale, response as answer from running
+    union all
+    select *, 'ranks' as scale, n_up_to - (n_equal - 1) / 2 as answer from running
+),
+
+placed as (
+    select
+        *,
+        sum(n_trials * answer) over cell / sum(n_trials) over cell as mean_answer
+    from scaled
+    window cell as (partition by study, vignette, llm, anchor_direction, scale)
+),
+
+conditions as (
+    select
+        study,
+        domain,
+        vignette,
+        llm,
+        scale,
+        anchor_direction,
+        sum(n_trials)::bigint as n,
+        sum(n_trials * anchor_value) / sum(n_trials) as mean_anchor,
+        any_value(mean_answer) as mean_answer,
+        case
+            when min(answer) = max(answer) and n > 1 then 0
+            else sum(n_trials * (answer - mean_answer) ** 2) / nullif(n - 1, 0)
+        end as variance
+    from placed
+    group by all
+),
+
+paired as (
+    select
+        study,
+        domain,
+        vignette,
+        llm,
+        scale,
+        {% for direction in ('low', 'high') %}
+        any_value(n) filter (where anchor_direction = '{{ direction }}') as n_{{ direction }},
+        any_value(mean_anchor) filter (where anchor_direction = '{{ direction }}') as {{ direction }}_anchor,
+        any_value(mean_answer) filter (where anchor_direction = '{{ direction }}') as {{ direction }}_mean,
+        any_value(variance) filter (where anchor_direction = '{{ direction }}') as {{ direction }}_variance,
+        {% endfor %}
+        sum(n)::bigint as n_trials,
+        high_mean - low_mean as difference,
+        low_variance / n_low as low_error_2,
+        high_variance / n_high as high_error_2,
+        sqrt(nullif(low_error_2 + high_error_2, 0)) as error,
+        (low_error_2 + high_error_2) ** 2
+        / nullif(low_error_2 ** 2 / (n_low - 1) + high_error_2 ** 2 / (n_high - 1), 0) as df,
+        difference
+        / sqrt(nullif((n_low - 1) * low_variance + (n_high - 1) * high_variance, 0) / (n_low + n_high - 2)) as d
+    from conditions
+    group by all
+),
+
+measured as (
+    select
+        *,
+        'anchoring_index' as measure,
+        {{ index_between_anchors('difference', 'low_anchor', 'high_anchor') }} as llm_estimate,
+        {{ t_quantile_975('df') }}
+        * abs({{ index_between_anchors('error', 'low_anchor', 'high_anchor') }}) as half_width
+    from paired
+    where scale = 'as_answered'
+    union all
+    select
+        *,
+        case scale when 'ranks' then 'rank_transformed_d' else 'd' end as measure,
+        d as llm_estimate,
+        {{ normal_quantile_975() }} * {{ error_of_d('d', 'n_low', 'n_high') }} as half_width
+    from paired
+),
+
+compared as (
+    select
+        measured.*,
+        measured.measure = 'anchoring_index' as leads,
+        people.human_effect,
+        people.question as human_question,
+        coalesce(people.vignette = measured.vignette, false) as is_same_vignette,
+        measured.llm_estimate - measured.half_width as llm_low,
+        measured.llm_estimate + measured.half_width as llm_high,
+        people.estimate as human_estimate,
+        people.low as human_low,
+        people.high as human_high,
+        measured.llm_estimate - people.estimate as difference_from_people,
+        people.n_participants,
+        people.population,
+        people.source,
+        people.doi
+    from measured
+    left join people using (measure)
+),
+
+with_reasons as (
+    select
+        *,
+        {{ reasons([
+            ("n_low is null", "no_low_anchor"),
+            ("n_high is null", "no_high_anchor"),
+            ("low_anchor = high_anchor", "equal_anchors"),
+            ("least(n_low, n_high) = 1", "one_trial"),
+            ("low_variance = 0 and high_variance = 0", "zero_variance"),
+            ("human_effect is null", "no_human_effect"),
+        ]) }} as reason
+    from compared
+)
+
+select {{ declared_columns() }} from with_reasons
