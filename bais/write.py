@@ -55,6 +55,8 @@ def _tables_of_page(study):
 
     with marts() as warehouse:
         tables = {name: records(warehouse, query) for name, query in (PAGE | evidence.QUERIES).items()}
+        if study:
+            refuse_not_public(warehouse, study, {row["study"] for row in tables["studies"]})
         tables["row_counts"] = [
             {"table": f"{schema}.{name}", "n_rows": count(warehouse, schema, name)}
             for schema, name, _ in sorted(public_tables(warehouse))

@@ -16,6 +16,7 @@ from ingest.scoring.passes import OutOfMemory, one_by_one
 from ingest.scoring.questions import SHIPPED, prompt_hash
 from ingest.scoring.scorer import Scoring, score, scored_prompts, sessions
 from ingest.scoring.targets import RULES, TARGETS, Targets
+from ingest.spool import SCORES, Spool
 from ingest.study import shipped_studies
 from ingest.warehouse import ROOT, UserError
 from tests.ingest.scoring.tiny import Named, questions_of
@@ -217,6 +218,19 @@ def test_own_questions_take_no_study_that_llms_answer(warehouse, tmp_path, capsy
     refuse_study_of_trials("scored")
     with pytest.raises(UserError, match="asked is a study whose questions are put to LLMs"):
         refuse_study_of_trials("asked")
+
+
+def test_a_spool_of_scores_that_is_held_or_full_is_refused_in_words_on_scores(monkeypatch):
+    path = Scoring(Named(), FEW).path
+    with Spool(path, SCORES), pytest.raises(UserError, match="another process is scoring into .*; nothing was scored"):
+        score(Named(), FEW)
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("ingest.spool.os.write", full)
+    with pytest.raises(UserError, match=r"No space left on device\): what was scored before is kept"):
+        score(Named(), FEW)
 
 
 class Stopped(Named):
