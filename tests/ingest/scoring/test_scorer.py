@@ -222,7 +222,7 @@ def test_own_questions_take_no_study_that_llms_answer(warehouse, tmp_path, capsy
 
 def test_a_spool_of_scores_that_is_held_or_full_is_refused_in_words_on_scores(monkeypatch):
     path = Scoring(Named(), FEW).path
-    with Spool(path, SCORES), pytest.raises(UserError, match="another process is scoring into .*; nothing was scored"):
+    with Spool(path, SCORES), pytest.raises(UserError, match=r"another process is scoring into .*; nothing was scored"):
         score(Named(), FEW)
 
     def full(*_):
