@@ -149,7 +149,8 @@ select
     concat(
         format(
             '{}, {} under anchor {}: {} between {} and {}, by up to {:.3g} nats',
-            llm, question, anchor, n || if(n = 1, ' target differs', ' targets differ'), scoring, other_scoring, furthest
+            llm, question, anchor, n || if(n = 1, ' target differs', ' targets differ'),
+            scoring, other_scoring, furthest
         ),
         '; no dtype is recorded of ' || nullif(
             concat_ws(' and ', if(dtype is null, scoring, null), if(other_dtype is null, other_scoring, null)), ''
