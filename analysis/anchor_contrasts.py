@@ -3,6 +3,7 @@
 The sample of a contrast is questions; that of a trend is LLMs.
 """
 
+import re
 from functools import lru_cache
 from itertools import permutations
 
@@ -18,6 +19,7 @@ FEWEST_FOR_TREND = 3
 MOST_ENUMERATED = 9  # orders of ten LLMs are 3.6 million
 STUDY = ("study", "evidence_from", "specification")
 LLM = ("scoring_set", "llm")
+COMPUTED = re.compile(r"(?P<llm>.+)@(?P<chat>chat-)?[0-9a-f]+/(?P=llm)")  # what bais calls its own sets of scorings
 REGIMES = ("different_anchors", "standard")
 
 CONTRASTS = columns(
@@ -106,7 +108,8 @@ def trends(means, parameters):
     ----------
     means : iterable of dict
         One per study, set of scorings, LLM, evidence and specification, with `estimate`; where that is None, `reason`
-        says why. Sets of scorings of one LLM are averaged.
+        says why. Of the sets of scorings of one LLM one counts: a recorded one first, then one in which prompts were
+        put as they are, then one in a chat; of several such the first by name that has a mean.
     parameters : dict of str to float
         Of each LLM that has them published.
 
@@ -125,18 +128,25 @@ def trends(means, parameters):
         size, mean, why = [], [], []
         of_llms = _grouped(of_study, ("llm",))
         for (llm,), rows in of_llms.items():
-            estimates = [row["estimate"] for row in rows if row["estimate"] is not None]
-            if estimates and llm in parameters:
-                size.append(np.log10(parameters[llm]))
-                mean.append(np.mean(estimates))
-            elif not estimates:
+            rows = sorted(rows, key=_preferred)
+            estimate = next((row["estimate"] for row in rows if row["estimate"] is not None), None)
+            if estimate is None:
                 why.append(rows[0]["reason"])
+            elif llm in parameters:
+                size.append(np.log10(parameters[llm]))
+                mean.append(estimate)
         yield {
             **dict(zip(STUDY, study, strict=True)), **_trend(np.array(size), np.array(mean), dict.fromkeys(why)),
             "confidence": CONFIDENCE, "n_llms": len(size), "n_llms_left_out": len(of_llms) - len(size),
             "method": "least squares over LLMs; Spearman, "
             + ("all orders" if len(size) <= MOST_ENUMERATED else "t approximation"),
         }  # fmt: skip
+
+
+def _preferred(row):
+    """Order the sets of scorings of an LLM: recorded elsewhere, computed here, computed here in a chat."""
+    computed = COMPUTED.fullmatch(row["scoring_set"])
+    return (computed is not None) + (computed is not None and computed["chat"] is not None), row["scoring_set"]
 
 
 def _trend(size, mean, why):

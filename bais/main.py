@@ -150,3 +150,7 @@ def main(arguments: list[str] | None = None) -> int:
 def _drop_output() -> None:
     """Let the interpreter leave in silence when nobody reads, or the disk holds, what is still buffered."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+if __name__ == "__main__":
+    sys.exit(main())

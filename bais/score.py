@@ -1,6 +1,7 @@
 """`bais score`: the log-probabilities of answers that nobody was asked for."""
 
 import contextlib
+import re
 import sys
 import time
 from pathlib import Path
@@ -18,20 +19,24 @@ EVERY_S = 30
 
 @click.command()
 @click.option("--llm", required=True, metavar="PATH_OR_ID", help="a folder with an LLM, or its id at Hugging Face")
+@click.option("--name", metavar="VENDOR/NAME", help="which LLM it is (default: its id, and of a folder local/FOLDER)")
 @click.option("--device", type=click.Choice(DEVICES), help="where it is computed (default: a GPU where there is one)")
 @click.option("--dtype", type=click.Choice(DTYPES), help="number format (default: float32 on the CPU, else as stored)")
 @click.option("--questions", type=PATH, metavar="FILE", help="the questions (default: those of document D)")
 @click.option("--chat", is_flag=True, help="put each prompt as a person's message, in the chat template of the LLM")
-def score(llm: str, device: str | None, dtype: str | None, questions: Path | None, chat: bool) -> int:
+def score(llm: str, name: str | None, device: str | None, dtype: str | None, questions: Path | None, chat: bool) -> int:
     """Score every target after every prompt, go on where it was stopped, and load it."""
     from ingest.scoring.chat import in_chat
-    from ingest.scoring.landed import load_scored
+    from ingest.scoring.landed import load_scored, refuse_study_of_trials
     from ingest.scoring.local import load_local
     from ingest.scoring.questions import load_questions
     from ingest.scoring.scorer import score as score_llm
 
+    if name is not None and not re.fullmatch(r"[\w.:-]+/[\w.:-]+", name):
+        raise UserError(f"--name {printable(name)} names no LLM: write vendor/name, such as openai/gpt2")
     asked = load_questions(questions)
-    loaded = load_local(llm, device, dtype)
+    refuse_study_of_trials(asked.study)
+    loaded = load_local(llm, device, dtype, name)
     if chat:
         asked = in_chat(loaded, asked)
     began = time.monotonic()

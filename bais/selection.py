@@ -82,6 +82,7 @@ def find_trial(warehouse, asked: str) -> str:
         {"asked": asked, "most": MOST_LISTED + 1},
     )
     if not ids:
+        _refuse_scores(warehouse, asked)
         raise UserError(f"there is no trial {printable(asked)}: `bais trials` lists them")
     if len(ids) > 1 and ids[0] != asked:
         more = ", and more" if len(ids) > MOST_LISTED else ""
@@ -89,6 +90,24 @@ def find_trial(warehouse, asked: str) -> str:
             f"{printable(asked)} begins several trials: {', '.join(map(printable, ids[:MOST_LISTED]))}{more}"
         )
     return ids[0]
+
+
+def _refuse_scores(warehouse, asked):
+    """Say of a score, a scoring or a batch of scores what takes it out of the tables, since it is no trial."""
+    of_batch = asked.rsplit("/", 2)[0]  # a score is called by its scoring, variation, anchor and target
+    found = values(
+        warehouse,
+        "select 1 from raw.batches where source = 'scored' and ("
+        "starts_with(batch_id, $asked) or starts_with(batch_id, concat(study, '/', $asked)) "
+        "or starts_with(batch_id, concat(study, '/', $of_batch, '/')) "
+        "or batch_id = concat(study, '/', $of_batch)) limit 1",
+        {"asked": asked, "of_batch": of_batch},
+    )
+    if found:
+        raise UserError(
+            f"{printable(asked)} is of scores, which nobody answered, so that there is no such trial: `bais check` "
+            "lists their batches, and `bais reject BATCH` takes one out of the tables"
+        )
 
 
 def refuse_unreadable(condition: str | None) -> None:

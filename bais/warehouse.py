@@ -18,6 +18,7 @@ from raw.trials left join published using (batch_id)
 anti join (select study from marts.trials union all select study from marts.quarantined_trials) as public using (study)
 group by study order by study
 """
+SCORED_STUDIES = "select distinct study from raw.batches where source = 'scored'"
 # What DuckDB itself would not refuse ends with the connection, such as a temporary table: to answer would mislead.
 READS = ("SELECT", "EXPLAIN", "MULTI")  # MULTI is a pivot
 
@@ -86,9 +87,14 @@ def _held(study):
 
 
 def refuse_not_public(warehouse, study: str | None, known: Iterable[str]) -> None:
-    """Refuse a study that was named, is not in the public tables and was landed; or any, where none is public."""
+    """Refuse a study that was landed, but has no trials in the public tables; or any, where none is public."""
     if study in (known := set(known)) or (study is None and known):
         return
+    if study and study in values(warehouse, SCORED_STUDIES):
+        raise UserError(
+            f"{printable(study)} is a study of scores: nobody answered its questions, so that it has no trials; "
+            f"`bais headlines --study {printable(study)}` says what its scores show, once `bais build` has read them"
+        )
     reasons = not_public(warehouse)
     if said := [why for name, why in reasons.items() if study in (None, name)]:
         raise UserError("; ".join(said))

@@ -95,7 +95,7 @@ def import_scores(folder: Path, version: Version, archive) -> tuple[str, int]:
     tables = source.tables() | {"quarantined_lines": _quarantine(quarantined, archive.study, source.stamp)}
     if brought := {name: rows for name, rows in tables.items() if rows}:
         land(**{name: [TABLES[name].conform(pa.Table.from_pylist(rows))] for name, rows in brought.items()})
-    lines = [f"{printable(folder)}: {len(scorings):,} files of scores"]
+    lines = [f"{printable(folder)}: {len(scorings):,} file{'' if len(scorings) == 1 else 's'} of scores"]
     lines += [f"  skipped, {reason}: {_some(names)}" for reason, names in sorted(skipped.items())]
     if quarantined:
         lines.append(f"  quarantined: {len(quarantined):,} (table raw.quarantined_lines)")

@@ -135,11 +135,25 @@ def _record(line):
     return record if isinstance(record, dict) else None
 
 
+@dataclass(frozen=True)
+class Words:
+    """What goes into a spool, in the words of whoever is refused."""
+
+    doing: str
+    nothing: str
+    before: str
+
+
+ANSWERS = Words("collecting", "nothing was asked", "what was answered before")
+SCORES = Words("scoring", "nothing was scored", "what was scored before")
+
+
 class Spool:
     """One process's hold of a spool file, as a context manager; what it is given to write holds no key."""
 
-    def __init__(self, path: Path):
+    def __init__(self, path: Path, words: Words = ANSWERS):
         self.path = path
+        self.words = words
         self.state = None
 
     def __enter__(self) -> Self:
@@ -169,8 +183,8 @@ class Spool:
 
     def _refusal(self, who):
         return (
-            f"another process is collecting into {printable(self.path)}: wait until it has finished, or stop it, "
-            "and try again; nothing was asked"
+            f"another process is {self.words.doing} into {printable(self.path)}: wait until it has finished, or stop "
+            f"it, and try again; {self.words.nothing}"
         )
 
     def write(self, record: dict) -> None:
@@ -189,7 +203,7 @@ class Spool:
                 with contextlib.suppress(OSError):
                     self._file.truncate(self._size)
                 raise UserError(
-                    f"{printable(self.path)} cannot be written ({error.strerror}): what was answered before is kept; "
+                    f"{printable(self.path)} cannot be written ({error.strerror}): {self.words.before} is kept; "
                     "make room and run the same command again"
                 ) from None
 

@@ -34,6 +34,7 @@ from ingest.prompts import (
     template_of,
 )
 from ingest.warehouse import UserError, printable
+from ingest.yaml_text import line_of, read_yaml
 
 FOLDER = Path(__file__).resolve().parent / "studies"
 SIMULATED = Path(__file__).resolve().parent / "simulated.yaml"
@@ -377,17 +378,7 @@ def load_study(name) -> Study:
 
 def parse_study(text: str, path: str = "the study") -> Study:
     """Check the text of a study file; `path` is what errors call it."""
-    try:
-        tree = yaml.compose(text, Loader=yaml.SafeLoader)
-        _refuse_duplicates(tree, path, set())
-        content = yaml.safe_load(text)
-    except (yaml.YAMLError, ValueError) as error:  # a date that does not exist is a ValueError
-        mark = getattr(error, "problem_mark", None)
-        where = f":{mark.line + 1}" if mark else ""
-        problem = getattr(error, "problem", None) or str(error).partition("\n")[0]
-        raise UserError(printable(f"{path}{where}: not YAML: {problem}")) from None
-    except RecursionError:
-        raise UserError(f"{path}: not YAML that can be read: it is nested too deeply") from None
+    tree, content = read_yaml(text, path)
     if not isinstance(content, dict):
         raise UserError(f"{path}: a study is a mapping with the keys study, llms, vignettes, techniques and anchors")
     try:
@@ -405,40 +396,8 @@ def parse_study(text: str, path: str = "the study") -> Study:
         is_said = first["type"] in ("missing", "value_error", "extra_forbidden")
         shown = "" if is_said or isinstance(first["input"], dict | list) else f", not {first['input']!r}"
         raise UserError(
-            printable(f"{path}:{_line_of(tree, location)}: {key + ': ' if key else ''}{message}{shown}{more}")
+            printable(f"{path}:{line_of(tree, location)}: {key + ': ' if key else ''}{message}{shown}{more}")
         ) from None
-
-
-def _refuse_duplicates(node, path, known):
-    if not isinstance(node, yaml.CollectionNode) or id(node) in known:  # an alias may stand within what it names
-        return
-    known.add(id(node))
-    keys = set()
-    for item in node.value:
-        if isinstance(node, yaml.MappingNode):
-            key, item = item
-            where = f"{path}:{key.start_mark.line + 1}"
-            if not isinstance(key, yaml.ScalarNode):
-                raise UserError(f"{where}: a key should be a word")
-            if key.value in keys:
-                raise UserError(f"{where}: the key {printable(key.value)} stands there twice")
-            keys.add(key.value)
-        _refuse_duplicates(item, path, known)
-
-
-def _line_of(node, location):
-    """Follow a location into the YAML tree as far as it goes, and return the line there."""
-    line = node.start_mark.line + 1
-    for part in location:
-        if isinstance(node, yaml.MappingNode):
-            found = [(key, value) for key, value in node.value if key.value == str(part)]
-            if not found:
-                continue
-            line, node = found[0][0].start_mark.line + 1, found[0][1]
-        elif isinstance(node, yaml.SequenceNode) and isinstance(part, int) and part < len(node.value):
-            node = node.value[part]
-            line = node.start_mark.line + 1
-    return line
 
 
 class Cell(NamedTuple):

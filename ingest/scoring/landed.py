@@ -14,6 +14,7 @@ from ingest.load import land
 from ingest.scoring.questions import ChatQuestions, Questions, prompt_hash
 from ingest.scoring.scorer import scored_prompts, sessions
 from ingest.scoring.targets import TARGETS
+from ingest.study import shipped_studies
 from ingest.warehouse import UserError, connect, printable, warehouse_path
 
 ARCHIVE = "bais-score"
@@ -27,6 +28,15 @@ class Landed:
 
     n_scores: int = 0
     n_already_there: int = 0
+
+
+def refuse_study_of_trials(study: str) -> None:
+    """Refuse to score questions under the name of a study that LLMs have answered, or that bais ships."""
+    if study in shipped_studies() or _n_there("trials", "study", study):
+        raise UserError(
+            f"{printable(study)} is a study whose questions are put to LLMs, and nobody answers what is scored: give "
+            "the study in the file of questions another name"
+        )
 
 
 def load_scored(path: Path) -> Landed:
@@ -43,7 +53,7 @@ def load_scored(path: Path) -> Landed:
             f"{len(missing):,} of the {len(questions.prompts):,} prompts of {printable(scoring['scoring'])} are not "
             "scored yet: the same command goes on with them, and nothing was loaded"
         )
-    landed = Landed(n_already_there=_n_there(scoring["scoring"]))
+    landed = Landed(n_already_there=_n_there("target_scores", "scoring", scoring["scoring"]))
     if landed.n_already_there:
         return landed
 
@@ -64,15 +74,15 @@ def load_scored(path: Path) -> Landed:
     return landed
 
 
-def _n_there(scoring):
+def _n_there(table, column, value):
     if not warehouse_path().exists():
         return 0
     with contextlib.closing(connect()) as warehouse:
-        is_there = "select 1 from duckdb_tables() where schema_name = 'raw' and table_name = 'target_scores'"
-        if not warehouse.sql(is_there).fetchall():
+        is_there = "select 1 from duckdb_tables() where schema_name = 'raw' and table_name = $table"
+        if not warehouse.execute(is_there, {"table": table}).fetchall():
             return 0
-        counted = "select count(*) from raw.target_scores where scoring = $scoring"
-        return warehouse.execute(counted, {"scoring": scoring}).fetchall()[0][0]
+        counted = f"select count(*) from raw.{table} where {column} = $value"
+        return warehouse.execute(counted, {"value": value}).fetchall()[0][0]
 
 
 def _scores(line, session, questions) -> Iterator[dict]:

@@ -35,11 +35,12 @@ SETTINGS = {
 }
 
 
-def load_local(name: str, device: str | None = None, dtype: str | None = None) -> "LocalLlm":
+def load_local(name: str, device: str | None = None, dtype: str | None = None, called: str | None = None) -> "LocalLlm":
     """Load an LLM from a folder, else by its id from the local cache, else from Hugging Face.
 
     Without a device it goes where a GPU is; without a number format it is float32 on the CPU, and else what its weights
-    are stored in.
+    are stored in. It is called as it was asked for, and in a folder, whatever that is named after, `local/FOLDER`;
+    `called` says which LLM it is.
     """
     if missing := [library for library in LIBRARIES[:2] if not find_spec(library)]:
         raise UserError(
@@ -53,13 +54,13 @@ def load_local(name: str, device: str | None = None, dtype: str | None = None) -
         os.environ.setdefault(setting, value)
     if folder.is_dir():
         os.environ["HF_HUB_OFFLINE"] = "1"  # read when the libraries are imported, and they are told so once more
-        return _loaded(str(folder), folder.resolve().name, device, dtype, is_local=True)
+        return _loaded(str(folder), called or f"local/{folder.resolve().name}", device, dtype, is_local=True)
     try:
-        return _loaded(name, name, device, dtype, is_local=True)
+        return _loaded(name, called or name, device, dtype, is_local=True)
     except _NotThere:
         pass
     try:
-        return _loaded(name, name, device, dtype, is_local=False)
+        return _loaded(name, called or name, device, dtype, is_local=False)
     except _NotThere as error:
         raise UserError(
             f"{printable(name)} is not on this machine and cannot be fetched: {error}", CANNOT_BE_SCORED

@@ -6,14 +6,15 @@ chat the prompt is a person's message, and what the LLM's chat template writes a
 
 import hashlib
 import itertools
+import re
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, NamedTuple
 
-import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from ingest.warehouse import UserError, printable
+from ingest.yaml_text import line_of, read_yaml
 
 SHIPPED = Path(__file__).resolve().parent / "questions" / "anchoring-llms.yaml"
 TEMPLATE = "{scene}{anchor}.\n\n{comparative}{anchor}?\n\n{absolute}"
@@ -22,7 +23,16 @@ COALITIONS = tuple(
     frozenset(some) for size in range(len(PLAYERS) + 1) for some in itertools.combinations(PLAYERS, size)
 )
 
-Named = Annotated[str, Field(pattern=r"^\w[\w.-]*$")]
+
+def _plain_name(name: str) -> str:
+    if not re.fullmatch(r"\w[\w.-]*", name):
+        raise ValueError(
+            f"the name {name!r} should begin with a letter or a digit and hold only letters, digits, '.', '_' and '-'"
+        )
+    return name
+
+
+Named = Annotated[str, AfterValidator(_plain_name)]
 
 
 class _Given(BaseModel):
@@ -73,6 +83,16 @@ class Questions(_Given):
         names = [name for question in self.questions for name in question.variations]
         if twice := sorted({name for name in names if names.count(name) > 1}):
             raise ValueError(f"the variation {twice[0]} is there twice")
+        asked_by = {}
+        for number, question in enumerate(self.questions):
+            for name in question.variations:
+                first, first_name = asked_by.setdefault(question_of(name), (number, name))
+                if first != number:
+                    raise ValueError(
+                        f"the variations {first_name} and {name} are of different questions, but what stands before "
+                        f"the first '-' names the question in the tables, and in both it is {question_of(name)}: name "
+                        f"them {question_of(name)}1 and {question_of(name)}2, each with its own ending after the '-'"
+                    )
         return self
 
     @property
@@ -139,6 +159,11 @@ def prompt_of(question: Question, anchor: int, coalition: frozenset[str]) -> str
     return TEMPLATE.format(**{name: text if name in coalition else "" for name, text in fields.items()}).strip()
 
 
+def question_of(variation: str) -> str:
+    """Return the question that a variation asks, as the tables read it off its name."""
+    return variation.partition("-")[0]
+
+
 def prompt_hash(prompt: str) -> str:
     """Name a prompt."""
     return hashlib.sha256(prompt.encode()).hexdigest()[:32]
@@ -146,17 +171,32 @@ def prompt_hash(prompt: str) -> str:
 
 def load_questions(path: Path | None = None) -> Questions:
     """Read a file of questions, those of document D if none is given; what is wrong with it is one sentence."""
-    path = path or SHIPPED
+    questions = _read(path or SHIPPED)
+    if path and questions.study == (shipped := _read(SHIPPED)).study and not set(questions.cells) <= set(shipped.cells):
+        raise UserError(
+            f"{printable(path)} has questions of its own under study: {questions.study}, which is the name of the "
+            "questions that bais ships: give the study another name, so that the tables do not mix the two"
+        )
+    return questions
+
+
+def _read(path):
     try:
-        return Questions.model_validate(yaml.safe_load(path.read_text(encoding="utf-8")))
+        text = path.read_text(encoding="utf-8")
     except OSError as error:
         raise UserError(f"{printable(path)} cannot be read: {error.strerror}") from None
-    except (UnicodeDecodeError, yaml.YAMLError) as error:
-        raise UserError(f"{printable(path)} is no YAML: {printable(str(error).splitlines()[0])}") from None
+    except UnicodeDecodeError:
+        raise UserError(f"{printable(path)} cannot be read: it is not UTF-8") from None
+    tree, content = read_yaml(text, printable(path))
+    try:
+        return Questions.model_validate(content)
     except ValidationError as error:
         first = error.errors()[0]
-        place = ".".join(map(str, first["loc"])) or "the file"
+        location = tuple(part for part in first["loc"] if part != "[key]")
+        where = f"{printable(path)}:{line_of(tree, location)}" if tree else printable(path)
+        place = ".".join(map(str, location)) or "the file"
         raise UserError(
-            f"{printable(path)} is no file of questions: {printable(place)}: {printable(first['msg'])}; "
-            f"{SHIPPED.relative_to(SHIPPED.parents[3])} is an example"
+            f"{where} is no file of questions: {printable(place)}: "
+            f"{printable(first['msg'].removeprefix('Value error, '))}; {SHIPPED.relative_to(SHIPPED.parents[3])} is an "
+            "example"
         ) from None

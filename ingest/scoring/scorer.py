@@ -19,7 +19,7 @@ from ingest.scoring.passes import WAYS, AtATime, NotFinite, OutOfMemory, refuse_
 from ingest.scoring.passes import Llm as Passed
 from ingest.scoring.questions import Questions
 from ingest.scoring.targets import Spelling, Targets
-from ingest.spool import Spool, spool_folder
+from ingest.spool import SCORES, Spool, spool_folder
 from ingest.warehouse import UserError, printable
 
 N_NAMED = 12  # characters of the hash in the name of a scoring
@@ -93,7 +93,7 @@ def score(
 ) -> Outcome:
     """Score what is not in the spool yet, and return what came of it; what keeps an LLM from it is one sentence."""
     scoring = Scoring(llm, questions)
-    with Spool(scoring.path) as spool:
+    with Spool(scoring.path, SCORES) as spool:
         done = {record["prompt_hash"] for record in scored_prompts(scoring.path)}
         outcome = Outcome(scoring.name, scoring.path, n_before=len(done))
         if done >= questions.prompts.keys():

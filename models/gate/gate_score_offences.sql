@@ -148,8 +148,9 @@ select
     n,
     concat(
         format(
-            '{}, {} under anchor {}: {} targets differ between {} and {}, by up to {:.3g} nats',
-            llm, question, anchor, n, scoring, other_scoring, furthest
+            '{}, {} under anchor {}: {} between {} and {}, by up to {:.3g} nats',
+            llm, question, anchor, n || if(n = 1, ' target differs', ' targets differ'),
+            scoring, other_scoring, furthest
         ),
         '; no dtype is recorded of ' || nullif(
             concat_ws(' and ', if(dtype is null, scoring, null), if(other_dtype is null, other_scoring, null)), ''

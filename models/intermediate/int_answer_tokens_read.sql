@@ -143,16 +143,69 @@ tokenizers as (
     group by all
 ),
 
-said as (
-    select places.*
+-- an LLM that was seen to write a number in pieces may begin one with any token that is as long as its first piece
+first_pieces as (
+    select distinct llm, len(regexp_extract(token, '\d+')) as n_digits
     from places
-    semi join numbers
+    where
+        regexp_matches(token, '\d$')
+        and regexp_matches(after, '^\d')
+        and not regexp_matches(coalesce(before, ''), '\d$')
+),
+
+matching as (
+    select places.*, numbers.probability, count(*) over (partition by places.trial_id) as n_places
+    from places
+    inner join numbers
         on
             places.trial_id = numbers.trial_id
             and places.place = numbers.place
             and places.token = numbers.token
             and places.response = numbers.number
-    qualify row_number() over (partition by places.trial_id order by places.place desc) = 1
+),
+
+-- the answer where another number stands in one of the places that it may have been read from
+altered as (
+    select
+        matching.trial_id,
+        matching.place,
+        matching.response_unit,
+        translate(
+            concat(
+                array_to_string(list_transform(answers.content[:matching.place - 1], lambda one: one['token']), ''),
+                regexp_replace(
+                    matching.token,
+                    '\d(\D*)$',
+                    case when regexp_matches(matching.token, '1\D*$') then '2\1' else '1\1' end
+                ),
+                array_to_string(list_transform(answers.content[matching.place + 1:], lambda one: one['token']), '')
+            ),
+            'Ġ▁Ċ',
+            e'  \n'
+        ) as text
+    from matching
+    inner join answers using (trial_id)
+    where matching.n_places > 1
+),
+
+altered_readings as (
+    select
+        trial_id,
+        place,
+        struct_extract({{ read_response('text', "nullif(response_unit, 'unknown')") }}, 'response') as number
+    from altered
+),
+
+-- a number belongs to the answer if changing it changes the reading; of several such places the first one
+said as (
+    select matching.*
+    from matching
+    left join altered_readings using (trial_id, place)
+    qualify
+        row_number() over (
+            partition by matching.trial_id
+            order by matching.response is not distinct from altered_readings.number, matching.place
+        ) = 1
 ),
 
 possible as (
@@ -163,9 +216,16 @@ possible as (
     from answers
     inner join said using (trial_id)
     inner join numbers on said.trial_id = numbers.trial_id and said.place = numbers.place
+    left join first_pieces
+        on answers.llm = first_pieces.llm and len(regexp_extract(numbers.text, '^\d+$')) = first_pieces.n_digits
     where
         numbers.number between coalesce(answers.valid_min, '-inf') and coalesce(answers.valid_max, 'inf')
-        and numbers.probability is not null
+        and numbers.probability > 0
+        and (
+            numbers.token = said.token
+            or first_pieces.n_digits is null
+            or 10 * numbers.number > coalesce(answers.valid_max, 'inf')
+        )
     group by all
 ),
 
@@ -194,7 +254,7 @@ judged as (
                 or (regexp_matches(said.token, '^\d') and regexp_matches(said.before, '\d[.,]?$'))
                 or (not tokenizers.has_whole_numbers and coalesce(answers.valid_max, 'inf') > 9)
                 then 'several_tokens'
-            when mass_left is null or mass_left < -0.001 then 'not_probabilities'
+            when said.probability is null or mass_left is null or mass_left < -0.001 then 'not_probabilities'
         end as reason_unread
     from answers
     left join said using (trial_id)

@@ -128,10 +128,23 @@ def test_an_llm_of_unknown_size_is_left_out_and_two_are_too_few():
     assert (row["n_llms"], row["reason"]) == (0, "too_few_llms; not_recoverable")
 
 
-def test_two_scorings_of_one_llm_count_once_in_a_trend():
-    twice = means_of({"a": 1.0, "b": 3.0, "c": 4.0}) + means_of({"a": 2.0})
-    (row,) = trends(twice, SIZES)
-    (once,) = trends(means_of({"a": 1.5, "b": 3.0, "c": 4.0}), SIZES)
+@pytest.mark.parametrize(
+    ("sets", "counted"),
+    [
+        ({"v/a@0f/v/a": 9.0, "recorded/a": 1.0, "v/a@chat-0a/v/a": 5.0}, 1.0),
+        ({"v/a@chat-0a/v/a": 5.0, "v/a@ff/v/a": 2.0}, 2.0),
+        ({"v/a@ff/v/a": 9.0, "v/a@0f/v/a": 2.0}, 2.0),
+        ({"recorded/a": None, "v/a@ff/v/a": 2.0}, 2.0),
+        ({"v/a@chat-0a/v/a": 5.0}, 5.0),
+    ],
+)
+def test_of_an_llm_with_several_scorings_one_counts_the_recorded_before_the_plain_before_the_chat(sets, counted):
+    others = {"b": 3.0, "c": 4.0}
+    several = [
+        NAMED | {"scoring_set": name, "llm": "a", "estimate": mean, "reason": "r"} for name, mean in sets.items()
+    ]
+    (row,) = trends(several + means_of(others), SIZES)
+    (once,) = trends(means_of({"a": counted} | others), SIZES)
     assert row == once
 
 

@@ -31,6 +31,7 @@ COMMANDS = {
     },
     "score": {
         "--llm": "text, required",
+        "--name": "text",
         "--device": "cpu|cuda",
         "--dtype": "float32|bfloat16|float16|float64",
         "--questions": "path",

@@ -217,7 +217,7 @@ def test_two_scorings_that_disagree_are_both_named(here):
         "import", here.folder
     )
     for (detail,) in here.rows("select detail from raw.batch_checks where not is_passed"):
-        assert "openai/gpt2, V0 under anchor 10.0: 1 targets differ between" in detail
+        assert "openai/gpt2, V0 under anchor 10.0: 1 target differs between" in detail
         assert "gpt2/standard@" in detail
         assert "gpt2/different_anchors@" in detail
         assert "0.02 nats" in detail
@@ -264,7 +264,7 @@ def test_a_scoring_that_was_computed_here_is_held_against_the_recorded_one_whose
     ((recorded,),) = here.rows("select distinct scoring from raw.attribution_scores where variation = 'V1-S'")
     details = {detail.split(", by up to")[0]: detail for detail in disagreements(here).values()}
     assert details.keys() == {
-        f"openai/gpt2, V1 under anchor 65.0: 1 targets differ between {one} and {other}"
+        f"openai/gpt2, V1 under anchor 65.0: 1 target differs between {one} and {other}"
         for one, other in ((scoring, recorded), (recorded, scoring))
     }
     assert all(detail.endswith(f"0.02 nats; no dtype is recorded of {recorded}") for detail in details.values())
@@ -430,6 +430,21 @@ def test_a_rejected_batch_is_not_published(imported):
     ((batch,),) = imported.rows("select batch_id from raw.batches where vignette = 'V1-D'")
     imported.run("reject", batch, "--why", "another LLM")
     assert set(imported.accepted()["variation"]) == {"V0", "V1-S"}
+
+
+def test_one_file_is_a_file_and_not_1_files(here):
+    assert "1 file of scores" in here.run("import", here.folder / "anchoring_gpt2_results_standard.csv")
+
+
+def test_scores_are_withdrawn_by_the_batch(imported):
+    ((batch, scoring),) = imported.rows(
+        "select distinct batch_id, scoring from raw.attribution_scores where variation = 'V1-D'"
+    )
+    for of_scores in (batch, scoring, f"{scoring}/V1-D", f"{scoring}/V1-D/70.0/3"):
+        said = imported.run("withdraw", of_scores, "--why", "wrong", expect=2)
+        assert "is of scores, which nobody answered" in said
+        assert "`bais reject BATCH` takes one out of the tables" in said
+    assert "there is no trial 0a1b" in imported.run("withdraw", "0a1b", "--why", "wrong", expect=2)
 
 
 def test_exports_and_copies_of_the_past_take_scores_along_once(here, tmp_path, monkeypatch, warehouse_in):

@@ -397,6 +397,11 @@ def running(*arguments):
             process.kill()
 
 
+def test_the_module_of_the_command_runs_as_the_command_does(warehouse):
+    asked = [sys.executable, "-m", "bais.main", "sql", "select 41 + 1 as n", "--format", "csv"]
+    assert subprocess.run(asked, capture_output=True, text=True).stdout.split() == ["n", "42"]
+
+
 def test_a_reader_that_leaves_early_is_no_error(warehouse):
     with running("sql", "from range(2_000_000)", "--format", "csv") as process:
         assert process.stdout.readline() == b"range\n"

@@ -737,6 +737,18 @@ def test_headlines_say_what_the_scores_of_a_study_show(change, capsys):
     assert "nobody answered" not in ask(capsys, "headlines", "--study", "s")
 
 
+def test_who_asks_for_trials_of_a_study_of_scores_is_told_that_nobody_answered(change, capsys, tmp_path):
+    change(
+        "insert into raw.batches by name "
+        "select 'd/V0' as batch_id, 'd' as study, 'V0' as vignette, 'scored' as source, 1 as n_trials, "
+        "now() as loaded_at, '1' as _dlt_load_id"
+    )
+    for command in (["recommend"], ["trials"], ["report", "--out", str(tmp_path / "page.html")], ["paper"]):
+        said = refused(capsys, *command, "--study", "d")
+        assert "d is a study of scores: nobody answered its questions" in said
+        assert "`bais headlines --study d` says what its scores show, once `bais build` has read them" in said
+
+
 def test_headlines_of_one_study_leaves_out_the_others(warehouse, capsys):
     assert "made-up" not in ask(capsys, "headlines", "--study", "s")
     assert "there is s, made-up" in refused(capsys, "headlines", "--study", "t")

@@ -1,5 +1,6 @@
 """What an LLM is told: document A's words, the turns of each technique, and nothing left unfilled."""
 
+import csv
 import re
 
 import pytest
@@ -8,6 +9,7 @@ from hypothesis import strategies as st
 
 from ingest.prompts import ANSWER_FORMATS, Script, as_number, fill, prompt_version, shipped
 from ingest.study import Design, parse_study
+from ingest.warehouse import ROOT
 
 VIGNETTES, TECHNIQUES = shipped("vignettes"), shipped("techniques")
 SCRIPTED = [name for name, technique in TECHNIQUES.items() if "rounds" not in technique]
@@ -366,3 +368,11 @@ def test_the_version_of_a_prompt_changes_with_each_of_its_words_and_with_nothing
     ]
     assert len({same, *others}) == len(others) + 1
     assert all(re.fullmatch(r"[0-9a-f]{32}", version) for version, _ in others)
+
+
+def test_the_page_on_study_files_lists_every_technique_of_the_seeds():
+    with open(ROOT / "seeds" / "techniques.csv", encoding="utf-8", newline="") as stream:
+        known = {row["technique"] for row in csv.DictReader(stream)}
+    page = (ROOT / "docs" / "studies.md").read_text(encoding="utf-8")
+    section = page.partition("## The techniques that bais has\n")[2].partition("\n## ")[0]
+    assert set(re.findall(r"(?m)^\| `(\w+)` \| .+ \|$", section)) == known

@@ -268,6 +268,13 @@ def test_the_name_of_a_scoring_changes_with_the_weights(folder, here):
     assert Scoring(load_local(str(other)), few).name != Scoring(load_local(str(place)), few).name
 
 
+def test_a_folder_called_like_an_llm_is_not_taken_for_it_unless_a_person_says_so(folder, here):
+    place = here / "gpt2"
+    shutil.copytree(folder("gpt2"), place)
+    assert load_local(str(place)).name == "local/gpt2"
+    assert load_local(str(place), called="openai/gpt2").name == "openai/gpt2"
+
+
 def broken(place, here, change):
     """A copy of an LLM with something wrong."""
     other = here / "broken"

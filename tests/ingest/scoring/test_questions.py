@@ -72,9 +72,10 @@ def test_scene_and_comparative_end_in_one_space_and_the_anchor_stands_in_both_pl
 def test_another_word_or_anchor_is_another_digest(tmp_path):
     original = SHIPPED.read_text(encoding="utf-8")
     digests = {load_questions().digest}
-    for old, new in (("roulette", "lottery"), ("low: 35", "low: 36"), ("anchoring-llms", "mine")):
+    mine = original.replace("anchoring-llms", "mine")
+    for old, new in (("roulette", "lottery"), ("low: 35", "low: 36"), ("mine", "mine")):
         path = tmp_path / "questions.yaml"
-        path.write_text(original.replace(old, new), encoding="utf-8")
+        path.write_text(mine.replace(old, new), encoding="utf-8")
         digests.add(load_questions(path).digest)
     assert len(digests) == 4
 
@@ -85,8 +86,25 @@ def test_another_word_or_anchor_is_another_digest(tmp_path):
         ("{low: 10, high: 65}", "{low: 65, high: 10}", "the low anchor 65 is not below the high anchor 10"),
         ("{low: 10, high: 65}", "{low: ten, high: 65}", "questions.0.variations.V0.low"),
         ("V1-D", "V1-S", "the variation V1-S is there twice"),
+        (
+            "V1-D",
+            "V0-D",
+            "the variations V0 and V0-D are of different questions, .* in both it is V0: name them V01 and V02",
+        ),
+        ("V1-D", "V1/D", r"questions\.1\.variations\.V1/D: the name 'V1/D' should begin with a letter or a digit"),
+        (
+            "V0: {low: 10",
+            "V0: {low: 11",
+            "questions of its own under study: anchoring-llms, .* give the study another name",
+        ),
+        (
+            'scene: "The spinner',
+            'scene: a\n    scene: "The spinner',
+            r"questions\.yaml:15: the key scene stands there twice",
+        ),
+        ("V1-S: {", "V1-D: {", r"questions\.yaml:19: the key V1-D stands there twice"),
         ("study:", "studie:", "study: Field required"),
-        ("questions:", "questions: [", "is no YAML"),
+        ("questions:", "questions: [", "not YAML"),
     ],
 )
 def test_a_file_that_is_none_is_refused_in_one_sentence(tmp_path, old, new, said):
@@ -98,6 +116,14 @@ def test_a_file_that_is_none_is_refused_in_one_sentence(tmp_path, old, new, said
     with pytest.raises(UserError, match=said) as refusal:
         load_questions(path)
     assert "\n" not in str(refusal.value)
+
+
+def test_a_part_of_the_shipped_questions_keeps_their_study(tmp_path):
+    path = tmp_path / "questions.yaml"
+    path.write_text(
+        SHIPPED.read_text(encoding="utf-8").replace("      V1-D: {low: 15, high: 70}\n", ""), encoding="utf-8"
+    )
+    assert len(load_questions(path).cells) == 10 * 2 * 16
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path):

@@ -1,18 +1,23 @@
 """The spool of a scoring: nothing is lost, nothing is scored twice, and a restart writes the same numbers."""
 
+import contextlib
 import json
 import os
 import subprocess
 import sys
 
+import duckdb
 import numpy as np
 import pytest
 
 from bais.main import main
+from ingest.scoring.landed import refuse_study_of_trials
 from ingest.scoring.passes import OutOfMemory, one_by_one
-from ingest.scoring.questions import prompt_hash
+from ingest.scoring.questions import SHIPPED, prompt_hash
 from ingest.scoring.scorer import Scoring, score, scored_prompts, sessions
 from ingest.scoring.targets import RULES, TARGETS, Targets
+from ingest.spool import SCORES, Spool
+from ingest.study import shipped_studies
 from ingest.warehouse import ROOT, UserError
 from tests.ingest.scoring.tiny import Named, questions_of
 
@@ -193,6 +198,39 @@ def test_questions_that_cannot_be_read_are_refused_before_an_llm_is_loaded(wareh
     assert main(["score", "--llm", "openai-community/gpt2", "--questions", str(path)]) == 2
     (line,) = capsys.readouterr().err.splitlines()
     assert "is no file of questions: source: Field required" in line
+
+
+def test_a_name_that_names_no_llm_is_refused_before_one_is_loaded(warehouse, capsys):
+    assert main(["score", "--llm", "somewhere", "--name", "gpt2"]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "--name gpt2 names no LLM: write vendor/name, such as openai/gpt2" in line
+
+
+def test_own_questions_take_no_study_that_llms_answer(warehouse, tmp_path, capsys):
+    path = tmp_path / "questions.yaml"
+    own = SHIPPED.read_text(encoding="utf-8")
+    path.write_text(own.replace("study: anchoring-llms", f"study: {shipped_studies()[0]}"), encoding="utf-8")
+    assert main(["score", "--llm", "somewhere", "--questions", str(path)]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "nobody answers what is scored: give the study in the file of questions another name" in line
+    with contextlib.closing(duckdb.connect(str(warehouse))) as made:
+        made.execute("create schema raw; create table raw.trials as select 'asked' as study")
+    refuse_study_of_trials("scored")
+    with pytest.raises(UserError, match="asked is a study whose questions are put to LLMs"):
+        refuse_study_of_trials("asked")
+
+
+def test_a_spool_of_scores_that_is_held_or_full_is_refused_in_words_on_scores(monkeypatch):
+    path = Scoring(Named(), FEW).path
+    with Spool(path, SCORES), pytest.raises(UserError, match=r"another process is scoring into .*; nothing was scored"):
+        score(Named(), FEW)
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("ingest.spool.os.write", full)
+    with pytest.raises(UserError, match=r"No space left on device\): what was scored before is kept"):
+        score(Named(), FEW)
 
 
 class Stopped(Named):
