@@ -9,7 +9,7 @@ import numpy as np
 from analysis.counts import CONTROL, Summary, compared
 from analysis.effect_sizes import CONFIDENCE, standardised
 from analysis.small_samples import FEWEST_LLMS
-from analysis.t_and_f_tests import satterthwaite_df, t_bounds, two_sided_p
+from analysis.t_and_f_tests import holm, satterthwaite_df, t_bounds, two_sided_p
 from analysis.tables import columns, first_reason
 
 SPECIFICATIONS = (("accepted", "pooled"), ("as_recorded", "t=1"))  # recommended; the papers'
@@ -439,12 +439,10 @@ def _row(compare, domain, a, b, metric, direction, seed):
 
 def _adjusted(rows):
     """Add the p values adjusted for all tests of the family, by Bonferroni and by Holm."""
-    # statsmodels' multipletests collects garbage in every call, which takes longer than all else here
-    tested = sorted((row for row in rows if "p_value" in row), key=lambda row: row["p_value"])
-    p_holm = 0.0
-    for rank, row in enumerate(tested):
-        p_holm = max(p_holm, min(1.0, (len(tested) - rank) * row["p_value"]))
-        row |= {"p_bonferroni": min(1.0, len(tested) * row["p_value"]), "p_holm": p_holm, "n_tests": len(tested)}
+    tested = [row for row in rows if "p_value" in row]
+    for row, p_holm in zip(tested, holm([row["p_value"] for row in tested]), strict=True):
+        p_bonferroni = min(1.0, len(tested) * row["p_value"])
+        row |= {"p_bonferroni": p_bonferroni, "p_holm": float(p_holm), "n_tests": len(tested)}
     return rows
 
 

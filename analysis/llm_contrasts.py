@@ -8,6 +8,7 @@ from scipy import special
 from analysis.counts import CONTROL
 from analysis.losses import GOALS, DomainLosses, Loss
 from analysis.small_samples import FEWEST_BASELINE
+from analysis.t_and_f_tests import holm as step_down
 from analysis.tables import columns, first_reason
 
 CONFIDENCE = 0.95
@@ -104,14 +105,11 @@ def holm(p):
     """
     upper = np.triu_indices(len(p), 1)
     values = np.asarray(p, float)[upper]
-    tested = np.flatnonzero(~np.isnan(values))
-    order = tested[np.argsort(values[tested], kind="stable")]
-    one_sided = (2 * len(tested) - np.arange(len(tested))) * values[order] / 2
-    values[order] = np.minimum(np.maximum.accumulate(one_sided), 1)
+    n_tested = np.count_nonzero(~np.isnan(values))
     adjusted = np.full(np.shape(p), np.nan)
-    adjusted[upper] = values
-    adjusted.T[upper] = values
-    return adjusted, len(tested)
+    # of the two hypotheses of a pair the smaller p value is half of the two-sided one
+    adjusted[upper] = adjusted.T[upper] = step_down(values / 2, 2 * n_tested)
+    return adjusted, n_tested
 
 
 def ranks(found, p_holm):

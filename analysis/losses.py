@@ -159,7 +159,27 @@ def losses(goal, of):
         own, slope = variance[..., None], -signed
     else:
         signed, slope = of.percent - 100, -of.percent
-    error = np.sqrt(own + slope**2 * of.baseline_variance[..., None])
+    return folded(signed, own, slope, of.baseline_variance[..., None], variance, variance_per_df)
+
+
+def folded(signed, own, slope, shared, variance, variance_per_df):
+    """Give the loss that is the mean of absolute values of signed estimates.
+
+    Parameters
+    ----------
+    signed, own, slope : numpy.ndarray, shape (..., k)
+        The estimates of a condition, the variance of each from its own trials, and how each changes with what it shares
+        with other conditions: the logarithm of the baseline.
+    shared : numpy.ndarray, shape (..., 1)
+        The variance of that.
+    variance, variance_per_df : numpy.ndarray, shape (...)
+        As of `Loss`.
+
+    Returns
+    -------
+    Loss
+    """
+    error = np.sqrt(own + slope**2 * shared)
     loss = np.abs(signed)
     sides = (loss, loss - folding_excess(signed, error), *bias_bounds(signed, error), np.sign(signed) * slope)
     loss, corrected, bias_low, bias_high, slope = (side.mean(axis=-1) for side in sides)
@@ -220,7 +240,7 @@ class DomainLosses:
         )
         self.knows_attrition = missing is not None
         self._missing = self._ranges(missing, shape) if self.knows_attrition else None
-        self._known = {}
+        self._known, self._incomplete = {}, "missing_direction"
 
     @classmethod
     def of_moments(cls, llms, vignettes, techniques, moments):
@@ -228,7 +248,33 @@ class DomainLosses:
         made = cls.__new__(cls)
         made.llms, made.vignettes, made.techniques, made.moments = llms, vignettes, techniques, moments
         made.n_baseline = moments.n_baseline[..., 0]
-        made.knows_attrition, made._known = False, {}
+        made.knows_attrition, made._known, made._incomplete = False, {}, "missing_direction"
+        return made
+
+    @classmethod
+    def of_contrasts(cls, llms, vignettes, techniques, goal, contrasts):
+        """Return those of signed contrasts of arms, which have no baseline: the loss is their absolute value.
+
+        Noise adds to an absolute value here as it does to that of an anchor, and is taken off in the same way.
+
+        Parameters
+        ----------
+        llms, vignettes, techniques : list of str
+        goal : str
+            The name under which `of` and `compared` give the losses, such as that of a measure and contrast.
+        contrasts : analysis.crossed_effects.SignedContrasts
+            Of shape (n LLMs, n vignettes, n techniques); NaN where there is none. Where a contrast is to be close to
+            some other value than 0, `signed` is the distance from that.
+        """
+        signed, variance = np.asarray(contrasts.signed, float), np.asarray(contrasts.variance, float)
+        none, n_trials = np.zeros(signed.shape), np.asarray(contrasts.n, float)[..., None]
+        per_df = np.where(variance > 0, variance**2 / np.where(variance > 0, contrasts.df, 1.0), 0.0)
+        sides = signed[..., None], variance[..., None]
+        not_known = np.full((*signed.shape, 1), np.nan)
+        moments = Moments(*sides, n_trials, not_known, not_known, not_known, none, np.full(signed.shape, np.inf))
+        made = cls.of_moments(llms, vignettes, techniques, moments)
+        made._known = {goal: folded(*sides, none[..., None], none[..., None], variance, per_df)}
+        made._incomplete = "missing_arm"
         return made
 
     def of(self, goal):
@@ -257,7 +303,7 @@ class DomainLosses:
     def has(self, *techniques):
         """Return where all of these techniques have a loss, shape (n LLMs, n vignettes)."""
         places = [self.techniques.index(name) for name in techniques]
-        return ~np.isnan(self.of("displacement").loss[..., places]).any(axis=-1)
+        return ~np.isnan(self.moments.percent[..., places, :]).any(axis=(-1, -2))
 
     @property
     def near_zero(self):
@@ -273,11 +319,14 @@ class DomainLosses:
         return self.moments.n[:, :, self.techniques.index(technique)].sum(axis=(1, 2)).astype(int)
 
     def why_not(self, technique):
-        """Return why a technique has no loss anywhere: `missing_direction`, `no_baseline`, or None where it has one."""
+        """Return why a technique has no loss anywhere: `missing_direction`, `no_baseline`, or None where it has one.
+
+        Of contrasts, it is `missing_arm`.
+        """
         asked = (self.moments.n[:, :, self.techniques.index(technique)] > 0).all(axis=-1)
         if self.has(technique).any():
             return None
-        return "no_baseline" if asked.any() else "missing_direction"
+        return "no_baseline" if asked.any() else self._incomplete
 
     def _places(self, rows, *keys):
         known = {"llm": self.llms, "vignette": self.vignettes, "technique": self.techniques, "anchor_direction": SIDES}

@@ -2,7 +2,7 @@
 -- its batch declares, the LLM's own baseline, and what is usual in its cell. What an earlier audit has quarantined is
 -- not there: it decides nothing.
 with directed as (
-    select * from {{ ref('int_trials_directed') }}
+    select * from {{ ref('int_trials_treated') }}
 ),
 
 templates as (

@@ -1,0 +1,414 @@
+"""Contrasts of arms where the same items are put to many LLMs: how sure they are over LLMs, over items, and over both.
+
+Everything is made of how many trials each LLM has on each item in each arm, and of the sums of their values, so that
+more trials per cell cost nothing here. A contrast is the mean of one arm less that of the other.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import special
+
+from analysis.contrasts import ROUNDING, Comparison
+from analysis.effect_sizes import CONFIDENCE, standardised
+from analysis.small_samples import Interval
+from analysis.t_and_f_tests import satterthwaite_df, t_bounds, two_sided_p
+from analysis.tables import first_reason
+
+PAIRINGS = ("item", "between")
+WEIGHTINGS = ("llm", "trial")
+BALANCED = "crossed_anova"
+UNBALANCED = "two_way_cluster_robust"
+
+
+@dataclass(frozen=True)
+class Arm:
+    """Trials of one arm by LLM and item: how many, the sum of their values and, where needed, that of the squares.
+
+    Arrays of shape (..., n LLMs, n items); the two arms of a contrast have the same LLMs and items in the same order.
+    """
+
+    n: np.ndarray
+    total: np.ndarray
+    squares: np.ndarray | None = None
+
+    @property
+    def means(self):
+        """Mean value of each cell, 0 where there is no trial."""
+        return np.divide(self.total, self.n, out=np.zeros(np.shape(self.n)), where=np.asarray(self.n) > 0)
+
+    @property
+    def trial_variance(self):
+        """Variance of the mean of each cell from its own trials, NaN where there are fewer than two."""
+        n, means = np.asarray(self.n, float), self.means
+        squares = np.asarray(self.squares, float) - n * means**2
+        squares = np.where(squares <= ROUNDING * np.abs(self.squares), 0.0, squares)
+        return np.divide(squares, (n - 1) * n, out=np.full(n.shape, np.nan), where=n > 1)
+
+
+@dataclass(frozen=True)
+class Level(Interval):
+    """An interval with its standard error and the two-sided p value of no contrast; all null where `reason` is set."""
+
+    standard_error: float | None = None
+    p_value: float | None = None
+
+
+@dataclass(frozen=True)
+class Crossed:
+    """A contrast of two arms, or the mean of one.
+
+    Attributes
+    ----------
+    estimate : float or None
+        In the unit of the values.
+    n_llms, n_items, n_trials : int
+        Of what enters.
+    method : str or None
+        Of `both`: `BALANCED` or `UNBALANCED`.
+    over_llms, over_items, both : Level
+        For LLMs that were not asked, on these items; for items that were not put, to these LLMs; for both, which is
+        the headline.
+    """
+
+    estimate: float | None
+    n_llms: int
+    n_items: int
+    n_trials: int
+    method: str | None
+    over_llms: Level
+    over_items: Level
+    both: Level
+
+
+def crossed_contrast(arm, arm_b=None, *, pairing="item", weighting="llm", confidence=CONFIDENCE):
+    """Estimate a contrast of arms over LLMs and items that are crossed, with intervals over either and over both.
+
+    Balanced, which is every LLM on every item with as many trials, the variance over both is
+    (MS_llm + MS_item - MS_rest) / (LLMs · items), not below that over LLMs or over items alone, with Satterthwaite's
+    degrees of freedom. Otherwise it is the two-way cluster-robust one, not below either of its two parts, with the
+    degrees of freedom of the smaller number of clusters. Over LLMs or items alone it is the one-way part of the same.
+
+    Parameters
+    ----------
+    arm, arm_b : Arm
+        Shape (n LLMs, n items). Without `arm_b` it is the mean of `arm`.
+    pairing : {'item', 'between'}
+        Whether only cells with both arms count, or each arm has items of its own; then only LLMs with both arms count.
+    weighting : {'llm', 'trial'}
+        Whether each LLM counts the same, and each item within it, or each trial of an arm.
+    confidence : float in (0, 1)
+
+    Returns
+    -------
+    Crossed
+        Bounds are null with a reason: `no_pair` (nothing has both arms), `one_llm`, `one_item` (of an arm, where they
+        do not share items), `zero_variance`.
+
+    Raises
+    ------
+    ValueError
+        If the shapes differ or a word is not known.
+
+    References
+    ----------
+    Cameron, Gelbach & Miller (2011), Robust inference with multiway clustering, Journal of Business & Economic
+    Statistics 29(2), 238-249, sections 2.2 and 2.3. Satterthwaite (1946), Biometrics Bulletin 2(6). Searle, Casella &
+    McCulloch (1992), Variance Components, section 4.3, for the mean squares of the two-way crossed classification.
+    """
+    if pairing not in PAIRINGS or weighting not in WEIGHTINGS:
+        raise ValueError(f"need a pairing of {PAIRINGS} and a weighting of {WEIGHTINGS}, got {pairing} and {weighting}")
+    arms = [arm] if arm_b is None else [arm, arm_b]
+    counts = [np.asarray(one.n, float) for one in arms]
+    if any(n.ndim != 2 or n.shape != counts[0].shape for n in counts):
+        raise ValueError(f"need arms by LLM and item alike, got {[n.shape for n in counts]}")
+    counts = entering(counts, pairing)
+    llms, items = (sum(counts).any(axis=axis) for axis in (1, 0))
+    if not llms.any():
+        nothing = Level(None, None, None, reason="no_pair")
+        return Crossed(None, 0, 0, 0, None, nothing, nothing, nothing)
+    counts = [n[llms][:, items] for n in counts]
+    means = [one.means[llms][:, items] for one in arms]
+    weights = [cell_weights(n, weighting) for n in counts]
+    estimates = [float((weight * mean).sum()) for weight, mean in zip(weights, means, strict=True)]
+    centred = [weight * (mean - of) for weight, mean, of in zip(weights, means, estimates, strict=True)]
+    scores, estimate = centred[0] - sum(centred[1:]), estimates[0] - sum(estimates[1:])
+    groups, is_balanced = design(counts)
+    # bounds of rounding: scores are weighted, so that their sums are as large as the means are
+    scale = max(float(np.abs(mean[n > 0]).max()) for n, mean in zip(counts, means, strict=True))
+    one_llm, one_item = len(scores) < 2, min(len(group) for group in groups) < 2
+    lacks = {"over_llms": {"one_llm": one_llm}, "over_items": {"one_item": one_item}}
+    lacks["both"] = lacks["over_llms"] | lacks["over_items"]
+    found = crossed_errors(scores, groups, is_balanced=is_balanced)
+    levels = {
+        name: _level(estimate, *found[name], scale=scale, confidence=confidence, lacks=lacks[name]) for name in found
+    }
+    n_trials = int(sum(n.sum() for n in counts))
+    return Crossed(estimate, *scores.shape, n_trials, BALANCED if is_balanced else UNBALANCED, **levels)
+
+
+def entering(counts, pairing):
+    """Return the trials of each arm that enter a contrast, 0 elsewhere; arrays of shape (..., n LLMs, n items)."""
+    has = [n > 0 for n in counts]
+    if pairing == "between":
+        has = [of_arm.any(axis=-1, keepdims=True) for of_arm in has]
+    return [np.where(np.logical_and.reduce(has), n, 0.0) for n in counts]
+
+
+def cell_weights(n, weighting):
+    """Return how much each cell of an arm counts: shares that sum to 1 over all LLMs and items."""
+    if weighting == "trial":
+        return n / n.sum()
+    has = n > 0
+    return has / has.sum(axis=-1, keepdims=True) / len(n)
+
+
+def design(counts):
+    """Return the items of each independent group, and whether LLMs, items and trials are balanced in all of them.
+
+    Parameters
+    ----------
+    counts : list of numpy.ndarray, shape (n LLMs, n items)
+        Trials of each arm, which has each LLM somewhere, and each item in some arm.
+
+    Returns
+    -------
+    groups : list of numpy.ndarray of int
+        One of all items where the arms share some, and otherwise one for each arm.
+    is_balanced : bool
+    """
+    of_arms = [np.flatnonzero(n.any(axis=0)) for n in counts]
+    is_nested = len(of_arms) == 2 and not np.intersect1d(*of_arms).size
+    groups = of_arms if is_nested else [np.arange(counts[0].shape[1])]
+    is_balanced = all(
+        (n[:, group] == n[0, group[0]]).all() for n, group in zip(counts, groups * (1 if is_nested else 2), strict=False)
+    )
+    return groups, bool(is_balanced)
+
+
+def crossed_errors(scores, groups, *, is_balanced):
+    """Variance of a crossed mean over LLMs, over items and over both, each with its degrees of freedom.
+
+    Parameters
+    ----------
+    scores : numpy.ndarray, shape (..., n LLMs, n items)
+        What each cell adds to the estimate, less what it would add if it were as the mean: weight · (value - mean).
+    groups : list of numpy.ndarray of int
+        Items of each independent group, as of `design`.
+    is_balanced : bool
+
+    Returns
+    -------
+    dict of str to tuple
+        `over_llms`, `over_items` and `both`: variance of shape (...), and degrees of freedom. Not finite where there
+        are fewer than two LLMs or items.
+    """
+    n_llms, sizes = scores.shape[-2], np.array([len(group) for group in groups])
+    of_items = scores.sum(axis=-2)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        llms = np.divide(n_llms, n_llms - 1.0) * (scores.sum(axis=-1) ** 2).sum(axis=-1)
+        by_group = [
+            np.divide(len(group), len(group) - 1.0) * (of_items[..., group] ** 2).sum(axis=-1) for group in groups
+        ]
+        items, df_llms = sum(by_group), np.full(llms.shape, n_llms - 1.0)
+        df_items = satterthwaite_df(by_group, _along(sizes - 1.0, llms))
+        if is_balanced:
+            rests = [_rest(scores[..., group]) for group in groups]
+            terms = [llms, *by_group, *(-rest for rest in rests)]
+            both = sum(terms)
+            dfs = [n_llms - 1.0, *(sizes - 1.0), *((n_llms - 1.0) * (sizes - 1.0))]
+            df_both = satterthwaite_df(terms, _along(np.array(dfs), llms))
+            greater, df_greater = np.maximum(llms, items), np.where(llms >= items, df_llms, df_items)
+            df_both = np.where(both < greater, df_greater, df_both)
+        else:
+            n_cells = max(np.count_nonzero(scores.any(axis=tuple(range(scores.ndim - 2)))), 2)
+            both = llms + items - n_cells / (n_cells - 1) * (scores**2).sum(axis=(-2, -1))
+            greater = np.maximum(llms, items)
+            df_both = np.full(llms.shape, min(n_llms, sizes.min()) - 1.0)
+    return {
+        "over_llms": (llms, df_llms),
+        "over_items": (items, df_items),
+        "both": (np.maximum(both, greater), df_both),
+    }
+
+
+@dataclass(frozen=True)
+class SignedContrasts:
+    """Contrasts of single LLMs, arrays of shape (...): what `DomainLosses.of_contrasts` makes losses of.
+
+    `variance` is that of `signed`, known with `df`; both are NaN where a cell has one item with one trial. `n` is the
+    number of trials.
+    """
+
+    signed: np.ndarray
+    variance: np.ndarray
+    df: np.ndarray
+    n: np.ndarray
+
+
+def signed_contrasts(arm, arm_b, *, pairing="item"):
+    """Contrast two arms in each LLM, vignette and technique, with the variance that its items or trials show.
+
+    With two items or more, these are the sample: the variance is that of the differences within items, or of the means
+    of the items of each arm. With one item, it is that of the trials.
+
+    Parameters
+    ----------
+    arm, arm_b : Arm
+        Shape (..., n items), with `squares`.
+    pairing : {'item', 'between'}
+
+    Returns
+    -------
+    SignedContrasts
+        Of shape (...), NaN where there is no contrast.
+    """
+    if pairing not in PAIRINGS:
+        raise ValueError(f"need a pairing of {PAIRINGS}, got {pairing}")
+    counts = entering([np.asarray(one.n, float) for one in (arm, arm_b)], pairing)
+    n_items = [np.count_nonzero(n, axis=-1) for n in counts]
+    of_arms = [_over_items(n, one) for n, one in zip(counts, (arm, arm_b), strict=True)]
+    (mean, _, _), (mean_b, _, _) = of_arms
+    variances, dfs = (np.array(parts) for parts in zip(*(of[1:] for of in of_arms), strict=True))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        variance = variances.sum(axis=0)
+        df = np.where(variance > 0, variance**2 / np.where(variances > 0, variances**2 / dfs, 0.0).sum(axis=0), np.nan)
+    if pairing == "item":
+        difference = Arm((counts[0] > 0).astype(float), np.where(counts[0] > 0, arm.means - arm_b.means, 0.0))
+        _, over_items, df_items = _over_items(difference.n, difference)
+        variance, df = (
+            np.where(n_items[0] > 1, pair, apart) for pair, apart in ((over_items, variance), (df_items, df))
+        )
+    return SignedContrasts(mean - mean_b, variance, df, sum(n.sum(axis=-1) for n in counts))
+
+
+@dataclass(frozen=True)
+class PairedT:
+    """Mean of paired differences with Student's t, and d_z: the mean over the standard deviation of the differences."""
+
+    n_pairs: int
+    difference: float | None = None
+    low: float | None = None
+    high: float | None = None
+    statistic: float | None = None
+    df: float | None = None
+    p_value: float | None = None
+    d_z: float | None = None
+    d_z_low: float | None = None
+    d_z_high: float | None = None
+    reason: str | None = None
+
+
+def paired_t(differences, *, confidence=CONFIDENCE):
+    """Student's t test of paired differences, with d_z.
+
+    Parameters
+    ----------
+    differences : array_like, shape (n,)
+        One for each pair, such as the contrast of each item or of each LLM; NaN where there is no pair.
+    confidence : float in (0, 1)
+
+    Returns
+    -------
+    PairedT
+        Null with a reason: `no_pair`, `one_pair`, `zero_variance`; `noncentral_t_not_invertible` of d_z's bounds alone.
+
+    References
+    ----------
+    Lakens (2013), Calculating and reporting effect sizes to facilitate cumulative science, Frontiers in Psychology 4,
+    863, equation 7, for d_z. Steiger & Fouladi (1997), in: What if there were no significance tests?, chapter 9.
+    """
+    values = np.asarray(differences, float)
+    values = values[~np.isnan(values)]
+    n = len(values)
+    if not n:
+        return PairedT(0, reason="no_pair")
+    mean = float(values.mean())
+    reason = first_reason(one_pair=n < 2, zero_variance=np.ptp(values) <= ROUNDING * np.abs(values).max())
+    if reason:
+        return PairedT(n, mean, reason=reason)
+    error = float(values.std(ddof=1) / np.sqrt(n))
+    tested = Comparison(mean, 0.0, mean, error, n - 1.0, n_trials=n, n_llms=n, method="paired_t", differences=values)
+    effects, reason = standardised(tested, confidence)
+    bounds = (effects[f"cohens_d{suffix}"] for suffix in ("", "_low", "_high"))
+    return PairedT(n, mean, *tested.interval(confidence), tested.statistic, n - 1.0, tested.p_t, *bounds, reason)
+
+
+@dataclass(frozen=True)
+class McNemar:
+    """Pairs of yes or no that differ, and how surprising their split is if neither arm says yes more often."""
+
+    n_only_a: int
+    n_only_b: int
+    p_exact: float | None
+    p_mid: float | None
+    reason: str | None = None
+
+
+def mcnemar(n_only_a, n_only_b):
+    """Test whether two arms say yes as often, from the pairs in which just one of them does.
+
+    Parameters
+    ----------
+    n_only_a, n_only_b : int
+        Pairs with a yes in the first arm alone, and in the second alone.
+
+    Returns
+    -------
+    McNemar
+        Two-sided p values: the exact one, and mid-p, which counts half of the split that was seen and is less timid.
+        Null with the reason `no_discordant_pair` where both are 0.
+
+    References
+    ----------
+    McNemar (1947), Psychometrika 12(2), 153-157. Fagerland, Lydersen & Laake (2013), The McNemar test for binary
+    matched-pairs data: mid-p and asymptotic are better than exact conditional, BMC Medical Research Methodology 13, 91.
+    """
+    n, fewer = n_only_a + n_only_b, min(n_only_a, n_only_b)
+    if n_only_a < 0 or n_only_b < 0:
+        raise ValueError(f"need counts, got {n_only_a} and {n_only_b}")
+    if not n:
+        return McNemar(0, 0, None, None, "no_discordant_pair")
+    at_most = float(special.bdtr(fewer, n, 0.5))
+    fewer_still = float(special.bdtr(fewer - 1, n, 0.5)) if fewer else 0.0
+    # with as many on each side both tails hold the split that was seen, and mid-p is 1
+    return McNemar(n_only_a, n_only_b, min(1.0, 2 * at_most), min(1.0, at_most + fewer_still))
+
+
+def _level(estimate, variance, df, *, scale, confidence, lacks):
+    reason = first_reason(**lacks)
+    if reason is None and not variance > (ROUNDING * scale) ** 2:
+        reason = "zero_variance"
+    if reason:
+        return Level(estimate, None, None, reason=reason)
+    error, df = float(np.sqrt(variance)), float(df)
+    low, high = t_bounds(estimate, error, df, confidence)
+    return Level(estimate, low, high, df, standard_error=error, p_value=two_sided_p(estimate / error, df))
+
+
+def _along(values, like):
+    """Values along a new first axis, to go with arrays of the shape of `like`."""
+    return values.reshape(-1, *[1] * like.ndim)
+
+
+def _rest(scores):
+    """MS_rest / (LLMs · items) of the cells whose scores these are."""
+    n_llms, n_items = scores.shape[-2:]
+    of_llms, of_items = (scores.mean(axis=axis, keepdims=True) for axis in (-1, -2))
+    left = scores - of_llms - of_items + of_llms.mean(axis=-2, keepdims=True)
+    return np.divide(n_llms * n_items, (n_llms - 1.0) * (n_items - 1.0)) * (left**2).sum(axis=(-2, -1))
+
+
+def _over_items(counts, arm):
+    """Mean over the items of an arm, its variance and degrees of freedom; from the trials where there is one item."""
+    has = counts > 0
+    n_items = has.sum(axis=-1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        mean = np.where(has, arm.means, 0.0).sum(axis=-1) / n_items
+        squares = np.where(has, (arm.means - mean[..., None]) ** 2, 0.0).sum(axis=-1)
+        variance, df = squares / (n_items - 1) / n_items, n_items - 1.0
+    variance = np.where(n_items > 1, variance, np.nan)
+    if arm.squares is not None:
+        of_trials = np.where(has, arm.trial_variance, 0.0).sum(axis=-1)
+        variance, df = np.where(n_items == 1, of_trials, variance), np.where(n_items == 1, counts.sum(axis=-1) - 1, df)
+    return mean, variance, df
