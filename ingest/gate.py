@@ -240,7 +240,7 @@ def gate_models(memory, batches: list[dict], config: dict) -> Models:
             anti join (from gate.flags where is_quarantined) using (trial_id);
         """
     )
-    for name in ("batches", "source_versions", "version_entries", "gate_acts"):
+    for name in ("batches", "source_versions", "version_entries", "gate_acts", "paradigms"):
         memory.execute(f"create view raw.{name} as from warehouse.raw.{name}")
     models.sources["raw"] = "raw"
     models.replace("stg_batch_verdicts", f"select batch_id, true as is_published from {looked_at}")
