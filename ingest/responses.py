@@ -28,8 +28,11 @@ SPOOLED_AS = {
     "items": {},
 }  # fmt: skip
 RANGES = pa.schema(
-    {"vignette": pa.string(), "response_unit": pa.string(), "valid_min": pa.float64(), "valid_max": pa.float64()}
-)
+    {
+        "vignette": pa.string(), "response_unit": pa.string(), "valid_min": pa.float64(), "valid_max": pa.float64(),
+        "labels": pa.list_(pa.string()),
+    }
+)  # fmt: skip
 TEMPLATES = pa.schema(
     {
         "vignette": pa.string(), "technique": pa.string(), "is_anchored": pa.bool_(), "arm": pa.string(),
@@ -64,7 +67,10 @@ def spooled(paths: list[Path], table: str) -> "Iterator[duckdb.DuckDBPyConnectio
 @contextlib.contextmanager
 def read_trials(path: Path, design: Design) -> "Iterator[duckdb.DuckDBPyConnection]":
     """Open a relation `answers` over the trials of a design: each with its `status` and its `response`."""
-    ranges = pa.Table.from_pylist([*design.vignettes.values()], RANGES)
+    labels = {name: paradigm.answer.labels for name, paradigm in design.paradigms.items()}
+    ranges = pa.Table.from_pylist(
+        [vignette | {"labels": labels.get(vignette.get("paradigm"))} for vignette in design.vignettes.values()], RANGES
+    )
     asked_with = [
         (vignette, technique, is_anchored, arm)
         for vignette, technique in itertools.product(design.vignettes, {*design.techniques, "no_technique"})
@@ -84,13 +90,25 @@ def read_trials(path: Path, design: Design) -> "Iterator[duckdb.DuckDBPyConnecti
         status = macros()["trial_status"](
             "status", "found.status", "coalesce(response, found.response)", "valid_min", "valid_max"
         )
-        status = f"case when {IS_NUMBER} then {status} else coalesce(status, 'answered') end"
+        named = macros()["read_label"]("text", "labels", "answer_reading", "options") if design.paradigms else "null"
+        status = f"""case
+            when {IS_NUMBER} then {status}
+            when answer_kind = 'text' then coalesce(status, if(trim(text) != '', 'answered', 'unparsed'))
+            else coalesce(status, named ->> 'status')
+        end"""
         connection.execute(f"""
             create view answers as
             with readings as (
-                select *, {macros()["read_response"]("text", "response_unit")} as found
+                select
+                    *,
+                    {macros()["read_response"]("text", "response_unit")} as found,
+                    to_json({named}) as named
                 from (
-                    select * replace (coalesce(arm, '') as arm), anchor_value is not null as is_anchored from spooled
+                    select
+                        * replace (coalesce(arm, '') as arm),
+                        anchor_value is not null as is_anchored,
+                        from_json(option_order, '["varchar"]') as options
+                    from spooled
                 )
                 semi join templates using ({", ".join(TEMPLATES.names)})
                 left join ranges using (vignette)
