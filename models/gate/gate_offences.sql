@@ -76,11 +76,11 @@ copies as (
         trial_id,
         row_number() over (
             partition by
-                anchored_cell, item, judged, "repeat", temperature, asked_at, text_hash, number, replicate
+                anchored_cell, item, judged, repeat, temperature, asked_at, text_hash, number, replicate
             order by is_new, source_file, source_line, trial_id
         ) as nth_copy,
         row_number() over (
-            partition by anchored_cell, item, judged, "repeat", temperature, replicate, prompt_hash, session_id
+            partition by anchored_cell, item, judged, repeat, temperature, replicate, prompt_hash, session_id
             order by is_new, asked_at, trial_id
         ) as nth_replicate
     from trials
@@ -101,7 +101,7 @@ answered_arms as (
     from trials
     inner join arms using (study, vignette)
     inner join paradigms using (study, paradigm)
-    where pairing = 'item' and status = 'answered' and "role" is null
+    where pairing = 'item' and status = 'answered' and role is null
     group by all
 ),
 

@@ -53,7 +53,7 @@ trials as (
             direction := anchor_direction,
             version := coalesce(technique_versions[technique], 1),
             arm,
-            "role"
+            role
         ) as cell,
         struct_insert(cell, anchor_value := anchor_value) as anchored_cell
     from directed

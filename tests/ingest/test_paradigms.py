@@ -4,12 +4,15 @@ import collections
 import contextlib
 import csv
 import json
+import re
+import textwrap
 import tracemalloc
 
 import duckdb
 import pytest
 import yaml
 
+from bais.main import main
 from ingest.collected import load_collected
 from ingest.collector import collect
 from ingest.paradigm import load_paradigm, shipped_paradigms
@@ -18,7 +21,7 @@ from ingest.prompts import shipped
 from ingest.responses import ended_trials
 from ingest.spool import COLLECTED, spool_folder
 from ingest.study import Design, load_study, parse_study
-from ingest.warehouse import UserError, connect
+from ingest.warehouse import ROOT, UserError, connect
 
 PARADIGM = {
     "paradigm": "cups",
@@ -27,7 +30,10 @@ PARADIGM = {
     "contrasts": [["praised", "plain"]],
     "measures": {"took_tea": {"of": ["tea"], "better": "lower"}},
     "items": {
-        "rows": [{"item": "morning", "when": "in the {morning}", "text": "8"}, {"item": "night", "when": "late", "text": "9"}]
+        "rows": [
+            {"item": "morning", "when": "in the {morning}", "text": "8"},
+            {"item": "night", "when": "late", "text": "9"},
+        ]
     },
     "vignettes": [
         {
@@ -44,7 +50,8 @@ STUDY = {"study": "cups", "llms": ["sim/steady"], "techniques": ["no_technique"]
 
 
 def study(paradigm=None, **changes):
-    return parse_study(yaml.safe_dump(STUDY | {"paradigm": PARADIGM | (paradigm or {})} | changes))
+    named = changes.pop("named", PARADIGM | (paradigm or {}))
+    return parse_study(yaml.safe_dump(STUDY | {"paradigm": named} | changes, sort_keys=False))
 
 
 def vignette(**changes):
@@ -124,7 +131,7 @@ def test_turns_of_an_arm_stand_around_those_of_the_technique():
     for arm, first, last in (("plain", "Hello.", "final d"), ("praised", "A. tea", "Are you sure, late?")):
         cell = next(cell for cell in design.paradigm_cells() if cell.arm == arm and cell.item == "night")
         script, replies = design.script(cell, ("tea", "milk", "water")), []
-        while turn := script.next_turn(replies):
+        while script.next_turn(replies):
             replies.append("A")
         assert len(replies) == 4
         assert script.next_turn([]).prompt.startswith(first)
@@ -162,14 +169,15 @@ def test_a_mistake_in_a_paradigm_is_one_sentence_with_its_line(paradigm, sentenc
     with pytest.raises(UserError) as refused:
         study(paradigm)
     assert sentence in str(refused.value)
-    assert str(refused.value).startswith("the study:") and "\n" not in str(refused.value)
+    assert str(refused.value).startswith("the study:")
+    assert "\n" not in str(refused.value)
 
 
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [
-        ({"paradigm": "nowhere"}, "there is no paradigm nowhere: name one of anchoring, decoy, framing"),
-        ({"paradigm": ["order", "order"]}, "paradigm: order stands there twice"),
+        ({"named": "nowhere"}, "there is no paradigm nowhere: name one of anchoring, decoy, framing"),
+        ({"named": ["order", "order"]}, "paradigm: order stands there twice"),
         ({"anchors": {"fixed": {"low": 1, "high": 2}}}, "anchors: a paradigm other than anchoring has none"),
         ({"techniques": ["outside_view"]}, "techniques: outside_view says {"),
         ({"stopping_rule": {"minimum": 2, "maximum": 4, "sd_above": 1}}, "stopping_rule: maximum and sd_above are for"),
@@ -185,7 +193,7 @@ def test_a_mistake_in_a_study_of_paradigms_is_one_sentence(changes, sentence):
 def test_a_mistake_in_a_paradigm_file_names_that_file_and_line(tmp_path):
     (tmp_path / "cups.yaml").write_text(yaml.safe_dump(PARADIGM | {"arms": ["plain"]}), encoding="utf-8")
     (tmp_path / "study.yaml").write_text(yaml.safe_dump(STUDY | {"paradigm": "cups.yaml"}), encoding="utf-8")
-    line = (tmp_path / "cups.yaml").read_text(encoding="utf-8").splitlines().index("arms:") + 2
+    line = (tmp_path / "cups.yaml").read_text(encoding="utf-8").splitlines().index("arms:") + 1
     with pytest.raises(UserError, match=rf"cups\.yaml:{line}: arms: "):
         load_study(tmp_path / "study.yaml")
 
@@ -298,3 +306,17 @@ def test_shipped_paradigms_are_asked_with_the_techniques_that_the_simulated_stud
     of = load_study("biases-simulated")
     assert {paradigm.paradigm for paradigm in of.paradigm} == set(shipped_paradigms())
     assert {technique["technique"] for technique in of.techniques} <= set(shipped("techniques"))
+
+
+def test_the_page_on_adding_a_bias_adds_one_with_a_file_alone(warehouse, tmp_path, capsys):
+    page = (ROOT / "docs" / "how-to" / "add-a-bias.md").read_text(encoding="utf-8")
+    path = tmp_path / "default-option.yaml"
+    path.write_text(textwrap.dedent(re.search(r"```yaml\n(.*?)   ```", page, re.DOTALL)[1]), encoding="utf-8")
+    assert main(["render", str(path), "--arm", "default", "--item", "news"]) == 0
+    assert "The usual way is as a printed sheet." in capsys.readouterr().out
+    assert main(["collect", str(path)]) == 0
+    with contextlib.closing(connect(warehouse)) as raw:
+        counts = raw.execute("select arm, count(*) from raw.trials group by arm order by arm").fetchall()
+        verdicts = raw.execute("select verdict from raw.batch_verdicts").fetchall()
+    assert counts == [(arm, int(n)) for arm, n in re.findall(r"^   (default|plain) +(\d+)$", page, re.MULTILINE)]
+    assert verdicts == [("passed",)]
