@@ -3,6 +3,7 @@
 import collections
 import contextlib
 import csv
+import itertools
 import json
 import re
 import textwrap
@@ -15,9 +16,11 @@ import yaml
 from bais.main import main
 from ingest.collected import load_collected
 from ingest.collector import collect
+from ingest.gate import audit
 from ingest.paradigm import load_paradigm, shipped_paradigms
 from ingest.plan import plan_of
 from ingest.prompts import shipped
+from ingest.providers.simulated import Simulated
 from ingest.responses import ended_trials
 from ingest.spool import COLLECTED, spool_folder
 from ingest.study import Design, load_study, parse_study
@@ -317,6 +320,56 @@ def test_the_page_on_adding_a_bias_adds_one_with_a_file_alone(warehouse, tmp_pat
     assert main(["collect", str(path)]) == 0
     with contextlib.closing(connect(warehouse)) as raw:
         counts = raw.execute("select arm, count(*) from raw.trials group by arm order by arm").fetchall()
-        verdicts = raw.execute("select verdict from raw.batch_verdicts").fetchall()
     assert counts == [(arm, int(n)) for arm, n in re.findall(r"^   (default|plain) +(\d+)$", page, re.MULTILINE)]
-    assert verdicts == [("passed",)]
+    assert [verdict.verdict for verdict in audit()] == ["passed"]
+
+
+def reasons_of(warehouse):
+    audit()
+    with contextlib.closing(connect(warehouse)) as raw:
+        return dict(raw.execute("select reason, count(*) from raw.flagged_trials group by reason").fetchall())
+
+
+def test_the_gate_takes_the_same_answer_to_two_items_in_two_arms_for_no_duplicate_and_finds_nothing(warehouse):
+    collect(study(stopping_rule={"minimum": 5}))
+    load_collected("cups")
+    assert reasons_of(warehouse) == {}
+
+
+def test_the_gate_flags_replies_that_name_no_option_and_items_that_lack_their_pair(warehouse, monkeypatch):
+    ways = itertools.cycle(("{said}", "{said}", "I like A and B"))
+    chosen = Simulated._chosen
+
+    def now_and_then(self, truth, question, technique):
+        monkeypatch.setattr("ingest.providers.simulated.CHOICES", (next(ways),))
+        return chosen(self, truth, question, technique)
+
+    monkeypatch.setattr(Simulated, "_chosen", now_and_then)
+    collect(study(stopping_rule={"minimum": 6}))
+    load_collected("cups")
+    reasons = reasons_of(warehouse)
+    with contextlib.closing(connect(warehouse)) as raw:
+        pairs = raw.execute(
+            "select count(*) filter (response_text = 'I like A and B') from raw.trials group by item, replicate"
+        ).fetchall()
+    assert reasons["invalid_label"] == sum(n for (n,) in pairs) == 8
+    assert reasons["missing_pair"] == sum(n == 1 for (n,) in pairs) > 0
+
+
+def test_the_gate_flags_a_reply_without_text_where_a_text_was_asked_for(warehouse, monkeypatch):
+    monkeypatch.setattr("ingest.providers.simulated.ELABORATION", " ")
+    changed = {"answer": {"kind": "text"}, "measures": {"length": {"better": "lower"}}, "simulated": None}
+    arms = {"plain": {"words": {"praise": "."}}, "praised": {"words": {"praise": "!"}}}
+    collect(study(vignette(case="{text} {when} {praise}", options=None, arms=arms) | changed))
+    load_collected("cups")
+    assert reasons_of(warehouse)["empty_text"] == 12
+
+
+def test_the_keys_that_the_page_on_studies_names_are_those_of_a_paradigm_file(tmp_path):
+    page = (ROOT / "docs" / "studies.md").read_text(encoding="utf-8")
+    text = re.search(r"```yaml\n(paradigm: tea_time\n.*?)```", page, re.DOTALL)[1]
+    (tmp_path / "tea.yaml").write_text(text, encoding="utf-8")
+    (tmp_path / "items.csv").write_text("item,hour,correct_drink\nearly,8,tea\nlate,23,milk\n", encoding="utf-8")
+    paradigm = load_paradigm("tea.yaml", tmp_path)
+    assert set(yaml.safe_load(text)) == type(paradigm).model_fields.keys() - {"description", "source"}
+    assert [item.said["correct"] for item in paradigm.all_items] == ["tea", "milk"]
