@@ -580,6 +580,8 @@ class Design:
     def anchored_cells(self, anchors: dict[tuple[str, str], dict]) -> list[Cell]:
         """Return the cells of all techniques, none where an LLM and vignette lack the `low` or `high` anchor."""
         cells = []
+        if self.paradigms:
+            return cells
         for llm, vignette, technique, temperature in itertools.product(
             self.study.llms, self.vignettes, self.techniques.values(), self.study.temperatures
         ):
@@ -636,6 +638,8 @@ class Design:
     def anchors_from(self, baselines: dict[tuple[str, str], float]) -> dict[tuple[str, str], dict[str, float]]:
         """Derive the `low` and `high` anchors by the study's rule, leaving out pairs that come to the same value."""
         anchors = {}
+        if self.paradigms:
+            return anchors
         for llm, (name, vignette) in itertools.product(self.study.llms, self.vignettes.items()):
             rule = Anchors.model_validate(vignette["anchors"]) if vignette.get("anchors") else self.study.anchors
             if rule.fixed:
