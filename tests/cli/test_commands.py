@@ -59,6 +59,8 @@ COMMANDS = {
         "--vignette": "text",
         "--technique": "text",
         "--anchor": "float",
+        "--arm": "text",
+        "--item": "text",
         "--protocol": "single_turn|three_turn, default single_turn",
     },
     "analyze": {
