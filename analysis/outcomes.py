@@ -88,12 +88,17 @@ def outcome_rows(counts, paradigms, contrasts, ranked, controls, *, n_draws, see
         decided = []
         for measure, of_measure in of_study.groupby("measure", sort=True):
             grids = {
-                row_set: _Grid(rows)
-                for row_set, rows in here[here["measure"] == measure].groupby("row_set", sort=True)
+                row_set: _Grid(rows) for row_set, rows in here[here["measure"] == measure].groupby("row_set", sort=True)
             }
             estimated = []
             for asked in of_measure.itertuples():
-                keys = {"study": study, "paradigm": paradigm, "measure": measure, "arm": asked.arm, "arm_b": asked.arm_b}
+                keys = {
+                    "study": study,
+                    "paradigm": paradigm,
+                    "measure": measure,
+                    "arm": asked.arm,
+                    "arm_b": asked.arm_b,
+                }
                 for row_set, grid in grids.items():
                     estimated += [keys | {"row_set": row_set} | row for row in _contrasts(grid, asked)]
                 if MAIN["row_set"] in grids:

@@ -56,7 +56,9 @@ def test_a_judge_that_is_asked_again_agrees_with_itself_as_often_as_it_says_the_
 
 
 def test_of_one_judge_alone_there_is_no_agreement_with_others():
-    assert set(rows(judgements({"one": "P", "two": "N"}, correct={"one": "P", "two": "P"}))["statistic"]) == {"accuracy"}
+    assert set(rows(judgements({"one": "P", "two": "N"}, correct={"one": "P", "two": "P"}))["statistic"]) == {
+        "accuracy"
+    }
 
 
 def test_without_judgements_the_table_is_empty():

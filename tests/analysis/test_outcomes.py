@@ -77,7 +77,9 @@ def test_over_llms_the_interval_is_students_t_and_d_z_is_their_mean_over_their_s
 
 def test_mcnemar_counts_the_items_of_an_llm_that_differ_where_each_was_asked_once():
     yes = {"gain": [1, 1, 1, 1, 0, 0], "loss": [0, 0, 0, 0, 1, 0]}
-    rows = [("a", "no_technique", arm, f"item {i}", 1, float(of)) for arm, ofs in yes.items() for i, of in enumerate(ofs)]
+    rows = [
+        ("a", "no_technique", arm, f"item {i}", 1, float(of)) for arm, ofs in yes.items() for i, of in enumerate(ofs)
+    ]
     row = found(counts(rows)).query("llm == 'a'").iloc[0]
     # 4 to 1: exact 2 * (1 + 5) / 32, mid-p 2 * (1 + 5 / 2) / 32
     assert (row["n_only_arm"], row["n_only_arm_b"]) == (4, 1)
