@@ -148,6 +148,8 @@ COMMANDS = {
         "--llm": "text",
         "--goal": "text",
         "--study": "text",
+        "--paradigm": "text",
+        "--measure": "text",
         "--json": "flag",
     },
     "trial": {
