@@ -51,7 +51,9 @@ trials as (
             llm,
             technique,
             direction := anchor_direction,
-            version := coalesce(technique_versions[technique], 1)
+            version := coalesce(technique_versions[technique], 1),
+            arm,
+            "role"
         ) as cell,
         struct_insert(cell, anchor_value := anchor_value) as anchored_cell
     from directed
