@@ -80,7 +80,7 @@ def _sentence(bias):
     )
     if bias["low"] is None:
         return f"{said}; the answers are too few or too alike to say how sure that is."
-    shows = "the data show no bias" if bias["low"] <= 0 <= bias["high"] else "the bias is there"
+    shows = "the data cannot tell it from no bias" if bias["low"] <= 0 <= bias["high"] else "there is a bias"
     return f"{said}: {shows}, for LLMs and items like the {bias['n_llms']} LLMs and {bias['n_items']} items asked."
 
 
