@@ -37,6 +37,7 @@ local: .venv/installed  ## torch and transformers, which `bais score` takes; PIP
 coverage: .venv/installed  ## how often intervals hold and probabilities come true, by simulation (about ten minutes)
 	$(BIN)/python tests/tools/coverage.py
 	$(BIN)/python tests/tools/decision_coverage.py
+	$(BIN)/python tests/tools/crossed_coverage.py
 	$(BIN)/python tests/tools/calibration.py
 
 oracle: .venv/installed  ## the mixed models against lme4, where R has it

@@ -69,7 +69,7 @@ def share_agreeing(counts, *, confidence=CONFIDENCE):
     counts = _with_pairs(counts)
     agreeing = _pairs_agreeing(counts)
     if len(counts) and (counts.sum(axis=1) == 2).all():
-        return _share(int(round(agreeing.sum())), len(counts), int(counts.sum()), confidence)
+        return _share(round(float(agreeing.sum())), len(counts), int(counts.sum()), confidence)
     return _jackknifed(agreeing[:, None], lambda sums, n: sums[..., 0] / n, counts, confidence)
 
 
@@ -191,12 +191,13 @@ def accuracy(labels, key, *, confidence=CONFIDENCE):
     ----------
     Clopper & Pearson (1934), Biometrika 26(4), 404-413.
     """
-    labels = np.asarray(labels, object)
-    labels, key = labels.reshape(len(labels), -1), np.asarray(key, object)
     if len(key) != len(labels):
         raise ValueError(f"need a correct label for each item, got {len(key)} of {len(labels)}")
-    counted = ~pd.isna(labels) & ~pd.isna(key)[:, None]
-    right, n_labels = ((labels == key[:, None]) & counted).sum(axis=1), counted.sum(axis=1)
+    labels = np.asarray(labels, object).reshape(len(labels), -1)
+    codes, _ = _codes(np.column_stack([labels, _column(key)]))
+    labels, key = codes[:, :-1], codes[:, -1:]
+    counted = (labels >= 0) & (key >= 0)
+    right, n_labels = ((labels == key) & counted).sum(axis=1), counted.sum(axis=1)
     right, n_labels = right[n_labels > 0], n_labels[n_labels > 0]
     if not len(right):
         return Agreement(None, None, None, 0, 0, "no_label")

@@ -139,7 +139,8 @@ def crossed_contrast(arm, arm_b=None, *, pairing="item", weighting="llm", confid
     one_llm, one_item = len(scores) < 2, min(len(group) for group in groups) < 2
     lacks = {"over_llms": {"one_llm": one_llm}, "over_items": {"one_item": one_item}}
     lacks["both"] = lacks["over_llms"] | lacks["over_items"]
-    found = crossed_errors(scores, groups, is_balanced=is_balanced)
+    n_cells = np.count_nonzero(sum(counts))
+    found = crossed_errors(scores, groups, n_cells, is_balanced=is_balanced)
     levels = {
         name: _level(estimate, *found[name], scale=scale, confidence=confidence, lacks=lacks[name]) for name in found
     }
@@ -180,13 +181,12 @@ def design(counts):
     of_arms = [np.flatnonzero(n.any(axis=0)) for n in counts]
     is_nested = len(of_arms) == 2 and not np.intersect1d(*of_arms).size
     groups = of_arms if is_nested else [np.arange(counts[0].shape[1])]
-    is_balanced = all(
-        (n[:, group] == n[0, group[0]]).all() for n, group in zip(counts, groups * (1 if is_nested else 2), strict=False)
-    )
-    return groups, bool(is_balanced)
+    of_counts = groups if is_nested else groups * len(counts)
+    is_balanced = all((n[:, group] == n[0, group[0]]).all() for n, group in zip(counts, of_counts, strict=True))
+    return groups, is_balanced
 
 
-def crossed_errors(scores, groups, *, is_balanced):
+def crossed_errors(scores, groups, n_cells, *, is_balanced):
     """Variance of a crossed mean over LLMs, over items and over both, each with its degrees of freedom.
 
     Parameters
@@ -195,6 +195,8 @@ def crossed_errors(scores, groups, *, is_balanced):
         What each cell adds to the estimate, less what it would add if it were as the mean: weight · (value - mean).
     groups : list of numpy.ndarray of int
         Items of each independent group, as of `design`.
+    n_cells : int
+        Those with trials.
     is_balanced : bool
 
     Returns
@@ -221,8 +223,7 @@ def crossed_errors(scores, groups, *, is_balanced):
             greater, df_greater = np.maximum(llms, items), np.where(llms >= items, df_llms, df_items)
             df_both = np.where(both < greater, df_greater, df_both)
         else:
-            n_cells = max(np.count_nonzero(scores.any(axis=tuple(range(scores.ndim - 2)))), 2)
-            both = llms + items - n_cells / (n_cells - 1) * (scores**2).sum(axis=(-2, -1))
+            both = llms + items - np.divide(n_cells, n_cells - 1.0) * (scores**2).sum(axis=(-2, -1))
             greater = np.maximum(llms, items)
             df_both = np.full(llms.shape, min(n_llms, sizes.min()) - 1.0)
     return {

@@ -42,7 +42,8 @@ def judge_rows(judgements):
     ----------
     Those of `analysis.agreement`.
     """
-    judgements = judgements.assign(text=list(zip(*(judgements[name] for name in ("vignette", "technique", "judged")))))
+    of_text = (judgements[name] for name in ("vignette", "technique", "judged"))
+    judgements = judgements.assign(text=list(zip(*of_text, strict=True)))
     for key, rows in judgements.groupby(["study", "paradigm", "role"], sort=True):
         rows = rows.sort_values(["judge", "text", "repeat"])
         first = rows.drop_duplicates(["judge", "text"])

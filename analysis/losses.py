@@ -464,6 +464,37 @@ class Gains:
         low, high = np.array(found, float).reshape(-1, 2).T
         return low, high
 
+    def reversals(self, *, level, margin):
+        """Say in which LLMs the technique turns what the control shows round, an array of shape (n LLMs,).
+
+        A loss is as large on either side of 0, so that an LLM whose bias is reversed gains nothing, which is not the
+        same as that nothing happens to it. Of losses of signed contrasts alone (`DomainLosses.of_contrasts`).
+
+        Parameters
+        ----------
+        level : float
+            One-sided: so sure must be on which side of 0 each of the two is. Where the noise is not known, none of them
+            counts as sure.
+        margin : float
+            What the technique shows must be larger than this.
+
+        Returns
+        -------
+        numpy.ndarray of bool
+        """
+        of, sides = self._domain.of(self.goal), []
+        for place in (self._k, self._c):
+            signed = self._mean(self._domain.moments.percent[..., place, 0])
+            weights = np.where(self.used[self._rows], self.weights, 0.0)
+            variance, per_df = (
+                (weights**power * np.where(weights > 0, values[self._rows][..., place], 0.0)).sum(axis=1)
+                for power, values in ((2, of.variance), (4, of.variance_per_df))
+            )
+            df = np.where(per_df > 0, variance**2 / np.where(per_df > 0, per_df, 1.0), np.inf)
+            sides.append(np.where(np.abs(signed) > -special.stdtrit(df, level) * np.sqrt(variance), signed, 0.0))
+        technique, control = sides
+        return (technique * control < 0) & (np.abs(technique) > margin)
+
     def attrition_bounds(self):
         """Bounds of the mean gain had every trial been answered with a valid number, of each LLM: two arrays."""
         least, most = self._domain.attrition_bounds(self.goal)

@@ -1,4 +1,4 @@
-"""`inference.outcome_contrasts`, `outcome_decisions` and `outcome_predictions`: what a bias is, and what to do about it.
+"""`inference.outcome_contrasts`, `outcome_decisions`, `outcome_predictions`: how large a bias is and what helps.
 
 A bias is the contrast of two arms of a paradigm, such as the share of one answer in a gain frame less that in a loss
 frame. It is made of how many values each LLM has on each item in each arm, and of their sums.
@@ -6,11 +6,10 @@ frame. It is made of how many values each LLM has on each item in each arm, and 
 
 import numpy as np
 import pandas as pd
-from scipy import special
 
 from analysis.crossed_effects import Arm, crossed_contrast, entering, mcnemar, paired_t, signed_contrasts
-from analysis.decisions import CONFIDENCE, comparisons, decisions_of_losses, one_sided, with_certainty
 from analysis.decisions import COLUMNS as OF_DECISIONS
+from analysis.decisions import CONFIDENCE, comparisons, decisions_of_losses, one_sided, with_certainty
 from analysis.decisions import PREDICTIONS as OF_PREDICTIONS
 from analysis.losses import DomainLosses
 from analysis.small_samples import FEWEST_LLMS
@@ -88,12 +87,17 @@ def outcome_rows(counts, paradigms, contrasts, ranked, controls, *, n_draws, see
         decided = []
         for measure, of_measure in of_study.groupby("measure", sort=True):
             grids = {
-                row_set: _Grid(rows)
-                for row_set, rows in here[here["measure"] == measure].groupby("row_set", sort=True)
+                row_set: _Grid(rows) for row_set, rows in here[here["measure"] == measure].groupby("row_set", sort=True)
             }
             estimated = []
             for asked in of_measure.itertuples():
-                keys = {"study": study, "paradigm": paradigm, "measure": measure, "arm": asked.arm, "arm_b": asked.arm_b}
+                keys = {
+                    "study": study,
+                    "paradigm": paradigm,
+                    "measure": measure,
+                    "arm": asked.arm,
+                    "arm_b": asked.arm_b,
+                }
                 for row_set, grid in grids.items():
                     estimated += [keys | {"row_set": row_set} | row for row in _contrasts(grid, asked)]
                 if MAIN["row_set"] in grids:
@@ -247,56 +251,30 @@ def _decisions(grid, keys, asked, ranked, controls, n_draws, seed):
     rows = decisions_of_losses(
         losses, [BIAS], keys["study"], stream, pairs, margin_pp=margin, n_draws=n_draws, seed=seed
     )
-    return [row | keys | {"metric": _metric(keys)} | _guarded(row, losses, signed, margin) for row in rows]
+    return [row | keys | {"metric": _metric(keys)} | _guarded(row, losses, margin) for row in rows]
 
 
 def _metric(keys):
     return keys["measure"], keys["arm"], keys["arm_b"]
 
 
-def _guarded(row, losses, signed, margin):
+def _guarded(row, losses, margin):
     """What of a decision cannot stand, because the bias of an LLM is turned round, or moved by more than the margin."""
-    if row["part"] != "rank_probabilities" or row.get("control") is None or row.get("gain") is None:
+    if row["part"] != "rank_probabilities" or row.get("gain") is None:
         return {}
+    gains = losses.compared(BIAS, row["technique"], row["control"], among=[row["llm"]] if row["llm"] else None)
+    n_reversed = int(gains.reversals(level=one_sided(len(gains.llms)), margin=margin).sum())
     technique, control = (losses.techniques.index(row[name]) for name in ("technique", "control"))
-    llms = range(len(losses.llms)) if row["llm"] is None else [losses.llms.index(row["llm"])]
-    biases = [_bias_of_llm(signed, llm, technique, control) for llm in llms]
-    biases = [bias for bias in biases if bias is not None]
-    level = one_sided(len(biases))
-    is_reversed = [_is_reversed(*bias, margin, level) for bias in biases]
-    is_moved = any(abs(of_technique - of_control) > margin for of_technique, of_control, _, _ in biases)
-    cannot_stand = {"use"} if any(is_reversed) else set()
-    cannot_stand |= {"equivalent"} if any(is_reversed) or is_moved else set()
-    names = [name for name in ("decision", "decision_asked") if row.get(name) in cannot_stand]
-    changed = dict.fromkeys(names, "no_evidence")
-    code = "bias_reversed" if any(is_reversed) else "bias_moved" if names else None
-    return changed | {"n_reversed": sum(is_reversed), "reason": reasons(row["reason"], code)}
-
-
-def _bias_of_llm(signed, llm, technique, control):
-    """Contrast of an LLM under a technique and its control over the vignettes with both, its error and its df."""
-    both = ~np.isnan(signed.signed[llm][:, [technique, control]]).any(axis=1)
-    if not both.any():
-        return None
-    means = signed.signed[llm][both].mean(axis=0)
-    variances, n = signed.variance[llm][both, technique], both.sum()
-    with np.errstate(divide="ignore", invalid="ignore"):
-        per_df = np.where(variances > 0, variances**2 / signed.df[llm][both, technique], 0.0).sum()
-        df = np.divide(variances.sum() ** 2, per_df)
-    return float(means[technique]), float(means[control]), float(np.sqrt(variances.sum()) / n), float(df)
-
-
-def _is_reversed(of_technique, of_control, error, df, margin, level):
-    """Whether the bias under a technique is beyond the margin and, at this level, on the other side of 0."""
-    if of_technique * of_control >= 0 or abs(of_technique) <= margin:
-        return False
-    if np.isnan(error) or error == 0:
-        return True
-    return bool(abs(of_technique) > -special.stdtrit(df, level) * error)
+    signed = losses.moments.percent[[losses.llms.index(llm) for llm in gains.llms]][..., 0]
+    moved = np.nanmean(signed[..., technique] - signed[..., control], axis=1)
+    cannot_stand = {"use", "equivalent"} if n_reversed else {"equivalent"} if (np.abs(moved) > margin).any() else set()
+    changed = {name: "no_evidence" for name in ("decision", "decision_asked") if row.get(name) in cannot_stand}
+    code = "bias_reversed" if n_reversed else "bias_moved" if changed else None
+    return changed | {"n_reversed": n_reversed, "reason": reasons(row["reason"], code)}
 
 
 def _named(rows):
-    """Rows of decisions and predictions of one study under the names of their columns, with how sure each decision is."""
+    """Rows of decisions and predictions of one study under the names of their columns, certainty included."""
     certain = [row for row in rows if row["part"] == "rank_probabilities"]
     others = [row for row in rows if row["part"] != "rank_probabilities"]
     parts = {"rank_probabilities": "outcome_decisions", "predictions": "outcome_predictions"}

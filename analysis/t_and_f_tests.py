@@ -1,4 +1,4 @@
-"""Tests of means: Student's t with its degrees of freedom and bounds, two one-sided tests, Holm, Hotelling's T², and F."""
+"""Tests of means: Student's t, its degrees of freedom and bounds, two one-sided tests, Hotelling's T², F, and Holm."""
 
 import numpy as np
 from scipy import special

@@ -56,19 +56,17 @@
 {# Every way to spell a label. What may be an article or a pronoun (`A`, `I`) has to stand alone. The fields are in the
    order of preference: letters before ids, then the longest spelling. #}
 {% macro read__spelled(labels, options) -%}
+    {%- set places = 'range(1, 1 + coalesce(len(' ~ options ~ '), 0))' -%}
+    {%- set of_place = options ~ '[place]' -%}
     list_concat(
         list_transform(coalesce({{ labels }}, []::varchar[]), lambda label: {{ read__spelling('label', 'label', 1) }}),
         list_concat(
-            list_transform(
-                coalesce({{ options }}, []::varchar[]),
-                lambda label, place: {{ read__spelling('label', 'chr(64 + place::integer)', 1) }}
-            ),
+            list_transform({{ places }}, lambda place: {{ read__spelling(of_place, 'chr(64 + place::integer)', 1) }}),
             list_concat(
                 list_transform(
-                    coalesce({{ options }}, []::varchar[]),
-                    lambda label, place: {{ read__spelling('label', "'option ' || chr(64 + place::integer)", 1) }}
+                    {{ places }}, lambda place: {{ read__spelling(of_place, "'option ' || chr(64 + place::integer)", 1) }}
                 ),
-                list_transform(coalesce({{ options }}, []::varchar[]), lambda label: {{ read__spelling('label', 'label', 2) }})
+                list_transform({{ places }}, lambda place: {{ read__spelling(of_place, of_place, 2) }})
             )
         )
     )

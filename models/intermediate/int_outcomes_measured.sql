@@ -1,5 +1,5 @@
--- One row per trial of a paradigm that has measures and measure of it: the value that its answer comes to, and the flags
--- of the gate. Anchoring has no such measures, and a judgement is no answer of its own.
+-- One row per trial of a paradigm that has measures, and measure of it: the value that its answer comes to, and the
+-- flags of the gate. Anchoring has no such measures, and a judgement is no answer of its own.
 with trials as (
     select * from {{ ref('int_trials_identified') }}
     where role is null

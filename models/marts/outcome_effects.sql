@@ -1,5 +1,5 @@
--- One row per study, measure, technique, contrast of two arms, llm (null = all), row set and weighting: the mean value in
--- `arm` less that in `arm_b`. Where arms are paired by item, only items enter that an LLM has answered in both.
+-- One row per study, measure, technique, contrast of two arms, llm (null = all), row set and weighting: the mean value
+-- in `arm` less that in `arm_b`. Where arms are paired by item, only items enter that an LLM has answered in both.
 with counts as (
     select * from {{ ref('item_counts') }}
 ),
@@ -53,19 +53,21 @@ of_llms as (
         arm_b,
         row_set,
         llm,
-        avg(sum_a / n_a) filter (where is_used and n_a > 0) - avg(sum_b / n_b) filter (where is_used and n_b > 0) as value,
+        avg(sum_a / n_a) filter (where is_used and n_a > 0)
+        - avg(sum_b / n_b) filter (where is_used and n_b > 0) as value,
         sum(sum_a) filter (where is_used and n_a > 0) as total_a,
         sum(sum_b) filter (where is_used and n_b > 0) as total_b,
         coalesce(sum(n_a) filter (where is_used), 0) as n_used_a,
         coalesce(sum(n_b) filter (where is_used), 0) as n_used_b,
-        sum(n_a) = 0 or sum(n_b) = 0 as lacks_arm
+        sum(n_a) = 0 or sum(n_b) = 0 as lacks_arm,
+        value is not null as is_comparable
     from sides
     group by all
 ),
 
 comparable as (
     select study, paradigm, measure, technique, arm, arm_b, row_set, llm from of_llms
-    where value is not null
+    where is_comparable
 ),
 
 items as (
@@ -99,9 +101,9 @@ summed as (
         row_set,
         llm,
         avg(value) as llms_alike,
-        sum(total_a) filter (where value is not null) / sum(n_used_a) filter (where value is not null)
-        - sum(total_b) filter (where value is not null) / sum(n_used_b) filter (where value is not null) as trials_alike,
-        coalesce(sum(n_used_a + n_used_b) filter (where value is not null), 0)::bigint as n_trials,
+        sum(total_a) filter (where is_comparable) / sum(n_used_a) filter (where is_comparable)
+        - sum(total_b) filter (where is_comparable) / sum(n_used_b) filter (where is_comparable) as trials_alike,
+        coalesce(sum(n_used_a + n_used_b) filter (where is_comparable), 0)::bigint as n_trials,
         count(value) as n_llms,
         bool_and(lacks_arm) as lacks_arm
     from of_llms

@@ -22,9 +22,9 @@ def counts(cells):
 
 def asked(biases, *, n_items=40, n=50, seed=1):
     """Counts of LLMs whose bias under each technique is what is given: a list by LLM."""
-    rng = np.random.default_rng(seed)
+    rng, shift = np.random.default_rng(seed), {"gain": 1, "loss": 0}
     return counts([
-        (f"llm {place}", technique, arm, f"item {item}", n, float(rng.binomial(n, 0.5 + (bias if arm == "gain" else 0))))
+        (f"llm {place}", technique, arm, f"item {item}", n, float(rng.binomial(n, 0.5 + shift[arm] * bias)))
         for technique, of_llms in biases.items()
         for place, bias in enumerate(of_llms)
         for arm in ("gain", "loss")

@@ -150,6 +150,8 @@ COMMANDS = {
         "--llm": "text",
         "--goal": "text",
         "--study": "text",
+        "--paradigm": "text",
+        "--measure": "text",
         "--json": "flag",
     },
     "trial": {

@@ -1,0 +1,143 @@
+"""`make coverage`: how often the intervals of crossed LLMs and items hold the true contrast, by simulation.
+
+LLMs and items are drawn anew for each data set, and every LLM gets every item, or all but some of them. The errors are
+those of `analysis.crossed_effects`, for many data sets at once; the first of each design is checked to be what
+`crossed_contrast` says.
+"""
+
+import argparse
+from typing import NamedTuple
+
+import numpy as np
+from scipy import special
+
+from analysis.crossed_effects import Arm, cell_weights, crossed_contrast, crossed_errors, design
+from analysis.effect_sizes import CONFIDENCE
+
+WANTED, WANTED_UNBALANCED = (93, 97), (93, 99.5)
+N_LLMS = (5, 7, 10)
+N_ITEMS = (24, 100, 1000)
+SHARE_MISSING = 0.2
+N_DATASETS = 4000
+CELLS_AT_ONCE = 2_000_000
+SEED = 20261122
+LEVELS = ("both", "over_llms", "over_items")
+
+
+class Noise(NamedTuple):
+    """Standard deviations of what LLMs, items and single cells add to a contrast."""
+
+    llms: float
+    items: float
+    cells: float
+
+
+POPULATIONS = {
+    "both": Noise(1, 1, 1),
+    "llms": Noise(1, 0.3, 1),
+    "items": Noise(0.3, 1, 1),
+    "little of each": Noise(0.1, 0.1, 1),
+    "noise alone": Noise(0, 0, 1),
+}
+
+
+def coverage(n_llms, n_items, noise, share_missing, rng, *, n_datasets=N_DATASETS):
+    """Return by level how often, in percent, an interval holds the true mean contrast of 0.
+
+    Parameters
+    ----------
+    n_llms, n_items : int
+    noise : Noise
+    share_missing : float
+        Of the cells, drawn anew for every few data sets.
+    rng : numpy.random.Generator
+    n_datasets : int
+    """
+
+    def draw(n_sets):
+        def normal(deviation, *shape):
+            return deviation * rng.standard_normal((n_sets, *shape), np.float32)
+
+        return (
+            normal(noise.llms, n_llms, 1) + normal(noise.items, 1, n_items) + normal(noise.cells, n_llms, n_items)
+        ).astype(float)
+
+    return _held(draw, (n_llms, n_items), 0.0, share_missing, rng, n_datasets)
+
+
+def coverage_of_shares(n_llms, n_items, rng, *, n_datasets=N_DATASETS):
+    """Return the same of the difference of two shares of yes, of one trial in each cell and arm.
+
+    An arm adds to the chance of yes what differs between LLMs and between items, about a mean of 0.15.
+    """
+    truth = 0.15
+
+    def draw(n_sets):
+        by_llm = rng.uniform(-0.1, 0.1, (n_sets, n_llms, 1))
+        by_item = rng.uniform(-0.1, 0.1, (n_sets, 1, n_items))
+        level = rng.uniform(0.25, 0.4, (n_sets, 1, n_items))
+        shape = (n_sets, n_llms, n_items)
+        yes = rng.random(shape) < level + truth + by_llm + by_item
+        return yes.astype(float) - (rng.random(shape) < level)
+
+    return _held(draw, (n_llms, n_items), truth, 0.0, rng, n_datasets)
+
+
+def _held(draw, shape, truth, share_missing, rng, n_datasets):
+    held = dict.fromkeys(LEVELS, 0)
+    at_once = max(1, min(n_datasets // 20, CELLS_AT_ONCE // (shape[0] * shape[1])))
+    for start in range(0, n_datasets, at_once):
+        n_sets = min(at_once, n_datasets - start)
+        values = draw(n_sets)
+        has = (rng.random(shape) >= share_missing).astype(float)
+        values, has = values[..., has.any(axis=0)], has[:, has.any(axis=0)]
+        weights = cell_weights(has, "llm")
+        estimates = (weights * values).sum(axis=(-2, -1))
+        scores = weights * (values - estimates[:, None, None])
+        groups, is_balanced = design([has])
+        found = crossed_errors(scores, groups, np.count_nonzero(has), is_balanced=is_balanced)
+        bounds = {}
+        for level in LEVELS:
+            variance, df = found[level]
+            half = special.stdtrit(df, (1 + CONFIDENCE) / 2) * np.sqrt(variance)
+            bounds[level] = estimates - half, estimates + half
+            held[level] += int((np.abs(estimates - truth) <= half).sum())
+        if start == 0:
+            one = crossed_contrast(Arm(has, has * values[0]))
+            for level in LEVELS:
+                expected = getattr(one, level)
+                low, high = bounds[level]
+                np.testing.assert_allclose([low[0], high[0]], [expected.low, expected.high], rtol=1e-6, atol=1e-9)
+    return {level: 100 * of / n_datasets for level, of in held.items()}
+
+
+def main():
+    """Simulate and print."""
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    options.add_argument("--datasets", type=int, default=N_DATASETS)
+    n_datasets = options.parse_args().datasets
+    rng = np.random.default_rng(SEED)
+    print(f"\nCrossed LLMs and items: how often the interval holds, in %; {n_datasets:,} data sets of each design.")
+    print("Over both (the headline), then over LLMs alone and over items alone. What varies, LLMs, items.")
+    for share_missing, (least, most) in ((0.0, WANTED), (SHARE_MISSING, WANTED_UNBALANCED)):
+        print(f"{100 * share_missing:.0f} % of the cells missing; wanted over both: {least} to {most}")
+        outside, seen = [], []
+        for name, noise in POPULATIONS.items():
+            for n_llms in N_LLMS:
+                for n_items in N_ITEMS:
+                    held = coverage(n_llms, n_items, noise, share_missing, rng, n_datasets=n_datasets)
+                    shown = f"{name:<16}{n_llms:>3}{n_items:>6}" + "".join(f"{held[level]:8.1f}" for level in LEVELS)
+                    print(f"  {shown}", flush=True)
+                    seen.append(held["both"])
+                    outside += [] if least <= held["both"] <= most else [shown]
+        print(f"  {len(seen) - len(outside)} of {len(seen)} as wanted ({min(seen):.1f} to {max(seen):.1f})")
+    shares = [
+        coverage_of_shares(n_llms, n_items, rng, n_datasets=n_datasets)["both"]
+        for n_llms in N_LLMS
+        for n_items in N_ITEMS[:2]
+    ]
+    print(f"Shares of yes, one trial per cell and arm: {min(shares):.1f} to {max(shares):.1f}")
+
+
+if __name__ == "__main__":
+    main()
