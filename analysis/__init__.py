@@ -6,7 +6,8 @@ an LLM that nobody asked, `llm_contrasts` whether one LLM is more anchored than 
 which `intervals` reads. `contrasts`, `equivalence`, `power`, `anova` and `mixed_effects` give the rows of their
 tables, on `linear_mixed_model` (the solver), `cluster_robust` (errors over LLMs), `t_and_f_tests`, `effect_sizes` and
 `small_samples` (few LLMs, and how few are too few). `crossed_effects` contrasts arms where many LLMs get the same
-items, `agreement` says how far judges agree. `sensitivity` asks what depends on how one counts, `settling` what
+items, and `outcomes` gives the rows on paradigms other than anchoring; `agreement` says how far judges agree, and
+`judges` gives the rows of that. `sensitivity` asks what depends on how one counts, `settling` what
 would decide what is open. `experiment` is the analysis of story 001. `attribution` and `anchor_effects` are document
 D: how an anchor moves an LLM's distribution over answers, and which part of the prompt does. Each module declares the
 columns of its rows; `tables` makes them typed tables, and the models of `models/inference/` read a mart, call one of

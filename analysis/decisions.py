@@ -104,7 +104,15 @@ def decision_rows(responses, other_reading, ranked, controls, missing, *, margin
                     decided.append(_beside(row, other.get(row_key(row))))
                 else:
                     yield row
-        yield from _with_certainty(decided)
+        yield from with_certainty(decided)
+
+
+def _of_domain(rows, ranked, controls, missing, **options):
+    """Rows of one study and domain, certainty and the other reading aside."""
+    study, domain = rows["study"].iloc[0], rows["domain"].iloc[0]
+    losses = DomainLosses(rows, missing=missing)
+    pairs = comparisons(study, domain, losses.techniques, ranked, controls)
+    return decisions_of_losses(losses, GOALS, study, domain, pairs, **options)
 
 
 def row_key(row):
@@ -244,13 +252,30 @@ def comparisons(study, domain, present, ranked, controls):
     return found
 
 
-def _of_domain(rows, ranked, controls, missing, *, margin_pp, n_draws, seed, is_whole):
-    """Rows of one study and domain, certainty and the other reading aside; without probabilities if not whole."""
-    study, domain = rows["study"].iloc[0], rows["domain"].iloc[0]
-    losses = DomainLosses(rows, missing=missing)
-    pairs = comparisons(study, domain, losses.techniques, ranked, controls)
+def decisions_of_losses(losses, goals, study, domain, pairs, *, margin_pp, n_draws, seed, is_whole=True):
+    """Decide on the techniques of one study and domain from their losses, certainty aside.
+
+    Parameters
+    ----------
+    losses : DomainLosses
+    goals : iterable of str
+    study, domain : str
+        With the goal, they also name the stream of random numbers.
+    pairs : list of Comparison
+        As of `comparisons`.
+    margin_pp : float
+        In the unit of the losses.
+    n_draws, seed : int
+    is_whole : bool
+        Without it there are no probabilities and predictions.
+
+    Yields
+    ------
+    dict
+        As of `decision_rows`.
+    """
     shared = {"study": study, "domain": domain, "seed": seed, "n_draws": n_draws}
-    for goal in GOALS:
+    for goal in goals:
         gains, n_of = family(losses, pairs, goal)
         streams = partial(stream, seed, study, domain, goal)
         model = _Model(gains, streams, n_draws) if is_whole else None
@@ -413,8 +438,8 @@ def _beside(row, other):
     return row | {"reason": reasons(row["reason"], "reading_would_change")}
 
 
-def _with_certainty(rows):
-    """Rows of one study with how sure each decision is: the first of the words that holds."""
+def with_certainty(rows):
+    """Yield rows of one study with how sure each decision is: the first of the words that holds."""
     said = {}
     for row in rows:
         if row["llm"] is None:

@@ -240,7 +240,7 @@ class DomainLosses:
         )
         self.knows_attrition = missing is not None
         self._missing = self._ranges(missing, shape) if self.knows_attrition else None
-        self._known = {}
+        self._known, self._incomplete = {}, "missing_direction"
 
     @classmethod
     def of_moments(cls, llms, vignettes, techniques, moments):
@@ -248,7 +248,7 @@ class DomainLosses:
         made = cls.__new__(cls)
         made.llms, made.vignettes, made.techniques, made.moments = llms, vignettes, techniques, moments
         made.n_baseline = moments.n_baseline[..., 0]
-        made.knows_attrition, made._known = False, {}
+        made.knows_attrition, made._known, made._incomplete = False, {}, "missing_direction"
         return made
 
     @classmethod
@@ -274,6 +274,7 @@ class DomainLosses:
         moments = Moments(*sides, n_trials, not_known, not_known, not_known, none, np.full(signed.shape, np.inf))
         made = cls.of_moments(llms, vignettes, techniques, moments)
         made._known = {goal: folded(*sides, none[..., None], none[..., None], variance, per_df)}
+        made._incomplete = "missing_arm"
         return made
 
     def of(self, goal):
@@ -318,11 +319,14 @@ class DomainLosses:
         return self.moments.n[:, :, self.techniques.index(technique)].sum(axis=(1, 2)).astype(int)
 
     def why_not(self, technique):
-        """Return why a technique has no loss anywhere: `missing_direction`, `no_baseline`, or None where it has one."""
+        """Return why a technique has no loss anywhere: `missing_direction`, `no_baseline`, or None where it has one.
+
+        Of contrasts, it is `missing_arm`.
+        """
         asked = (self.moments.n[:, :, self.techniques.index(technique)] > 0).all(axis=-1)
         if self.has(technique).any():
             return None
-        return "no_baseline" if asked.any() else "missing_direction"
+        return "no_baseline" if asked.any() else self._incomplete
 
     def _places(self, rows, *keys):
         known = {"llm": self.llms, "vignette": self.vignettes, "technique": self.techniques, "anchor_direction": SIDES}

@@ -69,14 +69,25 @@ def _say_plan(planned):
     more = f", up to {rule['maximum']} where the SD of these exceeds {rule['sd_above']:g}" if "maximum" in rule else ""
     anchors = [f"{kind} {ends['low']:g} and {ends['high']:g}" for kind, ends in grid["anchors"].items()]
     temperatures = ["the endpoint's own" if t is None else f"{t:g}" for t in grid["temperatures"]]
+    arms = [
+        f"{name}: {', '.join(of['arms'])}{' with {:,} items'.format(of['n_items']) if of['n_items'] else ''}"
+        for name, of in grid["paradigms"].items()
+    ]
+    cells = planned["cells"]
     told = [
+        *([("paradigms", "; ".join(arms))] if arms else []),
         ("LLMs", ", ".join(grid["llms"])),
         ("vignettes", ", ".join(grid["vignettes"])),
         ("techniques", ", ".join(grid["techniques"])),
-        ("anchors", ", ".join(anchors)),
+        *([("anchors", ", ".join(anchors))] if anchors else []),
         ("temperatures", ", ".join(temperatures)),
         ("trials a cell", f"{rule['minimum']}{more}"),
-        ("cells", f"{planned['cells']['baseline']:,} without anchor, {planned['cells']['anchored']:,} of techniques"),
+        (
+            "cells",
+            f"{cells['answers']:,} of arms"
+            if arms
+            else f"{cells['baseline']:,} without anchor, {cells['anchored']:,} of techniques",
+        ),
         ("order seed", str(grid["order_seed"])),
     ]
     print(pairs(told, indent="  "))

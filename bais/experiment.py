@@ -290,10 +290,12 @@ def show(study: str, protocol: str | None, as_json: bool) -> None:
 @click.option("--vignette", metavar="NAME", help="one of the study's (default: its first)")
 @click.option("--technique", metavar="NAME", help="one of the study's (default: its first)")
 @click.option("--anchor", type=float, metavar="X", help="the number to plant (default: none)")
+@click.option("--arm", metavar="NAME", help="one of the paradigm's, where the study names one (default: its first)")
+@click.option("--item", metavar="ID", help="one of the paradigm's, where it has items (default: its first)")
 @put_as
 def render(
     study: str, condition: str | None, vignette: str | None, technique: str | None, anchor: float | None,
-    protocol: str | None,
+    arm: str | None, item: str | None, protocol: str | None,
 ) -> None:  # fmt: skip
     """Print what an LLM is told in one condition, turn by turn."""
     from ingest.study import Cell, Design
@@ -301,12 +303,24 @@ def render(
     asked = _study(study, protocol)
     design = Design(asked)
     vignette = _chosen(vignette, list(design.vignettes), "vignette")
-    direction, value = _condition(asked, condition, anchor)
-    if value is None and technique is None:
+    paradigm = design.paradigm_of(vignette)
+    if paradigm:
+        if condition is not None or anchor is not None:
+            raise UserError(f"paradigm {paradigm.paradigm} has no anchors: choose with --arm and --item")
+        direction, value = "none", None
+        arm = _chosen(arm, paradigm.arms, "arm")
+        items = [of.item for of in paradigm.all_items]
+        item = _chosen(item, items, "item") if items or item else None
+    elif arm or item:
+        raise UserError("--arm and --item are for a study that names a paradigm")
+    else:
+        direction, value = _condition(asked, condition, anchor)
+    if value is None and technique is None and not paradigm:
         technique = "no_technique"
     else:
         technique = _chosen(technique, list(design.techniques), "technique")
-    script = design.script(Cell("", vignette, technique, direction, value, None))
+    cell = Cell("", vignette, technique, direction, value, None, arm, item)
+    script = design.script(cell, design.option_order(cell, 0))
     replies = []
     while turn := script.next_turn(replies):
         label = turn.step if not turn.round else f"{turn.step}, round {turn.round}"
@@ -330,7 +344,8 @@ def _chosen(name, names, what):
     if name is None:
         return names[0]
     if name not in names:
-        raise UserError(f"there is no {what} {printable(name)} in this study; there is {', '.join(names)}")
+        known = ", ".join(names) or "none"
+        raise UserError(f"there is no {what} {printable(name)} in this study; there is {known}")
     return name
 
 

@@ -4,6 +4,7 @@ import click
 
 from analysis import advice
 from bais import terminal
+from bais.biases import recommend_on_bias
 from bais.options import json_option
 from bais.terminal import fixed, lay_out, say, say_json, similar
 from bais.warehouse import IS_A_STUDY, marts, not_ranked, records, refuse_not_public, refuse_unknown, values
@@ -11,6 +12,7 @@ from ingest.warehouse import UserError, printable, warehouse_path
 
 GOALS = tuple(advice.GOALS)
 PRIMARY = GOALS[0]
+ANCHORING = "anchoring"
 HEADS = {"displacement": "displace-\nment (pp)", "gap": "gap\n(pp)", "error": "error\n(%)"}
 KEYS = ("technique", "metric", "control")
 # what papers print, by the goal that asks the same of a technique and in which errors cannot cancel
@@ -110,11 +112,29 @@ where study = $study and domain = $domain
     help=f"what matters: {', '.join(GOALS)} (default: {GOALS[0]}, the others beside it)",
 )
 @click.option("--study", metavar="S", help="only this study (default: the largest in which LLMs were asked)")
+@click.option("--paradigm", metavar="P", help="against this bias, such as framing (default: anchoring)")
+@click.option("--measure", metavar="M", help="with --paradigm, only this measure of it")
 @json_option()
-def recommend(domain: str | None, llm: str | None, goal: str | None, study: str | None, as_json: bool) -> None:
+def recommend(
+    domain: str | None,
+    llm: str | None,
+    goal: str | None,
+    study: str | None,
+    paradigm: str | None,
+    measure: str | None,
+    as_json: bool,
+) -> None:
     """Say what to use and what to avoid, for an LLM like those asked or for yours, and show the evidence."""
     from analysis.advice import advise
 
+    if paradigm in (None, ANCHORING) and measure:
+        raise UserError("--measure goes with --paradigm; in anchoring, --goal says what matters")
+    if paradigm not in (None, ANCHORING):
+        if domain or goal:
+            raise UserError("--domain and --goal are of anchoring; with --paradigm say --measure")
+        with marts() as warehouse:
+            recommend_on_bias(warehouse, paradigm, measure, study, llm, as_json)
+        return
     _refuse_goal(goal)
     with marts() as warehouse:
         asked = records(warehouse, ASKED)

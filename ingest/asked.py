@@ -16,9 +16,9 @@ from ingest.warehouse import printable
 MOST_DIFFERENCES = 5
 MOST_LINES = 30
 MOST_OF_A_LINE = 500
-WORDS = "vignette, technique, anchor_value is not null, prompt_version"
+WORDS = "vignette, technique, anchor_value is not null, arm, prompt_version"
 ANSWERS = f"""
-select {WORDS}, llm, temperature, anchor_direction, replicate from spooled
+select {WORDS}, llm, temperature, anchor_direction, item, replicate from spooled
 where status is distinct from 'failed' and list_contains($hashes, prompt_version)
 """
 
@@ -36,7 +36,7 @@ class Asked:
     """What was asked before."""
 
     versions: collections.Counter = field(default_factory=collections.Counter)  # answers to sets of other versions
-    # answers to other words, by vignette, technique, whether anchored, and the hash of the words
+    # answers to other words, by vignette, technique, whether anchored, the arm, and the hash of the words
     orphans: collections.Counter = field(default_factory=collections.Counter)
     n_again: int = 0  # of these, how many would be asked again, to which nobody has agreed yet
     differences: dict = field(default_factory=dict)  # from the lines that went and came to where they did
@@ -58,7 +58,7 @@ def asked_before(design: Design, state: State) -> Asked:
     llms, temperatures = {llm.llm for llm in design.study.llms}, set(design.study.temperatures)
     anchors = design.known_anchors(state.anchors)
     again = collections.Counter()
-    for *words, prompt_hash, llm, temperature, direction, replicate in rows:
+    for *words, prompt_hash, llm, temperature, direction, item, replicate in rows:
         key = (*words, prompt_hash)
         if key not in kinds or llm not in llms or temperature not in temperatures:
             continue
@@ -67,10 +67,10 @@ def asked_before(design: Design, state: State) -> Asked:
             continue
         found.orphans[key] += 1
         if replicate < design.study.stopping_rule.minimum:
-            vignette, technique, is_anchored = words
+            vignette, technique, is_anchored, arm = words
             anchor = anchors.get((llm, vignette), {}).get(direction)
-            cell = Cell(llm, vignette, technique, direction, anchor, temperature)
-            is_decided = (anchor is not None) == is_anchored
+            cell = Cell(llm, vignette, technique, direction, anchor, temperature, arm, item)
+            is_decided = (anchor is not None) == is_anchored and (item is None or item in design.items)
             again[key] += not (is_decided and design.trial_id(cell, replicate).encode() in state.closed)
     agreed = _agreed(state.sessions)
     for key in found.orphans:
@@ -93,12 +93,17 @@ def _other_words(design, state):
     techniques = {True: design.techniques, False: unanchored}
     with spooled([spool_folder(design.study.study) / COLLECTED], "trials") as connection:
         kinds = {}
-        for vignette, technique, is_anchored, prompt_hash in connection.execute(
+        for vignette, technique, is_anchored, arm, prompt_hash in connection.execute(
             f"select distinct {WORDS} from spooled order by all"
         ).fetchall():
-            is_planned = vignette in design.vignettes and technique in techniques[is_anchored]
-            if is_planned and prompt_hash not in design.prompt_hashes(vignette, technique, is_anchored):
-                key = (vignette, technique, is_anchored, prompt_hash)
+            words = (vignette, technique, is_anchored, arm)
+            is_planned = (
+                vignette in design.vignettes
+                and technique in (design.techniques if arm else techniques[is_anchored])
+                and (is_anchored, arm) in design.treatments(vignette)
+            )
+            if is_planned and prompt_hash not in design.prompt_hashes(*words):
+                key = (*words, prompt_hash)
                 kinds[key] = _version(design, state, *key)
         hashes = [prompt_hash for *_, prompt_hash in kinds]
         return kinds, connection.execute(ANSWERS, {"hashes": hashes}).fetchall() if kinds else []
@@ -113,9 +118,9 @@ def _agreed(sessions):
     return agreed
 
 
-def _version(design, state, vignette, technique, is_anchored, prompt_hash):
+def _version(design, state, vignette, technique, is_anchored, arm, prompt_hash):
     """Return the version that other words belong to, or None where it is the one that is asked now."""
-    then, now = _template(state, prompt_hash, is_anchored), _now(design, vignette, technique, is_anchored)
+    then, now = _template(state, prompt_hash, is_anchored), _now(design, vignette, technique, is_anchored, arm)
     for what, name in (("vignette", vignette), ("technique", technique)):
         version = f"{what}_version"
         if then and then[version] != now[version]:
@@ -134,13 +139,13 @@ def _template(state, prompt_hash, is_anchored):
     return None
 
 
-def _difference(design, state, vignette, technique, is_anchored, prompt_hash):
+def _difference(design, state, vignette, technique, is_anchored, arm, prompt_hash):
     """Yield the lines that went and came, with `-` and `+` before them."""
     then = _template(state, prompt_hash, is_anchored)
     if then is None:
         yield "the words that were asked are not kept"
         return
-    before, after = _lines(then), _lines(_now(design, vignette, technique, is_anchored))
+    before, after = _lines(then), _lines(_now(design, vignette, technique, is_anchored, arm))
     for line in difflib.unified_diff(before, after, lineterm="", n=0):
         if not line.startswith(("---", "+++", "@@")):
             yield printable(line[:MOST_OF_A_LINE])
@@ -148,7 +153,11 @@ def _difference(design, state, vignette, technique, is_anchored, prompt_hash):
 
 def _lines(template):
     rounds = template.get("rounds", {})
-    texts = [*template["turns"], *(str(rounds[step]) for step in sorted(rounds) if step != "text")]
+    texts = [
+        *template["turns"],
+        *template.get("options", {}).values(),
+        *(str(rounds[step]) for step in sorted(rounds) if step != "text"),
+    ]
     return [line for text in texts for line in text.splitlines() if line.strip()]
 
 

@@ -27,6 +27,7 @@ MADE = {
         "git_revision": "sessions.git_revision",
     },
     "prompts": {"study": "$study"},
+    "items": {"study": "$study"},
 }
 
 
@@ -67,7 +68,8 @@ def load_collected(study: str) -> Loaded:
             yield _batches(study, stamp, counts, [of for of in sessions if of["session"] in asked_in])
 
     prompts = _rows(paths, "prompts", sessions, study, {"study": study})
-    land(trials=trials(), calls=calls(), prompts=prompts, batches=batches())
+    items = _rows(paths, "items", sessions, study, {"study": study})
+    land(trials=trials(), calls=calls(), prompts=prompts, items=items, **_paradigms(study, sessions), batches=batches())
     return loaded
 
 
@@ -90,10 +92,23 @@ def _rows(paths, table, sessions, study, parameters):
             f"from (select {selected} from spooled left join sessions using (session)) anti join known using ({key})",
             params=parameters,
         )
-        if table == "prompts":  # the files of one study share them
+        if table in ("prompts", "items"):  # the files of one study share them
             found = connection.sql(f"select distinct on ({key}) * from found")
         for batch in found.to_arrow_reader(ROWS_AT_A_TIME):
             yield pa.Table.from_batches([batch])
+
+
+def _paradigms(study, sessions):
+    """Say what the sessions state of their paradigms, the first one first: what is landed stays."""
+    rows = {"paradigms": {}, "paradigm_contrasts": {}}
+    for session in sessions:
+        for name, of_table in rows.items():
+            for row in session.get(name, []):
+                key = tuple(row.get(column) for column in TABLES[name].key[1:])
+                of_table.setdefault(key, {"study": study} | row)
+    return {
+        name: [pa.Table.from_pylist([*of.values()], TABLES[name].schema)] if of else [] for name, of in rows.items()
+    }
 
 
 def _sets(session):

@@ -6,6 +6,7 @@ import contextlib
 import csv
 import functools
 import itertools
+import json
 import random
 import signal
 import subprocess
@@ -20,7 +21,7 @@ from ingest.providers import NoReply, Question
 from ingest.redaction import Redaction, as_text
 from ingest.responses import cell_summaries, ended_trials, last_call
 from ingest.spool import COLLECTED, Spool, spool_folder
-from ingest.study import Design, Trial
+from ingest.study import Design
 from ingest.warehouse import ROOT, UserError
 
 GIVE_UP_AFTER = 10  # trials of one LLM that failed in a row, with no answer in between
@@ -188,6 +189,7 @@ class Collector:
             with Spool(self.path) as self.spool:
                 self.state = self.spool.state
                 self.design.recognise(self.state)
+                self._refuse_changed_items()
                 self.outcome.torn, self.outcome.junk = self.state.torn, self.state.junk
                 asyncio.run(self._collect(ask_again))
                 if not self.error:
@@ -223,6 +225,16 @@ class Collector:
                 )
             for pace in self.paces.values():
                 pace.limit = 1.0  # until the first answer says what one costs
+
+    def _refuse_changed_items(self):
+        """Refuse to ask another text under the name of one that was asked: whoever reads the answers has the first."""
+        for item in self.design.items.values():
+            known = self.state.items.get(item.item)
+            if known and known != item.record()["text_hash"]:
+                raise UserError(
+                    f"item {item.item} of study {self.study.study} has changed since it was asked: give what it says "
+                    "now an id of its own, or the study another name; nothing was asked"
+                )
 
     async def _collect(self, ask_again):
         loop = asyncio.get_running_loop()
@@ -264,13 +276,27 @@ class Collector:
                 "software_version": version("bais"),
                 "git_revision": git_revision(),
                 "study": self.study.model_dump(mode="json", exclude_none=True),
+                **self._paradigms(),
                 **({"orphaned": self.orphaned} if self.orphaned else {}),
             }
         )
 
+    def _paradigms(self):
+        """Say what models need to know of the paradigms: measures and contrasts."""
+        paradigms = self.design.paradigms.values()
+        if not paradigms:
+            return {}
+        return {
+            "paradigms": [row for paradigm in paradigms for row in paradigm.rows()],
+            "paradigm_contrasts": [row for paradigm in paradigms for row in paradigm.contrast_rows()],
+        }
+
     async def _phases(self, ask_again):
         rule, design = self.study.stopping_rule, self.design
         first = range(rule.minimum)
+        if design.paradigms:
+            await self._phases_of_paradigms(ask_again)
+            return
         baselines = design.baseline_cells()
         await self._ask(baselines, "baselines", first)
         if self.stopping:
@@ -285,6 +311,17 @@ class Collector:
             varied = {cell for cell, answers in summaries.items() if (answers.sd or 0) > rule.sd_above}
             cells = [cell for cell in [*baselines, *anchored] if cell in varied]
             await self._ask(cells, "top-ups", range(rule.minimum, rule.maximum))
+        if ask_again and not self.stopping:
+            await self._ask_again(ask_again, rule.maximum or rule.minimum)
+
+    async def _phases_of_paradigms(self, ask_again):
+        """Ask every arm of every paradigm, top up what varies, and ask again what was asked for."""
+        rule, cells = self.study.stopping_rule, self.design.paradigm_cells()
+        await self._ask(cells, "answers", range(rule.minimum))
+        if rule.maximum and not self.stopping:
+            summaries = cell_summaries(self.path, self.design, rule.minimum)
+            varied = [cell for cell, answers in summaries.items() if (answers.sd or 0) > rule.sd_above]
+            await self._ask(sorted(varied, key=repr), "top-ups", range(rule.minimum, rule.maximum))
         if ask_again and not self.stopping:
             await self._ask_again(ask_again, rule.maximum or rule.minimum)
 
@@ -324,7 +361,7 @@ class Collector:
         trials = []
         for place, (cell, replicate, trial_id) in enumerate(ended_trials(self.path, self.design, statuses)):
             n = n_replicates + replicate
-            trials.append(Trial(self.design.trial_id(cell, n), cell, n, "asked again", place, trial_id))
+            trials.append(self.design.trial(cell, n, "asked again", place, trial_id))
         self.outcome.n_planned += len(trials)
         await self._put(lambda: iter(trials), "asked again")
 
@@ -380,7 +417,7 @@ class Collector:
             await asyncio.sleep(0)  # a simulated respondent never waits, and Ctrl-C has to get through
 
     async def _ask_trial(self, trial, provider, pace):
-        script = self._script(trial.cell)
+        script = self._script(trial)
         calls = self.state.open_calls.pop(trial.trial_id, [])
         replies, last = [], None
         for call in calls:
@@ -542,7 +579,7 @@ class Collector:
         record = {
             "kind": "trial", "trial_id": trial.trial_id, "session": self.session, "study": self.study.study,
             "source": "simulated" if self.llms[cell.llm].provider == "simulated" else "collected",
-            **cell._asdict(),
+            **self._said_of(trial),
             "replicate": trial.replicate, "phase": trial.phase, "order_index": trial.order_index,
             "attempt_of": trial.attempt_of, "prompt_version": self._version_hash(cell),
             "anchor_rule": anchor and anchor["rule"], "anchor_baseline": anchor and anchor["baseline"],
@@ -569,6 +606,24 @@ class Collector:
         if self.on_trial:
             self.on_trial(trial, record, calls)
 
+    def _said_of(self, trial):
+        """Say which cell a trial is of and, in a paradigm, how its answer is to be read; write its item down once."""
+        cell = trial.cell._asdict()
+        if not trial.cell.arm:
+            return {name: cell[name] for name in cell if name not in ("arm", "item")}
+        paradigm = self.design.paradigm_of(trial.cell.vignette)
+        if trial.cell.item and trial.cell.item not in self.state.items:
+            record = self.design.items[trial.cell.item].record()
+            self.state.items[trial.cell.item] = record["text_hash"]
+            self.spool.write({"kind": "item"} | record)
+        answer = paradigm.answer
+        return cell | {
+            "paradigm": paradigm.paradigm,
+            "option_order": json.dumps(trial.option_order) if trial.option_order else None,
+            "answer_kind": answer.kind,
+            "answer_reading": answer.reading if answer.kind in ("choice", "label") else None,
+        }
+
     def _name_silent_llms(self):
         """Name the LLMs that did not answer at all when last they were asked, now or in an earlier session."""
         for llm in self.llms.keys() - self.outcome.stopped_llms.keys() - self.outcome.silent_llms.keys():
@@ -593,7 +648,10 @@ class Collector:
             self.spool.write({"kind": "prompt", "prompt_hash": prompt_hash, "prompt_kind": prompt_kind, "text": text})
         return prompt_hash
 
-    def _script(self, cell):
+    def _script(self, trial):
+        cell = trial.cell
+        if cell.arm:  # made for each trial: there are as many as items
+            return self.design.script(cell, trial.option_order)
         key = cell._replace(llm="", temperature=None)
         if key not in self.scripts:
             self.scripts[key] = self.design.script(cell)

@@ -240,7 +240,7 @@ def gate_models(memory, batches: list[dict], config: dict) -> Models:
             anti join (from gate.flags where is_quarantined) using (trial_id);
         """
     )
-    for name in ("batches", "source_versions", "version_entries", "gate_acts"):
+    for name in ("batches", "source_versions", "version_entries", "gate_acts", "paradigms"):
         memory.execute(f"create view raw.{name} as from warehouse.raw.{name}")
     models.sources["raw"] = "raw"
     models.replace("stg_batch_verdicts", f"select batch_id, true as is_published from {looked_at}")
@@ -269,7 +269,7 @@ def _templates(memory, batches):
         for is_anchored in (False, True):
             with contextlib.suppress(ValueError, KeyError, TypeError, AttributeError):  # it is no template
                 template = template_of(text, study, is_anchored=is_anchored)
-                said = template_hash({key: template[key] for key in template.keys() & {"turns", "rounds"}})
+                said = template_hash({key: template[key] for key in template.keys() & {"turns", "rounds", "options"}})
                 same_as = first.setdefault((name, said), prompt_hash)
                 rows.append((name, prompt_hash, is_anchored, same_as))
     return pa.Table.from_pylist([dict(zip(TEMPLATES.names, row, strict=True)) for row in rows], TEMPLATES)

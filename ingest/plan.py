@@ -12,6 +12,7 @@ from ingest.study import Cell, Design
 
 CHARACTERS_PER_TOKEN = 4
 TOKENS_PER_REPLY = {"low": 60, "high": 800}
+MOST_ITEMS = 50  # looked at to say how long texts are
 SECONDS_PER_CALL = {"low": 2.0, "high": 20.0}
 ASSUMPTIONS = (
     "{} characters a token; a reply of {low} to {high} tokens, hidden reasoning not counted beyond that; low: no cell "
@@ -26,7 +27,7 @@ def plan_of(study) -> dict:
     rule = study.stopping_rule
     replicates = {"low": rule.minimum, "high": rule.maximum or rule.minimum}
     rows = []
-    for llm, vignette in itertools.product(study.llms, design.vignettes):
+    for llm, vignette in itertools.product(study.llms, design.vignettes if not design.paradigms else ()):
         conditions = [("no_technique", 0)] if study.baselines else []
         conditions += [(technique, 2) for technique in design.techniques]
         conditions += [(t["technique"], 0) for t in study.techniques if t.get("is_also_unanchored")]
@@ -39,6 +40,8 @@ def plan_of(study) -> dict:
                 row[end] = {what: row["cells"] * n * each for what, each in size.items()}
                 row[end]["cost_usd"] = _cost(llm, row[end]["tokens_in"], row[end]["tokens_out"], prices)
             rows.append(row)
+    if design.paradigms:
+        rows = [*_rows_of_paradigms(design, replicates, prices)]
     collected = _collected(design)
     planned = {
         "study": study.study,
@@ -49,7 +52,10 @@ def plan_of(study) -> dict:
             "llms": [llm.llm for llm in study.llms],
             "vignettes": list(design.vignettes),
             "techniques": list(design.techniques),
-            "anchors": study.anchors.model_dump(exclude_none=True),
+            "paradigms": {
+                name: {"arms": of.arms, "n_items": len(of.all_items)} for name, of in design.paradigms.items()
+            },
+            "anchors": study.anchors.model_dump(exclude_none=True) if study.anchors else {},
             "temperatures": study.temperatures,
             "stopping_rule": rule.model_dump(exclude_none=True),
             "order_seed": study.order_seed,
@@ -58,7 +64,8 @@ def plan_of(study) -> dict:
         },
         "cells": {
             "baseline": sum(row["cells"] for row in rows if row["technique"] == "baseline"),
-            "anchored": sum(row["cells"] for row in rows if row["technique"] != "baseline"),
+            "anchored": 0 if design.paradigms else sum(row["cells"] for row in rows if row["technique"] != "baseline"),
+            "answers": len(design.paradigm_cells()),
         },
         **_sums(rows),
         "prices": {llm.llm: prices[llm.llm] for llm in study.llms if llm.llm in prices},
@@ -77,10 +84,38 @@ def plan_of(study) -> dict:
     return planned
 
 
+def _rows_of_paradigms(design, replicates, prices):
+    """Yield what each LLM is asked with each vignette and technique, in all arms and with all items."""
+    n_temperatures = len(design.study.temperatures)
+    for vignette, technique in itertools.product(design.vignettes, design.techniques):
+        paradigm = design.paradigm_of(vignette)
+        items = [item.item for item in paradigm.all_items] or [None]
+        looked_at = items[:: math.ceil(len(items) / MOST_ITEMS)]
+        sizes = {
+            end: [
+                _size_of(design, Cell("", vignette, technique, "none", None, None, arm, item), end)
+                for arm, item in itertools.product(paradigm.arms, looked_at)
+            ]
+            for end in replicates
+        }
+        for llm in design.study.llms:
+            row = {"llm": llm.llm, "technique": technique, "cells": len(paradigm.arms) * len(items) * n_temperatures}
+            for end, n in replicates.items():
+                each = {what: sum(of[what] for of in sizes[end]) / len(sizes[end]) for what in sizes[end][0]}
+                row[end] = {what: round(row["cells"] * n * mean) for what, mean in each.items()}
+                row[end]["cost_usd"] = _cost(llm, row[end]["tokens_in"], row[end]["tokens_out"], prices)
+            yield row
+
+
 def _size(design, vignette, technique, is_anchored, end):
-    """Return the calls and tokens of one trial, by going through it with replies of the assumed length."""
+    """Return the calls and tokens of one trial of anchoring."""
     cell = Cell("", vignette, technique, "low" if is_anchored else "none", 10 if is_anchored else None, None)
-    script = design.script(cell)
+    return _size_of(design, cell, end)
+
+
+def _size_of(design, cell, end):
+    """Return the calls and tokens of one trial, by going through it with replies of the assumed length."""
+    script = design.script(cell, design.option_order(cell, 0))
     tokens_per_reply = TOKENS_PER_REPLY[end]
     verdict = script.rounds["stops_at"] if script.rounds and end == "low" else ""
     reply = verdict + "x" * max(0, tokens_per_reply * CHARACTERS_PER_TOKEN - len(verdict))
@@ -130,15 +165,15 @@ def _collected(design):
     asked = asked_before(design, state)
     found["of_other_versions"], found["orphaned"] = asked.versions.total(), asked.n_orphans
     found["asked_again_for_other_words"], found["notes"] = asked.n_again, render_asked(asked)
-    known = design.known_anchors(state.anchors)
+    known = {} if design.paradigms else design.known_anchors(state.anchors)
     anchors = {pair: {"low": anchor["low"], "high": anchor["high"]} for pair, anchor in known.items()}
-    if not anchors:
+    if not anchors and not design.paradigms:
         summaries = cell_summaries(path, design, design.study.stopping_rule.minimum)
         means = mean_baselines(summaries, design.baseline_cells())
         anchors = design.anchors_from({pair: mean for pair, (mean, _) in means.items()})
     ids = {
         design.trial_id(cell, n).encode()
-        for cell in [*design.baseline_cells(), *design.anchored_cells(anchors)]
+        for cell in itertools.chain(design.baseline_cells(), design.anchored_cells(anchors), design.paradigm_cells())
         for n in n_replicates
     }
     found["trials"] = len(ids & state.closed)

@@ -25,13 +25,21 @@ SPOOLED_AS = {
     },
     "calls": {"session_id": "session", "response_text": "text"},
     "prompts": {},
+    "items": {},
 }  # fmt: skip
 RANGES = pa.schema(
-    {"vignette": pa.string(), "response_unit": pa.string(), "valid_min": pa.float64(), "valid_max": pa.float64()}
-)
+    {
+        "vignette": pa.string(), "response_unit": pa.string(), "valid_min": pa.float64(), "valid_max": pa.float64(),
+        "labels": pa.list_(pa.string()),
+    }
+)  # fmt: skip
 TEMPLATES = pa.schema(
-    {"vignette": pa.string(), "technique": pa.string(), "is_anchored": pa.bool_(), "prompt_version": pa.string()}
-)
+    {
+        "vignette": pa.string(), "technique": pa.string(), "is_anchored": pa.bool_(), "arm": pa.string(),
+        "prompt_version": pa.string(),
+    }
+)  # fmt: skip
+IS_NUMBER = "coalesce(answer_kind, 'number') = 'number'"
 OF_A_CELL = ", ".join(Cell._fields)
 
 
@@ -59,11 +67,18 @@ def spooled(paths: list[Path], table: str) -> "Iterator[duckdb.DuckDBPyConnectio
 @contextlib.contextmanager
 def read_trials(path: Path, design: Design) -> "Iterator[duckdb.DuckDBPyConnection]":
     """Open a relation `answers` over the trials of a design: each with its `status` and its `response`."""
-    ranges = pa.Table.from_pylist([*design.vignettes.values()], RANGES)
-    asked_with = itertools.product(design.vignettes, {*design.techniques, "no_technique"}, (False, True))
+    labels = {name: paradigm.answer.labels for name, paradigm in design.paradigms.items()}
+    ranges = pa.Table.from_pylist(
+        [vignette | {"labels": labels.get(vignette.get("paradigm"))} for vignette in design.vignettes.values()], RANGES
+    )
+    asked_with = [
+        (vignette, technique, is_anchored, arm)
+        for vignette, technique in itertools.product(design.vignettes, {*design.techniques, "no_technique"})
+        for is_anchored, arm in design.treatments(vignette)
+    ]
     templates = pa.Table.from_pylist(
         [
-            dict(zip(TEMPLATES.names, (*key, prompt_hash), strict=True))
+            dict(zip(TEMPLATES.names, (*key[:3], key[3] or "", prompt_hash), strict=True))
             for key in asked_with
             for prompt_hash in design.prompt_hashes(*key)
         ],
@@ -75,16 +90,33 @@ def read_trials(path: Path, design: Design) -> "Iterator[duckdb.DuckDBPyConnecti
         status = macros()["trial_status"](
             "status", "found.status", "coalesce(response, found.response)", "valid_min", "valid_max"
         )
+        named = macros()["read_label"]("text", "labels", "answer_reading", "options") if design.paradigms else "null"
+        status = f"""case
+            when {IS_NUMBER} then {status}
+            when answer_kind = 'text' then coalesce(status, if(trim(text) != '', 'answered', 'unparsed'))
+            else coalesce(status, named ->> 'status')
+        end"""
         connection.execute(f"""
             create view answers as
             with readings as (
-                select *, {macros()["read_response"]("text", "response_unit")} as found
-                from (select *, anchor_value is not null as is_anchored from spooled)
+                select
+                    *,
+                    {macros()["read_response"]("text", "response_unit")} as found,
+                    to_json({named}) as named
+                from (
+                    select
+                        * replace (coalesce(arm, '') as arm),
+                        anchor_value is not null as is_anchored,
+                        from_json(option_order, '["varchar"]') as options
+                    from spooled
+                )
                 semi join templates using ({", ".join(TEMPLATES.names)})
                 left join ranges using (vignette)
             )
             select * replace (
-                {status} as status, case when status is null then coalesce(response, found.response) end as response
+                nullif(arm, '') as arm,
+                {status} as status,
+                case when status is null and {IS_NUMBER} then coalesce(response, found.response) end as response
             )
             from readings
         """)
@@ -107,7 +139,8 @@ def cell_summaries(path: Path, design: Design, n_first: int) -> dict[Cell, Summa
             """,
             [n_first],
         ).fetchall()
-    return {Cell(*row[:6]): Summary(*row[6:]) for row in rows}
+    n_columns = len(Cell._fields)
+    return {Cell(*row[:n_columns]): Summary(*row[n_columns:]) for row in rows}
 
 
 def ended_trials(path: Path, design: Design, statuses: Collection[str]) -> list[tuple[Cell, int, str]]:
@@ -123,7 +156,8 @@ def ended_trials(path: Path, design: Design, statuses: Collection[str]) -> list[
             """,
             {"statuses": list(statuses)},
         ).fetchall()
-    return [(Cell(*row[:6]), *row[6:]) for row in rows]
+    n_columns = len(Cell._fields)
+    return [(Cell(*row[:n_columns]), *row[n_columns:]) for row in rows]
 
 
 def last_call(path: Path, trial_id: str) -> dict[str, str | None]:

@@ -1,9 +1,9 @@
 """The spool: an append-only file of JSON lines per study; every paid answer is there before it is used for anything.
 
-Each line is an object with a `kind` and mostly an id: `session`, `prompt`, `anchor`, `call` (one per request, also the
-failed ones) and `trial` (which closes a trial). A line goes to the operating system in one write before the next turn
-is sent, so that no end of this process loses it; it goes to the disk within a second. A line that another program wrote
-again, with its keys in another order, with spaces or with other escapes, is the same line.
+Each line is an object with a `kind` and mostly an id: `session`, `prompt`, `anchor`, `item`, `call` (one per request,
+also the failed ones) and `trial` (which closes a trial). A line goes to the operating system in one write before the
+next turn is sent, so that no end of this process loses it; it goes to the disk within a second. A line that another
+program wrote again, with its keys in another order, with spaces or with other escapes, is the same line.
 """
 
 import contextlib
@@ -56,6 +56,7 @@ class State:
     prompts: set[bytes] = field(default_factory=set)  # hashes of the texts that are there
     templates: dict[str, tuple[str, dict]] = field(default_factory=dict)  # by hash, each with its study as it was then
     sessions: list[dict] = field(default_factory=list)
+    items: dict[str, str] = field(default_factory=dict)  # the hash of the text of each that was asked
     n_calls: int = 0
     n_bytes: int = 0  # of whole lines
     endings: dict[str, Ending] = field(default_factory=dict)  # of each LLM's trials
@@ -101,6 +102,8 @@ def read_state(path: Path) -> State:
             elif kind == "anchor":
                 versions = (of.get("version", 1) for of in study["vignettes"] if of["vignette"] == record["vignette"])
                 state.anchors.append({"vignette_version": next(versions, 1)} | record)
+            elif kind == "item":
+                state.items[record.get("item")] = record.get("text_hash")
             elif kind == "session":
                 state.sessions.append(record)
                 study |= record.get("study", {})

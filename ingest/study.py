@@ -1,5 +1,7 @@
 """A study is data: one YAML file becomes cells, trials and their order. Nothing here asks or keeps anything."""
 
+import array
+import bisect
 import collections
 import contextlib
 import hashlib
@@ -7,6 +9,7 @@ import itertools
 import json
 import math
 import random
+from collections.abc import Sequence
 from decimal import Decimal
 from functools import cache, partial
 from pathlib import Path
@@ -14,16 +17,22 @@ from typing import Annotated, Literal, NamedTuple
 from urllib.parse import urlsplit
 
 import yaml
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    ValidationError,
-    model_validator,
-)
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
+from ingest.files import (
+    KEYS,
+    NO_KEYS,
+    Finite,
+    LlmId,
+    Name,
+    NotNegative,
+    Part,
+    Positive,
+    Share,
+    Temperature,
+    parse_checked,
+)
+from ingest.paradigm import ANCHORING, Paradigm, count_by_vignette, load_paradigm
 from ingest.prompts import (
     ANSWER_FORMATS,
     Script,
@@ -34,35 +43,26 @@ from ingest.prompts import (
     template_of,
 )
 from ingest.warehouse import UserError, printable
-from ingest.yaml_text import line_of, read_yaml
 
 FOLDER = Path(__file__).resolve().parent / "studies"
 SIMULATED = Path(__file__).resolve().parent / "simulated.yaml"
 
-Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]{0,99}$")]
-LlmId = Annotated[str, Field(pattern=r"^[!-.0-~]+/[!-~]+$", max_length=200)]
-Finite = Annotated[float, Field(allow_inf_nan=False)]
-NotNegative = Annotated[float, Field(ge=0, allow_inf_nan=False)]
-Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
-Share = Annotated[float, Field(ge=0, le=1)]
-Temperature = Annotated[float, Field(ge=0, le=2)]
-
-
-class Part(BaseModel):
-    """A part of a study file: unknown keys are errors, so that a typing mistake is not a silent default."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
 
 class Effect(Part):
-    """What a technique does to a simulated respondent: `pull` times its pull, `shift` as a share of its baseline."""
+    """What a technique does to a simulated respondent: `pull` times its pull, `shift` as a share of its baseline.
+
+    `bias` multiplies what an arm of a paradigm adds to the share of an answer.
+    """
 
     pull: Finite = 1
     shift: Finite = 0
+    bias: Finite | None = None
 
 
 class Truth(Part):
     """The stated truth of a simulated respondent.
+
+    Of a choice or a label, the paradigm states the share of each answer; `bias` multiplies what an arm adds to it.
 
     An answer is baseline · (1 + shift) + pull · (anchor - baseline) + noise · baseline · N(0, 1), rounded.
     """
@@ -71,11 +71,12 @@ class Truth(Part):
     level: Positive = 1
     pull: Finite = 0
     noise: NotNegative = 0
-    techniques: dict[str, Effect] = {}
+    techniques: dict[str, Effect] = Field({})
     refusal_rate: Share = 0
     formats: list[Literal["line", "sentence", "bold", "reasoned", "json"]] = Field(["line"], min_length=1)
     decimals: Annotated[int, Field(ge=0, le=6)] = 0
     latency_ms: NotNegative = 0
+    bias: Finite | None = None
 
 
 def _web_address(value):
@@ -106,8 +107,6 @@ def _without_keys(given):
     return given
 
 
-KEYS = ("api_key", "apikey", "api-key", "x-api-key", "key", "token", "authorization", "password", "secret")
-NO_KEYS = "a key never stands in a study; name the environment variable that holds it in api_key_env"
 Address = Annotated[str, AfterValidator(_web_address)]
 Variable = Annotated[str, AfterValidator(_variable)]
 
@@ -123,7 +122,7 @@ class Llm(Part):
     accepts_temperature: bool = True
     max_tokens: Annotated[int, Field(ge=1)] | None = None
     top_logprobs: Annotated[int, Field(ge=1, le=20)] | None = None
-    extra: Annotated[dict, AfterValidator(_without_keys)] = {}
+    extra: Annotated[dict, AfterValidator(_without_keys)] = Field({})
     simulated: Truth | None = None
 
     @model_validator(mode="after")
@@ -215,7 +214,7 @@ class Vignette(Part):
     anchor: Annotated[str, Field(pattern=r"\{anchor\}")]
     second_anchor: Annotated[str, Field(pattern=r"\{second_anchor\}")] | None = None
     question: str = ""
-    words: dict[str, str] = {}
+    words: dict[str, str] = Field({})
     anchors: Anchors | None = None
 
     @model_validator(mode="after")
@@ -350,6 +349,104 @@ class Study(Part):
         return self
 
 
+class ParadigmStudy(Study):
+    """What a YAML file says of a study of paradigms other than anchoring, with all in full.
+
+    `vignettes` are those of the paradigms; a study that names some asks these alone.
+    """
+
+    paradigm: list[Paradigm] = Field(min_length=1)
+    vignettes: list[dict]
+    anchors: None = None
+    baselines: Literal[False] = False
+    second_anchor: None = None
+    answer_format: str | None = None
+
+    @model_validator(mode="after")
+    def _fits_together(self):
+        for key, names in (
+            ("llms", [llm.llm for llm in self.llms]),
+            ("paradigm", [paradigm.paradigm for paradigm in self.paradigm]),
+            ("vignettes", list(count_by_vignette(self.paradigm).elements())),
+            ("techniques", [technique["technique"] for technique in self.techniques]),
+            ("temperatures", self.temperatures),
+        ):
+            if twice := [name for name in names if names.count(name) > 1]:
+                raise ValueError(f"{key}: {twice[0]} stands there twice")
+        items = collections.Counter(item.item for paradigm in self.paradigm for item in paradigm.all_items)
+        if twice := [item for item, n in items.items() if n > 1]:
+            raise ValueError(
+                f"paradigm: two of them have an item {twice[0]}: in one study each needs a name of its own"
+            )
+        if self.stopping_rule.maximum and any(paradigm.answer.kind != "number" for paradigm in self.paradigm):
+            raise ValueError("stopping_rule: maximum and sd_above are for answers that are numbers")
+        for paradigm in self.paradigm:
+            self._check_turns(paradigm)
+        for llm in self.llms:
+            self._check_truth(llm)
+        return self
+
+    def _check_turns(self, paradigm):
+        """Hold the words of the techniques against those of a paradigm's vignettes."""
+        fields = {field for item in paradigm.all_items for field in item.fields}
+        for vignette, technique in itertools.product(self.vignettes, self.techniques):
+            if vignette["paradigm"] != paradigm.paradigm:
+                continue
+            turns = [*technique["turns"], *(of for of in technique.get("rounds", {}).values() if isinstance(of, str))]
+            said = set().union(*map(placeholders, turns)) - {"text"}
+            for arm, treatment in vignette["arms"].items():
+                known = {"answer_format", "opening", "case_text", "question_text", *vignette["words"], *fields}
+                if missing := sorted(said - known - treatment["words"].keys()):
+                    raise ValueError(
+                        f"techniques: {technique['technique']} says {{{missing[0]}}}, which is not among the words of "
+                        f"vignette {vignette['vignette']}"
+                    )
+                if technique.get("rounds") and len(treatment["turns"]) > 1:
+                    raise ValueError(
+                        f"techniques: {technique['technique']} has rounds, and arm {arm} of vignette "
+                        f"{vignette['vignette']} has turns of its own: one of the two"
+                    )
+
+    def _check_truth(self, llm):
+        kinds = {paradigm.paradigm: paradigm.answer.kind for paradigm in self.paradigm}
+        for vignette in self.vignettes:
+            is_number = kinds[vignette["paradigm"]] == "number"
+            if llm.simulated and is_number and vignette["vignette"] not in llm.simulated.baselines:
+                raise ValueError(f"llms: {llm.llm} has no baseline for vignette {vignette['vignette']}")
+
+
+class _Inline(Part):
+    paradigm: Paradigm
+
+
+def with_paradigms(content: dict, folder: Path | None) -> dict:
+    """Put paradigms in the place of their names, and name their vignettes; what is wrong otherwise stays as it is."""
+    named, items, chosen = content["paradigm"], content.get("items"), content.get("vignettes")
+    named = named if isinstance(named, list) else [named]
+    if "anchors" in content:
+        raise ValueError("anchors: a paradigm other than anchoring has none")
+    if items is not None and (len(named) > 1 or not isinstance(named[0], str) or not isinstance(items, dict)):
+        raise ValueError("items: they go with one paradigm that is named, as a mapping such as {limit: 100}")
+    paradigms = [
+        load_paradigm(of, folder, items)
+        if isinstance(of, str)
+        else _Inline.model_validate({"paradigm": of}, context={"folder": folder}).paradigm
+        for of in named
+    ]
+    known = [vignette.vignette for of in paradigms for vignette in of.vignettes]
+    if chosen is not None and (not isinstance(chosen, list) or not set(map(str, chosen)) <= set(known)):
+        raise ValueError(f"vignettes: name some of {', '.join(known)}")
+    vignettes = [
+        of.full_vignette(vignette)
+        for of in paradigms
+        for vignette in of.vignettes
+        if chosen is None or vignette.vignette in chosen
+    ]
+    return {key: value for key, value in content.items() if key != "items"} | {
+        "paradigm": paradigms, "vignettes": vignettes
+    }  # fmt: skip
+
+
 @cache
 def simulated_respondents() -> dict[str, dict]:
     """Return the stated truth of each shipped simulated respondent; it is read once, and nobody changes it."""
@@ -361,13 +458,13 @@ def shipped_studies() -> list[str]:
     return sorted(path.stem for path in FOLDER.glob("*.yaml"))
 
 
-def load_study(name) -> Study:
+def load_study(name) -> "Study | ParadigmStudy":
     """Read and check a study: a YAML file, or a shipped one by its name."""
     path = Path(name)
     if str(name) in shipped_studies() and not path.is_file():
         path = FOLDER / f"{name}.yaml"
     try:
-        return parse_study(path.read_text(encoding="utf-8"), printable(path))
+        return parse_study(path.read_text(encoding="utf-8"), printable(path), path.parent)
     except FileNotFoundError:
         raise UserError(
             f"there is no study {printable(name)}: give a YAML file or one of {', '.join(shipped_studies())}"
@@ -376,32 +473,22 @@ def load_study(name) -> Study:
         raise UserError(f"{printable(path)} cannot be read: {getattr(error, 'strerror', None) or error}") from None
 
 
-def parse_study(text: str, path: str = "the study") -> Study:
-    """Check the text of a study file; `path` is what errors call it."""
-    tree, content = read_yaml(text, path)
-    if not isinstance(content, dict):
-        raise UserError(f"{path}: a study is a mapping with the keys study, llms, vignettes, techniques and anchors")
-    try:
-        return Study.model_validate(content)
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        location = tuple(part for part in first["loc"] if part != "[key]")
-        key = ".".join(map(str, location))
-        more = f" (and {error.error_count() - 1} more)" if error.error_count() > 1 else ""
-        message = first["msg"].removeprefix("Value error, ")
-        if not location:  # what does not fit together begins with its key
-            location = (message.partition(":")[0],)
-        if first["type"] == "extra_forbidden":
-            message = "there is no such key" + (f": {NO_KEYS}" if str(location[-1]).lower() in KEYS else "")
-        is_said = first["type"] in ("missing", "value_error", "extra_forbidden")
-        shown = "" if is_said or isinstance(first["input"], dict | list) else f", not {first['input']!r}"
-        raise UserError(
-            printable(f"{path}:{line_of(tree, location)}: {key + ': ' if key else ''}{message}{shown}{more}")
-        ) from None
+def parse_study(text: str, path: str = "the study", folder: Path | None = None) -> "Study | ParadigmStudy":
+    """Check the text of a study file; `path` is what errors call it, and files that it names lie in `folder`."""
+
+    def validate(content):
+        if content.get("paradigm", ANCHORING) == ANCHORING:
+            content.pop("paradigm", None)
+            return Study.model_validate(content)
+        return ParadigmStudy.model_validate(with_paradigms(content, folder), context={"folder": folder})
+
+    return parse_checked(
+        text, path, "a study is a mapping with the keys study, llms, vignettes, techniques and anchors", validate
+    )
 
 
 class Cell(NamedTuple):
-    """What is asked many times: one LLM, vignette, technique, anchor and temperature."""
+    """What is asked many times: one LLM, vignette, technique, anchor and temperature, in a paradigm an arm and item."""
 
     llm: str
     vignette: str
@@ -409,11 +496,18 @@ class Cell(NamedTuple):
     anchor_direction: str
     anchor_value: float | None
     temperature: float | None
+    arm: str | None = None
+    item: str | None = None
 
     @property
-    def asked_with(self) -> tuple[str, str, bool]:
-        """Return what names the template: vignette, technique, and whether an anchor is in it."""
-        return self.vignette, self.technique, self.anchor_value is not None
+    def asked_with(self) -> tuple[str, str, bool, str | None]:
+        """Return what names the template: vignette, technique, whether an anchor is in it, and the arm."""
+        return self.vignette, self.technique, self.anchor_value is not None, self.arm
+
+    @property
+    def key(self) -> tuple:
+        """Return what a trial's id and a simulated answer hang on: in anchoring, what there always was."""
+        return tuple(self) if self.arm else tuple(self)[:6]
 
 
 class Trial(NamedTuple):
@@ -425,6 +519,30 @@ class Trial(NamedTuple):
     phase: str
     order_index: int
     attempt_of: str | None = None
+    option_order: tuple[str, ...] | None = None
+
+
+class Grid(Sequence):
+    """The cells of a study of paradigms, of which none is kept: memory does not grow with the items."""
+
+    def __init__(self, blocks: list[tuple[Sequence, ...]]):
+        self._blocks = blocks
+        self._ends = list(itertools.accumulate(math.prod(map(len, block)) for block in blocks))
+
+    def __len__(self):
+        return self._ends[-1] if self._ends else 0
+
+    def __getitem__(self, place):
+        if not 0 <= place < len(self):
+            raise IndexError(place)
+        number = bisect.bisect_right(self._ends, place)
+        rest = place - (self._ends[number - 1] if number else 0)
+        chosen = []
+        for values in reversed(self._blocks[number]):
+            rest, at = divmod(rest, len(values))
+            chosen.append(values[at])
+        llm, vignette, technique, temperature, arm, item = reversed(chosen)
+        return Cell(llm, vignette, technique, "none", None, temperature, arm, item)
 
 
 class Design:
@@ -435,6 +553,8 @@ class Design:
         self.run = run
         self.vignettes = {vignette["vignette"]: vignette for vignette in study.vignettes}
         self.techniques = {technique["technique"]: technique for technique in study.techniques}
+        self.paradigms = {paradigm.paradigm: paradigm for paradigm in getattr(study, "paradigm", ())}
+        self.items = {item.item: item for of in self.paradigms.values() for item in of.all_items}
         self._versions = {}
         self._older = collections.defaultdict(list)
         self._asked = ()
@@ -460,6 +580,8 @@ class Design:
     def anchored_cells(self, anchors: dict[tuple[str, str], dict]) -> list[Cell]:
         """Return the cells of all techniques, none where an LLM and vignette lack the `low` or `high` anchor."""
         cells = []
+        if self.paradigms:
+            return cells
         for llm, vignette, technique, temperature in itertools.product(
             self.study.llms, self.vignettes, self.techniques.values(), self.study.temperatures
         ):
@@ -472,9 +594,52 @@ class Design:
             ]
         return cells
 
+    def paradigm_cells(self) -> Sequence[Cell]:
+        """Return the cells of the paradigms: every technique in every arm, with every item."""
+        llms, techniques = [llm.llm for llm in self.study.llms], list(self.techniques)
+        return Grid(
+            [
+                (llms, [vignette["vignette"]], techniques, self.study.temperatures, paradigm.arms, items or [None])
+                for vignette in self.vignettes.values()
+                if (paradigm := self.paradigm_of(vignette["vignette"]))
+                for items in [[item.item for item in paradigm.all_items]]
+            ]
+        )
+
+    def treatments(self, vignette: str) -> list[tuple[bool, str | None]]:
+        """Return what a vignette can be asked with: whether anchored, and in which arm of its paradigm."""
+        paradigm = self.paradigm_of(vignette)
+        return [(False, arm) for arm in paradigm.arms] if paradigm else [(False, None), (True, None)]
+
+    def paradigm_of(self, vignette: str) -> Paradigm | None:
+        """Return the paradigm that a vignette belongs to; None in anchoring."""
+        return self.paradigms.get(self.vignettes[vignette].get("paradigm"))
+
+    def option_order(self, cell: Cell, replicate: int) -> tuple[str, ...] | None:
+        """Return the ids of the options in the order in which a trial shows them; None where it shows none.
+
+        It hangs on the vignette, the item and the replicate, so that LLMs, techniques and, if the paradigm says so,
+        arms see the same order.
+        """
+        options = self.vignettes[cell.vignette]["arms"][cell.arm].get("options") if cell.arm else None
+        if not options:
+            return None
+        rule = self.paradigm_of(cell.vignette).options
+        if rule.order == "as_written":
+            return tuple(options)
+        of_all = itertools.chain.from_iterable(
+            treatment["options"] for treatment in self.vignettes[cell.vignette]["arms"].values()
+        )
+        order = sorted({*of_all})
+        seed = [self.study.order_seed, "options", cell.vignette, cell.item, replicate]
+        random.Random(json.dumps(seed if rule.same_across_arms else [*seed, cell.arm])).shuffle(order)
+        return tuple(option for option in order if option in options)
+
     def anchors_from(self, baselines: dict[tuple[str, str], float]) -> dict[tuple[str, str], dict[str, float]]:
         """Derive the `low` and `high` anchors by the study's rule, leaving out pairs that come to the same value."""
         anchors = {}
+        if self.paradigms:
+            return anchors
         for llm, (name, vignette) in itertools.product(self.study.llms, self.vignettes.items()):
             rule = Anchors.model_validate(vignette["anchors"]) if vignette.get("anchors") else self.study.anchors
             if rule.fixed:
@@ -488,15 +653,23 @@ class Design:
                 anchors[llm.llm, name] = {"low": low, "high": high}
         return anchors
 
-    def trials(self, cells: list[Cell], phase: str, replicates: range):
+    def trials(self, cells: Sequence[Cell], phase: str, replicates: range):
         """Yield the trials of a phase, block after block; each block holds every cell once, in an order of its own."""
         order_index = 0
         for replicate in replicates:
-            block = list(cells)
+            block = array.array("I", range(len(cells)))
             random.Random(f"{self.study.order_seed}/{phase}/{replicate}").shuffle(block)
-            for cell in block:
-                yield Trial(self.trial_id(cell, replicate), cell, replicate, phase, order_index)
+            for place in block:
+                yield self.trial(cells[place], replicate, phase, order_index)
                 order_index += 1
+
+    def trial(
+        self, cell: Cell, replicate: int, phase: str, order_index: int, attempt_of: str | None = None
+    ) -> Trial:  # fmt: skip
+        """Return a trial of a cell, with its id and the order of its options."""
+        option_order = self.option_order(cell, replicate)
+        trial_id = self.trial_id(cell, replicate)
+        return Trial(trial_id, cell, replicate, phase, order_index, attempt_of, option_order)
 
     def trial_id(self, cell: Cell, replicate: int) -> str:
         """Hash what makes a trial that trial; one that a recognised spool holds keeps the id that it has there."""
@@ -504,22 +677,28 @@ class Design:
         return next((known for known in ids if self._is_asked(known)), ids[0])
 
     def _hashed(self, cell, prompt_hash, replicate):
-        key = json.dumps([self.study.study, *cell, prompt_hash, replicate, *([self.run] if self.run else [])])
+        order = self.option_order(cell, replicate)
+        more = [part for part in (order, self.run) if part]
+        key = json.dumps([self.study.study, *cell.key, prompt_hash, replicate, *more])
         return hashlib.sha256(key.encode()).hexdigest()[:32]
 
     def _is_asked(self, trial_id):
         closed, open_calls = self._asked or ((), ())
         return trial_id.encode() in closed or trial_id in open_calls
 
-    def prompt_hashes(self, vignette: str, technique: str, is_anchored: bool) -> list[str]:
+    def prompt_hashes(self, vignette: str, technique: str, is_anchored: bool, arm: str | None = None) -> list[str]:
         """Return the hash of a template, and those that it has in a recognised spool."""
-        today = self.version(vignette, technique, is_anchored)[0]
+        today = self.version(vignette, technique, is_anchored, arm)[0]
         return [today, *self._older.get(today, ())]
 
-    def version(self, vignette: str, technique: str, is_anchored: bool) -> tuple[str, str]:
-        """Return the hash of the template of a vignette and a technique, and the template."""
-        key = (vignette, technique, is_anchored)
-        if key not in self._versions:
+    def version(self, vignette: str, technique: str, is_anchored: bool, arm: str | None = None) -> tuple[str, str]:
+        """Return the hash of the template of a vignette, a technique and an arm, and the template."""
+        key = (vignette, technique, is_anchored, arm)
+        if key not in self._versions and arm:
+            self._versions[key] = self.paradigm_of(vignette).version(
+                self.vignettes[vignette], self._technique(technique), arm, self.study.answer_format
+            )
+        elif key not in self._versions:
             self._versions[key] = prompt_version(
                 self.vignettes[vignette], self._technique(technique), self.study.answer_format,
                 self.study.second_anchor, is_anchored=is_anchored,
@@ -544,13 +723,15 @@ class Design:
     def _technique(self, name):
         return self.techniques.get(name) or shipped("techniques")[name]  # a baseline is asked without a technique
 
-    def script(self, cell: Cell) -> Script:
+    def script(self, cell: Cell, option_order: Sequence[str] | None = None) -> Script:
         """Return what is said in a trial of a cell."""
+        vignette, technique = self.vignettes[cell.vignette], self._technique(cell.technique)
+        if cell.arm:
+            return self.paradigm_of(cell.vignette).script(
+                vignette, technique, cell.arm, self.items.get(cell.item), option_order, self.study.answer_format
+            )
         second = self.study.second_anchor if cell.anchor_value is not None else None
-        return Script(
-            self.vignettes[cell.vignette], self._technique(cell.technique), cell.anchor_value, second,
-            self.study.answer_format,
-        )  # fmt: skip
+        return Script(vignette, technique, cell.anchor_value, second, self.study.answer_format)
 
 
 def round_half_up(value: float, factor: float = 1.0) -> float:

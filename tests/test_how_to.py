@@ -24,7 +24,8 @@ PAGES = (
     "add-a-figure", "add-a-check-to-the-gate", "add-a-column-to-raw",
     "mend-a-batch",
 )  # fmt: skip
-FOLLOWED_ELSEWHERE = ("score-an-llm",)  # by tests/ingest/scoring/test_local.py, where there is an LLM
+# by tests/ingest/scoring/test_local.py, where there is an LLM, and by tests/ingest/test_paradigms.py
+FOLLOWED_ELSEWHERE = ("score-an-llm", "add-a-bias")
 BUILDS_NOTHING = "add-a-figure"
 CHANGES_NO_CODE = "mend-a-batch"
 # what the pages look at, and its tests; `bais build` itself takes a minute

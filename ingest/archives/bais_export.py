@@ -15,7 +15,7 @@ from ingest.load import land, landed_ids
 from ingest.raw import LANDED, LOAD_ID, OF_THE_GATE, TABLES, prepare_raw
 from ingest.warehouse import UserError, in_memory, printable, quoted, sha256_of, transaction, warehouse_path
 
-FORMAT, VERSION = "bais-export", 3
+FORMAT, VERSION = "bais-export", 4
 # the other tables came with version 1
 CAME_WITH = {
     "source_versions": 2,
@@ -23,6 +23,9 @@ CAME_WITH = {
     "version_entries": 2,
     "attribution_scores": 3,
     "target_scores": 3,
+    "paradigms": 4,
+    "paradigm_contrasts": 4,
+    "items": 4,
 }
 MANIFEST = "manifest.json"
 SCORES = ("attribution_scores", "target_scores")

@@ -6,6 +6,7 @@ import json
 import math
 import random
 
+from ingest.paradigm import LETTERS
 from ingest.prompts import as_number
 from ingest.providers import Reply
 
@@ -17,6 +18,7 @@ FORMATS = {
     "reasoned": "There are 2 sides to this.\n\n1. What speaks for more.\n2. What speaks for less.\n\nFinal answer: {n}",
     "json": '```json\n{{"answer": {n}}}\n```',
 }
+CHOICES = ("{said}", "**{said}**", "{said}.", '"{said}"')
 NOTHING_FOUND = "I looked at each sentence.\n\nVERDICT: NO BIAS"
 ELABORATION = "Several things could be said about that, and I have considered them."
 
@@ -71,10 +73,14 @@ class Simulated:
         n_turns = (
             len(self.design.techniques[cell.technique]["turns"]) if cell.technique in self.design.techniques else 1
         )
+        if cell.arm:
+            n_turns += len(self.design.vignettes[cell.vignette]["arms"][cell.arm]["turns"]) - 1
         if step == "analyse" or (step == "turn" and 0 < question.turn < n_turns - 1):
             return ELABORATION
         is_first = step == "initial" or (step == "turn" and n_turns > 1 and question.turn == 0)
         technique = "no_technique" if is_first else cell.technique
+        if cell.arm and self.design.paradigm_of(cell.vignette).answer.kind != "number":
+            return self._chosen(truth, question, technique)
         return self._answer(truth, cell, technique, self._chance(question, f"{question.turn}"))
 
     def _story_answer(self, question, truth):
@@ -98,11 +104,28 @@ class Simulated:
         number = self._number(truth, cell, technique, chance)
         return FORMATS[chance.choice(truth.formats)].format(n=as_number(number))
 
+    def _chosen(self, truth, question, technique):
+        """Draw an option or a label by its stated share, and name it in one of the ways that LLMs do."""
+        trial, cell = question.trial, question.trial.cell
+        paradigm, chance = self.design.paradigm_of(cell.vignette), self._chance(question, f"{question.turn}")
+        if paradigm.answer.kind == "text":
+            return ELABORATION
+        answers = list(trial.option_order or paradigm.answer.labels)
+        effect = truth.techniques.get(technique)
+        factors = (truth.bias, effect and effect.bias)
+        factor = math.prod(1.0 if of is None else of for of in factors)
+        shares = paradigm.shares(cell.arm, technique, answers, factor)
+        drawn = chance.choices(sorted(shares), [max(0.0, shares[answer]) for answer in sorted(shares)])[0]
+        said = LETTERS[answers.index(drawn)] if trial.option_order else drawn
+        return chance.choice(CHOICES).format(said=said)
+
     def _number(self, truth, cell, technique, chance):
         baseline = truth.baselines[cell.vignette] * truth.level
         effect = truth.techniques.get(technique)
         pull, shift = (truth.pull * effect.pull, effect.shift) if effect else (truth.pull, 0.0)
         centre = baseline * (1 + (shift if technique != "no_technique" else 0))
+        if cell.arm and (stated := self.design.paradigm_of(cell.vignette).simulated):
+            centre += baseline * stated.shift(cell.arm, technique).get("response", 0)
         if cell.anchor_value is not None:
             centre += pull * (cell.anchor_value - baseline)
         scale = 10**truth.decimals
@@ -114,5 +137,5 @@ class Simulated:
     def _chance(self, question, what):
         """Seed by what is asked, never by when: the order and the number of calls at a time change nothing."""
         trial = question.trial
-        key = repr((self.design.study.order_seed, tuple(trial.cell), trial.replicate, what))
+        key = repr((self.design.study.order_seed, trial.cell.key, trial.replicate, what))
         return random.Random(hashlib.sha256(key.encode()).digest())

@@ -19,7 +19,12 @@ calls as (
 
 -- with what earlier batches brought of the cell
 together as (
-    select cell, count(*) as n_together, count(distinct temperature) as n_temperatures from trials
+    select
+        cell,
+        count(*) as n_together,
+        count(distinct temperature) as n_temperatures,
+        count(distinct coalesce(item, judged)) as n_items
+    from trials
     group by all
 ),
 
@@ -55,7 +60,9 @@ wrong as (
         case
             when
                 is_complete_phase
-                and n_together < coalesce(minimum * greatest(n_temperatures, 1), fewest_of_an_archive)
+                and n_together < coalesce(
+                    minimum * greatest(n_temperatures, 1) * greatest(n_items, 1), fewest_of_an_archive
+                )
                 then { 'value': 1::double, 'n': 1::bigint, 'detail': n_together || ' trials' }
         end as below_minimum,
         case
@@ -75,7 +82,8 @@ select
     reason,
     found.value,
     found.n,
-    concat_ws(' ', cell['llm'], cell['technique'], cell['direction']) || ': ' || found.detail as detail
+    concat_ws(' ', cell['llm'], cell['technique'], coalesce(cell['arm'], cell['direction']))
+    || ': ' || found.detail as detail
 from wrong
 unpivot (found for reason in (columns(* exclude (batch_id, cell, sample))))
 union all by name

@@ -9,7 +9,7 @@ select
     count(*) filter (where status = 'failed') as n_failed,
     any_value(minimum) as minimum,
     any_value(is_archive) as is_archive,
-    bool_or(phase = 'anchored' or phase = 'baselines' or phase is null) as is_complete_phase,
+    bool_or(phase in ('anchored', 'baselines', 'answers') or phase is null) as is_complete_phase,
     bool_or(direction != 'none' and baseline is null and coalesce(rule, 'proportional') = 'proportional')
         as lacks_baseline,
     list(trial_id order by trial_id)[:5] as sample

@@ -10,7 +10,7 @@ batches as (
 
 answers as (
     select *, struct_pack(study, vignette, llm) as asked from {{ ref('gate_trials') }}
-    where status = 'answered' and not is_quarantined
+    where status = 'answered' and not is_quarantined and number is not null
 ),
 
 usual as (

@@ -20,6 +20,11 @@ known_llms as (
     select llm from {{ ref('llms') }}
 ),
 
+paradigms as (
+    select study, paradigm, any_value(pairing) as pairing from {{ ref('stg_paradigms') }}
+    group by all
+),
+
 known_techniques as (
     select technique from {{ ref('techniques') }}
 ),
@@ -70,15 +75,39 @@ copies as (
     select
         trial_id,
         row_number() over (
-            partition by anchored_cell, temperature, asked_at, text_hash, number, replicate
+            partition by
+                anchored_cell, item, judged, repeat, temperature, asked_at, text_hash, number, replicate
             order by is_new, source_file, source_line, trial_id
         ) as nth_copy,
         row_number() over (
-            partition by anchored_cell, temperature, replicate, prompt_hash, session_id
+            partition by anchored_cell, item, judged, repeat, temperature, replicate, prompt_hash, session_id
             order by is_new, asked_at, trial_id
         ) as nth_replicate
     from trials
     where source != 'recorded' or asked_at is not null
+),
+
+arms as (
+    select study, vignette, count(distinct arm) as n_arms from trials
+    group by all
+),
+
+-- items that an LLM answered in some arms of a comparison and not in all of them
+answered_arms as (
+    select
+        struct_pack(study, vignette, llm, technique, temperature, item, replicate) as answered_item,
+        any_value(n_arms) - count(distinct arm) as n_lacking,
+        list(trial_id) as trial_ids
+    from trials
+    inner join arms using (study, vignette)
+    inner join paradigms using (study, paradigm)
+    where pairing = 'item' and status = 'answered' and role is null
+    group by all
+),
+
+unpaired as (
+    select unnest(trial_ids) as trial_id, n_lacking from answered_arms
+    where n_lacking > 0
 ),
 
 means as (
@@ -91,7 +120,7 @@ means as (
         coalesce(var_samp(number) filter (where is_new), 0) as variance_new,
         coalesce(var_samp(number) filter (where not is_new), 0) as variance_old
     from trials
-    where status = 'answered' and not is_quarantined
+    where status = 'answered' and not is_quarantined and number is not null
     group by all
 ),
 
@@ -261,6 +290,15 @@ wrong as (
                 status = 'answered' and has_ones and number <= 1
                 then number || ' where ' || usual_number || ' is usual'
         end as at_most_one,
+        case
+            when answer_kind in ('choice', 'label') and status = 'unparsed'
+                then 'the reply names none of the answers that were offered, or two'
+        end as invalid_label,
+        case
+            when n_lacking > 0
+                then n_lacking || if(n_lacking = 1, ' other arm has', ' other arms have') || ' no answer to the item'
+        end as missing_pair,
+        case when answer_kind = 'text' and status = 'unparsed' then 'the reply holds no text' end as empty_text,
         -- null where nothing has drifted
         'a mean of ' || round(mean_new, 2) || ' after ' || round(mean_old, 2) || ', z ' || round(z, 1) as drift
     from trials
@@ -271,6 +309,7 @@ wrong as (
     left join lines using (trial_id)
     left join frequent_answers using (anchored_cell)
     left join drifts using (cell)
+    left join unpaired using (trial_id)
     where is_new or (rule is null and anchor_value != usual_anchor)
 )
 

@@ -2,7 +2,7 @@
 -- its batch declares, the LLM's own baseline, and what is usual in its cell. What an earlier audit has quarantined is
 -- not there: it decides nothing.
 with directed as (
-    select * from {{ ref('int_trials_directed') }}
+    select * from {{ ref('int_trials_treated') }}
 ),
 
 templates as (
@@ -51,7 +51,9 @@ trials as (
             llm,
             technique,
             direction := anchor_direction,
-            version := coalesce(technique_versions[technique], 1)
+            version := coalesce(technique_versions[technique], 1),
+            arm,
+            role
         ) as cell,
         struct_insert(cell, anchor_value := anchor_value) as anchored_cell
     from directed

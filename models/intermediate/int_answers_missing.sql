@@ -20,4 +20,4 @@ select
     vignettes.valid_max
 from attrition
 left join vignettes using (study, vignette)
-where attrition.n_asked > attrition.n_answered
+where attrition.paradigm = 'anchoring' and attrition.n_asked > attrition.n_answered

@@ -4,7 +4,8 @@
 with trials as (
     select * from {{ ref('int_trials_identified') }}
     where
-        technique = 'no_technique' and anchor_value is null and status_if_recorded = 'answered'
+        paradigm = 'anchoring'
+        and technique = 'no_technique' and anchor_value is null and status_if_recorded = 'answered'
         and (phase is null or phase = 'baselines') and not is_quarantined
 )
 

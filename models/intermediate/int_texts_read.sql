@@ -1,5 +1,5 @@
 -- One row per distinct text and unit, with what is read in it: a text is read once, however many trials ended with it,
--- and again only when the reader has changed.
+-- and again only when the reader has changed. No number is read from a choice, a label or a text.
 {{ config(
     materialized='incremental',
     incremental_strategy='append',
@@ -8,6 +8,7 @@
 ) }}
 with trials as (
     select * from {{ ref('stg_trials') }}
+    where answer_kind = 'number'
 ),
 
 vignettes as (

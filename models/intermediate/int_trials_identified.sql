@@ -41,13 +41,14 @@ trials as (
 )
 
 select
-    trials.* exclude (called) replace (trials.called as trial_id),
+    trials.* exclude (called, label_read) replace (trials.called as trial_id),
     trials.number_if_recorded as response_recorded,
     trials.status_if_{{ response_source }} as status,
     coalesce(flags.is_quarantined, false) as is_quarantined,
     flags.trial_id is not null as is_flagged,
     flags.flag_reasons,
     case when status = 'answered' then trials.number_if_{{ response_source }} end as response,
+    case when status = 'answered' then trials.label_read end as response_label,
     case
         when status = 'answered' then null
         when status = 'unparsed' and reason_recorded is not null then reason_recorded

@@ -1,7 +1,8 @@
 -- One row per trial of any batch, published or not, before flags: its canonical LLM, its vignette's domain, unit and
 -- range, what its texts say, and the number that counts with its status. With response source `recorded` an archive
 -- keeps the number that it recorded, and where it has none its text still tells a refusal; with `reparsed` what a whole
--- text states counts, and a cut one can tell a refusal, but no number. A collected text is always read.
+-- text states counts, and a cut one can tell a refusal, but no number. A collected text is always read. A choice or a
+-- label has no number, and a text is its own answer.
 with trials as (
     select
         * exclude (
@@ -22,6 +23,10 @@ texts as (
     select * from {{ ref('int_texts_read') }}
 ),
 
+labels as (
+    select * from {{ ref('int_labels_read') }}
+),
+
 joined as (
     select
         trials.*,
@@ -30,17 +35,19 @@ joined as (
         coalesce(vignettes.response_unit, 'unknown') as response_unit,
         vignettes.valid_min,
         vignettes.valid_max,
-        trials.source != 'recorded' as is_read
+        trials.source != 'recorded' as is_read,
+        case when trials.answer_kind = 'text' and trials.response_text is not null then 'answered' end as status_of_text
     from trials
     left join aliases on trials.llm_recorded = aliases.alias
     left join vignettes on trials.study = vignettes.study and trials.vignette = vignettes.vignette
 )
 
 select
-    joined.* exclude (first_text, first_response_recorded),
+    joined.* exclude (first_text, first_response_recorded, status_of_text),
     last_texts.number_read,
-    last_texts.status_read,
-    last_texts.reason_read,
+    coalesce(last_texts.status_read, labels.status_read, joined.status_of_text) as status_read,
+    coalesce(last_texts.reason_read, labels.reason_read) as reason_read,
+    labels.label_read,
     last_texts.note_read,
     case when joined.text_kept != 'cut' then last_texts.said end as said,
     coalesce(joined.first_response_recorded, first_texts.number_read) as first_response,
@@ -55,8 +62,13 @@ select
         else last_texts.number_read
     end as number_if_reparsed,
     {% for source in ('recorded', 'reparsed') %}
-    {{ trial_status('status_recorded', 'last_texts.status_read', 'number_if_' ~ source, 'valid_min', 'valid_max') }}
-        as status_if_{{ source }},
+    case
+        when joined.answer_kind in ('choice', 'label', 'text')
+            then coalesce(joined.status_recorded, labels.status_read, joined.status_of_text, 'unparsed')
+        else {{ trial_status(
+            'status_recorded', 'last_texts.status_read', 'number_if_' ~ source, 'valid_min', 'valid_max'
+        ) }}
+    end as status_if_{{ source }},
     {% endfor %}
     first_response not between coalesce(valid_min, '-inf') and coalesce(valid_max, 'inf') as is_first_out_of_range
 from joined
@@ -65,5 +77,14 @@ left join texts as last_texts
         joined.response_text = last_texts.text
         and joined.response_unit = last_texts.response_unit
         and joined.is_look_back is not true
+        and joined.answer_kind = 'number'
+left join labels
+    on
+        joined.study = labels.study
+        and joined.paradigm = labels.paradigm
+        and joined.response_text = labels.response_text
+        and joined.answer_kind = labels.answer_kind
+        and joined.options_shown is not distinct from labels.options_shown
+        and joined.answer_reading = labels.answer_reading
 left join texts as first_texts
     on joined.first_text = first_texts.text and joined.response_unit = first_texts.response_unit

@@ -1,7 +1,7 @@
 -- noqa: disable=LT02
--- One row per study, llm, vignette, technique and anchor direction: what became of every trial that was asked.
+-- One row per study, llm, vignette, technique, anchor direction and arm: what became of every trial that was asked.
 with trials as (
-    select * from {{ ref('int_trials_directed') }}
+    select * from {{ ref('int_trials_treated') }}
     where not is_quarantined
 )
 
@@ -12,6 +12,8 @@ select
     vignette,
     technique,
     anchor_direction,
+    paradigm,
+    arm,
     count(*) as n_asked,
     {% for status in ['answered', 'refused', 'unparsed', 'out_of_range', 'failed'] -%}
         count(*) filter (where status = '{{ status }}') as n_{{ status }},

@@ -1,7 +1,7 @@
 -- One row per trial of a published batch that the gate keeps out of the public tables, with why. The row set
 -- `as_recorded` counts its number all the same, because papers do.
 with trials as (
-    select * from {{ ref('int_trials_directed') }}
+    select * from {{ ref('int_trials_treated') }}
     where is_quarantined
 ),
 

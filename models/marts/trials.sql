@@ -1,7 +1,7 @@
 -- One row per trial.
 -- What the gate quarantined is in quarantined_trials.
 with trials as (
-    select * from {{ ref('int_trials_directed') }}
+    select * from {{ ref('int_trials_treated') }}
     where not is_quarantined
 ),
 
@@ -14,7 +14,7 @@ compared as (
     select
         trials.* replace (
             {{ reasons([
-                ("response is null", "' || reason || '"),
+                ("response is null", "' || coalesce(reason, 'not_a_number') || '"),
                 ("baseline is null", "no_baseline"),
                 ("baseline = 0", "zero_baseline"),
             ]) }} as reason

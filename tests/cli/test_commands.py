@@ -61,6 +61,8 @@ COMMANDS = {
         "--vignette": "text",
         "--technique": "text",
         "--anchor": "float",
+        "--arm": "text",
+        "--item": "text",
         "--protocol": "single_turn|three_turn",
     },
     "analyze": {
@@ -151,6 +153,8 @@ COMMANDS = {
         "--llm": "text",
         "--goal": "text",
         "--study": "text",
+        "--paradigm": "text",
+        "--measure": "text",
         "--json": "flag",
     },
     "trial": {

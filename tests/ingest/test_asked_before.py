@@ -47,7 +47,7 @@ def quick(monkeypatch):
         answers = collections.defaultdict(list)
         for trial in trials_in(path):
             if trial["replicate"] < n_first and (number := re.search(r"(\d+)\D*$", trial["text"])):
-                answers[Cell(*(trial[name] for name in Cell._fields))].append(float(number[1]))
+                answers[Cell(*(trial.get(name) for name in Cell._fields))].append(float(number[1]))
         return {
             cell: Summary(len(of), statistics.mean(of), statistics.stdev(of) if len(of) > 1 else None)
             for cell, of in answers.items()

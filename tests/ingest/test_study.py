@@ -271,7 +271,7 @@ def grid(design, baseline=40.0):
 def test_each_shipped_study_plans_cells_that_are_different_and_can_be_asked(name):
     design = Design(load_study(name))
     baselines, anchored = grid(design)
-    cells = [*baselines, *anchored]
+    cells = [*baselines, *anchored, *design.paradigm_cells()]
     assert len(set(cells)) == len(cells) > 0
     for cell in cells:
         assert design.script(cell).next_turn([]).prompt

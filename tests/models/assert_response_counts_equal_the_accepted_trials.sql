@@ -13,7 +13,7 @@ with counted as (
 answered as (
     select study, llm, vignette, technique, anchor_direction, n_answered
     from {{ ref('attrition') }}
-    where n_answered > 0
+    where n_answered > 0 and paradigm = 'anchoring'
 )
 
 select *

@@ -1,0 +1,283 @@
+"""`inference.outcome_contrasts`, `outcome_decisions`, `outcome_predictions`: how large a bias is and what helps.
+
+A bias is the contrast of two arms of a paradigm, such as the share of one answer in a gain frame less that in a loss
+frame. It is made of how many values each LLM has on each item in each arm, and of their sums.
+"""
+
+import numpy as np
+import pandas as pd
+
+from analysis.crossed_effects import Arm, crossed_contrast, entering, mcnemar, paired_t, signed_contrasts
+from analysis.decisions import COLUMNS as OF_DECISIONS
+from analysis.decisions import CONFIDENCE, comparisons, decisions_of_losses, one_sided, with_certainty
+from analysis.decisions import PREDICTIONS as OF_PREDICTIONS
+from analysis.losses import DomainLosses
+from analysis.small_samples import FEWEST_LLMS
+from analysis.t_and_f_tests import holm
+from analysis.tables import columns, reasons
+
+LEVELS = {"both": "both", "llms": "over_llms", "items": "over_items"}
+WEIGHTINGS = ("llm", "trial")
+MAIN = {"row_set": "accepted", "weighting": "llm"}
+BIAS = "bias"
+COUNTS = ["n_trials", "sum_of_values", "sum_of_squares"]
+
+KEYS = "study paradigm measure technique arm arm_b"
+CONTRASTS = columns(
+    f"varchar: {KEYS} llm row_set weighting level",
+    "boolean: is_headline",
+    "double: value standard_error low high df p_value p_holm",
+    "bigint: n_tests",
+    "double: d_z d_z_low d_z_high",
+    "bigint: n_only_arm n_only_arm_b",
+    "double: p_mcnemar_exact p_mcnemar_mid confidence",
+    "varchar: method",
+    "bigint: n_trials n_items n_llms",
+    "varchar: reason",
+)
+RENAMED = {"domain": "paradigm", "margin_pp": "margin"}
+LEFT_OUT = ("metric", "is_primary")
+
+
+def _of_contrasts(declared):
+    kept = {RENAMED.get(name, name): kind for name, kind in declared.items() if name not in LEFT_OUT}
+    return columns("varchar: study paradigm measure arm arm_b") | kept
+
+
+DECISIONS = _of_contrasts(OF_DECISIONS) | columns("bigint: n_reversed")
+PREDICTIONS = _of_contrasts(OF_PREDICTIONS)
+OUTCOMES = {"part": "varchar", **CONTRASTS, **DECISIONS, **PREDICTIONS}
+
+
+def outcome_rows(counts, paradigms, contrasts, ranked, controls, *, n_draws, seed):
+    """Estimate every contrast of arms, and decide on each ranked technique by how far the bias is from none.
+
+    The loss of a technique is the absolute contrast of each LLM and vignette, corrected for what noise adds to an
+    absolute value; what it gains on its control is decided on as in anchoring. A bias that is turned round is as large
+    as before, so no technique is `use` or `equivalent` that turns the bias of an LLM round, or that is `equivalent`
+    while it moves the bias of an LLM by more than the margin.
+
+    Parameters
+    ----------
+    counts : pandas.DataFrame
+        Rows of `marts.item_counts`.
+    paradigms : pandas.DataFrame
+        `study, paradigm, measure, margin, pairing`.
+    contrasts : pandas.DataFrame
+        `study, paradigm, arm, arm_b`.
+    ranked : collection of str
+        The techniques that are decided on.
+    controls : pandas.DataFrame
+        As of `analysis.decisions.decision_rows`.
+    n_draws, seed : int
+
+    Yields
+    ------
+    dict
+        Rows of `CONTRASTS`, `DECISIONS` and `PREDICTIONS`, with the table's name as `part`.
+
+    References
+    ----------
+    Holm (1979), Scandinavian Journal of Statistics 6(2). The references of `analysis.crossed_effects` and
+    `analysis.decisions`.
+    """
+    pairs = contrasts.merge(paradigms, on=["study", "paradigm"])
+    for (study, paradigm), of_study in pairs.groupby(["study", "paradigm"], sort=True):
+        here = counts[(counts["study"] == study) & (counts["paradigm"] == paradigm) & (counts["n_trials"] > 0)]
+        decided = []
+        for measure, of_measure in of_study.groupby("measure", sort=True):
+            grids = {
+                row_set: _Grid(rows) for row_set, rows in here[here["measure"] == measure].groupby("row_set", sort=True)
+            }
+            estimated = []
+            for asked in of_measure.itertuples():
+                keys = {
+                    "study": study,
+                    "paradigm": paradigm,
+                    "measure": measure,
+                    "arm": asked.arm,
+                    "arm_b": asked.arm_b,
+                }
+                for row_set, grid in grids.items():
+                    estimated += [keys | {"row_set": row_set} | row for row in _contrasts(grid, asked)]
+                if MAIN["row_set"] in grids:
+                    decided += _decisions(grids[MAIN["row_set"]], keys, asked, ranked, controls, n_draws, seed)
+            yield from _adjusted(estimated)
+        yield from _named(decided)
+
+
+class _Grid:
+    """Counts of one measure and row set as arrays of LLMs, vignettes, items of a vignette and techniques, by arm."""
+
+    def __init__(self, rows):
+        self.llms, self.techniques = (sorted(rows[name].unique()) for name in ("llm", "technique"))
+        self.units = sorted(set(zip(rows["vignette"], rows["item"].fillna(""), strict=True)))
+        self.vignettes = sorted({vignette for vignette, _ in self.units})
+        self.of_vignette = [
+            np.array([place for place, (of, _) in enumerate(self.units) if of == vignette])
+            for vignette in self.vignettes
+        ]
+        self._arms = {arm: self._array(of_arm) for arm, of_arm in rows.groupby("arm", sort=True)}
+
+    def _array(self, rows):
+        units = pd.MultiIndex.from_tuples(self.units)
+        filled = np.zeros((len(COUNTS), len(self.techniques), len(self.llms), len(self.units)))
+        place = (
+            pd.Index(self.techniques).get_indexer(rows["technique"]),
+            pd.Index(self.llms).get_indexer(rows["llm"]),
+            units.get_indexer(pd.MultiIndex.from_arrays([rows["vignette"], rows["item"].fillna("")])),
+        )
+        for number, name in enumerate(COUNTS):
+            filled[(number, *place)] = rows[name]
+        return filled
+
+    def arm(self, name):
+        """Return the arm, of shape (n techniques, n LLMs, n items), or nothing where it was not asked."""
+        shape = (len(COUNTS), len(self.techniques), len(self.llms), len(self.units))
+        return Arm(*self._arms.get(name, np.zeros(shape)))
+
+
+def _contrasts(grid, asked):
+    """Rows of one contrast of arms under each technique: over all LLMs, and of each of them."""
+    arms = grid.arm(asked.arm), grid.arm(asked.arm_b)
+    for place, technique in enumerate(grid.techniques):
+        of_technique = [Arm(one.n[place], one.total[place], one.squares[place]) for one in arms]
+        by_item = _differences(of_technique, asked.pairing)
+        for weighting in WEIGHTINGS:
+            keys = {"technique": technique, "weighting": weighting}
+            found = crossed_contrast(*of_technique, pairing=asked.pairing, weighting=weighting)
+            for level in LEVELS:
+                yield keys | _level_row(found, level) | {"llm": None} | _standardised(by_item, level)
+        for row, llm in enumerate(grid.llms):
+            of_llm = [Arm(*(part[[row]] for part in (one.n, one.total, one.squares))) for one in of_technique]
+            found = crossed_contrast(*of_llm, pairing=asked.pairing)
+            if found.estimate is not None:
+                yield {
+                    "technique": technique, "weighting": MAIN["weighting"], "llm": llm, **_level_row(found, "items"),
+                    **_standardised(by_item[[row]], "items"), **_split(of_llm, asked.pairing),
+                }  # fmt: skip
+
+
+def _level_row(found, level):
+    of_level = getattr(found, LEVELS[level])
+    few = level != "items" and 0 < found.n_llms < FEWEST_LLMS
+    row = {
+        "part": "outcome_contrasts",
+        "level": level,
+        "value": found.estimate,
+        "confidence": CONFIDENCE,
+        "method": found.method if level == "both" else "one_way",
+        "n_trials": found.n_trials,
+        "n_items": found.n_items,
+        "n_llms": found.n_llms,
+        "reason": of_level.reason,
+    }
+    if few or of_level.reason:
+        return row | {"reason": "too_few_llms" if few else of_level.reason}
+    names = ("standard_error", "low", "high", "df", "p_value")
+    return row | {name: getattr(of_level, name) for name in names}
+
+
+def _differences(arms, pairing):
+    """Contrast of each LLM and item, NaN where an LLM has not both arms of it."""
+    counts = entering([one.n for one in arms], pairing)
+    has_both = (counts[0] > 0) & (counts[1] > 0)
+    return np.where(has_both, arms[0].means - arms[1].means, np.nan)
+
+
+def _standardised(by_item, level):
+    """d_z over the contrasts of LLMs, or over those of items; of both there is none."""
+    if level == "both":
+        return {}
+    has = ~np.isnan(by_item)
+    n = has.sum(axis=1 if level == "llms" else 0)
+    means = np.nansum(by_item, axis=1 if level == "llms" else 0)[n > 0] / n[n > 0]
+    if level == "llms" and len(means) < FEWEST_LLMS:
+        return {}
+    found = paired_t(means)
+    return {"d_z": found.d_z, "d_z_low": found.d_z_low, "d_z_high": found.d_z_high}
+
+
+def _split(arms, pairing):
+    """McNemar's test of one LLM, where each item was asked once in each arm and is 1 or 0."""
+    counts = entering([one.n for one in arms], pairing)
+    has_both = (counts[0] > 0) & (counts[1] > 0)
+    values = [one.total[has_both] for one in arms]
+    is_once = pairing == "item" and all((one.n[has_both] == 1).all() for one in arms)
+    if not (is_once and has_both.any() and all(np.isin(of, (0, 1)).all() for of in values)):
+        return {}
+    only = [int((values[one] > values[1 - one]).sum()) for one in (0, 1)]
+    found = mcnemar(*only)
+    return {
+        "n_only_arm": only[0],
+        "n_only_arm_b": only[1],
+        "p_mcnemar_exact": found.p_exact,
+        "p_mcnemar_mid": found.p_mid,
+    }
+
+
+def _adjusted(rows):
+    """Rows with Holm's p over the techniques and contrasts of a measure, alike in all else."""
+    families = {}
+    for row in rows:
+        row["is_headline"] = row["level"] == "both" and all(row[name] == of for name, of in MAIN.items())
+        if row.get("p_value") is not None:
+            families.setdefault((row["row_set"], row["weighting"], row["level"], row["llm"]), []).append(row)
+    for tested in families.values():
+        for row, p_holm in zip(tested, holm([row["p_value"] for row in tested]), strict=True):
+            row |= {"p_holm": float(p_holm), "n_tests": len(tested)}
+    return rows
+
+
+def _decisions(grid, keys, asked, ranked, controls, n_draws, seed):
+    """Rows of decisions and predictions on one contrast, certainty aside."""
+    arms = grid.arm(asked.arm), grid.arm(asked.arm_b)
+    found = [
+        signed_contrasts(*(Arm(*(part[..., items] for part in (one.n, one.total, one.squares))) for one in arms),
+                         pairing=asked.pairing)
+        for items in grid.of_vignette
+    ]  # fmt: skip
+    signed = type(found[0])(
+        *(
+            np.moveaxis(np.stack([getattr(of, name) for of in found]), (0, 1, 2), (1, 2, 0))
+            for name in ("signed", "variance", "df", "n")
+        )
+    )
+    losses = DomainLosses.of_contrasts(grid.llms, grid.vignettes, grid.techniques, BIAS, signed)
+    margin = 0.0 if pd.isna(asked.margin) else float(asked.margin)
+    paradigm = keys["paradigm"]
+    pairs = comparisons(keys["study"], paradigm, grid.techniques, ranked, controls)
+    stream = "/".join((paradigm, keys["measure"], asked.arm, asked.arm_b))
+    rows = decisions_of_losses(
+        losses, [BIAS], keys["study"], stream, pairs, margin_pp=margin, n_draws=n_draws, seed=seed
+    )
+    return [row | keys | {"metric": _metric(keys)} | _guarded(row, losses, margin) for row in rows]
+
+
+def _metric(keys):
+    return keys["measure"], keys["arm"], keys["arm_b"]
+
+
+def _guarded(row, losses, margin):
+    """What of a decision cannot stand, because the bias of an LLM is turned round, or moved by more than the margin."""
+    if row["part"] != "rank_probabilities" or row.get("gain") is None:
+        return {}
+    gains = losses.compared(BIAS, row["technique"], row["control"], among=[row["llm"]] if row["llm"] else None)
+    n_reversed = int(gains.reversals(level=one_sided(len(gains.llms)), margin=margin).sum())
+    technique, control = (losses.techniques.index(row[name]) for name in ("technique", "control"))
+    signed = losses.moments.percent[[losses.llms.index(llm) for llm in gains.llms]][..., 0]
+    moved = np.nanmean(signed[..., technique] - signed[..., control], axis=1)
+    cannot_stand = {"use", "equivalent"} if n_reversed else {"equivalent"} if (np.abs(moved) > margin).any() else set()
+    changed = {name: "no_evidence" for name in ("decision", "decision_asked") if row.get(name) in cannot_stand}
+    code = "bias_reversed" if n_reversed else "bias_moved" if changed else None
+    return changed | {"n_reversed": n_reversed, "reason": reasons(row["reason"], code)}
+
+
+def _named(rows):
+    """Rows of decisions and predictions of one study under the names of their columns, certainty included."""
+    certain = [row for row in rows if row["part"] == "rank_probabilities"]
+    others = [row for row in rows if row["part"] != "rank_probabilities"]
+    parts = {"rank_probabilities": "outcome_decisions", "predictions": "outcome_predictions"}
+    for row in [*with_certainty(certain), *others]:
+        kept = {name: value for name, value in row.items() if name not in (*LEFT_OUT, "domain")}
+        yield {RENAMED.get(name, name): value for name, value in kept.items()} | {"part": parts[row["part"]]}

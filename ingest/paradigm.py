@@ -1,0 +1,414 @@
+"""A paradigm is data: one YAML file says what its arms are, what is asked in each, and how answers are measured."""
+
+import collections
+import itertools
+import json
+import math
+import string
+from functools import cache
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import BeforeValidator, Field, model_validator
+
+from ingest.files import Finite, Name, NotNegative, Part, Share, parse_checked
+from ingest.items import Item, Items
+from ingest.prompts import Script, fill, placeholders, template_hash
+from ingest.warehouse import UserError, printable
+
+FOLDER = Path(__file__).resolve().parent / "prompts" / "paradigms"
+ANCHORING = "anchoring"
+LETTERS = string.ascii_uppercase
+EXPECTED = "a paradigm is a mapping with the keys paradigm, answer, arms, contrasts, measures and vignettes"
+# What an LLM is told of the form of its answer, by the kind of answer and how it is read.
+ASKED = {
+    ("choice", "strict"): "Reply with the letter of your choice alone.",
+    ("choice", "first_word"): "Begin your reply with the letter of your choice.",
+    ("label", "strict"): "Reply with one of these answers alone: {labels}.",
+    ("label", "first_word"): "Begin your reply with one of these answers: {labels}.",
+    ("number", "strict"): "End your reply with one line of the form `Answer: <number>`.",
+    ("text", "strict"): "",
+}
+PARTS = ("answer_format", "opening", "case_text", "question_text")
+NonEmpty = Annotated[str, Field(min_length=1)]
+
+
+class Answer(Part):
+    """What kind of answer is asked for, and how it is read."""
+
+    kind: Literal["number", "choice", "label", "text"]
+    reading: Literal["strict", "first_word"] = "strict"
+    labels: list[NonEmpty] | None = Field(None, min_length=2)
+
+    @model_validator(mode="after")
+    def _fits(self):
+        if (self.kind == "label") != (self.labels is not None):
+            raise ValueError("should name its labels if its kind is label, and else none")
+        if self.kind in ("number", "text") and self.reading != "strict":
+            raise ValueError("reading: first_word is for a choice or a label")
+        if self.labels and len({label.casefold() for label in self.labels}) < len(self.labels):
+            raise ValueError("labels: two of them are the same word")
+        return self
+
+
+class Measure(Part):
+    """Which answers count as 1, and which values of it are better."""
+
+    of: list[NonEmpty] | None = Field(None, min_length=1)
+    better: Literal["lower", "higher", "closer_to_reference"]
+    reference: Finite | None = None
+    margin: NotNegative | None = None
+
+
+class Options(Part):
+    """In which order options are shown: as they are written, or shuffled by the order seed of the study."""
+
+    order: Literal["shuffled", "as_written"] = "shuffled"
+    same_across_arms: bool = True
+
+
+class Human(Part):
+    """What is known of people: an effect with its interval, and where that stands."""
+
+    effect: Finite | None = None
+    low: Finite | None = None
+    high: Finite | None = None
+    measure: str | None = None
+    source: str | None = None
+    licence: str | None = None
+
+
+class Treatment(Part):
+    """What an arm changes in a vignette: words, options, or whole turns, of which one holds the opening."""
+
+    words: dict[str, str] = Field({})
+    options: dict[Name, NonEmpty] | None = Field(None, min_length=2, max_length=len(LETTERS))
+    turns: list[NonEmpty] = Field(["{opening}"], min_length=1)
+    target: Name | None = None
+
+    @model_validator(mode="after")
+    def _opens_once(self):
+        if sum("opening" in placeholders(turn) for turn in self.turns) != 1:
+            raise ValueError("turns: just one of them should hold {opening}, the vignette")
+        return self
+
+
+class ParadigmVignette(Part):
+    """One scenario text; braces are filled with words, and with the fields of the items."""
+
+    vignette: Name
+    version: int = 1
+    domain: Name | None = None
+    response_unit: NonEmpty | None = None
+    valid_min: Finite | None = None
+    valid_max: Finite | None = None
+    source: str = ""
+    case: NonEmpty
+    question: str = ""
+    words: dict[str, str] = Field({})
+    options: dict[Name, NonEmpty] | None = Field(None, min_length=2, max_length=len(LETTERS))
+    arms: dict[Name, Annotated[Treatment, BeforeValidator(lambda given: {} if given is None else given)]] = Field({})
+
+
+class Simulated(Part):
+    """The stated truth of a paradigm: the share of each answer, and by how much an arm shifts it.
+
+    A technique that is named under an arm has shifts of its own there.
+    """
+
+    shares: dict[str, Share] = Field({})
+    shifts: dict[Name, dict[str, Finite]] = Field({})
+    techniques: dict[Name, dict[Name, dict[str, Finite]]] = Field({})
+
+    def shift(self, arm: str, technique: str) -> dict[str, float]:
+        """Return by how much the share of each answer differs from its usual one."""
+        return self.techniques.get(arm, {}).get(technique, self.shifts.get(arm, {}))
+
+
+def _by_arm(given):
+    """Read `{arm: {label: shift, techniques: {name: {label: shift}}}, shares: {label: share}}`."""
+    if not isinstance(given, dict):
+        return given
+    arms = {arm: dict(of) for arm, of in given.items() if arm != "shares" and isinstance(of, dict)}
+    techniques = {arm: of.pop("techniques") for arm, of in arms.items() if "techniques" in of}
+    return {"shares": given.get("shares", {}), "shifts": arms, "techniques": techniques}
+
+
+class Paradigm(Part):
+    """What a YAML file says of a paradigm."""
+
+    paradigm: Name
+    description: str = ""
+    source: str = ""
+    answer: Answer
+    arms: list[Name] = Field(min_length=2)
+    contrasts: list[tuple[Name, Name]] = Field(min_length=1)
+    measures: dict[Name, Measure] = Field(min_length=1)
+    pairing: Literal["item", "between"] = "item"
+    options: Options = Options()
+    human: Human = Human()
+    words: dict[str, str] = Field({})
+    items: Items | None = None
+    vignettes: list[ParadigmVignette] = Field(min_length=1, exclude=True)
+    simulated: Annotated[Simulated, BeforeValidator(_by_arm)] | None = None
+
+    @model_validator(mode="after")
+    def _fits_together(self):
+        names = [of.vignette for of in self.vignettes]
+        for key, named in (("arms", self.arms), ("vignettes", names)):
+            if twice := [name for name in named if named.count(name) > 1]:
+                raise ValueError(f"{key}: {twice[0]} stands there twice")
+        if self.paradigm == ANCHORING:
+            raise ValueError(f"paradigm: {ANCHORING} is built in, and a study of it names no paradigm")
+        for arm in itertools.chain.from_iterable(self.contrasts):
+            if arm not in self.arms:
+                raise ValueError(f"contrasts: {arm} is not among the arms")
+        if same := [arm for arm, other in self.contrasts if arm == other]:
+            raise ValueError(f"contrasts: {same[0]} is held against itself")
+        for vignette in self.vignettes:
+            self._check_vignette(vignette)
+        self._check_measures()
+        self._check_truth()
+        return self
+
+    def _check_vignette(self, vignette):
+        where = f"vignettes: {vignette.vignette}"
+        if unknown := [arm for arm in vignette.arms if arm not in self.arms]:
+            raise ValueError(f"{where} has an arm {unknown[0]}, which is not among the arms")
+        full = self.full_vignette(vignette)
+        fields = {field for item in self.all_items for field in item.fields}
+        for arm, treatment in full["arms"].items():
+            words = {*full["words"], *treatment.get("words", {}), *fields}
+            options = treatment.get("options") or {}
+            said = [full["case"], full["question"]]
+            inside = [*treatment.get("words", {}).values(), *full["words"].values(), *options.values()]
+            known = (said, words | {"options"}), (inside, fields), (treatment["turns"], words | {*PARTS})
+            for texts, may in known:
+                if missing := sorted(set().union(*map(placeholders, texts)) - may):
+                    raise ValueError(
+                        f"{where} says {{{missing[0]}}} in arm {arm}, which is neither a word nor a field of the items"
+                    )
+            used = set().union(*map(placeholders, [*said, *inside, *treatment["turns"]])) & fields
+            for item in self.all_items:
+                if lacking := sorted(used - item.fields.keys()):
+                    raise ValueError(f"items: item {item.item} has no {lacking[0]}, and {where} says it")
+            if (self.answer.kind == "choice") != bool(options):
+                raise ValueError(f"{where} should have options in arm {arm} if the answer is a choice, and else none")
+            if options and not any("options" in placeholders(text) for text in said):
+                raise ValueError(f"{where} has options, and neither its case nor its question says {{options}}")
+        for pair in self.contrasts:
+            if len({self.version(full, {"turns": ["{opening}"]}, arm)[0] for arm in pair}) == 1:
+                raise ValueError(f"{where} says the same in the arms {pair[0]} and {pair[1]}: nothing can differ")
+
+    def _check_measures(self):
+        labels = self.labels
+        for name, measure in self.measures.items():
+            if (measure.of is None) == (labels is not None):
+                raise ValueError(
+                    f"measures: {name} should say under `of` which answers count as 1 if the answer is a choice or a "
+                    "label, and else not"
+                )
+            if unknown := [label for label in measure.of or () if label not in labels]:
+                raise ValueError(f"measures: {name} is of {unknown[0]}, which is none of the answers")
+
+    def _check_truth(self):
+        if self.simulated is None:
+            return
+        shifts = self.simulated.shifts | self.simulated.techniques
+        if unknown := [arm for arm in shifts if arm not in self.arms]:
+            raise ValueError(f"simulated: {unknown[0]} is not among the arms")
+        if self.labels is None:
+            return
+        for vignette, arm in itertools.product(self.vignettes, self.arms):
+            options = self.full_vignette(vignette)["arms"][arm].get("options")
+            for technique in ("", *self.simulated.techniques.get(arm, {})):
+                shares = self.shares(arm, technique, list(options or self.answer.labels))
+                if unknown := [label for label in self.simulated.shift(arm, technique) if label not in shares]:
+                    raise ValueError(f"simulated: {unknown[0]} is none of the answers in arm {arm}")
+                if min(shares.values()) < -1e-9 or not math.isclose(sum(shares.values()), 1):
+                    raise ValueError(f"simulated: the shares in arm {arm} are {shares}: they should be of a whole")
+
+    @property
+    def labels(self) -> list[str] | None:
+        """The labels, or the ids of the options, that an answer may be."""
+        if self.answer.kind != "choice":
+            return self.answer.labels
+        shown = (
+            treatment.options or vignette.options or {}
+            for vignette in self.vignettes
+            for treatment in [Treatment(), *vignette.arms.values()]
+        )
+        return [*dict.fromkeys(itertools.chain.from_iterable(shown))]
+
+    @property
+    def all_items(self) -> tuple[Item, ...]:
+        """The items; none where the vignettes stand for themselves."""
+        return self.items.read if self.items else ()
+
+    def full_vignette(self, vignette: ParadigmVignette) -> dict:
+        """Return a vignette with what every arm of it says, as a design asks it."""
+        said = vignette.model_dump(exclude_none=True, exclude={"arms", "options"})
+        arms = {}
+        for arm in self.arms:
+            treatment = vignette.arms.get(arm) or Treatment()
+            arms[arm] = treatment.model_dump(exclude_none=True)
+            if options := treatment.options or vignette.options:
+                arms[arm]["options"] = options
+        return said | {
+            "paradigm": self.paradigm,
+            "domain": vignette.domain or self.paradigm,
+            "words": self.words | vignette.words,
+            "arms": arms,
+        }
+
+    def shares(self, arm: str, technique: str, answers: list[str], factor: float = 1.0) -> dict[str, float]:
+        """Return the stated share of each answer: what an arm adds to one is taken from the others, in proportion.
+
+        `factor` multiplies what the arm adds.
+        """
+        stated = self.simulated.shares if self.simulated else {}
+        rest = 1 - sum(stated.get(answer, 0) for answer in answers)
+        unstated = [answer for answer in answers if answer not in stated]
+        shares = {answer: stated.get(answer, rest / max(len(unstated), 1)) for answer in answers}
+        shift = self.simulated.shift(arm, technique) if self.simulated else {}
+        shift = {answer: factor * added for answer, added in shift.items()}
+        others = sum(share for answer, share in shares.items() if answer not in shift)
+        added = sum(shift.get(answer, 0) for answer in answers)
+        return {
+            answer: share + shift[answer] if answer in shift else share - added * share / others if others else share
+            for answer, share in shares.items()
+        }
+
+    def asked(self, words: str | None = None) -> str:
+        """Return what is said of the form of an answer, or a study's own words for it."""
+        form = ASKED[self.answer.kind, self.answer.reading] if words is None else words
+        return fill(form, {"labels": ", ".join(self.answer.labels or ())})
+
+    def script(
+        self, vignette: dict, technique: dict, arm: str, item: Item | None = None,
+        option_order: list[str] | None = None, answer_format: str | None = None,
+    ) -> "ArmScript":  # fmt: skip
+        """Return what is said in a trial; without an item and an order, the words that all items share."""
+        return ArmScript(vignette, technique, arm, item, option_order, self.asked(answer_format))
+
+    def version(self, vignette: dict, technique: dict, arm: str, answer_format: str | None = None) -> tuple[str, str]:
+        """Return the hash of the template of a vignette, a technique and an arm, and the template."""
+        script = self.script(vignette, technique, arm, answer_format=answer_format)
+        versions = {"vignette_version": vignette.get("version", 1), "technique_version": technique.get("version", 1)}
+        template = {**versions, **script.template()}
+        return template_hash(template), json.dumps(template, ensure_ascii=False, sort_keys=True)
+
+    def rows(self) -> list[dict]:
+        """Return what a model needs to know of the paradigm: a row for each measure."""
+        labels = self.labels
+        return [
+            {
+                "paradigm": self.paradigm, "measure": name, "measure_of": of and json.dumps(of, ensure_ascii=False),
+                "better": measure.better, "reference": measure.reference, "margin": measure.margin,
+                "pairing": self.pairing, "answer_kind": self.answer.kind,
+                "labels": labels and json.dumps(labels, ensure_ascii=False),
+            }
+            for name, measure, of in self._measured()
+        ]  # fmt: skip
+
+    def _measured(self):
+        """Yield each measure with what counts as 1; one of several options that arms favour is one for each option."""
+        arms = (treatment for vignette in self.vignettes for treatment in vignette.arms.values())
+        targets = {treatment.target for treatment in arms}
+        for name, measure in self.measures.items():
+            favoured = [option for option in measure.of or () if option in targets]
+            if len(favoured) > 1:
+                yield from ((f"{name}_{option}", measure, [option]) for option in favoured)
+            else:
+                yield name, measure, measure.of
+
+    def contrast_rows(self) -> list[dict]:
+        """Return a row for each contrast."""
+        return [
+            {"paradigm": self.paradigm, "position": position, "arm": arm, "arm_b": other}
+            for position, (arm, other) in enumerate(self.contrasts)
+        ]
+
+
+class ArmScript(Script):
+    """All that is said in a trial of one vignette, technique, arm and item.
+
+    Parameters
+    ----------
+    vignette : dict
+        As `Paradigm.full_vignette` gives it.
+    technique : dict
+        As in the YAML file; its turns stand in the place of the arm's turn that holds the opening.
+    arm : str
+    item : Item or None
+        Without one, the braces that its fields fill stay as they are.
+    option_order : list of str or None
+        The ids of the options in the order of their letters; without it `{options}` stays as it is.
+    asked : str
+        What is said of the form of the answer.
+    """
+
+    def __init__(self, vignette, technique, arm, item, option_order, asked):
+        treatment = vignette["arms"][arm]
+        fields = item.fields if item else {}
+        said = {**vignette.get("words", {}), **treatment.get("words", {})}
+        words = {**{name: fill(text, fields) for name, text in said.items()}, **fields}
+        self.options = {name: fill(text, fields) for name, text in treatment.get("options", {}).items()}
+        if option_order is not None:
+            shown = zip(LETTERS, option_order, strict=False)
+            words["options"] = "\n".join(f"{letter}. {self.options[name]}" for letter, name in shown)
+        words["answer_format"] = asked
+        for part in ("case", "question"):
+            words[f"{part}_text"] = fill(vignette.get(part, ""), words)
+        opening = "\n\n".join(part for part in (words["case_text"], words["question_text"], asked) if part)
+        self.turns = []
+        for number, turn in enumerate(treatment["turns"]):
+            if "opening" in placeholders(turn):
+                words["opening"] = fill(turn, {**words, "opening": opening})
+                self.turns += technique["turns"]
+            else:
+                words[f"arm_turn_{number}"] = fill(turn, words)  # filled here, so that no item is searched for braces
+                self.turns.append(f"{{arm_turn_{number}}}")
+        self.rounds = technique.get("rounds")
+        self.words = words
+
+    def template(self) -> dict:
+        """Return all that a trial can be asked with: fields of items, the options' order and replies are slots."""
+        return super().template() | ({"options": self.options} if self.options else {})
+
+
+@cache
+def shipped_paradigms() -> tuple[str, ...]:
+    """Return the names of the paradigms that come with bais."""
+    return tuple(sorted(path.stem for path in FOLDER.glob("*.yaml")))
+
+
+def load_paradigm(name: str, folder: Path | None, items: dict | None = None) -> Paradigm:
+    """Read and check a paradigm: a shipped one by its name, or a YAML file in the folder of the study.
+
+    What a study says of the items goes before what the paradigm says.
+    """
+    path = FOLDER / f"{name}.yaml"
+    if name not in shipped_paradigms():
+        path = Path(folder or ".") / name
+        if path.suffix not in (".yaml", ".yml"):
+            known = ", ".join((ANCHORING, *shipped_paradigms()))
+            raise UserError(
+                f"there is no paradigm {printable(name)}: name one of {known}, or a YAML file beside the study"
+            )
+
+    def validate(content):
+        if items:
+            content = content | {"items": {**(content.get("items") or {}), **items}}
+        return Paradigm.model_validate(content, context={"folder": path.parent})
+
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeError) as error:
+        raise UserError(f"{printable(path)} cannot be read: {getattr(error, 'strerror', None) or error}") from None
+    return parse_checked(text, printable(path), EXPECTED, validate)
+
+
+def count_by_vignette(paradigms: list[Paradigm]) -> collections.Counter:
+    """Count in how many paradigms a vignette stands: in a study it should be one."""
+    return collections.Counter(of.vignette for paradigm in paradigms for of in paradigm.vignettes)

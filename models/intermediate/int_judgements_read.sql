@@ -1,0 +1,25 @@
+-- One row per judgement that counts: which judge gave which label to which text, in which role, for which time; and the
+-- label that is correct where the text is an item of which that is known.
+with judgements as (
+    select * from {{ ref('int_trials_identified') }}
+    where role is not null and not is_quarantined
+),
+
+items as (
+    select study, item, correct from {{ ref('stg_items') }}
+)
+
+select
+    judgements.trial_id,
+    judgements.study,
+    judgements.paradigm,
+    judgements.vignette,
+    judgements.technique,
+    judgements.role,
+    judgements.judged,
+    judgements.llm as judge,
+    coalesce(judgements.repeat, 0) as repeat,
+    judgements.response_label as label,
+    items.correct
+from judgements
+left join items on judgements.study = items.study and judgements.judged = items.item

@@ -1,0 +1,40 @@
+-- One row per study, distinct reply, options that were shown and way to read: the label or the option that it names.
+with trials as (
+    select * from {{ ref('stg_trials') }}
+    where answer_kind in ('choice', 'label') and response_text is not null
+),
+
+paradigms as (
+    select study, paradigm, any_value(labels) as labels from {{ ref('stg_paradigms') }}
+    group by all
+),
+
+replies as (
+    select distinct
+        trials.study,
+        trials.paradigm,
+        trials.response_text,
+        trials.answer_kind,
+        trials.options_shown,
+        trials.answer_reading,
+        case trials.answer_kind when 'label' then paradigms.labels end as labels,
+        case trials.answer_kind when 'choice' then trials.options_shown end as options
+    from trials
+    left join paradigms using (study, paradigm)
+),
+
+readings as (
+    select *, {{ read_label('response_text', 'labels', 'answer_reading', 'options') }} as reading from replies
+)
+
+select
+    study,
+    paradigm,
+    response_text,
+    answer_kind,
+    options_shown,
+    answer_reading,
+    struct_extract(reading, 'label') as label_read,
+    struct_extract(reading, 'status') as status_read,
+    struct_extract(reading, 'reason') as reason_read
+from readings

@@ -1,0 +1,23 @@
+-- One row per study, measure, llm, vignette, technique, arm, item and row set: how many values, and their sums.
+with outcomes as (
+    select *, unnest(['accepted', 'without_suspects']) as row_set from {{ ref('int_outcomes_measured') }}
+    where not is_quarantined
+)
+
+select
+    study,
+    paradigm,
+    measure,
+    llm,
+    vignette,
+    technique,
+    arm,
+    item,
+    row_set,
+    count(*) as n_asked,
+    count(value) as n_trials,
+    coalesce(sum(value), 0) as sum_of_values,
+    coalesce(sum(value ** 2), 0) as sum_of_squares
+from outcomes
+where row_set = 'accepted' or not is_flagged
+group by all

@@ -1,0 +1,19 @@
+-- One row per trial of a paradigm other than anchoring and measure; judgements and what the gate quarantined stay out.
+with outcomes as (
+    select * from {{ ref('int_outcomes_measured') }}
+    where not is_quarantined
+)
+
+select
+    study,
+    trial_id,
+    llm,
+    vignette,
+    item,
+    technique,
+    arm,
+    paradigm,
+    measure,
+    value,
+    reason
+from outcomes

@@ -1,0 +1,12 @@
+-- One row per study, paradigm and contrast: the arm whose values count, and the one whose values are taken off.
+with source as (
+    select * from {{ source('raw', 'paradigm_contrasts') }}
+)
+
+select
+    study,
+    paradigm,
+    position,
+    arm,
+    arm_b
+from source

@@ -1,0 +1,17 @@
+-- One row per study, paradigm and measure: how answers of the study become values, and which are better.
+with source as (
+    select * from {{ source('raw', 'paradigms') }}
+)
+
+select
+    study,
+    paradigm,
+    measure,
+    from_json(measure_of::json, '["varchar"]') as counted_labels,
+    better,
+    reference,
+    margin,
+    coalesce(pairing, 'item') as pairing,
+    answer_kind,
+    from_json(labels::json, '["varchar"]') as labels
+from source

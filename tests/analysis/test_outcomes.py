@@ -1,0 +1,140 @@
+"""Contrasts of arms, and what is decided about techniques by the bias that they leave."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from analysis.outcomes import CONTRASTS, DECISIONS, OUTCOMES, outcome_rows
+from analysis.tables import table
+
+KEYS = {"study": "s", "paradigm": "framing", "measure": "chose_safe"}
+CONTROLS = pd.DataFrame(
+    [{"study": None, "domain": None, "technique": None, "control": "no_technique", "comparison": "control"}]
+)
+
+
+def counts(cells):
+    """Rows of `marts.item_counts` from (llm, technique, arm, item, n, n that count)."""
+    names = ["llm", "technique", "arm", "item", "n_trials", "sum_of_values"]
+    rows = pd.DataFrame(cells, columns=names).assign(**KEYS, vignette="v", row_set="accepted")
+    return rows.assign(n_asked=rows["n_trials"], sum_of_squares=rows["sum_of_values"])
+
+
+def asked(biases, *, n_items=40, n=50, seed=1):
+    """Counts of LLMs whose bias under each technique is what is given: a list by LLM."""
+    rng, shift = np.random.default_rng(seed), {"gain": 1, "loss": 0}
+    return counts([
+        (f"llm {place}", technique, arm, f"item {item}", n, float(rng.binomial(n, 0.5 + shift[arm] * bias)))
+        for technique, of_llms in biases.items()
+        for place, bias in enumerate(of_llms)
+        for arm in ("gain", "loss")
+        for item in range(n_items)
+    ])  # fmt: skip
+
+
+def found(rows, *, margin=0.05, pairing="item", ranked=("helps",)):
+    paradigms = pd.DataFrame([{**KEYS, "margin": margin, "pairing": pairing}])
+    contrasts = pd.DataFrame([{"study": "s", "paradigm": "framing", "arm": "gain", "arm_b": "loss"}])
+    rows = outcome_rows(rows, paradigms, contrasts, set(ranked), CONTROLS, n_draws=500, seed=1)
+    return table(rows, OUTCOMES).to_pandas()
+
+
+def decision(rows, technique="helps", **options):
+    of = found(rows, **options)
+    of = of[(of["part"] == "outcome_decisions") & of["llm"].isna() & (of["technique"] == technique)]
+    return of.iloc[0]
+
+
+def test_a_contrast_is_the_mean_over_items_and_then_over_llms():
+    # LLM a: (3/4 - 1/4 + 1/1 - 0/2) / 2 = 0.75; LLM b: 0/1 - 1/1 = -1
+    of = found(counts([
+        ("a", "no_technique", "gain", "one", 4, 3), ("a", "no_technique", "loss", "one", 4, 1),
+        ("a", "no_technique", "gain", "two", 1, 1), ("a", "no_technique", "loss", "two", 2, 0),
+        ("a", "no_technique", "gain", "three", 4, 4),
+        ("b", "no_technique", "gain", "one", 1, 0), ("b", "no_technique", "loss", "one", 1, 1),
+    ]))  # fmt: skip
+    headline = of[of["is_headline"].eq(True)]
+    assert list(headline["value"]) == [pytest.approx(-0.125)]
+    assert list(headline["reason"]) == ["too_few_llms"]
+    assert headline[["low", "high", "p_value"]].isna().all(axis=None)
+    by_llm = of[(of["part"] == "outcome_contrasts") & of["llm"].notna()].set_index("llm")
+    assert by_llm["value"].to_dict() == {"a": 0.75, "b": -1}
+    assert by_llm["n_items"].to_dict() == {"a": 2, "b": 1}
+
+
+def test_over_llms_the_interval_is_students_t_and_d_z_is_their_mean_over_their_sd():
+    values = [0.1, 0.2, 0.3, 0.4, 0.5]
+    of = found(counts([
+        (f"llm {place}", "no_technique", arm, item, 10, 10 * (0.5 + value) if arm == "gain" else 5)
+        for place, value in enumerate(values) for arm in ("gain", "loss") for item in ("one", "two")
+    ]))  # fmt: skip
+    row = of[(of["level"] == "llms") & (of["weighting"] == "llm")].iloc[0]
+    error = np.std(values, ddof=1) / np.sqrt(5)
+    assert row["value"] == pytest.approx(0.3)
+    assert (row["low"], row["high"]) == pytest.approx((0.3 - 2.7764451 * error, 0.3 + 2.7764451 * error))
+    assert row["d_z"] == pytest.approx(0.3 / np.std(values, ddof=1))
+
+
+def test_mcnemar_counts_the_items_of_an_llm_that_differ_where_each_was_asked_once():
+    yes = {"gain": [1, 1, 1, 1, 0, 0], "loss": [0, 0, 0, 0, 1, 0]}
+    rows = [
+        ("a", "no_technique", arm, f"item {i}", 1, float(of)) for arm, ofs in yes.items() for i, of in enumerate(ofs)
+    ]
+    row = found(counts(rows)).query("llm == 'a'").iloc[0]
+    # 4 to 1: exact 2 * (1 + 5) / 32, mid-p 2 * (1 + 5 / 2) / 32
+    assert (row["n_only_arm"], row["n_only_arm_b"]) == (4, 1)
+    assert (row["p_mcnemar_exact"], row["p_mcnemar_mid"]) == pytest.approx((0.375, 0.21875))
+    again = found(counts([(*of[:4], 2, of[5]) for of in rows])).query("llm == 'a'").iloc[0]
+    assert pd.isna(again["n_only_arm"])
+
+
+def test_a_technique_that_takes_the_bias_away_is_used_and_one_that_leaves_it_is_equivalent():
+    of = asked({"no_technique": [0.3] * 6, "helps": [0.0] * 6})
+    row = decision(of)
+    assert (row["decision"], row["certainty"]) == ("use", "established")
+    assert row["gain"] == pytest.approx(0.3, abs=0.03)
+    assert row["loss_control"] == pytest.approx(0.3, abs=0.03)
+    assert decision(asked({"no_technique": [0.3] * 6, "helps": [0.3] * 6}))["decision"] == "equivalent"
+    assert decision(asked({"no_technique": [0.1] * 6, "helps": [0.4] * 6}))["decision"] == "avoid"
+
+
+@pytest.mark.parametrize("others", [0.0, 0.1, 0.3])
+@pytest.mark.parametrize("seed", range(3))
+def test_a_technique_that_reverses_the_bias_of_half_of_the_llms_is_never_used_nor_equivalent(others, seed):
+    row = decision(asked({"no_technique": [0.3] * 10, "helps": [-0.3] * 5 + [others] * 5}, seed=seed))
+    assert {row["decision"], row["decision_asked"]} <= {"no_evidence", "avoid"}
+    assert row["n_reversed"] == 5
+    assert "bias_reversed" in row["reason"]
+
+
+def test_a_reversal_of_a_smaller_size_in_half_of_the_llms_forbids_use_although_all_gain():
+    row = decision(asked({"no_technique": [0.3] * 10, "helps": [-0.15] * 5 + [0.0] * 5}))
+    assert row["gain_low"] > 0
+    assert (row["decision"], row["decision_asked"]) == ("no_evidence", "no_evidence")
+
+
+def test_below_five_llms_nothing_is_decided_over_llms():
+    row = decision(asked({"no_technique": [0.3] * 4, "helps": [0.0] * 4}))
+    assert (row["decision"], row["certainty"]) == ("no_evidence", "too_few_llms")
+    assert "too_few_llms" in row["reason"]
+
+
+def test_a_technique_that_was_asked_in_one_arm_alone_has_no_loss_and_says_so():
+    of = asked({"no_technique": [0.3] * 6, "helps": [0.0] * 6})
+    row = decision(of[(of["technique"] != "helps") | (of["arm"] == "gain")])
+    assert pd.isna(row["loss"])
+    assert row["reason"] == "missing_arm"
+
+
+def test_arms_with_items_of_their_own_are_compared_by_their_means():
+    cells = [("a", "no_technique", "gain", "one", 1, 1), ("a", "no_technique", "gain", "two", 2, 1),
+             ("a", "no_technique", "loss", "three", 4, 1)]  # fmt: skip
+    row = found(counts(cells), pairing="between").query("part == 'outcome_contrasts' and llm == 'a'").iloc[0]
+    assert (row["value"], row["n_items"]) == (0.5, 3)
+    assert found(counts(cells)).query("part == 'outcome_contrasts' and level == 'both'")["reason"].eq("no_pair").all()
+
+
+def test_without_a_study_of_another_paradigm_the_table_is_empty_and_has_its_columns():
+    nothing = found(counts([]))
+    assert not len(nothing)
+    assert set(CONTRASTS) | set(DECISIONS) <= set(nothing.columns)

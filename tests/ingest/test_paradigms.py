@@ -1,0 +1,375 @@
+"""A paradigm is a file: its arms, items, options and turns become trials; a mistake is one sentence that says where."""
+
+import collections
+import contextlib
+import csv
+import itertools
+import json
+import re
+import textwrap
+import tracemalloc
+
+import duckdb
+import pytest
+import yaml
+
+from bais.main import main
+from ingest.collected import load_collected
+from ingest.collector import collect
+from ingest.gate import audit
+from ingest.paradigm import load_paradigm, shipped_paradigms
+from ingest.plan import plan_of
+from ingest.prompts import shipped
+from ingest.providers.simulated import Simulated
+from ingest.responses import ended_trials
+from ingest.spool import COLLECTED, spool_folder
+from ingest.study import Design, load_study, parse_study
+from ingest.warehouse import ROOT, UserError, connect
+
+PARADIGM = {
+    "paradigm": "cups",
+    "answer": {"kind": "choice"},
+    "arms": ["plain", "praised"],
+    "contrasts": [["praised", "plain"]],
+    "measures": {"took_tea": {"of": ["tea"], "better": "lower"}},
+    "items": {
+        "rows": [
+            {"item": "morning", "when": "in the {morning}", "text": "8"},
+            {"item": "night", "when": "late", "text": "9"},
+        ]
+    },
+    "vignettes": [
+        {
+            "vignette": "drink",
+            "case": "It is {text} o'clock, {when}. {praise}\n{options}",
+            "question": "What do you take?",
+            "options": {"tea": "tea", "milk": "milk", "water": "water, {when}"},
+            "arms": {"plain": {"words": {"praise": ""}}, "praised": {"words": {"praise": "Tea is wonderful."}}},
+        }
+    ],
+    "simulated": {"shares": {"tea": 0.2, "milk": 0.4, "water": 0.4}, "praised": {"tea": 0.3}},
+}  # fmt: skip
+STUDY = {"study": "cups", "llms": ["sim/steady"], "techniques": ["no_technique"], "stopping_rule": {"minimum": 3}}
+
+
+def study(paradigm=None, **changes):
+    named = changes.pop("named", PARADIGM | (paradigm or {}))
+    return parse_study(yaml.safe_dump(STUDY | {"paradigm": named} | changes, sort_keys=False))
+
+
+def vignette(**changes):
+    return {"vignettes": [PARADIGM["vignettes"][0] | changes]}
+
+
+def trials_of(of):
+    design = Design(of)
+    return [*design.trials(design.paradigm_cells(), "answers", range(of.stopping_rule.minimum))]
+
+
+@pytest.fixture
+def warehouse(tmp_path, monkeypatch):
+    path = tmp_path / "w.duckdb"
+    monkeypatch.setenv("BAIS_WAREHOUSE", str(path))
+    return path
+
+
+def test_ids_of_the_simulated_study_are_those_that_they_were_before_there_were_paradigms():
+    design = Design(load_study("simulated"))
+    anchors = {(llm.llm, name): {"low": 5.0, "high": 15.0} for llm in design.study.llms for name in design.vignettes}
+    cells = [*design.baseline_cells(), *design.anchored_cells(anchors)]
+    trials = [*design.trials(cells, "anchored", range(1))]
+    assert [trial.trial_id for trial in trials[:2]] == [
+        "f28e7ed5f580c2de57c1dff54865f3a4",
+        "e32123d37f2a515ce8913ea5e76cf825",
+    ]
+    assert {trial.option_order for trial in trials} == {None}
+
+
+def test_every_llm_is_asked_with_every_item_in_every_arm_as_often_as_the_study_says():
+    trials = trials_of(study())
+    counts = collections.Counter((trial.cell.arm, trial.cell.item) for trial in trials)
+    assert counts == {(arm, item): 3 for arm in ("plain", "praised") for item in ("morning", "night")}
+    assert len({trial.trial_id for trial in trials}) == len(trials)
+
+
+def test_options_have_the_same_order_in_both_arms_and_another_one_in_another_replicate():
+    orders = collections.defaultdict(set)
+    for trial in trials_of(study(stopping_rule={"minimum": 20})):
+        orders[trial.cell.item, trial.replicate].add(trial.option_order)
+    assert {len(of) for of in orders.values()} == {1}
+    assert len(set.union(*orders.values())) == 6
+
+
+def test_options_may_be_shuffled_for_each_arm_or_stay_as_they_are_written():
+    apart = trials_of(study({"options": {"same_across_arms": False}}, stopping_rule={"minimum": 20}))
+    orders = collections.defaultdict(set)
+    for trial in apart:
+        orders[trial.cell.item, trial.replicate].add(trial.option_order)
+    assert max(map(len, orders.values())) == 2
+    written = trials_of(study({"options": {"order": "as_written"}}))
+    assert {trial.option_order for trial in written} == {("tea", "milk", "water")}
+
+
+def test_another_order_seed_makes_other_trials_only_where_options_come_in_another_order():
+    ids = {trial.trial_id: trial.option_order for trial in trials_of(study())}
+    others = {trial.trial_id: trial.option_order for trial in trials_of(study(order_seed=2))}
+    assert ids != others
+    assert all(ids[both] == others[both] for both in ids.keys() & others.keys())
+
+
+def test_braces_are_filled_from_the_item_and_what_an_item_says_is_not_searched_for_braces():
+    design = Design(study())
+    trial = next(of for of in trials_of(study()) if of.cell.item == "morning" and of.cell.arm == "praised")
+    said = design.script(trial.cell, ("water", "tea", "milk")).next_turn([]).prompt
+    assert said == (
+        "It is 8 o'clock, in the {morning}. Tea is wonderful.\nA. water, in the {morning}\nB. tea\nC. milk\n\n"
+        "What do you take?\n\nReply with the letter of your choice alone."
+    )
+
+
+def test_turns_of_an_arm_stand_around_those_of_the_technique():
+    arms = {"plain": {"turns": ["Hello.", "{opening}"]}, "praised": {"turns": ["{opening}", "Are you sure, {when}?"]}}
+    changed = vignette(case="{options} {text}", arms=arms, words={"outcome": "o", "decision": "d", "whom": "you"})
+    design = Design(study(changed, techniques=["devils_advocate"]))
+    for arm, first, last in (("plain", "Hello.", "final d"), ("praised", "A. tea", "Are you sure, late?")):
+        cell = next(cell for cell in design.paradigm_cells() if cell.arm == arm and cell.item == "night")
+        script, replies = design.script(cell, ("tea", "milk", "water")), []
+        while script.next_turn(replies):
+            replies.append("A")
+        assert len(replies) == 4
+        assert script.next_turn([]).prompt.startswith(first)
+        assert last in script.next_turn(["A"] * 3).prompt
+
+
+@pytest.mark.parametrize(
+    ("paradigm", "sentence"),
+    [
+        ({"arms": ["plain", "plain"]}, "arms: plain stands there twice"),
+        ({"contrasts": [["praised", "none"]]}, "contrasts: none is not among the arms"),
+        ({"contrasts": [["plain", "plain"]]}, "contrasts: plain is held against itself"),
+        (
+            {"measures": {"m": {"of": ["gin"], "better": "lower"}}},
+            "measures: m is of gin, which is none of the answers",
+        ),
+        ({"measures": {"m": {"better": "lower"}}}, "measures: m should say under `of` which answers count as 1"),
+        ({"answer": {"kind": "label"}}, "answer: should name its labels if its kind is label"),
+        ({"items": {"file": "none.csv"}}, "items: file: there is no file none.csv beside this one"),
+        ({"items": {"rows": [{"item": "a"}, {"item": "a"}]}}, "items: item a stands there twice"),
+        ({"items": {"rows": [{"item": "a", "text": "t"}]}}, "vignettes: drink says {when} in arm plain"),
+        (
+            {"items": {"rows": [*PARADIGM["items"]["rows"], {"item": "noon", "text": "12"}]}},
+            "items: item noon has no when, and vignettes: drink says it",
+        ),
+        (vignette(case="{text} {when} {praise}"), "neither its case nor its question says {options}"),
+        (vignette(arms={"plain": {"words": {"praise": ""}}}), "drink says {praise} in arm praised"),
+        (vignette(arms={}, words={"praise": ""}), "says the same in the arms praised and plain: nothing can differ"),
+        ({"simulated": {"praised": {"tea": 0.9}}}, "simulated: the shares in arm praised are"),
+        ({"simulated": {"praised": {"gin": 0.1}}}, "simulated: gin is none of the answers in arm praised"),
+        ({"hypothesis": "x"}, "paradigm.hypothesis: there is no such key"),
+    ],
+)
+def test_a_mistake_in_a_paradigm_is_one_sentence_with_its_line(paradigm, sentence):
+    with pytest.raises(UserError) as refused:
+        study(paradigm)
+    assert sentence in str(refused.value)
+    assert str(refused.value).startswith("the study:")
+    assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"named": "nowhere"}, "there is no paradigm nowhere: name one of anchoring, decoy, framing"),
+        ({"named": ["order", "order"]}, "paradigm: order stands there twice"),
+        ({"anchors": {"fixed": {"low": 1, "high": 2}}}, "anchors: a paradigm other than anchoring has none"),
+        ({"techniques": ["outside_view"]}, "techniques: outside_view says {"),
+        ({"stopping_rule": {"minimum": 2, "maximum": 4, "sd_above": 1}}, "stopping_rule: maximum and sd_above are for"),
+        ({"vignettes": ["elsewhere"]}, "vignettes: name some of drink"),
+    ],
+)
+def test_a_mistake_in_a_study_of_paradigms_is_one_sentence(changes, sentence):
+    with pytest.raises(UserError) as refused:
+        study(**changes)
+    assert sentence in str(refused.value)
+
+
+def test_a_mistake_in_a_paradigm_file_names_that_file_and_line(tmp_path):
+    (tmp_path / "cups.yaml").write_text(yaml.safe_dump(PARADIGM | {"arms": ["plain"]}), encoding="utf-8")
+    (tmp_path / "study.yaml").write_text(yaml.safe_dump(STUDY | {"paradigm": "cups.yaml"}), encoding="utf-8")
+    line = (tmp_path / "cups.yaml").read_text(encoding="utf-8").splitlines().index("arms:") + 1
+    with pytest.raises(UserError, match=rf"cups\.yaml:{line}: arms: "):
+        load_study(tmp_path / "study.yaml")
+
+
+@pytest.mark.parametrize("suffix", ["csv", "jsonl", "parquet"])
+def test_items_come_from_a_file_beside_the_paradigm_and_a_study_draws_some_of_them(tmp_path, suffix):
+    rows = [{"id": f"i{n}", "when": f"day {n}", "text": f"{n}"} for n in range(50)]
+    path = tmp_path / f"items.{suffix}"
+    if suffix == "csv":
+        with open(path, "w", encoding="utf-8", newline="") as file:
+            writer = csv.DictWriter(file, rows[0])
+            writer.writeheader()
+            writer.writerows(rows)
+    else:
+        jsonl = tmp_path / "items.jsonl"
+        jsonl.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+        if suffix == "parquet":
+            with contextlib.closing(duckdb.connect()) as memory:
+                memory.execute(f"copy (from read_json('{jsonl}')) to '{path}'")
+    paradigm = PARADIGM | {"items": {"file": path.name, "id": "id"}}
+    (tmp_path / "cups.yaml").write_text(yaml.safe_dump(paradigm), encoding="utf-8")
+    drawn = []
+    for limits in ({"limit": 7, "sample_seed": 1}, {"limit": 7, "sample_seed": 1}, {"limit": 7, "sample_seed": 2}):
+        text = yaml.safe_dump(STUDY | {"paradigm": "cups.yaml", "items": limits})
+        drawn.append(list(Design(parse_study(text, folder=tmp_path)).items))
+    assert drawn[0] == drawn[1] != drawn[2]
+    assert {len(of) for of in drawn} == {7}
+
+
+def test_cells_take_no_memory_of_their_own_however_many_items_there_are():
+    rows = [{"item": f"i{n}", "when": "now", "text": "8"} for n in range(2_000)]
+    design = Design(study({"items": {"rows": rows}}))
+    tracemalloc.start()
+    for _ in design.trials(design.paradigm_cells(), "answers", range(1)):
+        pass
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 200_000
+
+
+def test_what_is_collected_lands_with_its_paradigm_arm_item_and_order_of_options(warehouse):
+    of = study()
+    outcome = collect(of)
+    assert (outcome.n_done, outcome.n_left) == (12, 0)
+    assert load_collected("cups").n_trials == 12
+    with contextlib.closing(connect(warehouse)) as raw:
+        trials = raw.execute(
+            "select distinct paradigm, arm, item, answer_kind, answer_reading from raw.trials"
+        ).fetchall()
+        assert sorted(trials) == sorted(
+            ("cups", arm, item, "choice", "strict") for arm in PARADIGM["arms"] for item in ("morning", "night")
+        )
+        orders = {
+            tuple(json.loads(order)) for (order,) in raw.execute("select option_order from raw.trials").fetchall()
+        }
+        assert {frozenset(order) for order in orders} == {frozenset({"tea", "milk", "water"})}
+        items = raw.execute("select item, fields ->> '$.text' from raw.items order by item").fetchall()
+        assert items == [("morning", "8"), ("night", "9")]
+        assert raw.execute(
+            "select paradigm, measure, measure_of::varchar, better, pairing from raw.paradigms"
+        ).fetchall() == [("cups", "took_tea", '["tea"]', "lower", "item")]
+        contrasts = raw.execute("select position, arm, arm_b from raw.paradigm_contrasts").fetchall()
+        assert contrasts == [(0, "praised", "plain")]
+    assert collect(of).n_before == 12
+    assert load_collected("cups").n_trials == 0
+    assert plan_of(of)["collected"]["trials"] == 12
+
+
+def test_a_reply_that_names_no_option_can_be_asked_again(warehouse, monkeypatch):
+    monkeypatch.setattr("ingest.providers.simulated.CHOICES", ("I like A and B",))
+    of = study()
+    collect(of)
+    path = spool_folder("cups") / COLLECTED
+    assert len(ended_trials(path, Design(of), ["unparsed"])) == 12
+    monkeypatch.setattr("ingest.providers.simulated.CHOICES", ("Option {said}",))
+    assert collect(of, ask_again=["unparsed"]).n_done == 12
+    assert ended_trials(path, Design(of), ["unparsed"]) == []
+
+
+def test_an_item_whose_text_has_changed_is_not_asked_under_its_old_name(warehouse):
+    collect(study())
+    rows = [PARADIGM["items"]["rows"][0], {"item": "night", "when": "later", "text": "9"}]
+    with pytest.raises(UserError, match="item night of study cups has changed since it was asked"):
+        collect(study({"items": {"rows": rows}}))
+
+
+def test_an_option_that_several_arms_favour_is_a_measure_of_its_own_for_each():
+    arms = {
+        "plain": {"words": {"praise": "Tea."}, "target": "tea"},
+        "praised": {"words": {"praise": "Milk."}, "target": "milk"},
+    }
+    measures = {"measures": {"took_target": {"of": ["tea", "milk"], "better": "lower"}}}
+    (paradigm,) = study(vignette(arms=arms) | measures).paradigm
+    assert [(row["measure"], row["measure_of"]) for row in paradigm.rows()] == [
+        ("took_target_tea", '["tea"]'), ("took_target_milk", '["milk"]'),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", shipped_paradigms())
+def test_simulated_respondents_answer_a_shipped_paradigm_with_its_stated_shares(name):
+    paradigm = load_paradigm(name, None)
+    for arm in paradigm.arms:
+        options = paradigm.full_vignette(paradigm.vignettes[0])["arms"][arm].get("options")
+        shares = paradigm.shares(arm, "no_technique", list(options or paradigm.labels))
+        assert sum(shares.values()) == pytest.approx(1)
+    assert (name == "incidental_anchor") == (not paradigm.simulated.shifts)
+
+
+def test_shipped_paradigms_are_asked_with_the_techniques_that_the_simulated_study_names():
+    of = load_study("biases-simulated")
+    assert {paradigm.paradigm for paradigm in of.paradigm} == set(shipped_paradigms())
+    assert {technique["technique"] for technique in of.techniques} <= set(shipped("techniques"))
+
+
+def test_the_page_on_adding_a_bias_adds_one_with_a_file_alone(warehouse, tmp_path, capsys):
+    page = (ROOT / "docs" / "how-to" / "add-a-bias.md").read_text(encoding="utf-8")
+    path = tmp_path / "default-option.yaml"
+    path.write_text(textwrap.dedent(re.search(r"```yaml\n(.*?)   ```", page, re.DOTALL)[1]), encoding="utf-8")
+    assert main(["render", str(path), "--arm", "default", "--item", "news"]) == 0
+    assert "The usual way is as a printed sheet." in capsys.readouterr().out
+    assert main(["collect", str(path)]) == 0
+    with contextlib.closing(connect(warehouse)) as raw:
+        counts = raw.execute("select arm, count(*) from raw.trials group by arm order by arm").fetchall()
+    assert counts == [(arm, int(n)) for arm, n in re.findall(r"^   (default|plain) +(\d+)$", page, re.MULTILINE)]
+    assert [verdict.verdict for verdict in audit()] == ["passed"]
+
+
+def reasons_of(warehouse):
+    audit()
+    with contextlib.closing(connect(warehouse)) as raw:
+        return dict(raw.execute("select reason, count(*) from raw.flagged_trials group by reason").fetchall())
+
+
+def test_the_gate_takes_the_same_answer_to_two_items_in_two_arms_for_no_duplicate_and_finds_nothing(warehouse):
+    collect(study(stopping_rule={"minimum": 5}))
+    load_collected("cups")
+    assert reasons_of(warehouse) == {}
+
+
+def test_the_gate_flags_replies_that_name_no_option_and_items_that_lack_their_pair(warehouse, monkeypatch):
+    ways = itertools.cycle(("{said}", "{said}", "I like A and B"))
+    chosen = Simulated._chosen
+
+    def now_and_then(self, truth, question, technique):
+        monkeypatch.setattr("ingest.providers.simulated.CHOICES", (next(ways),))
+        return chosen(self, truth, question, technique)
+
+    monkeypatch.setattr(Simulated, "_chosen", now_and_then)
+    collect(study(stopping_rule={"minimum": 6}))
+    load_collected("cups")
+    reasons = reasons_of(warehouse)
+    with contextlib.closing(connect(warehouse)) as raw:
+        pairs = raw.execute(
+            "select count(*) filter (response_text = 'I like A and B') from raw.trials group by item, replicate"
+        ).fetchall()
+    assert reasons["invalid_label"] == sum(n for (n,) in pairs) == 8
+    assert reasons["missing_pair"] == sum(n == 1 for (n,) in pairs) > 0
+
+
+def test_the_gate_flags_a_reply_without_text_where_a_text_was_asked_for(warehouse, monkeypatch):
+    monkeypatch.setattr("ingest.providers.simulated.ELABORATION", " ")
+    changed = {"answer": {"kind": "text"}, "measures": {"length": {"better": "lower"}}, "simulated": None}
+    arms = {"plain": {"words": {"praise": "."}}, "praised": {"words": {"praise": "!"}}}
+    collect(study(vignette(case="{text} {when} {praise}", options=None, arms=arms) | changed))
+    load_collected("cups")
+    assert reasons_of(warehouse)["empty_text"] == 12
+
+
+def test_the_keys_that_the_page_on_studies_names_are_those_of_a_paradigm_file(tmp_path):
+    page = (ROOT / "docs" / "studies.md").read_text(encoding="utf-8")
+    text = re.search(r"```yaml\n(paradigm: tea_time\n.*?)```", page, re.DOTALL)[1]
+    (tmp_path / "tea.yaml").write_text(text, encoding="utf-8")
+    (tmp_path / "items.csv").write_text("item,hour,correct_drink\nearly,8,tea\nlate,23,milk\n", encoding="utf-8")
+    paradigm = load_paradigm("tea.yaml", tmp_path)
+    assert set(yaml.safe_load(text)) == type(paradigm).model_fields.keys() - {"description", "source"}
+    assert [item.said["correct"] for item in paradigm.all_items] == ["tea", "milk"]
