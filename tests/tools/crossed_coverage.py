@@ -121,16 +121,16 @@ def main():
     print("Over both (the headline), then over LLMs alone and over items alone. What varies, LLMs, items.")
     for share_missing, (least, most) in ((0.0, WANTED), (SHARE_MISSING, WANTED_UNBALANCED)):
         print(f"{100 * share_missing:.0f} % of the cells missing; wanted over both: {least} to {most}")
-        outside, seen = [], []
         for name, noise in POPULATIONS.items():
+            found = []
             for n_llms in N_LLMS:
                 for n_items in N_ITEMS:
                     held = coverage(n_llms, n_items, noise, share_missing, rng, n_datasets=n_datasets)
-                    shown = f"{name:<16}{n_llms:>3}{n_items:>6}" + "".join(f"{held[level]:8.1f}" for level in LEVELS)
-                    print(f"  {shown}", flush=True)
-                    seen.append(held["both"])
-                    outside += [] if least <= held["both"] <= most else [shown]
-        print(f"  {len(seen) - len(outside)} of {len(seen)} as wanted ({min(seen):.1f} to {max(seen):.1f})")
+                    shown = "".join(f"{held[level]:8.1f}" for level in LEVELS)
+                    print(f"  {name:<16}{n_llms:>3}{n_items:>6}{shown}", flush=True)
+                    found.append(held["both"])
+            n_wanted = sum(least <= held <= most for held in found)
+            print(f"  {name}: {n_wanted} of {len(found)} as wanted ({min(found):.1f} to {max(found):.1f})")
     shares = [
         coverage_of_shares(n_llms, n_items, rng, n_datasets=n_datasets)["both"]
         for n_llms in N_LLMS
