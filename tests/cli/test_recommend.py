@@ -565,3 +565,8 @@ def test_the_recorded_archive_says_of_loan_that_goals_are_opposed_on_sacd(record
     (asked,) = re.findall("For the 2 LLMs asked alone, on average: avoid ([^(]+)", out)
     assert "SACD" in asked
     assert "the goals are opposed: SACD helps by gap and harms by displacement" in out
+
+
+def test_a_measure_goes_with_a_paradigm_and_domain_and_goal_do_not(refused):
+    assert "--measure goes with --paradigm" in refused("--measure", "chose_sure")
+    assert "with --paradigm say --measure" in refused("--paradigm", "framing", "--domain", "loan")
