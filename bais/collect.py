@@ -74,6 +74,7 @@ def _say_plan(planned):
         for name, of in grid["paradigms"].items()
     ]
     cells = planned["cells"]
+    judged = cells.get("judgements")
     told = [
         *([("paradigms", "; ".join(arms))] if arms else []),
         ("LLMs", ", ".join(grid["llms"])),
@@ -84,10 +85,11 @@ def _say_plan(planned):
         ("trials a cell", f"{rule['minimum']}{more}"),
         (
             "cells",
-            f"{cells['answers']:,} of arms"
+            f"{cells['answers']:,} of arms{f', at most {judged:,} of judgements' if judged else ''}"
             if arms
             else f"{cells['baseline']:,} without anchor, {cells['anchored']:,} of techniques",
         ),
+        *([("judges", _told_of_judges(grid["judges"]))] if "judges" in grid else []),
         ("order seed", str(grid["order_seed"])),
     ]
     print(pairs(told, indent="  "))
@@ -116,6 +118,12 @@ def _say_plan(planned):
         print(line)
     if found["asked_again_for_other_words"]:
         say("`bais collect` asks before it asks them again; where nobody can answer, `--orphan` is needed.")
+
+
+def _told_of_judges(judges):
+    """Write who judges which texts, and how often."""
+    times = "once" if judges["repeats"] == 1 else f"{judges['repeats']} times"
+    return f"{', '.join(judges['llms'])}: {judges['paradigm']} of {', '.join(judges['roles'])}, {times} each"
 
 
 def _from_to(ends, has_fraction=False):

@@ -83,7 +83,9 @@ def _rows(paths, table, sessions, study, parameters):
     )
     columns = ("session", "software_version", "git_revision")
     of_sessions = {column: pa.array([session.get(column) for session in sessions], pa.string()) for column in columns}
-    sets = [list(_sets(session).items()) for session in sessions]
+    sets = [
+        [named for of in _definitions(session.get("study", {})) for named in _sets(of).items()] for session in sessions
+    ]
     of_sessions["sets"] = pa.array(sets, pa.map_(pa.string(), pa.string()))
     with spooled(paths, table) as connection:
         connection.register("sessions", pa.table(of_sessions))
@@ -111,9 +113,21 @@ def _paradigms(study, sessions):
     }
 
 
-def _sets(session):
-    """Name by vignette the set that trials of a session belong to: `fever`, with raised versions `fever@2,sacd@3`."""
-    study = session.get("study", {})
+def _definitions(study):
+    """Return what a study says of its trials and, as if that were a study, of its judgements."""
+    judges = study.get("judges")
+    if not judges:
+        return [study]
+    entry = {
+        "vignette": judges["paradigm"], "version": judges["version"], "domain": judges["paradigm"],
+        "case": judges["question"],
+    }  # fmt: skip
+    of_judges = {"techniques": [], "llms": judges["llms"], "vignettes": [entry]}
+    return [study, study | of_judges | {"stopping_rule": {"minimum": judges["repeats"]}}]
+
+
+def _sets(study):
+    """Name by vignette the set that trials of a study belong to: `fever`, with raised versions `fever@2,sacd@3`."""
     techniques = [_with_version(technique, "technique") for technique in study.get("techniques", [])]
     raised = [name for name in techniques if "@" in name]
     return {of["vignette"]: ",".join([_with_version(of, "vignette"), *raised]) for of in study.get("vignettes", [])}
@@ -127,9 +141,10 @@ def _batches(study, stamp, counts, sessions):
     """Describe the batches by the last of the sessions in which their trials were asked."""
     rows = []
     definitions = {
-        f"{study}/{name}/{stamp}": (session["study"], entry)
+        f"{study}/{name}/{stamp}": (definition, entry)
         for session in sessions
-        for name, entry in zip(_sets(session).values(), session["study"]["vignettes"], strict=True)
+        for definition in _definitions(session["study"])
+        for name, entry in zip(_sets(definition).values(), definition["vignettes"], strict=True)
     }
     for (batch_id, vignette), n in counts.items():
         definition, entry = definitions.get(batch_id, (None, {}))

@@ -16,10 +16,11 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
+from ingest.judges import JUDGEMENTS
 from ingest.prompts import text_hash
 from ingest.providers import NoReply, Question
 from ingest.redaction import Redaction, as_text
-from ingest.responses import cell_summaries, ended_trials, last_call
+from ingest.responses import cell_summaries, distinct_answers, ended_trials, last_call
 from ingest.spool import COLLECTED, Spool, spool_folder
 from ingest.study import Design
 from ingest.warehouse import ROOT, UserError
@@ -38,6 +39,8 @@ class Outcome:
     ----------
     n_planned, n_before, n_done, n_calls : int
         Trials of the design, those complete before, those completed now; calls made now, failed ones too.
+    judgements : collections.Counter
+        Of these trials the judgements: how many `n_planned`, `n_before` and `n_done`.
     statuses : collections.Counter
         What the trials completed now came to, as the collector knows it (`replied` where a text is there to be read).
     cost_usd, n_unpriced : float, int
@@ -58,6 +61,7 @@ class Outcome:
     n_done: int = 0
     n_calls: int = 0
     n_replies: int = 0
+    judgements: collections.Counter = field(default_factory=collections.Counter)
     statuses: collections.Counter = field(default_factory=collections.Counter)
     cost_usd: float = 0.0
     n_unpriced: int = 0
@@ -170,7 +174,7 @@ class Collector:
         self.max_calls = limits.max_calls if max_calls is None else max_calls
         self.judge, self.on_progress, self.on_trial = judge, on_progress or (lambda collector: None), on_trial
         self.orphaned = orphaned
-        self.llms = {llm.llm: llm for llm in self.study.llms}
+        self.llms = {llm.llm: llm for llm in self.study.all_llms}
         self.prices = read_prices()
         self.providers, self.paces, self.lacking = {}, {}, {}
         self.outcome, self.session = Outcome(), uuid.uuid4().hex[:16]
@@ -202,7 +206,7 @@ class Collector:
 
     def _set_up(self):
         """Make the provider of each LLM; where none can be made, for want of a key, nothing is asked."""
-        for llm in self.study.llms:
+        for llm in self.llms.values():
             key, make = provider_of(llm, self.design)
             if key not in self.providers and key not in self.lacking:
                 try:
@@ -217,7 +221,7 @@ class Collector:
         self.redaction = Redaction(provider.secret for provider in self.providers.values())
         refuse_key_in_study(self.study, self.redaction)
         if self.max_cost_usd is not None:
-            unknown = [llm.llm for llm in self.study.llms if llm.provider == "openai" and llm.llm not in self.prices]
+            unknown = [llm.llm for llm in self.llms.values() if llm.provider == "openai" and llm.llm not in self.prices]
             if unknown:
                 raise UserError(
                     f"a limit of cost needs prices, and {', '.join(unknown)} has none in seeds/prices.csv: add it "
@@ -282,12 +286,13 @@ class Collector:
         )
 
     def _paradigms(self):
-        """Say what models need to know of the paradigms: measures and contrasts."""
+        """Say what models need to know of the paradigms, and of judgements: measures and contrasts."""
         paradigms = self.design.paradigms.values()
         if not paradigms:
             return {}
+        judges = [self.design.judges] if self.design.judges else []
         return {
-            "paradigms": [row for paradigm in paradigms for row in paradigm.rows()],
+            "paradigms": [row for of in [*paradigms, *judges] for row in of.rows()],
             "paradigm_contrasts": [row for paradigm in paradigms for row in paradigm.contrast_rows()],
         }
 
@@ -315,7 +320,7 @@ class Collector:
             await self._ask_again(ask_again, rule.maximum or rule.minimum)
 
     async def _phases_of_paradigms(self, ask_again):
-        """Ask every arm of every paradigm, top up what varies, and ask again what was asked for."""
+        """Ask every arm of every paradigm, top up what varies, ask again what was asked for, and have texts judged."""
         rule, cells = self.study.stopping_rule, self.design.paradigm_cells()
         await self._ask(cells, "answers", range(rule.minimum))
         if rule.maximum and not self.stopping:
@@ -324,6 +329,34 @@ class Collector:
             await self._ask(sorted(varied, key=repr), "top-ups", range(rule.minimum, rule.maximum))
         if ask_again and not self.stopping:
             await self._ask_again(ask_again, rule.maximum or rule.minimum)
+        if self.design.judges and not self.stopping:
+            await self._have_judged(ask_again, self.design.judges.repeats)
+
+    async def _have_judged(self, ask_again, repeats):
+        """Put every text that there is to the judges, and ask again what was asked for."""
+        self._decide_texts()
+        await self._ask(self.design.judgement_cells(self.state.judged), JUDGEMENTS, range(repeats))
+        if ask_again and not self.stopping:
+            await self._ask_again(ask_again, repeats, are_judgements=True)
+
+    def _decide_texts(self):
+        """Write down each text that is to be judged the first time that it is there; it stays, whatever comes later."""
+        for item, text in self.design.originals():
+            if item not in self.state.judged:
+                self._write_judged(item, item, text, is_answer=False)
+        if not self.design.judges.roles_of(is_answer=True):
+            return
+        known = {(of.item, of.text_hash) for of in self.state.judged.values() if of.is_answer}
+        for trial_id, item, text in distinct_answers(self.path, self.design):
+            if (item, text_hash(text)) not in known:
+                self._write_judged(trial_id, item, text, is_answer=True)
+
+    def _write_judged(self, judged, item, text, *, is_answer):
+        record = {
+            "kind": "judged", "judged": judged, "item": item, "is_answer": is_answer, "text_hash": text_hash(text),
+            "text": text,
+        }  # fmt: skip
+        self.state.note_judged(record, self.spool.write(record))
 
     def _decide_anchors(self, baselines):
         """Take the anchors that were decided before; derive and write down the others."""
@@ -353,16 +386,22 @@ class Collector:
 
     async def _ask(self, cells, phase, replicates):
         if cells:
-            self.outcome.n_planned += len(cells) * len(replicates)
+            self._plan(len(cells) * len(replicates), phase == JUDGEMENTS)
             await self._put(lambda: self.design.trials(cells, phase, replicates), phase)
 
-    async def _ask_again(self, statuses, n_replicates):
+    def _plan(self, n, are_judgements):
+        self.outcome.n_planned += n
+        if are_judgements:
+            self.outcome.judgements["n_planned"] += n
+
+    async def _ask_again(self, statuses, n_replicates, are_judgements=False):
         """Give each trial that ended in one of the statuses, and was not asked again yet, one more replicate."""
         trials = []
         for place, (cell, replicate, trial_id) in enumerate(ended_trials(self.path, self.design, statuses)):
-            n = n_replicates + replicate
-            trials.append(self.design.trial(cell, n, "asked again", place, trial_id))
-        self.outcome.n_planned += len(trials)
+            if bool(cell.role) == are_judgements:
+                n = n_replicates + replicate
+                trials.append(self.design.trial(cell, n, "asked again", place, trial_id))
+        self._plan(len(trials), are_judgements)
         await self._put(lambda: iter(trials), "asked again")
 
     async def _put(self, trials, phase):
@@ -370,7 +409,7 @@ class Collector:
         self.phase = phase
         self.tasks = []
         llms = collections.defaultdict(set)
-        for llm in self.study.llms:
+        for llm in self.llms.values():
             llms[provider_of(llm, self.design)[0]].add(llm.llm)
         queues = []
         for key, why in self.lacking.items():
@@ -395,6 +434,7 @@ class Collector:
             if trial.cell.llm in llms:
                 if trial.trial_id.encode() in self.state.closed:
                     self.outcome.n_before += 1
+                    self.outcome.judgements["n_before"] += bool(trial.cell.role)
                 else:
                     yield trial
 
@@ -596,6 +636,7 @@ class Collector:
         self.state.closed.add(trial.trial_id.encode())
         self.state.note_ending(record)
         self.outcome.n_done += 1
+        self.outcome.judgements["n_done"] += bool(cell.role)
         self.outcome.statuses[status or "replied"] += 1
         if status == "failed":
             self.failed_in_a_row[cell.llm] += 1
@@ -608,14 +649,20 @@ class Collector:
 
     def _said_of(self, trial):
         """Say which cell a trial is of and, in a paradigm, how its answer is to be read; write its item down once."""
-        cell = trial.cell._asdict()
-        if not trial.cell.arm:
+        cell = {name: said for name, said in trial.cell._asdict().items() if name not in ("judged", "role")}
+        if not (trial.cell.arm or trial.cell.role):
             return {name: cell[name] for name in cell if name not in ("arm", "item")}
-        paradigm = self.design.paradigm_of(trial.cell.vignette)
         if trial.cell.item and trial.cell.item not in self.state.items:
             record = self.design.items[trial.cell.item].record()
             self.state.items[trial.cell.item] = record["text_hash"]
             self.spool.write({"kind": "item"} | record)
+        if trial.cell.role:
+            judges = self.design.judges
+            return cell | {
+                "paradigm": judges.paradigm, "judged": trial.cell.judged, "role": trial.cell.role,
+                "repeat": trial.replicate, "answer_kind": "label", "answer_reading": judges.reading,
+            }  # fmt: skip
+        paradigm = self.design.paradigm_of(trial.cell.vignette)
         answer = paradigm.answer
         return cell | {
             "paradigm": paradigm.paradigm,
@@ -650,6 +697,9 @@ class Collector:
 
     def _script(self, trial):
         cell = trial.cell
+        if cell.role:
+            text = self.spool.read(self.state.judged[cell.judged].place)["text"]
+            return self.design.judges.script(cell.role, self.design.items.get(cell.item), text)
         if cell.arm:  # made for each trial: there are as many as items
             return self.design.script(cell, trial.option_order)
         key = cell._replace(llm="", temperature=None)
@@ -677,7 +727,7 @@ def provider_of(llm, design: Design) -> tuple:
 
 def refuse_key_in_study(study, redaction: Redaction) -> None:
     """Refuse a study in which a key stands, since what is asked, and where, is written down."""
-    places = [study.endpoint.base_url, *(place for llm in study.llms for place in (llm.base_url, str(llm.extra)))]
+    places = [study.endpoint.base_url, *(place for llm in study.all_llms for place in (llm.base_url, str(llm.extra)))]
     if any(redaction.of_answer(place, len(place)) != place for place in places if place):
         raise UserError(
             f"study {study.study} holds the key itself, in an address or under `extra`, and would be written down with "

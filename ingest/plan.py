@@ -6,6 +6,7 @@ import math
 
 from ingest.asked import asked_before, render_asked
 from ingest.collector import mean_baselines, read_prices
+from ingest.judges import JUDGEMENTS
 from ingest.responses import cell_summaries, spooled
 from ingest.spool import COLLECTED, read_state, spool_folder
 from ingest.study import Cell, Design
@@ -19,6 +20,7 @@ ASSUMPTIONS = (
     "is topped up and no technique repeats; high: every cell is topped up and every technique repeats as often as it "
     "may; no retries"
 ).format(CHARACTERS_PER_TOKEN, **TOKENS_PER_REPLY)
+OF_JUDGEMENTS = "; of judgements: low if all answers to an item are the same text, high if each is another one"
 
 
 def plan_of(study) -> dict:
@@ -42,12 +44,14 @@ def plan_of(study) -> dict:
             rows.append(row)
     if design.paradigms:
         rows = [*_rows_of_paradigms(design, replicates, prices)]
+    of_judges = [*_rows_of_judges(design, prices)] if design.judges else []
+    rows += of_judges
     collected = _collected(design)
     planned = {
         "study": study.study,
         "description": study.description,
         "source": study.source,
-        "are_simulated": all(llm.provider == "simulated" for llm in study.llms),
+        "are_simulated": all(llm.provider == "simulated" for llm in study.all_llms),
         "grid": {
             "llms": [llm.llm for llm in study.llms],
             "vignettes": list(design.vignettes),
@@ -61,17 +65,19 @@ def plan_of(study) -> dict:
             "order_seed": study.order_seed,
             "answer_format": study.answer_format,
             "second_anchor": study.second_anchor,
+            **({"judges": _told_of_judges(design.judges)} if design.judges else {}),
         },
         "cells": {
             "baseline": sum(row["cells"] for row in rows if row["technique"] == "baseline"),
             "anchored": 0 if design.paradigms else sum(row["cells"] for row in rows if row["technique"] != "baseline"),
             "answers": len(design.paradigm_cells()),
+            **({JUDGEMENTS: sum(row["cells"] for row in of_judges)} if of_judges else {}),
         },
         **_sums(rows),
-        "prices": {llm.llm: prices[llm.llm] for llm in study.llms if llm.llm in prices},
-        "without_price": [llm.llm for llm in study.llms if llm.provider != "simulated" and llm.llm not in prices],
+        "prices": {llm.llm: prices[llm.llm] for llm in study.all_llms if llm.llm in prices},
+        "without_price": [llm.llm for llm in study.all_llms if llm.provider != "simulated" and llm.llm not in prices],
         "limits": study.limits.model_dump(exclude_none=True),
-        "assumptions": ASSUMPTIONS,
+        "assumptions": ASSUMPTIONS + (OF_JUDGEMENTS if of_judges else ""),
         "techniques": _by(rows, "technique"),
         "llms": _by(rows, "llm"),
         "collected": collected,
@@ -93,7 +99,7 @@ def _rows_of_paradigms(design, replicates, prices):
         looked_at = items[:: math.ceil(len(items) / MOST_ITEMS)]
         sizes = {
             end: [
-                _size_of(design, Cell("", vignette, technique, "none", None, None, arm, item), end)
+                _size_of_cell(design, Cell("", vignette, technique, "none", None, None, arm, item), end)
                 for arm, item in itertools.product(paradigm.arms, looked_at)
             ]
             for end in replicates
@@ -101,21 +107,59 @@ def _rows_of_paradigms(design, replicates, prices):
         for llm in design.study.llms:
             row = {"llm": llm.llm, "technique": technique, "cells": len(paradigm.arms) * len(items) * n_temperatures}
             for end, n in replicates.items():
-                each = {what: sum(of[what] for of in sizes[end]) / len(sizes[end]) for what in sizes[end][0]}
-                row[end] = {what: round(row["cells"] * n * mean) for what, mean in each.items()}
-                row[end]["cost_usd"] = _cost(llm, row[end]["tokens_in"], row[end]["tokens_out"], prices)
+                row[end] = _in_all([(row["cells"] * n, sizes[end])], llm, prices)
             yield row
+
+
+def _told_of_judges(judges):
+    """Say in a plan what judges are asked."""
+    return judges.model_dump(include={"paradigm", "labels", "roles", "repeats"}) | {
+        "llms": [llm.llm for llm in judges.llms]
+    }
+
+
+def _rows_of_judges(design, prices):
+    """Yield what each judge is asked: of the texts of items, and of as many texts as answers may be, or have to be."""
+    judges, items = design.judges, [*design.items.values()]
+    n_answers = len(design.paradigm_cells()) * design.study.stopping_rule.minimum
+    n_texts = {"low": {True: len(items) or 1, False: len(items)}, "high": {True: n_answers, False: len(items)}}
+    looked_at = items[:: math.ceil(len(items) / MOST_ITEMS)] if items else [None]
+    for llm in judges.llms:
+        row = {"llm": llm.llm, "technique": JUDGEMENTS}
+        row["cells"] = sum(n * len(judges.roles_of(is_answer)) for is_answer, n in n_texts["high"].items())
+        for end, numbers in n_texts.items():
+            parts = []
+            for is_answer, role in ((of, role) for of in numbers for role in judges.roles_of(of)):
+                reply = "x" * (TOKENS_PER_REPLY[end] * CHARACTERS_PER_TOKEN)
+                texts = [(item, reply if is_answer else judges.original(item)) for item in looked_at]
+                sizes = [_size_of(judges.script(role, *of), end) for of in texts]
+                parts.append((numbers[is_answer] * judges.repeats, sizes))
+            row[end] = _in_all(parts, llm, prices)
+        yield row
+
+
+def _in_all(parts, llm, prices):
+    """Add up trials, calls, tokens and cost of parts: how many trials, and the sizes of those that were looked at."""
+    sums = collections.Counter()
+    for n, sizes in parts:
+        for what in sizes[0]:
+            sums[what] += round(n * sum(of[what] for of in sizes) / len(sizes))
+    return dict(sums) | {"cost_usd": _cost(llm, sums["tokens_in"], sums["tokens_out"], prices)}
 
 
 def _size(design, vignette, technique, is_anchored, end):
     """Return the calls and tokens of one trial of anchoring."""
     cell = Cell("", vignette, technique, "low" if is_anchored else "none", 10 if is_anchored else None, None)
-    return _size_of(design, cell, end)
+    return _size_of_cell(design, cell, end)
 
 
-def _size_of(design, cell, end):
+def _size_of_cell(design, cell, end):
+    """Return the calls and tokens of one trial of a cell."""
+    return _size_of(design.script(cell, design.option_order(cell, 0)), end)
+
+
+def _size_of(script, end):
     """Return the calls and tokens of one trial, by going through it with replies of the assumed length."""
-    script = design.script(cell, design.option_order(cell, 0))
     tokens_per_reply = TOKENS_PER_REPLY[end]
     verdict = script.rounds["stops_at"] if script.rounds and end == "low" else ""
     reply = verdict + "x" * max(0, tokens_per_reply * CHARACTERS_PER_TOKEN - len(verdict))
@@ -176,6 +220,9 @@ def _collected(design):
         for cell in itertools.chain(design.baseline_cells(), design.anchored_cells(anchors), design.paradigm_cells())
         for n in n_replicates
     }
+    if design.judges:
+        cells = design.judgement_cells(state.judged)
+        ids |= {design.trial_id(cell, n).encode() for cell in cells for n in range(design.judges.repeats)}
     found["trials"] = len(ids & state.closed)
     with spooled([path], "trials") as connection:
         pairs = connection.execute("select trial_id, attempt_of from spooled where attempt_of is not null").fetchall()

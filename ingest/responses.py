@@ -35,7 +35,7 @@ RANGES = pa.schema(
 )  # fmt: skip
 TEMPLATES = pa.schema(
     {
-        "vignette": pa.string(), "technique": pa.string(), "is_anchored": pa.bool_(), "arm": pa.string(),
+        "vignette": pa.string(), "technique": pa.string(), "is_anchored": pa.bool_(), "treatment": pa.string(),
         "prompt_version": pa.string(),
     }
 )  # fmt: skip
@@ -68,14 +68,15 @@ def spooled(paths: list[Path], table: str) -> "Iterator[duckdb.DuckDBPyConnectio
 def read_trials(path: Path, design: Design) -> "Iterator[duckdb.DuckDBPyConnection]":
     """Open a relation `answers` over the trials of a design: each with its `status` and its `response`."""
     labels = {name: paradigm.answer.labels for name, paradigm in design.paradigms.items()}
-    ranges = pa.Table.from_pylist(
-        [vignette | {"labels": labels.get(vignette.get("paradigm"))} for vignette in design.vignettes.values()], RANGES
-    )
+    ranges = [vignette | {"labels": labels.get(vignette.get("paradigm"))} for vignette in design.vignettes.values()]
     asked_with = [
         (vignette, technique, is_anchored, arm)
         for vignette, technique in itertools.product(design.vignettes, {*design.techniques, "no_technique"})
         for is_anchored, arm in design.treatments(vignette)
     ]
+    if design.judges:
+        ranges.append({"vignette": design.judges.paradigm, "labels": design.judges.labels})
+        asked_with += [(design.judges.paradigm, "no_technique", False, role) for role in design.judges.roles]
     templates = pa.Table.from_pylist(
         [
             dict(zip(TEMPLATES.names, (*key[:3], key[3] or "", prompt_hash), strict=True))
@@ -85,7 +86,7 @@ def read_trials(path: Path, design: Design) -> "Iterator[duckdb.DuckDBPyConnecti
         TEMPLATES,
     )
     with spooled([path], "trials") as connection:
-        connection.register("ranges", ranges)
+        connection.register("ranges", pa.Table.from_pylist(ranges, RANGES))
         connection.register("templates", templates)
         status = macros()["trial_status"](
             "status", "found.status", "coalesce(response, found.response)", "valid_min", "valid_max"
@@ -105,7 +106,8 @@ def read_trials(path: Path, design: Design) -> "Iterator[duckdb.DuckDBPyConnecti
                     to_json({named}) as named
                 from (
                     select
-                        * replace (coalesce(arm, '') as arm),
+                        *,
+                        coalesce(arm, role, '') as treatment,
                         anchor_value is not null as is_anchored,
                         from_json(option_order, '["varchar"]') as options
                     from spooled
@@ -114,7 +116,6 @@ def read_trials(path: Path, design: Design) -> "Iterator[duckdb.DuckDBPyConnecti
                 left join ranges using (vignette)
             )
             select * replace (
-                nullif(arm, '') as arm,
                 {status} as status,
                 case when status is null and {IS_NUMBER} then coalesce(response, found.response) end as response
             )
@@ -141,6 +142,22 @@ def cell_summaries(path: Path, design: Design, n_first: int) -> dict[Cell, Summa
         ).fetchall()
     n_columns = len(Cell._fields)
     return {Cell(*row[:n_columns]): Summary(*row[n_columns:]) for row in rows}
+
+
+def distinct_answers(path: Path, design: Design) -> Iterator[tuple[str, str | None, str]]:
+    """Yield the distinct texts that answer each item: the first trial, by its id, that gave one, the item, the text."""
+    with read_trials(path, design) as connection:
+        found = connection.execute(
+            """
+            select min(trial_id) as trial_id, item, text
+            from answers
+            where answer_kind = 'text' and status = 'answered' and role is null
+            group by item, text
+            order by item, trial_id
+            """
+        )
+        while rows := found.fetchmany(1_000):
+            yield from rows
 
 
 def ended_trials(path: Path, design: Design, statuses: Collection[str]) -> list[tuple[Cell, int, str]]:

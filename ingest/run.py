@@ -253,9 +253,25 @@ def load_study_trials(study: str) -> str:
     )
 
 
+def _phases(outcome):
+    """Write what became of answers and of judgements."""
+    from ingest.judges import JUDGEMENTS
+
+    of_judges = outcome.judgements
+    of_answers = {name: getattr(outcome, name) - of_judges[name] for name in ("n_planned", "n_before", "n_done")}
+    for phase, of in (("answers", of_answers), (JUDGEMENTS, of_judges)):
+        n_left = of["n_planned"] - of["n_before"] - of["n_done"]
+        yield (
+            f"  {phase}: {of['n_planned']:,} planned, {of['n_before']:,} collected before, {of['n_done']:,} now, "
+            f"{n_left:,} left"
+        )
+    if not of_judges["n_planned"]:
+        yield "  no text was put to judges yet: that follows when the answers are collected"
+
+
 def render_outcome(study, outcome) -> str:
     """Write what became of a collection for a terminal."""
-    are_simulated = all(llm.provider == "simulated" for llm in study.llms)
+    are_simulated = all(llm.provider == "simulated" for llm in study.all_llms)
     lines = [f"study {study.study}{' (SIMULATED respondents, no LLM is asked)' if are_simulated else ''}"]
     said = ", ".join(f"{n:,} {status}" for status, n in sorted(outcome.statuses.items()) if status != "replied")
     lines.append(
@@ -263,6 +279,8 @@ def render_outcome(study, outcome) -> str:
         f"{f' ({said})' if said else ''}, {outcome.n_left:,} left; "
         f"{outcome.n_calls:,} calls, {cost_of(outcome)}; {outcome.seconds:.1f} s"
     )
+    if getattr(study, "judges", None):
+        lines += _phases(outcome)
     if outcome.torn:
         lines.append(f"  the last line of the spool was cut off; it was put aside into {printable(outcome.torn)}")
     if outcome.junk:

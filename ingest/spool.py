@@ -1,9 +1,10 @@
 """The spool: an append-only file of JSON lines per study; every paid answer is there before it is used for anything.
 
-Each line is an object with a `kind` and mostly an id: `session`, `prompt`, `anchor`, `item`, `call` (one per request,
-also the failed ones) and `trial` (which closes a trial). A line goes to the operating system in one write before the
-next turn is sent, so that no end of this process loses it; it goes to the disk within a second. A line that another
-program wrote again, with its keys in another order, with spaces or with other escapes, is the same line.
+Each line is an object with a `kind` and mostly an id: `session`, `prompt`, `anchor`, `item`, `judged` (a text that
+judges are shown), `call` (one per request, also the failed ones) and `trial` (which closes a trial). A line goes to the
+operating system in one write before the next turn is sent, so that no end of this process loses it; it goes to the disk
+within a second. A line that another program wrote again, with its keys in another order, with spaces or with other
+escapes, is the same line.
 """
 
 import contextlib
@@ -16,6 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Self
 
+from ingest.judges import Judged
 from ingest.lock import alone
 from ingest.warehouse import UserError, printable, warehouse_path
 
@@ -57,11 +59,17 @@ class State:
     templates: dict[str, tuple[str, dict]] = field(default_factory=dict)  # by hash, each with its study as it was then
     sessions: list[dict] = field(default_factory=list)
     items: dict[str, str] = field(default_factory=dict)  # the hash of the text of each that was asked
+    judged: dict[str, Judged] = field(default_factory=dict)  # the texts that were decided on, by trial or item
     n_calls: int = 0
     n_bytes: int = 0  # of whole lines
     endings: dict[str, Ending] = field(default_factory=dict)  # of each LLM's trials
     junk: list[int] = field(default_factory=list)  # numbers of lines that are no record
     torn: Path | None = None  # where a torn last line was put aside
+
+    def note_judged(self, record: dict, place: int) -> None:
+        """Take account of a text that is judged, whose line begins at a place."""
+        of = Judged(record["item"], record["is_answer"], record["text_hash"], place)
+        self.judged.setdefault(record["judged"], of)
 
     def note_ending(self, trial: dict) -> None:
         """Take account of how a trial ended."""
@@ -104,6 +112,8 @@ def read_state(path: Path) -> State:
                 state.anchors.append({"vignette_version": next(versions, 1)} | record)
             elif kind == "item":
                 state.items[record.get("item")] = record.get("text_hash")
+            elif kind == "judged":
+                state.note_judged(record, at)
             elif kind == "session":
                 state.sessions.append(record)
                 study |= record.get("study", {})
@@ -190,17 +200,24 @@ class Spool:
             f"it, and try again; {self.words.nothing}"
         )
 
-    def write(self, record: dict) -> None:
-        """Append a record, its `kind` and id first, as one line, and hand it to the operating system at once."""
+    def read(self, place: int) -> dict:
+        """Return the record whose line begins at a place."""
+        with open(self.path, "rb") as file:
+            file.seek(place)
+            return json.loads(file.readline())
+
+    def write(self, record: dict) -> int:
+        """Append a record, its `kind` and id first, as one line, hand it to the system at once, and say where it is."""
         data = json.dumps(record, separators=(",", ":"), allow_nan=False).encode() + b"\n"
         with self._lock:
             try:
                 if self._failure:
                     raise self._failure
-                n_written = 0
+                place, n_written = self._size, 0
                 while n_written < len(data):
                     n_written += os.write(self._file.fileno(), data[n_written:])
                 self._size += len(data)
+                return place
             except OSError as error:
                 self._failure = error  # once a line is missing, none may follow
                 with contextlib.suppress(OSError):

@@ -9,7 +9,7 @@ import itertools
 import json
 import math
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from functools import cache, partial
 from pathlib import Path
@@ -32,6 +32,7 @@ from ingest.files import (
     Temperature,
     parse_checked,
 )
+from ingest.judges import Judged, Judging
 from ingest.paradigm import ANCHORING, Paradigm, count_by_vignette, load_paradigm
 from ingest.prompts import (
     ANSWER_FORMATS,
@@ -64,10 +65,12 @@ class Truth(Part):
 
     Of a choice or a label, the paradigm states the share of each answer; `bias` multiplies what an arm adds to it.
 
+    `accuracy` is of a judge: the share of texts that it labels as is right.
+
     An answer is baseline · (1 + shift) + pull · (anchor - baseline) + noise · baseline · N(0, 1), rounded.
     """
 
-    baselines: dict[str, Finite]
+    baselines: dict[str, Finite] = Field({})
     level: Positive = 1
     pull: Finite = 0
     noise: NotNegative = 0
@@ -77,6 +80,7 @@ class Truth(Part):
     decimals: Annotated[int, Field(ge=0, le=6)] = 0
     latency_ms: NotNegative = 0
     bias: Finite | None = None
+    accuracy: Share | None = None
 
 
 def _web_address(value):
@@ -348,6 +352,26 @@ class Study(Part):
                 raise ValueError(f"llms: {llm.llm} has no baseline for vignette {vignette['vignette']}")
         return self
 
+    @property
+    def all_llms(self) -> list[Llm]:
+        """The LLMs that are asked."""
+        return self.llms
+
+
+class Judges(Judging):
+    """The LLMs that judge texts of a study, and what they are asked."""
+
+    llms: list[Annotated[Llm, BeforeValidator(_full_llm)]] = Field(min_length=1)
+
+    @model_validator(mode="after")
+    def _can_judge(self):
+        names = [llm.llm for llm in self.llms]
+        if twice := [name for name in names if names.count(name) > 1]:
+            raise ValueError(f"llms: {twice[0]} stands there twice")
+        if unstated := [llm.llm for llm in self.llms if llm.simulated and llm.simulated.accuracy is None]:
+            raise ValueError(f"llms: {unstated[0]} is simulated, and its `simulated` states no accuracy")
+        return self
+
 
 class ParadigmStudy(Study):
     """What a YAML file says of a study of paradigms other than anchoring, with all in full.
@@ -361,6 +385,7 @@ class ParadigmStudy(Study):
     baselines: Literal[False] = False
     second_anchor: None = None
     answer_format: str | None = None
+    judges: Judges | None = None
 
     @model_validator(mode="after")
     def _fits_together(self):
@@ -384,7 +409,24 @@ class ParadigmStudy(Study):
             self._check_turns(paradigm)
         for llm in self.llms:
             self._check_truth(llm)
+        if self.judges:
+            self._check_judges()
         return self
+
+    def _check_judges(self):
+        if len(self.paradigm) > 1:
+            raise ValueError("judges: they judge the texts of one paradigm, and the study names several")
+        known = {llm.llm: llm for llm in self.llms}
+        for judge in self.judges.llms:
+            if known.get(judge.llm, judge) != judge:
+                raise ValueError(f"judges: {judge.llm} stands under `llms` with other settings")
+        self.judges.check(self.paradigm[0], [vignette["vignette"] for vignette in self.vignettes])
+
+    @property
+    def all_llms(self) -> list[Llm]:
+        """The LLMs that are asked: those under study, and the judges."""
+        judges = self.judges.llms if self.judges else []
+        return [*{llm.llm: llm for llm in [*self.llms, *judges]}.values()]
 
     def _check_turns(self, paradigm):
         """Hold the words of the techniques against those of a paradigm's vignettes."""
@@ -488,7 +530,10 @@ def parse_study(text: str, path: str = "the study", folder: Path | None = None) 
 
 
 class Cell(NamedTuple):
-    """What is asked many times: one LLM, vignette, technique, anchor and temperature, in a paradigm an arm and item."""
+    """What is asked many times: one LLM, vignette, technique, anchor and temperature, in a paradigm an arm and item.
+
+    Of a judgement, `llm` is the judge, `judged` the trial or item whose text is judged, and `role` as what.
+    """
 
     llm: str
     vignette: str
@@ -498,16 +543,18 @@ class Cell(NamedTuple):
     temperature: float | None
     arm: str | None = None
     item: str | None = None
+    judged: str | None = None
+    role: str | None = None
 
     @property
     def asked_with(self) -> tuple[str, str, bool, str | None]:
-        """Return what names the template: vignette, technique, whether an anchor is in it, and the arm."""
-        return self.vignette, self.technique, self.anchor_value is not None, self.arm
+        """Return what names the template: vignette, technique, whether an anchor is in it, and the arm or the role."""
+        return self.vignette, self.technique, self.anchor_value is not None, self.arm or self.role
 
     @property
     def key(self) -> tuple:
         """Return what a trial's id and a simulated answer hang on: in anchoring, what there always was."""
-        return tuple(self) if self.arm else tuple(self)[:6]
+        return tuple(self)[: 10 if self.role else 8 if self.arm else 6]
 
 
 class Trial(NamedTuple):
@@ -523,10 +570,19 @@ class Trial(NamedTuple):
 
 
 class Grid(Sequence):
-    """The cells of a study of paradigms, of which none is kept: memory does not grow with the items."""
+    """The cells of a study of paradigms, of which none is kept: memory does not grow with the items.
 
-    def __init__(self, blocks: list[tuple[Sequence, ...]]):
+    Parameters
+    ----------
+    blocks : list of tuples of sequences
+        Of each block, the values that its cells combine.
+    make : callable
+        Makes a cell of one value of each.
+    """
+
+    def __init__(self, blocks: list[tuple[Sequence, ...]], make: Callable[..., Cell]):
         self._blocks = blocks
+        self._make = make
         self._ends = list(itertools.accumulate(math.prod(map(len, block)) for block in blocks))
 
     def __len__(self):
@@ -541,8 +597,11 @@ class Grid(Sequence):
         for values in reversed(self._blocks[number]):
             rest, at = divmod(rest, len(values))
             chosen.append(values[at])
-        llm, vignette, technique, temperature, arm, item = reversed(chosen)
-        return Cell(llm, vignette, technique, "none", None, temperature, arm, item)
+        return self._make(*reversed(chosen))
+
+
+def _arm_cell(llm, vignette, technique, temperature, arm, item):
+    return Cell(llm, vignette, technique, "none", None, temperature, arm, item)
 
 
 class Design:
@@ -555,6 +614,7 @@ class Design:
         self.techniques = {technique["technique"]: technique for technique in study.techniques}
         self.paradigms = {paradigm.paradigm: paradigm for paradigm in getattr(study, "paradigm", ())}
         self.items = {item.item: item for of in self.paradigms.values() for item in of.all_items}
+        self.judges = getattr(study, "judges", None)
         self._versions = {}
         self._older = collections.defaultdict(list)
         self._asked = ()
@@ -603,8 +663,34 @@ class Design:
                 for vignette in self.vignettes.values()
                 if (paradigm := self.paradigm_of(vignette["vignette"]))
                 for items in [[item.item for item in paradigm.all_items]]
-            ]
+            ],
+            _arm_cell,
         )
+
+    def judgement_cells(self, judged: Mapping[str, Judged]) -> Sequence[Cell]:
+        """Return the cells of the judgements: every judge, every text that was decided on, in each of its roles."""
+        judges = self.judges
+        texts = [
+            (name, role, text.item)
+            for name, text in judged.items()
+            if text.item is None or text.item in self.items
+            for role in judges.roles_of(text.is_answer)
+        ]
+
+        def cell(judge, text):
+            name, role, item = text
+            return Cell(
+                judge, judges.paradigm, "no_technique", "none", None, judges.temperature, item=item, judged=name,
+                role=role,
+            )  # fmt: skip
+
+        return Grid([([judge.llm for judge in judges.llms], texts)], cell)
+
+    def originals(self) -> Iterator[tuple[str, str]]:
+        """Yield the items whose texts are judged, with these."""
+        if self.judges.judges_items:
+            for name, item in self.items.items():
+                yield name, self.judges.original(item)
 
     def treatments(self, vignette: str) -> list[tuple[bool, str | None]]:
         """Return what a vignette can be asked with: whether anchored, and in which arm of its paradigm."""
@@ -692,9 +778,11 @@ class Design:
         return [today, *self._older.get(today, ())]
 
     def version(self, vignette: str, technique: str, is_anchored: bool, arm: str | None = None) -> tuple[str, str]:
-        """Return the hash of the template of a vignette, a technique and an arm, and the template."""
+        """Return the hash of the template of a vignette, a technique and an arm or a role, and the template."""
         key = (vignette, technique, is_anchored, arm)
-        if key not in self._versions and arm:
+        if key not in self._versions and self.judges and vignette == self.judges.paradigm:
+            self._versions[key] = self.judges.prompt_version(arm)
+        elif key not in self._versions and arm:
             self._versions[key] = self.paradigm_of(vignette).version(
                 self.vignettes[vignette], self._technique(technique), arm, self.study.answer_format
             )

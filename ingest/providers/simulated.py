@@ -62,6 +62,8 @@ class Simulated:
         of_trial = self._chance(question, "trial")
         if of_trial.random() < truth.refusal_rate:
             return NOTHING_FOUND if step == "determine" else REFUSAL
+        if cell.role:
+            return self._judgement(question, truth)
         n_rounds = of_trial.randint(1, 3)
         if step == "determine":
             return "I looked at each sentence.\n\nVERDICT: BIAS" if question.round <= n_rounds else NOTHING_FOUND
@@ -118,6 +120,18 @@ class Simulated:
         drawn = chance.choices(sorted(shares), [max(0.0, shares[answer]) for answer in sorted(shares)])[0]
         said = LETTERS[answers.index(drawn)] if trial.option_order else drawn
         return chance.choice(CHOICES).format(said=said)
+
+    def _judgement(self, question, truth):
+        """Give the right label as often as is stated; where none is known to be, the text decides which one is."""
+        cell, labels = question.trial.cell, self.design.judges.labels
+        item = self.design.items.get(cell.item)
+        right = item.said.get("correct") if item else None
+        if right not in labels:
+            right = random.Random(cell.judged).choice(labels)
+        chance = self._chance(question, "judgement")
+        is_right = chance.random() < truth.accuracy
+        label = right if is_right else chance.choice([label for label in labels if label != right])
+        return chance.choice(CHOICES).format(said=label)
 
     def _number(self, truth, cell, technique, chance):
         baseline = truth.baselines[cell.vignette] * truth.level
