@@ -11,7 +11,7 @@ PAGE = {
     """,
     "counts": """
         select study, sum(n_asked)::bigint as n_asked, sum(n_answered)::bigint as n_answered,
-            count(distinct llm) as n_llms
+            count(distinct llm) filter (where role is null) as n_llms
         from marts.attrition group by all order by all
     """,
     "techniques": """
@@ -79,7 +79,8 @@ PAGE = {
     """,
     "disagreements": "from marts.parse_disagreements order by study, llm, vignette, technique, trial_id",
     "sources": """
-        select study, vignette, domain, source, count(*) as n_trials, count(distinct llm) as n_llms,
+        select study, vignette, domain, source, count(*) as n_trials,
+            count(distinct llm) filter (where role is null) as n_llms,
             min(asked_at) as first_asked_at, max(asked_at) as last_asked_at
         from marts.trials group by all order by study, vignette, domain, source
     """,
@@ -91,7 +92,7 @@ PAGE = {
 
 STUDIES = f"""
 select study, bool_or(source = 'simulated') as is_simulated, list(distinct source order by source) as sources,
-    count(*) as n_trials, list(distinct llm order by llm) as llms
+    count(*) as n_trials, list(distinct llm order by llm) filter (where role is null) as llms
 from marts.trials where {IS_A_STUDY} group by study order by study
 """
 

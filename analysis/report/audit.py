@@ -135,7 +135,7 @@ def provenance_tables(study):
         "domain": lambda row: clean(row["domain"] or MISSING),
         "source": lambda row: "simulated: no LLM was asked" if row["source"] == "simulated" else clean(row["source"]),
         "trials": _number("n_trials", "count(*)"),
-        "LLMs": _number("n_llms", "count(distinct llm)"),
+        "LLMs": _number("n_llms", "count(distinct llm) filter (where role is null)"),
         "first asked": lambda row: moment(row["first_asked_at"]),
         "last asked": lambda row: moment(row["last_asked_at"]),
     }

@@ -460,7 +460,7 @@ def counts(study):
         for name, column in (
             ("n_asked", "sum(n_asked)"),
             ("n_answered", "sum(n_answered)"),
-            ("n_llms", "count(distinct llm)"),
+            ("n_llms", "count(distinct llm) filter (where role is null)"),
         )
     )
     return Markup("{} trials in published batches, {} of them answered, {} {}.").format(

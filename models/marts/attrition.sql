@@ -1,5 +1,6 @@
 -- noqa: disable=LT02
--- One row per study, llm, vignette, technique, anchor direction and arm: what became of every trial that was asked.
+-- One row per study, llm, vignette, technique, anchor direction, arm and role: what became of every trial that was
+-- asked.
 with trials as (
     select * from {{ ref('int_trials_treated') }}
     where not is_quarantined
@@ -14,6 +15,7 @@ select
     anchor_direction,
     paradigm,
     arm,
+    role,
     count(*) as n_asked,
     {% for status in ['answered', 'refused', 'unparsed', 'out_of_range', 'failed'] -%}
         count(*) filter (where status = '{{ status }}') as n_{{ status }},

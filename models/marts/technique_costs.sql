@@ -1,8 +1,9 @@
--- One row per study, llm and technique of collected trials: what a trial took, failed and repeated calls included. A
--- mean over trials is null where any of them lacks the figure. What an answer took is all that the trials of the row
--- took over those of them that were answered: refusals and failures are paid for too.
+-- One row per study, llm and technique of collected trials, judgements aside: what a trial took, failed and repeated
+-- calls included. A mean over trials is null where any of them lacks the figure. What an answer took is all that the
+-- trials of the row took over those of them that were answered: refusals and failures are paid for too.
 with trials as (
     select trial_id, study, llm, technique, iterations, status, is_quarantined from {{ ref('int_trials_identified') }}
+    where role is null
 ),
 
 calls as (

@@ -54,8 +54,9 @@ def tables(source):
             }
         ],
         "marts.trials": [
-            {"study": "s", "source": source, "llm": f"v/{n}", "vignette": "theft", "response_unit": "months"}
-            for n in range(6)
+            {"study": "s", "source": source, "llm": f"v/{n}", "role": role, "vignette": "theft",
+             "response_unit": "months"}
+            for n, role in [*((n, None) for n in range(6)), ("judge", "answer")]
         ],
         "marts.technique_rankings": [
             {**ranking, "technique": "no_technique", **unranked, "reason": "not_ranked"},

@@ -1,20 +1,23 @@
-"""Judgements are trials: which texts are judged is fixed when they are there, each is put once, and it can be resumed."""
+"""Judgements are trials: a text is judged once it is there and stays as it was; sessions can be resumed."""
 
 import contextlib
 import json
+import re
+import textwrap
 from collections import Counter, defaultdict
 
 import pytest
 import yaml
 
+from bais.main import main
 from ingest.collected import load_collected
 from ingest.collector import collect
 from ingest.gate import audit
 from ingest.plan import plan_of
 from ingest.run import render_outcome
 from ingest.spool import COLLECTED, read_state, spool_folder
-from ingest.study import Design, parse_study
-from ingest.warehouse import UserError, connect
+from ingest.study import Design, Judges, parse_study
+from ingest.warehouse import ROOT, UserError, connect
 
 PARADIGM = {
     "paradigm": "retelling",
@@ -164,6 +167,24 @@ def test_judgements_land_as_trials_that_the_gate_passes_and_their_labels_are_rea
         assert batches == [("review", "simulated", 12), ("tone", "simulated", 24)]
         flags = raw.execute("select distinct reason from raw.flagged_trials").fetchall()
         assert flags == []
+
+
+def test_the_page_on_adding_a_bias_has_texts_judged_as_it_says(warehouse, tmp_path, capsys):
+    page = (ROOT / "docs" / "how-to" / "add-a-bias.md").read_text(encoding="utf-8")
+    path = tmp_path / "tones.yaml"
+    path.write_text(textwrap.dedent(re.search(r"```yaml\n( +study: tones\n.*?)   ```", page, re.DOTALL)[1]))
+    assert main(["collect", str(path)]) == 0
+    said = re.findall(r"^   ((?:answers|judgements): .*)$", page, re.MULTILINE)
+    assert len(said) == 2
+    shown = capsys.readouterr().out
+    assert all(line in shown for line in said)
+
+
+def test_the_page_on_studies_names_all_that_judges_may_be_given():
+    page = (ROOT / "docs" / "studies.md").read_text(encoding="utf-8")
+    judges = yaml.safe_load(re.search(r"```yaml\n(judges:\n.*?)```", page, re.DOTALL)[1])["judges"]
+    assert set(judges) == Judges.model_fields.keys()
+    assert study(judges).judges.question == "What is the tone of this text?\n\n{text}"
 
 
 def test_a_judgement_that_names_no_label_can_be_asked_again(replies, monkeypatch):
