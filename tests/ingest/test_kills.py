@@ -2,6 +2,7 @@
 
 import collections
 import contextlib
+import json
 import os
 import random
 import signal
@@ -196,3 +197,75 @@ def test_what_is_written_goes_to_the_disk_within_a_second(tmp_path, monkeypatch)
             spool.write({"kind": "prompt", "prompt_hash": str(n)})
             assert synced.wait(10)
             assert time.monotonic() - began < 1
+
+
+def judged_study(url):
+    """A study in which one LLM retells 20 texts in two arms, and another judges the texts and the answers."""
+    rows = [{"item": f"i{n}", "text": f"text {n}"} for n in range(20)]
+    paradigm = {
+        "paradigm": "retelling",
+        "answer": {"kind": "text"},
+        "arms": ["plain", "polite"],
+        "contrasts": [["polite", "plain"]],
+        "measures": {"tone": {"better": "lower"}},
+        "items": {"rows": rows},
+        "vignettes": [
+            {
+                "vignette": "retell",
+                "case": "{how} {text}",
+                "arms": {arm: {"words": {"how": arm}} for arm in ("plain", "polite")},
+            }
+        ],
+    }
+    judges = {
+        "llms": [{"llm": "any/judge", "base_url": url}],
+        "paradigm": "tone",
+        "labels": ["kind", "rude"],
+        "text": "{text}",
+        "question": "Kind or rude? {text}",
+        "roles": ["original", "answer"],
+        "repeats": 2,
+    }
+    content = {
+        "study": "judged",
+        "paradigm": paradigm,
+        "llms": [{"llm": "any/model", "base_url": url}],
+        "techniques": ["no_technique"],
+        "stopping_rule": {"minimum": 1},
+        "limits": {"concurrency": 4},
+        "judges": judges,
+    }
+    return json.dumps(content)
+
+
+def test_killed_in_either_phase_what_is_judged_stays_and_no_judgement_is_made_twice(tmp_path):
+    chance = random.Random(2)
+    n_lost, before = 0, []
+    with Endpoint(latency_s=0.002) as endpoint, Collectors.of(tmp_path / "study.yaml") as collectors:
+        (tmp_path / "study.yaml").write_text(judged_study(endpoint.url))
+        spool = spool_folder("judged") / COLLECTED
+        for _ in range(8):
+            collectors.start()
+            endpoint.wait_for_answers(endpoint.n_answered + chance.randint(10, 25))
+            assert collectors.kill() == -signal.SIGKILL
+            endpoint.wait_until(lambda: endpoint.in_flight == 0)
+            records = [json.loads(line) for line in spool.read_bytes().splitlines() if line.endswith(b"}")]
+            n_kept = sum(record["kind"] == "call" for record in records)
+            n_lost = endpoint.n_answered - n_kept
+            judged = [record for record in records if record["kind"] == "judged"]
+            assert judged[: len(before)] == before
+            before = judged
+        collectors.start()
+        assert collectors.ended() == 0
+        records = [json.loads(line) for line in spool.read_bytes().splitlines()]
+        assert len(before) == 60
+        assert endpoint.n_answered == 40 + 2 * (20 + 40) + n_lost
+    trials = {record["trial_id"]: record for record in records if record["kind"] == "trial"}
+    assert len(trials) == sum(record["kind"] == "trial" for record in records) == 40 + 2 * (20 + 40)
+    calls = [record["trial_id"] for record in records if record["kind"] == "call"]
+    assert sorted(calls) == sorted(trials)
+    judged = {record["judged"]: record["text"] for record in records if record["kind"] == "judged"}
+    assert len(judged) == 20 + 40
+    asked = collections.Counter((trial["judged"], trial["role"]) for trial in trials.values() if trial.get("role"))
+    assert set(asked.values()) == {2}
+    assert all(judged[of] == trials[of]["text"] for of, role in asked if role == "answer")
