@@ -3,18 +3,65 @@
 from itertools import product
 
 import pytest
+import yaml
 
 from ingest.paradigm import load_paradigm
 
 PARADIGMS = ("framing", "sunk_cost", "decoy", "order", "sycophancy", "incidental_anchor")
 TECHNIQUES = ("no_technique", "devils_advocate")
+ACCURACIES = {"sim/judge-a": 0.92, "sim/judge-b": 0.6}
+TONES = {
+    "study": "tones",
+    "llms": ["sim/steady"],
+    "techniques": ["no_technique"],
+    "stopping_rule": {"minimum": 1},
+    "paradigm": {
+        "paradigm": "retelling",
+        "answer": {"kind": "text"},
+        "arms": ["plain", "polite"],
+        "contrasts": [["polite", "plain"]],
+        "measures": {"kept_tone": {"better": "higher"}},
+        "items": {
+            "rows": [{"item": f"t{n}", "text": f"text {n}", "tone": ("kind", "rude")[n % 2]} for n in range(200)],
+            "fields": ["text"],
+            "correct": "tone",
+        },
+        "vignettes": [
+            {
+                "vignette": "retell",
+                "case": "{how} {text}",
+                "arms": {arm: {"words": {"how": arm}} for arm in ("plain", "polite")},
+            }
+        ],
+    },
+    "judges": {
+        "llms": [{"llm": judge, "simulated": {"accuracy": accuracy}} for judge, accuracy in ACCURACIES.items()],
+        "paradigm": "tone",
+        "labels": ["kind", "rude"],
+        "text": "{text}",
+        "question": "Kind or rude? {text}",
+        "roles": ["original"],
+    },
+}
 
 
 @pytest.fixture(scope="module")
 def biases(warehouse_in, tmp_path_factory):
-    warehouse = warehouse_in(tmp_path_factory.mktemp("biases"))
+    folder = tmp_path_factory.mktemp("biases")
+    warehouse = warehouse_in(folder)
     warehouse.run("bais", "collect", "biases-simulated")
-    tables = ("+outcome_contrasts", "+outcome_decisions", "+outcome_effects", "+item_counts", "+outcomes")
+    (folder / "tones.yaml").write_text(yaml.safe_dump(TONES, sort_keys=False), encoding="utf-8")
+    warehouse.run("bais", "collect", folder / "tones.yaml")
+    tables = (
+        "+judge_agreement",
+        "+technique_costs",
+        "+attrition",
+        "+outcome_contrasts",
+        "+outcome_decisions",
+        "+outcome_effects",
+        "+item_counts",
+        "+outcomes",
+    )
     warehouse.dbt("--quiet", "build", "--select", *tables, "--exclude-resource-type", "unit_test")
     return warehouse
 
@@ -60,3 +107,21 @@ def test_a_number_that_is_not_about_the_question_shows_nothing(biases):
     )
     assert rows
     assert all(low < 0 < high for low, high in rows)
+
+
+def test_judges_are_found_as_often_right_as_they_were_told_to_be(biases):
+    rows = biases.query(
+        "select judge, low, high, n_texts from marts.judge_agreement where statistic = 'accuracy' and judge is not null"
+    )
+    assert {judge for judge, *_ in rows} == ACCURACIES.keys()
+    assert all(low <= ACCURACIES[judge] <= high and n == 200 for judge, low, high, n in rows)
+
+
+def test_judges_are_no_llms_under_study(biases):
+    tables = ("marts.item_counts", "marts.outcome_effects", "inference.outcome_contrasts", "marts.technique_costs")
+    for table in tables:
+        assert not {llm for (llm,) in biases.query(f"select distinct llm from {table}")} & ACCURACIES.keys(), table
+    asked = biases.query(
+        "select role, sum(n_asked) from marts.attrition where study = 'tones' group by role order by role"
+    )
+    assert asked == [("original", 400), (None, 400)]
