@@ -86,15 +86,20 @@ def _held(study):
     )
 
 
-def refuse_not_public(warehouse, study: str | None, known: Iterable[str]) -> None:
-    """Refuse a study that was landed, but has no trials in the public tables; or any, where none is public."""
-    if study in (known := set(known)) or (study is None and known):
-        return
+def refuse_scored(warehouse, study: str | None) -> None:
+    """Refuse a study that only holds scores where trials are asked for."""
     if study and study in values(warehouse, SCORED_STUDIES):
         raise UserError(
             f"{printable(study)} is a study of scores: nobody answered its questions, so that it has no trials; "
             f"`bais headlines --study {printable(study)}` says what its scores show, once `bais build` has read them"
         )
+
+
+def refuse_not_public(warehouse, study: str | None, known: Iterable[str]) -> None:
+    """Refuse a study that was landed, but has no trials in the public tables; or any, where none is public."""
+    if study in (known := set(known)) or (study is None and known):
+        return
+    refuse_scored(warehouse, study)
     reasons = not_public(warehouse)
     if said := [why for name, why in reasons.items() if study in (None, name)]:
         raise UserError("; ".join(said))

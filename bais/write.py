@@ -11,7 +11,7 @@ from bais import dbt, texts
 from bais.options import PATH
 from bais.rows import PAGE, PAPER, STUDIES
 from bais.terminal import complain
-from bais.warehouse import count, marts, public_tables, records, refuse_not_public, refuse_unknown, values
+from bais.warehouse import count, marts, public_tables, records, refuse_not_public, refuse_scored, refuse_unknown
 from ingest.warehouse import UserError, printable, warehouse_path
 
 OUT = "report.html"
@@ -54,8 +54,7 @@ def _tables_of_page(study):
     from analysis.report import evidence
 
     with marts() as warehouse:
-        if study:
-            refuse_not_public(warehouse, study, values(warehouse, "select distinct study from marts.trials"))
+        refuse_scored(warehouse, study)
         tables = {name: records(warehouse, query) for name, query in (PAGE | evidence.QUERIES).items()}
         tables["row_counts"] = [
             {"table": f"{schema}.{name}", "n_rows": count(warehouse, schema, name)}

@@ -46,6 +46,7 @@ def tables(source):
     asked = {"n_asked": 70, "n_answered": 66, "n_refused": 4, "n_unparsed": 0, "n_out_of_range": 0, "n_failed": 0}
     return {
         "seeds.techniques": [{"technique": name, "display_name": shown} for name, shown in named.items()],
+        "raw.batches": [{"study": "s", "source": source}],
         "seeds.published_claims": [{"claim_id": "A-1", "part": None, "study": "elsewhere"}],
         "marts.claim_checks": [
             {

@@ -441,9 +441,9 @@ def test_a_p_value_that_is_not_0_is_not_shown_as_0(change, capsys):
 
 def test_claims_that_cannot_be_checked_say_how_to_import_their_trials(change, capsys):
     change("update marts.claim_checks set recomputes = 'not_checked', holds = null where recomputes != 'not_derivable'")
-    for command in ("claims", "headlines"):
+    for command, counts in (("claims", [8]), ("headlines", [6, 2])):  # the headlines say so of each document
         out = ask(capsys, command)
-        assert "None of the 8 published claims can be checked" in out
+        assert all(f"None of the {n} published claims can be checked" in out for n in counts)
         assert "study s." in out
         assert "bais import" in out
 
@@ -709,7 +709,8 @@ def test_headlines_calls_simulated_studies_simulated_and_real_ones_not(warehouse
         "Study s, 8 trials (recorded)",
         "Study made-up, 1 trials (SIMULATED respondents, no LLM was asked)",
     ]
-    assert "Published claims. Of 6 printed numbers (in 7 places), 4 recompute" in out
+    assert "Document A. Of 6 printed numbers (in 7 places), 4 recompute" in out
+    assert "Document B. Of 2 printed sentences" in out
     assert out.splitlines()[-1] == f"Warehouse: {os.environ['BAIS_WAREHOUSE']}"
 
 
@@ -717,22 +718,23 @@ def test_headlines_say_what_the_scores_of_a_study_show(change, capsys):
     assert "nobody answered" not in ask(capsys, "headlines")
     change(
         "create table marts.anchor_effects as select 'd' as study, 'scores' as evidence_from, "
-        "'published' as specification, 'v/a' as llm, unnest(['V1-S', 'V1-D']) as variation, 3.0 as delta_ev, "
-        "'B+' as call_behaviour, '***' as stars_behaviour; "
+        "'published' as specification, 'v/a' as llm, unnest(['V1-S', 'V1-D']) as variation, 'V1' as question, "
+        "3.0 as delta_ev, 'B+' as call_behaviour, '***' as stars_behaviour; "
         "create table marts.anchor_calls as select 'd' as study, 'scores' as evidence_from, null as scoring_set, "
-        "null as llm, null as variation, 2 as n_calls, 1.0 as share, 2 as n_standing_always, 0 as n_standing_never; "
+        "null as llm, null as variation, 2 as n_calls, 12 as n_specifications, 1.0 as share, 2 as n_standing_always, "
+        "0 as n_standing_never; "
         "create table inference.anchor_sensitivities as select 'd' as study, 'scores' as evidence_from, 'v/a' as llm, "
         "'published' as specification, 'delta_ev' as metric, 3.0 as estimate, null as low, null as high, "
-        "1 as n_questions, 'one_question' as reason; "
+        "1 as n_questions, 'one_question' as reason, 'archive/a' as scoring_set; "
         "create table inference.sensitivity_contrasts as select *, 'llms' as comparison, 'v/b' as llm_b, "
-        "1 as n_comparisons from inference.anchor_sensitivities limit 0; "
+        "'archive/b' as scoring_set_b, 1 as n_comparisons from inference.anchor_sensitivities limit 0; "
         "create table inference.sensitivity_trends as select *, 1.0 as slope, 1 as n_llms "
         "from inference.anchor_sensitivities limit 0; "
     )
     for arguments in ([], ["--study", "d"]):
         out = " ".join(ask(capsys, "headlines", *arguments).split())
-        assert "Study d, 2 questions to 1 LLM (scored:" in out
-        assert "In all 2 cases (an LLM and a question) the high anchor raises the expected answer." in out
+        assert "Study d, 1 question under 2 pairs of anchors, 1 LLM (scored:" in out
+        assert "In all 2 cases (an LLM and a question with its anchors) the high anchor raises the expected" in out
         assert ("Study s, " in out) == (not arguments)
     assert "nobody answered" not in ask(capsys, "headlines", "--study", "s")
 

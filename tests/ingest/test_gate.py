@@ -547,7 +547,8 @@ def version(recording, monkeypatch):
         )
         loaded_at = change("select loaded_at from raw.batches where batch_id = 'version'")[0][0]
         with gate._beside(warehouse_path()) as memory:
-            (verdict,), _ = gate._audit(memory, [batch | {"loaded_at": loaded_at}], gate.read_config())
+            landed = batch | {"loaded_at": loaded_at, "is_scored": False}
+            (verdict,), _ = gate._audit(memory, [landed], gate.read_config())
         return {name: (check["observed_value"], check["detail"]) for name, check in unmet(verdict).items()}
 
     return audit
