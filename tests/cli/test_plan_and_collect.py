@@ -52,7 +52,7 @@ def plan_of(path, capsys):
 
 def test_document_as_protocol_has_its_grid(study, capsys):
     planned = plan_of("judicial", capsys)
-    assert planned["cells"] == {"baseline": 30, "anchored": 360}
+    assert planned["cells"] == {"baseline": 30, "anchored": 360, "answers": 0}
     assert planned["trials"] == {"low": 390 * 30, "high": 390 * 90}
     assert planned["without_price"] == []
     assert planned["cost_usd"]["high"] > planned["cost_usd"]["low"] > 0
