@@ -76,7 +76,7 @@ judged as (
             when agrees_as_published then 'yes'
             else 'no'
         end as recomputes,
-        -- a p value is itself a statement of how sure something is: fewer stars are weaker evidence, none to the contrary
+        -- a p value itself says how sure something is: fewer stars are weaker evidence, none to the contrary
         case
             when describes != 'effect' then 'not_applicable'
             when not is_loaded or recommended_value is null then null
