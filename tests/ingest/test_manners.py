@@ -95,7 +95,7 @@ def test_with_no_money_nothing_is_asked_and_without_a_price_the_limit_is_refused
 
 
 def test_with_a_limit_of_cost_as_many_are_in_flight_as_else_once_the_cost_is_known():
-    with Endpoint(lambda request: answer(request, usage={"cost": 0.001}), latency_s=0.01) as endpoint:
+    with Endpoint(lambda request: answer(request, usage={"cost": 0.001}), latency_s=0.1) as endpoint:
         gather(endpoint, max_cost_usd=10.0, n=50, llms=[next(iter(read_prices()))])
     assert endpoint.most_in_flight == 16
 
