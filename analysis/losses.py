@@ -468,13 +468,15 @@ class Gains:
         """Say in which LLMs the technique turns what the control shows round, an array of shape (n LLMs,).
 
         A loss is as large on either side of 0, so that an LLM whose bias is reversed gains nothing, which is not the
-        same as that nothing happens to it. Of losses of signed contrasts alone (`DomainLosses.of_contrasts`).
+        same as that nothing happens to it. Of losses of signed contrasts alone (`DomainLosses.of_contrasts`). The bias
+        of an LLM is reversed where it is in the mean of its vignettes, or in one of them: what is turned round in half
+        of them is 0 in the mean.
 
         Parameters
         ----------
         level : float
-            One-sided: so sure must be on which side of 0 each of the two is. Where the noise is not known, none of them
-            counts as sure.
+            One-sided: so sure must be on which side of 0 each of the two is. The vignettes of an LLM share it. Where
+            the noise is not known, none of them counts as sure.
         margin : float
             What the technique shows must be larger than this.
 
@@ -482,18 +484,37 @@ class Gains:
         -------
         numpy.ndarray of bool
         """
+        n_vignettes = self.used[self._rows].sum(axis=1)
+        single = np.eye(self.used.shape[1])[:, None] * self.used[self._rows].T[..., None]
+        in_mean = self._is_reversed(self.weights, level, margin)
+        return np.logical_or.reduce([in_mean, *(self._is_reversed(of, level / n_vignettes, margin) for of in single)])
+
+    def _is_reversed(self, weights, level, margin):
+        """Say of which LLMs the means with these weights, of shape (n LLMs, n vignettes), are turned round."""
         of, sides = self._domain.of(self.goal), []
         for place in (self._k, self._c):
-            signed = self._mean(self._domain.moments.percent[..., place, 0])
-            weights = np.where(self.used[self._rows], self.weights, 0.0)
-            variance, per_df = (
+            signed, variance, per_df = (
                 (weights**power * np.where(weights > 0, values[self._rows][..., place], 0.0)).sum(axis=1)
-                for power, values in ((2, of.variance), (4, of.variance_per_df))
-            )
+                for power, values in (
+                    (1, self._domain.moments.percent[..., 0]), (2, of.variance), (4, of.variance_per_df),
+                )
+            )  # fmt: skip
             df = np.where(per_df > 0, variance**2 / np.where(per_df > 0, per_df, 1.0), np.inf)
             sides.append(np.where(np.abs(signed) > -special.stdtrit(df, level) * np.sqrt(variance), signed, 0.0))
         technique, control = sides
         return (technique * control < 0) & (np.abs(technique) > margin)
+
+    def moved(self):
+        """Return how far the technique moves what the control shows, whichever way: an array of shape (n LLMs,).
+
+        The mean over vignettes of the absolute difference of the two signed contrasts, so that vignettes that are moved
+        to either side do not cancel; corrected, as a loss is, for what noise adds to an absolute value. Of losses of
+        signed contrasts alone (`DomainLosses.of_contrasts`).
+        """
+        signed, variance = self._domain.moments.percent[..., 0], self._domain.of(self.goal).variance
+        difference = signed[..., self._k] - signed[..., self._c]
+        error = np.sqrt(variance[..., self._k] + variance[..., self._c])
+        return self._mean(np.abs(difference) - folding_excess(difference, error))
 
     def attrition_bounds(self):
         """Bounds of the mean gain had every trial been answered with a valid number, of each LLM: two arrays."""

@@ -264,10 +264,8 @@ def _guarded(row, losses, margin):
         return {}
     gains = losses.compared(BIAS, row["technique"], row["control"], among=[row["llm"]] if row["llm"] else None)
     n_reversed = int(gains.reversals(level=one_sided(len(gains.llms)), margin=margin).sum())
-    technique, control = (losses.techniques.index(row[name]) for name in ("technique", "control"))
-    signed = losses.moments.percent[[losses.llms.index(llm) for llm in gains.llms]][..., 0]
-    moved = np.nanmean(signed[..., technique] - signed[..., control], axis=1)
-    cannot_stand = {"use", "equivalent"} if n_reversed else {"equivalent"} if (np.abs(moved) > margin).any() else set()
+    is_moved = (gains.moved() > margin).any()
+    cannot_stand = {"use", "equivalent"} if n_reversed else {"equivalent"} if is_moved else set()
     changed = {name: "no_evidence" for name in ("decision", "decision_asked") if row.get(name) in cannot_stand}
     code = "bias_reversed" if n_reversed else "bias_moved" if changed else None
     return changed | {"n_reversed": n_reversed, "reason": reasons(row["reason"], code)}

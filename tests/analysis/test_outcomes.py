@@ -113,6 +113,49 @@ def test_a_reversal_of_a_smaller_size_in_half_of_the_llms_forbids_use_although_a
     assert (row["decision"], row["decision_asked"]) == ("no_evidence", "no_evidence")
 
 
+def of_two_vignettes(shifts, *, n_llms=6):
+    """Counts of one item in each of two vignettes: 50 of 100 count in a loss frame, and so many more in a gain frame.
+
+    `shifts` are those of each technique in the two vignettes; in the first, each LLM has one more than the one before.
+    """
+    one = counts([
+        (f"llm {llm}", technique, arm, place, 100, 50 + (shift + llm * (place == 0) if arm == "gain" else 0))
+        for technique, of_vignettes in shifts.items()
+        for place, shift in enumerate(of_vignettes)
+        for llm in range(n_llms)
+        for arm in ("gain", "loss")
+    ])  # fmt: skip
+    return one.assign(vignette=one["item"].map("v{}".format), item=None)
+
+
+def test_a_bias_that_is_turned_round_in_half_of_the_vignettes_of_an_llm_is_reversed():
+    # from 0.4 and 0.4 to -0.2 and 0.2, which is 0 in the mean, while the loss falls from 0.4 to 0.2
+    row = decision(of_two_vignettes({"no_technique": [35, 40], "helps": [-25, 20]}))
+    assert row["gain_low"] > 0.15
+    assert (row["decision"], row["decision_asked"], row["n_reversed"]) == ("no_evidence", "no_evidence", 6)
+    assert "bias_reversed" in row["reason"]
+    row = decision(of_two_vignettes({"no_technique": [35, 40], "helps": [15, 20]}))
+    assert (row["decision"], row["n_reversed"]) == ("use", 0)
+
+
+def test_vignettes_that_are_moved_to_either_side_are_moved_although_their_mean_is_not():
+    # from 0.25 and 0.3 to 0.05 and 0.5: the mean bias and the mean loss stay as they are
+    shifts = {"no_technique": [25, 30], "helps": [5, 49]}
+    row = decision(of_two_vignettes(shifts), margin=0.15)
+    assert -0.15 < row["gain_asked_low"] < row["gain_asked_high"] < 0.15
+    assert (row["decision"], row["decision_asked"], row["n_reversed"]) == ("no_evidence", "no_evidence", 0)
+    assert "bias_moved" in row["reason"]
+    row = decision(of_two_vignettes(shifts | {"helps": [26, 29]}), margin=0.15)
+    assert row["decision_asked"] == "equivalent"
+
+
+def test_what_noise_alone_moves_in_each_of_many_vignettes_is_not_moved_by_the_technique():
+    # shares of 100 trials: a difference of differences has a standard error of 0.1, so its absolute value is 0.08
+    of = asked({"no_technique": [0.3] * 6, "helps": [0.3] * 6}, n_items=30, n=100)
+    row = decision(of.assign(vignette=of["item"], item=None), margin=0.07)
+    assert (row["decision_asked"], row["n_reversed"]) == ("equivalent", 0)
+
+
 def test_below_five_llms_nothing_is_decided_over_llms():
     row = decision(asked({"no_technique": [0.3] * 4, "helps": [0.0] * 4}))
     assert (row["decision"], row["certainty"]) == ("no_evidence", "too_few_llms")
