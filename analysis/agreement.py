@@ -11,10 +11,8 @@ import numpy as np
 import pandas as pd
 
 from analysis.contrasts import ROUNDING
-from analysis.small_samples import share_interval
+from analysis.small_samples import CONFIDENCE, share_interval
 from analysis.t_and_f_tests import t_bounds
-
-CONFIDENCE = 0.95
 
 
 @dataclass(frozen=True)

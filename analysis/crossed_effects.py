@@ -10,8 +10,8 @@ import numpy as np
 from scipy import special
 
 from analysis.contrasts import ROUNDING, Comparison
-from analysis.effect_sizes import CONFIDENCE, standardised
-from analysis.small_samples import Interval
+from analysis.effect_sizes import standardised
+from analysis.small_samples import CONFIDENCE, Interval
 from analysis.t_and_f_tests import satterthwaite_df, t_bounds, two_sided_p
 from analysis.tables import first_reason
 

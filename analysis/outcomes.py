@@ -9,10 +9,10 @@ import pandas as pd
 
 from analysis.crossed_effects import Arm, crossed_contrast, entering, mcnemar, paired_t, signed_contrasts
 from analysis.decisions import COLUMNS as OF_DECISIONS
-from analysis.decisions import CONFIDENCE, comparisons, decisions_of_losses, one_sided, with_certainty
 from analysis.decisions import PREDICTIONS as OF_PREDICTIONS
+from analysis.decisions import comparisons, decisions_of_losses, one_sided, with_certainty
 from analysis.losses import DomainLosses
-from analysis.small_samples import FEWEST_LLMS
+from analysis.small_samples import CONFIDENCE, FEWEST_LLMS
 from analysis.t_and_f_tests import holm
 from analysis.tables import columns, reasons
 
