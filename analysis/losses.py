@@ -372,7 +372,7 @@ class Gains:
     llms : list of str
         Those with both, in at least one vignette whose baseline is of enough answers.
     values : numpy.ndarray
-        Corrected loss of the control less that of the technique, in the unit of the goal.
+        Corrected loss of the control less that of the technique, in the unit of the goal; 0 up to rounding is 0.
     loss, loss_control : numpy.ndarray
         As observed.
     variances : numpy.ndarray
@@ -406,7 +406,9 @@ class Gains:
         self.llms = [domain.llms[row] for row in self._rows]
         self.weights = (self.used / np.maximum(self.used.sum(axis=1, keepdims=True), 1))[self._rows]
         self.loss, self.loss_control = self._mean(of.loss[..., self._k]), self._mean(of.loss[..., self._c])
-        self.values = self._mean(of.corrected[..., self._c]) - self._mean(of.corrected[..., self._k])
+        values = self._mean(of.corrected[..., self._c]) - self._mean(of.corrected[..., self._k])
+        # what is no more than rounding would be a gain of either sign, and a probability of it that nothing explains
+        self.values = np.where(np.abs(values) <= SAME * np.maximum(self.loss, self.loss_control), 0.0, values)
         self.uncorrected = bool((self.used & ~(of.is_corrected[..., self._k] & of.is_corrected[..., self._c])).any())
         self.variances = self.covariances(self)
         of_both = domain.moments.n[self.used][:, list({self._k, self._c})]

@@ -156,6 +156,24 @@ def test_what_noise_alone_moves_in_each_of_many_vignettes_is_not_moved_by_the_te
     assert (row["decision_asked"], row["n_reversed"]) == ("equivalent", 0)
 
 
+def test_a_gain_that_is_0_but_for_rounding_is_0_and_has_no_probability():
+    # 0.1 + 0.2 is more than 0.3 by its last digit, and 0.1 + 0.7 less than 0.8
+    rows = counts([
+        (f"llm {llm}", technique, arm, "one", 2, float(total if arm == "gain" else 0))
+        for llm in range(6)
+        for technique, total in (
+            ("no_technique", (0.3, 0.8)[llm % 2]), ("helps", (0.1 + 0.2, 0.1 + 0.7)[llm % 2]),
+        )
+        for arm in ("gain", "loss")
+    ])  # fmt: skip
+    of = found(rows.assign(sum_of_squares=rows["sum_of_values"] ** 2 / 2))
+    assert of.loc[(of["part"] == "outcome_decisions") & (of["technique"] == "helps"), "gain"].eq(0).all()
+    foretold = of[of["part"] == "outcome_predictions"]
+    assert len(foretold)
+    assert foretold["p_better_than_control"].isna().all()
+    assert foretold["reason"].eq("zero_variance").all()
+
+
 def test_below_five_llms_nothing_is_decided_over_llms():
     row = decision(asked({"no_technique": [0.3] * 4, "helps": [0.0] * 4}))
     assert (row["decision"], row["certainty"]) == ("no_evidence", "too_few_llms")
