@@ -240,7 +240,7 @@ class DomainLosses:
         )
         self.knows_attrition = missing is not None
         self._missing = self._ranges(missing, shape) if self.knows_attrition else None
-        self._known, self._incomplete = {}, "missing_direction"
+        self._known, self._incomplete, self._signed_bounds = {}, "missing_direction", None
 
     @classmethod
     def of_moments(cls, llms, vignettes, techniques, moments):
@@ -249,10 +249,11 @@ class DomainLosses:
         made.llms, made.vignettes, made.techniques, made.moments = llms, vignettes, techniques, moments
         made.n_baseline = moments.n_baseline[..., 0]
         made.knows_attrition, made._known, made._incomplete = False, {}, "missing_direction"
+        made._signed_bounds = None
         return made
 
     @classmethod
-    def of_contrasts(cls, llms, vignettes, techniques, goal, contrasts):
+    def of_contrasts(cls, llms, vignettes, techniques, goal, contrasts, bounds=None):
         """Return those of signed contrasts of arms, which have no baseline: the loss is their absolute value.
 
         Noise adds to an absolute value here as it does to that of an anchor, and is taken off in the same way.
@@ -265,6 +266,8 @@ class DomainLosses:
         contrasts : analysis.crossed_effects.SignedContrasts
             Of shape (n LLMs, n vignettes, n techniques); NaN where there is none. Where a contrast is to be close to
             some other value than 0, `signed` is the distance from that.
+        bounds : tuple of numpy.ndarray, optional
+            As of `analysis.crossed_effects.signed_bounds`: without them it is not known what answers are missing.
         """
         signed, variance = np.asarray(contrasts.signed, float), np.asarray(contrasts.variance, float)
         none, n_trials = np.zeros(signed.shape), np.asarray(contrasts.n, float)[..., None]
@@ -275,6 +278,7 @@ class DomainLosses:
         made = cls.of_moments(llms, vignettes, techniques, moments)
         made._known = {goal: folded(*sides, none[..., None], none[..., None], variance, per_df)}
         made._incomplete = "missing_arm"
+        made.knows_attrition, made._signed_bounds = bounds is not None, bounds
         return made
 
     def of(self, goal):
@@ -347,6 +351,8 @@ class DomainLosses:
 
     def attrition_bounds(self, goal):
         """Return the least and most loss, had everybody answered, arrays as of `of`."""
+        if self._signed_bounds is not None:
+            return _distances(*self._signed_bounds)
         n, lowest, highest = self._missing
         of = self.moments
         share = n / np.maximum(of.n + n, 1)

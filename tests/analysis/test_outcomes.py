@@ -32,8 +32,8 @@ def asked(biases, *, n_items=40, n=50, seed=1):
     ])  # fmt: skip
 
 
-def found(rows, *, margin=0.05, pairing="item", ranked=("helps",)):
-    paradigms = pd.DataFrame([{**KEYS, "margin": margin, "pairing": pairing}])
+def found(rows, *, margin=0.05, pairing="item", ranked=("helps",), is_share=True):
+    paradigms = pd.DataFrame([{**KEYS, "margin": margin, "pairing": pairing, "is_share": is_share}])
     contrasts = pd.DataFrame([{"study": "s", "paradigm": "framing", "arm": "gain", "arm_b": "loss"}])
     rows = outcome_rows(rows, paradigms, contrasts, set(ranked), CONTROLS, n_draws=500, seed=1)
     return table(rows, OUTCOMES).to_pandas()
@@ -172,6 +172,29 @@ def test_a_gain_that_is_0_but_for_rounding_is_0_and_has_no_probability():
     assert len(foretold)
     assert foretold["p_better_than_control"].isna().all()
     assert foretold["reason"].eq("zero_variance").all()
+
+
+@pytest.mark.parametrize(
+    ("n_missing", "is_share", "code"),
+    [(0, True, None), (2, True, None), (20, True, "attrition_could_reverse"), (1, False, "attrition_could_reverse")],
+)
+def test_answers_that_are_missing_and_could_turn_a_decision_round_are_named(n_missing, is_share, code):
+    # a bias of 0.3 becomes one of 0.1; of 50 trials to a cell, 20 that are missing move a share by up to 0.4
+    of = asked({"no_technique": [0.3] * 6, "helps": [0.1] * 6})
+    is_short = (of["technique"] == "helps") & (of["llm"] == "llm 0") if n_missing == 1 else of["technique"] == "helps"
+    row = decision(of.assign(n_asked=of["n_trials"] + np.where(is_short, n_missing, 0)), is_share=is_share)
+    assert row["decision"] == "use"
+    assert row["reason"] == code or (code is None and pd.isna(row["reason"]))
+
+
+def test_an_item_that_was_asked_and_never_answered_counts_among_what_is_missing():
+    of = asked({"no_technique": [0.3] * 6, "helps": [0.1] * 6}, n_items=4)
+    silent = of[of["technique"] == "helps"].assign(item="silent", n_trials=0, sum_of_values=0.0, sum_of_squares=0.0)
+    kept, told = decision(of), decision(pd.concat([of, silent.drop_duplicates(["llm", "arm"])]))
+    assert (kept["gain"], kept["decision"]) == (told["gain"], told["decision"]) == (kept["gain"], "use")
+    assert pd.isna(kept["reason"])
+    # the bias of one item of five could be 1: the mean is 0.28 then, and hardly smaller than without the technique
+    assert told["reason"] == "attrition_could_change"
 
 
 def test_below_five_llms_nothing_is_decided_over_llms():
