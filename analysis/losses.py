@@ -497,8 +497,39 @@ class Gains:
         in_mean = self._is_reversed(self.weights, level, margin)
         return np.logical_or.reduce([in_mean, *(self._is_reversed(of, level / n_vignettes, margin) for of in single)])
 
+    def p_none_reversed(self, *, margin):
+        """Return how probable so many and so large reversals are if the technique turns the bias of no LLM round.
+
+        Where trials are few no LLM alone may be surely reversed (`reversals`), and all of them together still are. Each
+        LLM adds the square of the weaker of two z values, that of the technique and that of the control, where their
+        means over vignettes have opposite signs and the technique shows more than the margin.
+
+        Returns
+        -------
+        float
+            1 where nothing is turned round.
+
+        References
+        ----------
+        Gail & Simon (1985), Testing for qualitative interactions between treatment effects and patient subsets,
+        Biometrics 41(2), 361-372: the sum follows a mixture of chi-squared distributions, whose degrees of freedom are
+        as many as of the LLMs a fair coin would put on the other side.
+        """
+        (technique, of_technique), (control, of_control) = self._sides(self.weights)
+        is_turned = (technique * control < 0) & (np.abs(technique) > margin)
+        statistic = np.where(is_turned, np.minimum(np.abs(of_technique), np.abs(of_control)) ** 2, 0.0).sum()
+        n = np.arange(1, len(self.llms) + 1)
+        weights = special.binom(len(self.llms), n) / 2.0 ** len(self.llms)
+        return float(weights @ special.chdtrc(n, statistic)) if statistic > 0 else 1.0
+
     def _is_reversed(self, weights, level, margin):
         """Say of which LLMs the means with these weights, of shape (n LLMs, n vignettes), are turned round."""
+        limit = -special.ndtri(level)
+        technique, control = (np.where(np.abs(z) > limit, signed, 0.0) for signed, z in self._sides(weights))
+        return (technique * control < 0) & (np.abs(technique) > margin)
+
+    def _sides(self, weights):
+        """What the technique and the control show: weighted means, and their z values, 0 where noise is not known."""
         of, sides = self._domain.of(self.goal), []
         for place in (self._k, self._c):
             signed, variance, per_df = (
@@ -508,9 +539,10 @@ class Gains:
                 )
             )  # fmt: skip
             df = np.where(per_df > 0, variance**2 / np.where(per_df > 0, per_df, 1.0), np.inf)
-            sides.append(np.where(np.abs(signed) > -special.stdtrit(df, level) * np.sqrt(variance), signed, 0.0))
-        technique, control = sides
-        return (technique * control < 0) & (np.abs(technique) > margin)
+            with np.errstate(divide="ignore", invalid="ignore"):
+                outside = special.stdtr(df, -np.abs(signed) / np.sqrt(variance))
+            sides.append((signed, np.where(np.isnan(outside), 0.0, -special.ndtri(outside))))
+        return sides
 
     def moved(self):
         """Return how far the technique moves what the control shows, whichever way: an array of shape (n LLMs,).

@@ -290,10 +290,11 @@ def _guarded(row, losses, margin):
         return {}
     gains = losses.compared(BIAS, row["technique"], row["control"], among=[row["llm"]] if row["llm"] else None)
     n_reversed = int(gains.reversals(level=one_sided(len(gains.llms)), margin=margin).sum())
+    is_reversed = n_reversed > 0 or gains.p_none_reversed(margin=margin) < one_sided()
     is_moved = (gains.moved() > margin).any()
-    cannot_stand = {"use", "equivalent"} if n_reversed else {"equivalent"} if is_moved else set()
+    cannot_stand = {"use", "equivalent"} if is_reversed else {"equivalent"} if is_moved else set()
     changed = {name: "no_evidence" for name in ("decision", "decision_asked") if row.get(name) in cannot_stand}
-    code = "bias_reversed" if n_reversed else "bias_moved" if changed else None
+    code = "bias_reversed" if is_reversed else "bias_moved" if changed else None
     return changed | {"n_reversed": n_reversed, "reason": reasons(row["reason"], code)}
 
 

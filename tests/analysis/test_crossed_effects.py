@@ -374,6 +374,18 @@ def test_bounds_of_a_contrast_put_what_is_missing_of_one_arm_at_one_end_and_of_t
     assert found == pytest.approx((7 / 12 - 3 / 4, 11 / 12 - 5 / 8))
 
 
+def test_reversals_of_all_llms_together_have_the_probability_of_a_mixture_of_chi_squared():
+    # LLM a goes from 0.8 to -0.1, which is the weaker side; LLM b from 0.8 to 0.05, which is no reversal
+    _, losses = of_shares([[[18, 9], [18, 11]], [[2, 11], [2, 10]]])
+    gains = losses.compared("chose", "sacd", "none")
+    own = [0.45 * 0.55 / 19, 0.55 * 0.45 / 19]
+    df = sum(own) ** 2 / sum(variance**2 / 19 for variance in own)
+    statistic = stats.norm.isf(stats.t.sf(0.1 / np.sqrt(sum(own)), df)) ** 2
+    expected = 0.5 * stats.chi2.sf(statistic, 1) + 0.25 * stats.chi2.sf(statistic, 2)
+    assert gains.p_none_reversed(margin=0.05) == pytest.approx(expected)
+    assert gains.p_none_reversed(margin=0.11) == 1
+
+
 def test_a_cell_that_is_as_the_mean_counts_as_one():
     found = crossed_contrast(one_trial(np.array([[0.0, 5.0, 1.0], [6.0, 10.0, np.nan]])))
     assert found.estimate == 5

@@ -32,10 +32,10 @@ def asked(biases, *, n_items=40, n=50, seed=1):
     ])  # fmt: skip
 
 
-def found(rows, *, margin=0.05, pairing="item", ranked=("helps",), is_share=True):
+def found(rows, *, margin=0.05, pairing="item", ranked=("helps",), is_share=True, n_draws=500):
     paradigms = pd.DataFrame([{**KEYS, "margin": margin, "pairing": pairing, "is_share": is_share}])
     contrasts = pd.DataFrame([{"study": "s", "paradigm": "framing", "arm": "gain", "arm_b": "loss"}])
-    rows = outcome_rows(rows, paradigms, contrasts, set(ranked), CONTROLS, n_draws=500, seed=1)
+    rows = outcome_rows(rows, paradigms, contrasts, set(ranked), CONTROLS, n_draws=n_draws, seed=1)
     return table(rows, OUTCOMES).to_pandas()
 
 
@@ -105,6 +105,33 @@ def test_a_technique_that_reverses_the_bias_of_half_of_the_llms_is_never_used_no
     assert {row["decision"], row["decision_asked"]} <= {"no_evidence", "avoid"}
     assert row["n_reversed"] == 5
     assert "bias_reversed" in row["reason"]
+
+
+@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("design", [{"n_items": 20, "n": 10}, {"n_items": 8, "n": 4}])
+@pytest.mark.parametrize("others", [0.0, 0.5, 1.0])
+@pytest.mark.parametrize("bias", [0.2, 0.4])
+def test_whatever_the_size_of_the_bias_what_reverses_it_in_half_of_the_llms_is_not_used(bias, others, design, seed):
+    of = asked({"no_technique": [bias] * 10, "helps": [-bias] * 5 + [others * bias] * 5}, seed=seed, **design)
+    row = decision(of, n_draws=10)
+    assert {row["decision"], row["decision_asked"]} <= {"no_evidence", "avoid"}
+
+
+def test_reversals_that_are_not_sure_of_any_one_llm_are_sure_of_all_together():
+    def of_40_trials(with_technique):
+        """Of a bias of 0.4 without the technique: 20 of 40 count in the loss frame."""
+        return counts([
+            (f"llm {llm}", technique, arm, "one", 40, float(20 if arm == "loss" else n))
+            for llm in range(10) for technique, n in (("no_technique", 36), ("helps", with_technique[llm]))
+            for arm in ("gain", "loss")
+        ])  # fmt: skip
+
+    # -0.2 has a standard error of 0.11
+    row = decision(of_40_trials([12] * 5 + [20] * 5))
+    assert row["gain_low"] > 0
+    assert (row["decision"], row["decision_asked"], row["n_reversed"]) == ("no_evidence", "no_evidence", 0)
+    assert "bias_reversed" in row["reason"]
+    assert decision(of_40_trials([12] + [20] * 8 + [26]))["decision"] == "use"
 
 
 def test_a_reversal_of_a_smaller_size_in_half_of_the_llms_forbids_use_although_all_gain():
