@@ -11,10 +11,8 @@ import numpy as np
 import pandas as pd
 
 from analysis.contrasts import ROUNDING
-from analysis.small_samples import share_interval
+from analysis.small_samples import CONFIDENCE, share_interval
 from analysis.t_and_f_tests import t_bounds
-
-CONFIDENCE = 0.95
 
 
 @dataclass(frozen=True)
@@ -70,7 +68,7 @@ def share_agreeing(counts, *, confidence=CONFIDENCE):
     agreeing = _pairs_agreeing(counts)
     if len(counts) and (counts.sum(axis=1) == 2).all():
         return _share(round(float(agreeing.sum())), len(counts), int(counts.sum()), confidence)
-    return _jackknifed(agreeing[:, None], lambda sums, n: sums[..., 0] / n, counts, confidence)
+    return _jackknifed(agreeing[:, None], lambda sums, n: sums[..., 0] / n, counts, confidence, least=0.0)
 
 
 def cohen_kappa(labels_a, labels_b, *, confidence=CONFIDENCE):
@@ -85,7 +83,8 @@ def cohen_kappa(labels_a, labels_b, *, confidence=CONFIDENCE):
     Returns
     -------
     Agreement
-        Null with `no_pair`, `one_item`, `one_label` (both give the same label to all, so that chance explains it) or
+        With bounds of Student's t, cut off at -1 and 1, which few items would let them pass: no kappa lies beyond. Null
+        with `no_pair`, `one_item`, `one_label` (both give the same label to all, so that chance explains it) or
         `zero_variance`.
 
     References
@@ -119,7 +118,7 @@ def fleiss_kappa(counts, *, confidence=CONFIDENCE):
     Returns
     -------
     Agreement
-        Null as of `cohen_kappa`.
+        Bounds and reasons as of `cohen_kappa`.
 
     References
     ----------
@@ -148,7 +147,7 @@ def krippendorff_alpha(counts, *, confidence=CONFIDENCE):
     Returns
     -------
     Agreement
-        1 less observed over expected disagreement. Null as of `cohen_kappa`.
+        1 less observed over expected disagreement; bounds and reasons as of `cohen_kappa`.
 
     References
     ----------
@@ -204,7 +203,7 @@ def accuracy(labels, key, *, confidence=CONFIDENCE):
     if (n_labels == 1).all():
         return _share(int(right.sum()), len(right), len(right), confidence)
     parts = np.column_stack([right, n_labels])
-    return _jackknifed(parts, lambda sums, _: sums[..., 0] / sums[..., 1], n_labels[:, None], confidence)
+    return _jackknifed(parts, lambda sums, _: sums[..., 0] / sums[..., 1], n_labels[:, None], confidence, least=0.0)
 
 
 def _codes(labels):
@@ -240,10 +239,11 @@ def _share(n_yes, n_items, n_labels, confidence):
     return Agreement(n_yes / n_items, float(low), float(high), n_items, n_labels)
 
 
-def _jackknifed(parts, coefficient, counts, confidence):
+def _jackknifed(parts, coefficient, counts, confidence, *, least=-1.0):
     """A coefficient of sums over items, with Student's t interval of its jackknife over items.
 
-    `coefficient` takes sums of shape (..., m) and the number of items; 1 is the most that any can be.
+    `coefficient` takes sums of shape (..., m) and the number of items. The interval is cut off where no coefficient can
+    be: below `least` and above 1.
     """
     n_items, n_labels = len(parts), int(counts.sum())
     if not n_items:
@@ -262,4 +262,4 @@ def _jackknifed(parts, coefficient, counts, confidence):
     if error <= np.sqrt(ROUNDING):
         return Agreement(estimate, None, None, n_items, n_labels, "zero_variance")
     low, high = t_bounds(estimate, error, n_items - 1, confidence)
-    return Agreement(estimate, low, min(high, 1.0), n_items, n_labels)
+    return Agreement(estimate, max(low, least), min(high, 1.0), n_items, n_labels)

@@ -10,11 +10,10 @@ from itertools import permutations
 import numpy as np
 
 from analysis.attribution import interval_over_questions, mid_ranks
-from analysis.small_samples import Interval
+from analysis.small_samples import CONFIDENCE, Interval
 from analysis.t_and_f_tests import t_bounds, two_sided_p
 from analysis.tables import columns, reasons
 
-CONFIDENCE = 0.95
 FEWEST_FOR_TREND = 3
 MOST_ENUMERATED = 9  # orders of ten LLMs are 3.6 million
 STUDY = ("study", "evidence_from", "specification")

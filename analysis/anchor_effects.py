@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from analysis.anchor_contrasts import CONFIDENCE, CONTRASTS, TRENDS, contrasts, trends
+from analysis.anchor_contrasts import CONTRASTS, TRENDS, contrasts, trends
 from analysis.attribution import (
     DRAWS,
     PUBLISHED_FLIPS,
@@ -30,7 +30,7 @@ from analysis.attribution import (
     stars_of,
     wilcoxon_pratt,
 )
-from analysis.small_samples import Interval
+from analysis.small_samples import CONFIDENCE, Interval
 from analysis.tables import columns, reasons
 
 NO_SAMPLE = "V0"  # the question that LLMs may know with its answer: it has rows, and stays out of means

@@ -10,7 +10,7 @@ from math import factorial
 import numpy as np
 from scipy import special
 
-from analysis.small_samples import Interval
+from analysis.small_samples import CONFIDENCE, Interval
 from analysis.t_and_f_tests import t_bounds
 
 TARGETS = np.arange(101)
@@ -393,7 +393,7 @@ def sensitivity_score(delta_ev, delta_attribution, p_behaviour, p_attribution, p
     }
 
 
-def interval_over_questions(values, *, confidence=0.95):
+def interval_over_questions(values, *, confidence=CONFIDENCE):
     """Student's t interval of a mean over questions, which are a sample of questions as targets are not.
 
     Parameters

@@ -7,8 +7,8 @@ from itertools import combinations
 import numpy as np
 
 from analysis.counts import CONTROL, Summary, compared
-from analysis.effect_sizes import CONFIDENCE, standardised
-from analysis.small_samples import FEWEST_LLMS
+from analysis.effect_sizes import standardised
+from analysis.small_samples import CONFIDENCE, FEWEST_LLMS
 from analysis.t_and_f_tests import holm, satterthwaite_df, t_bounds, two_sided_p
 from analysis.tables import columns, first_reason
 

@@ -10,8 +10,8 @@ import numpy as np
 from scipy import special
 
 from analysis.contrasts import ROUNDING, Comparison
-from analysis.effect_sizes import CONFIDENCE, standardised
-from analysis.small_samples import Interval
+from analysis.effect_sizes import standardised
+from analysis.small_samples import CONFIDENCE, Interval
 from analysis.t_and_f_tests import satterthwaite_df, t_bounds, two_sided_p
 from analysis.tables import first_reason
 
@@ -281,6 +281,41 @@ def signed_contrasts(arm, arm_b, *, pairing="item"):
             np.where(n_items[0] > 1, pair, apart) for pair, apart in ((over_items, variance), (df_items, df))
         )
     return SignedContrasts(mean - mean_b, variance, df, sum(n.sum(axis=-1) for n in counts))
+
+
+def signed_bounds(arm, arm_b, asked, asked_b, *, pairing="item", least=-np.inf, most=np.inf):
+    """Say how small and how large contrasts of single LLMs could be, had every trial been answered.
+
+    Parameters
+    ----------
+    arm, arm_b : Arm
+        Shape (..., n items): what was answered.
+    asked, asked_b : array_like
+        Of the same shape, the trials that were put, answered or not.
+    pairing : {'item', 'between'}
+        Under `item`, items enter that were put in both arms.
+    least, most : float
+        Between what a value can be; without an end nothing bounds a contrast that lacks an answer.
+
+    Returns
+    -------
+    tuple of numpy.ndarray
+        The least and the most contrast, shape (...): the answers that are missing in one arm are at one end and those
+        in the other arm at the other. NaN where an arm was not put.
+
+    References
+    ----------
+    Manski (1990), Nonparametric bounds on treatment effects, American Economic Review 80(2), 319-323.
+    """
+    counts = entering([np.asarray(of, float) for of in (asked, asked_b)], pairing)
+    ends = []
+    for n, one in zip(counts, (arm, arm_b), strict=True):
+        has, missing = n > 0, n - np.where(n > 0, one.n, 0.0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            sums = (one.total + np.where(missing > 0, missing * end, 0.0) for end in (least, most))
+            ends.append([np.where(has, of / n, 0.0).sum(axis=-1) / has.sum(axis=-1) for of in sums])
+    (low, high), (low_b, high_b) = ends
+    return low - high_b, high - low_b
 
 
 @dataclass(frozen=True)

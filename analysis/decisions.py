@@ -10,12 +10,11 @@ from analysis.contrasts import sign_flip_p
 from analysis.counts import CONTROL, stream, study_without_version
 from analysis.losses import GOALS, DomainLosses
 from analysis.predictions import fit
-from analysis.small_samples import FEWEST_LLMS
+from analysis.small_samples import CONFIDENCE, FEWEST_LLMS
 from analysis.tables import columns, reasons
 
 PRIMARY = "displacement"
 KINDS = ("control", "placebo")
-CONFIDENCE = 0.95
 ZERO = 1e-9
 OPPOSITE = {"use": "avoid", "avoid": "use"}
 

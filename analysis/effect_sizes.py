@@ -3,7 +3,7 @@
 import numpy as np
 from scipy import optimize, special
 
-CONFIDENCE = 0.95
+from analysis.small_samples import CONFIDENCE
 
 
 def hedges_factor(df):

@@ -13,6 +13,7 @@ from numbers import Integral
 import numpy as np
 
 from analysis.effect_sizes import approximate_hedges_factor
+from analysis.small_samples import CONFIDENCE
 from analysis.t_and_f_tests import satterthwaite_df, t_bounds, tost_p, two_sided_p
 
 QUARTILE_METHOD = "linear, Hyndman & Fan type 7"
@@ -32,7 +33,9 @@ INTERPRETATIONS = {
 }
 
 
-def analyze(experiment, config, trials, human, *, n_resamples=10_000, seed=20_060_201, confidence=0.95, margin=0.5):
+def analyze(
+    experiment, config, trials, human, *, n_resamples=10_000, seed=20_060_201, confidence=CONFIDENCE, margin=0.5
+):
     """Analyse the trials of an experiment with one low and one high anchor and compare them with a human study.
 
     Parameters

@@ -8,6 +8,7 @@ from scipy import stats
 from analysis.bootstrap import CELL_METRICS, DIRECTIONS, SPREADS, DomainDraws
 from analysis.counts import CONTROL, SMALLEST_SPREAD_PP, study_without_version
 from analysis.small_samples import (
+    CONFIDENCE,
     FEWEST_BASELINE,
     FEWEST_LLMS,
     Interval,
@@ -42,7 +43,7 @@ PROCEDURES = {
 }
 
 
-def intervals(responses, *, n_resamples, seed, published=(), confidence=0.95):
+def intervals(responses, *, n_resamples, seed, published=(), confidence=CONFIDENCE):
     """Draw each study and domain once, and give every headline metric with its intervals.
 
     Parameters

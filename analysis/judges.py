@@ -3,7 +3,6 @@
 from itertools import combinations
 
 from analysis.agreement import (
-    CONFIDENCE,
     accuracy,
     cohen_kappa,
     fleiss_kappa,
@@ -11,6 +10,7 @@ from analysis.agreement import (
     label_counts,
     share_agreeing,
 )
+from analysis.small_samples import CONFIDENCE
 from analysis.tables import columns
 
 COLUMNS = columns(

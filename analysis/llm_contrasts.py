@@ -7,11 +7,10 @@ from scipy import special
 
 from analysis.counts import CONTROL
 from analysis.losses import GOALS, DomainLosses, Loss
-from analysis.small_samples import FEWEST_BASELINE
+from analysis.small_samples import CONFIDENCE, FEWEST_BASELINE
 from analysis.t_and_f_tests import holm as step_down
 from analysis.tables import columns, first_reason
 
-CONFIDENCE = 0.95
 COLUMNS = columns(
     "varchar: study domain technique metric llm_a llm_b",
     "double: loss_a loss_b difference low high std_error df p_value p_holm",

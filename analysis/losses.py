@@ -240,7 +240,7 @@ class DomainLosses:
         )
         self.knows_attrition = missing is not None
         self._missing = self._ranges(missing, shape) if self.knows_attrition else None
-        self._known, self._incomplete = {}, "missing_direction"
+        self._known, self._incomplete, self._signed_bounds = {}, "missing_direction", None
 
     @classmethod
     def of_moments(cls, llms, vignettes, techniques, moments):
@@ -249,10 +249,11 @@ class DomainLosses:
         made.llms, made.vignettes, made.techniques, made.moments = llms, vignettes, techniques, moments
         made.n_baseline = moments.n_baseline[..., 0]
         made.knows_attrition, made._known, made._incomplete = False, {}, "missing_direction"
+        made._signed_bounds = None
         return made
 
     @classmethod
-    def of_contrasts(cls, llms, vignettes, techniques, goal, contrasts):
+    def of_contrasts(cls, llms, vignettes, techniques, goal, contrasts, bounds=None):
         """Return those of signed contrasts of arms, which have no baseline: the loss is their absolute value.
 
         Noise adds to an absolute value here as it does to that of an anchor, and is taken off in the same way.
@@ -265,6 +266,8 @@ class DomainLosses:
         contrasts : analysis.crossed_effects.SignedContrasts
             Of shape (n LLMs, n vignettes, n techniques); NaN where there is none. Where a contrast is to be close to
             some other value than 0, `signed` is the distance from that.
+        bounds : tuple of numpy.ndarray, optional
+            As of `analysis.crossed_effects.signed_bounds`: without them it is not known what answers are missing.
         """
         signed, variance = np.asarray(contrasts.signed, float), np.asarray(contrasts.variance, float)
         none, n_trials = np.zeros(signed.shape), np.asarray(contrasts.n, float)[..., None]
@@ -275,6 +278,7 @@ class DomainLosses:
         made = cls.of_moments(llms, vignettes, techniques, moments)
         made._known = {goal: folded(*sides, none[..., None], none[..., None], variance, per_df)}
         made._incomplete = "missing_arm"
+        made.knows_attrition, made._signed_bounds = bounds is not None, bounds
         return made
 
     def of(self, goal):
@@ -347,6 +351,8 @@ class DomainLosses:
 
     def attrition_bounds(self, goal):
         """Return the least and most loss, had everybody answered, arrays as of `of`."""
+        if self._signed_bounds is not None:
+            return _distances(*self._signed_bounds)
         n, lowest, highest = self._missing
         of = self.moments
         share = n / np.maximum(of.n + n, 1)
@@ -372,7 +378,7 @@ class Gains:
     llms : list of str
         Those with both, in at least one vignette whose baseline is of enough answers.
     values : numpy.ndarray
-        Corrected loss of the control less that of the technique, in the unit of the goal.
+        Corrected loss of the control less that of the technique, in the unit of the goal; 0 up to rounding is 0.
     loss, loss_control : numpy.ndarray
         As observed.
     variances : numpy.ndarray
@@ -406,7 +412,9 @@ class Gains:
         self.llms = [domain.llms[row] for row in self._rows]
         self.weights = (self.used / np.maximum(self.used.sum(axis=1, keepdims=True), 1))[self._rows]
         self.loss, self.loss_control = self._mean(of.loss[..., self._k]), self._mean(of.loss[..., self._c])
-        self.values = self._mean(of.corrected[..., self._c]) - self._mean(of.corrected[..., self._k])
+        values = self._mean(of.corrected[..., self._c]) - self._mean(of.corrected[..., self._k])
+        # what is no more than rounding would be a gain of either sign, and a probability of it that nothing explains
+        self.values = np.where(np.abs(values) <= SAME * np.maximum(self.loss, self.loss_control), 0.0, values)
         self.uncorrected = bool((self.used & ~(of.is_corrected[..., self._k] & of.is_corrected[..., self._c])).any())
         self.variances = self.covariances(self)
         of_both = domain.moments.n[self.used][:, list({self._k, self._c})]
@@ -468,13 +476,15 @@ class Gains:
         """Say in which LLMs the technique turns what the control shows round, an array of shape (n LLMs,).
 
         A loss is as large on either side of 0, so that an LLM whose bias is reversed gains nothing, which is not the
-        same as that nothing happens to it. Of losses of signed contrasts alone (`DomainLosses.of_contrasts`).
+        same as that nothing happens to it. Of losses of signed contrasts alone (`DomainLosses.of_contrasts`). The bias
+        of an LLM is reversed where it is in the mean of its vignettes, or in one of them: what is turned round in half
+        of them is 0 in the mean.
 
         Parameters
         ----------
         level : float
-            One-sided: so sure must be on which side of 0 each of the two is. Where the noise is not known, none of them
-            counts as sure.
+            One-sided: so sure must be on which side of 0 each of the two is. The vignettes of an LLM share it. Where
+            the noise is not known, none of them counts as sure.
         margin : float
             What the technique shows must be larger than this.
 
@@ -482,18 +492,69 @@ class Gains:
         -------
         numpy.ndarray of bool
         """
+        n_vignettes = self.used[self._rows].sum(axis=1)
+        single = np.eye(self.used.shape[1])[:, None] * self.used[self._rows].T[..., None]
+        in_mean = self._is_reversed(self.weights, level, margin)
+        return np.logical_or.reduce([in_mean, *(self._is_reversed(of, level / n_vignettes, margin) for of in single)])
+
+    def p_none_reversed(self, *, margin):
+        """Return how probable so many and so large reversals are if the technique turns the bias of no LLM round.
+
+        Where trials are few no LLM alone may be surely reversed (`reversals`), and all of them together still are. Each
+        LLM adds the square of the weaker of two z values, that of the technique and that of the control, where their
+        means over vignettes have opposite signs and the technique shows more than the margin.
+
+        Returns
+        -------
+        float
+            1 where nothing is turned round.
+
+        References
+        ----------
+        Gail & Simon (1985), Testing for qualitative interactions between treatment effects and patient subsets,
+        Biometrics 41(2), 361-372: the sum follows a mixture of chi-squared distributions, whose degrees of freedom are
+        as many as of the LLMs a fair coin would put on the other side.
+        """
+        (technique, of_technique), (control, of_control) = self._sides(self.weights)
+        is_turned = (technique * control < 0) & (np.abs(technique) > margin)
+        statistic = np.where(is_turned, np.minimum(np.abs(of_technique), np.abs(of_control)) ** 2, 0.0).sum()
+        n = np.arange(1, len(self.llms) + 1)
+        weights = special.binom(len(self.llms), n) / 2.0 ** len(self.llms)
+        return float(weights @ special.chdtrc(n, statistic)) if statistic > 0 else 1.0
+
+    def _is_reversed(self, weights, level, margin):
+        """Say of which LLMs the means with these weights, of shape (n LLMs, n vignettes), are turned round."""
+        limit = -special.ndtri(level)
+        technique, control = (np.where(np.abs(z) > limit, signed, 0.0) for signed, z in self._sides(weights))
+        return (technique * control < 0) & (np.abs(technique) > margin)
+
+    def _sides(self, weights):
+        """What the technique and the control show: weighted means, and their z values, 0 where noise is not known."""
         of, sides = self._domain.of(self.goal), []
         for place in (self._k, self._c):
-            signed = self._mean(self._domain.moments.percent[..., place, 0])
-            weights = np.where(self.used[self._rows], self.weights, 0.0)
-            variance, per_df = (
+            signed, variance, per_df = (
                 (weights**power * np.where(weights > 0, values[self._rows][..., place], 0.0)).sum(axis=1)
-                for power, values in ((2, of.variance), (4, of.variance_per_df))
-            )
+                for power, values in (
+                    (1, self._domain.moments.percent[..., 0]), (2, of.variance), (4, of.variance_per_df),
+                )
+            )  # fmt: skip
             df = np.where(per_df > 0, variance**2 / np.where(per_df > 0, per_df, 1.0), np.inf)
-            sides.append(np.where(np.abs(signed) > -special.stdtrit(df, level) * np.sqrt(variance), signed, 0.0))
-        technique, control = sides
-        return (technique * control < 0) & (np.abs(technique) > margin)
+            with np.errstate(divide="ignore", invalid="ignore"):
+                outside = special.stdtr(df, -np.abs(signed) / np.sqrt(variance))
+            sides.append((signed, np.where(np.isnan(outside), 0.0, -special.ndtri(outside))))
+        return sides
+
+    def moved(self):
+        """Return how far the technique moves what the control shows, whichever way: an array of shape (n LLMs,).
+
+        The mean over vignettes of the absolute difference of the two signed contrasts, so that vignettes that are moved
+        to either side do not cancel; corrected, as a loss is, for what noise adds to an absolute value. Of losses of
+        signed contrasts alone (`DomainLosses.of_contrasts`).
+        """
+        signed, variance = self._domain.moments.percent[..., 0], self._domain.of(self.goal).variance
+        difference = signed[..., self._k] - signed[..., self._c]
+        error = np.sqrt(variance[..., self._k] + variance[..., self._c])
+        return self._mean(np.abs(difference) - folding_excess(difference, error))
 
     def attrition_bounds(self):
         """Bounds of the mean gain had every trial been answered with a valid number, of each LLM: two arrays."""

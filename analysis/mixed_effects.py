@@ -10,7 +10,7 @@ from scipy.stats import chi2
 from analysis.cluster_robust import ClusterRobust
 from analysis.counts import compared
 from analysis.linear_mixed_model import Fit, NotFittedError, RandomTerm, fit
-from analysis.small_samples import FEWEST_LLMS
+from analysis.small_samples import CONFIDENCE, FEWEST_LLMS
 from analysis.t_and_f_tests import f_test, hotelling, t_bounds
 from analysis.tables import columns, first_reason, reasons
 
@@ -241,7 +241,7 @@ def _estimands(fitted):
             yield f"direction:{technique}", identity[k + i]
 
 
-def mixed_effects_rows(fits, confidence=0.95):
+def mixed_effects_rows(fits, confidence=CONFIDENCE):
     """Fixed effects of each fit, as rows of part `mixed_effects`.
 
     Parameters

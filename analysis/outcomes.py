@@ -7,12 +7,12 @@ frame. It is made of how many values each LLM has on each item in each arm, and 
 import numpy as np
 import pandas as pd
 
-from analysis.crossed_effects import Arm, crossed_contrast, entering, mcnemar, paired_t, signed_contrasts
+from analysis.crossed_effects import Arm, crossed_contrast, entering, mcnemar, paired_t, signed_bounds, signed_contrasts
 from analysis.decisions import COLUMNS as OF_DECISIONS
-from analysis.decisions import CONFIDENCE, comparisons, decisions_of_losses, one_sided, with_certainty
 from analysis.decisions import PREDICTIONS as OF_PREDICTIONS
+from analysis.decisions import comparisons, decisions_of_losses, one_sided, with_certainty
 from analysis.losses import DomainLosses
-from analysis.small_samples import FEWEST_LLMS
+from analysis.small_samples import CONFIDENCE, FEWEST_LLMS
 from analysis.t_and_f_tests import holm
 from analysis.tables import columns, reasons
 
@@ -20,7 +20,7 @@ LEVELS = {"both": "both", "llms": "over_llms", "items": "over_items"}
 WEIGHTINGS = ("llm", "trial")
 MAIN = {"row_set": "accepted", "weighting": "llm"}
 BIAS = "bias"
-COUNTS = ["n_trials", "sum_of_values", "sum_of_squares"]
+COUNTS = ["n_asked", "n_trials", "sum_of_values", "sum_of_squares"]
 
 KEYS = "study paradigm measure technique arm arm_b"
 CONTRASTS = columns(
@@ -62,7 +62,7 @@ def outcome_rows(counts, paradigms, contrasts, ranked, controls, *, n_draws, see
     counts : pandas.DataFrame
         Rows of `marts.item_counts`.
     paradigms : pandas.DataFrame
-        `study, paradigm, measure, margin, pairing`.
+        `study, paradigm, measure, margin, pairing, is_share`: of a share, missing answers are bounded by 0 and 1.
     contrasts : pandas.DataFrame
         `study, paradigm, arm, arm_b`.
     ranked : collection of str
@@ -83,11 +83,13 @@ def outcome_rows(counts, paradigms, contrasts, ranked, controls, *, n_draws, see
     """
     pairs = contrasts.merge(paradigms, on=["study", "paradigm"])
     for (study, paradigm), of_study in pairs.groupby(["study", "paradigm"], sort=True):
-        here = counts[(counts["study"] == study) & (counts["paradigm"] == paradigm) & (counts["n_trials"] > 0)]
+        here = counts[(counts["study"] == study) & (counts["paradigm"] == paradigm)]
         decided = []
         for measure, of_measure in of_study.groupby("measure", sort=True):
             grids = {
-                row_set: _Grid(rows) for row_set, rows in here[here["measure"] == measure].groupby("row_set", sort=True)
+                row_set: _Grid(rows)
+                for row_set, rows in here[here["measure"] == measure].groupby("row_set", sort=True)
+                if rows["n_trials"].any()
             }
             estimated = []
             for asked in of_measure.itertuples():
@@ -107,9 +109,15 @@ def outcome_rows(counts, paradigms, contrasts, ranked, controls, *, n_draws, see
 
 
 class _Grid:
-    """Counts of one measure and row set as arrays of LLMs, vignettes, items of a vignette and techniques, by arm."""
+    """Counts of one measure and row set as arrays of LLMs, vignettes, items of a vignette and techniques, by arm.
+
+    What was never answered of an LLM, technique or vignette is not part of it.
+    """
 
     def __init__(self, rows):
+        answered = rows[rows["n_trials"] > 0]
+        for name in ("llm", "technique", "vignette"):
+            rows = rows[rows[name].isin(answered[name])]
         self.llms, self.techniques = (sorted(rows[name].unique()) for name in ("llm", "technique"))
         self.units = sorted(set(zip(rows["vignette"], rows["item"].fillna(""), strict=True)))
         self.vignettes = sorted({vignette for vignette, _ in self.units})
@@ -133,8 +141,15 @@ class _Grid:
 
     def arm(self, name):
         """Return the arm, of shape (n techniques, n LLMs, n items), or nothing where it was not asked."""
+        return Arm(*self._of_arm(name)[1:])
+
+    def asked(self, name):
+        """Return how many trials were put in the arm, answered or not, in the same shape."""
+        return self._of_arm(name)[0]
+
+    def _of_arm(self, name):
         shape = (len(COUNTS), len(self.techniques), len(self.llms), len(self.units))
-        return Arm(*self._arms.get(name, np.zeros(shape)))
+        return self._arms.get(name, np.zeros(shape))
 
 
 def _contrasts(grid, asked):
@@ -243,7 +258,18 @@ def _decisions(grid, keys, asked, ranked, controls, n_draws, seed):
             for name in ("signed", "variance", "df", "n")
         )
     )
-    losses = DomainLosses.of_contrasts(grid.llms, grid.vignettes, grid.techniques, BIAS, signed)
+    ends = {"least": 0.0, "most": 1.0} if asked.is_share else {}
+    asked_of = [grid.asked(name) for name in (asked.arm, asked.arm_b)]
+    bounds = [
+        signed_bounds(
+            *(Arm(one.n[..., items], one.total[..., items]) for one in arms),
+            *(n[..., items] for n in asked_of),
+            pairing=asked.pairing, **ends,
+        )
+        for items in grid.of_vignette
+    ]  # fmt: skip
+    bounds = [np.moveaxis(np.stack(of), (0, 1, 2), (1, 2, 0)) for of in zip(*bounds, strict=True)]
+    losses = DomainLosses.of_contrasts(grid.llms, grid.vignettes, grid.techniques, BIAS, signed, bounds)
     margin = 0.0 if pd.isna(asked.margin) else float(asked.margin)
     paradigm = keys["paradigm"]
     pairs = comparisons(keys["study"], paradigm, grid.techniques, ranked, controls)
@@ -264,12 +290,11 @@ def _guarded(row, losses, margin):
         return {}
     gains = losses.compared(BIAS, row["technique"], row["control"], among=[row["llm"]] if row["llm"] else None)
     n_reversed = int(gains.reversals(level=one_sided(len(gains.llms)), margin=margin).sum())
-    technique, control = (losses.techniques.index(row[name]) for name in ("technique", "control"))
-    signed = losses.moments.percent[[losses.llms.index(llm) for llm in gains.llms]][..., 0]
-    moved = np.nanmean(signed[..., technique] - signed[..., control], axis=1)
-    cannot_stand = {"use", "equivalent"} if n_reversed else {"equivalent"} if (np.abs(moved) > margin).any() else set()
+    is_reversed = n_reversed > 0 or gains.p_none_reversed(margin=margin) < one_sided()
+    is_moved = (gains.moved() > margin).any()
+    cannot_stand = {"use", "equivalent"} if is_reversed else {"equivalent"} if is_moved else set()
     changed = {name: "no_evidence" for name in ("decision", "decision_asked") if row.get(name) in cannot_stand}
-    code = "bias_reversed" if n_reversed else "bias_moved" if changed else None
+    code = "bias_reversed" if is_reversed else "bias_moved" if changed else None
     return changed | {"n_reversed": n_reversed, "reason": reasons(row["reason"], code)}
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import special
 
+CONFIDENCE = 0.95  # of every interval that does not say otherwise
 FEWEST_LLMS = 5
 # answers that a baseline rests on: a mean of ratios over fewer is biased, and refused; up to the other it is flagged
 FEWEST_BASELINE = 10
@@ -22,7 +23,7 @@ class Interval:
     reason: str | None = None
 
 
-def share_interval(k, n, *, confidence=0.95):
+def share_interval(k, n, *, confidence=CONFIDENCE):
     """Exact interval of a share of which k in n were seen.
 
     Parameters
@@ -49,7 +50,7 @@ def share_interval(k, n, *, confidence=0.95):
     return np.where(k > 0, low, 0.0), np.where(k < n, high, 1.0)
 
 
-def cr2_interval(values, weights=None, *, confidence=0.95):
+def cr2_interval(values, weights=None, *, confidence=CONFIDENCE):
     """Interval for a weighted mean over clusters, with the bias-reduced variance CR2 and Satterthwaite's df.
 
     With equal weights it is Student's t interval of the cluster means.
@@ -96,7 +97,7 @@ def cr2_interval(values, weights=None, *, confidence=0.95):
     return Interval(estimate, float(estimate - half), float(estimate + half), df)
 
 
-def fieller_interval(numerators, denominators, *, confidence=0.95):
+def fieller_interval(numerators, denominators, *, confidence=CONFIDENCE):
     """Interval for a ratio of two means over the same clusters.
 
     Parameters

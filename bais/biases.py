@@ -72,16 +72,29 @@ def recommend_on_bias(
 
 
 def _sentence(bias):
-    arms = f"{bias['arm']} and {bias['arm_b']}"
-    if bias["value"] is None:
-        return f"{bias['measure']}: {arms} were never asked of the same item, so that they cannot be compared."
-    said = (
-        f"{bias['measure']}: without a technique {bias['arm']} and {bias['arm_b']} differ by {_interval(bias, 'value')}"
+    measure, arm, arm_b, value, low, high = (bias[key] for key in ("measure", "arm", "arm_b", "value", "low", "high"))
+    if value is None:
+        return f"{measure}: no LLM has answers in {arm} and in {arm_b} that can be compared."
+    is_same = f"{abs(value):.3g}" == "0"
+    side = "the same as" if is_same else f"{abs(value):.3g} {'above' if value > 0 else 'below'}"
+    said = f"{measure}: without a technique the mean in {arm} is {side} {'' if is_same else 'that '}in {arm_b}"
+    if low is None:
+        return f"{said}. How sure that is cannot be said: {_unsure(bias)}."
+    shows = "the data cannot tell it from no bias" if low <= 0 <= high else "there is a bias"
+    return (
+        f"{said} (95 % interval of the difference {low:+.3g} to {high:+.3g}): {shows}, for LLMs and items like the "
+        f"{bias['n_llms']} LLMs and {bias['n_items']} items asked."
     )
-    if bias["low"] is None:
-        return f"{said}; the answers are too few or too alike to say how sure that is."
-    shows = "the data cannot tell it from no bias" if bias["low"] <= 0 <= bias["high"] else "there is a bias"
-    return f"{said}: {shows}, for LLMs and items like the {bias['n_llms']} LLMs and {bias['n_items']} items asked."
+
+
+def _unsure(bias):
+    """Say why the mean over LLMs has no interval."""
+    n_llms = bias["n_llms"]
+    return {
+        "too_few_llms": f"only {n_llms} {'LLM was' if n_llms == 1 else 'LLMs were'} asked (five are needed)",
+        "one_item": "only one item was asked in an arm",
+        "zero_variance": "the answers of all LLMs on all items are alike",
+    }[bias["reason"]]
 
 
 def _row(bias, decisions):

@@ -59,6 +59,7 @@ def biases(warehouse_in, tmp_path_factory):
         "+outcome_contrasts",
         "+outcome_decisions",
         "+outcome_effects",
+        "+outcome_bounds",
         "+item_counts",
         "+outcomes",
     )

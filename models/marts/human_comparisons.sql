@@ -1,6 +1,6 @@
--- One row per study, llm, vignette, measure and effect on people: what anchors do to an LLM that is asked with no
--- technique, beside what they do to people; accepted trials, all temperatures pooled. The anchoring index leads, as it
--- needs no SD.
+-- One row per study, llm, vignette, outcome, contrast of two arms, measure and effect on people: what anchors, or the
+-- arms of another bias, do to an LLM that is asked with no technique, beside what they do to people; accepted trials,
+-- all temperatures pooled. The anchoring index and the difference of shares lead, as they need no SD.
 with responses as (
     select
         study,
@@ -17,7 +17,10 @@ with responses as (
 
 people as (
     select * from {{ ref('int_human_effects_derived') }}
-    where paradigm = 'anchoring'
+),
+
+shares as (
+    select * from {{ ref('int_shares_compared') }}
 ),
 
 running as (
@@ -105,10 +108,37 @@ measured as (
     from paired
 ),
 
+anchored as (
+    select
+        study,
+        domain,
+        vignette,
+        llm,
+        n_trials,
+        measure,
+        llm_estimate,
+        half_width,
+        'anchoring' as paradigm,
+        {{ reasons([
+            ("n_low is null", "no_low_anchor"),
+            ("n_high is null", "no_high_anchor"),
+            ("low_anchor = high_anchor", "equal_anchors"),
+            ("least(n_low, n_high) = 1", "one_trial"),
+            ("low_variance = 0 and high_variance = 0", "zero_variance"),
+        ]) }} as why_null
+    from measured
+),
+
+of_biases as (
+    select * from anchored
+    union all by name
+    select * rename (estimate as llm_estimate, reason as why_null) from shares
+),
+
 compared as (
     select
         measured.*,
-        measured.measure = 'anchoring_index' as leads,
+        measured.measure in ('anchoring_index', 'risk_difference') as leads,
         people.human_effect,
         people.question as human_question,
         coalesce(people.vignette = measured.vignette, false) as is_same_vignette,
@@ -122,21 +152,14 @@ compared as (
         people.population,
         people.source,
         people.doi
-    from measured
-    left join people using (measure)
+    from of_biases as measured
+    left join people on measured.paradigm = people.paradigm and measured.measure = people.measure
 ),
 
 with_reasons as (
     select
         *,
-        {{ reasons([
-            ("n_low is null", "no_low_anchor"),
-            ("n_high is null", "no_high_anchor"),
-            ("low_anchor = high_anchor", "equal_anchors"),
-            ("least(n_low, n_high) = 1", "one_trial"),
-            ("low_variance = 0 and high_variance = 0", "zero_variance"),
-            ("human_effect is null", "no_human_effect"),
-        ]) }} as reason
+        nullif(concat_ws('; ', why_null, case when human_effect is null then 'no_human_effect' end), '') as reason
     from compared
 )
 

@@ -16,8 +16,9 @@ select
     row_set,
     count(*) as n_asked,
     count(value) as n_trials,
-    coalesce(sum(value), 0) as sum_of_values,
-    coalesce(sum(value ** 2), 0) as sum_of_squares
+    -- in an order, so that a sum has the same last digit in each build
+    coalesce(sum(value order by value), 0) as sum_of_values,
+    coalesce(sum(value ** 2 order by value), 0) as sum_of_squares
 from outcomes
 where row_set = 'accepted' or not is_flagged
 group by all

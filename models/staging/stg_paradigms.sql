@@ -1,4 +1,5 @@
--- One row per study, paradigm and measure: how answers of the study become values, and which are better.
+-- One row per study, paradigm and measure: how answers of the study become values, and which are
+-- better; of a share, values are 1 and 0 (`int_outcomes_measured`).
 with source as (
     select * from {{ source('raw', 'paradigms') }}
 )
@@ -13,5 +14,6 @@ select
     margin,
     coalesce(pairing, 'item') as pairing,
     answer_kind,
+    answer_kind in ('choice', 'label') as is_share,
     from_json(labels::json, '["varchar"]') as labels
 from source

@@ -101,6 +101,23 @@ def test_an_interval_leaves_out_one_item_after_the_other(coefficient):
     assert (found.low, found.high) == pytest.approx((found.estimate - half, min(found.estimate + half, 1)))
 
 
+def test_no_bound_lies_where_no_coefficient_can_be():
+    # Student's t of four items would put Cohen's kappa between -2.48 and 2.48, and shares of 1/12 and 1/6 below 0
+    assert (cohen_kappa("PNPN", "PPNN").low, cohen_kappa("PNPN", "PPNN").high) == (-1, 1)
+    assert share_agreeing(counts_of([list(of) for of in ("PNU", "UPN", "PPN", "UNP")])).low == 0
+    assert accuracy([["P", "N"], ["N", "N"], ["N", "N"]], ["P", "P", "P"]).low == 0
+
+
+@settings(max_examples=50, deadline=None)
+@given(tables)
+def test_an_interval_of_agreement_holds_its_estimate_and_lies_within_what_is_possible(labels):
+    counts = counts_of(labels)
+    shares = share_agreeing(counts), accuracy(labels, ["P"] * len(labels))
+    beyond_chance = cohen_kappa(*np.array(labels).T[:2]), fleiss_kappa(counts), krippendorff_alpha(counts)
+    for found, least in [*((of, 0) for of in shares), *((of, -1) for of in beyond_chance)]:
+        assert found.low is None or least <= found.low <= found.estimate <= found.high <= 1
+
+
 def test_an_item_with_many_judges_counts_as_one():
     rng = np.random.default_rng(1)
     key = np.array(["P", "N"] * 50)

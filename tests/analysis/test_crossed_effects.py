@@ -17,6 +17,7 @@ from analysis.crossed_effects import (
     crossed_contrast,
     mcnemar,
     paired_t,
+    signed_bounds,
     signed_contrasts,
 )
 from analysis.losses import DomainLosses
@@ -359,6 +360,30 @@ def test_llms_whose_bias_is_turned_round_are_named_and_those_that_gain_are_not()
     assert not gains.reversals(level=0.025, margin=0.81).any()
     _, losses = of_shares([[[1, 0], [1, 1]], [[0, 1], [0, 0]]], n=1)
     assert not losses.compared("chose", "sacd", "none").reversals(level=0.025, margin=0.05).any()
+
+
+def test_bounds_of_a_contrast_put_what_is_missing_of_one_arm_at_one_end_and_of_the_other_at_the_other():
+    # 3 to 3 of 4 less 1 to 2 of 4, and 0 to 2 of 2 less 1 of 1; the third item was asked in one arm alone
+    arm, arm_b = Arm(np.array([4, 0, 4]), np.array([3.0, 0, 4])), Arm(np.array([3, 1, 0]), np.array([1.0, 1, 0]))
+    asked, asked_b = np.array([4, 2, 4]), np.array([4, 1, 0])
+    assert signed_bounds(arm, arm_b, asked, asked_b, least=0, most=1) == pytest.approx((-0.375, 0.25))
+    assert signed_bounds(arm, arm_b, asked, asked_b) == (-np.inf, np.inf)
+    assert signed_bounds(arm, arm, arm.n, arm.n) == (0, 0)
+    # with items of their own: (3/4 + 0 to 2/2 + 4/4) / 3 less (1/4 to 2/4 + 1/1) / 2
+    found = signed_bounds(arm, arm_b, asked, asked_b, pairing="between", least=0, most=1)
+    assert found == pytest.approx((7 / 12 - 3 / 4, 11 / 12 - 5 / 8))
+
+
+def test_reversals_of_all_llms_together_have_the_probability_of_a_mixture_of_chi_squared():
+    # LLM a goes from 0.8 to -0.1, which is the weaker side; LLM b from 0.8 to 0.05, which is no reversal
+    _, losses = of_shares([[[18, 9], [18, 11]], [[2, 11], [2, 10]]])
+    gains = losses.compared("chose", "sacd", "none")
+    own = [0.45 * 0.55 / 19, 0.55 * 0.45 / 19]
+    df = sum(own) ** 2 / sum(variance**2 / 19 for variance in own)
+    statistic = stats.norm.isf(stats.t.sf(0.1 / np.sqrt(sum(own)), df)) ** 2
+    expected = 0.5 * stats.chi2.sf(statistic, 1) + 0.25 * stats.chi2.sf(statistic, 2)
+    assert gains.p_none_reversed(margin=0.05) == pytest.approx(expected)
+    assert gains.p_none_reversed(margin=0.11) == 1
 
 
 def test_a_cell_that_is_as_the_mean_counts_as_one():

@@ -32,10 +32,10 @@ def asked(biases, *, n_items=40, n=50, seed=1):
     ])  # fmt: skip
 
 
-def found(rows, *, margin=0.05, pairing="item", ranked=("helps",)):
-    paradigms = pd.DataFrame([{**KEYS, "margin": margin, "pairing": pairing}])
+def found(rows, *, margin=0.05, pairing="item", ranked=("helps",), is_share=True, n_draws=500):
+    paradigms = pd.DataFrame([{**KEYS, "margin": margin, "pairing": pairing, "is_share": is_share}])
     contrasts = pd.DataFrame([{"study": "s", "paradigm": "framing", "arm": "gain", "arm_b": "loss"}])
-    rows = outcome_rows(rows, paradigms, contrasts, set(ranked), CONTROLS, n_draws=500, seed=1)
+    rows = outcome_rows(rows, paradigms, contrasts, set(ranked), CONTROLS, n_draws=n_draws, seed=1)
     return table(rows, OUTCOMES).to_pandas()
 
 
@@ -107,10 +107,121 @@ def test_a_technique_that_reverses_the_bias_of_half_of_the_llms_is_never_used_no
     assert "bias_reversed" in row["reason"]
 
 
+@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("design", [{"n_items": 20, "n": 10}, {"n_items": 8, "n": 4}])
+@pytest.mark.parametrize("others", [0.0, 0.5, 1.0])
+@pytest.mark.parametrize("bias", [0.2, 0.4])
+def test_whatever_the_size_of_the_bias_what_reverses_it_in_half_of_the_llms_is_not_used(bias, others, design, seed):
+    of = asked({"no_technique": [bias] * 10, "helps": [-bias] * 5 + [others * bias] * 5}, seed=seed, **design)
+    row = decision(of, n_draws=10)
+    assert {row["decision"], row["decision_asked"]} <= {"no_evidence", "avoid"}
+
+
+def test_reversals_that_are_not_sure_of_any_one_llm_are_sure_of_all_together():
+    def of_40_trials(with_technique):
+        """Of a bias of 0.4 without the technique: 20 of 40 count in the loss frame."""
+        return counts([
+            (f"llm {llm}", technique, arm, "one", 40, float(20 if arm == "loss" else n))
+            for llm in range(10) for technique, n in (("no_technique", 36), ("helps", with_technique[llm]))
+            for arm in ("gain", "loss")
+        ])  # fmt: skip
+
+    # -0.2 has a standard error of 0.11
+    row = decision(of_40_trials([12] * 5 + [20] * 5))
+    assert row["gain_low"] > 0
+    assert (row["decision"], row["decision_asked"], row["n_reversed"]) == ("no_evidence", "no_evidence", 0)
+    assert "bias_reversed" in row["reason"]
+    assert decision(of_40_trials([12] + [20] * 8 + [26]))["decision"] == "use"
+
+
 def test_a_reversal_of_a_smaller_size_in_half_of_the_llms_forbids_use_although_all_gain():
     row = decision(asked({"no_technique": [0.3] * 10, "helps": [-0.15] * 5 + [0.0] * 5}))
     assert row["gain_low"] > 0
     assert (row["decision"], row["decision_asked"]) == ("no_evidence", "no_evidence")
+
+
+def of_two_vignettes(shifts, *, n_llms=6):
+    """Counts of one item in each of two vignettes: 50 of 100 count in a loss frame, and so many more in a gain frame.
+
+    `shifts` are those of each technique in the two vignettes; in the first, each LLM has one more than the one before.
+    """
+    one = counts([
+        (f"llm {llm}", technique, arm, place, 100, 50 + (shift + llm * (place == 0) if arm == "gain" else 0))
+        for technique, of_vignettes in shifts.items()
+        for place, shift in enumerate(of_vignettes)
+        for llm in range(n_llms)
+        for arm in ("gain", "loss")
+    ])  # fmt: skip
+    return one.assign(vignette=one["item"].map("v{}".format), item=None)
+
+
+def test_a_bias_that_is_turned_round_in_half_of_the_vignettes_of_an_llm_is_reversed():
+    # from 0.4 and 0.4 to -0.2 and 0.2, which is 0 in the mean, while the loss falls from 0.4 to 0.2
+    row = decision(of_two_vignettes({"no_technique": [35, 40], "helps": [-25, 20]}))
+    assert row["gain_low"] > 0.15
+    assert (row["decision"], row["decision_asked"], row["n_reversed"]) == ("no_evidence", "no_evidence", 6)
+    assert "bias_reversed" in row["reason"]
+    row = decision(of_two_vignettes({"no_technique": [35, 40], "helps": [15, 20]}))
+    assert (row["decision"], row["n_reversed"]) == ("use", 0)
+
+
+def test_vignettes_that_are_moved_to_either_side_are_moved_although_their_mean_is_not():
+    # from 0.25 and 0.3 to 0.05 and 0.5: the mean bias and the mean loss stay as they are
+    shifts = {"no_technique": [25, 30], "helps": [5, 49]}
+    row = decision(of_two_vignettes(shifts), margin=0.15)
+    assert -0.15 < row["gain_asked_low"] < row["gain_asked_high"] < 0.15
+    assert (row["decision"], row["decision_asked"], row["n_reversed"]) == ("no_evidence", "no_evidence", 0)
+    assert "bias_moved" in row["reason"]
+    row = decision(of_two_vignettes(shifts | {"helps": [26, 29]}), margin=0.15)
+    assert row["decision_asked"] == "equivalent"
+
+
+def test_what_noise_alone_moves_in_each_of_many_vignettes_is_not_moved_by_the_technique():
+    # shares of 100 trials: a difference of differences has a standard error of 0.1, so its absolute value is 0.08
+    of = asked({"no_technique": [0.3] * 6, "helps": [0.3] * 6}, n_items=30, n=100)
+    row = decision(of.assign(vignette=of["item"], item=None), margin=0.07)
+    assert (row["decision_asked"], row["n_reversed"]) == ("equivalent", 0)
+
+
+def test_a_gain_that_is_0_but_for_rounding_is_0_and_has_no_probability():
+    # 0.1 + 0.2 is more than 0.3 by its last digit, and 0.1 + 0.7 less than 0.8
+    rows = counts([
+        (f"llm {llm}", technique, arm, "one", 2, float(total if arm == "gain" else 0))
+        for llm in range(6)
+        for technique, total in (
+            ("no_technique", (0.3, 0.8)[llm % 2]), ("helps", (0.1 + 0.2, 0.1 + 0.7)[llm % 2]),
+        )
+        for arm in ("gain", "loss")
+    ])  # fmt: skip
+    of = found(rows.assign(sum_of_squares=rows["sum_of_values"] ** 2 / 2))
+    assert of.loc[(of["part"] == "outcome_decisions") & (of["technique"] == "helps"), "gain"].eq(0).all()
+    foretold = of[of["part"] == "outcome_predictions"]
+    assert len(foretold)
+    assert foretold["p_better_than_control"].isna().all()
+    assert foretold["reason"].eq("zero_variance").all()
+
+
+@pytest.mark.parametrize(
+    ("n_missing", "is_share", "code"),
+    [(0, True, None), (2, True, None), (20, True, "attrition_could_reverse"), (1, False, "attrition_could_reverse")],
+)
+def test_answers_that_are_missing_and_could_turn_a_decision_round_are_named(n_missing, is_share, code):
+    # a bias of 0.3 becomes one of 0.1; of 50 trials to a cell, 20 that are missing move a share by up to 0.4
+    of = asked({"no_technique": [0.3] * 6, "helps": [0.1] * 6})
+    is_short = (of["technique"] == "helps") & (of["llm"] == "llm 0") if n_missing == 1 else of["technique"] == "helps"
+    row = decision(of.assign(n_asked=of["n_trials"] + np.where(is_short, n_missing, 0)), is_share=is_share)
+    assert row["decision"] == "use"
+    assert row["reason"] == code or (code is None and pd.isna(row["reason"]))
+
+
+def test_an_item_that_was_asked_and_never_answered_counts_among_what_is_missing():
+    of = asked({"no_technique": [0.3] * 6, "helps": [0.1] * 6}, n_items=4)
+    silent = of[of["technique"] == "helps"].assign(item="silent", n_trials=0, sum_of_values=0.0, sum_of_squares=0.0)
+    kept, told = decision(of), decision(pd.concat([of, silent.drop_duplicates(["llm", "arm"])]))
+    assert (kept["gain"], kept["decision"]) == (told["gain"], told["decision"]) == (kept["gain"], "use")
+    assert pd.isna(kept["reason"])
+    # the bias of one item of five could be 1: the mean is 0.28 then, and hardly smaller than without the technique
+    assert told["reason"] == "attrition_could_change"
 
 
 def test_below_five_llms_nothing_is_decided_over_llms():

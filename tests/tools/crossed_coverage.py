@@ -12,7 +12,7 @@ import numpy as np
 from scipy import special
 
 from analysis.crossed_effects import Arm, cell_weights, crossed_contrast, crossed_errors, design
-from analysis.effect_sizes import CONFIDENCE
+from analysis.small_samples import CONFIDENCE
 
 WANTED, WANTED_UNBALANCED = (93, 97), (93, 99.5)
 N_LLMS = (5, 7, 10)

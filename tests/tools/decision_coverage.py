@@ -17,10 +17,10 @@ import numpy as np
 from scipy import special
 
 from analysis.counts import CONTROL
-from analysis.decisions import CONFIDENCE, Comparison, _Fitted, _over_llms, decide
+from analysis.decisions import Comparison, _Fitted, _over_llms, decide
 from analysis.losses import GOALS, DomainLosses, Moments, folding_excess, losses
 from analysis.predictions import leave_one_out_log_score
-from analysis.small_samples import FEWEST_LLMS
+from analysis.small_samples import CONFIDENCE, FEWEST_LLMS
 
 ROOT = Path(__file__).resolve().parents[2]
 JUDICIAL = """

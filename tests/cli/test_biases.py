@@ -1,0 +1,105 @@
+"""`bais recommend --paradigm`: what it says of a bias and of techniques."""
+
+import contextlib
+import json
+
+import duckdb
+import pytest
+
+from bais.main import main
+
+BIAS = {
+    "study": "s", "paradigm": "framing", "measure": "chose_sure", "arm": "gain", "arm_b": "loss",
+    "technique": "no_technique", "value": 0.16, "low": 0.05, "high": 0.27, "n_llms": 6, "n_items": 40, "n_trials": 960,
+    "reason": None, "is_headline": True,
+}  # fmt: skip
+DECISION = {
+    "study": "s", "paradigm": "framing", "measure": "chose_sure", "arm": "gain", "arm_b": "loss", "llm": None,
+    "technique": "sacd", "control": "no_technique", "comparison": "control", "loss": 0.02, "loss_control": 0.16,
+    "gain": 0.14, "gain_low": 0.1, "gain_high": 0.18, "decision": "use", "decision_asked": "use",
+    "certainty": "established", "n_reversed": 0, "margin": 0.05, "n_llms": 6, "n_trials": 1920, "reason": None,
+}  # fmt: skip
+KINDS = {str: "varchar", type(None): "varchar", float: "double", int: "bigint", bool: "boolean"}
+
+
+def made(warehouse, table, rows):
+    """Make a table of rows that are alike."""
+    declared = ", ".join(f"{name} {KINDS[type(value)]}" for name, value in rows[0].items())
+    warehouse.execute(f"create table {table} ({declared})")
+    warehouse.executemany(
+        f"insert into {table} values ({', '.join('?' * len(rows[0]))})", [list(row.values()) for row in rows]
+    )
+
+
+@pytest.fixture
+def ask(tmp_path, monkeypatch, capsys):
+    """Run `bais recommend --paradigm framing` on biases and decisions, and return its stdout."""
+
+    def run(*arguments, biases=(BIAS,), decisions=(DECISION,), expect=0):
+        path = tmp_path / "some.duckdb"
+        path.unlink(missing_ok=True)
+        with contextlib.closing(duckdb.connect(str(path))) as warehouse:
+            warehouse.execute("create schema inference; create schema marts")
+            made(warehouse, "inference.outcome_contrasts", [BIAS | {"is_headline": False}, *biases])
+            made(warehouse, "inference.outcome_decisions", [DECISION | {"llm": "vendor/other"}, *decisions])
+        monkeypatch.setenv("BAIS_WAREHOUSE", str(path))
+        assert main(["recommend", "--paradigm", "framing", *arguments]) == expect
+        printed = capsys.readouterr()
+        return printed.err if expect else printed.out
+
+    return run
+
+
+def sentence(ask, **bias):
+    return ask(biases=[BIAS | bias]).splitlines()[0]
+
+
+def test_a_bias_is_said_as_the_mean_of_one_arm_above_or_below_that_of_the_other(ask):
+    assert sentence(ask) == (
+        "chose_sure: without a technique the mean in gain is 0.16 above that in loss (95 % interval of the difference "
+        "+0.05 to +0.27): there is a bias, for LLMs and items like the 6 LLMs and 40 items asked."
+    )
+    below = sentence(ask, value=-0.16, low=-0.34, high=0.02)
+    assert "the mean in gain is 0.16 below that in loss" in below
+    assert "the data cannot tell it from no bias" in below
+    assert "the mean in gain is the same as in loss (95" in sentence(ask, value=0.0, low=-0.1, high=0.1)
+
+
+@pytest.mark.parametrize(
+    ("reason", "n_llms", "said"),
+    [
+        ("too_few_llms", 4, "How sure that is cannot be said: only 4 LLMs were asked (five are needed)."),
+        ("too_few_llms", 1, "How sure that is cannot be said: only 1 LLM was asked (five are needed)."),
+        ("one_item", 6, "How sure that is cannot be said: only one item was asked in an arm."),
+        ("zero_variance", 6, "How sure that is cannot be said: the answers of all LLMs on all items are alike."),
+    ],
+)
+def test_without_an_interval_the_sentence_says_why(ask, reason, n_llms, said):
+    found = sentence(ask, low=None, high=None, reason=reason, n_llms=n_llms)
+    assert found == f"chose_sure: without a technique the mean in gain is 0.16 above that in loss. {said}"
+
+
+def test_arms_that_no_llm_has_both_of_are_said_not_to_be_comparable(ask):
+    found = sentence(ask, value=None, low=None, high=None, reason="no_pair", n_llms=0, n_items=0)
+    assert found == "chose_sure: no LLM has answers in gain and in loss that can be compared."
+
+
+def test_a_row_of_the_table_says_what_each_technique_does_to_the_bias(ask):
+    out = ask(biases=[BIAS, BIAS | {"technique": "sacd", "value": 0.02, "low": -0.04, "high": 0.08}])
+    (row,) = [" ".join(line.split()) for line in out.splitlines() if " sacd " in line]
+    assert row == "chose_sure gain less loss sacd +0.02 (-0.04 to +0.08) use +0.14 (+0.1 to +0.18) 0"
+    assert out.splitlines()[-1].startswith("Study: s. Warehouse: ")
+    assert "Fewer than five LLMs" not in out
+
+
+def test_of_fewer_than_five_llms_it_is_said_that_they_stand_for_no_others(ask):
+    few = DECISION | {"decision": "no_evidence", "certainty": "too_few_llms", "gain_low": None, "gain_high": None}
+    out = ask(decisions=[few | {"n_llms": 4}])
+    assert "Fewer than five LLMs were asked, too few to speak of others." in out
+
+
+def test_as_json_all_rows_of_the_llm_that_was_asked_for_are_given(ask):
+    found = json.loads(ask("--json", "--llm", "vendor/other"))
+    assert found["biases"] == [{key: BIAS[key] for key in found["biases"][0]}]
+    assert [row["llm"] for row in found["decisions"]] == ["vendor/other"]
+    assert "vendor/none was not asked" in ask("--llm", "vendor/none", expect=2)
