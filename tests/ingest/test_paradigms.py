@@ -8,6 +8,7 @@ import json
 import re
 import textwrap
 import tracemalloc
+from typing import get_args
 
 import duckdb
 import pytest
@@ -17,7 +18,7 @@ from bais.main import main
 from ingest.collected import load_collected
 from ingest.collector import collect
 from ingest.gate import audit
-from ingest.paradigm import load_paradigm, shipped_paradigms
+from ingest.paradigm import Answer, load_paradigm, shipped_paradigms
 from ingest.plan import plan_of
 from ingest.prompts import shipped
 from ingest.providers.simulated import Simulated
@@ -354,6 +355,14 @@ def test_the_gate_flags_replies_that_name_no_option_and_items_that_lack_their_pa
         ).fetchall()
     assert reasons["invalid_label"] == sum(n for (n,) in pairs) == 8
     assert reasons["missing_pair"] == sum(n == 1 for (n,) in pairs) > 0
+
+
+def test_what_is_said_of_a_reply_that_was_not_read_names_every_kind_of_answer():
+    with open(ROOT / "seeds" / "flag_reasons.csv", encoding="utf-8", newline="") as file:
+        (said,) = (row["sentence"] for row in csv.DictReader(file) if row["reason"] == "unparsed")
+    kinds = get_args(Answer.model_fields["kind"].annotation)
+    assert kinds
+    assert set(kinds) <= set(re.findall(r"\w+", said))
 
 
 def test_the_gate_flags_a_reply_without_text_where_a_text_was_asked_for(warehouse, monkeypatch):
