@@ -10,11 +10,12 @@ import pytest
 import yaml
 
 from bais.main import main
+from ingest.asked import of_study, render_asked
 from ingest.collected import load_collected
 from ingest.collector import collect
 from ingest.gate import audit
 from ingest.plan import plan_of
-from ingest.run import render_outcome
+from ingest.run import agreed_orphans, render_outcome
 from ingest.spool import COLLECTED, read_state, spool_folder
 from ingest.study import Design, Judges, parse_study
 from ingest.warehouse import ROOT, UserError, connect
@@ -235,6 +236,39 @@ def test_the_summary_has_a_line_for_answers_and_one_for_judgements(replies):
     shown = render_outcome(of, collect(of))
     assert "  answers: 12 planned, 5 collected before, 7 now, 0 left\n" in shown
     assert "  judgements: 24 planned, 0 collected before, 24 now, 0 left\n" in shown + "\n"
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"labels": ["pleased", "angry", "neutral"]},
+        {"question": "How does it sound?\n{text}", "question_of_answers": "How does it sound now?\n{text}"},
+        {"reading": "first_word"},
+    ],
+)
+def test_other_words_for_judges_without_another_version_are_refused_and_nothing_is_asked(replies, changed):
+    collect(study())
+    before = spooled("trial")
+    with pytest.raises(UserError, match="24 answers would be asked again with other words"):
+        agreed_orphans(study(changed), False)
+    assert of_study(study(changed)).n_again == 24
+    assert of_study(study()).n_orphans == of_study(study({"repeats": 3})).n_orphans == 0
+    assert spooled("trial") == before
+    raised = of_study(study(changed | {"version": 2}))
+    assert raised.n_orphans == 0
+    assert {(version.name, version.asked, version.now) for version in raised.versions} == {("judgements tone", 1, 2)}
+    assert raised.versions.total() == 24
+
+
+def test_what_changes_in_the_words_for_judges_is_shown_and_asked_once_it_is_agreed_to(replies):
+    collect(study())
+    of = study({"question": "How does it sound?\n{text}"})
+    said = render_asked(of_study(of))
+    assert said[0].startswith("8 answers were given to words that have changed since")
+    assert said[1:4] == ["  tone as original", "    -What is the tone?", "    +How does it sound?"]
+    outcome = collect(of, orphaned=agreed_orphans(of, True))
+    assert outcome.judgements == Counter(n_planned=24, n_before=16, n_done=8)
+    assert of_study(of).n_again == 0
 
 
 @pytest.mark.parametrize(
