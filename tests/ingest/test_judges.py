@@ -1,6 +1,7 @@
 """Judgements are trials: a text is judged once it is there and stays as it was; sessions can be resumed."""
 
 import contextlib
+import itertools
 import json
 import re
 import textwrap
@@ -14,7 +15,9 @@ from ingest.asked import of_study, render_asked
 from ingest.collected import load_collected
 from ingest.collector import collect
 from ingest.gate import audit
+from ingest.models import query_of
 from ingest.plan import plan_of
+from ingest.responses import read_trials
 from ingest.run import agreed_orphans, render_outcome
 from ingest.spool import COLLECTED, read_state, spool_folder
 from ingest.study import Design, Judges, parse_study
@@ -236,6 +239,33 @@ def test_the_summary_has_a_line_for_answers_and_one_for_judgements(replies):
     shown = render_outcome(of, collect(of))
     assert "  answers: 12 planned, 5 collected before, 7 now, 0 left\n" in shown
     assert "  judgements: 24 planned, 0 collected before, 24 now, 0 left\n" in shown + "\n"
+
+
+def test_judges_are_shown_what_the_tables_hold_where_the_answer_stands_after_a_marker(monkeypatch, warehouse):
+    replies = ["FINAL: no. FINAL:\n the last \n", "nothing of the kind", "FINAL: ", "I think.\nFINAL: short", ""]
+    said = itertools.cycle(replies)
+    monkeypatch.setattr("ingest.providers.simulated.Simulated._text", lambda *_: next(said))
+    of = study({"roles": ["answer"]}, {"answer": {"kind": "text", "answer_after": "FINAL:"}})
+    collect(of)
+    with read_trials(spool_folder("retold") / COLLECTED, Design(of)) as answers:
+        in_python = answers.execute("select trial_id, text, status from answers where role is null order by all")
+        in_python = in_python.fetchall()
+    load_collected("retold")
+    with contextlib.closing(connect(warehouse)) as raw:
+        in_sql = raw.execute(
+            "select trial_id, response_text, status_recorded, reason_recorded, raw.text "
+            f"from ({query_of('stg_trials')}) "
+            "inner join (select trial_id, response_text as text from raw.trials) as raw using (trial_id) where role is null order by trial_id"
+        ).fetchall()
+    assert [(trial_id, text) for trial_id, text, *_ in in_sql] == [(trial_id, text) for trial_id, text, _ in in_python]
+    assert {text for _, text, _ in in_python} == {"the last", "short", None}
+    assert len(in_python) == 12
+    assert {of["text"] for of in spooled("judged")} == {"the last", "short"}
+    assert all((status == "answered") == (text is not None) for _, text, status in in_python)
+    for _, text, status, reason, reply in in_sql:
+        lacks = reply is not None and "FINAL:" not in reply
+        assert (status, reason) == (("unparsed", "no_marker") if lacks else (None, None)), reply
+        assert text is None or not lacks
 
 
 @pytest.mark.parametrize(
