@@ -253,9 +253,10 @@ def test_judges_are_shown_what_the_tables_hold_where_the_answer_stands_after_a_m
     load_collected("retold")
     with contextlib.closing(connect(warehouse)) as raw:
         in_sql = raw.execute(
-            "select trial_id, response_text, status_recorded, reason_recorded, raw.text "
+            "select trial_id, response_text, status_recorded, reason_recorded, landed.text "
             f"from ({query_of('stg_trials')}) "
-            "inner join (select trial_id, response_text as text from raw.trials) as raw using (trial_id) where role is null order by trial_id"
+            "inner join (select trial_id, response_text as text from raw.trials) as landed using (trial_id) "
+            "where role is null order by trial_id"
         ).fetchall()
     assert [(trial_id, text) for trial_id, text, *_ in in_sql] == [(trial_id, text) for trial_id, text, _ in in_python]
     assert {text for _, text, _ in in_python} == {"the last", "short", None}
