@@ -16,9 +16,9 @@ from ingest.warehouse import printable
 MOST_DIFFERENCES = 5
 MOST_LINES = 30
 MOST_OF_A_LINE = 500
-WORDS = "vignette, technique, anchor_value is not null, arm, prompt_version"
+WORDS = "vignette, technique, anchor_value is not null, coalesce(arm, role), prompt_version"
 ANSWERS = f"""
-select {WORDS}, llm, temperature, anchor_direction, item, replicate from spooled
+select {WORDS}, llm, temperature, anchor_direction, item, judged, role, replicate from spooled
 where status is distinct from 'failed' and list_contains($hashes, prompt_version)
 """
 
@@ -36,7 +36,7 @@ class Asked:
     """What was asked before."""
 
     versions: collections.Counter = field(default_factory=collections.Counter)  # answers to sets of other versions
-    # answers to other words, by vignette, technique, whether anchored, the arm, and the hash of the words
+    # answers to other words, by vignette, technique, whether anchored, the arm or the role, and the hash of the words
     orphans: collections.Counter = field(default_factory=collections.Counter)
     n_again: int = 0  # of these, how many would be asked again, to which nobody has agreed yet
     differences: dict = field(default_factory=dict)  # from the lines that went and came to where they did
@@ -55,21 +55,28 @@ def asked_before(design: Design, state: State) -> Asked:
         return found
     design.recognise(state)
     kinds, rows = _other_words(design, state)
-    llms, temperatures = {llm.llm for llm in design.study.llms}, set(design.study.temperatures)
+    study, judges = design.study, design.judges
+    asked = {False: ({llm.llm for llm in study.llms}, set(study.temperatures), study.stopping_rule.minimum)}
+    if judges:
+        asked[True] = ({llm.llm for llm in judges.llms}, {judges.temperature}, judges.repeats)
     anchors = design.known_anchors(state.anchors)
     again = collections.Counter()
-    for *words, prompt_hash, llm, temperature, direction, item, replicate in rows:
+    for *words, prompt_hash, llm, temperature, direction, item, judged, role, replicate in rows:
         key = (*words, prompt_hash)
-        if key not in kinds or llm not in llms or temperature not in temperatures:
+        if key not in kinds:
+            continue
+        llms, temperatures, n_asked = asked[role is not None]
+        if llm not in llms or temperature not in temperatures:
             continue
         if isinstance(kinds[key], Version):
             found.versions[kinds[key]] += 1
             continue
         found.orphans[key] += 1
-        if replicate < design.study.stopping_rule.minimum:
-            vignette, technique, is_anchored, arm = words
+        if replicate < n_asked:
+            vignette, technique, is_anchored, treatment = words
             anchor = anchors.get((llm, vignette), {}).get(direction)
-            cell = Cell(llm, vignette, technique, direction, anchor, temperature, arm, item)
+            arm = None if role else treatment
+            cell = Cell(llm, vignette, technique, direction, anchor, temperature, arm, item, judged, role)
             is_decided = (anchor is not None) == is_anchored and (item is None or item in design.items)
             again[key] += not (is_decided and design.trial_id(cell, replicate).encode() in state.closed)
     agreed = _agreed(state.sessions)
@@ -82,7 +89,7 @@ def asked_before(design: Design, state: State) -> Asked:
         if not is_agreed:
             found.n_again += again[key]
         where = found.differences.setdefault(tuple(_difference(design, state, *key)), [])
-        where.append(f"{words[0]} with {words[1]}")
+        where.append(f"{words[0]} as {words[3]}" if _is_of_judges(design, words[0]) else f"{words[0]} with {words[1]}")
     return found
 
 
@@ -97,7 +104,7 @@ def _other_words(design, state):
             f"select distinct {WORDS} from spooled order by all"
         ).fetchall():
             words = (vignette, technique, is_anchored, arm)
-            is_planned = (
+            is_planned = (_is_of_judges(design, vignette) and arm in design.judges.roles) or (
                 vignette in design.vignettes
                 and technique in (design.techniques if arm else techniques[is_anchored])
                 and (is_anchored, arm) in design.treatments(vignette)
@@ -107,6 +114,10 @@ def _other_words(design, state):
                 kinds[key] = _version(design, state, *key)
         hashes = [prompt_hash for *_, prompt_hash in kinds]
         return kinds, connection.execute(ANSWERS, {"hashes": hashes}).fetchall() if kinds else []
+
+
+def _is_of_judges(design, vignette):
+    return design.judges is not None and vignette == design.judges.paradigm
 
 
 def _agreed(sessions):
@@ -121,10 +132,11 @@ def _agreed(sessions):
 def _version(design, state, vignette, technique, is_anchored, arm, prompt_hash):
     """Return the version that other words belong to, or None where it is the one that is asked now."""
     then, now = _template(state, prompt_hash, is_anchored), _now(design, vignette, technique, is_anchored, arm)
-    for what, name in (("vignette", vignette), ("technique", technique)):
+    called = "judgements" if _is_of_judges(design, vignette) else "vignette"
+    for what, name in (("vignette", f"{called} {vignette}"), ("technique", f"technique {technique}")):
         version = f"{what}_version"
         if then and then[version] != now[version]:
-            return Version(f"{what} {name}", then[version], now[version])
+            return Version(name, then[version], now[version])
     return None
 
 
@@ -186,7 +198,7 @@ def render_asked(asked: Asked) -> list[str]:
         lines.append(f"  and {len(asked.differences) - MOST_DIFFERENCES} more differences")
     lines.append(
         "Put the old words back, and these answers count again. If the new words are meant, raise the `version` of the "
-        "vignette or technique: then both sets are kept apart, and the tables count the new one."
+        "vignette, the technique or the judges: then both sets are kept apart, and the tables count the new one."
     )
     return lines
 

@@ -669,6 +669,7 @@ class Collector:
             "option_order": json.dumps(trial.option_order) if trial.option_order else None,
             "answer_kind": answer.kind,
             "answer_reading": answer.reading if answer.kind in ("choice", "label") else None,
+            **({"answer_after": answer.answer_after} if answer.answer_after else {}),
         }
 
     def _name_silent_llms(self):

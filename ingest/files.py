@@ -8,7 +8,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from ingest.warehouse import UserError, printable
 from ingest.yaml_text import line_of, read_yaml
 
-Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]{0,99}$")]
+NAME_PATTERN = r"^[a-z0-9][a-z0-9._-]{0,99}$"
+Name = Annotated[str, Field(pattern=NAME_PATTERN)]
 LlmId = Annotated[str, Field(pattern=r"^[!-.0-~]+/[!-~]+$", max_length=200)]
 Finite = Annotated[float, Field(allow_inf_nan=False)]
 NotNegative = Annotated[float, Field(ge=0, allow_inf_nan=False)]

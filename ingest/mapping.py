@@ -145,7 +145,7 @@ def mapped(archive: Archive, path: Path | None, study: str | None) -> Archive:
     if not archive.mapping:
         if (path or study) and archive.land:
             raise UserError("an export says itself which study its trials belong to: leave out --map and --study")
-        if path or study:
+        if path or (study and not archive.is_study_the_kind):
             forms = " and ".join(other.form for other in archives() if other.mapping)
             raise UserError(f"--map and --study are for the formats {forms}: {archive.form} needs neither")
         return archive

@@ -14,7 +14,7 @@ from ingest.warehouse import ROOT
 if TYPE_CHECKING:
     import duckdb
 
-MACROS = ("read_response", "read_label", "trial_status")
+MACROS = ("read_response", "read_label", "trial_status", "answer_in")
 SEED_TYPES = ROOT / "seeds" / "_seeds.yml"
 PROJECT = ROOT / "dbt_project.yml"
 

@@ -29,6 +29,11 @@ ASKED = {
     ("number", "strict"): "End your reply with one line of the form `Answer: <number>`.",
     ("text", "strict"): "",
 }
+ASKED_AFTER = "End your reply with `{answer_after}` and, after it, {what}."
+AFTER = {
+    "choice": "the letter of your choice", "label": "one of these answers: {labels}", "number": "a number",
+    "text": "your answer",
+}  # fmt: skip
 PARTS = ("answer_format", "opening", "case_text", "question_text")
 NonEmpty = Annotated[str, Field(min_length=1)]
 
@@ -38,6 +43,7 @@ class Answer(Part):
 
     kind: Literal["number", "choice", "label", "text"]
     reading: Literal["strict", "first_word"] = "strict"
+    answer_after: Annotated[str, Field(pattern=r"\S")] | None = None
     labels: list[NonEmpty] | None = Field(None, min_length=2)
 
     @model_validator(mode="after")
@@ -281,8 +287,11 @@ class Paradigm(Part):
 
     def asked(self, words: str | None = None) -> str:
         """Return what is said of the form of an answer, or a study's own words for it."""
-        form = ASKED[self.answer.kind, self.answer.reading] if words is None else words
-        return fill(form, {"labels": ", ".join(self.answer.labels or ())})
+        answer = self.answer
+        if words is None and answer.answer_after:
+            words = fill(ASKED_AFTER, {"answer_after": answer.answer_after, "what": AFTER[answer.kind]})
+        form = ASKED[answer.kind, answer.reading] if words is None else words
+        return fill(form, {"labels": ", ".join(answer.labels or ())})
 
     def script(
         self, vignette: dict, technique: dict, arm: str, item: Item | None = None,

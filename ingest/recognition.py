@@ -3,7 +3,9 @@
 import contextlib
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 from pydantic_core import from_json
@@ -12,6 +14,9 @@ from ingest.archives import Archive, archives
 from ingest.lines import walk, whole_characters
 from ingest.load import DUCKDB_SETTINGS
 from ingest.warehouse import UserError, in_memory, printable
+
+if TYPE_CHECKING:
+    import duckdb
 
 MOST_FILES = 1024
 MOST_BYTES = 16 << 20
@@ -51,14 +56,8 @@ def recognised(path: Path, *, is_mapped: bool = False) -> Archive:
 
 def _found(path: Path, files: list[Path]) -> list[tuple[Archive, list[Path]]]:
     """List the formats that some files have, with those files."""
-    files = files[:: len(files) // MOST_FILES + 1]
-    n_bytes = max(MOST_BYTES // MOST_FILES, min(MOST_BYTES // max(len(files), 1), 1 << 20))
-    heads = [_head(file, n_bytes) for file in files]
-    objects = [(file, number, line) for file, head in enumerate(heads) for number, line in enumerate(_objects(head))]
     found = []
-    with contextlib.closing(in_memory(**DUCKDB_SETTINGS)) as memory:
-        memory.register("objects", pa.table(list(zip(*objects, strict=True)) or [[]] * len(LINES), schema=LINES))
-        memory.execute("create table lines as from objects where try(json_type(line)) = 'OBJECT'")
+    with _beginnings(files) as (memory, files, heads):
         for archive in archives():
             if archive.file_name:
                 if called_so := [file for file in files if archive.has_ending(file)]:
@@ -74,6 +73,33 @@ def _found(path: Path, files: list[Path]) -> list[tuple[Archive, list[Path]]]:
             if of_format:
                 found.append((archive, of_format))
     return found
+
+
+@contextlib.contextmanager
+def _beginnings(files: list[Path]) -> "Iterator[tuple[duckdb.DuckDBPyConnection, list[Path], list[bytes]]]":
+    """Open a table `lines` over the objects at the beginnings of some files; yield it with these, and what was read."""
+    files = files[:: len(files) // MOST_FILES + 1]
+    n_bytes = max(MOST_BYTES // MOST_FILES, min(MOST_BYTES // max(len(files), 1), 1 << 20))
+    heads = [_head(file, n_bytes) for file in files]
+    objects = [(file, number, line) for file, head in enumerate(heads) for number, line in enumerate(_objects(head))]
+    with contextlib.closing(in_memory(**DUCKDB_SETTINGS)) as memory:
+        memory.register("objects", pa.table(list(zip(*objects, strict=True)) or [[]] * len(LINES), schema=LINES))
+        memory.execute("create table lines as from objects where try(json_type(line)) = 'OBJECT'")
+        yield memory, files, heads
+
+
+def of_one_study(archive: Archive, path: Path, study: str | None) -> Archive:
+    """Return a format whose lines name their study with the one to import: named by a person, or the only one."""
+    path = Path(path).resolve()
+    sizes, _, _ = walk(path)
+    with _beginnings([file for file, size in sizes.items() if size and archive.has_ending(file)]) as (memory, _, _):
+        kinds = f"select distinct kind from ({archive.read_trials}) where kind is not null order by kind"
+        found = [kind for (kind,) in memory.sql(kinds).fetchall()]
+    if study is None and len(found) > 1:
+        there = " and ".join(map(printable, found))
+        raise UserError(f"{printable(path)} holds trials of several studies, {there}: say with --study which is meant")
+    study = study or next(iter(found), None)
+    return replace(archive, study=study, vignettes=archive.vignettes_of(study) if study else {})
 
 
 def _head(file: Path, n_bytes: int) -> bytes:

@@ -106,7 +106,7 @@ def read_trials(path: Path, design: Design) -> "Iterator[duckdb.DuckDBPyConnecti
                     to_json({named}) as named
                 from (
                     select
-                        *,
+                        * replace ({macros()["answer_in"]("text", "answer_after")} as text),
                         coalesce(arm, role, '') as treatment,
                         anchor_value is not null as is_anchored,
                         from_json(option_order, '["varchar"]') as options

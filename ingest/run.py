@@ -361,10 +361,12 @@ def import_folder(folder, form, mapping, study, version):
     """Import recorded trials of a format, or of the one that they are recognised by; return the exit code."""
     from ingest.importer import import_archive
     from ingest.mapping import mapped
-    from ingest.recognition import recognised
+    from ingest.recognition import of_one_study, recognised
     from ingest.versions import Version
 
     archive = mapped(archive_of(form) if form else recognised(folder, is_mapped=mapping is not None), mapping, study)
+    if archive.is_study_the_kind:
+        archive = of_one_study(archive, folder, study)
     if archive.land:
         if version != Version():
             raise UserError(

@@ -42,8 +42,8 @@
 {# Without markdown, quotes, brackets around it and final punctuation; a dash of its own starts a line of a list. #}
 {% macro read__bare(text) -%}
     {%- set steps = [
-        ('[*`~"''''«»]|__', ''), ('[ \t\\x{a0}]+', ' '), ('^(?:[\s>#(\[{_]|- )+', ''), ('^((?i)option)[: ]+[(\[]?', '\\1 '),
-        ('[\s)\]}_.,;:!?]+$', ''),
+        ('[*`~"''''«»]|__', ''), ('[ \t\\x{a0}]+', ' '), ('^(?:[\\s>#(\\[{_]|- )+', ''), ('^((?i)option)[: ]+[(\\[]?', '\\1 '),
+        ('[\\s)\\]}_.,;:!?]+$', ''),
     ] -%}
     {%- set made = namespace(text=read__as_ascii(text)) -%}
     {%- for pattern, by in steps -%}

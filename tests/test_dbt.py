@@ -1,8 +1,10 @@
 """What a user of dbt expects of the project."""
 
 import re
+import warnings
 
 import duckdb
+import jinja2
 import pytest
 import yaml
 from scipy.special import ndtri, stdtrit
@@ -93,3 +95,12 @@ def test_the_quantile_of_t_in_sql_is_within_0_2_percent_of_scipys():
 def test_the_answers_that_a_baseline_needs_are_as_many_in_sql_as_in_the_statistics():
     said = re.findall(r"n_baseline between (\d+) and (\d+)", (ROOT / "models" / "marts" / "losses.sql").read_text())
     assert [tuple(map(int, of)) for of in said] == [(1, FEWEST_BASELINE - 1), (FEWEST_BASELINE, FEW_BASELINE - 1)]
+
+
+@pytest.mark.parametrize("room", ["macros", "models", "tests/models"])
+def test_no_text_in_a_template_has_an_escape_that_python_does_not_know(room):
+    lexer = jinja2.Environment().lexer
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for path in (ROOT / room).rglob("*.sql"):
+            assert list(lexer.tokenize(path.read_text(encoding="utf-8"))), path.name

@@ -58,6 +58,11 @@ class Archive:
     suffix: str | tuple[str, ...]
     # the study that its trials belong to
     study: str | None = None
+    # whether a line's `kind` is the study that it belongs to: then an import is of the trials of one of them, which
+    # `read_trials` finds in the variable `study`
+    is_study_the_kind: bool = False
+    # from such a study to its `vignettes`
+    vignettes_of: Callable[[str], Mapping] = lambda study: {}
     # SQL over `lines (file, line_number, line)`, every line a JSON object: one row per line with `file` (a number),
     # `line_number`, `line`, `kind` (null where the fields are not those of a trial, or cannot be read), `looks_like`
     # (what to call such a line), `complaint` (what is wrong with a line that is a trial but for that: it is quarantined

@@ -1,12 +1,15 @@
-"""Results of story 001's experiment, as `bais run` and the recorded archive write them: one JSON object a line.
+"""Results of experiments in the form of story 001, as `bais run` and the recorded archive write them.
 
-A line has `experimentId`, `model`, `conditionId` (`low-…` or `high-…`), `runIndex`, `params`, `result` (or null where
-the trial ended in an error), `rawLastMessage` and `collectedAt`.
+Each is a line with one JSON object: `experimentId`, which is its study, `model`, `conditionId` (`low-…` or `high-…`),
+`runIndex`, `params`, `result` (or null where the trial ended in an error), `rawLastMessage` and `collectedAt`.
 """
 
 from ingest.archives import ANSWER_FIELDS, LOOKS_LIKE, Archive, complaint, infinite
+from ingest.files import NAME_PATTERN
 
 STUDY = "anchoring-prosecutor-sentencing"
+VIGNETTE = "shoplifting"  # of story 001's own experiment; the vignette of another one is called as that is
+OF_OTHERS = {"domain": "judicial", "response_unit": "months"}  # which the fields of every line say
 
 ANCHOR, ANSWER = "params.prosecutorRecommendationMonths", "result.sentenceMonths"
 COMPLAINTS = "\n            ".join(
@@ -35,16 +38,17 @@ kinds as (
         *,
         case
             when
-                f.experimentId = '{STUDY}' and f.model is not null
+                f.model is not null and regexp_full_match(f.experimentId, '{NAME_PATTERN}')
+                and coalesce(f.experimentId = getvariable('study'), true)
                 and regexp_matches(f.conditionId, '^(low|high)-anchor-[0-9]+mo$')
                 and f.params.prosecutorRecommendationMonths is not null
-                then '{STUDY}'
+                then f.experimentId
         end as shape,
         case when shape is null then
             {LOOKS_LIKE}
         end as looks_like,
         case
-            when shape is null and f.experimentId = '{STUDY}' then looks_like
+            when shape is null and f.experimentId = getvariable('study') then looks_like
             when shape is null then null
             {COMPLAINTS}
         end as complaint
@@ -59,7 +63,7 @@ select
     looks_like,
     complaint,
     f.model as llm_recorded,
-    'shoplifting' as vignette,
+    if(f.experimentId = '{STUDY}', '{VIGNETTE}', f.experimentId) as vignette,
     'no_technique' as technique,
     regexp_extract(f.conditionId, '^(low|high)') as anchor_direction,
     try_cast(f.{ANCHOR} as double) as anchor_value,
@@ -74,7 +78,8 @@ from kinds
 
 ARCHIVE = Archive(
     name="story_001",
-    study=STUDY,
+    is_study_the_kind=True,
+    vignettes_of=lambda study: {} if study == STUDY else {study: OF_OTHERS},
     suffix=".jsonl",
     read_trials=READ_TRIALS,
     own_id="line ->> 'trialId'",
@@ -85,5 +90,5 @@ ARCHIVE = Archive(
     },
     answer_fields=(*ANSWER_FIELDS, "rawLastMessage"),
     objects=("$", "$.params", "$.result"),
-    expected="JSON lines with experimentId, conditionId, params and result",
+    expected="JSON lines with experimentId, conditionId such as low-anchor-3mo, params and result",
 )

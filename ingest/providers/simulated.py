@@ -81,9 +81,12 @@ class Simulated:
             return ELABORATION
         is_first = step == "initial" or (step == "turn" and n_turns > 1 and question.turn == 0)
         technique = "no_technique" if is_first else cell.technique
-        if cell.arm and self.design.paradigm_of(cell.vignette).answer.kind != "number":
-            return self._chosen(truth, question, technique)
-        return self._answer(truth, cell, technique, self._chance(question, f"{question.turn}"))
+        answer = self.design.paradigm_of(cell.vignette).answer if cell.arm else None
+        if answer and answer.kind != "number":
+            said = self._chosen(truth, question, technique)
+        else:
+            said = self._answer(truth, cell, technique, self._chance(question, f"{question.turn}"))
+        return f"I have thought about it.\n{answer.answer_after} {said}" if answer and answer.answer_after else said
 
     def _story_answer(self, question, truth):
         """Answer as story 001 wants it: one object, or a part of it in each of three turns."""

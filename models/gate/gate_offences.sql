@@ -25,6 +25,23 @@ paradigms as (
     group by all
 ),
 
+context_windows as (
+    select llm, tokens as window_tokens from {{ ref('context_windows') }}
+),
+
+calls as (
+    select
+        trial_id,
+        tokens_in,
+        coalesce(
+            try_cast(parameters ->> '$.max_completion_tokens' as bigint),
+            try_cast(parameters ->> '$.max_tokens' as bigint),
+            tokens_out,
+            0
+        ) as tokens_allowed
+    from {{ ref('stg_calls') }}
+),
+
 known_techniques as (
     select technique from {{ ref('techniques') }}
 ),
@@ -85,6 +102,16 @@ copies as (
         ) as nth_replicate
     from trials
     where source != 'recorded' or asked_at is not null
+),
+
+-- of each trial the longest call, where it is known how long one may be
+longest_calls as (
+    select trial_id, any_value(window_tokens) as window_tokens, max(tokens_in + tokens_allowed) as tokens_of_call
+    from trials
+    inner join context_windows using (llm)
+    inner join calls using (trial_id)
+    where is_new
+    group by all
 ),
 
 arms as (
@@ -299,6 +326,10 @@ wrong as (
                 then n_lacking || if(n_lacking = 1, ' other arm has', ' other arms have') || ' no answer to the item'
         end as missing_pair,
         case when answer_kind = 'text' and status = 'unparsed' then 'the reply holds no text' end as empty_text,
+        case
+            when tokens_of_call > window_tokens
+                then tokens_of_call || ' tokens of question and answer, where ' || window_tokens || ' fit'
+        end as over_context,
         -- null where nothing has drifted
         'a mean of ' || round(mean_new, 2) || ' after ' || round(mean_old, 2) || ', z ' || round(z, 1) as drift
     from trials
@@ -310,6 +341,7 @@ wrong as (
     left join frequent_answers using (anchored_cell)
     left join drifts using (cell)
     left join unpaired using (trial_id)
+    left join longest_calls using (trial_id)
     where is_new or (rule is null and anchor_value != usual_anchor)
 )
 

@@ -3,7 +3,7 @@
 {% set tokens %}
     {"content": [{"token": "VARCHAR", "logprob": "DOUBLE", "top_logprobs": [{"token": "VARCHAR", "logprob": "DOUBLE"}]}]}
 {% endset %}
-{% set number_token = '^[\sĠ▁]*([$€£]?\d+(?:[.,]\d+)*%?)\s*$' %}  -- some endpoints write a leading space as Ġ or ▁
+{% set number_token = '^[\\sĠ▁]*([$€£]?\\d+(?:[.,]\\d+)*%?)\\s*$' %}  -- some endpoints write a leading space as Ġ or ▁
 with calls as (
     select * from {{ ref('stg_calls') }}
 ),

@@ -1,5 +1,6 @@
 -- One row per trial, as it was landed. Document A's archive keeps the turns of SACD in its lines, each cut at 500
 -- signs: the last of them is the text, and where it finds no bias it only looks back at the answer of the turn before.
+-- Where the answer stands after a marker, the text is what follows the last one; a reply without it is unparsed.
 with source as (
     select
         *,
@@ -7,7 +8,8 @@ with source as (
             when source = 'recorded' and technique = 'sacd' and response_text is null
                 then line -> '$.iterationDetails[#-1]'
         end as last_turn,
-        coalesce(response_text, last_turn ->> '$.rawResponse') as kept_text
+        coalesce(response_text, last_turn ->> '$.rawResponse') as kept_text,
+        coalesce(not contains(response_text, answer_after), false) as is_without_marker
     from {{ source('raw', 'trials') }}
 )
 
@@ -31,12 +33,15 @@ select
     replicate,
     phase,
     prompt_hash,
-    status_recorded,
-    reason_recorded,
+    coalesce(status_recorded, case when is_without_marker then 'unparsed' end) as status_recorded,
+    case
+        when is_without_marker and status_recorded is null then 'no_marker'
+        else reason_recorded
+    end as reason_recorded,
     response_recorded as number_recorded,
     first_response as first_response_recorded,
     iterations,
-    nullif(trim(kept_text), '') as response_text,
+    nullif(trim({{ answer_in('kept_text', 'answer_after') }}), '') as response_text,
     case
         when kept_text is null then 'none'
         when last_turn is not null and length(kept_text) >= 500 then 'cut'

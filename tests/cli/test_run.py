@@ -5,6 +5,7 @@ import csv
 import json
 import stat
 import sys
+from collections import Counter
 
 import pytest
 
@@ -493,6 +494,35 @@ def test_an_experiment_of_ones_own_is_a_file(own, work, capsys):
     assert main(["analyze", "r.jsonl", "--experiment", str(own)]) == 0
     again = json.loads(capsys.readouterr().out)
     assert again["comparison"]["difference"] == analysis["comparison"]["difference"]
+
+
+def test_results_of_an_experiment_of_ones_own_are_known_by_their_shape_and_measured_as_where_they_were_asked(
+    own, new_warehouse, tmp_path, monkeypatch
+):
+    out = tmp_path / "r.jsonl"
+    new_warehouse.run("bais", "run", own, "--runs", "5", "--out", out, "--no-report")
+    evaluations = (
+        "select anchor_direction, measure, count(*), sum(value) from marts.evaluations group by all order by all"
+    )
+    measured = []
+    for is_elsewhere in (False, True):
+        if is_elsewhere:
+            new_warehouse.path.unlink()
+            new_warehouse.run("bais", "import", out)
+        new_warehouse.dbt("--quiet", "build", "--resource-type", "seed", "model", "--select", "+evaluations")
+        measured.append(new_warehouse.query(evaluations))
+        assert new_warehouse.query("select distinct study from marts.evaluations") == [("burglary-demands",)]
+    values = {"too low": -1, "just right": 0, "too high": 1}
+    said = Counter(
+        (line["conditionId"].partition("-")[0], f"{measure}_evaluation", values[line["result"][f"{key}Evaluation"]])
+        for line in lines_of(out)
+        for measure, key in (("prosecutor", "prosecutor"), ("defense_attorney", "defenseAttorney"))
+    )
+    assert measured[0] == measured[1]
+    assert measured[0] == [
+        (*of, 5, sum(value * n for (*known, value), n in said.items() if known == of))
+        for of in sorted([direction, measure] for direction, measure, _ in said)
+    ]
 
 
 def test_an_experiment_of_ones_own_is_asked_in_three_turns_by_the_file_beside_it(own, work, capsys):

@@ -1,6 +1,7 @@
 """Judgements are trials: a text is judged once it is there and stays as it was; sessions can be resumed."""
 
 import contextlib
+import itertools
 import json
 import re
 import textwrap
@@ -10,11 +11,14 @@ import pytest
 import yaml
 
 from bais.main import main
+from ingest.asked import of_study, render_asked
 from ingest.collected import load_collected
 from ingest.collector import collect
 from ingest.gate import audit
+from ingest.models import query_of
 from ingest.plan import plan_of
-from ingest.run import render_outcome
+from ingest.responses import read_trials
+from ingest.run import agreed_orphans, render_outcome
 from ingest.spool import COLLECTED, read_state, spool_folder
 from ingest.study import Design, Judges, parse_study
 from ingest.warehouse import ROOT, UserError, connect
@@ -235,6 +239,67 @@ def test_the_summary_has_a_line_for_answers_and_one_for_judgements(replies):
     shown = render_outcome(of, collect(of))
     assert "  answers: 12 planned, 5 collected before, 7 now, 0 left\n" in shown
     assert "  judgements: 24 planned, 0 collected before, 24 now, 0 left\n" in shown + "\n"
+
+
+def test_judges_are_shown_what_the_tables_hold_where_the_answer_stands_after_a_marker(monkeypatch, warehouse):
+    replies = ["FINAL: no. FINAL:\n the last \n", "nothing of the kind", "FINAL: ", "I think.\nFINAL: short", ""]
+    said = itertools.cycle(replies)
+    monkeypatch.setattr("ingest.providers.simulated.Simulated._text", lambda *_: next(said))
+    of = study({"roles": ["answer"]}, {"answer": {"kind": "text", "answer_after": "FINAL:"}})
+    collect(of)
+    with read_trials(spool_folder("retold") / COLLECTED, Design(of)) as answers:
+        in_python = answers.execute("select trial_id, text, status from answers where role is null order by all")
+        in_python = in_python.fetchall()
+    load_collected("retold")
+    with contextlib.closing(connect(warehouse)) as raw:
+        in_sql = raw.execute(
+            "select trial_id, response_text, status_recorded, reason_recorded, landed.text "
+            f"from ({query_of('stg_trials')}) "
+            "inner join (select trial_id, response_text as text from raw.trials) as landed using (trial_id) "
+            "where role is null order by trial_id"
+        ).fetchall()
+    assert [(trial_id, text) for trial_id, text, *_ in in_sql] == [(trial_id, text) for trial_id, text, _ in in_python]
+    assert {text for _, text, _ in in_python} == {"the last", "short", None}
+    assert len(in_python) == 12
+    assert {of["text"] for of in spooled("judged")} == {"the last", "short"}
+    assert all((status == "answered") == (text is not None) for _, text, status in in_python)
+    for _, text, status, reason, reply in in_sql:
+        lacks = reply is not None and "FINAL:" not in reply
+        assert (status, reason) == (("unparsed", "no_marker") if lacks else (None, None)), reply
+        assert text is None or not lacks
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"labels": ["pleased", "angry", "neutral"]},
+        {"question": "How does it sound?\n{text}", "question_of_answers": "How does it sound now?\n{text}"},
+        {"reading": "first_word"},
+    ],
+)
+def test_other_words_for_judges_without_another_version_are_refused_and_nothing_is_asked(replies, changed):
+    collect(study())
+    before = spooled("trial")
+    with pytest.raises(UserError, match="24 answers would be asked again with other words"):
+        agreed_orphans(study(changed), False)
+    assert of_study(study(changed)).n_again == 24
+    assert of_study(study()).n_orphans == of_study(study({"repeats": 3})).n_orphans == 0
+    assert spooled("trial") == before
+    raised = of_study(study(changed | {"version": 2}))
+    assert raised.n_orphans == 0
+    assert {(version.name, version.asked, version.now) for version in raised.versions} == {("judgements tone", 1, 2)}
+    assert raised.versions.total() == 24
+
+
+def test_what_changes_in_the_words_for_judges_is_shown_and_asked_once_it_is_agreed_to(replies):
+    collect(study())
+    of = study({"question": "How does it sound?\n{text}"})
+    said = render_asked(of_study(of))
+    assert said[0].startswith("8 answers were given to words that have changed since")
+    assert said[1:4] == ["  tone as original", "    -What is the tone?", "    +How does it sound?"]
+    outcome = collect(of, orphaned=agreed_orphans(of, True))
+    assert outcome.judgements == Counter(n_planned=24, n_before=16, n_done=8)
+    assert of_study(of).n_again == 0
 
 
 @pytest.mark.parametrize(

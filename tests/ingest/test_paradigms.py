@@ -8,6 +8,7 @@ import json
 import re
 import textwrap
 import tracemalloc
+from typing import get_args
 
 import duckdb
 import pytest
@@ -17,11 +18,11 @@ from bais.main import main
 from ingest.collected import load_collected
 from ingest.collector import collect
 from ingest.gate import audit
-from ingest.paradigm import load_paradigm, shipped_paradigms
+from ingest.paradigm import Answer, load_paradigm, shipped_paradigms
 from ingest.plan import plan_of
 from ingest.prompts import shipped
 from ingest.providers.simulated import Simulated
-from ingest.responses import ended_trials
+from ingest.responses import ended_trials, read_trials
 from ingest.spool import COLLECTED, spool_folder
 from ingest.study import Design, load_study, parse_study
 from ingest.warehouse import ROOT, UserError, connect
@@ -354,6 +355,48 @@ def test_the_gate_flags_replies_that_name_no_option_and_items_that_lack_their_pa
         ).fetchall()
     assert reasons["invalid_label"] == sum(n for (n,) in pairs) == 8
     assert reasons["missing_pair"] == sum(n == 1 for (n,) in pairs) > 0
+
+
+@pytest.mark.parametrize(("llm", "n_flagged"), [("openai/gpt-4.1", 1), ("openai/codex", 0)])
+def test_the_gate_flags_a_call_that_its_llm_cannot_hold_where_it_is_known_how_long_one_may_be(
+    warehouse, llm, n_flagged
+):
+    collect(study())
+    load_collected("cups")
+    with duckdb.connect(str(warehouse)) as raw:
+        raw.execute("update raw.trials set llm_recorded = $llm", {"llm": llm})
+        first, second = raw.execute("select trial_id from raw.trials order by trial_id limit 2").fetchall()
+        sent = {"max_completion_tokens": 47_576}
+        for (trial_id,), tokens_in in ((first, 1_000_000), (second, 1_000_001)):
+            raw.execute(
+                "update raw.calls set tokens_in = $n, parameters = $sent::json where trial_id = $trial_id",
+                {"n": tokens_in, "sent": json.dumps(sent), "trial_id": trial_id},
+            )
+    assert reasons_of(warehouse).get("over_context", 0) == n_flagged
+
+
+def test_a_choice_after_a_marker_is_asked_for_there_and_read_there(warehouse):
+    of = study({"answer": {"kind": "choice", "answer_after": "Answer:"}})
+    script = Design(of).script(Design(of).paradigm_cells()[0], ["tea", "milk"])
+    assert script.next_turn([]).prompt.endswith(
+        "End your reply with `Answer:` and, after it, the letter of your choice."
+    )
+    collect(of)
+    with read_trials(spool_folder("cups") / COLLECTED, Design(of)) as answers:
+        assert answers.execute("select distinct status from answers").fetchall() == [("answered",)]
+    load_collected("cups")
+    with contextlib.closing(connect(warehouse)) as raw:
+        replies = raw.execute("select distinct answer_after, starts_with(response_text, 'I have') from raw.trials")
+        assert replies.fetchall() == [("Answer:", True)]
+    assert reasons_of(warehouse) == {}
+
+
+def test_what_is_said_of_a_reply_that_was_not_read_names_every_kind_of_answer():
+    with open(ROOT / "seeds" / "flag_reasons.csv", encoding="utf-8", newline="") as file:
+        (said,) = (row["sentence"] for row in csv.DictReader(file) if row["reason"] == "unparsed")
+    kinds = get_args(Answer.model_fields["kind"].annotation)
+    assert kinds
+    assert set(kinds) <= set(re.findall(r"\w+", said))
 
 
 def test_the_gate_flags_a_reply_without_text_where_a_text_was_asked_for(warehouse, monkeypatch):

@@ -86,7 +86,7 @@ def test_the_ending_counts_as_much_as_what_a_file_holds(archive, make):
 
 def test_a_format_is_found_among_junk(archive, make):
     make.file(archive / "a.jsonl", "{", "", "no JSON", b"\xff", b"a\0b", "[1]", "[" * 100_000, make.baseline())
-    make.file(archive / "other.jsonl", {"score": 1}, STORY | {"experimentId": "another"})
+    make.file(archive / "other.jsonl", {"score": 1}, STORY | {"conditionId": "another"})
     make.file(archive / "bom.jsonl", b"\xef\xbb\xbf", "\r")
     (archive / "empty.jsonl").touch()
     (archive / "noise.json").write_bytes(random.Random(1).randbytes(5000))
@@ -186,7 +186,7 @@ def test_story_001_reads_no_condition_wrong_and_names_what_is_another_experiment
         *(STORY | changes for changes in conditions),
         twice,
         STORY | {"conditionId": "middle"},
-        STORY | {"experimentId": "framing"},
+        STORY | {"experimentId": "framing", "conditionId": "gain"},
         unparsed,
     )
     assert main(["--archive", str(archive), "--format", "story-001"]) == 3
@@ -200,6 +200,20 @@ def test_story_001_reads_no_condition_wrong_and_names_what_is_another_experiment
     assert "a.jsonl:5: no trial of this format: experiment anchoring-prosecutor-sentencing with the fields [" in out
     assert "skipped, other data: another experiment of the same tool (1 lines)" in out
     assert query("select source_line, response_recorded, response_text from raw.trials") == [(7, None, "many")]
+
+
+def test_results_of_several_experiments_are_imported_one_at_a_time(archive, make, query, capsys):
+    another = STORY | {"experimentId": "burglary-demands", "conditionId": "high-anchor-48mo"}
+    make.file(archive / "a.jsonl", STORY, another)
+    make.file(archive / "b.jsonl", another | {"runIndex": 1})
+    assert main(["--archive", str(archive)]) == 2
+    said = capsys.readouterr().err
+    assert "several studies, anchoring-prosecutor-sentencing and burglary-demands: say with --study" in said
+    assert main(["--archive", str(archive), "--study", "burglary-demands"]) == 0
+    assert query("select study, vignette, anchor_direction, replicate from raw.trials order by all") == [
+        ("burglary-demands", "burglary-demands", "high", 0), ("burglary-demands", "burglary-demands", "high", 1),
+    ]  # fmt: skip
+    assert query("select domain, response_unit from raw.batches") == [("judicial", "months")]
 
 
 @pytest.mark.parametrize("holds", ["nothing", "junk"])
