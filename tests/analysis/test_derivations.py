@@ -108,7 +108,9 @@ def boxes(draw, derivation):
         middle, gap, wide = draw(st.floats(0, 0.9)), draw(st.floats(0.001, 0.04)), draw(st.floats(0, 0.0005))
         intervals = [(middle + gap, middle + gap + wide), (middle - wide, middle), (9, 30), (500, 1000)]
     elif derivation.endswith("_of_shares"):
-        shares = [(low, low + draw(st.floats(0, 1))) for low in draw(st.lists(st.floats(1, 98), min_size=2, max_size=2))]
+        shares = [
+            (low, low + draw(st.floats(0, 1))) for low in draw(st.lists(st.floats(1, 98), min_size=2, max_size=2))
+        ]
         intervals = [*shares, *((n, n) for n in draw(st.lists(st.integers(5, 60), min_size=2, max_size=2)))]
     return intervals, draw(st.lists(st.floats(0, 1), min_size=n, max_size=n))
 
