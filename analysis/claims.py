@@ -1,5 +1,6 @@
 """What is said of published claims in words, how they are counted, and in which order those that fail are listed."""
 
+import re
 from collections import Counter
 from itertools import groupby
 
@@ -16,7 +17,7 @@ HOLDS = {
     "holds": ("holds", "hold"),
     "weaker": ("weaker than printed", "are weaker than printed"),
     "contradicted": ("contradicted", "are contradicted"),
-    "confounded": ("compares prompts that differ", "compare prompts that differ"),
+    "confounded": ("compares what was not asked or measured alike", "compare what was not asked or measured alike"),
     "not_applicable": ("is not about LLMs", "are not about LLMs"),
     None: ("not judged", "could not be judged"),
 }
@@ -43,6 +44,7 @@ NO_TRIALS = "It rests on printed numbers alone: there are no trials behind it."
 SOURCES = {"trials": "the recorded trials", "scores": "the recorded scores", "printed numbers": "other printed numbers"}
 FAILS = {"recomputes": ("no", "not_derivable"), "holds": ("weaker", "contradicted", "confounded")}
 
+TABLE = re.compile(r"Table \w+")  # a place in it; what its caption says is text
 SHARE = 0.2  # where a claim has no margin, or one of 0: of the larger of the two numbers
 BOUND = ("_low", "_high")  # of an interval, at the end of a quantity
 UNNAMED = (None, "1", "rank", "ratio", "sign", "yes or no")  # units that a number goes without
@@ -125,14 +127,14 @@ def _margins(printed, value, margin):
 WRONG = (
     "Sentences that the analysis we recommend contradicts",
     "Sentences whose direction turns round, but not for certain",
-    "Sentences that compare prompts that differ, so that the cause is not known",
+    "Sentences that compare what was not asked or measured alike, so that the cause is not known",
     "Sentences whose direction holds, but that no interval confirms",
     "Sentences that the paper's own method does not give",
     "Stars of significance that our test, in which neighbouring answers are not independent, does not give",
     "Numbers that are contradicted, and that the paper's own method does not give either",
     "Numbers that the analysis we recommend contradicts",
     "Bounds of intervals that are too narrow, or elsewhere",
-    "Numbers that compare prompts that differ, so that the cause is not known",
+    "Numbers that compare what was not asked or measured alike, so that the cause is not known",
     "Numbers that no narrow interval confirms",
     "Numbers that the paper's own method does not give",
     "Numbers that cannot be derived from what is recorded",
@@ -239,6 +241,34 @@ def summed_up(claims):
             labels["holds"] = IN_FULL["value"]["holds"]
         counted = _counts(sentences, "holds", labels, _how_surely_contradicted(sentences))
         said.append(f"Of {len(sentences):,} printed {KINDS['sentence'][len(sentences) > 1]}, {listed(counted)}.")
+    return said
+
+
+def of_tables(claims):
+    """Say of the documents that publish no data how many numbers of their tables follow from others that they print.
+
+    Parameters
+    ----------
+    claims : list of dict
+        Rows of `claim_checks`.
+
+    Returns
+    -------
+    list of str
+        A sentence per such document that has tables; each place in them counts, also where it repeats another.
+    """
+    said = []
+    for document in sorted({claim["document"] for claim in claims}):
+        of = [claim for claim in claims if claim["document"] == document]
+        in_tables = [claim for claim in of if claim["kind"] == "value" and TABLE.fullmatch(claim["location"])]
+        if not in_tables or any(claim["rests_on"] in ("trials", "scores") for claim in of):
+            continue
+        n = Counter(claim["recomputes"] for claim in in_tables)
+        yes, no, none = (f"{n[code]:,} {RECOMPUTES[code][n[code] != 1]}" for code in ("yes", "no", "not_derivable"))
+        said.append(
+            f"Of the {len(in_tables):,} numbers in the tables of document {document}, {n['yes'] + n['no']:,} follow from "
+            f"other numbers that it prints: {yes} and {no}. It publishes no data: the other {none}."
+        )
     return said
 
 

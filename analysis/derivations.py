@@ -22,10 +22,12 @@ VERSIONS = ("cited", "newest")
 
 # what is counted one by one: printed without decimals it is exact
 COUNTED_UNITS = {
-    "LLMs", "answers", "baselines", "cells", "comparisons", "degrees of freedom", "domains", "judges", "people",
-    "prosecutors", "providers", "questions", "resamples", "sign", "stars", "techniques", "temperatures", "trials",
+    "LLMs", "answers", "baselines", "cells", "choices", "comparisons", "degrees of freedom", "domains", "examples",
+    "judges", "people", "prosecutors", "providers", "questions", "resamples", "sign", "stars", "techniques",
+    "temperatures", "trials",
 }  # fmt: skip
 SAME = 1e-9  # values closer than this share a place
+PRIMACY_THRESHOLD = 0.05  # document C, equation 2: how much nearer the beginning a summary is if it has the bias
 UNKNOWN = (math.nan, math.nan)
 
 
@@ -36,6 +38,7 @@ class Derivation:
     value: Callable
     bounds: Callable
     n_inputs: int | None = None  # None: one or more
+    in_groups_of: int = 1  # where there may be more, how many belong together
     takes_counts: bool = False
 
 
@@ -77,7 +80,8 @@ def derive_range(derivation, intervals):
     Notes
     -----
     All but the range and the distance from 100 rise or fall with each input, so that corners bound them. Of chi squared
-    this holds for its signed root: with ad > bc it rises with a and d and falls with b and c.
+    this holds for its signed root: with ad > bc it rises with a and d and falls with b and c. Where its counts follow
+    from printed shares, they are the whole numbers that the shares could have been rounded from.
 
     References
     ----------
@@ -100,7 +104,8 @@ def derived_claims(claims, looked_up):
     to `input_decimals` where the authors did so; with `inputs_are` printed, from what is printed of them, and its range
     from all that could have been rounded to that. The recommended value is derived where each input has one and the
     claim names no `recommended_quantity` of its own; its bounds where each input has an interval, as if each could be
-    off whatever the others are, which makes them wide rather than narrow.
+    off whatever the others are, which makes them wide rather than narrow. A claim with `recommended_inputs` is
+    recommended what is derived from what is printed of these, and has no interval.
 
     Parameters
     ----------
@@ -133,6 +138,7 @@ def derived_claims(claims, looked_up):
                 inputs = _inputs(claim)
                 _recompute(row, claim, [claims[name] for name in inputs], [rows[name, version] for name in inputs])
                 _recommend(row, claim, [rows[name, version] for name in inputs])
+                _recommend_from_print(row, claim, [claims[name] for name in _inputs(claim, "recommended_inputs")])
             rows[key, version] = row
     return list(rows.values())
 
@@ -174,6 +180,13 @@ def _recommend(row, claim, inputs):
             row |= {"recommended_low": low, "recommended_high": high}
 
 
+def _recommend_from_print(row, claim, printed):
+    if not printed:
+        return
+    row["recommended_value"] = _known(claim["derivation"], [of["published_value"] for of in printed])
+    row["n_llms"] = len({of["llm"] for of in printed if of["llm"]}) or None
+
+
 def _known(derivation, values, decimals=None):
     """Derive where all inputs are known; None where one is not, or where nothing is defined."""
     if any(value is None for value in values):
@@ -193,33 +206,40 @@ def _key(row):
     return row["claim_id"] if row["part"] is None else f"{row['claim_id']}/{row['part']}"
 
 
-def _inputs(claim):
-    return (claim["inputs"] or "").split()
+def _inputs(claim, column="inputs"):
+    return (claim[column] or "").split()
 
 
 def _in_order(claims):
     """Return the keys of the claims, each after those it derives from."""
     graph = {key: _inputs(claim) if claim["derivation"] else [] for key, claim in claims.items()}
     for key, inputs in graph.items():
-        claim = claims[key]
-        name = claim["derivation"]
-        if not name:
-            continue
-        if name not in DERIVATIONS:
-            raise ValueError(f"The claim {key} has the derivation {name}, which is none of {', '.join(DERIVATIONS)}.")
-        wanted = DERIVATIONS[name].n_inputs
-        if len(inputs) != wanted if wanted else not inputs:
-            raise ValueError(f"The claim {key} names {len(inputs)} inputs; {name} takes {wanted or 'one or more'}.")
-        for other in inputs:
-            if other not in claims:
-                raise ValueError(f"The claim {key} derives from {other}, which is no claim.")
-            if claim["inputs_are"] == "printed" and claims[other]["comparison"] != "=":
-                raise ValueError(f"The claim {key} derives from {other}, of which only a bound is printed, no number.")
+        if claims[key]["derivation"]:
+            _check(key, inputs, claims)
+            if recommended := _inputs(claims[key], "recommended_inputs"):
+                _check(key, recommended, claims)
     try:
         return list(TopologicalSorter(graph).static_order())
     except CycleError as error:
         first, *others, _ = reversed(error.args[1])
         raise ValueError(" by way of ".join([f"The claim {first} derives from itself", *others]) + ".") from error
+
+
+def _check(key, inputs, claims):
+    """Raise where a claim cannot be derived from these inputs."""
+    claim = claims[key]
+    name = claim["derivation"]
+    if name not in DERIVATIONS:
+        raise ValueError(f"The claim {key} has the derivation {name}, which is none of {', '.join(DERIVATIONS)}.")
+    wanted, together = DERIVATIONS[name].n_inputs, DERIVATIONS[name].in_groups_of
+    if len(inputs) != wanted if wanted else not inputs or len(inputs) % together:
+        takes = wanted or ("one or more" if together == 1 else f"groups of {together}")
+        raise ValueError(f"The claim {key} names {len(inputs)} inputs; {name} takes {takes}.")
+    for other in inputs:
+        if other not in claims:
+            raise ValueError(f"The claim {key} derives from {other}, which is no claim.")
+        if claim["inputs_are"] == "printed" and claims[other]["comparison"] != "=":
+            raise ValueError(f"The claim {key} derives from {other}, of which only a bound is printed, no number.")
 
 
 def _monotone(value, *directions):
@@ -287,6 +307,38 @@ def _rank_bounds(intervals):
     return 1 + low, 1 + high
 
 
+def _count_first_larger(size):
+    """Return the derivation of how often, of two groups of so many numbers each, the first has the larger mean."""
+
+    def pairs(x):
+        means = [_mean(x[start : start + size]) for start in range(0, len(x), size)]
+        return zip(means[::2], means[1::2], strict=True)
+
+    def value(x):
+        return sum(first > second + SAME for first, second in pairs(x))
+
+    def bounds(intervals):
+        lows, highs = zip(*intervals, strict=True)
+        surely = sum(low > high + SAME for (low, _), (_, high) in zip(pairs(lows), pairs(highs), strict=True))
+        possibly = sum(high > low + SAME for (_, low), (high, _) in zip(pairs(lows), pairs(highs), strict=True))
+        return surely, possibly
+
+    return Derivation(value, bounds, in_groups_of=2 * size)
+
+
+def _most_with_primacy(x):
+    """Return the largest share, in percent, of differences above the threshold that their mean and t of 0 allow.
+
+    By Cantelli's inequality: a share p of differences that lie so far above their mean alone makes up a variance.
+    """
+    beginning, middle, t, n = x
+    mean = beginning - middle
+    if t <= 0 or n <= 0 or not -SAME < mean < PRIMACY_THRESHOLD:
+        return math.nan
+    variance = n * (mean / t) ** 2
+    return 100 * variance / (variance + (PRIMACY_THRESHOLD - mean) ** 2)
+
+
 def _p_of_t(x):
     t, df = x
     return 2 * special.stdtr(df, -abs(t)) if df > 0 else math.nan
@@ -296,6 +348,16 @@ def _p_of_t_bounds(intervals):
     (t_low, t_high), (df_low, df_high) = intervals
     nearest, farthest = _magnitudes(t_low, t_high)
     return _p_of_t((farthest, df_high)), _p_of_t((nearest, df_low))
+
+
+def _of_pairs(of_df):
+    """Return what takes the number of pairs for what takes their degrees of freedom."""
+    return lambda x: of_df([x[0], x[1] - 1])
+
+
+def _p_of_pairs_bounds(intervals):
+    t, (low, high) = intervals
+    return _p_of_t_bounds([t, (low - 1, high - 1)])
 
 
 def _p_of_chi_squared(statistic):
@@ -329,6 +391,28 @@ def _of_table(correction, of=lambda statistic: statistic):
     return Derivation(lambda counts: of(root(counts) ** 2), bounds, n_inputs=4, takes_counts=True)
 
 
+def _of_shares(table):
+    """Return the derivation of a number of a 2x2 table from two shares in percent, people, and choices of each."""
+
+    def counts(shares, total):
+        first, second = (round(share / 100 * total) for share in shares)
+        return first, total - first, second, total - second
+
+    def value(x):
+        *shares, people, choices = x
+        return table.value(counts(shares, people * choices))
+
+    def bounds(intervals):
+        first, second, *sizes = intervals
+        if any(low != high for low, high in sizes):
+            return UNKNOWN
+        total = math.prod(low for low, _ in sizes)
+        least, most = (counts(shares, total) for shares in zip(first, second, strict=True))
+        return table.bounds([tuple(sorted(pair)) for pair in zip(least, most, strict=True)])
+
+    return Derivation(value, bounds, n_inputs=4)
+
+
 def _rising(value, *directions, **of):
     return Derivation(value, _monotone(value, *(directions or (1,))), **of)
 
@@ -343,13 +427,20 @@ DERIVATIONS = {
     "rank": Derivation(lambda x: 1 + _count_below(x), _rank_bounds),
     "count_below": Derivation(_count_below, _count_below_bounds),
     "complement": _rising(lambda x: 1 - x[0], -1, n_inputs=1),
-    "complement_percent": _rising(lambda x: 100 - x[0], -1, n_inputs=1),
+    "complement_percent": _rising(lambda x: 100 - _mean(x), -1),
     "minimum": _rising(min),
     "maximum": _rising(max),
+    "count": _rising(len),
+    "count_of_larger": _count_first_larger(1),
+    "count_of_larger_means_of_three": _count_first_larger(3),
+    "most_percent_with_primacy": _rising(_most_with_primacy, 1, -1, -1, 1, n_inputs=4),
     "p_of_t": Derivation(_p_of_t, _p_of_t_bounds, n_inputs=2),
+    "p_of_paired_t": Derivation(_of_pairs(_p_of_t), _p_of_pairs_bounds, n_inputs=2),
     "chi_squared": _of_table(0.0),
     "chi_squared_yates": _of_table(0.5),
     "p_of_chi_squared": _of_table(0.0, _p_of_chi_squared),
     "p_of_chi_squared_yates": _of_table(0.5, _p_of_chi_squared),
+    "chi_squared_yates_of_shares": _of_shares(_of_table(0.5)),
+    "p_of_chi_squared_yates_of_shares": _of_shares(_of_table(0.5, _p_of_chi_squared)),
     "df_of_two_groups": _rising(lambda x: x[0] - 2, n_inputs=1, takes_counts=True),
 }

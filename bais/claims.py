@@ -1,5 +1,6 @@
 """`bais claims`: which published numbers and sentences the trials give again, and which of them hold."""
 
+import math
 from collections import Counter
 from itertools import islice
 from operator import itemgetter
@@ -16,6 +17,7 @@ from analysis.claims import (
     distinct,
     fails,
     in_order,
+    of_tables,
     unit_and_decimals,
 )
 from bais.options import WholeNumber, format_option
@@ -25,6 +27,7 @@ from bais.warehouse import marts, records
 from ingest.warehouse import UserError, printable
 
 SHOWN = 10
+WRITTEN_OUT = 4  # decimals to which a number is written out; a p value may have many more (macro `exponent`)
 LISTED = (
     "claim_id", "document", "location", "statement", "unit", "kind", "comparison", "published_value",
     "recomputed_value", "recommended_value", "recommended_low", "recommended_high", "recomputes", "holds", "reason",
@@ -117,7 +120,7 @@ def _summarise_claims(chosen, form):
         [(said, *(of[column] for column in columns)) for said, of in rows if of],
     )
     print()
-    for sentence in [*sum_up(chosen), *say_versions(chosen)]:
+    for sentence in [*sum_up(chosen), *of_tables(chosen), *say_versions(chosen)]:
         say(sentence)
     if any(fails(claim) for claim in chosen):
         say("`bais claims --differs` lists what is wrong; `bais claims CLAIM_ID` shows one.")
@@ -193,6 +196,8 @@ def _values(claim):
         if claim["unit"] == "sign":
             return "+" if value > 0 else "-" if value < 0 else "0"
         is_whole = decimals == 0 and abs(value - round(value)) < 1e-9
+        if decimals > WRITTEN_OUT and 0 < abs(value) < 10.0**-WRITTEN_OUT:
+            return f"{value:.{max(digits + math.floor(math.log10(abs(value))), 0)}e} {unit}".strip()
         if 0 < abs(value) < 0.5 * 10.0**-digits:
             return f"below {10.0**-digits:.{digits}f} {unit}".strip()
         return f"{value:,.{0 if is_whole else digits}f} {unit}".strip()

@@ -1,4 +1,4 @@
-"""Every numeral of documents A, B and D is accounted for: `seeds/numerals.csv` names its claim, or why it is none.
+"""Every numeral of documents A to D is accounted for: `seeds/numerals.csv` names its claim, or why it is none.
 
 That the claims exist and print these numerals is held by dbt: `assert_numerals_name_claims_that_print_them`.
 """
@@ -49,6 +49,7 @@ def test_no_row_is_of_a_numeral_that_the_documents_do_not_print(documents):
         ("GPT-4.1, o4-mini, Kimi-k2.5, 12th, V1", ["4.1", "4", "2.5", "12", "1"]),
         ("see 3.2.5. The mean is 5.", ["3.2.5", "5"]),
         (r"$t(37)=2.10$, $\beta_0$, $\sigma_u^2$, \pm 10\%", ["37", "2.10", "0", "2", "10"]),
+        ("p 8.62e-130, 16k, GPT-4e", ["8.62e-130", "16", "4"]),
         ("four techniques, two of them new, iv", []),
     ],
 )
@@ -92,7 +93,7 @@ def test_a_place_is_the_line_and_the_position_in_it():
     assert numerals("2 of 3\n\nrank 1") == [(1, 1, "2"), (1, 2, "3"), (3, 1, "1")]
 
 
-MADE_UP = {"A": "Section 1\n\nIt is 7.5 months, 26.0 pp.", "B": "N = 39", "D": "No numbers."}
+MADE_UP = {"A": "Section 1\n\nIt is 7.5 months, 26.0 pp.", "B": "N = 39", "C": "No numbers.", "D": "None."}
 
 
 def row(document, line, position, numeral, claim="", why=""):
@@ -170,6 +171,7 @@ def wrong_claims():
             "create table published_claims as select * from (values "
             "('A-pp', null, 'A', 'value', 26.0, 1, 'pp'), ('A-fall', null, 'A', 'value', -2.0, 0, 'pp'), "
             "('A-about', null, 'A', 'value', 2450.0, -1, 'trials'), ('A-p', 'low', 'A', 'value', 0.05, 2, '1'), "
+            "('A-tiny', null, 'A', 'value', 8.62e-130, 132, '1'), "
             "('A-half', null, 'A', 'value', 0.5, 1, 'baselines'), ('A-ratio', null, 'A', 'value', 0.5, 1, 'ratio'), "
             "('A-sentence', null, 'A', 'sentence', 1.5, 0, 'rank'), ('B-pp', null, 'B', 'value', 26.0, 1, 'pp')"
             ") as claims (claim_id, part, document, kind, published_value, decimals, unit)"
@@ -195,6 +197,7 @@ def wrong_claims():
         ("2", "A-fall"),
         ("2,450", "A-about"),
         (".05", "A-p/low"),
+        ("8.62e-130", "A-tiny"),
         ("0.5", "A-half"),
         ("50", "A-half"),
         ("100", "A-sentence"),
@@ -208,6 +211,8 @@ def test_a_claim_is_printed_by_its_digits_whatever_separates_them(wrong_claims, 
     ("numeral", "claim", "wrong"),
     [
         ("26.1", "A-pp", ["A-pp"]),
+        ("8.62e-13", "A-tiny", ["A-tiny"]),
+        ("8.62", "A-tiny", ["A-tiny"]),
         ("26", "A-pp", ["A-pp"]),
         ("-26.0", "A-pp", ["A-pp"]),
         ("+2", "A-fall", ["A-fall"]),

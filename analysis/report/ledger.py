@@ -13,12 +13,12 @@ SIGNS = {
     "yes": "✓", "no": "≠", "holds": "✓", "weaker": "?", "contradicted": "✕", "confounded": "⇄",
     "not_derivable": MISSING, "not_checked": MISSING, "not_applicable": MISSING, None: MISSING,
 }  # fmt: skip
-IN_A_CELL = {"confounded": "prompts differ", None: "not judged"}  # what the code itself does not say under its heading
+IN_A_CELL = {"confounded": "not asked alike", None: "not judged"}  # what the code itself does not say under its heading
 SPECIFICATION = (
     "quantity", "study", "domain", "technique", "technique_b", "llm", "excluded_llm", "anchor_direction",
     "temperature_scope", "row_set", "baseline_scope", "weighting", "direction_weighting", "baseline_pooling",
     "estimator", "non_null", "method", "derivation", "inputs", "inputs_are", "input_decimals", "recommended_quantity",
-    "recommended_method",
+    "recommended_method", "recommended_inputs",
 )  # fmt: skip
 
 

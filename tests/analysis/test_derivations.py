@@ -22,9 +22,9 @@ from ingest.warehouse import ROOT
 CLAIM = {
     "part": None, "published_value": 0.0, "decimals": 1, "unit": "pp", "comparison": "=", "derivation": None,
     "inputs": None, "inputs_are": None, "input_decimals": None, "recommended_quantity": None,
+    "recommended_inputs": None, "llm": None,
 }  # fmt: skip
 TABLES = ["chi_squared", "chi_squared_yates", "p_of_chi_squared", "p_of_chi_squared_yates"]
-OF_SO_MANY = {"percent_change": 2, "difference": 2, "p_of_t": 2} | dict.fromkeys(TABLES, 4)
 
 
 @pytest.mark.parametrize(
@@ -42,6 +42,14 @@ OF_SO_MANY = {"percent_change": 2, "difference": 2, "p_of_t": 2} | dict.fromkeys
         ("count_below", [5, 1, 5, 4, 9], 2),
         ("complement", [0.6033], 0.3967),
         ("complement_percent", [60.25], 39.75),
+        ("complement_percent", [75, 35, 10], 60),
+        ("count", [7.5, 7.5, 0], 3),
+        ("count_of_larger", [2, 1, 1, 2, 3, 3], 1),
+        ("count_of_larger_means_of_three", [1, 2, 6, 3, 3, 2, 1, 1, 1, 0, 1, 2], 1),
+        # 100 differences with mean .02 and SE .001: an SD of .01, and the threshold three of these above the mean
+        ("most_percent_with_primacy", [0.82, 0.8, 20, 100], 100 / 10),
+        # 20 and 10 of 30, as 66.7 % and 33.3 % of 10 people with 3 choices each
+        ("chi_squared_yates_of_shares", [66.7, 33.3, 10, 3], 60 * 270**2 / 30**4),
         ("minimum", [3, -1, 2], -1),
         ("maximum", [3, -1, 2], 3),
         ("df_of_two_groups", [39], 37),
@@ -90,12 +98,20 @@ def test_a_place_is_one_more_than_the_number_below(values):
 def boxes(draw, derivation):
     """Intervals of each input, and how far along each a point of the box lies."""
     known = DERIVATIONS[derivation].n_inputs
-    n = known or draw(st.integers(1, 5))
+    n = known or DERIVATIONS[derivation].in_groups_of * draw(st.integers(1, 5))
     lows = st.integers(0, 60) if DERIVATIONS[derivation].takes_counts else st.floats(-150, 150)
     widths = st.one_of(st.just(0.0), st.floats(0, 30))
     intervals = [(low, low + draw(widths)) for low in draw(st.lists(lows, min_size=n, max_size=n))]
-    if derivation == "p_of_t":
-        intervals[1] = tuple(abs(bound) + 0.5 for bound in sorted(intervals[1], key=abs))
+    if derivation in ("p_of_t", "p_of_paired_t"):
+        intervals[1] = tuple(abs(bound) + 1.5 for bound in sorted(intervals[1], key=abs))
+    elif derivation == "most_percent_with_primacy":
+        middle, gap, wide = draw(st.floats(0, 0.9)), draw(st.floats(0.001, 0.04)), draw(st.floats(0, 0.0005))
+        intervals = [(middle + gap, middle + gap + wide), (middle - wide, middle), (9, 30), (500, 1000)]
+    elif derivation.endswith("_of_shares"):
+        shares = [
+            (low, low + draw(st.floats(0, 1))) for low in draw(st.lists(st.floats(1, 98), min_size=2, max_size=2))
+        ]
+        intervals = [*shares, *((n, n) for n in draw(st.lists(st.integers(5, 60), min_size=2, max_size=2)))]
     return intervals, draw(st.lists(st.floats(0, 1), min_size=n, max_size=n))
 
 
@@ -309,6 +325,21 @@ def test_the_range_of_a_claim_is_what_its_inputs_allow_before_rounding_and_count
     assert rows["p"]["recomputed_value"] == pytest.approx(2 * stats.t.sf(2.10, 37))
 
 
+def test_what_is_recommended_of_printed_numbers_is_derived_from_those_that_the_claim_names():
+    claims = [
+        claim("actual", published_value=39.7, llm="a"), claim("strict", published_value=14.7, llm="a"),
+        claim("other", published_value=12.7, llm="b"),
+        claim("wrong", derivation="complement_percent", inputs="actual", inputs_are="printed",
+              recommended_inputs="strict other"),
+        claim("of_none", derivation="complement_percent", inputs="actual", inputs_are="printed"),
+    ]  # fmt: skip
+    rows = cited(claims)
+    assert rows["wrong"]["recomputed_value"] == pytest.approx(60.3)
+    names = ("recommended_value", "recommended_low", "recommended_high", "n_llms")
+    assert [rows["wrong"][name] for name in names] == [pytest.approx(86.3), None, None, 2]
+    assert [rows["of_none"][name] for name in names] == [None] * 4
+
+
 def test_counts_are_exact_in_a_table_whatever_their_unit_and_otherwise_only_where_it_is_counted():
     counts = {"a": 20.0, "b": 10.0, "c": 10.0, "d": 20.0}
     cells = [claim(name, published_value=n, decimals=0, unit="texts") for name, n in counts.items()]
@@ -327,6 +358,9 @@ def test_counts_are_exact_in_a_table_whatever_their_unit_and_otherwise_only_wher
         ({"inputs": "a"}, "The claim b names 1 inputs; difference takes 2."),
         ({"derivation": "sum", "inputs": None}, "The claim b names 0 inputs; sum takes one or more."),
         ({"inputs": "a b"}, "The claim b derives from itself."),
+        ({"derivation": "count_of_larger", "inputs": "a a a"},
+         "The claim b names 3 inputs; count_of_larger takes groups of 2."),
+        ({"recommended_inputs": "a no_such"}, "The claim b derives from no_such, which is no claim."),
         ({"inputs": "bound a", "inputs_are": "printed"},
          "The claim b derives from bound, of which only a bound is printed, no number."),
     ],

@@ -35,6 +35,9 @@ faults as (
     select claim_id, part, 'inputs need a derivation, and a derivation inputs' as fault from claims
     where (inputs is null) != (derivation is null)
     union all
+    select claim_id, part, 'recommended inputs need printed inputs' as fault from claims
+    where recommended_inputs is not null and inputs_are is distinct from 'printed'
+    union all
     select claim_id, part, 'a claim needs a quantity, a derivation, or a sentence in not_derivable' as fault from claims
     where coalesce(quantity, derivation, not_derivable) is null
     union all
@@ -42,8 +45,8 @@ faults as (
     from claims
     where study is null and inputs_are is null and not_derivable is null
     union all
-    select claim_id, part, 'a printed number needs its decimals, from -9 to 20' as fault from claims
-    where comparison = '=' and not coalesce(decimals between -9 and 20, false)
+    select claim_id, part, 'a printed number needs its decimals, from -9 to 300' as fault from claims
+    where comparison = '=' and not coalesce(decimals between -9 and 300, false)
     union all
     select claim_id, part, 'a sentence is true if a number is < or > a limit, not = one' as fault from claims
     where kind = 'sentence' and comparison = '='

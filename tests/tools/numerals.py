@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parents[2]
 SHARED = Path(os.environ.get("BAIS_SHARED") or ROOT.parent / "shared").resolve()
 SEED = ROOT / "seeds" / "numerals.csv"
 COLUMNS = ["document", "line", "position", "numeral", "claim", "why"]
-DOCUMENTS = {"A": "000_*.txt", "B": "001_*.txt", "D": "004_*.txt"}
+DOCUMENTS = {"A": "000_*.txt", "B": "001_*.txt", "C": "003_*.txt", "D": "004_*.txt"}
 MISREAD = ("D",)  # UTF-8 that was read as Mac Roman and saved again
 
 # A sign is no hyphen and no dash of a range: -8.8 and [-1, 2] have one, GPT-4.1 and 0-12 have none.
@@ -25,6 +25,7 @@ NUMERAL = re.compile(
     (?: (?<! [\w.%)\]}+\N{MINUS SIGN}-] ) [+\N{MINUS SIGN}-] )?
     (?: \d{1,3} (?: ,\d{3} )+ (?!\d) (?: \.\d+ )?    # 14,152
       | (?<! [\w.] ) \.\d+                           # .05
+      | \d+ \.\d+ e-\d+                              # 8.62e-130
       | \d+ (?: \.\d+ )*                             # 26.0, section 3.2.5, and digits in a word: o4-mini, 12th
     )
     """,

@@ -52,7 +52,7 @@ basis_claims as (
         basis.domain,
         basis.technique,
         basis.technique_b,
-        coalesce(quantities.describes, case when basis.study is null then 'record' end, 'effect') as describes,
+        coalesce(quantities.describes, case when basis.study is null and basis.llm is null then 'record' end, 'effect') as describes,
         scored.study is not null as is_of_scores,
         concat_ws(
             '|',
@@ -146,15 +146,17 @@ confounded as (
 select
     claims.claim_id,
     claims.part,
-    described.describes,
+    coalesce(quantities.describes, described.describes) as describes,
     case
         when coalesce(claims.study, claims.derivation) is null then null
         when claims.inputs_are = 'printed' then 'printed numbers'
         when described.is_of_scores then 'scores'
         else 'trials'
     end as rests_on,
-    case when described.describes = 'effect' then coalesce(confounded.other_prompts, confounded.other_question) end
-        as confounded_by,
+    case
+        when described.describes = 'effect'
+            then coalesce(claims.confounded_by, confounded.other_prompts, confounded.other_question)
+    end as confounded_by,
     case
         when claims.quantity = 'icc' then {{ var('equivalence_margin_pp') }} / 100
         when claims.unit in ('pp', '%') then {{ var('equivalence_margin_pp') }}
@@ -167,6 +169,7 @@ select
 from claims
 inner join described using (claim_key)
 inner join confounded using (claim_key)
+left join quantities on claims.quantity = quantities.quantity
 left join response_units on claims.unit = response_units.unit
 left join cited on claims.document = cited.document and claims.study = cited.study
 left join margins on coalesce(cited.cited_study, claims.study) = margins.study and claims.domain = margins.domain
