@@ -14,8 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ingest.scoring.passes import OutOfMemory
-from ingest.scoring.scorer import CANNOT_BE_SCORED
+from ingest.local import CANNOT_BE_ASKED
 from ingest.warehouse import UserError, printable
 
 AT_A_TIME = {"cpu": 4, "cuda": 64}
@@ -33,6 +32,10 @@ SETTINGS = {
     "TRANSFORMERS_VERBOSITY": "error",
     "TOKENIZERS_PARALLELISM": "true",
 }
+
+
+class OutOfMemory(Exception):
+    """A pass needs more memory than there is."""
 
 
 def load_local(name: str, device: str | None = None, dtype: str | None = None, called: str | None = None) -> "LocalLlm":
@@ -63,7 +66,7 @@ def load_local(name: str, device: str | None = None, dtype: str | None = None, c
         return _loaded(name, called or name, device, dtype, is_local=False)
     except _NotThere as error:
         raise UserError(
-            f"{printable(name)} is not on this machine and cannot be fetched: {error}", CANNOT_BE_SCORED
+            f"{printable(name)} is not on this machine and cannot be fetched: {error}", CANNOT_BE_ASKED
         ) from None
 
 
@@ -84,11 +87,11 @@ def _loaded(place, name, device, dtype, is_local):
     told = {"local_files_only": is_local, "trust_remote_code": False}
     is_folder = Path(place).is_dir()
     if is_folder and not (Path(place) / "config.json").exists():
-        raise UserError(f"{printable(place)} holds no LLM: there is no config.json in it", CANNOT_BE_SCORED)
+        raise UserError(f"{printable(place)} holds no LLM: there is no config.json in it", CANNOT_BE_ASKED)
     with _worded(name, "the configuration", is_folder):
         config = transformers.AutoConfig.from_pretrained(place, **told)
     if is_folder and not any((Path(place) / file).exists() for file in TOKENIZER_FILES):
-        raise UserError(f"{printable(place)} holds no tokenizer, such as a tokenizer.json", CANNOT_BE_SCORED)
+        raise UserError(f"{printable(place)} holds no tokenizer, such as a tokenizer.json", CANNOT_BE_ASKED)
     with _worded(name, "the tokenizer", is_folder):
         tokenizer = transformers.AutoTokenizer.from_pretrained(place, **told)
     with _worded(name, "the weights", is_folder):
@@ -99,7 +102,7 @@ def _loaded(place, name, device, dtype, is_local):
             raise UserError(
                 f"the weights of {printable(name)} lack {missing[0]} and {len(missing) - 1} others, which would be "
                 "drawn at random: nothing was scored",
-                CANNOT_BE_SCORED,
+                CANNOT_BE_ASKED,
             )
         model = model.to(device).eval()
     revision = _hash_of(Path(place)) if is_folder else getattr(config, "_commit_hash", None) or "unknown"
@@ -154,7 +157,7 @@ class LocalLlm:
             return self._pass(input_ids=self._tensor([ids])).logits
         except (RuntimeError, IndexError, TypeError, ValueError) as error:
             said = printable((str(error).splitlines() or [type(error).__name__])[0])
-            raise UserError(f"{printable(self.name)} cannot be run: {said}", CANNOT_BE_SCORED) from None
+            raise UserError(f"{printable(self.name)} cannot be run: {said}", CANNOT_BE_ASKED) from None
 
     def forward_after(self, stem: Sequence[int], tails: Sequence[Sequence[int]]):
         """Return the logits of texts that follow the same one, which passes once."""
@@ -222,7 +225,7 @@ def _worded(name, what, is_folder) -> Iterator[None]:
     except (MemoryError, torch.OutOfMemoryError):
         raise UserError(
             f"{name} needs more memory than this machine has: choose a smaller --dtype or another --device",
-            CANNOT_BE_SCORED,
+            CANNOT_BE_ASKED,
         ) from None
     except Exception as error:  # the libraries raise nearly anything at what they cannot read
         said = str(error)
@@ -237,7 +240,7 @@ def _worded(name, what, is_folder) -> Iterator[None]:
             raise _NotThere(printable(said.splitlines()[0])) from None
         else:
             reason = f"{what} of {name} cannot be loaded: {printable((said.splitlines() or [type(error).__name__])[0])}"
-        raise UserError(reason, CANNOT_BE_SCORED) from None
+        raise UserError(reason, CANNOT_BE_ASKED) from None
 
 
 def _takes(function, name):
