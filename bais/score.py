@@ -10,8 +10,8 @@ import click
 
 from bais.options import PATH
 from bais.terminal import say
-from ingest.run import pass_gate
 from ingest.local import DEVICES, DTYPES
+from ingest.run import pass_gate
 from ingest.warehouse import UserError, printable
 
 EVERY_S = 30

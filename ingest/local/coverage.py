@@ -8,13 +8,17 @@ import numpy as np
 
 from ingest.measuring.thirds import N_PARTS, thirds
 
-WORD = re.compile(r"\w+(?:['’-]\w+)*")
+WORD = re.compile(r"\w+(?:['\u2019-]\w+)*")
 BEGINNING, MIDDLE, END = range(N_PARTS)
 
 
 def words_of(text: str) -> list[str]:
     """Return the words of a text, in small letters."""
     return [word.casefold() for word in WORD.findall(text)]
+
+
+class TooShort(Exception):
+    """A text has too few words for a beginning, a middle and an end."""
 
 
 class Coverage:
@@ -29,8 +33,9 @@ class Coverage:
 
     def __init__(self, text: str):
         cut = thirds(text)
-        self.parts = cut.parts if cut else ()
-        counted = [collections.Counter(words_of(part)) for part in self.parts]
+        if cut is None:
+            raise TooShort
+        counted = [collections.Counter(words_of(part)) for part in cut.parts]
         in_parts = collections.Counter(word for counts in counted for word in counts)
         self.weights = {word: math.log(N_PARTS / n) for word, n in in_parts.items() if n < N_PARTS}
         self.vectors = [self._vector(counts) for counts in counted]

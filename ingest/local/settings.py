@@ -3,7 +3,7 @@
 import re
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, ConfigDict, Field
+from pydantic import AfterValidator, ConfigDict, Field, TypeAdapter
 
 from ingest.files import Finite, Part, Positive, Share
 
@@ -95,3 +95,8 @@ Decoding = Annotated[
     | ExplanationGuard,
     Field(discriminator="method"),
 ]
+
+
+def parse_decoding(given: dict) -> Decoding:
+    """Read what a technique says under `decoding`."""
+    return TypeAdapter(Decoding).validate_python(given)
