@@ -22,6 +22,9 @@ from ingest.local.settings import (
 )
 
 
+MOST_MU = 50.0  # below minus that, a temperature leaves the likeliest token alone; above that, all are alike
+
+
 class Writing(Protocol):
     """What a method may ask of the text that is being written."""
 
@@ -125,7 +128,7 @@ class SurpriseControl(Method):
     @property
     def temperature(self) -> float:
         """The temperature that the next token is drawn at."""
-        return float(np.exp(self.mu))
+        return float(np.exp(np.clip(self.mu, -MOST_MU, MOST_MU)))
 
     def change(self, logits: np.ndarray, writing: Writing) -> np.ndarray:
         """Divide the logits by the temperature."""

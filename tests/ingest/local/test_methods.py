@@ -85,6 +85,12 @@ def test_a_surprise_below_the_aim_raises_the_temperature_and_one_above_it_lowers
     assert mirostat.temperature == pytest.approx(math.exp(-0.1))
 
 
+@pytest.mark.parametrize("mu", [-1e6, 1e6])
+def test_an_aim_that_cannot_be_reached_gives_numbers_all_the_same(mu):
+    changed = probabilities(method("mirostat", initial_mu=mu).change(logits_of(0.6, 0.4), Desk()))
+    assert changed == pytest.approx([1, 0] if mu < 0 else [0.5, 0.5])
+
+
 def test_the_contrast_lowers_what_the_biased_pass_likes_better_and_nothing_else():
     desk = Desk(second=logits_of(0.2, 0.3, 0.5))
     changed = method("self_debias").change(logits_of(0.5, 0.3, 0.2), desk)
