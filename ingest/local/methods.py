@@ -160,10 +160,10 @@ class Rejection(Method):
         likeliest = int(np.argmax(logits))
         if self._imbalance(writing.text(likeliest)) <= self._imbalance(writing.text()):
             return logits
-        others = np.argsort(-_without(logits, likeliest), kind="stable")[: self.settings.k]
+        others = _without(logits, likeliest)
+        drawn_from = np.argsort(-others, kind="stable")[: self.settings.k]
         kept = np.full_like(logits, -np.inf)
-        kept[others] = logits[others]
-        kept[likeliest] = -np.inf
+        kept[drawn_from] = others[drawn_from]
         return kept
 
     def _imbalance(self, written):
