@@ -32,7 +32,7 @@ bench: .venv/installed  ## speed, as ratios against named peers in the same run
 	$(BIN)/python tests/tools/bench_inference.py
 	$(BIN)/python -m tests.tools.bench_scorer
 
-local: .venv/installed  ## torch and transformers, which `bais score` takes; PIP_INDEX_URL chooses another build of torch
+local: .venv/installed  ## torch and transformers, for `bais score` and `engine: local`; PIP_INDEX_URL chooses another build of torch
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation -e ".[local]"
 
 coverage: .venv/installed  ## how often intervals hold and probabilities come true, by simulation (about ten minutes)

@@ -107,6 +107,8 @@ def _say_plan(planned):
     say(f"Hours: {_from_to(planned['hours'], True)} ({pace})")
     if planned["without_price"]:
         say(f"No price is known of {', '.join(planned['without_price'])}: add it to seeds/prices.csv.")
+    if planned["lacking"]:
+        say(f"It cannot be asked yet: {planned['lacking']}.")
     say(f"Assumed: {planned['assumptions']}. Prices: seeds/prices.csv, with date and source.")
     again = f", {found['asked_again']:,} that were asked again" if found["asked_again"] else ""
     others = f", {found['trials_of_other_plans']:,} that are none of it" if found["trials_of_other_plans"] else ""

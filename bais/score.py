@@ -10,8 +10,8 @@ import click
 
 from bais.options import PATH
 from bais.terminal import say
+from ingest.local import DEVICES, DTYPES
 from ingest.run import pass_gate
-from ingest.scoring import DEVICES, DTYPES
 from ingest.warehouse import UserError, printable
 
 EVERY_S = 30
@@ -26,9 +26,9 @@ EVERY_S = 30
 @click.option("--chat", is_flag=True, help="put each prompt as a person's message, in the chat template of the LLM")
 def score(llm: str, name: str | None, device: str | None, dtype: str | None, questions: Path | None, chat: bool) -> int:
     """Score every target after every prompt, go on where it was stopped, and load it."""
+    from ingest.local.llm import load_local
     from ingest.scoring.chat import in_chat
     from ingest.scoring.landed import load_scored, refuse_study_of_trials
-    from ingest.scoring.local import load_local
     from ingest.scoring.questions import load_questions
     from ingest.scoring.scorer import score as score_llm
 

@@ -168,6 +168,7 @@ def _lines(template):
     texts = [
         *template["turns"],
         *template.get("options", {}).values(),
+        *(f"{name}: {said}" for name, said in template.get("decoding", {}).items()),
         *(str(rounds[step]) for step in sorted(rounds) if step != "text"),
     ]
     return [line for text in texts for line in text.splitlines() if line.strip()]

@@ -27,7 +27,7 @@ from ingest.warehouse import ROOT, UserError
 
 GIVE_UP_AFTER = 10  # trials of one LLM that failed in a row, with no answer in between
 SLOWEST_BACKOFF_S = 60
-MOST_CODEX = 4  # each call is a program of its own
+AT_A_TIME = {"codex": 4, "local": 1}  # each call is a program of its own; one LLM is on this machine once
 MOST_CHARACTERS = 500_000  # of an answer; more than any LLM gives, and DuckDB reads lines of up to 16 MiB
 
 
@@ -215,7 +215,7 @@ class Collector:
                     self.lacking[key] = error
                     continue
                 n = self.limits.concurrency
-                self.paces[key] = Pace(min(n, MOST_CODEX) if llm.provider == "codex" else n)
+                self.paces[key] = Pace(min(n, AT_A_TIME.get(llm.provider, n)))
         if not self.providers:
             raise next(iter(self.lacking.values()))
         self.redaction = Redaction(provider.secret for provider in self.providers.values())
@@ -584,7 +584,7 @@ class Collector:
         cost, source = self._cost(llm, told)
         if cost is not None:
             self.outcome.cost_usd += cost
-            if source != "simulated":
+            if not llm.is_free:
                 self._learn_cost(llm, cost)
         elif not isinstance(told, NoReply) or told.tokens_out:
             self.outcome.n_unpriced += 1
@@ -592,8 +592,8 @@ class Collector:
 
     def _cost(self, llm, told):
         """Return what a call cost and how that is known: as the endpoint reports it, else by the price list."""
-        if llm.provider == "simulated":
-            return 0.0, "simulated"
+        if llm.is_free:
+            return 0.0, llm.provider
         if told.cost_usd is not None:
             return told.cost_usd, "reported"
         price = self.prices.get(llm.llm)
@@ -720,6 +720,10 @@ def provider_of(llm, design: Design) -> tuple:
         from ingest.providers.codex import Codex
 
         return ("codex",), Codex
+    if llm.provider == "local":
+        from ingest.providers.local import Local
+
+        return ("local", llm.llm), lambda: Local(llm, design)
     from ingest.providers.openai_compatible import OpenAICompatible, address_of
 
     base_url, _, variable = address_of(llm, study.endpoint)

@@ -379,6 +379,7 @@ class ArmScript(Script):
                 words[f"arm_turn_{number}"] = fill(turn, words)  # filled here, so that no item is searched for braces
                 self.turns.append(f"{{arm_turn_{number}}}")
         self.rounds = technique.get("rounds")
+        self.decoding = technique.get("decoding")
         self.words = words
 
     def template(self) -> dict:

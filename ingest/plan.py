@@ -7,6 +7,7 @@ import math
 from ingest.asked import asked_before, render_asked
 from ingest.collector import mean_baselines, read_prices
 from ingest.judges import JUDGEMENTS
+from ingest.local.llm import what_is_lacking
 from ingest.responses import cell_summaries, spooled
 from ingest.spool import COLLECTED, read_state, spool_folder
 from ingest.study import Cell, Design
@@ -75,7 +76,8 @@ def plan_of(study) -> dict:
         },
         **_sums(rows),
         "prices": {llm.llm: prices[llm.llm] for llm in study.all_llms if llm.llm in prices},
-        "without_price": [llm.llm for llm in study.all_llms if llm.provider != "simulated" and llm.llm not in prices],
+        "without_price": [llm.llm for llm in study.all_llms if not llm.is_free and llm.llm not in prices],
+        "lacking": what_is_lacking() if any(llm.provider == "local" for llm in study.all_llms) else None,
         "limits": study.limits.model_dump(exclude_none=True),
         "assumptions": ASSUMPTIONS + (OF_JUDGEMENTS if of_judges else ""),
         "techniques": _by(rows, "technique"),
@@ -171,7 +173,7 @@ def _size_of(script, end):
 
 
 def _cost(llm, tokens_in, tokens_out, prices):
-    if llm.provider == "simulated":
+    if llm.is_free:
         return 0.0
     if llm.llm not in prices:
         return None

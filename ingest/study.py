@@ -33,6 +33,8 @@ from ingest.files import (
     parse_checked,
 )
 from ingest.judges import Judged, Judging
+from ingest.local import DEVICES, DTYPES
+from ingest.local.settings import Decoding
 from ingest.paradigm import ANCHORING, Paradigm, count_by_vignette, load_paradigm
 from ingest.prompts import (
     ANSWER_FORMATS,
@@ -119,7 +121,8 @@ class Llm(Part):
     """An LLM to ask, and how."""
 
     llm: LlmId
-    provider: Literal["openai", "codex", "simulated"] = "openai"
+    provider: Literal["openai", "codex", "simulated", "local"] = "openai"
+    engine: Literal["local"] | None = None
     model: str | None = None
     base_url: Address | None = None
     api_key_env: Variable | None = None
@@ -127,7 +130,24 @@ class Llm(Part):
     max_tokens: Annotated[int, Field(ge=1)] | None = None
     top_logprobs: Annotated[int, Field(ge=1, le=20)] | None = None
     extra: Annotated[dict, AfterValidator(_without_keys)] = Field({})
+    device: Literal[DEVICES] | None = None
+    dtype: Literal[DTYPES] | None = None
     simulated: Truth | None = None
+
+    @model_validator(mode="after")
+    def _is_local_or_not(self):
+        if (self.provider == "local") != (self.engine == "local"):
+            raise ValueError("should say `engine: local` and no provider if it runs on this machine")
+        of_others = ("base_url", "api_key_env", "top_logprobs", "extra") if self.engine else ("device", "dtype")
+        if idle := [key for key in of_others if getattr(self, key)]:
+            where = "is asked at an endpoint" if self.engine else "runs on this machine (`engine: local`)"
+            raise ValueError(f"{idle[0]} is for an LLM that {where}")
+        return self
+
+    @property
+    def is_free(self) -> bool:
+        """Whether its answers cost nothing, since nobody else is asked."""
+        return self.provider in ("simulated", "local")
 
     @model_validator(mode="after")
     def _is_simulated_or_not(self):
@@ -255,6 +275,14 @@ class Technique(Part):
     ranked: bool | None = None
     turns: list[Annotated[str, Field(min_length=1)]] = Field(min_length=1)
     rounds: Rounds | None = None
+    engine: Literal["local"] | None = None
+    decoding: Decoding | None = None
+
+    @model_validator(mode="after")
+    def _decodes_here(self):
+        if (self.engine is None) != (self.decoding is None):
+            raise ValueError("should say both `engine: local` and `decoding`, or neither")
+        return self
 
     @model_validator(mode="after")
     def _opens(self):
@@ -289,6 +317,8 @@ def _full_llm(entry):
         raise ValueError("should be an id such as vendor/name, or a mapping with one under the key llm")
     if entry.get("simulated"):
         return {"provider": "simulated", **entry}
+    if entry.get("engine") == "local":
+        return {"provider": "local", **entry}
     if str(entry.get("llm", "")).startswith("sim/"):
         named = simulated_respondents()
         if entry["llm"] not in named:
@@ -350,7 +380,25 @@ class Study(Part):
         for llm, vignette in itertools.product(self.llms, self.vignettes):
             if llm.simulated and vignette["vignette"] not in llm.simulated.baselines:
                 raise ValueError(f"llms: {llm.llm} has no baseline for vignette {vignette['vignette']}")
+        self._check_engines()
         return self
+
+    def _check_engines(self):
+        """Hold what techniques do to the decoding of an LLM against where it runs, and at which temperature."""
+        for technique in self.techniques:
+            name, decoding = technique["technique"], technique.get("decoding")
+            if not decoding:
+                continue
+            if others := [llm.llm for llm in self.llms if llm.engine != technique["engine"]]:
+                raise ValueError(
+                    f"llms: {others[0]} does not run on this machine, and technique {name} changes how an LLM writes, "
+                    "which only works here: give the LLM `engine: local`, or leave one of the two away"
+                )
+            if decoding["method"] == "mirostat" and 0 in self.temperatures:
+                raise ValueError(
+                    f"temperatures: at 0 an LLM takes its likeliest token, which technique {name} cannot change, since "
+                    "it changes the temperature alone: leave 0 or the technique away"
+                )
 
     @property
     def all_llms(self) -> list[Llm]:
@@ -409,6 +457,7 @@ class ParadigmStudy(Study):
             self._check_turns(paradigm)
         for llm in self.llms:
             self._check_truth(llm)
+        self._check_engines()
         if self.judges:
             self._check_judges()
         return self

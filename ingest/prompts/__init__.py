@@ -90,6 +90,7 @@ class Script:
     def __init__(self, vignette, technique, anchor=None, second_anchor=None, answer_format="text"):
         self.turns = technique["turns"]
         self.rounds = technique.get("rounds")
+        self.decoding = technique.get("decoding")
         asked = fill(ANSWER_FORMATS.get(answer_format, answer_format), vignette)
         numbers = {"anchor": anchor, "second_anchor": None if anchor is None else second_anchor}
         filled = {name: as_number(value) for name, value in numbers.items() if value is not None}
@@ -141,6 +142,8 @@ class Script:
         if self.rounds:
             texts = {step: self._said(self.rounds[step], "{text}") for step in STEPS}
             said["rounds"] = {**self.rounds, **texts, "text": self.words["opening"]}
+        if self.decoding:
+            said["decoding"] = self.decoding
         return said
 
     def _said(self, template, text):

@@ -1,5 +1,6 @@
 """One module per way to ask an LLM: each takes a `Question`, and returns a `Reply` or raises `NoReply`."""
 
+import hashlib
 from dataclasses import dataclass, field
 
 
@@ -86,3 +87,10 @@ class NoReply(Exception):
     def words(self, redaction):
         """Say for a person what happened, without keys."""
         return ": ".join(part for part in (self.means, redaction.of_error(self.said)) if part)
+
+
+def seed_of(order_seed: int, question: Question, what: str) -> bytes:
+    """Return a seed that hangs on what is asked, never on when: the order and the number of calls change nothing."""
+    trial = question.trial
+    key = repr((order_seed, trial.cell.key, trial.replicate, what))
+    return hashlib.sha256(key.encode()).digest()

@@ -1,14 +1,13 @@
 """Simulated respondents: a stated truth and some noise, answered in text. The same question gets the same answer."""
 
 import asyncio
-import hashlib
 import json
 import math
 import random
 
 from ingest.paradigm import LETTERS
 from ingest.prompts import as_number
-from ingest.providers import Reply
+from ingest.providers import Reply, seed_of
 
 REFUSAL = "I'm sorry, but I cannot make this decision for you."
 FORMATS = {
@@ -152,7 +151,4 @@ class Simulated:
         return min(value, vignette.get("valid_max", math.inf))
 
     def _chance(self, question, what):
-        """Seed by what is asked, never by when: the order and the number of calls at a time change nothing."""
-        trial = question.trial
-        key = repr((self.design.study.order_seed, trial.cell.key, trial.replicate, what))
-        return random.Random(hashlib.sha256(key.encode()).digest())
+        return random.Random(seed_of(self.design.study.order_seed, question, what))

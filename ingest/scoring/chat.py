@@ -3,8 +3,8 @@
 import hashlib
 from typing import Protocol
 
+from ingest.local import CANNOT_BE_ASKED
 from ingest.scoring.questions import Chat, ChatQuestions, Questions
-from ingest.scoring.scorer import CANNOT_BE_SCORED
 from ingest.warehouse import UserError, printable
 
 INSTEAD = "without --chat its prompts are put as they are"
@@ -28,21 +28,21 @@ def in_chat(llm: Chatting, questions: Questions) -> ChatQuestions:
     """
     name = printable(llm.name)
     if not llm.chat_template:
-        raise UserError(f"the tokenizer of {name} has no chat template: {INSTEAD}", CANNOT_BE_SCORED)
+        raise UserError(f"the tokenizer of {name} has no chat template: {INSTEAD}", CANNOT_BE_ASKED)
     messages = sorted(questions.prompts.values(), key=len, reverse=True)
     try:
         chats = [llm.in_chat(message) for message in messages]
     except Exception as error:  # a template is a program of its own, and may raise anything
         said = printable((str(error).splitlines() or [type(error).__name__])[0])
         raise UserError(
-            f"the chat template of {name} cannot put a message: {said}; {INSTEAD}", CANNOT_BE_SCORED
+            f"the chat template of {name} cannot put a message: {said}; {INSTEAD}", CANNOT_BE_ASKED
         ) from None
     before, _, after = chats[0].partition(messages[0])
     if any(chat != f"{before}{message}{after}" for message, chat in zip(messages, chats, strict=True)):
         raise UserError(
             f"the chat template of {name} does not write a message once and as it is, so that what it would be scored "
             f"on is not what was asked: {INSTEAD}",
-            CANNOT_BE_SCORED,
+            CANNOT_BE_ASKED,
         )
     template_hash = hashlib.sha256(llm.chat_template.encode()).hexdigest()
     chat = Chat(before=before, after=after, template_hash=template_hash)

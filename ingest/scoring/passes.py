@@ -13,6 +13,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from ingest.local.llm import OutOfMemory
 from ingest.scoring.targets import TARGETS, Reading, Spelling, Tokenizer, spelled
 
 Scores = dict[tuple[str, int], np.ndarray]  # by rule and target: the log-probability of each of its ids, in nats
@@ -20,10 +21,6 @@ CHECKED = (10, 50, 100)  # targets; the last ones of a tree see what they must n
 MOST_TAILS = 128
 # nats per id by which a way may differ from one text at a time, since the same numbers are added in another order
 TOLERANCES = {"float64": 1e-8, "float32": 1e-3, "float16": 0.03, "bfloat16": 0.2}
-
-
-class OutOfMemory(Exception):
-    """A pass needs more memory than there is."""
 
 
 class NotFinite(Exception):

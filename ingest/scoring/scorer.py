@@ -15,7 +15,9 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Protocol
 
-from ingest.scoring.passes import WAYS, AtATime, NotFinite, OutOfMemory, refuse_infinite, right_way
+from ingest.local import CANNOT_BE_ASKED
+from ingest.local.llm import OutOfMemory
+from ingest.scoring.passes import WAYS, AtATime, NotFinite, refuse_infinite, right_way
 from ingest.scoring.passes import Llm as Passed
 from ingest.scoring.questions import Questions
 from ingest.scoring.targets import Spelling, Targets
@@ -23,7 +25,6 @@ from ingest.spool import SCORES, Spool, spool_folder
 from ingest.warehouse import UserError, printable
 
 N_NAMED = 12  # characters of the hash in the name of a scoring
-CANNOT_BE_SCORED = 4
 
 
 class Llm(Passed, Protocol):
@@ -124,13 +125,13 @@ def score(
             raise UserError(
                 f"{printable(llm.name)} needs more memory than this machine has on {llm.device}, even for one prompt "
                 f"at a time: choose a smaller --dtype or another --device; {_kept(outcome)}",
-                CANNOT_BE_SCORED,
+                CANNOT_BE_ASKED,
             ) from None
         except NotFinite as error:
             raise UserError(
                 f"{printable(llm.name)} gives {error}, so that nothing can be computed from it: in {llm.dtype} its "
                 f"numbers may be too large, so try --dtype float32; {_kept(outcome)}",
-                CANNOT_BE_SCORED,
+                CANNOT_BE_ASKED,
             ) from None
         except KeyboardInterrupt:
             raise UserError(f"interrupted; {_kept(outcome)}", 130) from None

@@ -37,7 +37,7 @@ def made(config, device, dtype):
     import torch
     import transformers
 
-    from ingest.scoring.local import LocalLlm
+    from ingest.local.llm import LocalLlm
     from tests.ingest.scoring.trained import byte_level
 
     torch.manual_seed(0)

@@ -14,9 +14,9 @@ torch = pytest.importorskip("torch", reason=WHY)
 transformers = pytest.importorskip("transformers", reason=WHY)
 
 from bais.main import main  # noqa: E402
+from ingest.local.llm import OutOfMemory, load_local  # noqa: E402
 from ingest.scoring.chat import in_chat  # noqa: E402
-from ingest.scoring.local import load_local  # noqa: E402
-from ingest.scoring.passes import OutOfMemory, by_cache, by_tree, one_by_one, right_way  # noqa: E402
+from ingest.scoring.passes import by_cache, by_tree, one_by_one, right_way  # noqa: E402
 from ingest.scoring.questions import load_questions  # noqa: E402
 from ingest.scoring.scorer import Scoring, score, scored_prompts  # noqa: E402
 from ingest.scoring.targets import Targets  # noqa: E402

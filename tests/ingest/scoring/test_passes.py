@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from ingest.scoring.passes import AtATime, OutOfMemory, Tree, by_cache, by_tree, one_by_one, right_way
+from ingest.local.llm import OutOfMemory
+from ingest.scoring.passes import AtATime, Tree, by_cache, by_tree, one_by_one, right_way
 from ingest.scoring.questions import load_questions
 from ingest.scoring.targets import RULES, TARGETS, Targets
 from ingest.warehouse import UserError

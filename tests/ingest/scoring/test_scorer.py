@@ -185,7 +185,7 @@ def test_an_llm_that_gives_no_number_at_all_is_refused_before_anything_is_scored
 
 
 def test_without_torch_it_says_how_to_install_it_and_leaves_everything_alone(warehouse, monkeypatch, capsys):
-    monkeypatch.setattr("ingest.scoring.local.find_spec", lambda library: None)
+    monkeypatch.setattr("ingest.local.llm.find_spec", lambda library: None)
     assert main(["score", "--llm", "openai-community/gpt2"]) == 2
     (line,) = capsys.readouterr().err.splitlines()
     assert "needs torch and transformers, which are not installed here: `make local` installs" in line

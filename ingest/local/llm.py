@@ -1,6 +1,7 @@
 """An LLM on this machine: any causal LM of Hugging Face, through torch and transformers, which `make local` installs.
 
-Nothing is fetched where the weights are on disk, and code that comes with weights never runs.
+It is scored and it writes. Nothing is fetched where the weights are on disk, and code that comes with weights never
+runs. No other file knows torch.
 """
 
 import contextlib
@@ -8,14 +9,14 @@ import hashlib
 import json
 import os
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
 
-from ingest.scoring.passes import OutOfMemory
-from ingest.scoring.scorer import CANNOT_BE_SCORED
+from ingest.local import CANNOT_BE_ASKED
 from ingest.warehouse import UserError, printable
 
 AT_A_TIME = {"cpu": 4, "cuda": 64}
@@ -35,6 +36,10 @@ SETTINGS = {
 }
 
 
+class OutOfMemory(Exception):
+    """A pass needs more memory than there is."""
+
+
 def load_local(name: str, device: str | None = None, dtype: str | None = None, called: str | None = None) -> "LocalLlm":
     """Load an LLM from a folder, else by its id from the local cache, else from Hugging Face.
 
@@ -42,11 +47,8 @@ def load_local(name: str, device: str | None = None, dtype: str | None = None, c
     are stored in. It is called as it was asked for, and in a folder, whatever that is named after, `local/FOLDER`;
     `called` says which LLM it is.
     """
-    if missing := [library for library in LIBRARIES[:2] if not find_spec(library)]:
-        raise UserError(
-            f"scoring an LLM needs {' and '.join(missing)}, which {'are' if missing[1:] else 'is'} not installed here: "
-            "`make local` installs what it takes; every other command works without"
-        )
+    if lacking := what_is_lacking():
+        raise UserError(lacking)
     folder = Path(name).expanduser()
     if not folder.is_dir() and (folder.is_absolute() or name.startswith((".", "~")) or name.count("/") > 1):
         raise UserError(f"there is no folder {printable(folder)}")
@@ -63,8 +65,19 @@ def load_local(name: str, device: str | None = None, dtype: str | None = None, c
         return _loaded(name, called or name, device, dtype, is_local=False)
     except _NotThere as error:
         raise UserError(
-            f"{printable(name)} is not on this machine and cannot be fetched: {error}", CANNOT_BE_SCORED
+            f"{printable(name)} is not on this machine and cannot be fetched: {error}", CANNOT_BE_ASKED
         ) from None
+
+
+def what_is_lacking() -> str | None:
+    """Say what has to be installed before an LLM can run here; None where it is there."""
+    missing = [library for library in LIBRARIES[:2] if not find_spec(library)]
+    if not missing:
+        return None
+    return (
+        f"running an LLM on this machine needs {' and '.join(missing)}, which {'are' if missing[1:] else 'is'} not "
+        "installed here: `make local` installs what it takes; every other command works without"
+    )
 
 
 class _NotThere(Exception):
@@ -84,11 +97,11 @@ def _loaded(place, name, device, dtype, is_local):
     told = {"local_files_only": is_local, "trust_remote_code": False}
     is_folder = Path(place).is_dir()
     if is_folder and not (Path(place) / "config.json").exists():
-        raise UserError(f"{printable(place)} holds no LLM: there is no config.json in it", CANNOT_BE_SCORED)
+        raise UserError(f"{printable(place)} holds no LLM: there is no config.json in it", CANNOT_BE_ASKED)
     with _worded(name, "the configuration", is_folder):
         config = transformers.AutoConfig.from_pretrained(place, **told)
     if is_folder and not any((Path(place) / file).exists() for file in TOKENIZER_FILES):
-        raise UserError(f"{printable(place)} holds no tokenizer, such as a tokenizer.json", CANNOT_BE_SCORED)
+        raise UserError(f"{printable(place)} holds no tokenizer, such as a tokenizer.json", CANNOT_BE_ASKED)
     with _worded(name, "the tokenizer", is_folder):
         tokenizer = transformers.AutoTokenizer.from_pretrained(place, **told)
     with _worded(name, "the weights", is_folder):
@@ -98,8 +111,8 @@ def _loaded(place, name, device, dtype, is_local):
         if missing := sorted(said["missing_keys"]):
             raise UserError(
                 f"the weights of {printable(name)} lack {missing[0]} and {len(missing) - 1} others, which would be "
-                "drawn at random: nothing was scored",
-                CANNOT_BE_SCORED,
+                "drawn at random: nothing was asked",
+                CANNOT_BE_ASKED,
             )
         model = model.to(device).eval()
     revision = _hash_of(Path(place)) if is_folder else getattr(config, "_commit_hash", None) or "unknown"
@@ -107,7 +120,7 @@ def _loaded(place, name, device, dtype, is_local):
 
 
 class LocalLlm:
-    """A causal LM and its tokenizer, as `ingest.scoring.scorer` asks them."""
+    """A causal LM and its tokenizer, as `ingest.scoring.scorer` and `ingest.local.writing` ask them."""
 
     def __init__(self, name, revision, model, tokenizer):
         self.name, self.revision, self.model, self.tokenizer = name, revision, model, tokenizer
@@ -131,10 +144,108 @@ class LocalLlm:
 
     def in_chat(self, message: str) -> str:
         """Return the text of a chat that a person begins; transformers runs the template in a sandbox."""
-        chat = [{"role": "user", "content": message}]
+        return self._in_template([{"role": "user", "content": message}])
+
+    def _in_template(self, messages):
         return self.tokenizer.apply_chat_template(
-            chat, chat_template=self.chat_template, tokenize=False, add_generation_prompt=True
+            messages, chat_template=self.chat_template, tokenize=False, add_generation_prompt=True
         )
+
+    def conversation(self, messages: Sequence[dict]) -> str:
+        """Return the text of a conversation up to where the reply begins; without a chat template, what was said.
+
+        Where the template takes no system's message, that one is the beginning of the person's first.
+        """
+        if not self.chat_template:
+            return "\n\n".join(message["content"] for message in messages)
+        try:
+            return self._in_template(list(messages))
+        except Exception as error:  # a template is a program of its own, and may raise anything
+            said = printable((str(error).splitlines() or [type(error).__name__])[0])
+        first, *others = messages
+        if first["role"] == "system" and others:
+            content = f"{first['content']}\n\n{others[0]['content']}"
+            return self.conversation([{"role": "user", "content": content}, *others[1:]])
+        raise UserError(f"the chat template of {printable(self.name)} cannot put a message: {said}", CANNOT_BE_ASKED)
+
+    @property
+    def takes_special(self) -> bool:
+        """Whether the tokenizer puts its own tokens around a conversation, which a chat template writes itself."""
+        return not self.chat_template
+
+    def ids_of(self, conversation: str) -> list[int]:
+        """Return the tokens of a conversation."""
+        return self.encode([conversation], special=self.takes_special)[0]
+
+    def starts_of(self, conversation: str) -> list[int] | None:
+        """Return at which character each token of a conversation begins; None where the tokenizer cannot tell."""
+        if not self.tokenizer.is_fast:
+            return None
+        found = self.tokenizer(
+            conversation, add_special_tokens=self.takes_special, return_offsets_mapping=True, verbose=False
+        )["offset_mapping"]
+        return [start for start, _ in found]
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """Return the text of tokens, without those that only mark its ends."""
+        return self.tokenizer.decode(list(ids), skip_special_tokens=True)
+
+    @cached_property
+    def token_texts(self) -> list[str]:
+        """The text of every token by itself."""
+        return self.tokenizer.batch_decode([[token] for token in range(len(self.tokenizer))])
+
+    @cached_property
+    def tokens_by_text(self) -> dict[str, list[int]]:
+        """The tokens by their text, in small letters and without spaces around it."""
+        found = {}
+        for token, text in enumerate(self.token_texts):
+            found.setdefault(text.strip().casefold(), []).append(token)
+        return found
+
+    @cached_property
+    def end_ids(self) -> frozenset[int]:
+        """The tokens that end a reply."""
+        told = [self.tokenizer.eos_token_id]
+        for config in (self.model.config, self.model.generation_config):
+            ids = getattr(config, "eos_token_id", None)
+            told += ids if isinstance(ids, list) else [ids]
+        return frozenset(told) - {None}
+
+    @property
+    def window(self) -> int | None:
+        """How many tokens it reads at most; None where that has no end."""
+        return getattr(self.model.config.get_text_config(), "max_position_embeddings", None)
+
+    def begin(self, ids: Sequence[int]) -> "Passage":
+        """Read the tokens of a text, to write on."""
+        return Passage(self, ids)
+
+    def attention(self, ids: Sequence[int]) -> np.ndarray | None:
+        """Return how much the last token attends to each, on average over layers and heads; None where nothing says.
+
+        Only the last token passes in the way that keeps attentions, so that no matrix of all pairs is made.
+        """
+        cache = getattr(self._pass(input_ids=self._tensor([ids[:-1]]), use_cache=True), "past_key_values", None)
+        if cache is None:
+            return None
+        usual = self.model.config._attn_implementation
+        try:
+            self.model.set_attn_implementation("eager")
+            layers = self._pass(
+                input_ids=self._tensor([ids[-1:]]), past_key_values=cache, use_cache=True, output_attentions=True
+            ).attentions
+        except (AttributeError, NotImplementedError, TypeError, ValueError):
+            return None
+        finally:
+            self.model.set_attn_implementation(usual)
+        layers = [layer[0, :, -1].double().mean(0).cpu().numpy() for layer in layers or () if layer is not None]
+        if not layers:
+            return None
+        attended = np.zeros(len(ids))
+        for layer in layers:  # a layer with a sliding window has seen the last tokens alone
+            attended[-len(layer) :] += layer / len(layers)
+        return attended
 
     def forward(self, ids: np.ndarray, positions: np.ndarray, mask: np.ndarray, n_last: int):
         """Return the logits of the last places of texts under a mask of our own."""
@@ -154,7 +265,7 @@ class LocalLlm:
             return self._pass(input_ids=self._tensor([ids])).logits
         except (RuntimeError, IndexError, TypeError, ValueError) as error:
             said = printable((str(error).splitlines() or [type(error).__name__])[0])
-            raise UserError(f"{printable(self.name)} cannot be run: {said}", CANNOT_BE_SCORED) from None
+            raise UserError(f"{printable(self.name)} cannot be run: {said}", CANNOT_BE_ASKED) from None
 
     def forward_after(self, stem: Sequence[int], tails: Sequence[Sequence[int]]):
         """Return the logits of texts that follow the same one, which passes once."""
@@ -190,6 +301,24 @@ class LocalLlm:
         return torch.as_tensor(np.asarray(numbers, np.int64), device=self.device)
 
 
+class Passage:
+    """A text that an LLM has read, with what it keeps of it; an architecture that keeps nothing reads it again."""
+
+    def __init__(self, llm: LocalLlm, ids: Sequence[int]):
+        self.llm, self.ids, self.cache = llm, [], None
+        self.add(ids)
+
+    def add(self, ids: Sequence[int]) -> None:
+        """Read more tokens."""
+        self.ids += ids
+        unread = self.ids if self.cache is None else ids
+        told = {"logits_to_keep": 1} if self.llm._keeps_last else {}
+        told |= {"past_key_values": self.cache} if self.cache is not None else {}
+        passed = self.llm._pass(input_ids=self.llm._tensor([unread]), use_cache=True, **told)
+        self.cache = getattr(passed, "past_key_values", None)
+        self.logits = passed.logits[0, -1].double().cpu().numpy()
+
+
 @contextlib.contextmanager
 def _memory() -> Iterator[None]:
     """Say in one way that memory is out, which torch says in several."""
@@ -222,7 +351,7 @@ def _worded(name, what, is_folder) -> Iterator[None]:
     except (MemoryError, torch.OutOfMemoryError):
         raise UserError(
             f"{name} needs more memory than this machine has: choose a smaller --dtype or another --device",
-            CANNOT_BE_SCORED,
+            CANNOT_BE_ASKED,
         ) from None
     except Exception as error:  # the libraries raise nearly anything at what they cannot read
         said = str(error)
@@ -237,7 +366,7 @@ def _worded(name, what, is_folder) -> Iterator[None]:
             raise _NotThere(printable(said.splitlines()[0])) from None
         else:
             reason = f"{what} of {name} cannot be loaded: {printable((said.splitlines() or [type(error).__name__])[0])}"
-        raise UserError(reason, CANNOT_BE_SCORED) from None
+        raise UserError(reason, CANNOT_BE_ASKED) from None
 
 
 def _takes(function, name):
