@@ -6,7 +6,7 @@ import re
 
 import numpy as np
 
-from ingest.measuring.thirds import N_PARTS, thirds
+from ingest.thirds import N_PARTS, thirds
 
 WORD = re.compile(r"\w+(?:['\u2019-]\w+)*")
 BEGINNING, MIDDLE, END = range(N_PARTS)

@@ -1,7 +1,7 @@
 """An LLM on this machine: any causal LM of Hugging Face, through torch and transformers, which `make local` installs.
 
-It is scored and it writes. Nothing is fetched where the weights are on disk, and code that comes with weights never
-runs. No other file knows torch.
+It is scored and it writes; no other file of either knows torch. Nothing is fetched where the weights are on disk, and
+code that comes with weights never runs.
 """
 
 import contextlib

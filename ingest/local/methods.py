@@ -21,7 +21,6 @@ from ingest.local.settings import (
     WeightedTokenDecoding,
 )
 
-
 MOST_MU = 50.0  # below minus that, a temperature leaves the likeliest token alone; above that, all are alike
 
 
