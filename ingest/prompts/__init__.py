@@ -87,6 +87,8 @@ class Script:
         A key of `ANSWER_FORMATS`, or the words themselves.
     """
 
+    decoding = None  # what a technique does to how an LLM writes; judges are asked without one
+
     def __init__(self, vignette, technique, anchor=None, second_anchor=None, answer_format="text"):
         self.turns = technique["turns"]
         self.rounds = technique.get("rounds")
