@@ -1,4 +1,4 @@
-"""The ledger of document C, which publishes no data: what follows from other numbers that it prints, and what does not."""
+"""The ledger of document C, which publishes no data: what follows from other numbers that it prints."""
 
 import csv
 import re
@@ -195,8 +195,8 @@ def test_a_p_value_too_small_to_write_out_is_shown_with_its_power_of_ten(simulat
 def test_the_readme_says_of_document_c_what_the_ledger_says(simulated):
     readme = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
     shape = (
-        r"Of the (\d+) numbers in document C's tables, (\d+) follow from other numbers that it prints: (\d+) recompute and "
-        r"(\d+) do not; the other (\d+) cannot be derived"
+        r"Of the (\d+) numbers in document C's tables, (\d+) follow from other numbers that it prints: (\d+) recompute "
+        r"and (\d+) do not; the other (\d+) cannot be derived"
     )
     (said,) = re.findall(shape, readme)
     found = counts(simulated)
