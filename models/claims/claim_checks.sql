@@ -192,7 +192,8 @@ explained as (
                     end
             when holds = 'confounded'
                 then
-                    as_recommended || ', but that compares what was not asked or measured alike: ' || confounded_by || '.'
+                    as_recommended
+                    || ', but that compares what was not asked or measured alike: ' || confounded_by || '.'
             when holds = 'weaker' and unit = 'stars' then as_recommended || '.'
             when holds = 'weaker' and shown_interval is null
                 then as_recommended || ', with no interval to say how sure that is.'
