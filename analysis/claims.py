@@ -266,8 +266,8 @@ def of_tables(claims):
         n = Counter(claim["recomputes"] for claim in in_tables)
         yes, no, none = (f"{n[code]:,} {RECOMPUTES[code][n[code] != 1]}" for code in ("yes", "no", "not_derivable"))
         said.append(
-            f"Of the {len(in_tables):,} numbers in the tables of document {document}, {n['yes'] + n['no']:,} follow from "
-            f"other numbers that it prints: {yes} and {no}. It publishes no data: the other {none}."
+            f"Of the {len(in_tables):,} numbers in the tables of document {document}, {n['yes'] + n['no']:,} follow "
+            f"from other numbers that it prints: {yes} and {no}. It publishes no data: the other {none}."
         )
     return said
 

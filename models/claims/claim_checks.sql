@@ -190,7 +190,10 @@ explained as (
                         when llm is null then ': it covers LLMs that were not tested, not only new trials of the same.'
                         else ': it is of trials, and counts that the baseline is estimated too.'
                     end
-            when holds = 'confounded' then as_recommended || ', but that compares what was not asked or measured alike: ' || confounded_by || '.'
+            when holds = 'confounded'
+                then
+                    as_recommended
+                    || ', but that compares what was not asked or measured alike: ' || confounded_by || '.'
             when holds = 'weaker' and unit = 'stars' then as_recommended || '.'
             when holds = 'weaker' and shown_interval is null
                 then as_recommended || ', with no interval to say how sure that is.'

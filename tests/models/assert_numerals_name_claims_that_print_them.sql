@@ -20,8 +20,8 @@ published_claims as (
 numbers as (
     select
         *,
-        length(split_part(split_part(digits, 'e', 1), '.', 2)) - coalesce(try_cast(split_part(digits, 'e', 2) as integer), 0)
-            as n_decimals,
+        length(split_part(split_part(digits, 'e', 1), '.', 2))
+        - coalesce(try_cast(split_part(digits, 'e', 2) as integer), 0) as n_decimals,
         try_cast(digits as double) as number,
         left(numeral, 1) in ('+', '−', '-') as is_signed
     from numerals

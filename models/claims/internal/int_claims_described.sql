@@ -52,7 +52,12 @@ basis_claims as (
         basis.domain,
         basis.technique,
         basis.technique_b,
-        coalesce(quantities.describes, case when basis.study is null and basis.llm is null then 'record' end, 'effect') as describes,
+        coalesce(
+            own_quantities.describes,
+            quantities.describes,
+            case when basis.study is null and basis.llm is null then 'record' end,
+            'effect'
+        ) as describes,
         scored.study is not null as is_of_scores,
         concat_ws(
             '|',
@@ -62,7 +67,9 @@ basis_claims as (
         ) as signature
     from bases
     inner join claims as basis on bases.basis_key = basis.claim_key
+    inner join claims on bases.claim_key = claims.claim_key
     left join quantities on basis.quantity = quantities.quantity
+    left join quantities as own_quantities on claims.quantity = own_quantities.quantity
     left join scored on basis.study = scored.study
 ),
 
@@ -146,7 +153,7 @@ confounded as (
 select
     claims.claim_id,
     claims.part,
-    coalesce(quantities.describes, described.describes) as describes,
+    described.describes,
     case
         when coalesce(claims.study, claims.derivation) is null then null
         when claims.inputs_are = 'printed' then 'printed numbers'
@@ -169,7 +176,6 @@ select
 from claims
 inner join described using (claim_key)
 inner join confounded using (claim_key)
-left join quantities on claims.quantity = quantities.quantity
 left join response_units on claims.unit = response_units.unit
 left join cited on claims.document = cited.document and claims.study = cited.study
 left join margins on coalesce(cited.cited_study, claims.study) = margins.study and claims.domain = margins.domain
