@@ -49,9 +49,9 @@ TONES = {
 def biases(warehouse_in, tmp_path_factory):
     folder = tmp_path_factory.mktemp("biases")
     warehouse = warehouse_in(folder)
-    warehouse.land("biases-simulated")
+    warehouse.bais("collect", "biases-simulated")
     (folder / "tones.yaml").write_text(yaml.safe_dump(TONES, sort_keys=False), encoding="utf-8")
-    warehouse.land(folder / "tones.yaml")
+    warehouse.bais("collect", folder / "tones.yaml")
     tables = (
         "+judge_agreement",
         "+technique_costs",
@@ -59,7 +59,6 @@ def biases(warehouse_in, tmp_path_factory):
         "+outcome_contrasts",
         "+outcome_decisions",
         "+outcome_effects",
-        "+outcome_bounds",
         "+item_counts",
         "+outcomes",
     )
