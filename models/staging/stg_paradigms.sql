@@ -13,5 +13,6 @@ select
     margin,
     coalesce(pairing, 'item') as pairing,
     answer_kind,
-    from_json(labels::json, '["varchar"]') as labels
+    from_json(labels::json, '["varchar"]') as labels,
+    coalesce(measured_from, 'answer') as measured_from
 from source
