@@ -25,6 +25,7 @@ COLUMNS = columns(
 # the largest error, as a share of the disagreement that independent errors would give, that the identity pairs must be
 # able to rule out before errors count as independent
 LARGEST_DEVIATION = 0.5
+CONFIDENCE_OF_INDEPENDENCE = 0.99
 SINGULAR = 1e-6
 
 
@@ -57,7 +58,7 @@ class Judging:
     reason: str | None = None
 
 
-def judging_of(texts, *, confidence=CONFIDENCE):
+def judging_of(texts, *, confidence=CONFIDENCE_OF_INDEPENDENCE):
     """Learn how judges err from originals of known label, and whether they err independently from identity pairs.
 
     Errors count as independent where the interval of the difference, between how often identical texts get two labels
@@ -69,6 +70,7 @@ def judging_of(texts, *, confidence=CONFIDENCE):
     texts : pandas.DataFrame
         `role, judged, label, correct` of the texts of one study, as of `int_texts_judged`.
     confidence : float in (0, 1)
+        Of that interval: of judges that err independently the rest are taken not to.
 
     Returns
     -------
@@ -117,9 +119,7 @@ def judging_of(texts, *, confidence=CONFIDENCE):
         errors_not_independent=low > 0 or high < 0,
         too_few_identity_pairs=max(-low, high) > LARGEST_DEVIATION * expected.mean(),
     )
-    return Judging(
-        **found, disagreement=float(differs.mean()), expected=float(expected.mean()), reason=reason
-    )
+    return Judging(**found, disagreement=float(differs.mean()), expected=float(expected.mean()), reason=reason)
 
 
 def framing_rows(framings, texts, *, confidence=CONFIDENCE):
@@ -147,7 +147,7 @@ def framing_rows(framings, texts, *, confidence=CONFIDENCE):
     Those of `judging_of` and of `analysis.crossed_effects.crossed_contrast`.
     """
     for (study, paradigm), of_study in framings.groupby(["study", "paradigm"], sort=True):
-        judging = judging_of(texts[texts["study"] == study], confidence=confidence)
+        judging = judging_of(texts[texts["study"] == study])
         for technique, rows in of_study.groupby("technique", sort=True):
             keys = {"study": study, "paradigm": paradigm, "technique": technique}
             for llm in (None, *sorted(rows["llm"].unique())):

@@ -1,7 +1,8 @@
 """`inference.outcome_contrasts`, `outcome_decisions`, `outcome_predictions`: how large a bias is and what helps.
 
 A bias is the contrast of two arms of a paradigm, such as the share of one answer in a gain frame less that in a loss
-frame. Of a paradigm with one arm it is the measure less its reference. It is made of how many values each LLM has on each item in each arm, and of their sums.
+frame. Of a paradigm with one arm it is the measure less its reference. It is made of how many values each LLM has on
+each item in each arm, and of their sums.
 """
 
 import numpy as np
@@ -54,9 +55,10 @@ def outcome_rows(counts, paradigms, contrasts, ranked, controls, *, n_draws, see
 
     The loss of a technique is the absolute contrast of each LLM and vignette, corrected for what noise adds to an
     absolute value. Where one arm is held against a reference, and higher values are better without one being named, it
-    is the distance from 1, the most that a share or a similarity can be; of numbers there is then no decision. What it gains on its control is decided on as in anchoring. A bias that is turned round is as large
-    as before, so no technique is `use` or `equivalent` that turns the bias of an LLM round, or that is `equivalent`
-    while it moves the bias of an LLM by more than the margin.
+    is the distance from 1, the most that a share or a similarity can be; of numbers there is then no decision. What it
+    gains on its control is decided on as in anchoring. A bias that is turned round is as large as before, so no
+    technique is `use` or `equivalent` that turns the bias of an LLM round, or that is `equivalent` while it moves the
+    bias of an LLM by more than the margin.
 
     Parameters
     ----------

@@ -1,6 +1,6 @@
--- One row per trial of a paradigm that has measures, measure of it and instrument (null = none is needed): the value that
--- its answer comes to, and the flags of the gate. Anchoring has no such measures, and a judgement is no answer of its
--- own. Whether both halves of a pair are right is a value of the authentic one.
+-- One row per trial of a paradigm that has measures, measure of it and instrument (null = none is needed): the value
+-- that its answer comes to, and the flags of the gate. Anchoring has no such measures, and a judgement is no answer
+-- of its own. Whether both halves of a pair are right is a value of the authentic one.
 with trials as (
     select * from {{ ref('int_trials_identified') }}
     where role is null
@@ -15,7 +15,7 @@ instruments as (
 ),
 
 similarities as (
-    select * from {{ ref('int_similarities_derived') }}
+    select trial_id, instrument, measure, value as similarity, reason from {{ ref('int_similarities_derived') }}
 ),
 
 framings as (
@@ -59,7 +59,7 @@ valued as (
         asked.is_flagged,
         case
             when asked.measured_from = 'judgement' then framings.is_changed::integer::double
-            when asked.measured_from = 'measurement' then similarities.value
+            when asked.measured_from = 'measurement' then similarities.similarity
             when asked.measure = 'is_correct' then facts.is_right::integer::double
             when asked.measure = 'strict_correct'
                 then (fact_pairs.is_authentic_right and fact_pairs.is_falsified_right)::integer::double

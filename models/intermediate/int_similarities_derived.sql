@@ -1,7 +1,6 @@
 -- One row per trial, instrument and measure of how an answer covers its text: the similarities with the thirds of the
 -- text, and what follows from them. A third is favoured where it is nearer to the answer than the middle by more than
 -- the alpha of the instrument.
-{% set alphas = var('similarity_alphas') %}
 with measurements as (
     select * from {{ ref('stg_measurements') }}
     where measure in ('similarity_beginning', 'similarity_middle', 'similarity_end')
@@ -16,11 +15,7 @@ thirds as (
         max(value) filter (where measure = 'similarity_middle') as middle,
         max(value) filter (where measure = 'similarity_end') as ending,
         string_agg(distinct reason, '; ' order by reason) as reason,
-        case split_part(instrument, ':', 1)
-            {% for instrument, alpha in alphas.items() %}
-            when '{{ instrument }}' then {{ alpha }}
-            {% endfor %}
-        end as alpha
+        ('{{ var('similarity_alphas') | tojson }}'::json ->> split_part(instrument, ':', 1))::double as alpha
     from measurements
     group by all
 ),
@@ -44,10 +39,10 @@ derived as (
 )
 
 select
-    study,
-    trial_id,
-    instrument,
-    of_measure.measure,
-    of_measure.value,
-    case when of_measure.value is null then coalesce(reason, 'not_measured') end as reason
+    derived.study,
+    derived.trial_id,
+    derived.instrument,
+    derived.of_measure.measure,
+    derived.of_measure.value,
+    case when derived.of_measure.value is null then coalesce(derived.reason, 'not_measured') end as reason
 from derived

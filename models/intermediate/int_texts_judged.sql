@@ -17,7 +17,7 @@ votes as (
     group by all
 ),
 
-leading as (
+foremost as (
     select * from votes
     qualify n_judges = max(n_judges) over (partition by study, role, judged)
 ),
@@ -28,7 +28,7 @@ labels as (
         role,
         judged,
         case when count(*) = 1 then any_value(label) end as label
-    from leading
+    from foremost
     group by all
 ),
 

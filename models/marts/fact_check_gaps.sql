@@ -1,5 +1,5 @@
--- One row per study, llm, technique, what becomes of invalid replies, and measure: how much better statements are judged
--- that were published before the knowledge of the LLM ends than later ones.
+-- One row per study, llm, technique, what becomes of invalid replies, and measure: how much better statements are
+-- judged that were published before the knowledge of the LLM ends than later ones.
 {% set measures = [
     'authentic_accuracy', 'falsified_accuracy', 'strict_accuracy', 'informedness', 'yes_rate', 'd_prime', 'criterion',
 ] %}
@@ -26,14 +26,14 @@ measured as (
 
 compared as (
     select
-        study,
-        paradigm,
-        llm,
-        technique,
-        invalid_replies,
-        of_measure.measure,
-        max(of_measure.value) filter (where period = 'pre') as pre,
-        max(of_measure.value) filter (where period = 'post') as post
+        measured.study,
+        measured.paradigm,
+        measured.llm,
+        measured.technique,
+        measured.invalid_replies,
+        measured.of_measure.measure,
+        max(measured.of_measure.value) filter (where measured.period = 'pre') as pre,
+        max(measured.of_measure.value) filter (where measured.period = 'post') as post
     from measured
     group by all
 )

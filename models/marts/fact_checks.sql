@@ -1,5 +1,5 @@
--- One row per study, llm, technique, period of the items against the knowledge of the LLM (or `all`) and what becomes of
--- invalid replies: how well true statements are told from false ones, of pairs of which both were asked.
+-- One row per study, llm, technique, period of the items against the knowledge of the LLM (or `all`) and what becomes
+-- of invalid replies: how well true statements are told from false ones, of pairs of which both were asked.
 with pairs as (
     select
         *,
@@ -29,15 +29,15 @@ counted as (
         technique,
         of_period as period,
         invalid_replies,
-        count(*) filter (where is_used) as n_pairs,
         count(*) filter (where not is_complete) as n_incomplete,
         count(*) filter (where is_complete and not is_valid) as n_invalid,
         count(*) filter (where is_used and is_authentic_right) as n_authentic_right,
         count(*) filter (where is_used and is_falsified_right) as n_falsified_right,
         count(*) filter (where is_used and is_authentic_right and is_falsified_right) as n_both_right,
         {% for summed in ('n_verdicts', 'n_says_true', 'n_high', 'n_high_right', 'n_low', 'n_low_right') %}
-        coalesce(sum({{ summed }}) filter (where is_used), 0)::bigint as {{ summed }}{{ ',' if not loop.last }}
+        coalesce(sum({{ summed }}) filter (where is_used), 0)::bigint as {{ summed }},
         {% endfor %}
+        count(*) filter (where is_used) as n_pairs
     from used
     group by all
 ),

@@ -1,4 +1,5 @@
--- One row per study, llm, technique, label of the source and label of the answer (null = it has none): how often that is.
+-- One row per study, llm, technique, label of the source and label of the answer (null = it has none): how often that
+-- is.
 with framings as (
     select * from {{ ref('int_framings_judged') }}
     where not is_quarantined and source_label is not null

@@ -1,6 +1,6 @@
--- One row per study, measure, instrument, technique, contrast, llm (null = all), row set and weighting: the mean value in
--- `arm` less that in `arm_b`, or less the reference of the measure where there is no other arm. Where arms are paired by
--- item, only items enter that an LLM has answered in both.
+-- One row per study, measure, instrument, technique, contrast, llm (null = all), row set and weighting: the mean
+-- value in `arm` less that in `arm_b`, or less the reference of the measure where there is no other arm. Where arms
+-- are paired by item, only items enter that an LLM has answered in both.
 with counts as (
     select * from {{ ref('item_counts') }}
 ),

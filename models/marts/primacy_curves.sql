@@ -1,5 +1,5 @@
--- One row per study, llm, technique, instrument and alpha: how many answers would count as nearer to the beginning, or to
--- the end, of their text than to its middle, were that the alpha of the instrument.
+-- One row per study, llm, technique, instrument and alpha: how many answers would count as nearer to the beginning,
+-- or to the end, of their text than to its middle, were that the alpha of the instrument.
 with trials as (
     select * from {{ ref('int_trials_identified') }}
     where role is null and not is_quarantined

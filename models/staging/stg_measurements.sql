@@ -1,4 +1,5 @@
--- One row per trial, measure and instrument: what an instrument measured of the text of an answer.
+-- One row per trial, measure and instrument: what an instrument measured of the text of an answer, in the version of
+-- the instrument that measured last.
 with source as (
     select * from {{ source('raw', 'measurements') }}
 )
@@ -11,3 +12,6 @@ select
     value,
     reason
 from source
+qualify row_number() over (
+    partition by trial_id, measure, instrument order by measured_at desc, instrument_version asc
+) = 1
