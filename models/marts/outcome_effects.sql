@@ -30,8 +30,8 @@ sides as (
         coalesce(sum(counts.n_trials) filter (where counts.arm = contrasts.arm_b), 0) as n_b,
         sum(counts.sum_of_values) filter (where counts.arm = contrasts.arm) as sum_a,
         sum(counts.sum_of_values) filter (where counts.arm = contrasts.arm_b) as sum_b,
-        case when contrasts.arm_b is null then coalesce(any_value(paradigms.reference), 0) end as reference,
-        any_value(paradigms.pairing) = 'between' or (n_a > 0 and (n_b > 0 or contrasts.arm_b is null)) as is_used
+        any_value(case when contrasts.arm_b is null then coalesce(paradigms.reference, 0) end) as held_against,
+        any_value(paradigms.pairing) = 'between' or (n_a > 0 and (n_b > 0 or held_against is not null)) as is_used
     from counts
     inner join contrasts
         on
@@ -58,13 +58,13 @@ of_llms as (
         row_set,
         llm,
         avg(sum_a / n_a) filter (where is_used and n_a > 0)
-        - coalesce(any_value(reference), avg(sum_b / n_b) filter (where is_used and n_b > 0)) as value,
-        any_value(reference) as reference,
+        - coalesce(any_value(held_against), avg(sum_b / n_b) filter (where is_used and n_b > 0)) as value,
+        any_value(held_against) as held_against,
         sum(sum_a) filter (where is_used and n_a > 0) as total_a,
         sum(sum_b) filter (where is_used and n_b > 0) as total_b,
         coalesce(sum(n_a) filter (where is_used), 0) as n_used_a,
         coalesce(sum(n_b) filter (where is_used), 0) as n_used_b,
-        sum(n_a) = 0 or (sum(n_b) = 0 and arm_b is not null) as lacks_arm,
+        sum(n_a) = 0 or (sum(n_b) = 0 and count(held_against) = 0) as lacks_arm,
         value is not null as is_comparable
     from sides
     group by all
@@ -120,7 +120,7 @@ summed as (
         avg(value) as llms_alike,
         sum(total_a) filter (where is_comparable) / sum(n_used_a) filter (where is_comparable)
         - coalesce(
-            any_value(reference),
+            any_value(held_against),
             sum(total_b) filter (where is_comparable) / sum(n_used_b) filter (where is_comparable)
         ) as trials_alike,
         coalesce(sum(n_used_a + n_used_b) filter (where is_comparable), 0)::bigint as n_trials,
