@@ -10,19 +10,19 @@ select distinct study, paradigm, measure from inference.outcome_contrasts
 where study = coalesce($study, study) order by all
 """
 BIASES = """
-select study, paradigm, measure, arm, arm_b, technique, value, low, high, n_llms, n_items, n_trials, reason
+select study, paradigm, measure, instrument, arm, arm_b, technique, value, low, high, n_llms, n_items, n_trials, reason
 from inference.outcome_contrasts
 where is_headline and paradigm = $paradigm and study = $study and measure = $measure
-order by arm, arm_b, technique != 'no_technique', technique
+order by instrument, arm, arm_b, technique != 'no_technique', technique
 """
 DECISIONS = """
-select study, paradigm, measure, arm, arm_b, llm, technique, control, comparison, loss, loss_control, gain, gain_low,
-    gain_high, decision, decision_asked, certainty, n_reversed, margin, n_llms, n_trials, reason
+select study, paradigm, measure, instrument, arm, arm_b, llm, technique, control, comparison, loss, loss_control, gain,
+    gain_low, gain_high, decision, decision_asked, certainty, n_reversed, margin, n_llms, n_trials, reason
 from inference.outcome_decisions
 where
     paradigm = $paradigm and study = $study and measure = $measure and comparison = 'control'
     and llm is not distinct from $llm
-order by arm, arm_b, technique
+order by instrument, arm, arm_b, technique
 """
 
 
@@ -72,6 +72,8 @@ def recommend_on_bias(
 
 
 def _sentence(bias):
+    if bias["arm_b"] is None:
+        return _sentence_of_one_arm(bias)
     arms = f"{bias['arm']} and {bias['arm_b']}"
     if bias["value"] is None:
         return f"{bias['measure']}: {arms} were never asked of the same item, so that they cannot be compared."
@@ -84,16 +86,32 @@ def _sentence(bias):
     return f"{said}: {shows}, for LLMs and items like the {bias['n_llms']} LLMs and {bias['n_items']} items asked."
 
 
+def _sentence_of_one_arm(bias):
+    if bias["value"] is None:
+        return f"{_measure(bias)}: no answer without a technique has a value."
+    said = (
+        f"{_measure(bias)}: without a technique it is {_interval(bias, 'value')} off the value that it is held against"
+    )
+    if bias["low"] is None:
+        return f"{said}; the answers are too few or too alike to say how sure that is."
+    return f"{said}, for LLMs and items like the {bias['n_llms']} LLMs and {bias['n_items']} items asked."
+
+
+def _measure(bias):
+    return bias["measure"] if bias["instrument"] is None else f"{bias['measure']} ({bias['instrument']})"
+
+
 def _row(bias, decisions):
     from analysis.advice import DECISIONS as WORDS
 
-    keys = ("measure", "arm", "arm_b", "technique")
+    keys = ("measure", "instrument", "arm", "arm_b", "technique")
     decision = next((of for of in decisions if all(of[key] == bias[key] for key in keys)), None)
     said = [None, None, None]
     if decision:
         gain = {"gain": decision["gain"], "low": decision["gain_low"], "high": decision["gain_high"]}
         said = [WORDS[decision["decision"]], _interval(gain, "gain"), decision["n_reversed"]]
-    return [bias["measure"], f"{bias['arm']} less {bias['arm_b']}", bias["technique"], _interval(bias, "value"), *said]
+    arms = bias["arm"] if bias["arm_b"] is None else f"{bias['arm']} less {bias['arm_b']}"
+    return [_measure(bias), arms, bias["technique"], _interval(bias, "value"), *said]
 
 
 def _interval(row, name):

@@ -48,7 +48,8 @@ def checked(pairs):
     rows = [
         {
             "trial_id": f"{place} {is_true}", "study": "s", "paradigm": "p", "llm": "a", "vignette": "v",
-            "technique": "t", "temperature": 0.0, "asked_at": 0, "item": f"{place} {is_true}", "pair": str(place), "is_true": is_true,
+            "technique": "t", "temperature": 0.0, "asked_at": 0, "item": f"{place} {is_true}",
+            "pair": str(place), "is_true": is_true,
             "has_reply": True, "says_true": said, "is_right": said is not None and said == is_true, "confidence": None,
             "period": ("pre", "post", "unknown")[place % 3], "is_quarantined": False,
         }
