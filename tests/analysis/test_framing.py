@@ -126,6 +126,22 @@ def test_over_few_llms_there_is_no_interval_and_over_five_it_is_wider_than_over_
     assert of_all["phi_corrected_low"] < of_all["phi_corrected"] < of_all["phi_corrected_high"]
 
 
+def test_the_error_of_the_corrected_share_is_that_of_leaving_out_one_text_after_the_other():
+    rng = np.random.default_rng(4)
+    true = rng.integers(0, 3, 300)
+    original, identity = judged(true, rng, 0.85), judged(true, rng, 0.85)
+    turned = np.where(rng.random(300) < 0.3, (true + 1) % 3, true)
+    framings, texts = framings_of(original, {"a": judged(turned, rng, 0.85)}), texts_of(true, original, identity)
+    row = found(framings, texts).query("llm == 'a'").iloc[0]
+    without = []
+    for place in range(300):
+        left = [rows[rows[name] != f"text {place}"] for rows, name in ((framings, "item"), (texts, "judged"))]
+        without.append(next(of for of in framing_rows(*left) if of["llm"] == "a")["phi_corrected"])
+    jackknife = np.sqrt(299 / 300 * ((np.array(without) - np.mean(without)) ** 2).sum())
+    half = (row["phi_corrected_high"] - row["phi_corrected_low"]) / 2
+    assert half / 1.968 == pytest.approx(jackknife, rel=0.05)
+
+
 def test_corrected_intervals_hold_the_truth_as_often_as_they_say():
     held = []
     for seed in range(60):
