@@ -142,7 +142,7 @@ def crossed_contrast(arm, arm_b=None, *, pairing="item", weighting="llm", confid
     n_cells = np.count_nonzero(sum(counts))
     found = crossed_errors(scores, groups, n_cells, is_balanced=is_balanced)
     levels = {
-        name: _level(estimate, *found[name], scale=scale, confidence=confidence, lacks=lacks[name]) for name in found
+        name: level_of(estimate, *found[name], scale=scale, confidence=confidence, lacks=lacks[name]) for name in found
     }
     n_trials = int(sum(n.sum() for n in counts))
     return Crossed(estimate, *scores.shape, n_trials, BALANCED if is_balanced else UNBALANCED, **levels)
@@ -247,7 +247,7 @@ class SignedContrasts:
     n: np.ndarray
 
 
-def signed_contrasts(arm, arm_b, *, pairing="item"):
+def signed_contrasts(arm, arm_b=None, *, pairing="item"):
     """Contrast two arms in each LLM, vignette and technique, with the variance that its items or trials show.
 
     With two items or more, these are the sample: the variance is that of the differences within items, or of the means
@@ -256,7 +256,7 @@ def signed_contrasts(arm, arm_b, *, pairing="item"):
     Parameters
     ----------
     arm, arm_b : Arm
-        Shape (..., n items), with `squares`.
+        Shape (..., n items), with `squares`. Without `arm_b` it is the mean of `arm`.
     pairing : {'item', 'between'}
 
     Returns
@@ -266,6 +266,9 @@ def signed_contrasts(arm, arm_b, *, pairing="item"):
     """
     if pairing not in PAIRINGS:
         raise ValueError(f"need a pairing of {PAIRINGS}, got {pairing}")
+    if arm_b is None:
+        counts = np.asarray(arm.n, float)
+        return SignedContrasts(*_over_items(counts, arm), counts.sum(axis=-1))
     counts = entering([np.asarray(one.n, float) for one in (arm, arm_b)], pairing)
     n_items = [np.count_nonzero(n, axis=-1) for n in counts]
     of_arms = [_over_items(n, one) for n, one in zip(counts, (arm, arm_b), strict=True)]
@@ -283,15 +286,15 @@ def signed_contrasts(arm, arm_b, *, pairing="item"):
     return SignedContrasts(mean - mean_b, variance, df, sum(n.sum(axis=-1) for n in counts))
 
 
-def signed_bounds(arm, arm_b, asked, asked_b, *, pairing="item", least=-np.inf, most=np.inf):
+def signed_bounds(arms, asked, *, pairing="item", least=-np.inf, most=np.inf):
     """Say how small and how large contrasts of single LLMs could be, had every trial been answered.
 
     Parameters
     ----------
-    arm, arm_b : Arm
-        Shape (..., n items): what was answered.
-    asked, asked_b : array_like
-        Of the same shape, the trials that were put, answered or not.
+    arms : list of Arm
+        One or two, of shape (..., n items): what was answered.
+    asked : list of array_like
+        For each of them, of the same shape, the trials that were put, answered or not.
     pairing : {'item', 'between'}
         Under `item`, items enter that were put in both arms.
     least, most : float
@@ -301,21 +304,21 @@ def signed_bounds(arm, arm_b, asked, asked_b, *, pairing="item", least=-np.inf, 
     -------
     tuple of numpy.ndarray
         The least and the most contrast, shape (...): the answers that are missing in one arm are at one end and those
-        in the other arm at the other. NaN where an arm was not put.
+        in the other arm, where there is one, at the other. NaN where an arm was not put.
 
     References
     ----------
     Manski (1990), Nonparametric bounds on treatment effects, American Economic Review 80(2), 319-323.
     """
-    counts = entering([np.asarray(of, float) for of in (asked, asked_b)], pairing)
+    counts = entering([np.asarray(of, float) for of in asked], pairing)
     ends = []
-    for n, one in zip(counts, (arm, arm_b), strict=True):
+    for n, one in zip(counts, arms, strict=True):
         has, missing = n > 0, n - np.where(n > 0, one.n, 0.0)
         with np.errstate(divide="ignore", invalid="ignore"):
             sums = (one.total + np.where(missing > 0, missing * end, 0.0) for end in (least, most))
             ends.append([np.where(has, of / n, 0.0).sum(axis=-1) / has.sum(axis=-1) for of in sums])
-    (low, high), (low_b, high_b) = ends
-    return low - high_b, high - low_b
+    (low, high), *others = ends
+    return low - sum(high_b for _, high_b in others), high - sum(low_b for low_b, _ in others)
 
 
 @dataclass(frozen=True)
@@ -411,7 +414,19 @@ def mcnemar(n_only_a, n_only_b):
     return McNemar(n_only_a, n_only_b, min(1.0, 2 * at_most), min(1.0, at_most + fewer_still))
 
 
-def _level(estimate, variance, df, *, scale, confidence, lacks):
+def level_of(estimate, variance, df, *, scale, confidence, lacks):
+    """Return the interval of an estimate at one level of variance, as a `Level`.
+
+    Parameters
+    ----------
+    estimate, variance, df : float
+        As of `crossed_errors`.
+    scale : float
+        How large the values are that were averaged: a variance within their rounding counts as none.
+    confidence : float in (0, 1)
+    lacks : dict of str to bool
+        Reasons for which there is no interval, where they hold.
+    """
     reason = first_reason(**lacks)
     if reason is None and not variance > (ROUNDING * scale) ** 2:
         reason = "zero_variance"

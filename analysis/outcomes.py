@@ -1,7 +1,8 @@
 """`inference.outcome_contrasts`, `outcome_decisions`, `outcome_predictions`: how large a bias is and what helps.
 
 A bias is the contrast of two arms of a paradigm, such as the share of one answer in a gain frame less that in a loss
-frame. It is made of how many values each LLM has on each item in each arm, and of their sums.
+frame. Of a paradigm with one arm it is the measure less its reference. It is made of how many values each LLM has on
+each item in each arm, and of their sums.
 """
 
 import numpy as np
@@ -22,7 +23,7 @@ MAIN = {"row_set": "accepted", "weighting": "llm"}
 BIAS = "bias"
 COUNTS = ["n_asked", "n_trials", "sum_of_values", "sum_of_squares"]
 
-KEYS = "study paradigm measure technique arm arm_b"
+KEYS = "study paradigm measure instrument technique arm arm_b"
 CONTRASTS = columns(
     f"varchar: {KEYS} llm row_set weighting level",
     "boolean: is_headline",
@@ -41,7 +42,7 @@ LEFT_OUT = ("metric", "is_primary")
 
 def _of_contrasts(declared):
     kept = {RENAMED.get(name, name): kind for name, kind in declared.items() if name not in LEFT_OUT}
-    return columns("varchar: study paradigm measure arm arm_b") | kept
+    return columns("varchar: study paradigm measure instrument arm arm_b") | kept
 
 
 DECISIONS = _of_contrasts(OF_DECISIONS) | columns("bigint: n_reversed")
@@ -53,18 +54,21 @@ def outcome_rows(counts, paradigms, contrasts, ranked, controls, *, n_draws, see
     """Estimate every contrast of arms, and decide on each ranked technique by how far the bias is from none.
 
     The loss of a technique is the absolute contrast of each LLM and vignette, corrected for what noise adds to an
-    absolute value; what it gains on its control is decided on as in anchoring. A bias that is turned round is as large
-    as before, so no technique is `use` or `equivalent` that turns the bias of an LLM round, or that is `equivalent`
-    while it moves the bias of an LLM by more than the margin.
+    absolute value. Where one arm is held against a reference, and higher values are better without one being named, it
+    is the distance from 1, the most that a share or a similarity can be; of numbers there is then no decision. What it
+    gains on its control is decided on as in anchoring. A bias that is turned round is as large as before, so no
+    technique is `use` or `equivalent` that turns the bias of an LLM round, or that is `equivalent` while it moves the
+    bias of an LLM by more than the margin.
 
     Parameters
     ----------
     counts : pandas.DataFrame
         Rows of `marts.item_counts`.
     paradigms : pandas.DataFrame
-        `study, paradigm, measure, margin, pairing, is_share`: of a share, missing answers are bounded by 0 and 1.
+        `study, paradigm, measure, margin, pairing, is_share, better, reference, answer_kind`: missing answers of a
+        share are bounded by 0 and 1; the last three are asked for where an `arm_b` is null.
     contrasts : pandas.DataFrame
-        `study, paradigm, arm, arm_b`.
+        `study, paradigm, arm, arm_b`; a null `arm_b` stands for the reference of the measure.
     ranked : collection of str
         The techniques that are decided on.
     controls : pandas.DataFrame
@@ -85,10 +89,11 @@ def outcome_rows(counts, paradigms, contrasts, ranked, controls, *, n_draws, see
     for (study, paradigm), of_study in pairs.groupby(["study", "paradigm"], sort=True):
         here = counts[(counts["study"] == study) & (counts["paradigm"] == paradigm)]
         decided = []
-        for measure, of_measure in of_study.groupby("measure", sort=True):
+        for (measure, instrument), of_measure in _by_instrument(of_study, here):
+            measured = here[(here["measure"] == measure) & _is_same(here["instrument"], instrument)]
             grids = {
                 row_set: _Grid(rows)
-                for row_set, rows in here[here["measure"] == measure].groupby("row_set", sort=True)
+                for row_set, rows in measured.groupby("row_set", sort=True)
                 if rows["n_trials"].any()
             }
             estimated = []
@@ -97,8 +102,9 @@ def outcome_rows(counts, paradigms, contrasts, ranked, controls, *, n_draws, see
                     "study": study,
                     "paradigm": paradigm,
                     "measure": measure,
+                    "instrument": instrument,
                     "arm": asked.arm,
-                    "arm_b": asked.arm_b,
+                    "arm_b": _or_none(asked.arm_b),
                 }
                 for row_set, grid in grids.items():
                     estimated += [keys | {"row_set": row_set} | row for row in _contrasts(grid, asked)]
@@ -106,6 +112,22 @@ def outcome_rows(counts, paradigms, contrasts, ranked, controls, *, n_draws, see
                     decided += _decisions(grids[MAIN["row_set"]], keys, asked, ranked, controls, n_draws, seed)
             yield from _adjusted(estimated)
         yield from _named(decided)
+
+
+def _by_instrument(contrasts, counts):
+    """Yield the contrasts of each measure, once for each instrument that it was measured with."""
+    for measure, of_measure in contrasts.groupby("measure", sort=True):
+        used = counts.loc[counts["measure"] == measure, "instrument"]
+        for instrument in sorted({_or_none(name) for name in used}, key=lambda name: name or ""):
+            yield (measure, instrument), of_measure
+
+
+def _or_none(name):
+    return None if pd.isna(name) else name
+
+
+def _is_same(names, name):
+    return names.isna() if name is None else names == name
 
 
 class _Grid:
@@ -151,10 +173,18 @@ class _Grid:
         shape = (len(COUNTS), len(self.techniques), len(self.llms), len(self.units))
         return self._arms.get(name, np.zeros(shape))
 
+    def arms(self, asked, reference):
+        """Return the arms of a contrast: two, or one with its distance from the reference."""
+        arm = self.arm(asked.arm)
+        if _or_none(asked.arm_b) is not None:
+            return [arm, self.arm(asked.arm_b)]
+        squares = arm.squares - 2 * reference * arm.total + reference**2 * arm.n
+        return [Arm(arm.n, arm.total - reference * arm.n, squares)]
+
 
 def _contrasts(grid, asked):
     """Rows of one contrast of arms under each technique: over all LLMs, and of each of them."""
-    arms = grid.arm(asked.arm), grid.arm(asked.arm_b)
+    arms = grid.arms(asked, _reference(asked))
     for place, technique in enumerate(grid.techniques):
         of_technique = [Arm(one.n[place], one.total[place], one.squares[place]) for one in arms]
         by_item = _differences(of_technique, asked.pairing)
@@ -196,8 +226,21 @@ def _level_row(found, level):
 def _differences(arms, pairing):
     """Contrast of each LLM and item, NaN where an LLM has not both arms of it."""
     counts = entering([one.n for one in arms], pairing)
-    has_both = (counts[0] > 0) & (counts[1] > 0)
-    return np.where(has_both, arms[0].means - arms[1].means, np.nan)
+    has_all = np.logical_and.reduce([n > 0 for n in counts])
+    return np.where(has_all, arms[0].means - sum(one.means for one in arms[1:]), np.nan)
+
+
+def _reference(asked):
+    """Return what the only arm of a paradigm is held against."""
+    reference = getattr(asked, "reference", None)
+    return 0.0 if pd.isna(reference) else float(reference)
+
+
+def _best(asked):
+    """Return the value without bias in the only arm of a paradigm, or nothing where nobody says which that is."""
+    if pd.isna(asked.reference) and asked.better == "higher":
+        return None if asked.answer_kind == "number" else 1.0
+    return _reference(asked)
 
 
 def _standardised(by_item, level):
@@ -214,7 +257,9 @@ def _standardised(by_item, level):
 
 
 def _split(arms, pairing):
-    """McNemar's test of one LLM, where each item was asked once in each arm and is 1 or 0."""
+    """McNemar's test of one LLM, where each item was asked once in each of two arms and is 1 or 0."""
+    if len(arms) < 2:
+        return {}
     counts = entering([one.n for one in arms], pairing)
     has_both = (counts[0] > 0) & (counts[1] > 0)
     values = [one.total[has_both] for one in arms]
@@ -246,7 +291,10 @@ def _adjusted(rows):
 
 def _decisions(grid, keys, asked, ranked, controls, n_draws, seed):
     """Rows of decisions and predictions on one contrast, certainty aside."""
-    arms = grid.arm(asked.arm), grid.arm(asked.arm_b)
+    best = _best(asked) if keys["arm_b"] is None else 0.0
+    if best is None:
+        return []
+    arms = grid.arms(asked, best)
     found = [
         signed_contrasts(*(Arm(*(part[..., items] for part in (one.n, one.total, one.squares))) for one in arms),
                          pairing=asked.pairing)
@@ -258,12 +306,12 @@ def _decisions(grid, keys, asked, ranked, controls, n_draws, seed):
             for name in ("signed", "variance", "df", "n")
         )
     )
-    ends = {"least": 0.0, "most": 1.0} if asked.is_share else {}
-    asked_of = [grid.asked(name) for name in (asked.arm, asked.arm_b)]
+    ends = {"least": -best, "most": 1.0 - best} if asked.is_share else {}
+    put = [grid.asked(name) for name in (asked.arm, keys["arm_b"]) if name is not None]
     bounds = [
         signed_bounds(
-            *(Arm(one.n[..., items], one.total[..., items]) for one in arms),
-            *(n[..., items] for n in asked_of),
+            [Arm(one.n[..., items], one.total[..., items]) for one in arms],
+            [n[..., items] for n in put],
             pairing=asked.pairing, **ends,
         )
         for items in grid.of_vignette
@@ -273,7 +321,7 @@ def _decisions(grid, keys, asked, ranked, controls, n_draws, seed):
     margin = 0.0 if pd.isna(asked.margin) else float(asked.margin)
     paradigm = keys["paradigm"]
     pairs = comparisons(keys["study"], paradigm, grid.techniques, ranked, controls)
-    stream = "/".join((paradigm, keys["measure"], asked.arm, asked.arm_b))
+    stream = "/".join(filter(None, (paradigm, *_metric(keys))))
     rows = decisions_of_losses(
         losses, [BIAS], keys["study"], stream, pairs, margin_pp=margin, n_draws=n_draws, seed=seed
     )
@@ -281,7 +329,7 @@ def _decisions(grid, keys, asked, ranked, controls, n_draws, seed):
 
 
 def _metric(keys):
-    return keys["measure"], keys["arm"], keys["arm_b"]
+    return tuple(keys[name] or "" for name in ("measure", "arm", "arm_b", "instrument"))
 
 
 def _guarded(row, losses, margin):

@@ -10,19 +10,19 @@ select distinct study, paradigm, measure from inference.outcome_contrasts
 where study = coalesce($study, study) order by all
 """
 BIASES = """
-select study, paradigm, measure, arm, arm_b, technique, value, low, high, n_llms, n_items, n_trials, reason
+select study, paradigm, measure, instrument, arm, arm_b, technique, value, low, high, n_llms, n_items, n_trials, reason
 from inference.outcome_contrasts
 where is_headline and paradigm = $paradigm and study = $study and measure = $measure
-order by arm, arm_b, technique != 'no_technique', technique
+order by instrument, arm, arm_b, technique != 'no_technique', technique
 """
 DECISIONS = """
-select study, paradigm, measure, arm, arm_b, llm, technique, control, comparison, loss, loss_control, gain, gain_low,
-    gain_high, decision, decision_asked, certainty, n_reversed, margin, n_llms, n_trials, reason
+select study, paradigm, measure, instrument, arm, arm_b, llm, technique, control, comparison, loss, loss_control, gain,
+    gain_low, gain_high, decision, decision_asked, certainty, n_reversed, margin, n_llms, n_trials, reason
 from inference.outcome_decisions
 where
     paradigm = $paradigm and study = $study and measure = $measure and comparison = 'control'
     and llm is not distinct from $llm
-order by arm, arm_b, technique
+order by instrument, arm, arm_b, technique
 """
 
 
@@ -72,7 +72,10 @@ def recommend_on_bias(
 
 
 def _sentence(bias):
-    measure, arm, arm_b, value, low, high = (bias[key] for key in ("measure", "arm", "arm_b", "value", "low", "high"))
+    if bias["arm_b"] is None:
+        return _sentence_of_one_arm(bias)
+    arm, arm_b, value, low, high = (bias[key] for key in ("arm", "arm_b", "value", "low", "high"))
+    measure = _measure(bias)
     if value is None:
         return f"{measure}: no LLM has answers in {arm} and in {arm_b} that can be compared."
     is_same = f"{abs(value):.3g}" == "0"
@@ -97,16 +100,35 @@ def _unsure(bias):
     }[bias["reason"]]
 
 
+def _sentence_of_one_arm(bias):
+    """Say how far the only arm of a paradigm is from what it is held against."""
+    if bias["value"] is None:
+        return f"{_measure(bias)}: no answer without a technique has a value."
+    said = f"{_measure(bias)}: without a technique the mean differs from its reference by {bias['value']:+.3g}"
+    if bias["low"] is None:
+        return f"{said}. How sure that is cannot be said: {_unsure(bias)}."
+    bounds = f"{fixed(bias['low'], '+.3g')} to {fixed(bias['high'], '+.3g')}"
+    return (
+        f"{said} (95 % interval {bounds}), for LLMs and items like the {bias['n_llms']} LLMs and {bias['n_items']} "
+        "items asked."
+    )
+
+
+def _measure(bias):
+    return bias["measure"] if bias["instrument"] is None else f"{bias['measure']} ({bias['instrument']})"
+
+
 def _row(bias, decisions):
     from analysis.advice import DECISIONS as WORDS
 
-    keys = ("measure", "arm", "arm_b", "technique")
+    keys = ("measure", "instrument", "arm", "arm_b", "technique")
     decision = next((of for of in decisions if all(of[key] == bias[key] for key in keys)), None)
     said = [None, None, None]
     if decision:
         gain = {"gain": decision["gain"], "low": decision["gain_low"], "high": decision["gain_high"]}
         said = [WORDS[decision["decision"]], _interval(gain, "gain"), decision["n_reversed"]]
-    return [bias["measure"], f"{bias['arm']} less {bias['arm_b']}", bias["technique"], _interval(bias, "value"), *said]
+    arms = bias["arm"] if bias["arm_b"] is None else f"{bias['arm']} less {bias['arm_b']}"
+    return [_measure(bias), arms, bias["technique"], _interval(bias, "value"), *said]
 
 
 def _interval(row, name):

@@ -123,3 +123,23 @@
 {% macro error_of_d(d, n_low, n_high) -%}
     sqrt(1.0 / ({{ n_low }}) + 1.0 / ({{ n_high }}) + ({{ d }}) ** 2 / (2 * (({{ n_low }}) + ({{ n_high }}))))
 {%- endmacro %}
+
+
+{# Quantile of the normal distribution at a probability between 1e-10 and 1 - 1e-10, to 7 digits (Wichura 1988, Applied
+   Statistics 37(3), algorithm AS 241, PPND7). #}
+{% macro normal_quantile(probability) -%}
+    {%- set centred = '((' ~ probability ~ ') - 0.5)' -%}
+    {%- set near = '(0.180625 - ' ~ centred ~ ' ** 2)' -%}
+    {%- set far = '(sqrt(-ln(least(' ~ probability ~ ', 1 - (' ~ probability ~ ')))) - 1.6)' -%}
+    case
+        when abs({{ centred }}) <= 0.425
+            then
+                {{ centred }}
+                * (((59.10937472 * {{ near }} + 159.29113202) * {{ near }} + 50.434271938) * {{ near }} + 3.3871327179)
+                / (((67.18756360 * {{ near }} + 78.757757664) * {{ near }} + 17.895169469) * {{ near }} + 1)
+        else
+            sign({{ centred }})
+            * (((0.17023821103 * {{ far }} + 1.3067284816) * {{ far }} + 2.7568153900) * {{ far }} + 1.4234372777)
+            / ((0.12021132975 * {{ far }} + 0.73700164250) * {{ far }} + 1)
+    end
+{%- endmacro %}

@@ -1,4 +1,5 @@
--- One row per study, measure, llm, vignette, technique, arm, item and row set: how many values, and their sums.
+-- One row per study, measure, instrument, llm, vignette, technique, arm, item and row set: how many values, and their
+-- sums.
 with outcomes as (
     select *, unnest(['accepted', 'without_suspects']) as row_set from {{ ref('int_outcomes_measured') }}
     where not is_quarantined
@@ -8,6 +9,7 @@ select
     study,
     paradigm,
     measure,
+    instrument,
     llm,
     vignette,
     technique,

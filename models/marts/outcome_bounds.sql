@@ -1,13 +1,15 @@
 -- One row per study, measure, technique, contrast of two arms and llm (null = all): the contrast of outcome_effects,
 -- and how small and large it would be had every trial been answered. Values that are 1 or 0 bound it: missing ones are
--- all 0 in one arm and all 1 in the other. Items weigh the same in an LLM, and LLMs do over all.
+-- all 0 in one arm and all 1 in the other. Items weigh the same in an LLM, and LLMs do over all. What an instrument
+-- measures has no such bounds and is not here.
 with counts as (
     select * from {{ ref('item_counts') }}
-    where row_set = 'accepted'
+    where row_set = 'accepted' and instrument is null
 ),
 
 contrasts as (
     select * from {{ ref('stg_paradigm_contrasts') }}
+    where arm_b is not null
 ),
 
 paradigms as (
@@ -22,7 +24,7 @@ paradigms as (
 
 effects as (
     select * from {{ ref('outcome_effects') }}
-    where row_set = 'accepted' and weighting = 'llm'
+    where row_set = 'accepted' and weighting = 'llm' and instrument is null
 ),
 
 sides as (

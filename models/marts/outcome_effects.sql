@@ -1,5 +1,6 @@
--- One row per study, measure, technique, contrast of two arms, llm (null = all), row set and weighting: the mean value
--- in `arm` less that in `arm_b`. Where arms are paired by item, only items enter that an LLM has answered in both.
+-- One row per study, measure, instrument, technique, contrast, llm (null = all), row set and weighting: the mean
+-- value in `arm` less that in `arm_b`, or less the reference of the measure where there is no other arm. Where arms
+-- are paired by item, only items enter that an LLM has answered in both.
 with counts as (
     select * from {{ ref('item_counts') }}
 ),
@@ -9,7 +10,7 @@ contrasts as (
 ),
 
 paradigms as (
-    select study, paradigm, measure, pairing from {{ ref('stg_paradigms') }}
+    select study, paradigm, measure, pairing, reference from {{ ref('stg_paradigms') }}
 ),
 
 sides as (
@@ -17,6 +18,7 @@ sides as (
         counts.study,
         counts.paradigm,
         counts.measure,
+        counts.instrument,
         counts.technique,
         contrasts.arm,
         contrasts.arm_b,
@@ -28,7 +30,8 @@ sides as (
         coalesce(sum(counts.n_trials) filter (where counts.arm = contrasts.arm_b), 0) as n_b,
         sum(counts.sum_of_values) filter (where counts.arm = contrasts.arm) as sum_a,
         sum(counts.sum_of_values) filter (where counts.arm = contrasts.arm_b) as sum_b,
-        any_value(paradigms.pairing) = 'between' or (n_a > 0 and n_b > 0) as is_used
+        any_value(case when contrasts.arm_b is null then coalesce(paradigms.reference, 0) end) as held_against,
+        any_value(paradigms.pairing) = 'between' or (n_a > 0 and (n_b > 0 or held_against is not null)) as is_used
     from counts
     inner join contrasts
         on
@@ -48,25 +51,27 @@ of_llms as (
         study,
         paradigm,
         measure,
+        instrument,
         technique,
         arm,
         arm_b,
         row_set,
         llm,
         avg(sum_a / n_a) filter (where is_used and n_a > 0)
-        - avg(sum_b / n_b) filter (where is_used and n_b > 0) as value,
+        - coalesce(any_value(held_against), avg(sum_b / n_b) filter (where is_used and n_b > 0)) as value,
+        any_value(held_against) as held_against,
         sum(sum_a) filter (where is_used and n_a > 0) as total_a,
         sum(sum_b) filter (where is_used and n_b > 0) as total_b,
         coalesce(sum(n_a) filter (where is_used), 0) as n_used_a,
         coalesce(sum(n_b) filter (where is_used), 0) as n_used_b,
-        sum(n_a) = 0 or sum(n_b) = 0 as lacks_arm,
+        sum(n_a) = 0 or (sum(n_b) = 0 and count(held_against) = 0) as lacks_arm,
         value is not null as is_comparable
     from sides
     group by all
 ),
 
 comparable as (
-    select study, paradigm, measure, technique, arm, arm_b, row_set, llm from of_llms
+    select study, paradigm, measure, instrument, technique, arm, arm_b, row_set, llm from of_llms
     where is_comparable
 ),
 
@@ -75,6 +80,7 @@ items as (
         study,
         paradigm,
         measure,
+        instrument,
         technique,
         arm,
         arm_b,
@@ -82,11 +88,21 @@ items as (
         llm,
         count(distinct struct_pack(vignette, item)) as n_items
     from sides
-    semi join comparable using (study, paradigm, measure, technique, arm, arm_b, row_set, llm)
+    semi join comparable
+        on
+            sides.study = comparable.study
+            and sides.paradigm = comparable.paradigm
+            and sides.measure = comparable.measure
+            and sides.instrument is not distinct from comparable.instrument
+            and sides.technique = comparable.technique
+            and sides.arm = comparable.arm
+            and sides.arm_b is not distinct from comparable.arm_b
+            and sides.row_set = comparable.row_set
+            and sides.llm = comparable.llm
     where is_used and n_a + n_b > 0
     group by grouping sets (
-        (study, paradigm, measure, technique, arm, arm_b, row_set, llm),
-        (study, paradigm, measure, technique, arm, arm_b, row_set)
+        (study, paradigm, measure, instrument, technique, arm, arm_b, row_set, llm),
+        (study, paradigm, measure, instrument, technique, arm, arm_b, row_set)
     )
 ),
 
@@ -95,6 +111,7 @@ summed as (
         study,
         paradigm,
         measure,
+        instrument,
         technique,
         arm,
         arm_b,
@@ -102,14 +119,17 @@ summed as (
         llm,
         avg(value) as llms_alike,
         sum(total_a) filter (where is_comparable) / sum(n_used_a) filter (where is_comparable)
-        - sum(total_b) filter (where is_comparable) / sum(n_used_b) filter (where is_comparable) as trials_alike,
+        - coalesce(
+            any_value(held_against),
+            sum(total_b) filter (where is_comparable) / sum(n_used_b) filter (where is_comparable)
+        ) as trials_alike,
         coalesce(sum(n_used_a + n_used_b) filter (where is_comparable), 0)::bigint as n_trials,
         count(value) as n_llms,
         bool_and(lacks_arm) as lacks_arm
     from of_llms
     group by grouping sets (
-        (study, paradigm, measure, technique, arm, arm_b, row_set, llm),
-        (study, paradigm, measure, technique, arm, arm_b, row_set)
+        (study, paradigm, measure, instrument, technique, arm, arm_b, row_set, llm),
+        (study, paradigm, measure, instrument, technique, arm, arm_b, row_set)
     )
 ),
 
@@ -123,6 +143,7 @@ select
     weighted.study,
     weighted.paradigm,
     weighted.measure,
+    weighted.instrument,
     weighted.technique,
     weighted.arm,
     weighted.arm_b,
@@ -145,6 +166,7 @@ left join items
         and weighted.measure = items.measure
         and weighted.technique = items.technique
         and weighted.arm = items.arm
-        and weighted.arm_b = items.arm_b
+        and weighted.instrument is not distinct from items.instrument
+        and weighted.arm_b is not distinct from items.arm_b
         and weighted.row_set = items.row_set
         and weighted.llm is not distinct from items.llm

@@ -1,4 +1,5 @@
--- One row per trial of a paradigm other than anchoring and measure; judgements and what the gate quarantined stay out.
+-- One row per trial of a paradigm other than anchoring measure and instrument; judgements and what the gate
+-- quarantined stay out.
 with outcomes as (
     select * from {{ ref('int_outcomes_measured') }}
     where not is_quarantined
@@ -14,6 +15,7 @@ select
     arm,
     paradigm,
     measure,
+    instrument,
     value,
     reason
 from outcomes

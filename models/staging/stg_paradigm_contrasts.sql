@@ -1,4 +1,5 @@
--- One row per study, paradigm and contrast: the arm whose values count, and the one whose values are taken off.
+-- One row per study, paradigm and contrast: the arm whose values count, and the one whose values are taken off (null =
+-- the reference of the measure is).
 with source as (
     select * from {{ source('raw', 'paradigm_contrasts') }}
 )

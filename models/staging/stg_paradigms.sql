@@ -15,5 +15,6 @@ select
     coalesce(pairing, 'item') as pairing,
     answer_kind,
     answer_kind in ('choice', 'label') as is_share,
-    from_json(labels::json, '["varchar"]') as labels
+    from_json(labels::json, '["varchar"]') as labels,
+    coalesce(measured_from, 'answer') as measured_from
 from source

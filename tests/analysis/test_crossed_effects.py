@@ -366,11 +366,11 @@ def test_bounds_of_a_contrast_put_what_is_missing_of_one_arm_at_one_end_and_of_t
     # 3 to 3 of 4 less 1 to 2 of 4, and 0 to 2 of 2 less 1 of 1; the third item was asked in one arm alone
     arm, arm_b = Arm(np.array([4, 0, 4]), np.array([3.0, 0, 4])), Arm(np.array([3, 1, 0]), np.array([1.0, 1, 0]))
     asked, asked_b = np.array([4, 2, 4]), np.array([4, 1, 0])
-    assert signed_bounds(arm, arm_b, asked, asked_b, least=0, most=1) == pytest.approx((-0.375, 0.25))
-    assert signed_bounds(arm, arm_b, asked, asked_b) == (-np.inf, np.inf)
-    assert signed_bounds(arm, arm, arm.n, arm.n) == (0, 0)
+    assert signed_bounds([arm, arm_b], [asked, asked_b], least=0, most=1) == pytest.approx((-0.375, 0.25))
+    assert signed_bounds([arm, arm_b], [asked, asked_b]) == (-np.inf, np.inf)
+    assert signed_bounds([arm, arm], [arm.n, arm.n]) == (0, 0)
     # with items of their own: (3/4 + 0 to 2/2 + 4/4) / 3 less (1/4 to 2/4 + 1/1) / 2
-    found = signed_bounds(arm, arm_b, asked, asked_b, pairing="between", least=0, most=1)
+    found = signed_bounds([arm, arm_b], [asked, asked_b], pairing="between", least=0, most=1)
     assert found == pytest.approx((7 / 12 - 3 / 4, 11 / 12 - 5 / 8))
 
 

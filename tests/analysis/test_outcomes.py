@@ -16,7 +16,7 @@ CONTROLS = pd.DataFrame(
 def counts(cells):
     """Rows of `marts.item_counts` from (llm, technique, arm, item, n, n that count)."""
     names = ["llm", "technique", "arm", "item", "n_trials", "sum_of_values"]
-    rows = pd.DataFrame(cells, columns=names).assign(**KEYS, vignette="v", row_set="accepted")
+    rows = pd.DataFrame(cells, columns=names).assign(**KEYS, instrument=None, vignette="v", row_set="accepted")
     return rows.assign(n_asked=rows["n_trials"], sum_of_squares=rows["sum_of_values"])
 
 
@@ -32,9 +32,10 @@ def asked(biases, *, n_items=40, n=50, seed=1):
     ])  # fmt: skip
 
 
-def found(rows, *, margin=0.05, pairing="item", ranked=("helps",), is_share=True, n_draws=500):
-    paradigms = pd.DataFrame([{**KEYS, "margin": margin, "pairing": pairing, "is_share": is_share}])
-    contrasts = pd.DataFrame([{"study": "s", "paradigm": "framing", "arm": "gain", "arm_b": "loss"}])
+def found(rows, *, margin=0.05, pairing="item", ranked=("helps",), arms=("gain", "loss"), n_draws=500, **said):
+    said = {"is_share": True, "better": "lower", "reference": None, "answer_kind": "text"} | said
+    paradigms = pd.DataFrame([{**KEYS, "margin": margin, "pairing": pairing, **said}])
+    contrasts = pd.DataFrame([{"study": "s", "paradigm": "framing", **dict(zip(("arm", "arm_b"), arms, strict=True))}])
     rows = outcome_rows(rows, paradigms, contrasts, set(ranked), CONTROLS, n_draws=n_draws, seed=1)
     return table(rows, OUTCOMES).to_pandas()
 
@@ -249,3 +250,63 @@ def test_without_a_study_of_another_paradigm_the_table_is_empty_and_has_its_colu
     nothing = found(counts([]))
     assert not len(nothing)
     assert set(CONTRASTS) | set(DECISIONS) <= set(nothing.columns)
+
+
+def changed(shares, *, n_items=200, n=20, seed=1):
+    """Counts of LLMs in one arm, whose share under each technique is what is given: a list by LLM."""
+    rng = np.random.default_rng(seed)
+    return counts([
+        (f"llm {place}", technique, "asked", f"item {item}", n, float(rng.binomial(n, share)))
+        for technique, of_llms in shares.items() for place, share in enumerate(of_llms) for item in range(n_items)
+    ])  # fmt: skip
+
+
+ONE_ARM = ("asked", None)
+
+
+def test_a_measure_of_one_arm_is_held_against_its_reference():
+    of = changed({"no_technique": [0.3] * 6, "helps": [0.1] * 6})
+    rows = found(of, arms=ONE_ARM).query("is_headline == True").set_index("technique")
+    assert rows["value"].to_dict() == {name: pytest.approx(share, abs=0.01) for name, share in
+                                       {"no_technique": 0.3, "helps": 0.1}.items()}  # fmt: skip
+    assert rows["arm_b"].isna().all()
+    assert rows.loc["helps", ["n_trials", "n_items", "n_llms"]].to_list() == [6 * 200 * 20, 200, 6]
+    shifted = found(of, arms=ONE_ARM, reference=0.25).query("is_headline == True").set_index("technique")
+    for name in ("value", "low", "high"):
+        assert shifted[name].to_numpy() == pytest.approx(rows[name].to_numpy() - 0.25)
+
+
+def test_of_one_arm_it_is_decided_by_the_distance_from_the_reference():
+    row = decision(changed({"no_technique": [0.3] * 6, "helps": [0.1] * 6}), arms=ONE_ARM)
+    assert (row["decision"], row["gain"]) == ("use", pytest.approx(0.2, abs=0.02))
+    closer = decision(changed({"no_technique": [0.3] * 6, "helps": [0.1] * 6}), arms=ONE_ARM, reference=0.3)
+    assert (closer["decision"], closer["gain"]) == ("avoid", pytest.approx(-0.2, abs=0.02))
+
+
+def test_where_higher_is_better_a_technique_is_used_that_raises_the_measure():
+    of = changed({"no_technique": [0.3] * 6, "helps": [0.6] * 6})
+    row = decision(of, arms=ONE_ARM, better="higher")
+    assert (row["decision"], row["loss_control"], row["loss"]) == (
+        "use", pytest.approx(0.7, abs=0.02), pytest.approx(0.4, abs=0.02),
+    )  # fmt: skip
+    assert decision(of, arms=ONE_ARM)["decision"] == "avoid"
+
+
+def test_of_numbers_without_a_reference_nothing_is_decided_where_higher_is_better():
+    of = found(changed({"no_technique": [0.3] * 6, "helps": [0.6] * 6}), arms=ONE_ARM, better="higher",
+               answer_kind="number")  # fmt: skip
+    assert set(of["part"]) == {"outcome_contrasts"}
+
+
+def test_two_instruments_are_two_measures():
+    of = changed({"no_technique": [0.3] * 6, "helps": [0.1] * 6})
+    other = changed({"no_technique": [0.8] * 6, "helps": [0.8] * 6}).assign(instrument="minilm")
+    both = found(pd.concat([of.assign(instrument="tfidf"), other]), arms=ONE_ARM)
+    alone = found(of.assign(instrument="tfidf"), arms=ONE_ARM)
+    contrasts = both[both["part"] == "outcome_contrasts"]
+    assert set(contrasts["instrument"]) == {"tfidf", "minilm"}
+    pd.testing.assert_frame_equal(
+        both[both["instrument"] == "tfidf"].reset_index(drop=True), alone.reset_index(drop=True)
+    )
+    headline = both.query("is_headline == True and instrument == 'minilm'").set_index("technique")
+    assert headline.loc["helps", "value"] == pytest.approx(0.8, abs=0.01)

@@ -15,7 +15,9 @@ def model(dbt, session):
     seed = dbt.config.meta_get("seed")
     rows = outcome_rows(
         counts,
-        paradigms[["study", "paradigm", "measure", "margin", "pairing", "is_share"]],
+        paradigms[
+            ["study", "paradigm", "measure", "margin", "pairing", "is_share", "better", "reference", "answer_kind"]
+        ],
         contrasts[["study", "paradigm", "arm", "arm_b"]],
         set(techniques.loc[techniques["is_ranked"], "technique"]),
         controls,

@@ -1,0 +1,68 @@
+-- One row per trial of a paradigm that is measured by judgements: the label of the text that it was given, that of its
+-- answer, and whether they differ. Of equal answers to one item one is judged, for all of them.
+with paradigms as (
+    select distinct study, paradigm from {{ ref('stg_paradigms') }}
+    where measured_from = 'judgement'
+),
+
+trials as (
+    select * from {{ ref('int_trials_identified') }}
+    where role is null
+),
+
+landed as (
+    select trial_id, study, item, response_text from {{ ref('stg_trials') }}
+),
+
+texts as (
+    select * from {{ ref('int_texts_judged') }}
+),
+
+originals as (
+    select
+        study,
+        judged as item,
+        label
+    from texts
+    where role = 'original'
+),
+
+answers as (
+    select
+        landed.study,
+        landed.item,
+        landed.response_text,
+        arg_min(struct_pack(label := texts.label, reason := texts.reason), texts.judged) as judgement
+    from texts
+    inner join landed on texts.study = landed.study and texts.judged = landed.trial_id
+    where texts.role = 'answer'
+    group by all
+)
+
+select
+    trials.trial_id,
+    trials.study,
+    trials.paradigm,
+    trials.llm,
+    trials.vignette,
+    trials.item,
+    trials.technique,
+    trials.is_quarantined,
+    originals.label as source_label,
+    case when trials.status = 'answered' then answers.judgement.label end as answer_label,
+    source_label != answer_label as is_changed,
+    case
+        when trials.status != 'answered' then coalesce(trials.reason, trials.status)
+        when originals.item is null then 'original_not_judged'
+        when originals.label is null then 'original_has_no_label'
+        when answers.judgement is null then 'not_judged'
+        else answers.judgement.reason
+    end as reason
+from trials
+inner join paradigms on trials.study = paradigms.study and trials.paradigm = paradigms.paradigm
+left join originals on trials.study = originals.study and trials.item = originals.item
+left join answers
+    on
+        trials.study = answers.study
+        and trials.item = answers.item
+        and trials.response_text = answers.response_text

@@ -1,0 +1,53 @@
+-- One row per study, role and text that LLMs judged: the label that more of them give it than any other. Of each judge
+-- the first judgement counts.
+with judgements as (
+    select * from {{ ref('int_judgements_read') }}
+    qualify row_number() over (partition by study, role, judged, judge order by repeat, trial_id) = 1
+),
+
+votes as (
+    select
+        study,
+        role,
+        judged,
+        label,
+        count(*) as n_judges
+    from judgements
+    where label is not null
+    group by all
+),
+
+foremost as (
+    select * from votes
+    qualify n_judges = max(n_judges) over (partition by study, role, judged)
+),
+
+labels as (
+    select
+        study,
+        role,
+        judged,
+        case when count(*) = 1 then any_value(label) end as label
+    from foremost
+    group by all
+),
+
+texts as (
+    select
+        study,
+        role,
+        judged,
+        any_value(correct) as correct
+    from judgements
+    group by all
+)
+
+select
+    texts.study,
+    texts.role,
+    texts.judged,
+    labels.label,
+    texts.correct,
+    case when labels.judged is null then 'no_label' when labels.label is null then 'judges_differ' end as reason
+from texts
+left join labels using (study, role, judged)

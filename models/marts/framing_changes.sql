@@ -1,0 +1,90 @@
+-- One row per study, llm (null = all) and technique: how often an answer has another framing than its source (phi), had
+-- the answers without a label kept it (phi_min) or changed it (phi_max), and with the errors of the judges taken off.
+with framings as (
+    select * from {{ ref('int_framings_judged') }}
+    where not is_quarantined and source_label is not null
+),
+
+corrected as (
+    select * from {{ ref('framings_corrected') }}
+),
+
+of_items as (
+    select
+        study,
+        paradigm,
+        llm,
+        technique,
+        vignette,
+        item,
+        count(*) as n_trials,
+        count(is_changed) as n_labelled,
+        count(*) filter (where is_changed) as n_changed
+    from framings
+    group by all
+),
+
+of_llms as (
+    select
+        study,
+        paradigm,
+        llm,
+        technique,
+        avg(n_changed / n_labelled) filter (where n_labelled > 0) as phi,
+        avg(n_changed / n_trials) as phi_min,
+        avg((n_changed + n_trials - n_labelled) / n_trials) as phi_max,
+        sum(n_trials)::bigint as n_trials,
+        sum(n_labelled)::bigint as n_labelled,
+        sum(n_changed)::bigint as n_changed
+    from of_items
+    group by all
+),
+
+summed as (
+    select
+        study,
+        paradigm,
+        llm,
+        technique,
+        avg(phi) as phi,
+        avg(phi_min) as phi_min,
+        avg(phi_max) as phi_max,
+        sum(n_trials)::bigint as n_trials,
+        sum(n_labelled)::bigint as n_labelled,
+        sum(n_changed)::bigint as n_changed,
+        count(phi) as n_llms
+    from of_llms
+    group by grouping sets ((study, paradigm, llm, technique), (study, paradigm, technique))
+)
+
+select
+    summed.study,
+    summed.paradigm,
+    summed.llm,
+    summed.technique,
+    summed.phi,
+    corrected.phi_low,
+    corrected.phi_high,
+    summed.phi_min,
+    summed.phi_max,
+    corrected.phi_corrected,
+    corrected.phi_corrected_low,
+    corrected.phi_corrected_high,
+    corrected.identity_disagreement,
+    corrected.identity_disagreement_expected,
+    corrected.confidence,
+    summed.n_trials,
+    summed.n_labelled,
+    summed.n_changed,
+    coalesce(corrected.n_items, 0) as n_items,
+    summed.n_llms,
+    coalesce(corrected.n_known_texts, 0) as n_known_texts,
+    coalesce(corrected.n_identity_pairs, 0) as n_identity_pairs,
+    case when summed.phi is null then 'no_label' else corrected.reason end as reason
+from summed
+left join corrected
+    on
+        summed.study = corrected.study
+        and summed.paradigm = corrected.paradigm
+        and summed.technique = corrected.technique
+        and summed.llm is not distinct from corrected.llm

@@ -1,0 +1,194 @@
+"""What texts and facts come to, from judgements, measurements and replies to the tables: their laws, on drawn data."""
+
+from itertools import product
+
+import jinja2
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import special
+
+from analysis.outcomes import OUTCOMES, outcome_rows
+from analysis.tables import table
+from ingest.warehouse import ROOT, in_memory
+
+VARS = {"similarity_alphas": {"tfidf": 0.05, "minilm": 0.2}}
+REPLY = st.sampled_from([True, False, None, "missing"])
+
+
+def rendered(name):
+    """The SQL of a model, whose references are tables of the same names."""
+    macros = (ROOT / "macros" / "definitions.sql").read_text(encoding="utf-8")
+    (path,) = (ROOT / "models").rglob(f"{name}.sql")
+    environment = jinja2.Environment(undefined=jinja2.StrictUndefined)
+    return environment.from_string(macros + path.read_text(encoding="utf-8")).render(ref=str, var=VARS.__getitem__)
+
+
+def made(memory, *models):
+    for name in models:
+        memory.execute(f"create or replace table {name} as {rendered(name)}")
+    return memory.table(models[-1]).df()
+
+
+def landed(memory, name, rows, **types):
+    """A table of rows, with null columns of these types where no row says otherwise."""
+    frame = pd.DataFrame(rows)
+    memory.register("given_rows", frame)
+    kept = [f"cast({column} as {kind}) as {column}" for column, kind in types.items() if column in frame]
+    lacking = [f"cast(null as {kind}) as {column}" for column, kind in types.items() if column not in frame]
+    others = [column for column in frame if column not in types]
+    memory.execute(f"create or replace table {name} as select {', '.join(others + kept + lacking)} from given_rows")
+    memory.unregister("given_rows")
+
+
+def checked(pairs):
+    """Rows of fact_checks from what was said of the authentic and the falsified item of each pair."""
+    rows = [
+        {
+            "trial_id": f"{place} {is_true}", "study": "s", "paradigm": "p", "llm": "a", "vignette": "v",
+            "technique": "t", "temperature": 0.0, "asked_at": 0, "item": f"{place} {is_true}",
+            "pair": str(place), "is_true": is_true,
+            "has_reply": True, "says_true": said, "is_right": said is not None and said == is_true, "confidence": None,
+            "period": ("pre", "post", "unknown")[place % 3], "is_quarantined": False,
+        }
+        for place, of_pair in enumerate(pairs) for is_true, said in zip((True, False), of_pair, strict=True)
+        if said != "missing"
+    ]  # fmt: skip
+    with in_memory() as memory:
+        landed(memory, "int_facts_checked", rows, says_true="boolean", confidence="varchar")
+        return made(memory, "int_fact_pairs_checked", "fact_checks")
+
+
+def test_invalid_replies_are_wrong_or_excluded_and_half_a_pair_does_not_enter():
+    rows = checked([(True, False), (True, True), (False, False), (True, None), (True, "missing")])
+    rows = rows[rows["period"] == "all"].set_index("invalid_replies")
+    names = ["authentic_accuracy", "falsified_accuracy", "strict_accuracy"]
+    assert rows.loc["wrong", names].to_list() == [3 / 4, 2 / 4, 1 / 4]
+    assert rows.loc["excluded", names].to_list() == [2 / 3, 2 / 3, 1 / 3]
+    assert rows["n_incomplete"].to_list() == [1, 1]
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.lists(st.tuples(REPLY, REPLY).filter(lambda pair: pair != ("missing", "missing")), min_size=1, max_size=20))
+def test_both_are_right_at_most_as_often_as_either_and_at_least_as_often_as_these_force(pairs):
+    rows = checked(pairs)
+    used = rows[rows["n_pairs"] > 0]
+    either = used[["authentic_accuracy", "falsified_accuracy"]]
+    assert (used["strict_accuracy"] <= either.min(axis=1) + 1e-9).all()
+    assert (used["strict_accuracy"] >= (either.sum(axis=1) - 1).clip(lower=0) - 1e-9).all()
+    assert (np.sign(used["informedness"].round(9)) * used["d_prime"] >= -1e-6).all()
+    halves = sum("missing" in pair for pair in pairs)
+    assert set(rows.loc[rows["period"] == "all", "n_incomplete"]) == {halves}
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.lists(st.floats(1e-6, 1 - 1e-6), min_size=1, max_size=20))
+def test_the_normal_quantile_in_sql_is_the_exact_one(probabilities):
+    macros = (ROOT / "macros" / "definitions.sql").read_text(encoding="utf-8")
+    quantile = jinja2.Environment().from_string(macros + "{{ normal_quantile('p') }}").render()
+    with in_memory() as memory:
+        memory.register("given_rows", pd.DataFrame({"p": probabilities}))
+        found = memory.sql(f"select {quantile} as z from given_rows").df()["z"]
+    assert found.to_numpy() == pytest.approx(special.ndtri(probabilities), abs=1e-6)
+
+
+@pytest.fixture(scope="module")
+def retold():
+    """Values of the answers of five LLMs with two techniques, and what was made of them in SQL and in Python."""
+    rng = np.random.default_rng(1)
+    trials, judged, measured = [], [], []
+    labels = ("Positive", "Negative", "Neutral")
+    for item in range(30):
+        judged.append({"study": "s", "role": "original", "judged": f"i{item}", "label": labels[item % 3]})
+        for llm in "abcde":
+            for technique, share in (("no_technique", 0.5), ("helps", 0.1)):
+                trial = f"{llm} {technique} {item}"
+                label = labels[(item + (rng.random() < share)) % 3]
+                judged.append({"study": "s", "role": "answer", "judged": trial, "label": label})
+                trials.append({"trial_id": trial, "llm": llm, "technique": technique, "item": f"i{item}"})
+                for instrument, shift in (("tfidf", 0.1), ("minilm", 0.3)):
+                    thirds = {"beginning": 0.5 + shift * rng.random(), "middle": 0.5, "end": 0.4}
+                    measured += [
+                        {"study": "s", "trial_id": trial, "instrument": instrument, "measure": f"similarity_{third}",
+                         "value": value}
+                        for third, value in thirds.items()
+                    ]  # fmt: skip
+    common = {"study": "s", "paradigm": "retelling", "vignette": "v", "arm": "asked", "answer_kind": "text",
+              "status": "answered", "is_quarantined": False, "is_flagged": False}  # fmt: skip
+    measures = {"framing_changed": "judgement", "primacy": "measurement", "primacy_margin": "measurement",
+                "coverage": "measurement"}  # fmt: skip
+    paradigms = [
+        {"study": "s", "paradigm": "retelling", "measure": measure, "measured_from": source, "pairing": "item",
+         "better": "higher" if measure == "coverage" else "lower", "margin": 0.05, "answer_kind": "text"}
+        for measure, source in measures.items()
+    ]  # fmt: skip
+    trials = [{**common, **trial, "response_text": trial["trial_id"]} for trial in trials]
+    with in_memory() as memory:
+        landed(memory, "int_trials_identified", trials, response="double", response_label="varchar", role="varchar",
+               reason="varchar", llm="varchar", temperature="double", asked_at="timestamptz")  # fmt: skip
+        landed(memory, "stg_trials", trials)
+        landed(memory, "stg_paradigms", paradigms, reference="double", counted_labels="varchar[]")
+        landed(memory, "stg_paradigm_contrasts", [{"study": "s", "paradigm": "retelling", "arm": "asked"}],
+               arm_b="varchar")  # fmt: skip
+        landed(memory, "stg_measurements", measured, reason="varchar")
+        landed(memory, "stg_items", [{"study": "s", "item": "i0"}], pair="varchar", is_true="boolean",
+               correct="varchar", published_at="timestamptz")  # fmt: skip
+        landed(memory, "knowledge_cutoffs", [{"llm": "a"}], cutoff="date")
+        landed(memory, "int_texts_judged", judged, reason="varchar")
+        made(memory, "int_framings_judged", "int_similarities_derived", "int_facts_checked", "int_fact_pairs_checked",
+             "int_outcomes_measured")  # fmt: skip
+        counts = made(memory, "item_counts")
+        effects = made(memory, "outcome_effects")
+        curves = made(memory, "primacy_curves")
+        outcomes = made(memory, "outcomes")
+    controls = pd.DataFrame(
+        [{"study": None, "domain": None, "technique": None, "control": "no_technique", "comparison": "control"}]
+    )
+    contrasts = pd.DataFrame([{"study": "s", "paradigm": "retelling", "arm": "asked", "arm_b": None}])
+    paradigms = pd.DataFrame(paradigms).assign(reference=None)
+    rows = outcome_rows(counts, paradigms, contrasts, {"helps"}, controls, n_draws=200, seed=1)
+    return outcomes, effects, curves, table(rows, OUTCOMES).to_pandas()
+
+
+def test_a_measure_has_as_many_rows_as_it_has_instruments(retold):
+    outcomes = retold[0]
+    found = outcomes.fillna({"instrument": "none"}).groupby(["measure", "instrument"]).size()
+    assert found.to_dict() == {
+        ("framing_changed", "none"): 300,
+        **dict.fromkeys(product(("coverage", "primacy", "primacy_margin"), ("minilm", "tfidf")), 300),
+    }  # fmt: skip
+    assert outcomes["value"].notna().all()
+
+
+def test_effects_and_contrasts_of_one_arm_are_the_same_numbers(retold):
+    _, effects, _, made_in_python = retold
+    keys = ["measure", "instrument", "technique"]
+    headline = made_in_python[made_in_python["is_headline"].eq(True)].fillna({"instrument": "none"}).set_index(keys)
+    effects = effects.query("llm.isna() and row_set == 'accepted' and weighting == 'llm'")
+    effects = effects.fillna({"instrument": "none"}).set_index(keys)
+    assert len(headline) == len(effects) == 14
+    both = headline.join(effects[["value"]].rename(columns={"value": "value_of_sql"}))
+    assert both["value"].to_numpy() == pytest.approx(both["value_of_sql"].to_numpy())
+    assert (both[["n_trials", "n_items", "n_llms"]].to_numpy() == [150, 30, 5]).all()
+    assert (both["low"] < both["high"]).all()
+
+
+def test_a_technique_that_keeps_the_framing_is_used_and_one_that_moves_nothing_is_not(retold):
+    decisions = retold[3].query("part == 'outcome_decisions' and technique == 'helps' and llm.isna()")
+    decisions = decisions.fillna({"instrument": "none"}).set_index(["measure", "instrument"])["decision"]
+    assert decisions["framing_changed", "none"] == "use"
+    assert decisions["primacy_margin", "tfidf"] != "use"
+    assert len(decisions) == 7
+
+
+def test_the_curve_falls_with_alpha_and_meets_the_share_at_the_alpha_of_the_instrument(retold):
+    outcomes, _, curves, _ = retold
+    for instrument, alpha in VARS["similarity_alphas"].items():
+        of = curves[(curves["instrument"] == instrument) & (curves["llm"] == "a") & (curves["technique"] == "helps")]
+        of = of.sort_values("alpha")
+        assert (of["primacy"].diff().dropna() <= 0).all()
+        chosen = outcomes.query("measure == 'primacy' and llm == 'a' and technique == 'helps'")
+        share = chosen.loc[chosen["instrument"] == instrument, "value"].mean()
+        assert of.loc[np.isclose(of["alpha"], alpha), "primacy"].item() == pytest.approx(share)
