@@ -4,6 +4,7 @@ import io
 import json
 import os
 import re
+import shutil
 import subprocess
 
 import duckdb
@@ -169,9 +170,10 @@ def insert_claim(warehouse, claim_id, **differing):
     )  # fmt: skip
 
 
-@pytest.fixture
-def warehouse(tmp_path, monkeypatch):
-    path = tmp_path / "some.duckdb"
+@pytest.fixture(scope="module")
+def made_once(tmp_path_factory):
+    """The path of the warehouse that each test gets a copy of."""
+    path = tmp_path_factory.mktemp("made") / "some.duckdb"
     with contextlib.closing(duckdb.connect(str(path))) as made:
         made.execute(raw_statements())
         made.execute(TABLES)
@@ -195,6 +197,12 @@ def warehouse(tmp_path, monkeypatch):
                     margin_pp=5, n_llms=n_llms,
                 )  # fmt: skip
         made.executemany("insert into marts.recorded_trials values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, null)", TRIALS)
+    return path
+
+
+@pytest.fixture
+def warehouse(made_once, tmp_path, monkeypatch):
+    path = shutil.copy(made_once, tmp_path / "some.duckdb")
     monkeypatch.setenv("BAIS_WAREHOUSE", str(path))
     return path
 
