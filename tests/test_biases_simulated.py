@@ -49,9 +49,9 @@ TONES = {
 def biases(warehouse_in, tmp_path_factory):
     folder = tmp_path_factory.mktemp("biases")
     warehouse = warehouse_in(folder)
-    warehouse.run("bais", "collect", "biases-simulated")
+    warehouse.bais("collect", "biases-simulated")
     (folder / "tones.yaml").write_text(yaml.safe_dump(TONES, sort_keys=False), encoding="utf-8")
-    warehouse.run("bais", "collect", folder / "tones.yaml")
+    warehouse.bais("collect", folder / "tones.yaml")
     tables = (
         "+judge_agreement",
         "+technique_costs",

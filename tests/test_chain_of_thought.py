@@ -20,7 +20,7 @@ stopping_rule: {minimum: 10}
 
 def test_it_is_asked_read_and_ranked_like_any_other_technique(tmp_path, new_warehouse):
     (tmp_path / "study.yaml").write_text(STUDY, encoding="utf-8")
-    new_warehouse.run("bais", "collect", tmp_path / "study.yaml")
+    new_warehouse.bais("collect", tmp_path / "study.yaml")
     new_warehouse.dbt(
         "--quiet", "build", "--select", "+technique_rankings", "+trials", "--exclude-resource-type", "test", "unit_test"
     )

@@ -49,7 +49,7 @@ def test_they_build_and_have_their_effects_without_a_line_of_configuration(tmp_p
         {**parking, "technique": "baseline", "anchorType": "none", "anchor": None, "response": 10, "raw": "10"},
     )
 
-    new_warehouse.run("python", "ingest/run.py", "--archive", tmp_path / "own")
+    new_warehouse.land("--archive", tmp_path / "own")
     new_warehouse.dbt("--quiet", "build", "--selector", "light", "--exclude-resource-type", "unit_test")
 
     # 15, 25 and 35 of 20 are 75 %, 125 % and 175 %; low is 75, high is 150

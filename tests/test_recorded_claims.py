@@ -345,7 +345,7 @@ def test_each_quantity_counts_once_and_its_places_add_up(recorded):
 
 
 def test_the_summary_of_the_ledger_adds_up(recorded):
-    rows = json.loads(recorded.run("bais", "claims", "--format", "json"))
+    rows = json.loads(recorded.bais("claims", "--format", "json"))
     found = recorded.query(
         "select recomputes, holds, count(*), count(*) filter (is_first_place) from marts.claim_checks group by all"
     )
@@ -361,7 +361,7 @@ def test_the_summary_of_the_ledger_adds_up(recorded):
 
 
 def test_what_matters_is_listed_first(recorded):
-    listed = json.loads(recorded.run("bais", "claims", "--differs", "--format", "json"))
+    listed = json.loads(recorded.bais("claims", "--differs", "--format", "json"))
     assert (listed[0]["kind"], listed[0]["holds"]) == ("sentence", "contradicted")
     assert (listed[-1]["kind"], listed[-1]["describes"]) == ("value", "record")
     sentences = [n for n, claim in enumerate(listed) if (claim["kind"], claim["holds"]) == ("sentence", "contradicted")]
@@ -461,7 +461,7 @@ def test_the_trials_of_a_claim_are_those_of_its_version(recorded, gone_on):
 
 
 def test_the_ledger_and_the_headlines_alone_speak_of_the_version_of_a_paper(recorded, gone_on, tmp_path):
-    before, after = (warehouse.run("bais", "claims").splitlines() for warehouse in (recorded, gone_on))
+    before, after = (warehouse.bais("claims").splitlines() for warehouse in (recorded, gone_on))
     (sentence,) = [line for line in after if line not in before]
     assert sentence.startswith("Checked on version 8749ccc of voder-bais, which document A used; on the newest")
     assert [line for line in after if line != sentence] == before
@@ -469,12 +469,12 @@ def test_the_ledger_and_the_headlines_alone_speak_of_the_version_of_a_paper(reco
         ("voder-bais",),
         ("voder-bais@8749ccc",),
     ]
-    gone_on.run("bais", "export", tmp_path / "export")
+    gone_on.bais("export", tmp_path / "export")
     exported = duckdb.sql(f"select distinct study from '{tmp_path}/export/marts/trials.parquet'").fetchall()
     assert exported == [("voder-bais",)]
     for command in (["recommend", "--domain", "judicial"], ["trials", "--limit", "3"]):
-        assert "8749ccc" not in gone_on.run("bais", *command)
-    headlines = " ".join(gone_on.run("bais", "headlines").split())
+        assert "8749ccc" not in gone_on.bais(*command)
+    headlines = " ".join(gone_on.bais("headlines").split())
     assert headlines.count("on version 8749ccc of voder-bais, which document A used; on the newest") == 1
 
 

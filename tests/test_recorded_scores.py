@@ -41,7 +41,7 @@ def scored(warehouse_in, tmp_path_factory):
     if not SCORES.is_dir():
         pytest.skip(f"the recorded scores are not at {SCORES}")
     warehouse = warehouse_in(tmp_path_factory.mktemp("scored"))
-    said = warehouse.run("bais", "import", SCORES)
+    said = warehouse.bais("import", SCORES)
     assert "9,696 scores read: 9,696 new" in said
     assert "failed" not in said
     assert "warnings" not in said

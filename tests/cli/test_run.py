@@ -343,7 +343,7 @@ def test_a_codex_that_hangs_is_stopped_and_its_time_limit_recorded(codex, work, 
 
 def test_the_analysis_equals_the_marts(new_warehouse, tmp_path):
     out = tmp_path / "r.jsonl"
-    new_warehouse.run("bais", "run", EXPERIMENT, "--runs", "30", "--model", "sim/anchored", "--out", out, "--no-report")
+    new_warehouse.bais("run", EXPERIMENT, "--runs", "30", "--model", "sim/anchored", "--out", out, "--no-report")
     new_warehouse.dbt(
         "--quiet",
         "build",

@@ -11,6 +11,7 @@ import sys
 import tempfile
 
 from dbt.cli.main import dbtRunner
+from dbt_common.events.event_manager import EventManager
 
 sys.path.insert(0, os.getcwd())
 for needed in (
@@ -22,8 +23,25 @@ for needed in (
     "llm_contrasts",
     "mixed_effects",
     "power",
+    "small_samples",
+    "tables",
 ):
     importlib.import_module(f"analysis.{needed}")  # once, and not in the fork of each build
+for needed in ("pandas", "pyarrow.pandas_compat", "scipy.special"):
+    importlib.import_module(needed)
+
+
+def skip_what_nobody_reads(fire):
+    """Let dbt make no message of an event that only `--debug` would show: there are about 16 for each test it runs."""
+
+    def heard(self, event, level=None, **more):
+        if (level or event.level_tag()) != "debug":
+            fire(self, event, level, **more)
+
+    return heard
+
+
+EventManager.fire_event = skip_what_nobody_reads(EventManager.fire_event)
 
 
 def parsed():
