@@ -1,11 +1,12 @@
 """Warehouses for the tests, each in a folder of its own; the checkout's own warehouse is never touched."""
 
 import functools
+import io
 import json
 import os
 import subprocess
 import sys
-from contextlib import closing
+from contextlib import closing, redirect_stderr, redirect_stdout
 from pathlib import Path
 
 import duckdb
@@ -13,6 +14,7 @@ import pytest
 from filelock import FileLock
 from hypothesis import settings
 
+from bais.main import main as bais
 from ingest.run import main
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -31,8 +33,9 @@ settings.load_profile("steady")
 
 # a file is one worker's: the longest come first, and those that need what another one builds not right after it
 LONGEST = (
-    "tests/test_recorded.py", "tests/test_simulated.py", "tests/ingest/test_gate.py", "tests/test_how_to.py",
-    "tests/ingest/test_interruptions.py", "tests/cli/test_run.py", "tests/cli/test_export.py", "tests/test_dbt.py",
+    "tests/test_recorded.py", "tests/ingest/test_gate.py", "tests/test_simulated.py", "tests/test_how_to.py",
+    "tests/ingest/test_interruptions.py", "tests/test_recorded_scores.py", "tests/cli/test_scores.py",
+    "tests/cli/test_run.py", "tests/cli/test_export.py", "tests/test_recorded_claims.py", "tests/test_dbt.py",
 )  # fmt: skip
 
 
@@ -77,6 +80,16 @@ class Warehouse:
         with pytest.MonkeyPatch.context() as patch:
             patch.setenv("BAIS_WAREHOUSE", str(self.path))
             assert main([str(argument) for argument in arguments]) == 0
+
+    def bais(self, *arguments):
+        """Run a `bais` command without starting a process that imports all it needs anew; return what it printed."""
+        printed, complaints = io.StringIO(), io.StringIO()
+        with pytest.MonkeyPatch.context() as patch, redirect_stdout(printed), redirect_stderr(complaints):
+            for name, value in self.environment.items():
+                patch.setenv(name, value)
+            code = bais([str(argument) for argument in arguments])
+        assert code == 0, printed.getvalue() + complaints.getvalue()
+        return printed.getvalue()
 
     def run(self, *command, expect=0):
         """Run a command of this Python's environment in the checkout and return what it printed."""
