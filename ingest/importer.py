@@ -44,7 +44,6 @@ DECLARED = pa.schema(
 )
 
 PREPARE = """
-set enable_progress_bar = false;
 create table seen (file bigint, trial_id varchar, n bigint);
 create table shared (trial_id varchar);
 create table foreign_lines (file bigint, shape varchar, n bigint);

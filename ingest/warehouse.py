@@ -7,7 +7,11 @@ import re
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-SESSION = "set TimeZone = 'UTC'; set autoinstall_known_extensions = false; set autoload_known_extensions = false"
+# in a Python that runs no file (`python -c`) DuckDB prints on stdout how far a slow query is, between what we print
+SESSION = (
+    "set TimeZone = 'UTC'; set autoinstall_known_extensions = false; set autoload_known_extensions = false; "
+    "set enable_progress_bar = false"
+)
 ALONE = {"enable_external_access": False, "python_enable_replacements": False}
 # `ALONE` still lets a query name the warehouse's own file, its log and its folder for spilling as files.
 SEALED = "set disabled_filesystems = 'LocalFileSystem'; set lock_configuration = true"

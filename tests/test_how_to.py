@@ -128,11 +128,10 @@ class Copy:
         return [json.loads(line) for line in done.stdout.splitlines()]
 
     def dbt(self, *arguments):
-        """Run dbt as it is, without `bais`."""
+        """Run dbt as it is, without `bais`, on the warehouse that `bais` names: for another it would read all anew."""
         program = Path(sys.executable).parent / "dbt"
-        return subprocess.run(
-            [program, *arguments], cwd=self.folder, env=self.environment, capture_output=True, text=True
-        )
+        environment = {**self.environment, "BAIS_WAREHOUSE": str(self.folder / "data" / "bais.duckdb")}
+        return subprocess.run([program, *arguments], cwd=self.folder, env=environment, capture_output=True, text=True)
 
 
 def words_of(line):

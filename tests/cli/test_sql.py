@@ -651,3 +651,9 @@ def test_the_sentence_about_a_lock_is_one_line_whatever_the_holder_was_started_w
     assert str(holder.pid) in done.stderr
     assert done.stderr.count("\n") == 1
     assert "\x1b" not in done.stderr
+
+
+def test_no_bar_of_a_slow_query_stands_in_the_output_of_a_python_that_runs_no_file(warehouse):
+    code = "from bais.main import main; main(['sql', 'select current_setting($$enable_progress_bar$$) as bar'])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT)
+    assert done.stdout.split()[-1] == "false"

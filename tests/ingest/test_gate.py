@@ -198,13 +198,21 @@ def test_a_check_that_is_taken_away_lets_its_fault_through(elsewhere):
 # Verdicts
 
 
+@pytest.fixture(scope="module")
+def loaded_small(elsewhere):
+    """The path of a warehouse with a clean batch without a verdict, and one with a fault."""
+    with elsewhere("small"):
+        load_clean("single", 1, 10, study="single")
+        with beside_clean() as connection:
+            inject(connection, FAULTS["answers of 1"], "20 %", "single", "ones", seed=1)
+        return warehouse_path()
+
+
 @pytest.fixture
-def small(warehouse):
-    """A clean batch without a verdict, and one with a fault."""
-    load_clean("single", 1, 10, study="single")
-    with beside_clean() as connection:
-        inject(connection, FAULTS["answers of 1"], "20 %", "single", "ones", seed=1)
-    return warehouse
+def small(loaded_small, warehouse):
+    """The path of a copy of it."""
+    warehouse.parent.mkdir()
+    return shutil.copy(loaded_small, warehouse)
 
 
 def test_great_expectations_says_what_the_maxima_of_the_columns_say(small, monkeypatch):
@@ -291,11 +299,20 @@ def test_a_crash_while_it_is_written_leaves_no_half_verdict(small, monkeypatch, 
     monkeypatch.undo()
 
 
+@pytest.fixture(scope="module")
+def loaded_growing(elsewhere):
+    """The path of a warehouse with two batches of each vignette, without verdicts."""
+    with elsewhere("growing"):
+        for minimum in (12, 30):
+            load_clean("growing", 1, minimum, study="growing")
+        return warehouse_path()
+
+
 @pytest.fixture
-def drifted(warehouse):
+def drifted(loaded_growing, warehouse):
     """The ids of two batches of one vignette, the earlier one first, without verdicts; in the later a cell drifted."""
-    for minimum in (12, 30):
-        load_clean("growing", 1, minimum, study="growing")
+    warehouse.parent.mkdir()
+    shutil.copy(loaded_growing, warehouse)
     with opened() as connection:
         found = connection.execute("select batch_id from raw.batches where vignette = 'fever' order by loaded_at")
         earlier, later = (row[0] for row in found.fetchall())
