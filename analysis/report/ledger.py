@@ -13,7 +13,10 @@ SIGNS = {
     "yes": "✓", "no": "≠", "holds": "✓", "weaker": "?", "contradicted": "✕", "confounded": "⇄",
     "not_derivable": MISSING, "not_checked": MISSING, "not_applicable": MISSING, None: MISSING,
 }  # fmt: skip
-IN_A_CELL = {"confounded": "not asked alike", None: "not judged"}  # what the code itself does not say under its heading
+IN_A_CELL = {
+    "confounded": "unlike conditions",
+    None: "not judged",
+}  # what the code itself does not say under its heading
 SPECIFICATION = (
     "quantity", "study", "domain", "technique", "technique_b", "llm", "excluded_llm", "anchor_direction",
     "temperature_scope", "row_set", "baseline_scope", "weighting", "direction_weighting", "baseline_pooling",

@@ -193,7 +193,7 @@ explained as (
             when holds = 'confounded'
                 then
                     as_recommended
-                    || ', but that compares what was not asked or measured alike: ' || confounded_by || '.'
+                    || ', but that compares unlike conditions: ' || confounded_by || '.'
             when holds = 'weaker' and unit = 'stars' then as_recommended || '.'
             when holds = 'weaker' and shown_interval is null
                 then as_recommended || ', with no interval to say how sure that is.'
