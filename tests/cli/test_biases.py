@@ -9,12 +9,12 @@ import pytest
 from bais.main import main
 
 BIAS = {
-    "study": "s", "paradigm": "framing", "measure": "chose_sure", "arm": "gain", "arm_b": "loss",
+    "study": "s", "paradigm": "framing", "measure": "chose_sure", "instrument": None, "arm": "gain", "arm_b": "loss",
     "technique": "no_technique", "value": 0.16, "low": 0.05, "high": 0.27, "n_llms": 6, "n_items": 40, "n_trials": 960,
     "reason": None, "is_headline": True,
 }  # fmt: skip
 DECISION = {
-    "study": "s", "paradigm": "framing", "measure": "chose_sure", "arm": "gain", "arm_b": "loss", "llm": None,
+    "study": "s", "paradigm": "framing", "measure": "chose_sure", "instrument": None, "arm": "gain", "arm_b": "loss", "llm": None,
     "technique": "sacd", "control": "no_technique", "comparison": "control", "loss": 0.02, "loss_control": 0.16,
     "gain": 0.14, "gain_low": 0.1, "gain_high": 0.18, "decision": "use", "decision_asked": "use",
     "certainty": "established", "n_reversed": 0, "margin": 0.05, "n_llms": 6, "n_trials": 1920, "reason": None,
@@ -103,3 +103,16 @@ def test_as_json_all_rows_of_the_llm_that_was_asked_for_are_given(ask):
     assert found["biases"] == [{key: BIAS[key] for key in found["biases"][0]}]
     assert [row["llm"] for row in found["decisions"]] == ["vendor/other"]
     assert "vendor/none was not asked" in ask("--llm", "vendor/none", expect=2)
+
+
+def test_a_measure_of_one_arm_is_said_as_how_far_its_mean_is_from_the_reference(ask):
+    one_arm = BIAS | {"measure": "primacy_margin", "instrument": "tfidf", "arm": "asked", "arm_b": None}
+    out = " ".join(ask(biases=[one_arm], decisions=[DECISION | {"arm_b": None, "instrument": "tfidf"}]).split())
+    assert (
+        "primacy_margin (tfidf): without a technique the mean differs from its reference by +0.16 (95 % interval "
+        "+0.05 to +0.27), for LLMs and items like the 6 LLMs and 40 items asked."
+    ) in out
+    few = one_arm | {"low": None, "high": None, "n_llms": 4, "reason": "too_few_llms"}
+    assert "differs from its reference by +0.16. How sure that is cannot be said: only 4 LLMs were asked" in " ".join(
+        ask(biases=[few]).split()
+    )
