@@ -7,11 +7,11 @@ import math
 from ingest.asked import asked_before, render_asked
 from ingest.collector import mean_baselines, read_prices
 from ingest.judges import JUDGEMENTS
+from ingest.prompts.steps import CHARACTERS_PER_TOKEN, tokens_of
 from ingest.responses import cell_summaries, spooled
 from ingest.spool import COLLECTED, read_state, spool_folder
 from ingest.study import Cell, Design
 
-CHARACTERS_PER_TOKEN = 4
 TOKENS_PER_REPLY = {"low": 60, "high": 800}
 MOST_ITEMS = 50  # looked at to say how long texts are
 SECONDS_PER_CALL = {"low": 2.0, "high": 20.0}
@@ -165,7 +165,7 @@ def _size_of(script, end):
     reply = verdict + "x" * max(0, tokens_per_reply * CHARACTERS_PER_TOKEN - len(verdict))
     replies, n_in = [], 0
     while turn := script.next_turn(replies):
-        n_in += sum(math.ceil(len(message["content"]) / CHARACTERS_PER_TOKEN) for message in turn.messages)
+        n_in += sum(tokens_of(message["content"]) for message in turn.messages)
         replies.append(reply)
     return {"trials": 1, "calls": len(replies), "tokens_in": n_in, "tokens_out": len(replies) * tokens_per_reply}
 

@@ -4,12 +4,14 @@ import array
 import bisect
 import collections
 import contextlib
+import csv
 import hashlib
 import itertools
 import json
 import math
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import date
 from decimal import Decimal
 from functools import cache, partial
 from pathlib import Path
@@ -37,13 +39,16 @@ from ingest.paradigm import ANCHORING, Paradigm, count_by_vignette, load_paradig
 from ingest.prompts import (
     ANSWER_FORMATS,
     Script,
+    names_cutoff,
     placeholders,
     prompt_version,
     shipped,
     template_hash,
     template_of,
+    words_named,
 )
-from ingest.warehouse import UserError, printable
+from ingest.prompts.steps import CHUNK, REPLY, as_steps, numbers_in
+from ingest.warehouse import ROOT, UserError, printable
 
 FOLDER = Path(__file__).resolve().parent / "studies"
 SIMULATED = Path(__file__).resolve().parent / "simulated.yaml"
@@ -244,8 +249,50 @@ class Rounds(Part):
     answer: Annotated[str, Field(pattern=r"\{text\}")]
 
 
+class Step(Part):
+    """A call in a conversation of its own; its braces may name the item, its chunks and the replies before it."""
+
+    prompt: Annotated[str, Field(min_length=1)]
+    max_tokens: Annotated[int, Field(ge=1)] | None = None
+
+
+class Chunks(Part):
+    """Into how many parts of equally many words or characters a text is cut; the last one gets the remainder."""
+
+    n: Annotated[int, Field(ge=2, le=100)]
+    unit: Literal["words", "characters"] = "words"
+
+
+class TokenBudget(Part):
+    """How many tokens summaries may have in all, as a number or a share of the item's, and each chunk's share of it."""
+
+    tokens: Annotated[int, Field(ge=1)] | None = None
+    share_of_item: Annotated[float, Field(gt=0, le=1)] | None = None
+    shares: list[Share] = Field(min_length=1)
+
+    @model_validator(mode="after")
+    def _is_one(self):
+        if (self.tokens is None) == (self.share_of_item is None):
+            raise ValueError("should hold one of tokens and share_of_item")
+        if not math.isclose(sum(self.shares), 1):
+            raise ValueError(f"shares: they come to {sum(self.shares):g}, and should be of a whole")
+        return self
+
+
+def _in_order(steps):
+    """Refuse a step that names a reply which is not there when it is asked."""
+    for number, step in enumerate(steps):
+        later = [of for of in numbers_in(placeholders(step.prompt), REPLY) if of > number]
+        if later:
+            n_before = (
+                ("no reply comes", "only one reply comes")[number] if number < 2 else f"only {number} replies come"
+            )
+            raise ValueError(f"step {number + 1} names {{reply_{later[0]}}}, and {n_before} before it")
+    return steps
+
+
 class Technique(Part):
-    """The turns of a technique."""
+    """What a technique says: turns of one conversation, or steps, which are calls in conversations of their own."""
 
     technique: Name
     version: int = 1
@@ -253,16 +300,60 @@ class Technique(Part):
     controls: str | None = None
     is_also_unanchored: bool = False
     ranked: bool | None = None
-    turns: list[Annotated[str, Field(min_length=1)]] = Field(min_length=1)
+    answer_kinds: list[Literal["number", "choice", "label", "text"]] | None = Field(None, min_length=1)
+    system: Annotated[str, Field(min_length=1)] | None = None
+    turns: list[Annotated[str, Field(min_length=1)]] | None = Field(None, min_length=1)
     rounds: Rounds | None = None
+    steps: Annotated[list[Step], BeforeValidator(as_steps), AfterValidator(_in_order), Field(min_length=1)] | None = (
+        None
+    )
+    counts: Literal["last", "joined"] | None = None
+    chunks: Chunks | None = None
+    shuffle_seed: int | None = None
+    token_budget: TokenBudget | None = None
+    answer_after: Annotated[str, Field(min_length=1)] | None = None
+    needs_marker: bool | None = None
 
     @model_validator(mode="after")
     def _opens(self):
+        if (self.turns is None) == (self.steps is None):
+            raise ValueError("should hold one of turns and steps")
+        if self.steps:
+            self._check_steps()
+            return self
+        of_steps = ("counts", "chunks", "shuffle_seed", "token_budget", "answer_after", "needs_marker")
+        if idle := [rule for rule in of_steps if getattr(self, rule) is not None]:
+            raise ValueError(f"{idle[0]}: it is for a technique with steps")
         if not placeholders(self.turns[0]) & {"opening", "case_text"}:
             raise ValueError("turns: the first one should hold {opening}, the vignette, or {case_text}")
         if self.rounds and len(self.turns) > 1:
             raise ValueError("turns: a technique with rounds has one turn before them")
         return self
+
+    def _check_steps(self):
+        """Hold what steps name against the rules by which that comes from the item."""
+        if self.rounds:
+            raise ValueError("rounds: a technique has these or steps")
+        if self.needs_marker and self.answer_after is None:
+            raise ValueError("needs_marker: say under answer_after which marker")
+        for number, step in enumerate(self.steps, 1):
+            names = placeholders(step.prompt)
+            chunks = numbers_in(names, CHUNK)
+            if chunks and (self.chunks is None or chunks[-1] > self.chunks.n):
+                n_chunks = (
+                    f"there are only {self.chunks.n}" if self.chunks else "`chunks` does not say how many there are"
+                )
+                raise ValueError(f"steps: step {number} names {{chunk_{chunks[-1]}}}, and {n_chunks}")
+            if "shuffled" in names and self.shuffle_seed is None:
+                raise ValueError(f"steps: step {number} names {{shuffled}}, and there is no shuffle_seed")
+            if "token_budget" not in names:
+                continue
+            if self.token_budget is None:
+                raise ValueError(f"steps: step {number} names {{token_budget}}, and there is no token_budget")
+            if len(chunks) > 1 or (chunks and chunks[0] > len(self.token_budget.shares)):
+                raise ValueError(
+                    f"steps: step {number} names {{token_budget}}, and should name one chunk whose share of it is given"
+                )
 
 
 def _in_full(entry, key, kind):
@@ -339,18 +430,37 @@ class Study(Part):
             if self.second_anchor is not None and not vignette.get("second_anchor"):
                 raise ValueError(f"second_anchor: vignette {vignette['vignette']} has no words for it")
             for technique in self.techniques:
-                rounds = [text for text in technique.get("rounds", {}).values() if isinstance(text, str)]
-                of_rounds = set().union(*map(placeholders, rounds)) - {"text"}
-                missing = sorted(set().union(of_rounds, *map(placeholders, technique["turns"])) - known)
-                if missing:
+                if missing := sorted(words_named(technique) - known):
                     raise ValueError(
                         f"techniques: {technique['technique']} says {{{missing[0]}}}, which is not among the words of "
                         f"vignette {vignette['vignette']}"
                     )
+        self._check_kinds("number", ANCHORING)
+        self._check_cutoffs()
         for llm, vignette in itertools.product(self.llms, self.vignettes):
             if llm.simulated and vignette["vignette"] not in llm.simulated.baselines:
                 raise ValueError(f"llms: {llm.llm} has no baseline for vignette {vignette['vignette']}")
         return self
+
+    def _check_kinds(self, kind, what):
+        """Refuse a technique that is for other kinds of answers."""
+        for technique in self.techniques:
+            kinds = technique.get("answer_kinds", [kind])
+            if kind not in kinds:
+                raise ValueError(
+                    f"techniques: {technique['technique']} is for answers of the kind {' or '.join(kinds)}, and {what} "
+                    f"asks for a {kind}"
+                )
+
+    def _check_cutoffs(self):
+        """Refuse a technique that would tell an LLM a knowledge cutoff that nobody has written down."""
+        known = knowledge_cutoffs()
+        unknown = [llm.llm for llm in self.llms if llm.llm not in known]
+        if unknown and (names := [of["technique"] for of in self.techniques if names_cutoff(of)]):
+            raise ValueError(
+                f"llms: {unknown[0]} has no line in seeds/knowledge_cutoffs.csv, and technique {names[0]} says its "
+                "{knowledge_cutoff}: add the line, or leave one of the two away"
+            )
 
     @property
     def all_llms(self) -> list[Llm]:
@@ -406,7 +516,9 @@ class ParadigmStudy(Study):
         if self.stopping_rule.maximum and any(paradigm.answer.kind != "number" for paradigm in self.paradigm):
             raise ValueError("stopping_rule: maximum and sd_above are for answers that are numbers")
         for paradigm in self.paradigm:
+            self._check_kinds(paradigm.answer.kind, paradigm.paradigm)
             self._check_turns(paradigm)
+        self._check_cutoffs()
         for llm in self.llms:
             self._check_truth(llm)
         if self.judges:
@@ -434,8 +546,7 @@ class ParadigmStudy(Study):
         for vignette, technique in itertools.product(self.vignettes, self.techniques):
             if vignette["paradigm"] != paradigm.paradigm:
                 continue
-            turns = [*technique["turns"], *(of for of in technique.get("rounds", {}).values() if isinstance(of, str))]
-            said = set().union(*map(placeholders, turns)) - {"text"}
+            said = words_named(technique)
             for arm, treatment in vignette["arms"].items():
                 known = {"answer_format", "opening", "case_text", "question_text", *vignette["words"], *fields}
                 if missing := sorted(said - known - treatment["words"].keys()):
@@ -443,9 +554,10 @@ class ParadigmStudy(Study):
                         f"techniques: {technique['technique']} says {{{missing[0]}}}, which is not among the words of "
                         f"vignette {vignette['vignette']}"
                     )
-                if technique.get("rounds") and len(treatment["turns"]) > 1:
+                own = next((key for key in ("rounds", "steps") if technique.get(key)), None)
+                if own and len(treatment["turns"]) > 1:
                     raise ValueError(
-                        f"techniques: {technique['technique']} has rounds, and arm {arm} of vignette "
+                        f"techniques: {technique['technique']} has {own}, and arm {arm} of vignette "
                         f"{vignette['vignette']} has turns of its own: one of the two"
                     )
 
@@ -493,6 +605,21 @@ def with_paradigms(content: dict, folder: Path | None) -> dict:
 def simulated_respondents() -> dict[str, dict]:
     """Return the stated truth of each shipped simulated respondent; it is read once, and nobody changes it."""
     return yaml.safe_load(SIMULATED.read_text(encoding="utf-8"))
+
+
+@cache
+def knowledge_cutoffs() -> dict[str, str]:
+    """Return until when each LLM knows the world, in the words in which it is told so."""
+    with open(ROOT / "seeds" / "knowledge_cutoffs.csv", encoding="utf-8", newline="") as file:
+        return {
+            row["llm"]: f"{date.fromisoformat(row['knowledge_cutoff']):%B %Y}" for row in csv.DictReader(file)
+        }  # fmt: skip
+
+
+def facts_of(llm: str) -> dict[str, str]:
+    """Return what an LLM can be told of itself."""
+    cutoff = knowledge_cutoffs().get(llm)
+    return {"knowledge_cutoff": cutoff} if cutoff else {}
 
 
 def shipped_studies() -> list[str]:
@@ -816,10 +943,11 @@ class Design:
         vignette, technique = self.vignettes[cell.vignette], self._technique(cell.technique)
         if cell.arm:
             return self.paradigm_of(cell.vignette).script(
-                vignette, technique, cell.arm, self.items.get(cell.item), option_order, self.study.answer_format
-            )
+                vignette, technique, cell.arm, self.items.get(cell.item), option_order, self.study.answer_format,
+                facts_of(cell.llm),
+            )  # fmt: skip
         second = self.study.second_anchor if cell.anchor_value is not None else None
-        return Script(vignette, technique, cell.anchor_value, second, self.study.answer_format)
+        return Script(vignette, technique, cell.anchor_value, second, self.study.answer_format, facts_of(cell.llm))
 
 
 def round_half_up(value: float, factor: float = 1.0) -> float:

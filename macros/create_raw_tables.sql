@@ -27,6 +27,9 @@ create table if not exists raw.{{ table.name }} (
 comment on table raw.{{ table.name }} is '{{ table.description | trim | replace("'", "''") }}';
 {%- for column in table.columns.values() if [table.name, column.name, column.description] | join(' ') not in there %}
 alter table raw.{{ table.name }} add column if not exists {{ column.name }} {{ column.data_type }};
+{%- if not column.constraints %}
+alter table raw.{{ table.name }} alter column {{ column.name }} drop not null;
+{%- endif %}
 comment on column raw.{{ table.name }}.{{ column.name }} is '{{ column.description | replace("'", "''") }}';
 {%- endfor %}
 {% endfor %}

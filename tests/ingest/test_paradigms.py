@@ -194,7 +194,7 @@ def test_a_mistake_in_a_study_of_paradigms_is_one_sentence(changes, sentence):
 
 
 def test_a_mistake_in_a_paradigm_file_names_that_file_and_line(tmp_path):
-    (tmp_path / "cups.yaml").write_text(yaml.safe_dump(PARADIGM | {"arms": ["plain"]}), encoding="utf-8")
+    (tmp_path / "cups.yaml").write_text(yaml.safe_dump(PARADIGM | {"arms": ["plain"] * 2}), encoding="utf-8")
     (tmp_path / "study.yaml").write_text(yaml.safe_dump(STUDY | {"paradigm": "cups.yaml"}), encoding="utf-8")
     line = (tmp_path / "cups.yaml").read_text(encoding="utf-8").splitlines().index("arms:") + 1
     with pytest.raises(UserError, match=rf"cups\.yaml:{line}: arms: "):
