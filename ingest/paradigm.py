@@ -426,9 +426,13 @@ def load_paradigm(name: str, folder: Path | None, items: dict | None = None) -> 
             )
 
     def validate(content):
+        beside = path.parent
         if items:
-            content = content | {"items": {**(content.get("items") or {}), **items}}
-        return Paradigm.model_validate(content, context={"folder": path.parent})
+            own = content.get("items") or {}
+            if {"file", "rows"} & items.keys():  # other items, so that nothing that is said of the first ones holds
+                own, beside = {}, Path(folder or ".")
+            content = content | {"items": {**own, **items}}
+        return Paradigm.model_validate(content, context={"folder": beside})
 
     try:
         text = path.read_text(encoding="utf-8")

@@ -95,6 +95,8 @@ def _rows_of_paradigms(design, replicates, prices):
     n_temperatures = len(design.study.temperatures)
     for vignette, technique in itertools.product(design.vignettes, design.techniques):
         paradigm = design.paradigm_of(vignette)
+        if technique not in design.techniques_for(paradigm):
+            continue
         items = [item.item for item in paradigm.all_items] or [None]
         looked_at = items[:: math.ceil(len(items) / MOST_ITEMS)]
         sizes = {
@@ -120,8 +122,10 @@ def _told_of_judges(judges):
 
 def _rows_of_judges(design, prices):
     """Yield what each judge is asked: of the texts of items, and of as many texts as answers may be, or have to be."""
-    judges, items = design.judges, [*design.items.values()]
-    n_answers = len(design.paradigm_cells()) * design.study.stopping_rule.minimum
+    judges, items = design.judges, design.judged_items
+    judged = {paradigm.paradigm for paradigm in design.study.judged_paradigms}
+    n_cells = sum(design.vignettes[cell.vignette]["paradigm"] in judged for cell in design.paradigm_cells())
+    n_answers = n_cells * design.study.stopping_rule.minimum
     n_texts = {"low": {True: len(items) or 1, False: len(items)}, "high": {True: n_answers, False: len(items)}}
     looked_at = items[:: math.ceil(len(items) / MOST_ITEMS)] if items else [None]
     for llm in judges.llms:

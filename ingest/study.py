@@ -34,6 +34,7 @@ from ingest.files import (
     Temperature,
     parse_checked,
 )
+from ingest.items import Item
 from ingest.judges import Judged, Judging
 from ingest.paradigm import ANCHORING, Paradigm, count_by_vignette, load_paradigm
 from ingest.prompts import (
@@ -63,6 +64,11 @@ class Effect(Part):
     pull: Finite = 1
     shift: Finite = 0
     bias: Finite | None = None
+    lead_share: Share | None = None
+    flip_rate: Share | None = None
+    known_before: Share | None = None
+    known_after: Share | None = None
+    yes_bias: Share | None = None
 
 
 class Truth(Part):
@@ -70,7 +76,11 @@ class Truth(Part):
 
     Of a choice or a label, the paradigm states the share of each answer; `bias` multiplies what an arm adds to it.
 
-    `accuracy` is of a judge: the share of texts that it labels as is right.
+    `accuracy` is of a judge: the share of texts that it labels as is right. `lead_share` and `flip_rate` are of a
+    summariser: the share of its sentences that come from the first third of the text, and the share of its summaries
+    whose framing is another one. `known_before` and `known_after` are of a fact-checker: the share of statements that
+    it knows from before and after its cutoff; of the others it calls the share `yes_bias` true. A technique may state
+    others of these.
 
     An answer is baseline · (1 + shift) + pull · (anchor - baseline) + noise · baseline · N(0, 1), rounded.
     """
@@ -86,6 +96,17 @@ class Truth(Part):
     latency_ms: NotNegative = 0
     bias: Finite | None = None
     accuracy: Share | None = None
+    lead_share: Share | None = None
+    flip_rate: Share = 0
+    known_before: Share | None = None
+    known_after: Share | None = None
+    yes_bias: Share = 0.5
+
+    def with_technique(self, technique: str, name: str) -> float | None:
+        """Return a share of this truth, as it is with a technique."""
+        effect = self.techniques.get(technique)
+        stated = getattr(effect, name) if effect else None
+        return getattr(self, name) if stated is None else stated
 
 
 def _web_address(value):
@@ -356,6 +377,11 @@ class Technique(Part):
                 )
 
 
+def is_for(technique: dict, kind: str) -> bool:
+    """Tell whether a technique is for a kind of answer."""
+    return kind in technique.get("answer_kinds", [kind])
+
+
 def _in_full(entry, key, kind):
     """Take a name for the shipped entry of that name, and a mapping as an entry or as changes of the shipped one."""
     known = shipped(f"{key}s")
@@ -435,21 +461,20 @@ class Study(Part):
                         f"techniques: {technique['technique']} says {{{missing[0]}}}, which is not among the words of "
                         f"vignette {vignette['vignette']}"
                     )
-        self._check_kinds("number", ANCHORING)
+        self._check_kinds(["number"], ANCHORING)
         self._check_cutoffs()
         for llm, vignette in itertools.product(self.llms, self.vignettes):
             if llm.simulated and vignette["vignette"] not in llm.simulated.baselines:
                 raise ValueError(f"llms: {llm.llm} has no baseline for vignette {vignette['vignette']}")
         return self
 
-    def _check_kinds(self, kind, what):
-        """Refuse a technique that is for other kinds of answers."""
+    def _check_kinds(self, kinds, what):
+        """Refuse a technique that is for no kind of answer that is asked for."""
         for technique in self.techniques:
-            kinds = technique.get("answer_kinds", [kind])
-            if kind not in kinds:
+            if not any(is_for(technique, kind) for kind in kinds):
                 raise ValueError(
-                    f"techniques: {technique['technique']} is for answers of the kind {' or '.join(kinds)}, and {what} "
-                    f"asks for a {kind}"
+                    f"techniques: {technique['technique']} is for answers of the kind "
+                    f"{' or '.join(technique['answer_kinds'])}, and {what} asks for a {' or a '.join(kinds)}"
                 )
 
     def _check_cutoffs(self):
@@ -515,8 +540,9 @@ class ParadigmStudy(Study):
             )
         if self.stopping_rule.maximum and any(paradigm.answer.kind != "number" for paradigm in self.paradigm):
             raise ValueError("stopping_rule: maximum and sd_above are for answers that are numbers")
+        kinds = sorted({paradigm.answer.kind for paradigm in self.paradigm})
+        self._check_kinds(kinds, " or ".join(paradigm.paradigm for paradigm in self.paradigm))
         for paradigm in self.paradigm:
-            self._check_kinds(paradigm.answer.kind, paradigm.paradigm)
             self._check_turns(paradigm)
         self._check_cutoffs()
         for llm in self.llms:
@@ -526,13 +552,18 @@ class ParadigmStudy(Study):
         return self
 
     def _check_judges(self):
-        if len(self.paradigm) > 1:
+        if len(self.judged_paradigms) > 1:
             raise ValueError("judges: they judge the texts of one paradigm, and the study names several")
         known = {llm.llm: llm for llm in self.llms}
         for judge in self.judges.llms:
             if known.get(judge.llm, judge) != judge:
                 raise ValueError(f"judges: {judge.llm} stands under `llms` with other settings")
-        self.judges.check(self.paradigm[0], [vignette["vignette"] for vignette in self.vignettes])
+        self.judges.check(self.judged_paradigms[0], [vignette["vignette"] for vignette in self.vignettes])
+
+    @property
+    def judged_paradigms(self) -> list[Paradigm]:
+        """The paradigms whose texts judges may be shown: those that ask for texts, or else all."""
+        return [paradigm for paradigm in self.paradigm if paradigm.answer.kind == "text"] or self.paradigm
 
     @property
     def all_llms(self) -> list[Llm]:
@@ -544,7 +575,7 @@ class ParadigmStudy(Study):
         """Hold the words of the techniques against those of a paradigm's vignettes."""
         fields = {field for item in paradigm.all_items for field in item.fields}
         for vignette, technique in itertools.product(self.vignettes, self.techniques):
-            if vignette["paradigm"] != paradigm.paradigm:
+            if vignette["paradigm"] != paradigm.paradigm or not is_for(technique, paradigm.answer.kind):
                 continue
             said = words_named(technique)
             for arm, treatment in vignette["arms"].items():
@@ -608,18 +639,16 @@ def simulated_respondents() -> dict[str, dict]:
 
 
 @cache
-def knowledge_cutoffs() -> dict[str, str]:
-    """Return until when each LLM knows the world, in the words in which it is told so."""
+def knowledge_cutoffs() -> dict[str, date]:
+    """Return the last day that the training data of each LLM may speak of, where it is known."""
     with open(ROOT / "seeds" / "knowledge_cutoffs.csv", encoding="utf-8", newline="") as file:
-        return {
-            row["llm"]: f"{date.fromisoformat(row['knowledge_cutoff']):%B %Y}" for row in csv.DictReader(file)
-        }  # fmt: skip
+        return {row["llm"]: date.fromisoformat(row["cutoff"]) for row in csv.DictReader(file)}
 
 
 def facts_of(llm: str) -> dict[str, str]:
     """Return what an LLM can be told of itself."""
     cutoff = knowledge_cutoffs().get(llm)
-    return {"knowledge_cutoff": cutoff} if cutoff else {}
+    return {"knowledge_cutoff": f"{cutoff:%B %Y}"} if cutoff else {}
 
 
 def shipped_studies() -> list[str]:
@@ -783,16 +812,27 @@ class Design:
 
     def paradigm_cells(self) -> Sequence[Cell]:
         """Return the cells of the paradigms: every technique in every arm, with every item."""
-        llms, techniques = [llm.llm for llm in self.study.llms], list(self.techniques)
+        llms = [llm.llm for llm in self.study.llms]
         return Grid(
             [
-                (llms, [vignette["vignette"]], techniques, self.study.temperatures, paradigm.arms, items or [None])
+                (
+                    llms,
+                    [vignette["vignette"]],
+                    self.techniques_for(paradigm),
+                    self.study.temperatures,
+                    paradigm.arms,
+                    items or [None],
+                )
                 for vignette in self.vignettes.values()
                 if (paradigm := self.paradigm_of(vignette["vignette"]))
                 for items in [[item.item for item in paradigm.all_items]]
             ],
             _arm_cell,
         )
+
+    def techniques_for(self, paradigm: Paradigm) -> list[str]:
+        """Return the techniques that are for what a paradigm asks for."""
+        return [name for name, technique in self.techniques.items() if is_for(technique, paradigm.answer.kind)]
 
     def judgement_cells(self, judged: Mapping[str, Judged]) -> Sequence[Cell]:
         """Return the cells of the judgements: every judge, every text that was decided on, in each of its roles."""
@@ -816,8 +856,13 @@ class Design:
     def originals(self) -> Iterator[tuple[str, str]]:
         """Yield the items whose texts are judged, with these."""
         if self.judges.judges_items:
-            for name, item in self.items.items():
-                yield name, self.judges.original(item)
+            for item in self.judged_items:
+                yield item.item, self.judges.original(item)
+
+    @property
+    def judged_items(self) -> list[Item]:
+        """The items whose texts judges are shown."""
+        return [item for paradigm in self.study.judged_paradigms for item in paradigm.all_items]
 
     def treatments(self, vignette: str) -> list[tuple[bool, str | None]]:
         """Return what a vignette can be asked with: whether anchored, and in which arm of its paradigm."""
