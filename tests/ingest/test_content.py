@@ -224,8 +224,11 @@ def test_simulated_summaries_change_the_framing_as_often_as_is_stated(collected)
         if trial["paradigm"] == "summarise":
             (label,) = (label for label in of.judges.labels if FRAMED.format(label) in trial["text"])
             flips[trial["llm"], trial["technique"]].append((trial["item"], label))
-    usual = {item: collections.Counter(label for of in flips.values() for name, label in of if name == item).most_common(1)[0][0]
-             for item in originals}  # fmt: skip
+    usual = {
+        item: collections.Counter(label for of in flips.values() for name, label in of if name == item).most_common(1)
+        for item in originals
+    }
+    usual = {item: label for item, ((label, _),) in usual.items()}
     for (llm, technique), labels in flips.items():
         n_changed = sum(label != usual[item] for item, label in labels)
         assert is_near(n_changed, len(labels), stated(llm, technique, "flip_rate")), (llm, technique)

@@ -181,7 +181,7 @@ def test_a_mistake_in_a_paradigm_is_one_sentence_with_its_line(paradigm, sentenc
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [
-        ({"named": "nowhere"}, "there is no paradigm nowhere: name one of anchoring, decoy, framing"),
+        ({"named": "nowhere"}, "there is no paradigm nowhere: name one of anchoring, decoy, fact_check, framing"),
         ({"named": ["order", "order"]}, "paradigm: order stands there twice"),
         ({"anchors": {"fixed": {"low": 1, "high": 2}}}, "anchors: a paradigm other than anchoring has none"),
         ({"techniques": ["outside_view"]}, "techniques: outside_view says {"),
