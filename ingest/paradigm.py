@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import BeforeValidator, ConfigDict, Field, model_validator
 
 from ingest.files import Finite, Name, NotNegative, Part, Share, parse_checked
 from ingest.items import Item, Items
@@ -59,6 +59,8 @@ class Measure(Part):
     It comes from the answer, from what judges say of the answer and of the original, or from measuring texts. `truth`
     names what an item says of itself, where the answer is held against that.
     """
+
+    model_config = ConfigDict(serialize_by_alias=True)
 
     source: Literal["answer", "judgement", "measurement"] = Field("answer", alias="from")
     truth: Literal["is_true", "correct"] | None = None
