@@ -645,6 +645,11 @@ def knowledge_cutoffs() -> dict[str, date]:
         return {row["llm"]: date.fromisoformat(row["cutoff"]) for row in csv.DictReader(file)}
 
 
+def anchored_respondents() -> dict[str, dict]:
+    """Return the shipped simulated respondents that have baselines, so that they can be asked about vignettes."""
+    return {llm: truth for llm, truth in simulated_respondents().items() if "baselines" in truth}
+
+
 def facts_of(llm: str) -> dict[str, str]:
     """Return what an LLM can be told of itself."""
     cutoff = knowledge_cutoffs().get(llm)
