@@ -319,10 +319,15 @@ def render(
         technique = "no_technique"
     else:
         technique = _chosen(technique, list(design.techniques), "technique")
-    cell = Cell("", vignette, technique, direction, value, None, arm, item)
+    cell = Cell(asked.llms[0].llm, vignette, technique, direction, value, None, arm, item)
     script = design.script(cell, design.option_order(cell, 0))
+    if script.problem:
+        print(f"Nothing is asked about item {item}: {script.problem.replace('_', ' ')}.")
     replies = []
     while turn := script.next_turn(replies):
+        system = turn.messages[0]["content"] if turn.messages[0]["role"] == "system" else None
+        if system and not replies:
+            print(f"── system message ──\n{printable(system)}\n── message ──")
         label = turn.step if not turn.round else f"{turn.step}, round {turn.round}"
         if script.n_calls()[1] > 1:
             print(f"── {len(replies) + 1}: {label} ──")

@@ -127,9 +127,9 @@ def _new(warehouse, named, asked, *, may_be_asked):
 def _not_asked(warehouse, asked):
     """Return the known LLMs that were not asked, by whether a price is known of them."""
     if asked["is_simulated"]:
-        from ingest.study import simulated_respondents
+        from ingest.study import anchored_respondents
 
-        return [llm for llm in simulated_respondents() if llm not in asked["llms"]]
+        return [llm for llm in anchored_respondents() if llm not in asked["llms"]]
     found = values(
         warehouse,
         "select llm from seeds.llms left join seeds.prices using (llm) where provider != 'simulated' "

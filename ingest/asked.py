@@ -166,7 +166,10 @@ def _difference(design, state, vignette, technique, is_anchored, arm, prompt_has
 def _lines(template):
     rounds = template.get("rounds", {})
     texts = [
+        template.get("system", ""),
         *template["turns"],
+        *(step["prompt"] for step in template.get("steps", ())),
+        *(f"{rule}: {said}" for rule, said in template.get("of_steps", {}).items()),
         *template.get("options", {}).values(),
         *(f"{name}: {said}" for name, said in template.get("decoding", {}).items()),
         *(str(rounds[step]) for step in sorted(rounds) if step != "text"),

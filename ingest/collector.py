@@ -479,6 +479,8 @@ class Collector:
     async def _ask_turn(self, trial, turn, number, provider, pace, calls):
         """Ask until there is an answer; return the last call, or None if the trial stays open."""
         llm = self.llms[trial.cell.llm]
+        if turn.max_tokens:
+            llm = llm.model_copy(update={"max_tokens": turn.max_tokens})
         question = Question(llm, turn.messages, trial.cell.temperature, trial, number, turn.step, turn.round)
         prompt_hash = self._keep_prompt(turn.prompt, "message")
         before = [call for call in calls if call["turn"] == number]
@@ -610,11 +612,8 @@ class Collector:
 
     def _close(self, trial, script, replies, last, calls):
         """Write down that a trial is complete, and what it came to."""
-        cell, failed = trial.cell, last["error"] is not None
-        status = "failed" if failed and last["text"] is None else "unparsed" if failed else None
-        status, reason = (status, last["error"]) if failed else (last["status"] or (None, None))
-        if failed and last["error"] == "content_filter":
-            status = "refused"
+        cell, failed = trial.cell, bool(last and last["error"])
+        text, status, reason = _came_to(script, replies, last, calls)
         anchor = self.anchors.get((cell.llm, cell.vignette)) if cell.anchor_value is not None else None
         record = {
             "kind": "trial", "trial_id": trial.trial_id, "session": self.session, "study": self.study.study,
@@ -624,11 +623,11 @@ class Collector:
             "attempt_of": trial.attempt_of, "prompt_version": self._version_hash(cell),
             "anchor_rule": anchor and anchor["rule"], "anchor_baseline": anchor and anchor["baseline"],
             "anchor_n_trials": anchor and anchor["n_trials"],
-            "status": status, "reason": reason, "text": last["text"] or last.get("refusal") or last["text"],
+            "status": status, "reason": reason, "text": text,
             "first_text": replies[0] if script.rounds and replies else None,
             "iterations": script.n_rounds(replies) if script.rounds and not failed else None,
-            "n_calls": len(calls), "llm_returned": last.get("returned_model"),
-            "asked_at": calls[0]["asked_at"], "finished_at": _now(),
+            "n_calls": len(calls), "llm_returned": last.get("returned_model") if last else None,
+            "asked_at": calls[0]["asked_at"] if calls else _now(), "finished_at": _now(),
         }  # fmt: skip
         if self.judge is not None and status is None:
             record["response"] = self.judge.response(trial, replies)
@@ -703,7 +702,7 @@ class Collector:
             return self.design.judges.script(cell.role, self.design.items.get(cell.item), text)
         if cell.arm:  # made for each trial: there are as many as items
             return self.design.script(cell, trial.option_order)
-        key = cell._replace(llm="", temperature=None)
+        key = cell._replace(temperature=None)
         if key not in self.scripts:
             self.scripts[key] = self.design.script(cell)
         return self.scripts[key]
@@ -774,6 +773,24 @@ def git_revision():
         done = subprocess.run(command, capture_output=True, text=True, timeout=10)
         return done.stdout.strip() or None
     return None
+
+
+def _came_to(script, replies, last, calls):
+    """Return the text that a trial came to, and its status and reason where these are known before the text is read."""
+    if last is None:  # there was nothing to ask
+        return None, "unparsed", script.problem
+    text = last["text"] or last.get("refusal") or last["text"]
+    if last["error"] is not None:
+        is_filtered = last["error"] == "content_filter"
+        status = "refused" if is_filtered else "failed" if last["text"] is None else "unparsed"
+        return text, status, last["error"]
+    if last["status"] or not script.steps:
+        return text, *(last["status"] or (None, None))
+    text, reason = script.steps.answer(replies)
+    if script.steps.are_joined:
+        found = [call["status"] for call in calls if call["error"] is None and call["status"]]
+        return text, *(found[0] if found else (None, None))
+    return text, "unparsed" if reason else None, reason
 
 
 def _why(call):

@@ -85,7 +85,7 @@ def what_is_missing(study) -> str | None:
     if study.second_anchor is None:
         return "it has no second_anchor"
     technique, vignette = study.techniques[0], study.vignettes[0]
-    if technique.get("rounds") or len(technique["turns"]) not in TURNS.values():
+    if technique.get("rounds") or len(technique.get("turns", ())) not in TURNS.values():
         return "it needs one turn or three"
     if vignette["response_unit"] != "months":
         return "its vignette is not answered in months"

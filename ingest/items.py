@@ -3,23 +3,75 @@
 import json
 import random
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
 import pyarrow as pa
 from pydantic import Field, PrivateAttr, ValidationInfo, model_validator
 
 from ingest.files import Part
 from ingest.prompts import text_hash
+from ingest.prompts.steps import CHARACTERS_PER_TOKEN, tokens_of
 from ingest.warehouse import in_memory, printable, quoted
 
 READERS = {
     ".csv": "read_csv({path}, header = true, all_varchar = true)",
     ".jsonl": "read_json({path}, format = 'newline_delimited')",
+    ".json": "read_json({path}, format = 'array', maximum_object_size = 67108864)",
     ".parquet": "read_parquet({path})",
 }
 # What an item says of itself beside its fields, in the columns of raw.items.
 SAID = ("pair", "is_true", "correct", "published_at", "rating")
 TRUTHS = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
+
+
+class Layout(NamedTuple):
+    """The columns of a published data set, and how they become those of items, as SQL."""
+
+    reads: tuple[str, ...]
+    selects: str
+    says: dict[str, str]  # the columns that say what an item says of itself
+    fields: tuple[str, ...] = ("text",)
+
+
+FRAMING = "case when {0}::double <= 2 then 'Negative' when {0}::double >= 4 then 'Positive' else 'Neutral' end"
+RATED = {"rating": "rating", "correct": "framing"}
+LAYOUTS = {
+    "mediasum": Layout(
+        ("id", "date", "utt", "speaker"),
+        """
+        id as item,
+        array_to_string(list_transform(list_zip(speaker, utt), lambda said: concat_ws(': ', said[1], said[2])), chr(10))
+            as text,
+        date::varchar as published_at
+        """,
+        {"published_at": "published_at"},
+    ),
+    "amazon_reviews_2018": Layout(
+        ("reviewerID", "asin", "unixReviewTime", "reviewText", "overall"),
+        f"""
+        concat_ws('-', reviewerID, asin, unixReviewTime) as item, reviewText as text, overall as rating,
+        {FRAMING.format("overall")} as framing
+        """,
+        RATED,
+    ),
+    "amazon_reviews_2023": Layout(
+        ("user_id", "parent_asin", "timestamp", "text", "rating"),
+        f"""
+        concat_ws('-', user_id, parent_asin, "timestamp") as item, text, rating,
+        {FRAMING.format("rating")} as framing
+        """,
+        RATED,
+    ),
+    "all_the_news": Layout(
+        ("date", "title", "article", "url"),
+        """
+        md5(url) as item, title as statement, article as text, md5(url) as pair, true as is_true,
+        date::varchar as published_at
+        """,
+        {"pair": "pair", "is_true": "is_true", "published_at": "published_at"},
+        ("statement", "text"),
+    ),
+}
 
 
 class Item(NamedTuple):
@@ -39,6 +91,7 @@ class Items(Part):
     """Where items come from, and which columns say what of them."""
 
     file: str | None = None
+    layout: Literal["mediasum", "amazon_reviews_2018", "amazon_reviews_2023", "all_the_news"] | None = None
     rows: list[dict] | None = Field(None, min_length=1, exclude=True)
     id: str = "item"
     fields: list[str] | None = Field(None, min_length=1)
@@ -51,6 +104,9 @@ class Items(Part):
     licence: str | None = None
     limit: Annotated[int, Field(ge=1)] | None = None
     sample_seed: int | None = None
+    text: str | None = None  # the column that most_tokens and longest look at
+    most_tokens: Annotated[int, Field(ge=1)] | None = None
+    longest: bool = False
     _read: tuple[Item, ...] = PrivateAttr(())
 
     @model_validator(mode="after")
@@ -59,6 +115,12 @@ class Items(Part):
             raise ValueError("should hold one of file and rows")
         if self.sample_seed is not None and self.limit is None:
             raise ValueError("sample_seed draws as many as limit says, and there is no limit")
+        if self.longest and (self.limit is None or self.sample_seed is not None):
+            raise ValueError("longest takes as many as limit says, and needs one and no sample_seed")
+        if self.layout and self.file is None:
+            raise ValueError(f"layout {self.layout} is for a file")
+        if self.text is None and not self.layout and (self.longest or self.most_tokens):
+            raise ValueError("text: say which column is as long as most_tokens or longest look at")
         self._read = tuple(self._items((info.context or {}).get("folder")))
         return self
 
@@ -70,11 +132,14 @@ class Items(Part):
     def _items(self, folder):
         rows = self.rows if self.file is None else self._rows_of_file(folder)
         columns = {column: None for row in rows for column in row}
-        named = {"id": self.id, **{key: getattr(self, key) for key in SAID}}
+        layout = LAYOUTS[self.layout] if self.layout else None
+        says = {**(layout.says if layout else {}), **{key: of for key in SAID if (of := getattr(self, key))}}
+        named = {"id": self.id, **says, "text": self.text}
         for key, column in named.items():
             if column is not None and column not in columns:
                 raise ValueError(f"{key} says {column}, and the items have no such column")
-        fields = self.fields or [column for column in columns if column != self.id]
+        rows = self._of_length(rows)
+        fields = self.fields or (layout.fields if layout else [column for column in columns if column != self.id])
         if unknown := [field for field in fields if field not in columns]:
             raise ValueError(f"fields says {unknown[0]}, and the items have no such column")
         ids = [_text(row.get(self.id)) for row in rows]
@@ -94,10 +159,23 @@ class Items(Part):
         for place in chosen:
             row = rows[place]
             texts = {field: text for field in fields if (text := _text(row.get(field))) is not None}
-            yield Item(ids[place], texts, self._said_of(row, ids[place]))
+            yield Item(ids[place], texts, self._said_of(row, ids[place], says))
 
-    def _said_of(self, row, item):
-        said = {key: _text(row.get(getattr(self, key))) for key in SAID if getattr(self, key) is not None}
+    def _of_length(self, rows):
+        """Keep the rows whose text is short enough and, of these, the longest."""
+        column = self.text or "text"
+        if self.most_tokens:
+            rows = [row for row in rows if tokens_of(_text(row.get(column)) or "") <= self.most_tokens]
+            if not rows:
+                raise ValueError(f"most_tokens: no text has {self.most_tokens} tokens or fewer")
+        if self.longest:
+            rows = sorted(rows, key=lambda row: (-len(_text(row.get(column)) or ""), _text(row.get(self.id))))[
+                : self.limit
+            ]
+        return rows
+
+    def _said_of(self, row, item, says):
+        said = {key: _text(row.get(column)) for key, column in says.items()}
         if (is_true := said.get("is_true")) is not None:
             if is_true.lower() not in TRUTHS:
                 raise ValueError(f"is_true: item {item} says {is_true}, and not true or false")
@@ -108,16 +186,42 @@ class Items(Part):
         import duckdb
 
         path = Path(folder or ".") / self.file
-        reader = READERS.get(path.suffix.lower())
+        reader = READERS.get(Path(path.name.lower().removesuffix(".gz")).suffix)
         if reader is None:
             raise ValueError(f"file: {self.file} should end in {', '.join(READERS)}")
         if not path.is_file():
             raise ValueError(f"file: there is no file {self.file} beside this one")
         try:
             with in_memory(memory_limit="512MB", threads=1) as memory:
-                return memory.sql(f"from {reader.format(path=quoted(path))}").to_arrow_table().to_pylist()
+                rows = memory.sql(f"from {reader.format(path=quoted(path))}")
+                if self.layout:
+                    rows = self._laid_out(rows)
+                return rows.to_arrow_table().to_pylist()
         except (duckdb.Error, pa.ArrowException) as error:
             raise ValueError(f"file: {self.file} cannot be read: {printable(str(error).splitlines()[0])}") from None
+
+    def _laid_out(self, rows):
+        """Read a published data set, of which only as much is kept as is wanted: it may be larger than the memory."""
+        layout = LAYOUTS[self.layout]
+        if missing := [column for column in layout.reads if column not in rows.columns]:
+            raise ValueError(f"file: {self.file} has no column {missing[0]}, which the layout {self.layout} reads")
+        column = self.text or "text"
+        order = f"length({column}) desc, item" if self.longest else None
+        if self.sample_seed is not None:
+            order = f"md5(concat({self.sample_seed}, '/', item)), item"
+        is_short = (
+            f"ceil(length({column}) / {CHARACTERS_PER_TOKEN}) <= {self.most_tokens}" if self.most_tokens else "true"
+        )
+        return rows.query(
+            "of_file",
+            f"""
+            select * from (select {layout.selects} from of_file)
+            where {column} is not null and {is_short}
+            qualify row_number() over (partition by item order by {column}) = 1
+            {f"order by {order}" if order else ""}
+            {f"limit {self.limit}" if self.limit else ""}
+            """,
+        )
 
 
 def _text(value):

@@ -32,6 +32,7 @@ class Judging(Part):
     version: int = 1
     labels: list[NonEmpty] = Field(min_length=2)
     reading: Literal["strict", "first_word"] = "strict"
+    asked: str | None = None  # in the place of our words for the form of a judgement
     text: NonEmpty | None = None
     question: Question
     question_of_answers: Question | None = None
@@ -91,9 +92,10 @@ class Judging(Part):
 
     def script(self, role: str, item: Item | None = None, text: str | None = None) -> "JudgeScript":
         """Return what a judge is told; without a text and an item, the words that all texts share."""
-        form = fill(ASKED["label", self.reading], {"labels": ", ".join(self.labels)})
+        form = ASKED["label", self.reading] if self.asked is None else self.asked
+        form = fill(form, {"labels": ", ".join(self.labels)})
         words = {**(item.fields if item else {}), **({} if text is None else {"text": text})}
-        return JudgeScript("\n\n".join((fill(self.asked_of(role), words), form)))
+        return JudgeScript("\n\n".join(part for part in (fill(self.asked_of(role), words), form) if part))
 
     def prompt_version(self, role: str) -> tuple[str, str]:
         """Return the hash of the words that all texts share in a role, and the words."""

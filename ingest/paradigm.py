@@ -9,11 +9,12 @@ from functools import cache
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import BeforeValidator, ConfigDict, Field, model_validator
 
 from ingest.files import Finite, Name, NotNegative, Part, Share, parse_checked
 from ingest.items import Item, Items
 from ingest.prompts import Script, fill, placeholders, template_hash
+from ingest.prompts.steps import EMPTY
 from ingest.warehouse import UserError, printable
 
 FOLDER = Path(__file__).resolve().parent / "prompts" / "paradigms"
@@ -45,6 +46,7 @@ class Answer(Part):
     reading: Literal["strict", "first_word"] = "strict"
     answer_after: Annotated[str, Field(pattern=r"\S")] | None = None
     labels: list[NonEmpty] | None = Field(None, min_length=2)
+    asked: str | None = None  # in the place of our words for the form of the answer
 
     @model_validator(mode="after")
     def _fits(self):
@@ -58,8 +60,16 @@ class Answer(Part):
 
 
 class Measure(Part):
-    """Which answers count as 1, and which values of it are better."""
+    """Where a value comes from, which answers count as 1, and which values of it are better.
 
+    It comes from the answer, from what judges say of the answer and of the original, or from measuring texts. `truth`
+    names what an item says of itself, where the answer is held against that.
+    """
+
+    model_config = ConfigDict(serialize_by_alias=True)
+
+    source: Literal["answer", "judgement", "measurement"] = Field("answer", alias="from")
+    truth: Literal["is_true", "correct"] | None = None
     of: list[NonEmpty] | None = Field(None, min_length=1)
     better: Literal["lower", "higher", "closer_to_reference"]
     reference: Finite | None = None
@@ -109,6 +119,7 @@ class ParadigmVignette(Part):
     valid_min: Finite | None = None
     valid_max: Finite | None = None
     source: str = ""
+    system: NonEmpty | None = None
     case: NonEmpty
     question: str = ""
     words: dict[str, str] = Field({})
@@ -147,14 +158,15 @@ class Paradigm(Part):
     description: str = ""
     source: str = ""
     answer: Answer
-    arms: list[Name] = Field(min_length=2)
-    contrasts: list[tuple[Name, Name]] = Field(min_length=1)
+    arms: list[Name] = Field(min_length=1)
+    contrasts: list[tuple[Name] | tuple[Name, Name]] = Field(min_length=1)
     measures: dict[Name, Measure] = Field(min_length=1)
     pairing: Literal["item", "between"] = "item"
     options: Options = Options()
     human: Human = Human()
     words: dict[str, str] = Field({})
     items: Items | None = None
+    text_field: str | None = None
     vignettes: list[ParadigmVignette] = Field(min_length=1, exclude=True)
     simulated: Annotated[Simulated, BeforeValidator(_by_arm)] | None = None
 
@@ -169,8 +181,10 @@ class Paradigm(Part):
         for arm in itertools.chain.from_iterable(self.contrasts):
             if arm not in self.arms:
                 raise ValueError(f"contrasts: {arm} is not among the arms")
-        if same := [arm for arm, other in self.contrasts if arm == other]:
+        if same := [pair[0] for pair in self.contrasts if pair[1:] == pair[:1]]:
             raise ValueError(f"contrasts: {same[0]} is held against itself")
+        if self.text_field and not any(self.text_field in item.fields for item in self.all_items):
+            raise ValueError(f"text_field: it says {self.text_field}, and the items have no such field")
         for vignette in self.vignettes:
             self._check_vignette(vignette)
         self._check_measures()
@@ -203,12 +217,18 @@ class Paradigm(Part):
             if options and not any("options" in placeholders(text) for text in said):
                 raise ValueError(f"{where} has options, and neither its case nor its question says {{options}}")
         for pair in self.contrasts:
-            if len({self.version(full, {"turns": ["{opening}"]}, arm)[0] for arm in pair}) == 1:
+            if len(pair) == 2 and len({self.version(full, {"turns": ["{opening}"]}, arm)[0] for arm in pair}) == 1:
                 raise ValueError(f"{where} says the same in the arms {pair[0]} and {pair[1]}: nothing can differ")
 
     def _check_measures(self):
         labels = self.labels
         for name, measure in self.measures.items():
+            if measure.source != "answer" or measure.truth:
+                if measure.of is not None:
+                    raise ValueError(f"measures: {name} has `of`, which is for measures of the answer alone")
+                if measure.source == "judgement" and self.answer.kind != "text":
+                    raise ValueError(f"measures: {name} is from judgements, and only answers that are texts are judged")
+                continue
             if (measure.of is None) == (labels is not None):
                 raise ValueError(
                     f"measures: {name} should say under `of` which answers count as 1 if the answer is a choice or a "
@@ -262,6 +282,7 @@ class Paradigm(Part):
                 arms[arm]["options"] = options
         return said | {
             "paradigm": self.paradigm,
+            **({"text_field": self.text_field} if self.text_field else {}),
             "domain": vignette.domain or self.paradigm,
             "words": self.words | vignette.words,
             "arms": arms,
@@ -288,17 +309,18 @@ class Paradigm(Part):
     def asked(self, words: str | None = None) -> str:
         """Return what is said of the form of an answer, or a study's own words for it."""
         answer = self.answer
-        if words is None and answer.answer_after:
-            words = fill(ASKED_AFTER, {"answer_after": answer.answer_after, "what": AFTER[answer.kind]})
-        form = ASKED[answer.kind, answer.reading] if words is None else words
+        form = answer.asked if words is None else words
+        if form is None and answer.answer_after:
+            form = fill(ASKED_AFTER, {"answer_after": answer.answer_after, "what": AFTER[answer.kind]})
+        form = ASKED[answer.kind, answer.reading] if form is None else form
         return fill(form, {"labels": ", ".join(answer.labels or ())})
 
     def script(
         self, vignette: dict, technique: dict, arm: str, item: Item | None = None,
-        option_order: list[str] | None = None, answer_format: str | None = None,
+        option_order: list[str] | None = None, answer_format: str | None = None, facts: dict[str, str] | None = None,
     ) -> "ArmScript":  # fmt: skip
         """Return what is said in a trial; without an item and an order, the words that all items share."""
-        return ArmScript(vignette, technique, arm, item, option_order, self.asked(answer_format))
+        return ArmScript(vignette, technique, arm, item, option_order, self.asked(answer_format), facts)
 
     def version(self, vignette: dict, technique: dict, arm: str, answer_format: str | None = None) -> tuple[str, str]:
         """Return the hash of the template of a vignette, a technique and an arm, and the template."""
@@ -314,7 +336,8 @@ class Paradigm(Part):
             {
                 "paradigm": self.paradigm, "measure": name, "measure_of": of and json.dumps(of, ensure_ascii=False),
                 "better": measure.better, "reference": measure.reference, "margin": measure.margin,
-                "pairing": self.pairing, "answer_kind": self.answer.kind,
+                "measured_from": None if measure.source == "answer" else measure.source,
+                "text_field": self.text_field, "pairing": self.pairing, "answer_kind": self.answer.kind,
                 "labels": labels and json.dumps(labels, ensure_ascii=False),
             }
             for name, measure, of in self._measured()
@@ -334,8 +357,8 @@ class Paradigm(Part):
     def contrast_rows(self) -> list[dict]:
         """Return a row for each contrast."""
         return [
-            {"paradigm": self.paradigm, "position": position, "arm": arm, "arm_b": other}
-            for position, (arm, other) in enumerate(self.contrasts)
+            {"paradigm": self.paradigm, "position": position, "arm": pair[0], "arm_b": pair[1] if pair[1:] else None}
+            for position, pair in enumerate(self.contrasts)
         ]
 
 
@@ -355,9 +378,11 @@ class ArmScript(Script):
         The ids of the options in the order of their letters; without it `{options}` stays as it is.
     asked : str
         What is said of the form of the answer.
+    facts : dict of str to str, optional
+        What is known of the LLM.
     """
 
-    def __init__(self, vignette, technique, arm, item, option_order, asked):
+    def __init__(self, vignette, technique, arm, item, option_order, asked, facts=None):
         treatment = vignette["arms"][arm]
         fields = item.fields if item else {}
         said = {**vignette.get("words", {}), **treatment.get("words", {})}
@@ -374,13 +399,18 @@ class ArmScript(Script):
         for number, turn in enumerate(treatment["turns"]):
             if "opening" in placeholders(turn):
                 words["opening"] = fill(turn, {**words, "opening": opening})
-                self.turns += technique["turns"]
+                self.turns += technique.get("turns", [])
             else:
                 words[f"arm_turn_{number}"] = fill(turn, words)  # filled here, so that no item is searched for braces
                 self.turns.append(f"{{arm_turn_{number}}}")
         self.rounds = technique.get("rounds")
         self.decoding = technique.get("decoding")
         self.words = words
+        field = vignette.get("text_field")
+        text = words["case_text"] if field is None else fields.get(field, "") if item else f"{{{field}}}"
+        self._take_steps(technique, text, facts, fill(vignette.get("system", ""), words))
+        if field is not None and not text.strip():
+            self.problem = EMPTY
 
     def template(self) -> dict:
         """Return all that a trial can be asked with: fields of items, the options' order and replies are slots."""
@@ -408,9 +438,13 @@ def load_paradigm(name: str, folder: Path | None, items: dict | None = None) -> 
             )
 
     def validate(content):
+        beside = path.parent
         if items:
-            content = content | {"items": {**(content.get("items") or {}), **items}}
-        return Paradigm.model_validate(content, context={"folder": path.parent})
+            own = content.get("items") or {}
+            if {"file", "rows"} & items.keys():  # other items, so that nothing that is said of the first ones holds
+                own, beside = {}, Path(folder or ".")
+            content = content | {"items": {**own, **items}}
+        return Paradigm.model_validate(content, context={"folder": beside})
 
     try:
         text = path.read_text(encoding="utf-8")

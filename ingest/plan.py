@@ -8,11 +8,11 @@ from ingest.asked import asked_before, render_asked
 from ingest.collector import mean_baselines, read_prices
 from ingest.judges import JUDGEMENTS
 from ingest.local.llm import what_is_lacking
+from ingest.prompts.steps import CHARACTERS_PER_TOKEN, tokens_of
 from ingest.responses import cell_summaries, spooled
 from ingest.spool import COLLECTED, read_state, spool_folder
 from ingest.study import Cell, Design
 
-CHARACTERS_PER_TOKEN = 4
 TOKENS_PER_REPLY = {"low": 60, "high": 800}
 MOST_ITEMS = 50  # looked at to say how long texts are
 SECONDS_PER_CALL = {"low": 2.0, "high": 20.0}
@@ -97,6 +97,8 @@ def _rows_of_paradigms(design, replicates, prices):
     n_temperatures = len(design.study.temperatures)
     for vignette, technique in itertools.product(design.vignettes, design.techniques):
         paradigm = design.paradigm_of(vignette)
+        if technique not in design.techniques_for(paradigm):
+            continue
         items = [item.item for item in paradigm.all_items] or [None]
         looked_at = items[:: math.ceil(len(items) / MOST_ITEMS)]
         sizes = {
@@ -122,8 +124,10 @@ def _told_of_judges(judges):
 
 def _rows_of_judges(design, prices):
     """Yield what each judge is asked: of the texts of items, and of as many texts as answers may be, or have to be."""
-    judges, items = design.judges, [*design.items.values()]
-    n_answers = len(design.paradigm_cells()) * design.study.stopping_rule.minimum
+    judges, items = design.judges, design.judged_items
+    judged = {paradigm.paradigm for paradigm in design.study.judged_paradigms}
+    n_cells = sum(design.vignettes[cell.vignette]["paradigm"] in judged for cell in design.paradigm_cells())
+    n_answers = n_cells * design.study.stopping_rule.minimum
     n_texts = {"low": {True: len(items) or 1, False: len(items)}, "high": {True: n_answers, False: len(items)}}
     looked_at = items[:: math.ceil(len(items) / MOST_ITEMS)] if items else [None]
     for llm in judges.llms:
@@ -167,7 +171,7 @@ def _size_of(script, end):
     reply = verdict + "x" * max(0, tokens_per_reply * CHARACTERS_PER_TOKEN - len(verdict))
     replies, n_in = [], 0
     while turn := script.next_turn(replies):
-        n_in += sum(math.ceil(len(message["content"]) / CHARACTERS_PER_TOKEN) for message in turn.messages)
+        n_in += sum(tokens_of(message["content"]) for message in turn.messages)
         replies.append(reply)
     return {"trials": 1, "calls": len(replies), "tokens_in": n_in, "tokens_out": len(replies) * tokens_per_reply}
 

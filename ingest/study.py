@@ -4,12 +4,14 @@ import array
 import bisect
 import collections
 import contextlib
+import csv
 import hashlib
 import itertools
 import json
 import math
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import date
 from decimal import Decimal
 from functools import cache, partial
 from pathlib import Path
@@ -32,6 +34,7 @@ from ingest.files import (
     Temperature,
     parse_checked,
 )
+from ingest.items import Item
 from ingest.judges import Judged, Judging
 from ingest.local import DEVICES, DTYPES
 from ingest.local.settings import Decoding
@@ -39,13 +42,16 @@ from ingest.paradigm import ANCHORING, Paradigm, count_by_vignette, load_paradig
 from ingest.prompts import (
     ANSWER_FORMATS,
     Script,
+    names_cutoff,
     placeholders,
     prompt_version,
     shipped,
     template_hash,
     template_of,
+    words_named,
 )
-from ingest.warehouse import UserError, printable
+from ingest.prompts.steps import CHUNK, REPLY, as_steps, numbers_in
+from ingest.warehouse import ROOT, UserError, printable
 
 FOLDER = Path(__file__).resolve().parent / "studies"
 SIMULATED = Path(__file__).resolve().parent / "simulated.yaml"
@@ -60,6 +66,11 @@ class Effect(Part):
     pull: Finite = 1
     shift: Finite = 0
     bias: Finite | None = None
+    lead_share: Share | None = None
+    flip_rate: Share | None = None
+    known_before: Share | None = None
+    known_after: Share | None = None
+    yes_bias: Share | None = None
 
 
 class Truth(Part):
@@ -67,7 +78,11 @@ class Truth(Part):
 
     Of a choice or a label, the paradigm states the share of each answer; `bias` multiplies what an arm adds to it.
 
-    `accuracy` is of a judge: the share of texts that it labels as is right.
+    `accuracy` is of a judge: the share of texts that it labels as is right. `lead_share` and `flip_rate` are of a
+    summariser: the share of its sentences that come from the first third of the text, and the share of its summaries
+    whose framing is another one. `known_before` and `known_after` are of a fact-checker: the share of statements that
+    it knows from before and after its cutoff; of the others it calls the share `yes_bias` true. A technique may state
+    others of these.
 
     An answer is baseline · (1 + shift) + pull · (anchor - baseline) + noise · baseline · N(0, 1), rounded.
     """
@@ -83,6 +98,17 @@ class Truth(Part):
     latency_ms: NotNegative = 0
     bias: Finite | None = None
     accuracy: Share | None = None
+    lead_share: Share | None = None
+    flip_rate: Share = 0
+    known_before: Share | None = None
+    known_after: Share | None = None
+    yes_bias: Share = 0.5
+
+    def with_technique(self, technique: str, name: str) -> float | None:
+        """Return a share of this truth, as it is with a technique."""
+        effect = self.techniques.get(technique)
+        stated = getattr(effect, name) if effect else None
+        return getattr(self, name) if stated is None else stated
 
 
 def _web_address(value):
@@ -264,8 +290,50 @@ class Rounds(Part):
     answer: Annotated[str, Field(pattern=r"\{text\}")]
 
 
+class Step(Part):
+    """A call in a conversation of its own; its braces may name the item, its chunks and the replies before it."""
+
+    prompt: Annotated[str, Field(min_length=1)]
+    max_tokens: Annotated[int, Field(ge=1)] | None = None
+
+
+class Chunks(Part):
+    """Into how many parts of equally many words or characters a text is cut; the last one gets the remainder."""
+
+    n: Annotated[int, Field(ge=2, le=100)]
+    unit: Literal["words", "characters"] = "words"
+
+
+class TokenBudget(Part):
+    """How many tokens summaries may have in all, as a number or a share of the item's, and each chunk's share of it."""
+
+    tokens: Annotated[int, Field(ge=1)] | None = None
+    share_of_item: Annotated[float, Field(gt=0, le=1)] | None = None
+    shares: list[Share] = Field(min_length=1)
+
+    @model_validator(mode="after")
+    def _is_one(self):
+        if (self.tokens is None) == (self.share_of_item is None):
+            raise ValueError("should hold one of tokens and share_of_item")
+        if not math.isclose(sum(self.shares), 1):
+            raise ValueError(f"shares: they come to {sum(self.shares):g}, and should be of a whole")
+        return self
+
+
+def _in_order(steps):
+    """Refuse a step that names a reply which is not there when it is asked."""
+    for number, step in enumerate(steps):
+        later = [of for of in numbers_in(placeholders(step.prompt), REPLY) if of > number]
+        if later:
+            n_before = (
+                ("no reply comes", "only one reply comes")[number] if number < 2 else f"only {number} replies come"
+            )
+            raise ValueError(f"step {number + 1} names {{reply_{later[0]}}}, and {n_before} before it")
+    return steps
+
+
 class Technique(Part):
-    """The turns of a technique."""
+    """What a technique says: turns of one conversation, or steps, which are calls in conversations of their own."""
 
     technique: Name
     version: int = 1
@@ -273,8 +341,19 @@ class Technique(Part):
     controls: str | None = None
     is_also_unanchored: bool = False
     ranked: bool | None = None
-    turns: list[Annotated[str, Field(min_length=1)]] = Field(min_length=1)
+    answer_kinds: list[Literal["number", "choice", "label", "text"]] | None = Field(None, min_length=1)
+    system: Annotated[str, Field(min_length=1)] | None = None
+    turns: list[Annotated[str, Field(min_length=1)]] | None = Field(None, min_length=1)
     rounds: Rounds | None = None
+    steps: Annotated[list[Step], BeforeValidator(as_steps), AfterValidator(_in_order), Field(min_length=1)] | None = (
+        None
+    )
+    counts: Literal["last", "joined"] | None = None
+    chunks: Chunks | None = None
+    shuffle_seed: int | None = None
+    token_budget: TokenBudget | None = None
+    answer_after: Annotated[str, Field(min_length=1)] | None = None
+    needs_marker: bool | None = None
     engine: Literal["local"] | None = None
     decoding: Decoding | None = None
 
@@ -286,11 +365,49 @@ class Technique(Part):
 
     @model_validator(mode="after")
     def _opens(self):
+        if (self.turns is None) == (self.steps is None):
+            raise ValueError("should hold one of turns and steps")
+        if self.steps:
+            self._check_steps()
+            return self
+        of_steps = ("counts", "chunks", "shuffle_seed", "token_budget", "answer_after", "needs_marker")
+        if idle := [rule for rule in of_steps if getattr(self, rule) is not None]:
+            raise ValueError(f"{idle[0]}: it is for a technique with steps")
         if not placeholders(self.turns[0]) & {"opening", "case_text"}:
             raise ValueError("turns: the first one should hold {opening}, the vignette, or {case_text}")
         if self.rounds and len(self.turns) > 1:
             raise ValueError("turns: a technique with rounds has one turn before them")
         return self
+
+    def _check_steps(self):
+        """Hold what steps name against the rules by which that comes from the item."""
+        if self.rounds:
+            raise ValueError("rounds: a technique has these or steps")
+        if self.needs_marker and self.answer_after is None:
+            raise ValueError("needs_marker: say under answer_after which marker")
+        for number, step in enumerate(self.steps, 1):
+            names = placeholders(step.prompt)
+            chunks = numbers_in(names, CHUNK)
+            if chunks and (self.chunks is None or chunks[-1] > self.chunks.n):
+                n_chunks = (
+                    f"there are only {self.chunks.n}" if self.chunks else "`chunks` does not say how many there are"
+                )
+                raise ValueError(f"steps: step {number} names {{chunk_{chunks[-1]}}}, and {n_chunks}")
+            if "shuffled" in names and self.shuffle_seed is None:
+                raise ValueError(f"steps: step {number} names {{shuffled}}, and there is no shuffle_seed")
+            if "token_budget" not in names:
+                continue
+            if self.token_budget is None:
+                raise ValueError(f"steps: step {number} names {{token_budget}}, and there is no token_budget")
+            if len(chunks) > 1 or (chunks and chunks[0] > len(self.token_budget.shares)):
+                raise ValueError(
+                    f"steps: step {number} names {{token_budget}}, and should name one chunk whose share of it is given"
+                )
+
+
+def is_for(technique: dict, kind: str) -> bool:
+    """Tell whether a technique is for a kind of answer."""
+    return kind in technique.get("answer_kinds", [kind])
 
 
 def _in_full(entry, key, kind):
@@ -369,14 +486,13 @@ class Study(Part):
             if self.second_anchor is not None and not vignette.get("second_anchor"):
                 raise ValueError(f"second_anchor: vignette {vignette['vignette']} has no words for it")
             for technique in self.techniques:
-                rounds = [text for text in technique.get("rounds", {}).values() if isinstance(text, str)]
-                of_rounds = set().union(*map(placeholders, rounds)) - {"text"}
-                missing = sorted(set().union(of_rounds, *map(placeholders, technique["turns"])) - known)
-                if missing:
+                if missing := sorted(words_named(technique) - known):
                     raise ValueError(
                         f"techniques: {technique['technique']} says {{{missing[0]}}}, which is not among the words of "
                         f"vignette {vignette['vignette']}"
                     )
+        self._check_kinds(["number"], ANCHORING)
+        self._check_cutoffs()
         for llm, vignette in itertools.product(self.llms, self.vignettes):
             if llm.simulated and vignette["vignette"] not in llm.simulated.baselines:
                 raise ValueError(f"llms: {llm.llm} has no baseline for vignette {vignette['vignette']}")
@@ -399,6 +515,25 @@ class Study(Part):
                     f"temperatures: at 0 an LLM takes its likeliest token, which technique {name} cannot change, since "
                     "it changes the temperature alone: leave 0 or the technique away"
                 )
+
+    def _check_kinds(self, kinds, what):
+        """Refuse a technique that is for no kind of answer that is asked for."""
+        for technique in self.techniques:
+            if not any(is_for(technique, kind) for kind in kinds):
+                raise ValueError(
+                    f"techniques: {technique['technique']} is for answers of the kind "
+                    f"{' or '.join(technique['answer_kinds'])}, and {what} asks for a {' or a '.join(kinds)}"
+                )
+
+    def _check_cutoffs(self):
+        """Refuse a technique that would tell an LLM a knowledge cutoff that nobody has written down."""
+        known = knowledge_cutoffs()
+        unknown = [llm.llm for llm in self.llms if llm.llm not in known]
+        if unknown and (names := [of["technique"] for of in self.techniques if names_cutoff(of)]):
+            raise ValueError(
+                f"llms: {unknown[0]} has no line in seeds/knowledge_cutoffs.csv, and technique {names[0]} says its "
+                "{knowledge_cutoff}: add the line, or leave one of the two away"
+            )
 
     @property
     def all_llms(self) -> list[Llm]:
@@ -453,8 +588,11 @@ class ParadigmStudy(Study):
             )
         if self.stopping_rule.maximum and any(paradigm.answer.kind != "number" for paradigm in self.paradigm):
             raise ValueError("stopping_rule: maximum and sd_above are for answers that are numbers")
+        kinds = sorted({paradigm.answer.kind for paradigm in self.paradigm})
+        self._check_kinds(kinds, " or ".join(paradigm.paradigm for paradigm in self.paradigm))
         for paradigm in self.paradigm:
             self._check_turns(paradigm)
+        self._check_cutoffs()
         for llm in self.llms:
             self._check_truth(llm)
         self._check_engines()
@@ -463,13 +601,18 @@ class ParadigmStudy(Study):
         return self
 
     def _check_judges(self):
-        if len(self.paradigm) > 1:
+        if len(self.judged_paradigms) > 1:
             raise ValueError("judges: they judge the texts of one paradigm, and the study names several")
         known = {llm.llm: llm for llm in self.llms}
         for judge in self.judges.llms:
             if known.get(judge.llm, judge) != judge:
                 raise ValueError(f"judges: {judge.llm} stands under `llms` with other settings")
-        self.judges.check(self.paradigm[0], [vignette["vignette"] for vignette in self.vignettes])
+        self.judges.check(self.judged_paradigms[0], [vignette["vignette"] for vignette in self.vignettes])
+
+    @property
+    def judged_paradigms(self) -> list[Paradigm]:
+        """The paradigms whose texts judges may be shown: those that ask for texts, or else all."""
+        return [paradigm for paradigm in self.paradigm if paradigm.answer.kind == "text"] or self.paradigm
 
     @property
     def all_llms(self) -> list[Llm]:
@@ -481,10 +624,9 @@ class ParadigmStudy(Study):
         """Hold the words of the techniques against those of a paradigm's vignettes."""
         fields = {field for item in paradigm.all_items for field in item.fields}
         for vignette, technique in itertools.product(self.vignettes, self.techniques):
-            if vignette["paradigm"] != paradigm.paradigm:
+            if vignette["paradigm"] != paradigm.paradigm or not is_for(technique, paradigm.answer.kind):
                 continue
-            turns = [*technique["turns"], *(of for of in technique.get("rounds", {}).values() if isinstance(of, str))]
-            said = set().union(*map(placeholders, turns)) - {"text"}
+            said = words_named(technique)
             for arm, treatment in vignette["arms"].items():
                 known = {"answer_format", "opening", "case_text", "question_text", *vignette["words"], *fields}
                 if missing := sorted(said - known - treatment["words"].keys()):
@@ -492,9 +634,10 @@ class ParadigmStudy(Study):
                         f"techniques: {technique['technique']} says {{{missing[0]}}}, which is not among the words of "
                         f"vignette {vignette['vignette']}"
                     )
-                if technique.get("rounds") and len(treatment["turns"]) > 1:
+                own = next((key for key in ("rounds", "steps") if technique.get(key)), None)
+                if own and len(treatment["turns"]) > 1:
                     raise ValueError(
-                        f"techniques: {technique['technique']} has rounds, and arm {arm} of vignette "
+                        f"techniques: {technique['technique']} has {own}, and arm {arm} of vignette "
                         f"{vignette['vignette']} has turns of its own: one of the two"
                     )
 
@@ -542,6 +685,24 @@ def with_paradigms(content: dict, folder: Path | None) -> dict:
 def simulated_respondents() -> dict[str, dict]:
     """Return the stated truth of each shipped simulated respondent; it is read once, and nobody changes it."""
     return yaml.safe_load(SIMULATED.read_text(encoding="utf-8"))
+
+
+@cache
+def knowledge_cutoffs() -> dict[str, date]:
+    """Return the last day that the training data of each LLM may speak of, where it is known."""
+    with open(ROOT / "seeds" / "knowledge_cutoffs.csv", encoding="utf-8", newline="") as file:
+        return {row["llm"]: date.fromisoformat(row["cutoff"]) for row in csv.DictReader(file)}
+
+
+def anchored_respondents() -> dict[str, dict]:
+    """Return the shipped simulated respondents that have baselines, so that they can be asked about vignettes."""
+    return {llm: truth for llm, truth in simulated_respondents().items() if "baselines" in truth}
+
+
+def facts_of(llm: str) -> dict[str, str]:
+    """Return what an LLM can be told of itself."""
+    cutoff = knowledge_cutoffs().get(llm)
+    return {"knowledge_cutoff": f"{cutoff:%B %Y}"} if cutoff else {}
 
 
 def shipped_studies() -> list[str]:
@@ -705,16 +866,27 @@ class Design:
 
     def paradigm_cells(self) -> Sequence[Cell]:
         """Return the cells of the paradigms: every technique in every arm, with every item."""
-        llms, techniques = [llm.llm for llm in self.study.llms], list(self.techniques)
+        llms = [llm.llm for llm in self.study.llms]
         return Grid(
             [
-                (llms, [vignette["vignette"]], techniques, self.study.temperatures, paradigm.arms, items or [None])
+                (
+                    llms,
+                    [vignette["vignette"]],
+                    self.techniques_for(paradigm),
+                    self.study.temperatures,
+                    paradigm.arms,
+                    items or [None],
+                )
                 for vignette in self.vignettes.values()
                 if (paradigm := self.paradigm_of(vignette["vignette"]))
                 for items in [[item.item for item in paradigm.all_items]]
             ],
             _arm_cell,
         )
+
+    def techniques_for(self, paradigm: Paradigm) -> list[str]:
+        """Return the techniques that are for what a paradigm asks for."""
+        return [name for name, technique in self.techniques.items() if is_for(technique, paradigm.answer.kind)]
 
     def judgement_cells(self, judged: Mapping[str, Judged]) -> Sequence[Cell]:
         """Return the cells of the judgements: every judge, every text that was decided on, in each of its roles."""
@@ -738,8 +910,13 @@ class Design:
     def originals(self) -> Iterator[tuple[str, str]]:
         """Yield the items whose texts are judged, with these."""
         if self.judges.judges_items:
-            for name, item in self.items.items():
-                yield name, self.judges.original(item)
+            for item in self.judged_items:
+                yield item.item, self.judges.original(item)
+
+    @property
+    def judged_items(self) -> list[Item]:
+        """The items whose texts judges are shown."""
+        return [item for paradigm in self.study.judged_paradigms for item in paradigm.all_items]
 
     def treatments(self, vignette: str) -> list[tuple[bool, str | None]]:
         """Return what a vignette can be asked with: whether anchored, and in which arm of its paradigm."""
@@ -865,10 +1042,11 @@ class Design:
         vignette, technique = self.vignettes[cell.vignette], self._technique(cell.technique)
         if cell.arm:
             return self.paradigm_of(cell.vignette).script(
-                vignette, technique, cell.arm, self.items.get(cell.item), option_order, self.study.answer_format
-            )
+                vignette, technique, cell.arm, self.items.get(cell.item), option_order, self.study.answer_format,
+                facts_of(cell.llm),
+            )  # fmt: skip
         second = self.study.second_anchor if cell.anchor_value is not None else None
-        return Script(vignette, technique, cell.anchor_value, second, self.study.answer_format)
+        return Script(vignette, technique, cell.anchor_value, second, self.study.answer_format, facts_of(cell.llm))
 
 
 def round_half_up(value: float, factor: float = 1.0) -> float:

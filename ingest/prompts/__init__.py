@@ -7,8 +7,10 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from ingest.prompts.steps import Steps, as_steps, is_word_of_steps
+from ingest.prompts.words import fill, placeholders
+
 FOLDER = Path(__file__).resolve().parent
-PLACEHOLDER = re.compile(r"\{(\w+)\}")
 SLOT = "{anchor}"  # in a template, the place of a number that each LLM gets its own of
 MARKUP = re.compile(r"[*_`#]+")
 STEPS = ("determine", "analyse", "debias", "answer")  # of a round, and after the last one
@@ -27,19 +29,23 @@ class Turn:
     Attributes
     ----------
     step : str
-        `turn` of a scripted technique; `initial`, `determine`, `analyse`, `debias` or `answer` of one with rounds.
+        `turn` of a scripted technique; `call` of one with steps; of one with rounds `initial`, `determine`, `analyse`,
+        `debias` or `answer`.
     round : int
         The round it belongs to; 0 where there are none.
     prompt : str
         What is said now.
     messages : list of dict
         The whole conversation, `prompt` last, as chat endpoints take it.
+    max_tokens : int or None
+        The most tokens that the reply may have, where the technique says so; else what is said of the LLM holds.
     """
 
     step: str
     round: int
     prompt: str
     messages: list
+    max_tokens: int | None = None
 
 
 @functools.cache
@@ -48,22 +54,38 @@ def shipped(what: str) -> dict[str, dict]:
     import yaml
 
     entries = yaml.safe_load((FOLDER / f"{what}.yaml").read_text(encoding="utf-8"))
-    return {entry[what[:-1]]: entry for entry in entries}
+    written_out = [entry | {"steps": as_steps(entry["steps"])} if "steps" in entry else entry for entry in entries]
+    return {entry[what[:-1]]: entry for entry in written_out}
 
 
-def fill(template: str, words: dict[str, object]) -> str:
-    """Put words in the place of their names in braces, once: what is put in is not searched again."""
-    return PLACEHOLDER.sub(lambda found: str(words.get(found[1], found[0])), template)
+def said_in(technique: dict) -> list[str]:
+    """Return all that a technique says, as it is written."""
+    rounds = [text for name, text in technique.get("rounds", {}).items() if name in STEPS]
+    steps = [step["prompt"] for step in technique.get("steps", ())]
+    return [*technique.get("turns", ()), *rounds, *steps, technique.get("system", "")]
 
 
-def placeholders(template: str) -> set[str]:
-    """Return the names in braces."""
-    return set(PLACEHOLDER.findall(template))
+def words_named(technique: dict) -> set[str]:
+    """Return the names in braces that a vignette or its items have to fill in for a technique."""
+    named = set().union(*map(placeholders, said_in(technique)))
+    if technique.get("rounds"):
+        named -= {"text"}
+    return {name for name in named if not ("steps" in technique and is_word_of_steps(name))}
+
+
+def names_cutoff(technique: dict) -> bool:
+    """Tell whether a technique tells an LLM its knowledge cutoff."""
+    return "steps" in technique and any("knowledge_cutoff" in placeholders(text) for text in said_in(technique))
 
 
 def _plain(text):
     """Drop what emphasis and line breaks do to a verdict: `**Verdict:** NO BIAS` is one, too."""
     return " ".join(MARKUP.sub(" ", text).casefold().split())
+
+
+def _paragraphs(*parts):
+    """Put the parts that say something under each other."""
+    return "\n\n".join(part for part in parts if part)
 
 
 def as_number(value: "float | str") -> str:
@@ -85,12 +107,21 @@ class Script:
         In anchored conditions, a further number, such as the defence's demand.
     answer_format : str
         A key of `ANSWER_FORMATS`, or the words themselves.
+    facts : dict of str to str, optional
+        What is known of the LLM that is asked, such as its `knowledge_cutoff`.
+
+    Attributes
+    ----------
+    problem : str or None
+        Why nothing can be asked, such as `empty_text`.
     """
 
     decoding = None  # what a technique does to how an LLM writes; judges are asked without one
+    steps = problem = None
+    system = ""
 
-    def __init__(self, vignette, technique, anchor=None, second_anchor=None, answer_format="text"):
-        self.turns = technique["turns"]
+    def __init__(self, vignette, technique, anchor=None, second_anchor=None, answer_format="text", facts=None):
+        self.turns = technique.get("turns", [])
         self.rounds = technique.get("rounds")
         self.decoding = technique.get("decoding")
         asked = fill(ANSWER_FORMATS.get(answer_format, answer_format), vignette)
@@ -101,15 +132,39 @@ class Script:
             is_said = part not in numbers or part in filled
             words[f"{part}_text"] = fill(vignette.get(part, ""), words) if is_said else ""
         said = [words[f"{part}_text"] for part in ("case", "anchor", "second_anchor", "question")]
-        self.words = {**words, "opening": "\n\n".join(part for part in [*said, asked] if part)}
+        self.words = {**words, "opening": _paragraphs(*said, asked)}
+        self._take_steps(technique, _paragraphs(*said[:-1]), facts)
+
+    def _take_steps(self, technique, item, facts, system=""):
+        """Take what a technique says in steps about the text of an item, and to whom."""
+        if "steps" in technique:
+            self.steps = Steps(technique, item, facts or {})
+            self.problem = self.steps.problem
+        self.system = technique.get("system") or system
 
     def next_turn(self, replies: list[str]) -> "Turn | None":
         """Say what to send after the replies so far, or that the trial is complete."""
+        if self.problem:
+            return None
+        if self.steps:
+            return self._next_step(replies)
         if self.rounds is None:
             if len(replies) == len(self.turns):
                 return None
             return self._turn("turn", 0, self.turns[: len(replies) + 1], replies)
         return self._next_of_rounds(replies)
+
+    def _next_step(self, replies):
+        number = len(replies)
+        if number == len(self.steps.prompts):
+            return None
+        prompt = fill(self.steps.prompts[number], {**self.words, **self.steps.words(number, replies)}).strip()
+        messages = [*self._system_message(), {"role": "user", "content": prompt}]
+        return Turn("call", 0, prompt, messages, self.steps.technique["steps"][number].get("max_tokens"))
+
+    def _system_message(self):
+        words = {**self.words, **(self.steps.facts if self.steps else {})}
+        return [{"role": "system", "content": fill(self.system, words)}] if self.system else []
 
     def _next_of_rounds(self, replies):
         """Initial answer; per round determine, unless none is found analyse and debias; then the answer."""
@@ -133,7 +188,7 @@ class Script:
 
     def _turn(self, step, n, templates, replies, text=""):
         said = [self._said(template, text) for template in templates]
-        messages = [{"role": "user", "content": said[0]}]
+        messages = [*self._system_message(), {"role": "user", "content": said[0]}]
         for reply, following in zip(replies, said[1:], strict=True):
             messages += [{"role": "assistant", "content": reply}, {"role": "user", "content": following}]
         return Turn(step, n, said[-1], messages)
@@ -146,6 +201,12 @@ class Script:
             said["rounds"] = {**self.rounds, **texts, "text": self.words["opening"]}
         if self.decoding:
             said["decoding"] = self.decoding
+        if self.steps:
+            own = self.steps.technique["steps"]
+            said["steps"] = [step | {"prompt": fill(step["prompt"], self.words).strip()} for step in own]
+            said["of_steps"] = self.steps.template()
+        if self.system:
+            said["system"] = fill(self.system, self.words)
         return said
 
     def _said(self, template, text):
@@ -160,7 +221,8 @@ class Script:
     def n_calls(self) -> tuple[int, int]:
         """Return the fewest and the most calls that a trial takes, retries aside."""
         if self.rounds is None:
-            return len(self.turns), len(self.turns)
+            n_calls = len(self.steps.prompts) if self.steps else len(self.turns)
+            return n_calls, n_calls
         return 3, 2 + 3 * self.rounds["most"]
 
 

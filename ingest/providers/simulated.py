@@ -5,9 +5,12 @@ import json
 import math
 import random
 
+from ingest.judges import ANSWER
 from ingest.paradigm import LETTERS
 from ingest.prompts import as_number
+from ingest.prompts.steps import sentences_of
 from ingest.providers import Reply, seed_of
+from ingest.study import knowledge_cutoffs
 
 REFUSAL = "I'm sorry, but I cannot make this decision for you."
 FORMATS = {
@@ -19,6 +22,7 @@ FORMATS = {
 }
 CHOICES = ("{said}", "**{said}**", "{said}.", '"{said}"')
 NOTHING_FOUND = "I looked at each sentence.\n\nVERDICT: NO BIAS"
+FRAMED, SENTENCES = "It reads as {}.", 3  # how a simulated summary says its framing, and how many sentences it repeats
 ELABORATION = "Several things could be said about that, and I have considered them."
 
 
@@ -71,12 +75,14 @@ class Simulated:
             return first.partition("<prompt>")[2].partition("</prompt>")[0].strip()
         if self.design.study.answer_format == "story-001":
             return self._story_answer(question, truth)
-        n_turns = (
-            len(self.design.techniques[cell.technique]["turns"]) if cell.technique in self.design.techniques else 1
-        )
+        if cell.arm and (said := self._of_content(question, truth)):
+            return said
+        technique = self.design.techniques.get(cell.technique, {"turns": [""]})
+        n_turns = len(technique.get("turns") or technique["steps"])
         if cell.arm:
             n_turns += len(self.design.vignettes[cell.vignette]["arms"][cell.arm]["turns"]) - 1
-        if step == "analyse" or (step == "turn" and 0 < question.turn < n_turns - 1):
+        is_last = question.turn == n_turns - 1
+        if step == "analyse" or (step == "call" and not is_last) or (step == "turn" and question.turn and not is_last):
             return ELABORATION
         is_first = step == "initial" or (step == "turn" and n_turns > 1 and question.turn == 0)
         technique = "no_technique" if is_first else cell.technique
@@ -123,14 +129,70 @@ class Simulated:
         said = LETTERS[answers.index(drawn)] if trial.option_order else drawn
         return chance.choice(CHOICES).format(said=said)
 
-    def _judgement(self, question, truth):
-        """Give the right label as often as is stated; where none is known to be, the text decides which one is."""
-        cell, labels = question.trial.cell, self.design.judges.labels
-        item = self.design.items.get(cell.item)
+    def _of_content(self, question, truth):
+        """Summarise a text, check a fact or label a framing, where the truth of this is stated; else return None."""
+        cell = question.trial.cell
+        answer, item = self.design.paradigm_of(cell.vignette).answer, self.design.items.get(cell.item)
+        if answer.kind == "text" and truth.lead_share is not None:
+            return self._summary(question, truth, item)
+        if answer.kind == "label" and truth.known_before is not None and item and item.said.get("is_true") is not None:
+            return self._fact(question, truth, item)
+        if answer.kind == "label" and truth.accuracy is not None and item and item.said.get("correct"):
+            return self._label(item.said["correct"], answer.labels, truth, self._chance(question, "label"))
+        return None
+
+    def _summary(self, question, truth, item):
+        """Repeat sentences of a text, as many of its first third as is stated, and say how the summary is framed."""
+        cell, chance = question.trial.cell, self._chance(question, "summary")
+        text = item.fields.get(self.design.paradigm_of(cell.vignette).text_field, "")
+        sentences = sentences_of(text)
+        n_first = max(1, len(sentences) // 3)
+        chosen = []
+        for _ in range(SENTENCES):
+            is_first = chance.random() < truth.with_technique(cell.technique, "lead_share")
+            chosen.append(chance.choice(sentences[:n_first] if is_first else sentences[n_first:] or sentences))
+        technique = self.design.techniques.get(cell.technique, {})
+        if technique.get("counts") == "joined":  # each call brings its part
+            n_calls = len(technique["steps"])
+            is_last, chosen = question.turn == n_calls - 1, chosen[question.turn :: n_calls]
+        else:
+            is_last = True
+        judges = self.design.judges
+        if judges and is_last:
+            framing = self._framing(item, item.item)
+            if chance.random() < truth.with_technique(cell.technique, "flip_rate"):
+                framing = chance.choice([label for label in judges.labels if label != framing])
+            chosen.append(FRAMED.format(framing))
+        return " ".join([*([technique["answer_after"]] if "answer_after" in technique else []), *chosen])
+
+    def _fact(self, question, truth, item):
+        """Say what is known of a statement; of one that is not known, guess."""
+        cell, chance = question.trial.cell, self._chance(question, "fact")
+        cutoff, published = knowledge_cutoffs().get(cell.llm), item.said.get("published_at")
+        is_after = cutoff and published and published[:10] > cutoff.isoformat()
+        share = truth.with_technique(cell.technique, "known_after" if is_after else "known_before")
+        is_known = chance.random() < (share or 0)
+        guess = chance.random() < truth.with_technique(cell.technique, "yes_bias")
+        said = str(item.said["is_true"] if is_known else guess)
+        if "Confidence]" in question.messages[0]["content"]:
+            said += f" [{'High' if is_known else 'Low'} Confidence]"
+        return said
+
+    def _framing(self, item, judged):
+        """Return the label that is right for a text: where none is known to be, its name decides which one is."""
+        labels = self.design.judges.labels
         right = item.said.get("correct") if item else None
-        if right not in labels:
-            right = random.Random(cell.judged).choice(labels)
-        chance = self._chance(question, "judgement")
+        return right if right in labels else random.Random(judged).choice(labels)
+
+    def _judgement(self, question, truth):
+        """Give the right label as often as is stated; of a simulated summary it is the one that the summary names."""
+        cell, labels = question.trial.cell, self.design.judges.labels
+        shown = question.messages[-1]["content"]
+        named = [label for label in labels if FRAMED.format(label) in shown] if cell.role == ANSWER else []
+        right = named[0] if named else self._framing(self.design.items.get(cell.item), cell.judged)
+        return self._label(right, labels, truth, self._chance(question, "judgement"))
+
+    def _label(self, right, labels, truth, chance):
         is_right = chance.random() < truth.accuracy
         label = right if is_right else chance.choice([label for label in labels if label != right])
         return chance.choice(CHOICES).format(said=label)

@@ -14,7 +14,8 @@ BIAS = {
     "reason": None, "is_headline": True,
 }  # fmt: skip
 DECISION = {
-    "study": "s", "paradigm": "framing", "measure": "chose_sure", "instrument": None, "arm": "gain", "arm_b": "loss", "llm": None,
+    "study": "s", "paradigm": "framing", "measure": "chose_sure", "instrument": None, "arm": "gain", "arm_b": "loss",
+    "llm": None,
     "technique": "sacd", "control": "no_technique", "comparison": "control", "loss": 0.02, "loss_control": 0.16,
     "gain": 0.14, "gain_low": 0.1, "gain_high": 0.18, "decision": "use", "decision_asked": "use",
     "certainty": "established", "n_reversed": 0, "margin": 0.05, "n_llms": 6, "n_trials": 1920, "reason": None,

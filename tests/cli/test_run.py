@@ -582,3 +582,18 @@ def test_a_batch_is_described_by_the_run_that_asked_its_trials_whatever_was_run_
     )
     assert [(llm, llm) for llm, _ in described] == described
     assert len(described) == 4
+
+
+def test_a_system_message_is_shown_with_what_the_first_llm_is_told(capsys):
+    assert main(["render", "document-c-facts", "--technique", "knowledge_boundary", "--item", "webb-f"]) == 0
+    shown = capsys.readouterr().out
+    assert shown.startswith("── system message ──\nYou are a fact-checking AI with knowledge up to March 2023.")
+    assert shown.endswith("── message ──\nThe launch of the James Webb Space Telescope has been called off for good.\n")
+
+
+def test_what_cannot_be_asked_about_an_item_is_said(capsys, tmp_path):
+    (tmp_path / "own.csv").write_text("item,text\none,Just one sentence.\n", encoding="utf-8")
+    study = "study: s\nparadigm: summarise\nllms: [a/b]\ntechniques: [position_shuffle]\nitems: {file: own.csv}\n"
+    (tmp_path / "s.yaml").write_text(study, encoding="utf-8")
+    assert main(["render", str(tmp_path / "s.yaml")]) == 0
+    assert capsys.readouterr().out == "Nothing is asked about item one: one sentence.\n"

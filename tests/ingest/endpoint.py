@@ -109,7 +109,7 @@ def spooled(path):
     records = {"trial": [], "call": [], "prompt": [], "session": [], "anchor": []}
     for line in path.read_bytes().splitlines():
         record = json.loads(line)
-        records[record["kind"]].append(record)
+        records.setdefault(record["kind"], []).append(record)
     return records
 
 

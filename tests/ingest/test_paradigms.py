@@ -50,6 +50,8 @@ PARADIGM = {
     ],
     "simulated": {"shares": {"tea": 0.2, "milk": 0.4, "water": 0.4}, "praised": {"tea": 0.3}},
 }  # fmt: skip
+# the others are of texts and facts, whose truth the respondents state
+OF_SHARES = {*shipped_paradigms()} - {"summarise", "judge_framing", "fact_check"}
 STUDY = {"study": "cups", "llms": ["sim/steady"], "techniques": ["no_technique"], "stopping_rule": {"minimum": 3}}
 
 
@@ -180,7 +182,7 @@ def test_a_mistake_in_a_paradigm_is_one_sentence_with_its_line(paradigm, sentenc
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [
-        ({"named": "nowhere"}, "there is no paradigm nowhere: name one of anchoring, decoy, framing"),
+        ({"named": "nowhere"}, "there is no paradigm nowhere: name one of anchoring, decoy, fact_check, framing"),
         ({"named": ["order", "order"]}, "paradigm: order stands there twice"),
         ({"anchors": {"fixed": {"low": 1, "high": 2}}}, "anchors: a paradigm other than anchoring has none"),
         ({"techniques": ["outside_view"]}, "techniques: outside_view says {"),
@@ -195,7 +197,7 @@ def test_a_mistake_in_a_study_of_paradigms_is_one_sentence(changes, sentence):
 
 
 def test_a_mistake_in_a_paradigm_file_names_that_file_and_line(tmp_path):
-    (tmp_path / "cups.yaml").write_text(yaml.safe_dump(PARADIGM | {"arms": ["plain"]}), encoding="utf-8")
+    (tmp_path / "cups.yaml").write_text(yaml.safe_dump(PARADIGM | {"arms": ["plain"] * 2}), encoding="utf-8")
     (tmp_path / "study.yaml").write_text(yaml.safe_dump(STUDY | {"paradigm": "cups.yaml"}), encoding="utf-8")
     line = (tmp_path / "cups.yaml").read_text(encoding="utf-8").splitlines().index("arms:") + 1
     with pytest.raises(UserError, match=rf"cups\.yaml:{line}: arms: "):
@@ -296,7 +298,7 @@ def test_an_option_that_several_arms_favour_is_a_measure_of_its_own_for_each():
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize("name", shipped_paradigms())
+@pytest.mark.parametrize("name", sorted(OF_SHARES))
 def test_simulated_respondents_answer_a_shipped_paradigm_with_its_stated_shares(name):
     paradigm = load_paradigm(name, None)
     for arm in paradigm.arms:
@@ -308,7 +310,7 @@ def test_simulated_respondents_answer_a_shipped_paradigm_with_its_stated_shares(
 
 def test_shipped_paradigms_are_asked_with_the_techniques_that_the_simulated_study_names():
     of = load_study("biases-simulated")
-    assert {paradigm.paradigm for paradigm in of.paradigm} == set(shipped_paradigms())
+    assert {paradigm.paradigm for paradigm in of.paradigm} == OF_SHARES
     assert {technique["technique"] for technique in of.techniques} <= set(shipped("techniques"))
 
 

@@ -12,7 +12,8 @@ from ingest.study import Design, parse_study
 from ingest.warehouse import ROOT
 
 VIGNETTES, TECHNIQUES = shipped("vignettes"), shipped("techniques")
-SCRIPTED = [name for name, technique in TECHNIQUES.items() if "rounds" not in technique]
+SCRIPTED = [name for name, technique in TECHNIQUES.items() if "turns" in technique and "rounds" not in technique]
+OF_NUMBERS = [name for name, technique in TECHNIQUES.items() if "number" in technique.get("answer_kinds", ["number"])]
 BIAS, NO_BIAS = "Sentence 2 anchors.\n\nVERDICT: BIAS", "Nothing stands out.\n\nVERDICT: NO BIAS"
 
 # document A, appendix A.1, A.2 and the turns of A.3 and A.5 to A.7, word for word
@@ -241,7 +242,7 @@ def test_filling_replaces_names_in_braces_once_and_nothing_else(text, words):
 
 
 @pytest.mark.parametrize("answer_format", ANSWER_FORMATS)
-@pytest.mark.parametrize("technique", TECHNIQUES)
+@pytest.mark.parametrize("technique", OF_NUMBERS)
 @pytest.mark.parametrize("vignette", VIGNETTES)
 def test_nothing_is_left_unfilled(vignette, technique, answer_format):
     for anchor, second in [(None, None), (15.0, None), (15.0, 1.0), (None, 1.0)]:
@@ -251,7 +252,7 @@ def test_nothing_is_left_unfilled(vignette, technique, answer_format):
         assert "None" not in text
 
 
-@pytest.mark.parametrize("technique", TECHNIQUES)
+@pytest.mark.parametrize("technique", OF_NUMBERS)
 @pytest.mark.parametrize("vignette", VIGNETTES)
 def test_a_condition_without_an_anchor_never_mentions_one(vignette, technique):
     anchored = script(vignette, technique, 987654.0, 876543.0)

@@ -14,7 +14,7 @@ from ingest.collected import load_collected
 from ingest.collector import collect
 from ingest.providers.simulated import FORMATS, REFUSAL
 from ingest.spool import COLLECTED, spool_folder
-from ingest.study import parse_study, simulated_respondents
+from ingest.study import anchored_respondents, parse_study
 
 ACCEPTANCE = """
 study: acceptance
@@ -197,7 +197,7 @@ anchors: {fixed: {low: 15, high: 45}}
 baselines: false
 stopping_rule: {minimum: 2}
 """
-TRUTHS = simulated_respondents()
+TRUTHS = anchored_respondents()
 NOISY = [llm for llm, truth in TRUTHS.items() if truth.get("noise")]
 MARTS = ("baselines", "anchored_conditions", "spreads", "attrition", "trials", "technique_effects", "technique_costs")
 

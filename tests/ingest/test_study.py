@@ -19,11 +19,11 @@ from ingest.spool import COLLECTED, Spool, read_state, spool_folder
 from ingest.study import (
     Cell,
     Design,
+    anchored_respondents,
     load_study,
     parse_study,
     round_half_up,
     shipped_studies,
-    simulated_respondents,
 )
 
 SMALL = {
@@ -307,7 +307,7 @@ def test_document_a_s_other_domains_have_the_anchors_of_their_domain():
 def test_the_default_study_is_simulated_throughout():
     study = load_study("simulated")
     assert {llm.provider for llm in study.llms} == {"simulated"}
-    assert {llm.llm for llm in study.llms} == set(simulated_respondents())
+    assert {llm.llm for llm in study.llms} == set(anchored_respondents())
     assert [len(cells) for cells in grid(Design(study))] == [7 * 4 * 3, 7 * 4 * 6 * 2 * 3]
 
 
