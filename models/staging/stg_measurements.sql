@@ -1,0 +1,15 @@
+-- One row per trial, measure and instrument: what an instrument measured of the text of an answer, in the version of the
+-- instrument that measured last.
+with source as (
+    select * from {{ source('raw', 'measurements') }}
+)
+
+select
+    study,
+    trial_id,
+    measure,
+    instrument,
+    value,
+    reason
+from source
+qualify row_number() over (partition by trial_id, measure, instrument order by measured_at desc, instrument_version) = 1
