@@ -74,7 +74,7 @@ class MiniLm:
         return found
 
     def _read(self, sequences):
-        """Return the mean of the last layer over the tokens of each sequence, which are read some at a time, by length."""
+        """Return the mean of the last layer over the tokens of each sequence; like lengths are read together."""
         read = [None] * len(sequences)
         some = []
         for place in sorted(range(len(sequences)), key=lambda place: len(sequences[place])):
