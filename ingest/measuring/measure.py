@@ -105,8 +105,9 @@ class Outcome:
     def said(self) -> str:
         """Write it for a terminal."""
         n_none = self.reasons.total()
+        n_done = self.n_now + n_none
         text = (
-            f"study {printable(self.study)}: {self.n_now + n_none:,} answers measured by {printable(self.instrument)}, "
+            f"study {printable(self.study)}: {n_done:,} answer{'' if n_done == 1 else 's'} measured by {printable(self.instrument)}, "
             f"{self.n_before:,} measured before; {self.seconds:.1f} s"
         )
         if self.n_calls:
