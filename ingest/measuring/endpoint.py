@@ -2,6 +2,7 @@
 
 import asyncio
 import base64
+import csv
 import time
 import uuid
 from collections.abc import Sequence
@@ -10,7 +11,7 @@ from datetime import UTC, datetime
 
 import numpy as np
 
-from ingest.collector import SLOWEST_BACKOFF_S, cost_of_call, read_prices
+from ingest.collector import SLOWEST_BACKOFF_S, cost_of_call
 from ingest.measuring.vectors import Vector, of_numbers
 from ingest.prompts import text_hash
 from ingest.providers import NoReply
@@ -18,7 +19,7 @@ from ingest.providers.openai_compatible import OpenAICompatible, address_of
 from ingest.redaction import Redaction
 from ingest.spool import EMBEDDINGS, Spool, records_of, spool_folder
 from ingest.study import Endpoint, Limits, Llm
-from ingest.warehouse import UserError, printable
+from ingest.warehouse import ROOT, UserError, printable
 
 CANNOT_BE_ASKED = 4
 TEXTS_AT_A_TIME = 64
@@ -45,7 +46,7 @@ class EmbeddingsEndpoint:
         self.llm = Llm(llm=model)
         self.name, self.version = f"endpoint:{model}", model
         self.limits, self.max_cost_usd = limits or Limits(), max_cost_usd
-        self.price = read_prices().get(model)
+        self.price = _prices().get(model)
         self.cost_usd, self.n_unpriced, self.n_calls = 0.0, 0, 0
         self._dearest = 0.0
         endpoint = Endpoint()
@@ -145,8 +146,14 @@ class EmbeddingsEndpoint:
             return
         if self.n_unpriced:
             raise Ended(
-                f"a limit of cost needs prices, and {self.llm.llm} has none in seeds/prices.csv and reports none: add "
-                "it there, or leave the limit out"
+                f"a limit of cost needs prices, and {self.llm.llm} has none in seeds/embedding_prices.csv and reports "
+                "none: add it there, or leave the limit out"
             )
         if self.cost_usd + self._dearest > self.max_cost_usd:
             raise Ended(f"ended by the limit of {self.max_cost_usd:g} USD; running it again goes on from there", 0)
+
+
+def _prices():
+    """Return what a model costs, in USD per million tokens in and, as there are none, out."""
+    with open(ROOT / "seeds" / "embedding_prices.csv", encoding="utf-8", newline="") as file:
+        return {row["model"]: (float(row["usd_per_million_tokens"]), 0.0) for row in csv.DictReader(file)}

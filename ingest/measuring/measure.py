@@ -107,12 +107,12 @@ class Outcome:
         n_none = self.reasons.total()
         n_done = self.n_now + n_none
         text = (
-            f"study {printable(self.study)}: {n_done:,} answer{'' if n_done == 1 else 's'} measured by {printable(self.instrument)}, "
-            f"{self.n_before:,} measured before; {self.seconds:.1f} s"
+            f"study {printable(self.study)}: {n_done:,} answer{'' if n_done == 1 else 's'} measured by "
+            f"{printable(self.instrument)}, {self.n_before:,} measured before; {self.seconds:.1f} s"
         )
         if self.n_calls:
-            known = f"{self.n_calls:,} calls, {self.cost_usd:.4f} USD"
-            text += f"; {known}{f' and {self.n_unpriced:,} calls of unknown price' if self.n_unpriced else ''}"
+            unknown = f", {self.n_unpriced:,} of them of unknown price" if self.n_unpriced else ""
+            text += f"; calls: {self.n_calls:,}, {self.cost_usd:.4f} USD{unknown}"
         if n_none:
             why = (f"{IN_WORDS.get(reason, reason)} ({n:,})" for reason, n in self.reasons.most_common())
             text += f"\n  {n_none:,} of them have no value: {printable('; '.join(why))}"

@@ -1,13 +1,14 @@
 """Embeddings of an endpoint: priced, in the spool before they are used, and never paid twice."""
 
+import csv
 import json
 import math
 
 import pytest
 
 from bais.main import main
-from ingest.collector import read_prices
 from ingest.spool import records_of, spool_folder
+from ingest.warehouse import ROOT
 from tests.ingest.endpoint import Act, Endpoint, error
 
 KEY = "sk-canary-measures-1234567"
@@ -56,7 +57,7 @@ def test_an_endpoint_measures_all_texts_of_a_portion_in_one_call_each_text_once(
     assert code == 0
     assert [len(request.body["input"]) for request in requests] == [5]
     assert "3 answers measured by endpoint:any/embedder" in said
-    assert "1 calls of unknown price" in said
+    assert "calls: 1, 0.0000 USD, 1 of them of unknown price" in said
     half = math.sqrt(0.5)
     found = measured(f"endpoint:{MODEL}")
     assert found["t1"] == pytest.approx([1, half, 0.5])
@@ -82,7 +83,10 @@ def test_what_was_paid_is_in_the_spool_and_is_not_asked_again(retold, measured, 
 def test_a_price_of_the_list_and_a_reported_one_make_the_cost(retold, ask, spool):
     model = "openai/text-embedding-3-small"
     retold({"t1": ("i", "Good battery")}, {"i": TEXT})
-    assert f"{1_000 * read_prices()[model][0] / 1e6:.4f} USD" in ask(model=model)[1]
+    with open(ROOT / "seeds" / "embedding_prices.csv", encoding="utf-8", newline="") as file:
+        (price,) = (row["usd_per_million_tokens"] for row in csv.DictReader(file) if row["model"] == model)
+    usage = {"prompt_tokens": 10_000_000}
+    assert f"{10 * float(price):.4f} USD" in ask(lambda request: embeddings(request, **usage), model=model)[1]
     assert "0.2500 USD" in ask(lambda request: embeddings(request, cost=0.25))[1]
     assert spool()[0]["cost_source"] == "reported"
 

@@ -7,9 +7,7 @@ from hypothesis import strategies as st
 from ingest.measuring.thirds import thirds
 from ingest.sentences import WORDS, sentences
 
-pieces = st.sampled_from(
-    ["Yes. ", "It rained all day long. ", "Why? ", "Dr. Who ", "word ", "\n\n", "今天下雨。", "* ", "!"]
-)
+PIECES = ("Yes. ", "It rained all day long. ", "Why? ", "Dr. Who ", "word ", "\n\n", "今天下雨。", "* ", "!")
 texts = st.lists(st.sampled_from(PIECES), max_size=40).map("".join)
 
 
