@@ -30,6 +30,7 @@ bench: .venv/installed  ## speed, as ratios against named peers in the same run
 	$(BIN)/python tests/tools/bench_collector.py
 	$(BIN)/python tests/tools/bench_inference.py
 	$(BIN)/python -m tests.tools.bench_scorer
+	$(BIN)/python -m tests.tools.bench_measuring
 
 local: .venv/installed  ## torch and transformers, which `bais score` takes; PIP_INDEX_URL chooses another build of torch
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation -e ".[local]"
