@@ -9,7 +9,7 @@ from ingest.warehouse import UserError
 
 LEAST = 0.2  # of torch's texts a second
 N_TEXTS = 32
-WORDS = "The battery of this kettle lasts two days and the court postponed its hearing until spring .".split()
+WORDS = ("battery", "kettle", "lasts", "two", "days", "and", "the", "court", "postponed", "its", "hearing", ".")
 AT_A_TIME = 16
 ROUNDS = 3
 
