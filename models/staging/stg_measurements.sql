@@ -1,7 +1,13 @@
--- One row per trial, measure and instrument: what an instrument measured of the text of an answer, in the version of the
--- instrument that measured last.
+-- One row per trial, measure and instrument: what an instrument measured of the text of an answer, in the version of
+-- the instrument that measured last.
 with source as (
-    select * from {{ source('raw', 'measurements') }}
+    select
+        *,
+        row_number() over (
+            partition by trial_id, measure, instrument
+            order by measured_at desc, instrument_version asc
+        ) as place
+    from {{ source('raw', 'measurements') }}
 )
 
 select
@@ -12,4 +18,4 @@ select
     value,
     reason
 from source
-qualify row_number() over (partition by trial_id, measure, instrument order by measured_at desc, instrument_version) = 1
+where place = 1
