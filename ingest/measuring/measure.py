@@ -13,9 +13,9 @@ import pyarrow as pa
 
 from ingest.load import land
 from ingest.measuring import DEFAULT
-from ingest.measuring.thirds import N_PARTS, thirds
 from ingest.measuring.vectors import NO_WORDS, NOT_FINITE, Vector, cosine
 from ingest.raw import TABLES
+from ingest.thirds import N_PARTS, thirds
 from ingest.warehouse import UserError, connect, printable, warehouse_path
 
 TABLE = "measurements"

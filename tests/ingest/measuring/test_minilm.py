@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from ingest.measuring import minilm
-from ingest.measuring.thirds import thirds
 from ingest.measuring.vectors import cosine
 from ingest.paradigm import FOLDER
+from ingest.thirds import thirds
 from ingest.warehouse import UserError
 
 BATTERY = "The battery lasts two days."
