@@ -179,3 +179,34 @@ def test_other_weights_measure_nothing(tmp_path):
     (tmp_path / "model.safetensors").write_bytes(b"others")
     with pytest.raises(UserError, match="not those of all-MiniLM-L6-v2"):
         MiniLm(tmp_path)
+
+
+TINY = """
+study: tiny
+llms: [sim/steady]
+vignettes: [fever]
+techniques: [no_technique]
+anchors: {fixed: {low: 1, high: 2}}
+stopping_rule: {minimum: 1}
+"""
+
+
+def test_collect_and_import_measure_as_their_last_step(archive, make, tmp_path, monkeypatch, capsys):
+    def lines(study=None):
+        yield f"  measured: {study or 'all'}"
+
+    monkeypatch.setattr(measuring, "measured_lines", lines)
+    (tmp_path / "tiny.yaml").write_text(TINY)
+    assert main(["collect", str(tmp_path / "tiny.yaml")]) == 0
+    assert capsys.readouterr().out.splitlines()[-1] == "  measured: tiny"
+    make.file(archive / "baseline-o3.jsonl", make.baseline())
+    main(["import", str(archive)])
+    assert capsys.readouterr().out.splitlines()[-1] == "  measured: all"
+
+
+def test_the_last_step_says_nothing_where_there_is_nothing_to_measure(retold, warehouse):
+    assert list(measuring.measured_lines()) == []
+    retold({"t1": ("i", "The battery is strong")}, {"i": TEXT})
+    assert list(measuring.measured_lines("another")) == []
+    (line,) = measuring.measured_lines("retold")
+    assert line.startswith("  study retold: 1 answer measured by tfidf")
