@@ -2,3 +2,4 @@
 
 INSTRUMENTS = ("tfidf", "minilm", "e5", "endpoint")
 DEFAULT = "tfidf"  # which needs nothing installed, and no network
+N_AT_A_TIME = 256  # answers that are landed together: what is interrupted loses no more

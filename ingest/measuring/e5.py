@@ -5,6 +5,7 @@ from importlib.util import find_spec
 
 import numpy as np
 
+from ingest.measuring import N_AT_A_TIME
 from ingest.measuring.vectors import NO_WORDS, Vector, mean_of_windows, windows
 from ingest.warehouse import UserError, printable
 
@@ -24,6 +25,7 @@ class E5:
     """
 
     name = "e5"
+    n_at_a_time = N_AT_A_TIME
 
     def __init__(self, model: str | None = None):
         if missing := [library for library in LIBRARIES if not find_spec(library)]:

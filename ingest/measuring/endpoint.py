@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 import numpy as np
 
 from ingest.collector import SLOWEST_BACKOFF_S, cost_of_call
+from ingest.measuring import N_AT_A_TIME
 from ingest.measuring.vectors import Vector, of_numbers
 from ingest.prompts import text_hash
 from ingest.providers import NoReply
@@ -41,6 +42,8 @@ class EmbeddingsEndpoint:
     max_cost_usd : float, optional
         What all calls for the study may cost from now on.
     """
+
+    n_at_a_time = N_AT_A_TIME
 
     def __init__(self, study: str, model: str, max_cost_usd: float | None = None, limits: Limits | None = None):
         self.llm = Llm(llm=model)

@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from ingest.load import land
 from ingest.measuring import DEFAULT
+from ingest.measuring.tfidf import TfIdf
 from ingest.measuring.vectors import NO_WORDS, NOT_FINITE, Vector, cosine
 from ingest.raw import TABLES
 from ingest.thirds import N_PARTS, thirds
@@ -20,7 +21,6 @@ from ingest.warehouse import UserError, connect, printable, warehouse_path
 
 TABLE = "measurements"
 MEASURES = ("similarity_beginning", "similarity_middle", "similarity_end")
-AT_A_TIME = 256  # trials that are landed together: what is interrupted loses no more
 EMPTY, NO_SOURCE, EMPTY_SOURCE, SHORT_SOURCE = "empty_text", "no_source_text", "empty_source_text", "source_too_short"
 IN_WORDS = {
     EMPTY: "the answer is empty",
@@ -197,14 +197,12 @@ def _made(instrument, study, model, max_cost_usd):
         with contextlib.closing(EmbeddingsEndpoint(study, model, max_cost_usd)) as made:
             yield made
     else:
-        from ingest.measuring.tfidf import TfIdf
-
         yield TfIdf(_documents(study))
 
 
 def _documents(study):
     with contextlib.closing(connect()) as warehouse:
-        for batch in warehouse.sql(DOCUMENTS, params={"study": study}).to_arrow_reader(AT_A_TIME):
+        for batch in warehouse.sql(DOCUMENTS, params={"study": study}).to_arrow_reader(TfIdf.n_at_a_time):
             yield from batch["document"].to_pylist()
 
 
@@ -216,8 +214,8 @@ def _measure_study(study, instrument, on_progress):
     missing = [trial_id for trial_id, is_there in trials if not is_there]
     outcome.n_before = len(trials) - len(missing)
     try:
-        for start in range(0, len(missing), AT_A_TIME):
-            rows = _rows(study, instrument, _texts(missing[start : start + AT_A_TIME]))
+        for start in range(0, len(missing), instrument.n_at_a_time):
+            rows = _rows(study, instrument, _texts(missing[start : start + instrument.n_at_a_time]))
             land(**{TABLE: [pa.Table.from_pylist(rows, TABLES[TABLE].schema)]})
             reasons = Counter(row["reason"] for row in rows if row["measure"] == MEASURES[0])
             outcome.n_now += reasons.pop(None, 0)

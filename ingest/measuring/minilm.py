@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 from scipy.special import erf
 
+from ingest.measuring import N_AT_A_TIME
 from ingest.measuring.vectors import NO_WORDS, Vector, mean_of_windows, windows
 from ingest.warehouse import UserError, sha256_of
 
@@ -27,6 +28,7 @@ class MiniLm:
     """The instrument `minilm`."""
 
     name, version = "minilm", WEIGHTS
+    n_at_a_time = N_AT_A_TIME
 
     def __init__(self, folder: Path | None = None):
         self.folder = folder or _folder()

@@ -22,6 +22,7 @@ class TfIdf:
     """
 
     name = "tfidf"
+    n_at_a_time = 2_000  # answers that are landed together, which takes longer than to measure them
 
     def __init__(self, documents: Iterable[str]):
         self._n_with, self._n, hashes = collections.Counter(), 0, []

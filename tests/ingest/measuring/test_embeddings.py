@@ -92,7 +92,7 @@ def test_a_price_of_the_list_and_a_reported_one_make_the_cost(retold, ask, spool
 
 
 def test_a_limit_of_cost_ends_it_and_what_was_measured_is_kept(retold, measured, ask, monkeypatch):
-    monkeypatch.setattr("ingest.measuring.measure.AT_A_TIME", 1)
+    monkeypatch.setattr("ingest.measuring.endpoint.EmbeddingsEndpoint.n_at_a_time", 1)
     retold({"t1": ("i", "Good battery"), "t2": ("i", "Bad price")}, {"i": TEXT})
     dear = lambda request: embeddings(request, cost=0.25)  # noqa: E731
     code, said, requests = ask(dear, "--max-cost", "0.3")
@@ -103,7 +103,7 @@ def test_a_limit_of_cost_ends_it_and_what_was_measured_is_kept(retold, measured,
 
 
 def test_a_limit_of_cost_without_a_known_price_is_refused_after_the_first_call(retold, ask, monkeypatch):
-    monkeypatch.setattr("ingest.measuring.measure.AT_A_TIME", 1)
+    monkeypatch.setattr("ingest.measuring.endpoint.EmbeddingsEndpoint.n_at_a_time", 1)
     retold({"t1": ("i", "Good battery"), "t2": ("i", "Bad price")}, {"i": TEXT})
     code, said, requests = ask(embeddings, "--max-cost", "1")
     assert (code, len(requests)) == (2, 1)

@@ -70,7 +70,7 @@ def test_nothing_is_measured_twice_and_what_is_new_is_measured(retold, measured,
 
 def test_interrupted_measuring_keeps_what_it_landed_and_goes_on_there(retold, measured, monkeypatch):
     retold({f"t{n}": ("i", f"The battery is strong {n}") for n in range(4)}, {"i": TEXT})
-    monkeypatch.setattr(measuring, "AT_A_TIME", 2)
+    monkeypatch.setattr(TfIdf, "n_at_a_time", 2)
     vectors, n_calls = TfIdf.vectors, []
 
     def interrupted(self, texts):
