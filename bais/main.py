@@ -17,6 +17,7 @@ COMMANDS = {
         "plan": ("collect", "say what a study will ask and cost, before anything is asked"),
         "collect": ("collect", "ask the LLMs of a study what is still missing, and load the answers"),
         "score": ("score", "score what an LLM on this machine would answer, in log-probabilities, and load it"),
+        "measure": ("measure", "measure how alike answers are to parts of the texts that they retell, and load it"),
         "run": ("experiment", "put an experiment to an LLM, analyse it and have its report written"),
         "show": ("experiment", "print the definition of an experiment or a study"),
         "render": ("experiment", "print what an LLM is told, word for word"),

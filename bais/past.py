@@ -31,6 +31,7 @@ KNOWN_THEN = {
     "trials": "batch_id in (select batch_id from raw.batches)",
     "attribution_scores": "batch_id in (select batch_id from raw.batches)",
     "target_scores": "scoring in (select definition ->> '$.scoring' from raw.batches where source = 'scored')",
+    "measurements": "trial_id in (select trial_id from raw.trials)",
     "calls": "trial_id in (select trial_id from raw.trials)",
     "prompts": "study in (select study from raw.batches)",
     "paradigms": "study in (select study from raw.batches)",

@@ -1,20 +1,16 @@
 """`bais score`: the log-probabilities of answers that nobody was asked for."""
 
-import contextlib
 import re
-import sys
 import time
 from pathlib import Path
 
 import click
 
 from bais.options import PATH
-from bais.terminal import say
+from bais.terminal import progress, say
 from ingest.local import DEVICES, DTYPES
 from ingest.run import pass_gate
 from ingest.warehouse import UserError, printable
-
-EVERY_S = 30
 
 
 @click.command()
@@ -40,7 +36,7 @@ def score(llm: str, name: str | None, device: str | None, dtype: str | None, que
     if chat:
         asked = in_chat(loaded, asked)
     began = time.monotonic()
-    with _progress() as on_progress:
+    with progress("prompts") as on_progress:
         outcome = score_llm(loaded, asked, on_progress)
     way = {"tree": "", "cache": ", by prefix cache", "one_by_one": ", one target at a time"}.get(outcome.way, "")
     say(
@@ -54,25 +50,3 @@ def score(llm: str, name: str | None, device: str | None, dtype: str | None, que
     except UserError as error:
         kept = "what was scored is kept in the spool, and running it again loads it"
         raise UserError(f"{error}; {kept}", error.exit_code) from None
-
-
-@contextlib.contextmanager
-def _progress():
-    """Give the scorer a function that says how far it is: a live line for a person, else a line now and then."""
-    if not sys.stderr.isatty():
-        said_at = time.monotonic()
-
-        def show(n_done, n_all):
-            nonlocal said_at
-            if time.monotonic() - said_at > EVERY_S:
-                said_at = time.monotonic()
-                print(f"{n_done:,} of {n_all:,} prompts", file=sys.stderr, flush=True)
-
-        yield show
-        return
-    from rich.console import Console
-    from rich.progress import Progress
-
-    with Progress(console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task("prompts", total=None)
-        yield lambda n_done, n_all: progress.update(task, completed=n_done, total=n_all)

@@ -1,9 +1,11 @@
 """What a person or a program reads on stdout: tables, pairs, paragraphs, and rows as CSV or JSON."""
 
+import contextlib
 import json
 import re
 import sys
-from collections.abc import Iterable, Sequence
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import count, zip_longest
 
 from ingest.warehouse import printable
@@ -15,6 +17,7 @@ MOST_CHARACTERS = 300
 NARROWEST_TEXT = 14
 WIDEST_WORD = 36
 WIDEST_PARAGRAPH = 100
+EVERY_S = 30  # a line of progress where nobody watches
 
 
 def terminal_width() -> int | None:
@@ -226,3 +229,25 @@ def similar(asked: str, names: list[str], by_part: bool = False) -> str:
     holding = [name for name in names if by_part and asked and asked.lower() in name.lower()]
     close = holding[:3] or get_close_matches(asked, names, n=3, cutoff=0.5)
     return f" (perhaps {' or '.join(map(printable, close))})" if close else ""
+
+
+@contextlib.contextmanager
+def progress(what: str) -> Iterator[Callable[[int, int], None]]:
+    """Give a function that says how many of how many are done: a live line for a person, else a line now and then."""
+    if not sys.stderr.isatty():
+        said_at = time.monotonic()
+
+        def show(n_done, n_all):
+            nonlocal said_at
+            if time.monotonic() - said_at > EVERY_S:
+                said_at = time.monotonic()
+                print(f"{n_done:,} of {n_all:,} {what}", file=sys.stderr, flush=True)
+
+        yield show
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task(what, total=None)
+        yield lambda n_done, n_all: progress.update(task, completed=n_done, total=n_all)

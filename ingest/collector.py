@@ -596,12 +596,7 @@ class Collector:
         """Return what a call cost and how that is known: as the endpoint reports it, else by the price list."""
         if llm.is_free:
             return 0.0, llm.provider
-        if told.cost_usd is not None:
-            return told.cost_usd, "reported"
-        price = self.prices.get(llm.llm)
-        if price is None or told.tokens_in is None or told.tokens_out is None:
-            return None, None
-        return (told.tokens_in * price[0] + told.tokens_out * price[1]) / 1e6, "price_list"
+        return cost_of_call(told, self.prices.get(llm.llm))
 
     def _learn_cost(self, llm, cost):
         if self.max_cost_usd is not None and not self.costs:
@@ -763,6 +758,15 @@ def read_prices() -> dict[str, tuple[float, float]]:
             row["llm"]: (float(row["usd_per_million_tokens_in"]), float(row["usd_per_million_tokens_out"]))
             for row in csv.DictReader(file)
         }
+
+
+def cost_of_call(told, price: tuple[float, float] | None) -> tuple[float | None, str | None]:
+    """Return what a call cost and how that is known: as the endpoint reports it, else by a price per million tokens."""
+    if told.cost_usd is not None:
+        return told.cost_usd, "reported"
+    if price is None or told.tokens_in is None or told.tokens_out is None:
+        return None, None
+    return (told.tokens_in * price[0] + told.tokens_out * price[1]) / 1e6, "price_list"
 
 
 @functools.cache

@@ -38,14 +38,12 @@ class GivenPath(click.Path):
 PATH = GivenPath(path_type=Path)
 
 
-def _amount(text: str) -> float:
+def amount(text: str) -> float:
+    """Read an amount of money, which is not below zero."""
     value = float(text)
     if not 0 <= value < float("inf"):
         raise ValueError
     return value
-
-
-_amount.__name__ = "amount"
 
 
 def import_options(command):
@@ -89,7 +87,7 @@ def collect_options(command):
     return _with(
         command,
         click.option(
-            "--max-cost", type=_amount, metavar="USD",
+            "--max-cost", type=amount, metavar="USD",
             help="start no call that would exceed this cost",
         ),
         click.option("--max-calls", type=click.IntRange(min=1), metavar="N", help="make at most N calls"),
@@ -188,7 +186,9 @@ def land_archive(
             with progress_bar("fetching the archive") as on_bytes:
                 archive = fetch(download, on_bytes=on_bytes)
             version = replace(version, label=version.label or COMMIT[:7], gives_way=True)
-        return import_folder(archive, form, mapping, study, version)
+        exit_code = import_folder(archive, form, mapping, study, version)
+        print_measured()
+        return exit_code
 
 
 def collect_study(
@@ -212,6 +212,7 @@ def collect_study(
         try:
             print(load_study_trials(study.study))
             gate = pass_gate()
+            print_measured(study.study)
         except UserError as error:
             kept = "what was answered is kept in the spool, and running it again loads it"
             raise UserError(f"{error}; {kept}", outcome.exit_code or error.exit_code) from None
@@ -382,6 +383,14 @@ def import_folder(folder, form, mapping, study, version):
         summary = import_archive(folder, archive, on_bytes, version)
     print(render(summary))
     return pass_gate() or summary.exit_code
+
+
+def print_measured(study: str | None = None) -> None:
+    """Measure texts that are not measured yet, with what needs nothing installed, and say what came of it."""
+    from ingest.measuring.measure import measured_lines
+
+    for line in measured_lines(study):
+        print(line)
 
 
 def pass_gate() -> int:

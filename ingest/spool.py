@@ -13,6 +13,7 @@ import json
 import os
 import re
 import threading
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Self
@@ -148,6 +149,14 @@ def _record(line):
     return record if isinstance(record, dict) else None
 
 
+def records_of(path: Path) -> Iterator[dict]:
+    """Yield the lines of a spool file that are records, one after the other; of no file there are none."""
+    if not path.exists():
+        return
+    with open(path, "rb") as lines:
+        yield from filter(None, map(_record, lines))
+
+
 @dataclass(frozen=True)
 class Words:
     """What goes into a spool, in the words of whoever is refused."""
@@ -159,6 +168,7 @@ class Words:
 
 ANSWERS = Words("collecting", "nothing was asked", "what was answered before")
 SCORES = Words("scoring", "nothing was scored", "what was scored before")
+EMBEDDINGS = Words("measuring", "nothing was measured", "what was paid for before")
 
 
 class Spool:

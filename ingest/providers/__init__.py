@@ -47,6 +47,20 @@ class Reply:
     logprobs: list | None = None
 
 
+@dataclass(slots=True)
+class Embeddings:
+    """The numbers that an endpoint makes of texts, in their order, and what that took."""
+
+    numbers: list[list[float]]
+    request_id: str | None = None
+    returned_model: str | None = None
+    parameters: dict = field(default_factory=dict)
+    tokens_in: int | None = None
+    tokens_out: int | None = None
+    cost_usd: float | None = None
+    http_status: int | None = None
+
+
 class NoReply(Exception):
     """A call without an answer.
 

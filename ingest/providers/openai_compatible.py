@@ -1,4 +1,4 @@
-"""Ask any endpoint that speaks OpenAI's chat completions, through the `openai` package."""
+"""Ask any endpoint that speaks OpenAI's chat completions or embeddings, through the `openai` package."""
 
 import asyncio
 import contextlib
@@ -10,7 +10,7 @@ import time
 import urllib.request
 from urllib.parse import urlsplit
 
-from ingest.providers import NoReply, Reply
+from ingest.providers import Embeddings, NoReply, Reply
 from ingest.warehouse import UserError
 
 OPENAI = "https://api.openai.com/v1"
@@ -99,11 +99,38 @@ class OpenAICompatible:
         body = {"messages": question.messages, **recorded}
         if question.temperature is not None and not takes_temperature:
             recorded["not_sent"] = ["temperature"]
+        response = await self._post("/chat/completions", body, llm, recorded)
+        return self._read(response, llm, recorded)
+
+    async def embed(self, llm, texts: list[str]) -> Embeddings:
+        """Have texts made into numbers, in one call; what is no number of a text is kept as none."""
+        recorded = {"model": address_of(llm, self.endpoint)[1], **llm.extra}
+        response = await self._post("/embeddings", {"input": texts, **recorded}, llm, recorded)
+        known = _of_call(response, recorded)
+        try:
+            body = _mapping(json.loads(response.content))
+        except (ValueError, RecursionError) as error:
+            raise NoReply("broken_answer", type(error).__name__, said=str(error), **known) from None
+        known |= _spent(body)
+        data = body.get("data")
+        entries = map(_mapping, data if isinstance(data, list) else ())
+        found = {_whole(entry.get("index")): entry.get("embedding") for entry in entries}
+        numbers = [found.get(place) for place in range(len(texts))]
+        if not all(isinstance(of, list) and of for of in numbers) or len(set(map(len, numbers))) > 1:
+            raise NoReply("broken_answer", "it is not one list of numbers for each text", **known)
+        return Embeddings(
+            numbers=[[_finite_or_nan(value) for value in of] for of in numbers],
+            returned_model=_word(body.get("model")),
+            **known | {"tokens_out": 0},
+        )
+
+    async def _post(self, path, body, llm, recorded):
+        """Send a body, and return what comes back; an error says what it means."""
         openai = self.openai
         try:
-            # not `chat.completions.create`: checking what is sent and what comes takes a third of a call's CPU time,
-            # and what an endpoint answers in its own way would be lost or an error
-            response = await self.client.post("/chat/completions", body=body, cast_to=self.raw)
+            # not `chat.completions.create` or `embeddings.create`: checking what is sent and what comes takes a third
+            # of a call's CPU time, and what an endpoint answers in its own way would be lost or an error
+            return await self.client.post(path, body=body, cast_to=self.raw)
         except openai.APIStatusError as error:
             raise self._refused(error.status_code, error.body, error.response, llm, recorded, error.message) from None
         except openai.APITimeoutError:
@@ -114,7 +141,6 @@ class OpenAICompatible:
                 cause.parameters = recorded
                 raise cause from None
             raise NoReply("connection", type(cause).__name__, said=str(cause), parameters=recorded) from None
-        return self._read(response, llm, recorded)
 
     async def close(self):
         """Close the connections."""
@@ -281,6 +307,10 @@ def _word(value):
 
 def _whole(value):
     return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**62 else None
+
+
+def _finite_or_nan(value):
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else math.nan
 
 
 def _log_probabilities(given):

@@ -6,7 +6,6 @@ same numbers.
 """
 
 import hashlib
-import json
 import uuid
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -21,7 +20,7 @@ from ingest.scoring.passes import WAYS, AtATime, NotFinite, refuse_infinite, rig
 from ingest.scoring.passes import Llm as Passed
 from ingest.scoring.questions import Questions
 from ingest.scoring.targets import Spelling, Targets
-from ingest.spool import SCORES, Spool, spool_folder
+from ingest.spool import SCORES, Spool, records_of, spool_folder
 from ingest.warehouse import UserError, printable
 
 N_NAMED = 12  # characters of the hash in the name of a scoring
@@ -141,7 +140,7 @@ def score(
 def scored_prompts(path: Path) -> Iterator[dict]:
     """Yield the lines of a spool file that are scores of a prompt, the first of each; of no file there are none."""
     seen = set()
-    for record in _records(path):
+    for record in records_of(path):
         if record.get("kind") == "scores" and record.get("prompt_hash") not in seen:
             seen.add(record["prompt_hash"])
             yield record
@@ -149,20 +148,7 @@ def scored_prompts(path: Path) -> Iterator[dict]:
 
 def sessions(path: Path) -> dict[str, dict]:
     """Return what was said of the scoring each time it was begun, by session."""
-    return {record["session"]: record for record in _records(path) if record.get("kind") == "scoring"}
-
-
-def _records(path):
-    if not path.exists():
-        return
-    with open(path, encoding="utf-8", errors="replace") as lines:
-        for line in lines:
-            try:
-                record = json.loads(line)
-            except ValueError:
-                continue
-            if isinstance(record, dict):
-                yield record
+    return {record["session"]: record for record in records_of(path) if record.get("kind") == "scoring"}
 
 
 def _batches(names, size):

@@ -37,6 +37,12 @@ COMMANDS = {
         "--questions": "path",
         "--chat": "flag",
     },
+    "measure": {
+        "--study": "text",
+        "--instrument": "tfidf|minilm|e5|endpoint, default tfidf",
+        "--model": "text",
+        "--max-cost": "amount",
+    },
     "run": {
         "EXPERIMENT": "text, required",
         "--runs": "int of at least 1, required",

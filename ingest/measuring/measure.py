@@ -1,0 +1,286 @@
+"""Measure the answers of a study with an instrument, and land what it measures; nothing is measured twice."""
+
+import contextlib
+import re
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import NamedTuple
+
+import pyarrow as pa
+
+from ingest.load import land
+from ingest.measuring import DEFAULT
+from ingest.measuring.tfidf import TfIdf
+from ingest.measuring.vectors import NO_WORDS, NOT_FINITE, Vector, cosine
+from ingest.raw import TABLES
+from ingest.thirds import N_PARTS, thirds
+from ingest.warehouse import UserError, connect, printable, warehouse_path
+
+TABLE = "measurements"
+MEASURES = ("similarity_beginning", "similarity_middle", "similarity_end")
+EMPTY, NO_SOURCE, EMPTY_SOURCE, SHORT_SOURCE = "empty_text", "no_source_text", "empty_source_text", "source_too_short"
+IN_WORDS = {
+    EMPTY: "the answer is empty",
+    NO_SOURCE: "the item has no text to hold the answer against",
+    EMPTY_SOURCE: "the text of the item is empty",
+    SHORT_SOURCE: f"the text of the item has fewer than {N_PARTS} words",
+    NO_WORDS: "a text has no word in it",
+    NOT_FINITE: "the embedding of a text holds a number that is none",
+    "failed": "the LLM could not be asked",
+    "refused": "the LLM refused",
+}
+
+MEASURED = """
+measured as (
+    select study, paradigm, any_value(text_field) as text_field from raw.paradigms
+    where measured_from = 'measurement'
+    group by all
+)
+"""
+
+STUDIES = f"with {MEASURED} select distinct study from measured order by study"
+
+DOCUMENTS = f"""
+with {MEASURED},
+
+fields as (select distinct text_field from measured where study = $study and text_field is not null)
+
+select json_extract_string(items.fields, concat('$."', text_field, '"')) as document
+from raw.items as items, fields
+where study = $study and document is not null
+order by item, text_field
+"""
+
+TRIALS = f"""
+with {MEASURED},
+
+there as (
+    select distinct trial_id from raw.measurements
+    where study = $study and instrument = $instrument and instrument_version = $version
+)
+
+select trial_id, there.trial_id is not null as is_there
+from raw.trials as trials
+semi join measured using (study, paradigm)
+left join there using (trial_id)
+where study = $study and role is null
+order by item, trial_id
+"""
+
+TEXTS = f"""
+with {MEASURED}
+
+select
+    trial_id,
+    trim(response_text) as answer,
+    status_recorded,
+    reason_recorded,
+    json_extract_string(items.fields, concat('$."', text_field, '"')) as source
+from raw.trials as trials
+inner join measured using (study, paradigm)
+left join raw.items as items using (study, item)
+where list_contains($trial_ids, trial_id)
+order by item, trial_id
+"""
+
+
+@dataclass
+class Outcome:
+    """What became of the answers of one study under one instrument: how many have values, and why others have none."""
+
+    study: str
+    instrument: str
+    n_before: int = 0
+    n_now: int = 0
+    reasons: Counter = field(default_factory=Counter)
+    cost_usd: float = 0.0
+    n_calls: int = 0
+    n_unpriced: int = 0
+    seconds: float = 0.0
+    ended_by: UserError | None = None
+
+    def said(self) -> str:
+        """Write it for a terminal."""
+        n_none = self.reasons.total()
+        n_done = self.n_now + n_none
+        text = (
+            f"study {printable(self.study)}: {n_done:,} answer{'' if n_done == 1 else 's'} measured by "
+            f"{printable(self.instrument)}, {self.n_before:,} measured before; {self.seconds:.1f} s"
+        )
+        if self.n_calls:
+            unknown = f", {self.n_unpriced:,} of them of unknown price" if self.n_unpriced else ""
+            text += f"; calls: {self.n_calls:,}, {self.cost_usd:.4f} USD{unknown}"
+        if n_none:
+            why = (f"{IN_WORDS.get(reason, reason)} ({n:,})" for reason, n in self.reasons.most_common())
+            text += f"\n  {n_none:,} of them have no value: {printable('; '.join(why))}"
+        if self.ended_by:
+            text += f"\n  {self.ended_by}"
+        return text
+
+
+class Text(NamedTuple):
+    """The answer of a trial and the thirds that it is held against, or the reason why there is nothing to measure."""
+
+    trial_id: str
+    answer: str | None = None
+    parts: tuple[str, ...] = ()
+    method: str | None = None
+    reason: str | None = None
+
+
+def measure(
+    study: str | None = None,
+    instrument: str = DEFAULT,
+    model: str | None = None,
+    max_cost_usd: float | None = None,
+    on_progress: Callable[[int, int], None] = lambda n_done, n_all: None,
+) -> list[Outcome]:
+    """Measure what is not measured yet, of one study or of all that have something to measure."""
+    outcomes = []
+    for name in _studies(study):
+        with _made(instrument, name, model, max_cost_usd) as made:
+            outcomes.append(_measure_study(name, made, on_progress))
+    return outcomes
+
+
+def measured_lines(study: str | None = None) -> Iterator[str]:
+    """Measure with what needs nothing installed, and say what came of it; of no study with measures there is none."""
+    if warehouse_path().exists():
+        for outcome in measure(study, DEFAULT) if study is None or study in _known() else ():
+            yield f"  {outcome.said()}"
+
+
+def _studies(only):
+    known = _known()
+    if only is None:
+        return known
+    if only not in known:
+        named = f": these have some: {', '.join(known)}" if known else ", and no other study has any"
+        raise UserError(
+            f"the answers of {printable(only)} have no measure that an instrument takes (`from: measurement` in the "
+            f"paradigm){printable(named)}"
+        )
+    return [only]
+
+
+def _known():
+    """Return the studies that have measures by instruments; a warehouse of an older version of bais has none."""
+    with contextlib.closing(connect()) as warehouse:
+        there = "select 1 from duckdb_columns() where schema_name = 'raw' and column_name = 'measured_from'"
+        if not warehouse.execute(there).fetchall():
+            return []
+        return [study for (study,) in warehouse.execute(STUDIES).fetchall()]
+
+
+@contextlib.contextmanager
+def _made(instrument, study, model, max_cost_usd):
+    """Lend the instrument for a study."""
+    if instrument == "minilm":
+        from ingest.measuring.minilm import MiniLm
+
+        yield MiniLm()
+    elif instrument == "e5":
+        from ingest.measuring.e5 import E5
+
+        yield E5(model)
+    elif instrument == "endpoint":
+        from ingest.measuring.endpoint import EmbeddingsEndpoint
+
+        if not re.fullmatch(r"[\w.:-]+(/[\w.:-]+)+", model or ""):
+            raise UserError(
+                "an endpoint needs to be told which model to ask for embeddings: give --model VENDOR/NAME, such as "
+                "openai/text-embedding-3-small"
+            )
+        with contextlib.closing(EmbeddingsEndpoint(study, model, max_cost_usd)) as made:
+            yield made
+    else:
+        yield TfIdf(_documents(study))
+
+
+def _documents(study):
+    with contextlib.closing(connect()) as warehouse:
+        for batch in warehouse.sql(DOCUMENTS, params={"study": study}).to_arrow_reader(TfIdf.n_at_a_time):
+            yield from batch["document"].to_pylist()
+
+
+def _measure_study(study, instrument, on_progress):
+    began, outcome = time.monotonic(), Outcome(study, instrument.name)
+    known = {"study": study, "instrument": instrument.name, "version": instrument.version}
+    with contextlib.closing(connect()) as warehouse:
+        trials = warehouse.execute(TRIALS, known).fetchall()
+    missing = [trial_id for trial_id, is_there in trials if not is_there]
+    outcome.n_before = len(trials) - len(missing)
+    try:
+        for start in range(0, len(missing), instrument.n_at_a_time):
+            rows = _rows(study, instrument, _texts(missing[start : start + instrument.n_at_a_time]))
+            land(**{TABLE: [pa.Table.from_pylist(rows, TABLES[TABLE].schema)]})
+            reasons = Counter(row["reason"] for row in rows if row["measure"] == MEASURES[0])
+            outcome.n_now += reasons.pop(None, 0)
+            outcome.reasons += reasons
+            on_progress(outcome.n_now + outcome.reasons.total(), len(missing))
+    except UserError as error:
+        outcome.ended_by = error
+    for name in ("cost_usd", "n_calls", "n_unpriced"):
+        setattr(outcome, name, getattr(instrument, name, getattr(outcome, name)))
+    outcome.seconds = time.monotonic() - began
+    return outcome
+
+
+def _texts(trial_ids):
+    """Return what is measured of some trials, or why nothing can be."""
+    with contextlib.closing(connect()) as warehouse:
+        found = warehouse.execute(TEXTS, {"trial_ids": trial_ids}).fetchall()
+    return [_text(*row) for row in found]
+
+
+def _text(trial_id, answer, status, reason, source):
+    if status:
+        return Text(trial_id, reason=reason or status)
+    if not answer:
+        return Text(trial_id, reason=EMPTY)
+    if source is None:
+        return Text(trial_id, reason=NO_SOURCE)
+    if not source.strip():
+        return Text(trial_id, reason=EMPTY_SOURCE)
+    cut = thirds(source)
+    if cut is None:
+        return Text(trial_id, reason=SHORT_SOURCE)
+    return Text(trial_id, answer, *cut)
+
+
+def _rows(study, instrument, texts):
+    """Measure texts, each distinct one once, and make the rows of `raw.measurements`."""
+    distinct = list(dict.fromkeys(text for of in texts if not of.reason for text in (of.answer, *of.parts)))
+    vectors = dict(zip(distinct, instrument.vectors(distinct), strict=True)) if distinct else {}
+    now = datetime.now(UTC)
+    return [
+        {
+            "study": study,
+            "trial_id": of.trial_id,
+            "measure": measure,
+            "instrument": instrument.name,
+            "instrument_version": instrument.version,
+            "segment_method": of.method,
+            "measured_at": now,
+            **_measured(of, place, vectors),
+        }
+        for of in texts
+        for place, measure in enumerate(MEASURES)
+    ]
+
+
+def _measured(of, place, vectors):
+    if of.reason:
+        return {"value": None, "reason": of.reason, "n_windows": None}
+    all_of_it: list[Vector] = [vectors[text] for text in (of.answer, *of.parts)]
+    # one third without a direction leaves none of the three to compare
+    reason = next((vector.reason for vector in all_of_it if vector.reason), None)
+    answer, third = all_of_it[0], all_of_it[1 + place]
+    return {
+        "value": None if reason else cosine(answer, third),
+        "reason": reason,
+        "n_windows": third.n_windows,
+    }

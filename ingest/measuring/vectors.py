@@ -1,0 +1,51 @@
+"""Directions of texts: what an instrument makes of a text, of a text too long for it, and how alike two texts are."""
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+NO_WORDS, NOT_FINITE = "no_words", "not_finite"
+
+
+class Vector(NamedTuple):
+    """The direction of a text and of how many windows it is the mean, or the reason why it has none."""
+
+    direction: np.ndarray | dict[str, float] | None = None
+    n_windows: int | None = None
+    reason: str | None = None
+
+
+def windows(ids: Sequence[int], size: int) -> Iterator[Sequence[int]]:
+    """Cut the tokens of a text into windows that an LLM can read; the last one holds what is left."""
+    for start in range(0, len(ids), size):
+        yield ids[start : start + size]
+
+
+def mean_of_windows(directions: np.ndarray, n_tokens: Sequence[int]) -> Vector:
+    """Return the mean of the directions of a text's windows, each of which counts by its tokens."""
+    return of_numbers(np.average(unit(directions), axis=0, weights=n_tokens), len(n_tokens))
+
+
+def of_numbers(numbers: np.ndarray, n_windows: int | None = None) -> Vector:
+    """Return what an embedding comes to; one with a number that is none, or with zeros alone, has no direction."""
+    numbers = np.asarray(numbers, float)
+    if not np.isfinite(numbers).all() or not numbers.any():
+        return Vector(None, n_windows, NOT_FINITE)
+    return Vector(unit(numbers), n_windows)
+
+
+def unit(numbers: np.ndarray) -> np.ndarray:
+    """Return vectors of length one; of zeros there is none."""
+    with np.errstate(invalid="ignore"):
+        return numbers / np.linalg.norm(numbers, axis=-1, keepdims=True)
+
+
+def cosine(one: Vector, other: Vector) -> float:
+    """Return the cosine of two directions of length one; of words that are counted, over those that both have."""
+    if isinstance(one.direction, dict):
+        few, many = sorted((one.direction, other.direction), key=len)
+        found = sum(weight * many.get(word, 0.0) for word, weight in few.items())
+    else:
+        found = float(one.direction @ other.direction)
+    return min(1.0, max(-1.0, found))
