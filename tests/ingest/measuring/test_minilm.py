@@ -64,7 +64,6 @@ def test_a_text_without_a_token_has_a_reason(embedded):
     assert embedded.vectors(["\u200b"])[0].reason == "no_words"
 
 
-@pytest.mark.skipif(not TABLE_A8.exists(), reason="the pairs of Table A8 do not come with this version")
 def test_summaries_of_table_a8_are_nearest_to_the_beginning_of_their_reviews(embedded):
     """Document C, Table A8; the ten pairs measured with MiniLM instead of E5, so that the numbers are ours."""
     with open(TABLE_A8, encoding="utf-8", newline="") as file:
