@@ -48,7 +48,7 @@ N_CALLS = {
     "knowledge_boundary": 1,
     "epistemic_tagging": 1,
 }
-LLAMA = "meta-llama/llama-3-8b-instruct"
+LLAMA = "meta-llama/Meta-Llama-3-8B-Instruct"
 MINE = {"technique": "mine", "steps": ["Say {item}"]}
 
 
