@@ -7,10 +7,11 @@ import re
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-# in a Python that runs no file (`python -c`) DuckDB prints on stdout how far a slow query is, between what we print
+# In a Python that runs no file (`python -c`) DuckDB prints on stdout how far a slow query is, between what we print. Its
+# version 2.0.0 forgets a limit over a left join of which the other side turns out to be empty, with this optimizer alone.
 SESSION = (
     "set TimeZone = 'UTC'; set autoinstall_known_extensions = false; set autoload_known_extensions = false; "
-    "set enable_progress_bar = false"
+    "set enable_progress_bar = false; set disabled_optimizers = 'projection_pullup'"
 )
 ALONE = {"enable_external_access": False, "python_enable_replacements": False}
 # `ALONE` still lets a query name the warehouse's own file, its log and its folder for spilling as files.

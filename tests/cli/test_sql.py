@@ -61,6 +61,13 @@ def ask(capsys, *arguments):
     return out
 
 
+def test_a_limit_holds_where_a_left_join_finds_nothing(warehouse, capsys):
+    none = "(select * from marts.answers where id > 100)"
+    out = ask(capsys, f"select a.id from marts.answers a left join {none} b using (id) limit 2", "--format", "csv")
+    assert len(out.splitlines()) == 3
+
+
+
 def refused(capsys, *arguments):
     """Run a command, which must fail without any output but a message, and return the message."""
     code = main([*arguments])
