@@ -7,11 +7,12 @@ each item in each arm, and of their sums.
 
 import numpy as np
 import pandas as pd
+from scipy import special
 
 from analysis.crossed_effects import Arm, crossed_contrast, entering, mcnemar, paired_t, signed_bounds, signed_contrasts
 from analysis.decisions import COLUMNS as OF_DECISIONS
 from analysis.decisions import PREDICTIONS as OF_PREDICTIONS
-from analysis.decisions import comparisons, decisions_of_losses, one_sided, with_certainty
+from analysis.decisions import comparisons, decide, decisions_of_losses, one_sided, with_certainty
 from analysis.losses import DomainLosses
 from analysis.small_samples import CONFIDENCE, FEWEST_LLMS
 from analysis.t_and_f_tests import holm
@@ -38,6 +39,9 @@ CONTRASTS = columns(
 )
 RENAMED = {"domain": "paradigm", "margin_pp": "margin"}
 LEFT_OUT = ("metric", "is_primary")
+# among techniques of which there is one, it is the best and the worst, which says nothing
+OF_PLACES = {"p_best", "p_worst", "p_best_new_llm", "rank_low", "rank_high"}
+PLACE_OF = {"rank_probabilities": "p_best", "predictions": "p_best_new_llm"}
 
 
 def _of_contrasts(declared):
@@ -56,9 +60,10 @@ def outcome_rows(counts, paradigms, contrasts, ranked, controls, *, n_draws, see
     The loss of a technique is the absolute contrast of each LLM and vignette, corrected for what noise adds to an
     absolute value. Where one arm is held against a reference, and higher values are better without one being named, it
     is the distance from 1, the most that a share or a similarity can be; of numbers there is then no decision. What it
-    gains on its control is decided on as in anchoring. A bias that is turned round is as large as before, so no
-    technique is `use` or `equivalent` that turns the bias of an LLM round, or that is `equivalent` while it moves the
-    bias of an LLM by more than the margin.
+    gains on its control is decided on as in anchoring; where LLMs share items, bounds of the mean gain that take the
+    items as a sample as well count in place of those over LLMs alone if they are wider. A bias that is turned round is
+    as large as before, so no technique is `use` or `equivalent` that is seen to turn the bias of an LLM or of the mean
+    round, or that is `equivalent` while it moves the bias of an LLM by more than the margin.
 
     Parameters
     ----------
@@ -325,25 +330,99 @@ def _decisions(grid, keys, asked, ranked, controls, n_draws, seed):
     rows = decisions_of_losses(
         losses, [BIAS], keys["study"], stream, pairs, margin_pp=margin, n_draws=n_draws, seed=seed
     )
-    return [row | keys | {"metric": _metric(keys)} | _guarded(row, losses, margin) for row in rows]
+    of_cells = _Cells(grid, arms, asked.pairing)
+    is_alone = sum(pair.kind == "control" for pair in pairs) == 1
+    found = []
+    for row in rows:
+        row |= keys | {"metric": _metric(keys)}
+        if row["part"] == "rank_probabilities" and row.get("gain") is not None:
+            row |= _over_items_as_well(row, of_cells, margin)
+            row |= _guarded(row, losses, of_cells, margin)
+        if is_alone and row.get(PLACE_OF.get(row["part"])) is not None:
+            row |= dict.fromkeys(OF_PLACES.intersection(row)) | {"reason": reasons(row["reason"], "one_technique")}
+        found.append(row)
+    return found
 
 
 def _metric(keys):
     return tuple(keys[name] or "" for name in ("measure", "arm", "arm_b", "instrument"))
 
 
-def _guarded(row, losses, margin):
-    """What of a decision cannot stand, because the bias of an LLM is turned round, or moved by more than the margin."""
-    if row["part"] != "rank_probabilities" or row.get("gain") is None:
+class _Cells:
+    """Contrasts of each technique, LLM and item, and how sure their means are for other LLMs and other items."""
+
+    def __init__(self, grid, arms, pairing):
+        self.grid, self.pairing = grid, pairing
+        self.values = np.stack(
+            [
+                _differences([Arm(one.n[place], one.total[place]) for one in arms], pairing)
+                for place, _ in enumerate(grid.techniques)
+            ]
+        )
+
+    def towards_none(self, technique):
+        """Return contrasts of shape (n LLMs, n items), positive where an LLM's vignette has its bias."""
+        values = self.values[self.grid.techniques.index(technique)]
+        turned = np.zeros(values.shape)
+        for items in self.grid.of_vignette:
+            turned[:, items] = np.sign(np.nansum(values[:, items], axis=1, keepdims=True))
+        return values * turned
+
+    def gain(self, technique, control):
+        """Return what a technique gains on its control, of shape (n LLMs, n items)."""
+        return self.towards_none(control) - self.towards_none(technique)
+
+    def over_both(self, values):
+        """Return the mean of values of LLMs and items with its interval, or nothing where none can be had of items."""
+        if self.pairing != "item":
+            return None
+        has = ~np.isnan(values)
+        found = crossed_contrast(Arm(has.astype(float), np.where(has, values, 0.0)))
+        return None if found.both.df is None else found
+
+
+def _over_items_as_well(row, of_cells, margin):
+    """Bounds of the mean gain for other items too, where these are wider than those for other LLMs on these items.
+
+    All LLMs are put the same items, so that what a technique does to one item is the same error in all of them, which
+    the differences between LLMs do not show.
+    """
+    if row["llm"] is not None or row.get("gain_low") is None:
         return {}
+    found = of_cells.over_both(of_cells.gain(row["technique"], row["control"]))
+    if found is None:
+        return {}
+    half = -special.stdtrit(found.both.df, one_sided(row["n_comparisons"])) * found.both.standard_error
+    bounds = {"gain_low": row["gain"] - half, "gain_high": row["gain"] + half}
+    if half <= row["gain_high"] - row["gain"]:
+        return {}
+    decision = decide(*bounds.values(), margin_pp=margin) if row["n_llms"] >= FEWEST_LLMS else row["decision"]
+    return bounds | {"method": "t_over_llms_and_items", "decision": row["decision"] and decision}
+
+
+def _guarded(row, losses, of_cells, margin):
+    """What of a decision cannot stand, because the bias of an LLM is turned round, or moved by more than the margin."""
     gains = losses.compared(BIAS, row["technique"], row["control"], among=[row["llm"]] if row["llm"] else None)
     n_reversed = int(gains.reversals(level=one_sided(len(gains.llms)), margin=margin).sum())
-    is_reversed = n_reversed > 0 or gains.p_none_reversed(margin=margin) < one_sided()
+    is_reversed = n_reversed > 0 or gains.p_none_reversed(margin=margin) < one_sided() or _is_turned(row, of_cells)
     is_moved = (gains.moved() > margin).any()
     cannot_stand = {"use", "equivalent"} if is_reversed else {"equivalent"} if is_moved else set()
     changed = {name: "no_evidence" for name in ("decision", "decision_asked") if row.get(name) in cannot_stand}
     code = "bias_reversed" if is_reversed else "bias_moved" if changed else None
     return changed | {"n_reversed": n_reversed, "reason": reasons(row["reason"], code)}
+
+
+def _is_turned(row, of_cells):
+    """Whether the mean over LLMs and items is surely on the other side of none than without the technique."""
+    if row["llm"] is not None:
+        return False
+    techniques = of_cells.grid.techniques
+    under, without = (of_cells.values[techniques.index(row[name])] for name in ("technique", "control"))
+    found = of_cells.over_both(under)
+    if found is None or found.n_llms < FEWEST_LLMS:
+        return False
+    is_sure = found.both.low > 0 or found.both.high < 0
+    return bool(is_sure and found.estimate * np.nanmean(np.nanmean(without, axis=1)) < 0)
 
 
 def _named(rows):

@@ -7,8 +7,8 @@ import re
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-# In a Python that runs no file (`python -c`) DuckDB prints on stdout how far a slow query is, between what we print. Its
-# version 2.0.0 forgets a limit over a left join of which the other side turns out to be empty, with this optimizer alone.
+# In a Python that runs no file (`python -c`) DuckDB prints on stdout how far a slow query is, between what we print.
+# With `projection_pullup` its version 2.0.0 forgets a limit over a left join of which the other side is found empty.
 SESSION = (
     "set TimeZone = 'UTC'; set autoinstall_known_extensions = false; set autoload_known_extensions = false; "
     "set enable_progress_bar = false; set disabled_optimizers = 'projection_pullup'"

@@ -159,7 +159,7 @@ def of_two_vignettes(shifts, *, n_llms=6):
 def test_a_bias_that_is_turned_round_in_half_of_the_vignettes_of_an_llm_is_reversed():
     # from 0.4 and 0.4 to -0.2 and 0.2, which is 0 in the mean, while the loss falls from 0.4 to 0.2
     row = decision(of_two_vignettes({"no_technique": [35, 40], "helps": [-25, 20]}))
-    assert row["gain_low"] > 0.15
+    assert row["gain_plain_low"] > 0.15
     assert (row["decision"], row["decision_asked"], row["n_reversed"]) == ("no_evidence", "no_evidence", 6)
     assert "bias_reversed" in row["reason"]
     row = decision(of_two_vignettes({"no_technique": [35, 40], "helps": [15, 20]}))
@@ -212,7 +212,7 @@ def test_answers_that_are_missing_and_could_turn_a_decision_round_are_named(n_mi
     is_short = (of["technique"] == "helps") & (of["llm"] == "llm 0") if n_missing == 1 else of["technique"] == "helps"
     row = decision(of.assign(n_asked=of["n_trials"] + np.where(is_short, n_missing, 0)), is_share=is_share)
     assert row["decision"] == "use"
-    assert row["reason"] == code or (code is None and pd.isna(row["reason"]))
+    assert row["reason"] == "; ".join(filter(None, (code, "one_technique")))
 
 
 def test_an_item_that_was_asked_and_never_answered_counts_among_what_is_missing():
@@ -310,3 +310,37 @@ def test_two_instruments_are_two_measures():
     )
     headline = both.query("is_headline == True and instrument == 'minilm'").set_index("technique")
     assert headline.loc["helps", "value"] == pytest.approx(0.8, abs=0.01)
+
+
+def of_items(seed, *, sd_items, n_llms=10, n_items=24, n=20):
+    """Counts where a technique changes the bias of single items, alike in all LLMs, and over many items not at all."""
+    rng = np.random.default_rng(seed)
+    shifts = {"no_technique": np.full(n_items, 0.25), "helps": 0.25 + rng.uniform(-1, 1, n_items) * sd_items}
+    return counts([
+        (f"llm {llm}", technique, arm, f"item {item}", n, float(rng.binomial(n, 0.4 + (arm == "gain") * shift)))
+        for technique, of_technique in shifts.items() for llm in range(n_llms)
+        for item, shift in enumerate(of_technique) for arm in ("gain", "loss")
+    ])  # fmt: skip
+
+
+def test_what_a_technique_does_to_the_items_that_were_put_is_not_taken_for_what_it_does_to_others():
+    rows = [decision(of_items(seed, sd_items=0.3), n_draws=20) for seed in range(40)]
+    assert sum(row["decision"] in ("use", "avoid") for row in rows) <= 5  # 2 of 40 are expected; over LLMs alone, 17
+    assert {row["method"] for row in rows} == {"t_over_llms_and_items"}
+    assert all(row["gain_high"] - row["gain_low"] > row["gain_plain_high"] - row["gain_plain_low"] for row in rows)
+
+
+@pytest.mark.parametrize("seed", [0, 3, 5, 7])
+def test_a_technique_that_turns_the_mean_of_all_llms_round_is_not_used_although_no_llm_shows_it_alone(seed):
+    rows = asked({"no_technique": [0.3] * 10, "helps": [-0.1] * 10}, n_items=48, n=1, seed=seed)
+    row = decision(rows, n_draws=20)
+    assert row["n_reversed"] == 0
+    assert row["decision"] == "no_evidence"
+    assert "bias_reversed" in row["reason"]
+
+
+def test_of_one_technique_it_is_not_said_that_it_is_the_best():
+    rows = {"no_technique": [0.25] * 6, "helps": [0.1] * 6}
+    assert pd.isna(decision(asked(rows), n_draws=20)[["p_best", "p_worst", "rank_low", "rank_high"]]).all()
+    two = decision(asked({**rows, "other": [0.2] * 6}), n_draws=20, ranked=("helps", "other"))
+    assert two["p_best"] > 0.5

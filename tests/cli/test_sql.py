@@ -67,7 +67,6 @@ def test_a_limit_holds_where_a_left_join_finds_nothing(warehouse, capsys):
     assert len(out.splitlines()) == 3
 
 
-
 def refused(capsys, *arguments):
     """Run a command, which must fail without any output but a message, and return the message."""
     code = main([*arguments])
