@@ -6,6 +6,7 @@ import json
 import duckdb
 import pytest
 
+from bais.biases import headlines_on_biases
 from bais.main import main
 
 BIAS = {
@@ -156,6 +157,40 @@ def test_as_json_all_rows_of_the_llm_that_was_asked_for_are_given(ask):
     assert found["biases"] == [{key: (BIAS | OTHER)[key] for key in found["biases"][0]}]
     assert [row["llm"] for row in found["decisions"] + found["predictions"]] == ["vendor/other"] * 2
     assert found["is_asked"]
+
+
+@pytest.mark.parametrize(
+    ("biases", "decisions", "said"),
+    [
+        (
+            [BIAS], [DECISION],
+            "framing: there is a bias without a technique (chose_sure, gain less loss, +0.16 (+0.05 to +0.27)); use "
+            "sacd.",
+        ),
+        (
+            [BIAS, BIAS | {"arm": "other", "value": 0.01, "low": -0.2, "high": 0.22}], [DECISION],
+            "framing: there is a bias without a technique in 1 of 2 comparisons (clearest chose_sure, gain less loss, "
+            "+0.16 (+0.05 to +0.27)); use sacd.",
+        ),
+        (
+            [BIAS | {"low": -0.05}], [],
+            "framing: the data cannot tell it from no bias without a technique (chose_sure, gain less loss, +0.16 "
+            "(-0.05 to +0.27)); no technique was asked.",
+        ),
+        (
+            [BIAS | {"low": None, "high": None, "reason": "too_few_llms", "n_llms": 2}],
+            [DECISION | {"decision": "no_evidence"}],
+            "framing: without a technique chose_sure, gain less loss, +0.16, and how sure that is cannot be said: only "
+            "2 LLMs were asked (five are needed); no technique is shown to make it smaller or larger.",
+        ),
+    ],
+)  # fmt: skip
+def test_a_headline_says_the_clearest_bias_of_a_paradigm_and_what_helps(biases, decisions, said):
+    with contextlib.closing(duckdb.connect()) as warehouse:
+        warehouse.execute("create schema inference")
+        made(warehouse, "inference.outcome_contrasts", [BIAS | OTHER, *biases])
+        made(warehouse, "inference.outcome_decisions", [OWN, *decisions])
+        assert headlines_on_biases(warehouse, "s") == [f"{said} `bais recommend --paradigm framing` says more."]
 
 
 def test_a_measure_of_one_arm_is_said_as_how_far_its_mean_is_from_the_reference(ask):

@@ -98,7 +98,9 @@ class Made:
     def __init__(self, path):
         self.connection = duckdb.connect(str(path))
         self.connection.execute("set TimeZone = 'UTC'")
-        self.connection.execute(raw_statements().replace(" not null", ""))  # rows here hold what the page reads
+        self.connection.execute(
+            re.sub("(?<!drop) not null", "", raw_statements())
+        )  # rows here hold what the page reads
         self.connection.execute(SCHEMA)
 
     def add(self, table, **values):
