@@ -113,7 +113,8 @@ create table marts.recorded_trials (
     temperature double, status varchar, response_recorded double, baseline double, source varchar,
     first_response double
 );
-create view marts.trials as select *, response_recorded as response, null::varchar as role from marts.recorded_trials;
+create view marts.trials as select *, response_recorded as response, null::varchar as role,
+    'anchoring' as paradigm from marts.recorded_trials;
 create view marts.quarantined_trials as from marts.recorded_trials where false;
 create table seeds.published_claims (
     claim_id varchar, part varchar, document varchar, location varchar, kind varchar, statement varchar,
