@@ -502,7 +502,7 @@ def test_json_holds_the_columns_of_the_tables_with_every_digit(warehouse, ask):
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["--domain", "framing"], "`bais recommend --paradigm framing` says how large that bias is and what helps"),
+        (["--domain", "framing"], "framing is no domain of anchoring but another paradigm: `bais recommend --paradigm"),
         (["--domain", "splitt"], "there is no domain splitt (perhaps split); there is bare, calm, few, invented"),
         (
             ["--domain", "invented", "--study", "real"],
