@@ -1,29 +1,68 @@
 """`bais recommend --paradigm`: how large a bias is, and which technique makes it smaller."""
 
+from typing import NamedTuple
+
 from bais import terminal
 from bais.terminal import fixed, lay_out, say, say_json
-from bais.warehouse import records, refuse_unknown
+from bais.warehouse import llm_named, records, refuse_unknown, values
 from ingest.warehouse import UserError, printable, warehouse_path
 
+NO_TECHNIQUE = "no_technique"
 ASKED = """
 select distinct study, paradigm, measure from inference.outcome_contrasts
 where study = coalesce($study, study) order by all
 """
+LLMS = "select distinct llm from inference.outcome_contrasts where study = $study and paradigm = $paradigm"
+SOURCES = """
+select distinct source from marts.trials where study = $study and paradigm = $paradigm and role is null order by source
+"""
+# of all LLMs with an interval over LLMs and items; of one, over its items
 BIASES = """
-select study, paradigm, measure, instrument, arm, arm_b, technique, value, low, high, n_llms, n_items, n_trials, reason
+select study, paradigm, measure, instrument, arm, arm_b, llm, technique, value, low, high, n_llms, n_items, n_trials,
+    reason
 from inference.outcome_contrasts
-where is_headline and paradigm = $paradigm and study = $study and measure = $measure
-order by instrument, arm, arm_b, technique != 'no_technique', technique
+where
+    study = $study and paradigm = $paradigm and measure = coalesce($measure, measure)
+    and case
+        when $llm is null then is_headline
+        else llm = $llm and level = 'items' and row_set = 'accepted' and weighting = 'llm'
+    end
+order by measure, instrument, arm, arm_b, technique != 'no_technique', technique
 """
 DECISIONS = """
 select study, paradigm, measure, instrument, arm, arm_b, llm, technique, control, comparison, loss, loss_control, gain,
-    gain_low, gain_high, decision, decision_asked, certainty, n_reversed, margin, n_llms, n_trials, reason
+    gain_low, gain_high, gain_asked_low, gain_asked_high, decision, decision_asked, certainty, n_reversed, margin,
+    n_llms, n_trials, reason
 from inference.outcome_decisions
 where
-    paradigm = $paradigm and study = $study and measure = $measure and comparison = 'control'
+    study = $study and paradigm = $paradigm and measure = coalesce($measure, measure) and comparison = 'control'
     and llm is not distinct from $llm
-order by instrument, arm, arm_b, technique
+order by measure, instrument, arm, arm_b, technique
 """
+PREDICTIONS = """
+select study, paradigm, measure, instrument, arm, arm_b, llm, technique, control, expected_loss, gain, gain_low,
+    gain_high, p_better_than_control, n_llms, reason
+from inference.outcome_predictions
+where
+    study = $study and paradigm = $paradigm and measure = coalesce($measure, measure)
+    and llm is not distinct from $llm
+order by measure, instrument, arm, arm_b, technique
+"""
+SIMULATED = "SIMULATED respondents, no LLM was asked."
+PARTLY_SIMULATED = "Some respondents are SIMULATED and no LLMs."
+
+
+class Shown(NamedTuple):
+    """Of whom the table speaks: one LLM that was asked, one that was not (`is_foretold`), or else all that were."""
+
+    llm: str | None
+    is_foretold: bool
+    noun: str
+
+    @property
+    def whom(self):
+        """The LLM that the chance of a smaller bias is of."""
+        return printable(self.llm) if self.llm else f"one more {self.noun} that nobody asked"
 
 
 def recommend_on_bias(
@@ -35,59 +74,103 @@ def recommend_on_bias(
     studies = list(dict.fromkeys(row["study"] for row in asked if row["paradigm"] == paradigm))
     if len(studies) > 1:
         raise UserError(f"{printable(paradigm)} is in several studies: say which with --study, of {', '.join(studies)}")
-    measures = [row["measure"] for row in asked if row["paradigm"] == paradigm]
-    refuse_unknown("measure", measure, measures)
-    keys = {"study": studies[0], "paradigm": paradigm, "llm": llm}
-    biases, decisions = [], []
-    for one in [measure] if measure else measures:
-        biases += records(warehouse, BIASES, keys | {"measure": one})
-        decisions += records(warehouse, DECISIONS, keys | {"measure": one})
-    if llm and not decisions:
-        raise UserError(f"{printable(llm)} was not asked with a technique in {printable(paradigm)}")
+    refuse_unknown("measure", measure, [row["measure"] for row in asked if row["paradigm"] == paradigm])
+    place = {"study": studies[0], "paradigm": paradigm}
+    llms = values(warehouse, LLMS, place)
+    llm = llm and llm_named(warehouse, llm, set(llms) - {None})
+    is_asked = llm is None or llm in llms
+    keys = place | {"measure": measure, "llm": llm if is_asked else None}
+    biases, decisions, predictions = (records(warehouse, query, keys) for query in (BIASES, DECISIONS, PREDICTIONS))
+    sources = values(warehouse, SOURCES, place)
     if as_json:
-        say_json({**keys, "biases": biases, "decisions": decisions})
+        say_json(
+            {**place, "llm": llm, "is_asked": is_asked, "sources": sources, "biases": biases, "decisions": decisions,
+             "predictions": predictions}
+        )  # fmt: skip
         return
+    noun = "respondent" if sources == ["simulated"] else "LLM"
+    if "simulated" in sources:
+        say(SIMULATED if sources == ["simulated"] else PARTLY_SIMULATED)
+    if llm and not is_asked:
+        say(f"{printable(llm)} was not asked: what follows is of the {noun}s that were, and of one more like them.")
     for bias in biases:
-        if bias["technique"] == "no_technique":
-            say(_sentence(bias))
-    heads = [
-        "measure",
-        "arms",
-        "technique",
-        "bias (95 % interval)",
-        "decision",
-        "bias made\nsmaller by",
-        "reversed\nin LLMs",
-    ]
+        if bias["technique"] == NO_TECHNIQUE:
+            say(_sentence(bias, noun))
     print()
-    print(
-        lay_out(
-            heads, [_row(of, decisions) for of in biases], width=terminal.terminal_width(), null="", right=(3, 5, 6)
-        )
-    )
+    shown = Shown(llm if is_asked else None, is_foretold=not is_asked, noun=noun)
+    _print_techniques(biases, decisions, predictions, shown)
     print()
-    if any(of["certainty"] == "too_few_llms" for of in decisions):
-        say("Fewer than five LLMs were asked, too few to speak of others.")
+    for note in _notes(decisions, shown):
+        say(note)
     say(f"Study: {studies[0]}. Warehouse: {warehouse_path()}")
 
 
-def _sentence(bias):
+def headlines_on_biases(warehouse, study: str) -> list[str]:
+    """Say of each paradigm of a study in one sentence how large the bias is and which technique helps."""
+    found = []
+    for paradigm in dict.fromkeys(row["paradigm"] for row in records(warehouse, ASKED, {"study": study})):
+        keys = {"study": study, "paradigm": paradigm, "measure": None, "llm": None}
+        found.append(_headline(paradigm, *(records(warehouse, query, keys) for query in (BIASES, DECISIONS))))
+    return found
+
+
+def _headline(paradigm, biases, decisions):
+    """Say the clearest bias of a paradigm without a technique, and what helps against one of its biases."""
+    more = f"`bais recommend --paradigm {printable(paradigm)}` says more."
+    alone = [bias for bias in biases if bias["technique"] == NO_TECHNIQUE and bias["value"] is not None]
+    if not alone:
+        return f"{paradigm}: no LLM has answers without a technique that can be compared. {more}"
+    sure = [bias for bias in alone if bias["low"] is not None]
+    shown = [bias for bias in sure if not bias["low"] <= 0 <= bias["high"]]
+    clearest = max(sure or alone, key=_clearness)
+    size = f"{_measure(clearest)}, {_arms(clearest)}, {_interval(clearest, 'value')}"
+    of_several = f" in {len(shown)} of {len(alone)} comparisons" if len(alone) > 1 else ""
+    if shown:
+        said = f"there is a bias without a technique{of_several} ({'clearest ' if of_several else ''}{size})"
+    elif sure:
+        said = f"the data cannot tell it from no bias without a technique ({size})"
+    else:
+        said = f"without a technique {size}, and how sure that is cannot be said: {_unsure(clearest)}"
+    return f"{paradigm}: {said}; {_helpers(decisions)}. {more}"
+
+
+def _clearness(bias):
+    return abs(bias["value"]) / ((bias["high"] - bias["low"]) or 1 if bias["low"] is not None else 1)
+
+
+def _helpers(decisions):
+    decided = {
+        word: list(dict.fromkeys(of["technique"] for of in decisions if of["decision"] == word))
+        for word in ("use", "avoid")
+    }
+    said = [f"{word} {', '.join(names)}" for word, names in decided.items() if names]
+    if not decisions:
+        return "no technique was asked"
+    return "; ".join(said) or "no technique is shown to make it smaller or larger"
+
+
+def _sentence(bias, noun):
     if bias["arm_b"] is None:
-        return _sentence_of_one_arm(bias)
+        return _sentence_of_one_arm(bias, noun)
     arm, arm_b, value, low, high = (bias[key] for key in ("arm", "arm_b", "value", "low", "high"))
     measure = _measure(bias)
     if value is None:
-        return f"{measure}: no LLM has answers in {arm} and in {arm_b} that can be compared."
+        who = bias["llm"] and f"{printable(bias['llm'])} has no answers"
+        return f"{measure}: {who or 'no LLM has answers'} in {arm} and in {arm_b} that can be compared."
     is_same = f"{abs(value):.3g}" == "0"
     side = "the same as" if is_same else f"{abs(value):.3g} {'above' if value > 0 else 'below'}"
     said = f"{measure}: without a technique the mean in {arm} is {side} {'' if is_same else 'that '}in {arm_b}"
     if low is None:
         return f"{said}. How sure that is cannot be said: {_unsure(bias)}."
     shows = "the data cannot tell it from no bias" if low <= 0 <= high else "there is a bias"
-    return (
-        f"{said} (95 % interval of the difference {low:+.3g} to {high:+.3g}): {shows}, for LLMs and items like the "
-        f"{bias['n_llms']} LLMs and {bias['n_items']} items asked."
-    )
+    return f"{said} (95 % interval of the difference {low:+.3g} to {high:+.3g}): {shows}, for {_like(bias, noun)}."
+
+
+def _like(bias, noun):
+    """Say of whom an interval speaks."""
+    if bias["llm"]:
+        return f"{printable(bias['llm'])} and items like the {bias['n_items']} asked"
+    return f"{noun}s and items like the {bias['n_llms']} {noun}s and {bias['n_items']} items asked"
 
 
 def _unsure(bias):
@@ -100,7 +183,7 @@ def _unsure(bias):
     }[bias["reason"]]
 
 
-def _sentence_of_one_arm(bias):
+def _sentence_of_one_arm(bias, noun):
     """Say how far the only arm of a paradigm is from what it is held against."""
     if bias["value"] is None:
         return f"{_measure(bias)}: no answer without a technique has a value."
@@ -108,27 +191,112 @@ def _sentence_of_one_arm(bias):
     if bias["low"] is None:
         return f"{said}. How sure that is cannot be said: {_unsure(bias)}."
     bounds = f"{fixed(bias['low'], '+.3g')} to {fixed(bias['high'], '+.3g')}"
-    return (
-        f"{said} (95 % interval {bounds}), for LLMs and items like the {bias['n_llms']} LLMs and {bias['n_items']} "
-        "items asked."
-    )
+    return f"{said} (95 % interval {bounds}), for {_like(bias, noun)}."
 
 
 def _measure(bias):
     return bias["measure"] if bias["instrument"] is None else f"{bias['measure']} ({bias['instrument']})"
 
 
-def _row(bias, decisions):
+def _arms(bias):
+    return bias["arm"] if bias["arm_b"] is None else f"{bias['arm']} less {bias['arm_b']}"
+
+
+def _print_techniques(biases, decisions, predictions, shown):
+    """Print each bias without a technique and with each, and what is decided about the technique."""
+    smaller = "bias made\nsmaller by"
+    heads = [
+        "measure", "arms", "technique", "bias (95 % interval)", "decision on\nthis LLM" if shown.llm else "decision",
+        f"{smaller}, in\none more LLM" if shown.is_foretold else smaller,
+        f"P(better) in\n{'this LLM' if shown.llm else 'one more LLM'}",
+        "reversed" if shown.llm else "reversed\nin LLMs",
+    ]  # fmt: skip
+    rows = [_row(bias, _of(bias, decisions), _of(bias, predictions), shown) for bias in biases]
+    print(lay_out(heads, rows, width=terminal.terminal_width(), null="", right=(3, 5, 6, 7)))
+
+
+def _of(bias, rows):
+    """Return the row on the technique and contrast of a bias."""
+    keys = ("measure", "instrument", "arm", "arm_b", "technique")
+    return next((of for of in rows if all(of[key] == bias[key] for key in keys)), None)
+
+
+def _row(bias, decision, prediction, shown):
+    from analysis.advice import DECISIONS as WORDS
+    from analysis.advice import probability
+
+    said = [None] * 4
+    if decision:
+        better = prediction and prediction["p_better_than_control"]
+        n_reversed = decision["n_reversed"]
+        is_reversed = n_reversed if n_reversed is None or not shown.llm else "yes" if n_reversed else "no"
+        said = [
+            WORDS[decision["decision_asked" if shown.llm else "decision"]],
+            _interval(_gained(decision, prediction, shown), "gain"),
+            None if better is None else probability(better),
+            is_reversed,
+        ]
+    return [_measure(bias), _arms(bias), bias["technique"], _interval(bias, "value"), *said]
+
+
+def _gained(decision, prediction, shown):
+    """Return by how much a bias is made smaller in whom the table speaks of, with its interval."""
+    if shown.is_foretold:
+        found, low, high = prediction or {"gain": None, "gain_low": None}, "gain_low", "gain_high"
+    elif shown.llm:
+        found, low, high = decision, "gain_asked_low", "gain_asked_high"
+    else:
+        found, low, high = decision, "gain_low", "gain_high"
+    return {"gain": found["gain"], "low": found[low], "high": found.get(high)}
+
+
+def _notes(decisions, shown):
+    """Say below the table what its columns mean and how sure it is."""
+    if not decisions:
+        yield f"{printable(shown.llm)} was not asked with a technique." if shown.llm else "No technique was asked."
+        return
+    noise = "whichever way it points, with what noise adds taken off"
+    not_a_difference = "not the difference of the two biases above, in which opposite biases cancel"
+    if shown.llm:
+        yield (
+            f"Bias made smaller by: how much nearer to 0 the bias of {printable(shown.llm)} on each vignette comes, "
+            f"{noise}, and then the mean; so it is {not_a_difference}. Its interval is of this LLM's own trials and "
+            "says nothing of others."
+        )
+    elif shown.is_foretold:
+        yield (
+            f"Bias made smaller by: what is expected in {shown.whom}, and between which bounds 95 % of such "
+            f"{shown.noun}s lie. It is how much nearer to 0 a bias comes, {noise}; so it is {not_a_difference}."
+        )
+    else:
+        yield (
+            f"Bias made smaller by: how much nearer to 0 the bias of each {shown.noun} on each vignette comes, "
+            f"{noise}, and then the mean; so it is {not_a_difference}."
+        )
+    yield f"P(better): how probable it is that the technique makes the bias smaller in {shown.whom}."
+    in_whom = f"whether in {printable(shown.llm)}" if shown.llm else f"in how many {shown.noun}s"
+    yield (
+        f"Reversed: {in_whom} the technique turns the bias round, so that it points the other way by more than the "
+        "margin and beyond the noise of the answers."
+    )
+    if not shown.llm:
+        yield from _certainties(decisions)
+
+
+def _certainties(decisions):
+    """Say how sure each decision is, and of which techniques where that is not of all alike."""
+    from analysis.advice import CERTAINTY
     from analysis.advice import DECISIONS as WORDS
 
-    keys = ("measure", "instrument", "arm", "arm_b", "technique")
-    decision = next((of for of in decisions if all(of[key] == bias[key] for key in keys)), None)
-    said = [None, None, None]
-    if decision:
-        gain = {"gain": decision["gain"], "low": decision["gain_low"], "high": decision["gain_high"]}
-        said = [WORDS[decision["decision"]], _interval(gain, "gain"), decision["n_reversed"]]
-    arms = bias["arm"] if bias["arm_b"] is None else f"{bias['arm']} less {bias['arm_b']}"
-    return [_measure(bias), arms, bias["technique"], _interval(bias, "value"), *said]
+    certain = {}
+    for of in decisions:
+        if of["certainty"]:
+            certain.setdefault(of["decision"], {}).setdefault(of["certainty"], []).append(of)
+    for decision, by_certainty in certain.items():
+        for certainty, rows in by_certainty.items():
+            which = ", ".join(f"{of['technique']} ({_measure(of)}, {_arms(of)})" for of in rows)
+            of_which = f" ({which})" if len(by_certainty) > 1 else ""
+            yield f"How sure of “{WORDS[decision]}”{of_which}: {CERTAINTY[certainty]}."
 
 
 def _interval(row, name):

@@ -5,6 +5,7 @@ from operator import itemgetter
 
 import click
 
+from bais.biases import headlines_on_biases
 from bais.options import only_study
 from bais.published import CHECKED, say_versions, sum_up
 from bais.recommend import DECIDED, GOALS, HEADS
@@ -27,7 +28,7 @@ KINDS = ("control", None)  # the rows that hold the loss of a technique, and of 
 @click.command()
 @only_study
 def headlines(study: str | None) -> None:
-    """Say what to use and what to avoid in each domain by the three goals; of scores, what they show."""
+    """Say what to use and what to avoid in each domain by the three goals, and what other biases and scores show."""
     with marts() as warehouse:
         rankings = records(
             warehouse,
@@ -44,6 +45,7 @@ def headlines(study: str | None) -> None:
             warehouse,
             f"select checks.*, claims.study, true as has_version from {CHECKED}",
         )
+        biases = _biases(warehouse, [of["study"] for of in studies])
         scored = _scored(warehouse)
         known = list(dict.fromkeys([*(of["study"] for of in studies), *scored]))
         held_back = not_public(warehouse)
@@ -52,7 +54,11 @@ def headlines(study: str | None) -> None:
     refuse_unknown("study", study, known, " in this warehouse")
     for of in studies:
         if study in (None, of["study"]):
-            _say_study(of, *([row for row in rows if row["study"] == of["study"]] for rows in (rankings, places)))
+            _say_study(
+                of,
+                *([row for row in rows if row["study"] == of["study"]] for rows in (rankings, places)),
+                biases.get(of["study"], []),
+            )
     for name, findings in scored.items():
         if study in (None, name):
             _say_scored(name, findings)
@@ -66,6 +72,13 @@ def headlines(study: str | None) -> None:
     if checks:
         say("`bais claims` says more of these published claims.")
     print(f"Warehouse: {printable(warehouse_path())}")
+
+
+def _biases(warehouse, studies):
+    """Read what is said of the paradigms beside anchoring of each study; a warehouse of old has none."""
+    if "outcome_contrasts" not in {name for _, name, _ in public_tables(warehouse)}:
+        return {}
+    return {study: headlines_on_biases(warehouse, study) for study in studies}
 
 
 def _scored(warehouse):
@@ -102,7 +115,7 @@ def _say_scored(name, findings):
     print()
 
 
-def _say_study(study, rankings, places):
+def _say_study(study, rankings, places, biases):
     from analysis.advice import Evidence, verdict
 
     how = "SIMULATED respondents, no LLM was asked" if study["is_simulated"] else study["sources"]
@@ -115,11 +128,12 @@ def _say_study(study, rankings, places):
         domains.append(
             Evidence(domain, is_simulated=study["is_simulated"], places=over, llms=llms, rankings=list(ranked))
         )
-    if not rankings:
+    if not rankings and not biases:
         print("No trial of it had a low or a high anchor, so that there is nothing to compare.")
     if rows := [row for evidence in domains for row in _losses(evidence)]:
         say_rows("table", ["domain", "technique", *HEADS.values(), "decision"], rows, null="", right=range(2, 5))
-    print()
+    if rankings:
+        print()
     for evidence in domains:
         answer, *beside = verdict(evidence)
         say(answer)
@@ -127,6 +141,8 @@ def _say_study(study, rankings, places):
             say(sentence, indent="  ")
     if said := not_ranked(rankings):
         say(said)
+    for sentence in biases:
+        say(sentence)
     print()
 
 

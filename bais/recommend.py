@@ -7,7 +7,19 @@ from bais import terminal
 from bais.biases import recommend_on_bias
 from bais.options import json_option
 from bais.terminal import fixed, lay_out, say, say_json, similar
-from bais.warehouse import IS_A_STUDY, marts, not_ranked, records, refuse_not_public, refuse_unknown, values
+from bais.warehouse import (
+    IN_ANCHORING,
+    IS_A_STUDY,
+    NOTHING_YET,
+    llm_named,
+    marts,
+    not_ranked,
+    records,
+    refuse_not_public,
+    refuse_paradigm,
+    refuse_unknown,
+    values,
+)
 from ingest.warehouse import UserError, printable, warehouse_path
 
 GOALS = tuple(advice.GOALS)
@@ -17,12 +29,11 @@ HEADS = {"displacement": "displace-\nment (pp)", "gap": "gap\n(pp)", "error": "e
 KEYS = ("technique", "metric", "control")
 # what papers print, by the goal that asks the same of a technique and in which errors cannot cancel
 OF_PAPERS = {"deviation": "displacement", "susceptibility": "gap", "madb": "error"}
-NOTHING_YET = "none: import some trials first, and run `bais build`"
 WORDS = {"none": NOTHING_YET, "by_part": True}  # a part of a name is enough to be told the whole
 
 # The largest study first, those of LLMs before simulated ones.
 ASKED = f"""
-select study, domain, llm from marts.trials where {IS_A_STUDY} group by study, domain, llm
+select study, domain, llm from marts.trials where {IS_A_STUDY} and {IN_ANCHORING} group by study, domain, llm
 order by
     bool_or(bool_or(source = 'simulated')) over (partition by study), sum(count(*)) over (partition by study) desc,
     study, llm, domain
@@ -137,9 +148,10 @@ def recommend(
         return
     _refuse_goal(goal)
     with marts() as warehouse:
+        refuse_paradigm(warehouse, domain, study)
         asked = records(warehouse, ASKED)
         refuse_not_public(warehouse, study, {row["study"] for row in asked})
-        llm = llm and _named(warehouse, llm, {row["llm"] for row in asked})
+        llm = llm and llm_named(warehouse, llm, {row["llm"] for row in asked})
         study, others = _study(study, domain, llm, asked)
         is_asked = llm in {None, *(row["llm"] for row in asked if (row["study"], row["domain"]) == (study, domain))}
         evidence = _evidence(warehouse, study, domain, llm, is_asked, goal or GOALS[0])
@@ -184,14 +196,6 @@ def _refuse_goal(goal):
             f"--goal out; there is {', '.join(GOALS)}"
         )
     refuse_unknown("goal", goal, GOALS, **WORDS)
-
-
-def _named(warehouse, llm, known):
-    """Return the LLM that a name or an alias means, refused where it seems to be another name of one that was asked."""
-    llm = dict(warehouse.execute("select alias, llm from seeds.llm_aliases").fetchall()).get(llm, llm)
-    if llm not in known and "/" not in llm:
-        refuse_unknown("LLM", llm, sorted(known), **WORDS)
-    return llm
 
 
 def _study(study, domain, llm, asked):

@@ -1,7 +1,7 @@
 """What the report's page and the paper are made of: the rows of one query for each of their tables."""
 
 from bais.published import CHECKED
-from bais.warehouse import IS_A_STUDY
+from bais.warehouse import IN_ANCHORING, IS_A_STUDY
 
 # every query has its own order, so that the same warehouse gives the same page
 PAGE = {
@@ -36,9 +36,12 @@ PAGE = {
         order by study, domain, technique, anchor_direction
     """,
     "baselines": "from marts.baselines where temperature_scope = 'pooled' order by study, domain, vignette, llm",
-    "attrition": """
+    "attrition": f"""
         select study, domain, technique, sum(columns('n_.*'))::bigint from marts.attrition
-        group by all order by study, domain, technique
+        where {IN_ANCHORING} group by all order by study, domain, technique
+    """,
+    "paradigms": f"""
+        select distinct study, paradigm from marts.attrition where not {IN_ANCHORING} and role is null order by all
     """,
     "attrition_bounds": "from marts.attrition_bounds where llm is null order by study, domain, technique",
     "claims": f"""
@@ -125,9 +128,9 @@ PAPER = {
     "spreads": """
         from marts.spreads where study = $study and technique = 'no_technique' order by domain, llm, vignette
     """,
-    "attrition": """
+    "attrition": f"""
         select domain, vignette, sum(columns('n_.*'))::bigint from marts.attrition
-        where study = $study group by all order by all
+        where study = $study and {IN_ANCHORING} group by all order by all
     """,
     "batches": """
         select batch_id, coalesce(verdict, 'not_audited') as verdict, coalesce(is_published, false) as is_published

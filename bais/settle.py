@@ -6,7 +6,16 @@ from typing import NamedTuple
 
 from analysis import advice
 from bais.texts import refuse_existing, write_new
-from bais.warehouse import IS_A_STUDY, marts, records, refuse_not_public, refuse_unknown, values
+from bais.warehouse import (
+    IN_ANCHORING,
+    IS_A_STUDY,
+    marts,
+    records,
+    refuse_not_public,
+    refuse_paradigm,
+    refuse_unknown,
+    values,
+)
 from ingest.warehouse import UserError, printable
 
 GOALS = tuple(advice.GOALS)
@@ -17,7 +26,7 @@ ASKED = f"""
 select study, domain, list(distinct llm order by llm) as llms, list(distinct vignette order by vignette) as vignettes,
     list(distinct temperature order by temperature) as temperatures, bool_or(temperature is null) as has_none,
     bool_or(source = 'simulated') as is_simulated
-from marts.trials where {IS_A_STUDY} group by study, domain
+from marts.trials where {IS_A_STUDY} and {IN_ANCHORING} group by study, domain
 order by bool_or(is_simulated) over (partition by study), sum(count(*)) over (partition by study) desc, study, domain
 """
 HERE = "study = $study and domain = $domain"
@@ -97,6 +106,7 @@ def write_study(
 def _asked(warehouse, study, domain):
     """Return the study and domain that is meant, the largest where none is named."""
     rows = records(warehouse, ASKED)
+    refuse_paradigm(warehouse, domain, study)
     refuse_not_public(warehouse, study, {row["study"] for row in rows})
     refuse_unknown("study", study, dict.fromkeys(row["study"] for row in rows))
     rows = [row for row in rows if study in (None, row["study"])]

@@ -9,6 +9,8 @@ from ingest.warehouse import UserError, connect, explain, printable, warehouse_p
 PUBLIC_SCHEMAS = ("marts", "inference")
 # `voder-bais@8749ccc` is no study of its own, but the version that claims are about of one that has gone on
 IS_A_STUDY = "not contains(study, '@')"
+# what domains and techniques of anchoring are told from: the paradigms beside it have `bais recommend --paradigm`
+IN_ANCHORING = "paradigm = 'anchoring'"
 NOT_PUBLIC = """
 with published as ({published})
 
@@ -18,6 +20,11 @@ from raw.trials left join published using (batch_id)
 anti join (select study from marts.trials union all select study from marts.quarantined_trials) as public using (study)
 group by study order by study
 """
+PARADIGMS = f"""
+select distinct study from marts.trials
+where paradigm = $domain and study = coalesce($study, study) and not {IN_ANCHORING}
+"""
+NOTHING_YET = "none: import some trials first, and run `bais build`"
 SCORED_STUDIES = "select distinct study from raw.batches where source = 'scored'"
 # What DuckDB itself would not refuse ends with the connection, such as a temporary table: to answer would mislead.
 READS = ("SELECT", "EXPLAIN", "MULTI")  # MULTI is a pivot
@@ -187,6 +194,25 @@ def refuse_unknown(
         there = ", ".join(map(printable, known)) or none
         close = similar(named, known, by_part)
         raise UserError(f"there is no {what} {printable(named)}{where}{close}; there is {there}")
+
+
+def refuse_paradigm(warehouse, domain: str | None, study: str | None) -> None:
+    """Refuse a paradigm other than anchoring where a domain of anchoring was to be named."""
+    keys = {"domain": domain, "study": study}
+    if values(warehouse, PARADIGMS, keys):
+        of_study = f" --study {printable(study)}" if study else ""
+        raise UserError(
+            f"{printable(domain)} is no domain of anchoring but another paradigm: `bais recommend --paradigm "
+            f"{printable(domain)}{of_study}` says how large that bias is and what helps"
+        )
+
+
+def llm_named(warehouse, named: str, known: Iterable[str]) -> str:
+    """Return the LLM that a name or an alias means, refused where it is no id and was not asked."""
+    llm = dict(warehouse.execute("select alias, llm from seeds.llm_aliases").fetchall()).get(named, named)
+    if llm not in known and "/" not in llm:
+        refuse_unknown("LLM", llm, sorted(known), none=NOTHING_YET, by_part=True)
+    return llm
 
 
 def known_llm(warehouse, named: str, known: Iterable[str], **words) -> str:

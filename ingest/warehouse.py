@@ -61,7 +61,8 @@ def connect(path: Path | None = None, *, read_only: bool = True, writes_files: b
     path = path or warehouse_path()
     if read_only and not path.exists():
         raise UserError(
-            f"there is no warehouse at {path} yet: run `make run`, or `python ingest/run.py` and `dbt build`"
+            f"there is no warehouse at {path} yet: collect a study with `bais collect STUDY` "
+            "(`simulated` costs nothing), then run `bais build`"
         )
     config = ALONE if read_only and not writes_files else {}
     try:

@@ -80,6 +80,7 @@ def _study(study, i):
         "counts": counts(study),
         "in_short": in_short(study, answers) if answers else None,
         "answers": answers,
+        "paradigms": [clean(name) for name in study.paradigms],
         "figures": figures(study),
         "ledger": ledger(study),
         "gate": gate_tables(study),

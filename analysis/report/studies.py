@@ -44,8 +44,13 @@ class Study:
 
     @property
     def domains(self):
-        """The domains that were asked about, in order."""
+        """The domains of anchoring that were asked about, in order."""
         return sorted({row["domain"] for row in self.rows("attrition")})
+
+    @property
+    def paradigms(self):
+        """The paradigms beside anchoring that were asked about, in order."""
+        return [row["paradigm"] for row in self.rows("paradigms")]
 
     @property
     def techniques(self):

@@ -75,7 +75,7 @@ def tables(source):
             {**key, "llm": "v/0", "vignette": "theft", "technique": "no_technique", "spread": 8.03, "spread_pp": 25.32,
              "reason": None}
         ],
-        "marts.attrition": [{**key, "vignette": "theft", **asked}],
+        "marts.attrition": [{**key, "vignette": "theft", "paradigm": "anchoring", **asked}],
         "inference.rank_probabilities": [
             {**key, "llm": None, "technique": "sacd", "metric": goal, **decided} for goal in GOALS
         ],

@@ -163,6 +163,8 @@ def made_once(tmp_path_factory):
             "insert into marts.technique_rankings values "
             "('real', 'bare', null, 'sacd', null, 'no_baseline; nothing_to_rank')"
         )
+        made.execute("alter table marts.trials add column paradigm varchar default 'anchoring'")
+        made.execute("insert into marts.trials values ('other', 'framing', 'vendor/a', 'recorded', 'v', 1, 'framing')")
         for llm, cost in zip(LLMS, (0.002, 0.004) * 3, strict=True):
             made.execute("insert into marts.technique_costs values ('pretended', ?, 'sacd', 6, ?)", [llm, cost])
     return path
@@ -500,6 +502,7 @@ def test_json_holds_the_columns_of_the_tables_with_every_digit(warehouse, ask):
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
+        (["--domain", "framing"], "framing is no domain of anchoring but another paradigm: `bais recommend --paradigm"),
         (["--domain", "splitt"], "there is no domain splitt (perhaps split); there is bare, calm, few, invented"),
         (
             ["--domain", "invented", "--study", "real"],

@@ -23,7 +23,7 @@ create table seeds.prices as select 'vendor/c' as llm, 1.0 as usd_per_million_to
 create table raw.batches (study varchar, source varchar, definition json, loaded_at timestamptz);
 create table marts.trials (
     study varchar, domain varchar, llm varchar, vignette varchar, temperature double, source varchar,
-    anchor_direction varchar, anchor_value double, baseline double
+    anchor_direction varchar, anchor_value double, baseline double, paradigm varchar default 'anchoring'
 );
 create table inference.rank_probabilities (
     study varchar, domain varchar, llm varchar, technique varchar, control varchar, comparison varchar
@@ -174,6 +174,9 @@ def test_what_cannot_be_written_is_one_sentence(settling, capsys):
     archive(settling, domain="loan", vignette="bank")
     way(settling, domain="loan", needed_llms=3)
     assert "nothing is open in the domain judicial" in refused(capsys, "--to-settle", "judicial")
+    assert "there is no domain tennis; there is judicial, loan" in refused(capsys, "--to-settle", "tennis")
+    settling("marts.trials", study="archive", domain="framing", llm="vendor/a", paradigm="framing")
+    assert "`bais recommend --paradigm framing`" in refused(capsys, "--to-settle", "framing")
     assert "there is no domain tennis; there is judicial, loan" in refused(capsys, "--to-settle", "tennis")
     assert "there is no study other" in refused(capsys, "--to-settle", "loan", "--study", "other")
     assert "there is no technique yoga" in refused(capsys, "--to-settle", "loan", "--technique", "yoga")

@@ -113,7 +113,8 @@ create table marts.recorded_trials (
     temperature double, status varchar, response_recorded double, baseline double, source varchar,
     first_response double
 );
-create view marts.trials as select *, response_recorded as response, null::varchar as role from marts.recorded_trials;
+create view marts.trials as select *, response_recorded as response, null::varchar as role,
+    'anchoring' as paradigm from marts.recorded_trials;
 create view marts.quarantined_trials as from marts.recorded_trials where false;
 create table seeds.published_claims (
     claim_id varchar, part varchar, document varchar, location varchar, kind varchar, statement varchar,
@@ -679,7 +680,8 @@ def test_headlines_say_what_recommend_says(change, capsys):
     for column in ("definition varchar", "loaded_at timestamp"):
         change(f"alter table raw.batches add column if not exists {column}")
     change(
-        "create or replace view marts.trials as select *, response_recorded as response, 'v' as vignette "
+        "create or replace view marts.trials as select *, response_recorded as response, 'v' as vignette, "
+        "'anchoring' as paradigm "
         "from marts.recorded_trials"
     )
     change(f"create table marts.technique_costs ({keys}, calls_per_trial double, cost_usd_per_trial double)")

@@ -325,6 +325,23 @@ def test_the_page_on_adding_a_bias_adds_one_with_a_file_alone(warehouse, tmp_pat
         counts = raw.execute("select arm, count(*) from raw.trials group by arm order by arm").fetchall()
     assert counts == [(arm, int(n)) for arm, n in re.findall(r"^   (default|plain) +(\d+)$", page, re.MULTILINE)]
     assert [verdict.verdict for verdict in audit()] == ["passed"]
+    written = yaml.safe_load(path.read_text(encoding="utf-8"))["paradigm"]
+    assert re.findall(r"bais recommend --paradigm (\w+)$", page, re.MULTILINE) == [written["paradigm"]]
+
+
+def test_the_page_on_adding_a_bias_says_how_items_come_from_a_csv(tmp_path, capsys):
+    page = (ROOT / "docs" / "how-to" / "add-a-bias.md").read_text(encoding="utf-8")
+    content = yaml.safe_load(re.search(r"```yaml\n(.*?)   ```", page, re.DOTALL)[1])
+    rows = content["paradigm"]["items"]["rows"]
+    with (tmp_path / "items.csv").open("w", encoding="utf-8", newline="") as file:
+        table = csv.DictWriter(file, rows[0])
+        table.writeheader()
+        table.writerows(rows)
+    content["paradigm"] |= yaml.safe_load(re.search(r"`(items: .*?)`", page, re.DOTALL)[1])
+    path = tmp_path / "default-option.yaml"
+    path.write_text(yaml.safe_dump(content, sort_keys=False), encoding="utf-8")
+    assert main(["render", str(path), "--arm", "default", "--item", "news"]) == 0
+    assert "The usual way is as a printed sheet." in capsys.readouterr().out
 
 
 def reasons_of(warehouse):

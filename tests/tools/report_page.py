@@ -45,6 +45,7 @@ create table marts.claim_checks (claim_id varchar, part varchar, document varcha
 create table marts.trials (trial_id varchar, study varchar, domain varchar, vignette varchar, llm varchar,
     role varchar, source varchar, response_unit varchar, asked_at timestamptz);
 create table marts.attrition (study varchar, domain varchar, llm varchar, technique varchar, role varchar,
+    paradigm varchar default 'anchoring',
     n_asked bigint, n_answered bigint, n_refused bigint, n_unparsed bigint, n_out_of_range bigint, n_failed bigint);
 create table marts.attrition_bounds (study varchar, domain varchar, llm varchar, technique varchar, n_asked bigint,
     n_missing bigint, displacement_least double, displacement_most double, reason varchar);
@@ -97,7 +98,9 @@ class Made:
     def __init__(self, path):
         self.connection = duckdb.connect(str(path))
         self.connection.execute("set TimeZone = 'UTC'")
-        self.connection.execute(raw_statements().replace(" not null", ""))  # rows here hold what the page reads
+        self.connection.execute(
+            re.sub("(?<!drop) not null", "", raw_statements())
+        )  # rows here hold what the page reads
         self.connection.execute(SCHEMA)
 
     def add(self, table, **values):
