@@ -183,6 +183,9 @@ class Paradigm(Part):
                 raise ValueError(f"contrasts: {arm} is not among the arms")
         if same := [pair[0] for pair in self.contrasts if pair[1:] == pair[:1]]:
             raise ValueError(f"contrasts: {same[0]} is held against itself")
+        pairs = [frozenset(pair) for pair in self.contrasts]
+        if twice := [pair for pair, arms in zip(self.contrasts, pairs, strict=True) if pairs.count(arms) > 1]:
+            raise ValueError(f"contrasts: {' and '.join(twice[0])} stands there twice, in whatever order")
         if self.text_field and not any(self.text_field in item.fields for item in self.all_items):
             raise ValueError(f"text_field: it says {self.text_field}, and the items have no such field")
         for vignette in self.vignettes:
@@ -236,6 +239,10 @@ class Paradigm(Part):
                 )
             if unknown := [label for label in measure.of or () if label not in labels]:
                 raise ValueError(f"measures: {name} is of {unknown[0]}, which is none of the answers")
+            if measure.of and len(set(measure.of)) < len(measure.of):
+                raise ValueError(f"measures: {name} says one answer twice under `of`")
+            if measure.of and set(measure.of) == set(labels):
+                raise ValueError(f"measures: {name} is of all the answers, so it would always be 1")
 
     def _check_truth(self):
         if self.simulated is None:

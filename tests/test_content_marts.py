@@ -147,7 +147,7 @@ def retold():
         [{"study": None, "domain": None, "technique": None, "control": "no_technique", "comparison": "control"}]
     )
     contrasts = pd.DataFrame([{"study": "s", "paradigm": "retelling", "arm": "asked", "arm_b": None}])
-    paradigms = pd.DataFrame(paradigms).assign(reference=None)
+    paradigms = pd.DataFrame(paradigms).assign(reference=None, is_share=False)
     rows = outcome_rows(counts, paradigms, contrasts, {"helps"}, controls, n_draws=200, seed=1)
     return outcomes, effects, curves, table(rows, OUTCOMES).to_pandas()
 

@@ -11,3 +11,5 @@ select
     arm,
     arm_b
 from source
+-- a pair that an older study names twice stands here once
+qualify row_number() over (partition by study, paradigm, arm, arm_b order by position) = 1

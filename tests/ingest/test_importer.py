@@ -73,7 +73,7 @@ def small_study(tmp_path):
     return path
 
 
-OF_PARADIGMS = {"paradigms", "paradigm_contrasts", "items"}
+OF_PARADIGMS = {"paradigms", "paradigm_contrasts", "items", "measurements"}
 
 
 @pytest.mark.parametrize("first", ["collected", "imported"])

@@ -150,6 +150,16 @@ def test_turns_of_an_arm_stand_around_those_of_the_technique():
         ({"arms": ["plain", "plain"]}, "arms: plain stands there twice"),
         ({"contrasts": [["praised", "none"]]}, "contrasts: none is not among the arms"),
         ({"contrasts": [["plain", "plain"]]}, "contrasts: plain is held against itself"),
+        ({"contrasts": [["praised", "plain"]] * 2}, "contrasts: praised and plain stands there twice"),
+        (
+            {"contrasts": [["praised", "plain"], ["plain", "praised"]]},
+            "contrasts: praised and plain stands there twice, in whatever order",
+        ),
+        ({"measures": {"m": {"of": ["tea", "tea"], "better": "lower"}}}, "measures: m says one answer twice"),
+        (
+            {"measures": {"m": {"of": ["tea", "milk", "water"], "better": "lower"}}},
+            "measures: m is of all the answers, so it would always be 1",
+        ),
         (
             {"measures": {"m": {"of": ["gin"], "better": "lower"}}},
             "measures: m is of gin, which is none of the answers",
