@@ -158,21 +158,21 @@ def test_bais_score_of_a_chat_stands_beside_that_of_plain_prompts(folder, here, 
             assert main(["score", "--llm", str(place), "--questions", str(few), *option]) == 0
             said = capsys.readouterr().out
             assert f"loaded: {added:,} scores added, {4848 - added:,} already there" in said
-            assert f"scoring broken{named}" in said
+            assert f"scoring local/broken{named}" in said
             assert "disagree" not in said
 
 
 UNCHATTY = {
-    "no template": (None, "the tokenizer of broken has no chat template"),
+    "no template": (None, "the tokenizer of local/broken has no chat template"),
     "it wants a system's message": (
         "{% if messages[0]['role'] != 'system' %}{{ raise_exception('System first') }}{% endif %}",
-        "the chat template of broken cannot put a message: System first",
+        "the chat template of local/broken cannot put a message: System first",
     ),
-    "it is no template": ("{% if %}", "the chat template of broken cannot put a message: "),
+    "it is no template": ("{% if %}", "the chat template of local/broken cannot put a message: "),
     "it drops the message": ("<s>", "does not write a message once and as it is"),
     "it leaves its sandbox": (
         "{{ cycler.__init__.__globals__.os.mkdir('left') }}{{ messages[0]['content'] }}",
-        "the chat template of broken cannot put a message: ",
+        "the chat template of local/broken cannot put a message: ",
     ),
 }
 
