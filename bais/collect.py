@@ -52,13 +52,16 @@ def plan(
             to_settle, study=of_study, goal=goal, technique=technique, llms=llms, trials=more_trials, out=out
         )
         study, sentences = settled.path, settled.sentences
-    planned = plan_of(load_study(study))
+    of = load_study(study)
+    planned = plan_of(of) | ({"cautions": of.cautions} if of.cautions else {})
     if as_json:
         say_json(planned | {"to_settle": sentences} if sentences else planned)
         return
     for sentence in sentences:
         say(sentence)
     _say_plan(planned)
+    for caution in of.cautions:
+        say(caution)
 
 
 def _say_plan(planned):

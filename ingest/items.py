@@ -8,6 +8,7 @@ from typing import Annotated, Literal, NamedTuple
 import pyarrow as pa
 from pydantic import Field, PrivateAttr, ValidationInfo, model_validator
 
+from ingest.csv_text import CsvRow, read_csv
 from ingest.files import Part
 from ingest.prompts import text_hash
 from ingest.prompts.steps import CHARACTERS_PER_TOKEN, tokens_of
@@ -108,6 +109,7 @@ class Items(Part):
     most_tokens: Annotated[int, Field(ge=1)] | None = None
     longest: bool = False
     _read: tuple[Item, ...] = PrivateAttr(())
+    _lines: dict[str, int] = PrivateAttr({})
 
     @model_validator(mode="after")
     def _can_be_read(self, info: ValidationInfo):
@@ -129,6 +131,10 @@ class Items(Part):
         """The items themselves."""
         return self._read
 
+    def where(self, item: str) -> str:
+        """Return the file and line of an item, where it comes from a CSV file, for what is said of it."""
+        return f"{self.file}:{self._lines[item]}: " if item in self._lines else ""
+
     def _items(self, folder):
         rows = self.rows if self.file is None else self._rows_of_file(folder)
         columns = {column: None for row in rows for column in row}
@@ -137,18 +143,19 @@ class Items(Part):
         named = {"id": self.id, **says, "text": self.text}
         for key, column in named.items():
             if column is not None and column not in columns:
-                raise ValueError(f"{key} says {column}, and the items have no such column")
+                raise ValueError(f"{key}: the items have no column {column} (they have {', '.join(columns)})")
         rows = self._of_length(rows)
         fields = self.fields or (layout.fields if layout else [column for column in columns if column != self.id])
         if unknown := [field for field in fields if field not in columns]:
-            raise ValueError(f"fields says {unknown[0]}, and the items have no such column")
+            raise ValueError(f"fields: the items have no column {unknown[0]} (they have {', '.join(columns)})")
         ids = [_text(row.get(self.id)) for row in rows]
         if None in ids or "" in ids:
-            raise ValueError(f"item {ids.index(None if None in ids else '') + 1} has no {self.id}")
+            place = ids.index(None if None in ids else "")
+            raise ValueError(f"{self._where(rows[place])}item {place + 1} has nothing in the column {self.id}")
         if len(set(ids)) < len(ids):
             known = set()
-            twice = next(item for item in ids if item in known or known.add(item))
-            raise ValueError(f"item {twice} stands there twice")
+            place = next(place for place, item in enumerate(ids) if item in known or known.add(item))
+            raise ValueError(f"{self._where(rows[place])}item {ids[place]} stands there twice")
         chosen = range(len(ids))
         if self.limit is not None and self.limit < len(ids):
             if self.sample_seed is None:
@@ -158,6 +165,8 @@ class Items(Part):
                 chosen = sorted(drawn)
         for place in chosen:
             row = rows[place]
+            if isinstance(row, CsvRow):
+                self._lines[ids[place]] = row.line
             texts = {field: text for field in fields if (text := _text(row.get(field))) is not None}
             yield Item(ids[place], texts, self._said_of(row, ids[place], says))
 
@@ -178,9 +187,14 @@ class Items(Part):
         said = {key: _text(row.get(column)) for key, column in says.items()}
         if (is_true := said.get("is_true")) is not None:
             if is_true.lower() not in TRUTHS:
-                raise ValueError(f"is_true: item {item} says {is_true}, and not true or false")
+                where = self._where(row) or "is_true: "
+                raise ValueError(f"{where}item {item} says {is_true} of whether it is true, and not true or false")
             said["is_true"] = TRUTHS[is_true.lower()]
         return said | {"source": self.source, "licence": self.licence}
+
+    def _where(self, row):
+        """Return where a row of a CSV file stands; nothing for one of another kind."""
+        return f"file: {self.file}:{row.line}: " if isinstance(row, CsvRow) else ""
 
     def _rows_of_file(self, folder):
         import duckdb
@@ -191,6 +205,8 @@ class Items(Part):
             raise ValueError(f"file: {self.file} should end in {', '.join(READERS)}")
         if not path.is_file():
             raise ValueError(f"file: there is no file {self.file} beside this one")
+        if "csv" in reader and not self.layout:
+            return [*read_csv(path, f"file: {self.file}")]
         try:
             with in_memory(memory_limit="512MB", threads=1) as memory:
                 rows = memory.sql(f"from {reader.format(path=quoted(path))}")

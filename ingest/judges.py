@@ -6,10 +6,11 @@ from typing import Annotated, Literal, NamedTuple
 
 from pydantic import Field, model_validator
 
-from ingest.files import Name, Part, Temperature
+from ingest.files import Mistake, Name, Part, Temperature
 from ingest.items import Item
 from ingest.paradigm import ASKED, NonEmpty
 from ingest.prompts import Script, fill, placeholders, template_hash
+from ingest.prompts.words import half_a_name
 
 JUDGEMENTS = "judgements"  # the phase, and what plans call it
 ORIGINAL, ANSWER, IDENTITY = "original", "answer", "identity"
@@ -69,11 +70,15 @@ class Judging(Part):
             raise ValueError(
                 f"judges: {paradigm.paradigm} has no items whose texts could be judged; roles: [answer] needs none"
             )
+        fields = {field for item in paradigm.all_items for field in item.fields}
         used = placeholders(self.text or "") if self.judges_items else set()
         used |= set().union(*(placeholders(self.asked_of(role)) for role in self.roles)) - {"text"}
-        fields = {field for item in paradigm.all_items for field in item.fields}
-        if unknown := sorted(used - fields):
-            raise ValueError(f"judges: {{{unknown[0]}}} is no field of the items")
+        for key in ("text", "question", "question_of_answers"):
+            said = getattr(self, key) or ""
+            if half := half_a_name(said, {"text", *fields}):
+                raise Mistake(f"judges: {key} says {half}", "judges", key)
+            if unknown := sorted((placeholders(said) & used) - fields):
+                raise Mistake(f"judges: {{{unknown[0]}}} is no field of the items", "judges", key)
         for item, field in itertools.product(paradigm.all_items, sorted(used)):
             if field not in item.fields:
                 raise ValueError(f"judges: item {item.item} has no {field}, and the judges are shown it")

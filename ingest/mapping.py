@@ -21,8 +21,8 @@ import yaml
 from pydantic import BeforeValidator, Field, ValidationError, model_validator
 
 from ingest.archives import Archive, archives, complaint, infinite
+from ingest.files import Finite, Name, Part, plain
 from ingest.responses import macros
-from ingest.study import Finite, Name, Part
 from ingest.warehouse import UserError, printable, quoted
 
 SEGMENT = re.compile(r'"([^"]+)"|([^."]+)')
@@ -132,8 +132,7 @@ def read_mapping(path: Path, study: str | None = None) -> Mapping:
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         key = ".".join(map(str, first["loc"])) or "columns"
-        message = first["msg"].removeprefix("Value error, ")
-        message = "there is no such key" if first["type"] == "extra_forbidden" else message[0].lower() + message[1:]
+        message = plain(first)
         raise UserError(f"{printable(path)}: {printable(key)}: {printable(message)}") from None
     if not mapping.study:
         raise UserError(f"{printable(path)} names no study: say with --study which study the trials belong to")

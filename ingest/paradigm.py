@@ -11,10 +11,11 @@ from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, ConfigDict, Field, model_validator
 
-from ingest.files import Finite, Name, NotNegative, Part, Share, parse_checked
+from ingest.files import Finite, Mistake, Name, NotNegative, Part, Share, parse_checked, text_of
 from ingest.items import Item, Items
 from ingest.prompts import Script, fill, placeholders, template_hash
 from ingest.prompts.steps import EMPTY
+from ingest.prompts.words import half_a_name
 from ingest.warehouse import UserError, printable
 
 FOLDER = Path(__file__).resolve().parent / "prompts" / "paradigms"
@@ -35,6 +36,7 @@ AFTER = {
     "choice": "the letter of your choice", "label": "one of these answers: {labels}", "number": "a number",
     "text": "your answer",
 }  # fmt: skip
+OF_TRUTH = ("is_correct", "strict_correct")  # measures that tables hold against what an item says of itself
 PARTS = ("answer_format", "opening", "case_text", "question_text")
 NonEmpty = Annotated[str, Field(min_length=1)]
 
@@ -142,11 +144,22 @@ class Simulated(Part):
         return self.techniques.get(arm, {}).get(technique, self.shifts.get(arm, {}))
 
 
+def _in_pairs(given):
+    """Refuse one pair that stands where a list of pairs is meant."""
+    if isinstance(given, list) and any(not isinstance(pair, list) for pair in given):
+        raise ValueError("each pair of arms stands in brackets of its own, such as [[praised, plain]]")
+    return given
+
+
 def _by_arm(given):
     """Read `{arm: {label: shift, techniques: {name: {label: shift}}}, shares: {label: share}}`."""
     if not isinstance(given, dict):
         return given
-    arms = {arm: dict(of) for arm, of in given.items() if arm != "shares" and isinstance(of, dict)}
+    arms = {arm: of or {} for arm, of in given.items() if arm != "shares"}
+    for arm, of in arms.items():
+        if not isinstance(of, dict):
+            raise ValueError(f"{arm}: should be an arm with what it adds to the share of answers, such as {{tea: 0.1}}")
+    arms = {arm: dict(of) for arm, of in arms.items()}
     techniques = {arm: of.pop("techniques") for arm, of in arms.items() if "techniques" in of}
     return {"shares": given.get("shares", {}), "shifts": arms, "techniques": techniques}
 
@@ -159,7 +172,9 @@ class Paradigm(Part):
     source: str = ""
     answer: Answer
     arms: list[Name] = Field(min_length=1)
-    contrasts: list[tuple[Name] | tuple[Name, Name]] = Field(min_length=1)
+    contrasts: Annotated[
+        list[Annotated[list[Name], Field(min_length=1, max_length=2)]], BeforeValidator(_in_pairs), Field(min_length=1)
+    ]
     measures: dict[Name, Measure] = Field(min_length=1)
     pairing: Literal["item", "between"] = "item"
     options: Options = Options()
@@ -178,9 +193,9 @@ class Paradigm(Part):
                 raise ValueError(f"{key}: {twice[0]} stands there twice")
         if self.paradigm == ANCHORING:
             raise ValueError(f"paradigm: {ANCHORING} is built in, and a study of it names no paradigm")
-        for arm in itertools.chain.from_iterable(self.contrasts):
-            if arm not in self.arms:
-                raise ValueError(f"contrasts: {arm} is not among the arms")
+        for place, pair in enumerate(self.contrasts):
+            if unknown := [arm for arm in pair if arm not in self.arms]:
+                raise Mistake(f"contrasts: {unknown[0]} is not among the arms", "contrasts", place)
         if same := [pair[0] for pair in self.contrasts if pair[1:] == pair[:1]]:
             raise ValueError(f"contrasts: {same[0]} is held against itself")
         pairs = [frozenset(pair) for pair in self.contrasts]
@@ -188,78 +203,153 @@ class Paradigm(Part):
             raise ValueError(f"contrasts: {' and '.join(twice[0])} stands there twice, in whatever order")
         if self.text_field and not any(self.text_field in item.fields for item in self.all_items):
             raise ValueError(f"text_field: it says {self.text_field}, and the items have no such field")
-        for vignette in self.vignettes:
-            self._check_vignette(vignette)
+        for place, vignette in enumerate(self.vignettes):
+            self._check_vignette(vignette, "vignettes", place)
         self._check_measures()
         self._check_truth()
         return self
 
-    def _check_vignette(self, vignette):
+    def _check_vignette(self, vignette, *place):
         where = f"vignettes: {vignette.vignette}"
         if unknown := [arm for arm in vignette.arms if arm not in self.arms]:
-            raise ValueError(f"{where} has an arm {unknown[0]}, which is not among the arms")
+            raise Mistake(f"{where} has an arm {unknown[0]}, which is not among the arms", *place, "arms", unknown[0])
         full = self.full_vignette(vignette)
         fields = {field for item in self.all_items for field in item.fields}
         for arm, treatment in full["arms"].items():
-            words = {*full["words"], *treatment.get("words", {}), *fields}
-            options = treatment.get("options") or {}
-            said = [full["case"], full["question"]]
-            inside = [*treatment.get("words", {}).values(), *full["words"].values(), *options.values()]
-            known = (said, words | {"options"}), (inside, fields), (treatment["turns"], words | {*PARTS})
-            for texts, may in known:
-                if missing := sorted(set().union(*map(placeholders, texts)) - may):
-                    raise ValueError(
-                        f"{where} says {{{missing[0]}}} in arm {arm}, which is neither a word nor a field of the items"
+            options, used = treatment.get("options") or {}, set()
+            for location, text, known in self._texts_of(vignette, arm, fields, place):
+                if half := half_a_name(text, known):
+                    raise Mistake(f"{where} says in arm {arm} {half}", *location)
+                if missing := sorted(placeholders(text) - known):
+                    raise Mistake(
+                        f"{where} says {{{missing[0]}}} in arm {arm}, which is neither a word nor a field of the items",
+                        *location,
                     )
-            used = set().union(*map(placeholders, [*said, *inside, *treatment["turns"]])) & fields
+                used |= placeholders(text) & fields
             for item in self.all_items:
                 if lacking := sorted(used - item.fields.keys()):
-                    raise ValueError(f"items: item {item.item} has no {lacking[0]}, and {where} says it")
+                    raise ValueError(
+                        f"items: {self.items.where(item.item)}item {item.item} has no {lacking[0]}, and {where} says it"
+                    )
             if (self.answer.kind == "choice") != bool(options):
-                raise ValueError(f"{where} should have options in arm {arm} if the answer is a choice, and else none")
-            if options and not any("options" in placeholders(text) for text in said):
-                raise ValueError(f"{where} has options, and neither its case nor its question says {{options}}")
+                raise Mistake(
+                    f"{where} should have options in arm {arm} if the answer is a choice, and else none", *place
+                )
+            if options and not any("options" in placeholders(full[part]) for part in ("case", "question")):
+                raise Mistake(f"{where} has options, and neither its case nor its question says {{options}}", *place)
+            self._check_options(options, f"{where} shows two options with the same words in arm {arm}", place)
         for pair in self.contrasts:
             if len(pair) == 2 and len({self.version(full, {"turns": ["{opening}"]}, arm)[0] for arm in pair}) == 1:
-                raise ValueError(f"{where} says the same in the arms {pair[0]} and {pair[1]}: nothing can differ")
+                raise Mistake(f"{where} says the same in the arms {pair[0]} and {pair[1]}: nothing can differ", *place)
+
+    def _texts_of(self, vignette, arm, fields, place):
+        """Yield each text that is said in an arm: where it stands, the text, and the names that its braces may hold."""
+        of_arm = (*place, "arms", arm)
+        treatment = vignette.arms.get(arm) or Treatment()
+        words = {*self.words, *vignette.words, *treatment.words, *fields}
+        for part in ("system", "case", "question"):
+            yield (*place, part), getattr(vignette, part) or "", words | {"options"}
+        for above, said in (((), self.words), (place, vignette.words), (of_arm, treatment.words)):
+            yield from (((*above, "words", name), text, fields) for name, text in said.items())
+        of_options = of_arm if treatment.options else place
+        for name, text in (treatment.options or vignette.options or {}).items():
+            yield (*of_options, "options", name), text, fields
+        for number, turn in enumerate(treatment.turns):
+            yield (*of_arm, "turns", number), turn, words | {*PARTS}
+
+    def _check_options(self, options, sentence, place):
+        """Refuse options of which nobody could tell which of them was chosen."""
+        for item in self.all_items or [None]:
+            shown = [fill(text, item.fields if item else {}).strip() for text in options.values()]
+            if twice := [text for text in shown if shown.count(text) > 1]:
+                of_item = f" of item {item.item}" if item else ""
+                raise Mistake(f"{sentence}{of_item}: {twice[0]}", *place, "options")
 
     def _check_measures(self):
         labels = self.labels
         for name, measure in self.measures.items():
+            at = ("measures", name)
+            is_of_truth = name in OF_TRUTH
+            if is_of_truth and measure.truth is None:
+                raise Mistake(f"measures: {name} is held against the truth, so `truth` should say which", *at)
+            if measure.truth and not is_of_truth:
+                names = " or ".join(OF_TRUTH)
+                raise Mistake(f"measures: {name} is held against `truth`, and such a measure is called {names}", *at)
             if measure.source != "answer" or measure.truth:
                 if measure.of is not None:
-                    raise ValueError(f"measures: {name} has `of`, which is for measures of the answer alone")
+                    raise Mistake(f"measures: {name} has `of`, which is for measures of the answer alone", *at)
                 if measure.source == "judgement" and self.answer.kind != "text":
-                    raise ValueError(f"measures: {name} is from judgements, and only answers that are texts are judged")
+                    raise Mistake(
+                        f"measures: {name} is from judgements, and only answers that are texts are judged", *at
+                    )
                 continue
+            if self.answer.kind == "text":
+                raise Mistake(
+                    f"measures: {name} should say where its values come from, since the answers are texts: `from: "
+                    "judgement`, of judges, or `from: measurement`, of `bais measure`",
+                    *at,
+                )
             if (measure.of is None) == (labels is not None):
-                raise ValueError(
+                raise Mistake(
                     f"measures: {name} should say under `of` which answers count as 1 if the answer is a choice or a "
-                    "label, and else not"
+                    "label, and else not",
+                    *at,
                 )
             if unknown := [label for label in measure.of or () if label not in labels]:
-                raise ValueError(f"measures: {name} is of {unknown[0]}, which is none of the answers")
+                raise Mistake(f"measures: {name} is of {unknown[0]}, which is none of the answers", *at)
             if measure.of and len(set(measure.of)) < len(measure.of):
-                raise ValueError(f"measures: {name} says one answer twice under `of`")
-            if measure.of and set(measure.of) == set(labels):
-                raise ValueError(f"measures: {name} is of all the answers, so it would always be 1")
+                raise Mistake(f"measures: {name} says one answer twice under `of`", *at)
+        for name, measure, of in self._measured() if labels else ():
+            for vignette, arm in itertools.product(self.vignettes, self.arms):
+                if of and set(of) >= set(self._answers_in(vignette, arm)):
+                    raise Mistake(
+                        f"measures: {name} is of all the answers in arm {arm}, so it would always be 1 there",
+                        "measures",
+                        next(key for key, of_key in self.measures.items() if of_key is measure),
+                    )
+        if labels and any(measure.truth == "correct" for measure in self.measures.values()):
+            self.check_correct(labels, "the answers")
+
+    def check_correct(self, labels: list[str], whose: str, *above: str) -> None:
+        """Refuse items whose correct answer is none that can be given; `above` is where the paradigm stands."""
+        for item in self.all_items:
+            correct = item.said.get("correct")
+            if correct is not None and correct not in labels:
+                raise Mistake(
+                    f"items: {self.items.where(item.item)}item {item.item} says that {correct} is correct, which is "
+                    f"none of {whose} ({', '.join(labels)})",
+                    *above, "items", "correct",
+                )  # fmt: skip
+
+    def _answers_in(self, vignette, arm):
+        """Return the answers that can be given in an arm: its options, or the labels."""
+        treatment = vignette.arms.get(arm) or Treatment()
+        return [*(treatment.options or vignette.options or self.answer.labels or ())]
 
     def _check_truth(self):
         if self.simulated is None:
             return
         shifts = self.simulated.shifts | self.simulated.techniques
         if unknown := [arm for arm in shifts if arm not in self.arms]:
-            raise ValueError(f"simulated: {unknown[0]} is not among the arms")
+            raise Mistake(f"simulated: {unknown[0]} is not among the arms", "simulated", unknown[0])
         if self.labels is None:
-            return
+            raise ValueError(
+                "simulated: it is for answers that are a choice or a label; what simulated respondents answer "
+                "otherwise stands under their own `simulated`"
+            )
+        if unknown := [answer for answer in self.simulated.shares if answer not in self.labels]:
+            raise Mistake(f"simulated: shares: {unknown[0]} is none of the answers", "simulated", "shares", unknown[0])
         for vignette, arm in itertools.product(self.vignettes, self.arms):
-            options = self.full_vignette(vignette)["arms"][arm].get("options")
             for technique in ("", *self.simulated.techniques.get(arm, {})):
-                shares = self.shares(arm, technique, list(options or self.answer.labels))
+                shares = self.shares(arm, technique, self._answers_in(vignette, arm))
+                at = ("simulated", arm if self.simulated.shift(arm, technique) else "shares")
                 if unknown := [label for label in self.simulated.shift(arm, technique) if label not in shares]:
-                    raise ValueError(f"simulated: {unknown[0]} is none of the answers in arm {arm}")
+                    raise Mistake(f"simulated: {unknown[0]} is none of the answers in arm {arm}", *at, unknown[0])
                 if min(shares.values()) < -1e-9 or not math.isclose(sum(shares.values()), 1):
-                    raise ValueError(f"simulated: the shares in arm {arm} are {shares}: they should be of a whole")
+                    said = ", ".join(f"{answer} {share:g}" for answer, share in shares.items())
+                    raise Mistake(
+                        f"simulated: the shares in arm {arm} are {said}: they should come to 1, with none below 0", *at
+                    )
 
     @property
     def labels(self) -> list[str] | None:
@@ -453,11 +543,7 @@ def load_paradigm(name: str, folder: Path | None, items: dict | None = None) -> 
             content = content | {"items": {**own, **items}}
         return Paradigm.model_validate(content, context={"folder": beside})
 
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeError) as error:
-        raise UserError(f"{printable(path)} cannot be read: {getattr(error, 'strerror', None) or error}") from None
-    return parse_checked(text, printable(path), EXPECTED, validate)
+    return parse_checked(text_of(path), printable(path), EXPECTED, validate)
 
 
 def count_by_vignette(paradigms: list[Paradigm]) -> collections.Counter:

@@ -26,6 +26,7 @@ from ingest.files import (
     NO_KEYS,
     Finite,
     LlmId,
+    Mistake,
     Name,
     NotNegative,
     Part,
@@ -33,6 +34,7 @@ from ingest.files import (
     Share,
     Temperature,
     parse_checked,
+    text_of,
 )
 from ingest.items import Item
 from ingest.judges import Judged, Judging
@@ -51,10 +53,14 @@ from ingest.prompts import (
     words_named,
 )
 from ingest.prompts.steps import CHUNK, REPLY, as_steps, numbers_in
-from ingest.warehouse import ROOT, UserError, printable
+from ingest.warehouse import ROOT, printable
 
 FOLDER = Path(__file__).resolve().parent / "studies"
 SIMULATED = Path(__file__).resolve().parent / "simulated.yaml"
+EXPECTED = (
+    "a study is a mapping with the keys study, llms, vignettes, techniques and anchors; one of a bias other than "
+    "anchoring has the key paradigm in place of vignettes and anchors"
+)
 
 
 class Effect(Part):
@@ -540,6 +546,16 @@ class Study(Part):
         """The LLMs that are asked."""
         return self.llms
 
+    @property
+    def cautions(self) -> list[str]:
+        """What can be asked and still leaves a question open, in sentences."""
+        if any(technique["technique"] == "no_technique" for technique in self.techniques):
+            return []
+        return [
+            "No technique can be compared with the plain question: add no_technique to the techniques, or nothing will "
+            "say what a technique changes."
+        ]
+
 
 class Judges(Judging):
     """The LLMs that judge texts of a study, and what they are asked."""
@@ -592,6 +608,7 @@ class ParadigmStudy(Study):
         self._check_kinds(kinds, " or ".join(paradigm.paradigm for paradigm in self.paradigm))
         for paradigm in self.paradigm:
             self._check_turns(paradigm)
+            self._check_named_techniques(paradigm)
         self._check_cutoffs()
         for llm in self.llms:
             self._check_truth(llm)
@@ -608,6 +625,32 @@ class ParadigmStudy(Study):
             if known.get(judge.llm, judge) != judge:
                 raise ValueError(f"judges: {judge.llm} stands under `llms` with other settings")
         self.judges.check(self.judged_paradigms[0], [vignette["vignette"] for vignette in self.vignettes])
+        is_for_answers = any(measure.truth == "correct" for measure in self.judged_paradigms[0].measures.values())
+        if self.judges.judges_items and not is_for_answers:
+            self.judged_paradigms[0].check_correct(self.judges.labels, "the labels of the judges", "paradigm")
+
+    def _check_named_techniques(self, paradigm):
+        """Refuse a stated truth with a technique that is neither asked nor shipped: it is a typing mistake."""
+        known = {*shipped("techniques"), *(technique["technique"] for technique in self.techniques)}
+        stated = paradigm.simulated.techniques if paradigm.simulated else {}
+        for arm, technique in ((arm, technique) for arm, of in stated.items() for technique in of):
+            if technique not in known:
+                raise Mistake(
+                    f"paradigm: simulated: {technique} under {arm} is no technique of the study, nor a shipped one",
+                    "paradigm", "simulated", arm, "techniques", technique,
+                )  # fmt: skip
+
+    @property
+    def cautions(self) -> list[str]:
+        """What can be asked and still leaves a question open, in sentences."""
+        unjudged = [
+            f"The measure {name} of {paradigm.paradigm} stays without values: it is from judgements, and the study has "
+            "no `judges`."
+            for paradigm in self.paradigm
+            for name, measure in paradigm.measures.items()
+            if measure.source == "judgement" and not self.judges
+        ]
+        return super().cautions + unjudged
 
     @property
     def judged_paradigms(self) -> list[Paradigm]:
@@ -715,14 +758,9 @@ def load_study(name) -> "Study | ParadigmStudy":
     path = Path(name)
     if str(name) in shipped_studies() and not path.is_file():
         path = FOLDER / f"{name}.yaml"
-    try:
-        return parse_study(path.read_text(encoding="utf-8"), printable(path), path.parent)
-    except FileNotFoundError:
-        raise UserError(
-            f"there is no study {printable(name)}: give a YAML file or one of {', '.join(shipped_studies())}"
-        ) from None
-    except (OSError, UnicodeError) as error:
-        raise UserError(f"{printable(path)} cannot be read: {getattr(error, 'strerror', None) or error}") from None
+    known = ", ".join(shipped_studies())
+    text = text_of(path, f"there is no study {printable(name)}: give a YAML file or one of {known}")
+    return parse_study(text, printable(path), path.parent)
 
 
 def parse_study(text: str, path: str = "the study", folder: Path | None = None) -> "Study | ParadigmStudy":
@@ -734,9 +772,7 @@ def parse_study(text: str, path: str = "the study", folder: Path | None = None) 
             return Study.model_validate(content)
         return ParadigmStudy.model_validate(with_paradigms(content, folder), context={"folder": folder})
 
-    return parse_checked(
-        text, path, "a study is a mapping with the keys study, llms, vignettes, techniques and anchors", validate
-    )
+    return parse_checked(text, path, EXPECTED, validate)
 
 
 class Cell(NamedTuple):

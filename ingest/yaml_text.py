@@ -4,6 +4,16 @@ import yaml
 
 from ingest.warehouse import UserError, printable
 
+# What people mostly did where YAML's reader says this.
+HINTS = {
+    "<block end>": " (is a line here, or just above, indented wrongly?)",
+    "mapping values are not allowed": " (does a text with a colon lack its quotes, or is a line indented wrongly?)",
+    "'\\t' that cannot start": " (indent with spaces, not with tabs)",
+    "end of stream": " (is a quote not closed?)",
+    "expected ',' or": " (is a bracket not closed?)",
+    "could not find expected ':'": " (does a key lack its colon?)",
+}
+
 
 def read_yaml(text: str, path: str) -> tuple[yaml.Node | None, object]:
     """Return the tree of a YAML text and what it says; a key that stands there twice is refused."""
@@ -15,7 +25,8 @@ def read_yaml(text: str, path: str) -> tuple[yaml.Node | None, object]:
         mark = getattr(error, "problem_mark", None)
         where = f":{mark.line + 1}" if mark else ""
         problem = getattr(error, "problem", None) or str(error).partition("\n")[0]
-        raise UserError(printable(f"{path}{where}: not YAML: {problem}")) from None
+        hint = next((hint for part, hint in HINTS.items() if part in problem), "")
+        raise UserError(printable(f"{path}{where}: not YAML: {problem}{hint}")) from None
     except RecursionError:
         raise UserError(f"{path}: not YAML that can be read: it is nested too deeply") from None
 

@@ -20,7 +20,7 @@ TONES = {
         "answer": {"kind": "text"},
         "arms": ["plain", "polite"],
         "contrasts": [["polite", "plain"]],
-        "measures": {"kept_tone": {"better": "higher"}},
+        "measures": {"changed_tone": {"from": "judgement", "better": "lower"}},
         "items": {
             "rows": [{"item": f"t{n}", "text": f"text {n}", "tone": ("kind", "rude")[n % 2]} for n in range(200)],
             "fields": ["text"],

@@ -3,6 +3,10 @@
 import re
 
 PLACEHOLDER = re.compile(r"\{(\w+)\}")
+# What is no placeholder and may have been meant as one: a brace with no other to close it, or a name with a brace that
+# is open, closed or has spaces beside it.
+NEVER_CLOSED = re.compile(r"\{\w+(?=[^{}]*(?:\{|$))")
+HALF = re.compile(r"\{\s*(\w+)\s*\}?|(?<!\w)(\w+)\}")
 
 
 def fill(template: str, words: dict[str, object]) -> str:
@@ -13,3 +17,11 @@ def fill(template: str, words: dict[str, object]) -> str:
 def placeholders(template: str) -> set[str]:
     """Return the names in braces."""
     return set(PLACEHOLDER.findall(template))
+
+
+def half_a_name(template: str, words: set[str]) -> str | None:
+    """Say what is wrong with the first brace that is not closed, or that stands beside one of the words otherwise."""
+    rest = PLACEHOLDER.sub("", template)
+    beside_words = (found for found in HALF.finditer(rest) if {*found.groups()} & words)
+    found = NEVER_CLOSED.search(rest) or next(beside_words, None)
+    return found and f"`{found[0].strip()}`, which is half a name in braces: write both braces, and no spaces within"

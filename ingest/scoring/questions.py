@@ -13,6 +13,7 @@ from typing import Annotated, NamedTuple
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from ingest.files import plain
 from ingest.warehouse import UserError, printable
 from ingest.yaml_text import line_of, read_yaml
 
@@ -197,6 +198,6 @@ def _read(path):
         place = ".".join(map(str, location)) or "the file"
         raise UserError(
             f"{where} is no file of questions: {printable(place)}: "
-            f"{printable(first['msg'].removeprefix('Value error, '))}; {SHIPPED.relative_to(SHIPPED.parents[3])} is an "
+            f"{printable(plain(first))}; {SHIPPED.relative_to(SHIPPED.parents[3])} is an "
             "example"
         ) from None

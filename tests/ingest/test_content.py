@@ -124,9 +124,9 @@ def test_a_sample_of_a_published_data_set_hangs_on_its_seed_alone(tmp_path):
     [
         ({"longest": True}, "longest takes as many as limit says, and needs one and no sample_seed"),
         ({"most_tokens": 4}, "text: say which column is as long as most_tokens or longest look at"),
-        ({"most_tokens": 4, "text": "body"}, "text says body, and the items have no such column"),
+        ({"most_tokens": 4, "text": "body"}, "items.text: the items have no column body (they have id, text)"),
         ({"most_tokens": 1, "text": "text"}, "most_tokens: no text has 1 tokens or fewer"),
-        ({"fields": ["body"]}, "fields says body, and the items have no such column"),
+        ({"fields": ["body"]}, "items.fields: the items have no column body (they have id, text)"),
         ({"fields": ["id"]}, "text_field: it says text, and the items have no such field"),
     ],
 )

@@ -3,6 +3,8 @@
 import collections
 import contextlib
 import csv
+import gzip
+import io
 import itertools
 import json
 import re
@@ -18,6 +20,7 @@ from bais.main import main
 from ingest.collected import load_collected
 from ingest.collector import collect
 from ingest.gate import audit
+from ingest.items import Items
 from ingest.paradigm import Answer, load_paradigm, shipped_paradigms
 from ingest.plan import plan_of
 from ingest.prompts import shipped
@@ -50,6 +53,7 @@ PARADIGM = {
     ],
     "simulated": {"shares": {"tea": 0.2, "milk": 0.4, "water": 0.4}, "praised": {"tea": 0.3}},
 }  # fmt: skip
+ARMS = PARADIGM["vignettes"][0]["arms"]
 # the others are of texts and facts, whose truth the respondents state
 OF_SHARES = {*shipped_paradigms()} - {"summarise", "judge_framing", "fact_check"}
 STUDY = {"study": "cups", "llms": ["sim/steady"], "techniques": ["no_technique"], "stopping_rule": {"minimum": 3}}
@@ -158,7 +162,29 @@ def test_turns_of_an_arm_stand_around_those_of_the_technique():
         ({"measures": {"m": {"of": ["tea", "tea"], "better": "lower"}}}, "measures: m says one answer twice"),
         (
             {"measures": {"m": {"of": ["tea", "milk", "water"], "better": "lower"}}},
-            "measures: m is of all the answers, so it would always be 1",
+            "measures: m is of all the answers in arm plain, so it would always be 1 there",
+        ),
+        (
+            vignette(arms={**ARMS, "plain": {**ARMS["plain"], "options": {"tea": "tea", "milk": "milk"}}})
+            | {"measures": {"m": {"of": ["tea", "milk"], "better": "lower"}}, "simulated": None},
+            "measures: m is of all the answers in arm plain, so it would always be 1 there",
+        ),
+        (
+            {"measures": {"m": {"truth": "correct", "better": "lower"}}},
+            "measures: m is held against `truth`, and such a",
+        ),
+        ({"measures": {"is_correct": {"of": ["tea"], "better": "lower"}}}, "is_correct is held against the truth, so"),
+        (
+            vignette(case="{text} {when} {praise}", options=None)
+            | {"answer": {"kind": "text"}, "measures": {"m": {"better": "lower"}}, "simulated": None},
+            "measures: m should say where its values come from, since the answers are texts",
+        ),
+        (
+            {
+                "measures": {"is_correct": {"truth": "correct", "better": "higher"}},
+                "items": {**PARADIGM["items"], "correct": "when"},
+            },
+            "items: item morning says that in the {morning} is correct, which is none of the answers (tea, milk",
         ),
         (
             {"measures": {"m": {"of": ["gin"], "better": "lower"}}},
@@ -166,7 +192,7 @@ def test_turns_of_an_arm_stand_around_those_of_the_technique():
         ),
         ({"measures": {"m": {"better": "lower"}}}, "measures: m should say under `of` which answers count as 1"),
         ({"answer": {"kind": "label"}}, "answer: should name its labels if its kind is label"),
-        ({"items": {"file": "none.csv"}}, "items: file: there is no file none.csv beside this one"),
+        ({"items": {"file": "none.csv"}}, "items.file: there is no file none.csv beside this one"),
         ({"items": {"rows": [{"item": "a"}, {"item": "a"}]}}, "items: item a stands there twice"),
         ({"items": {"rows": [{"item": "a", "text": "t"}]}}, "vignettes: drink says {when} in arm plain"),
         (
@@ -176,6 +202,37 @@ def test_turns_of_an_arm_stand_around_those_of_the_technique():
         (vignette(case="{text} {when} {praise}"), "neither its case nor its question says {options}"),
         (vignette(arms={"plain": {"words": {"praise": ""}}}), "drink says {praise} in arm praised"),
         (vignette(arms={}, words={"praise": ""}), "says the same in the arms praised and plain: nothing can differ"),
+        (
+            vignette(case="It is {text o'clock, {when}. {praise}\n{options}"),
+            "says in arm plain `{text`, which is half a name",
+        ),
+        (vignette(question="What, { when }?"), "says in arm plain `{ when }`, which is half a name in braces"),
+        (vignette(question="What, when}?"), "says in arm plain `when}`, which is half a name in braces"),
+        (vignette(system="You are {whom}."), "vignettes: drink says {whom} in arm plain, which is neither"),
+        (
+            vignette(options={"tea": "a cup", "milk": "a cup "}) | {"simulated": None},
+            "drink shows two options with the same words in arm plain of item morning: a cup",
+        ),
+        (
+            vignette(options={"tea": "late", "milk": "{when}", "water": "water"}),
+            "drink shows two options with the same words in arm plain of item night: late",
+        ),
+        ({"contrasts": ["praised", "plain"]}, "contrasts: each pair of arms stands in brackets of its own, such as"),
+        (
+            {"arms": [True, "plain"]},
+            "arms.0: YAML reads yes, no, on and off as true and false: write such a word in quotes",
+        ),
+        (vignette(options={True: "tea", "milk": "milk"}), "options: YAML reads yes, no, on and off as true and false"),
+        ({"simulated": {"shares": {"gin": 0.2}}}, "simulated: shares: gin is none of the answers"),
+        ({"simulated": {"praise": {"tea": 0.1}}}, "simulated: praise is not among the arms"),
+        (
+            {"simulated": {"praised": 0.1}},
+            "simulated.praised: should be an arm with what it adds to the share of answers",
+        ),
+        (
+            {"simulated": {"praised": {"techniques": {"sacdd": {"tea": 0.1}}}}},
+            "simulated: sacdd under praised is no technique of the study, nor a shipped one",
+        ),
         ({"simulated": {"praised": {"tea": 0.9}}}, "simulated: the shares in arm praised are"),
         ({"simulated": {"praised": {"gin": 0.1}}}, "simulated: gin is none of the answers in arm praised"),
         ({"hypothesis": "x"}, "paradigm.hypothesis: there is no such key"),
@@ -187,6 +244,111 @@ def test_a_mistake_in_a_paradigm_is_one_sentence_with_its_line(paradigm, sentenc
     assert sentence in str(refused.value)
     assert str(refused.value).startswith("the study:")
     assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("written", "wrong", "key"),
+    [
+        ("contrasts: [[praised, plain]]", "contrasts: [[praised, plan]]", "contrasts: plan is not among"),
+        ("took_tea: {of: [tea]", "took_tea: {of: [tee]", "measures: took_tea is of tee"),
+        ("case: It is {text}", "case: It is {txt}", "vignettes: drink says {txt}"),
+        ("question: What", "question: What {when", "vignettes: drink says in arm plain `{when`, which"),
+        ("praise: Tea is", "praise: Tea {is}", "vignettes: drink says {is} in arm praised"),
+        ("tea: 0.3", "tea: 0.9", "simulated: the shares in arm praised are tea 1.1"),
+        ("tea: 0.2,", "tee: 0.2,", "simulated: shares: tee is none of the answers"),
+        ("id: item", "id: nr", "items.id: the items have no column nr (they have item, when, text)"),
+        ("contrasts:", "contrast:", "contrast: there is no such key (perhaps contrasts) (and 1 more)"),
+        ("better: lower", "better: less", "better: should be 'lower', 'higher' or 'closer_to_reference', not 'less'"),
+        (
+            "- vignette: drink",
+            "- vignette: Drink it",
+            "vignette: should hold lower-case letters, digits, '.', '_' and '-'",
+        ),
+    ],
+)
+def test_a_mistake_in_a_paradigm_names_the_line_that_it_stands_on(tmp_path, written, wrong, key):
+    text = """paradigm: cups
+answer: {kind: choice}
+arms: [plain, praised]
+contrasts: [[praised, plain]]
+measures:
+  took_tea: {of: [tea],
+             better: lower}
+items:
+  id: item
+  rows: [{item: morning, when: early, text: "8"}]
+vignettes:
+- vignette: drink
+  case: It is {text} o'clock, {when}. {praise} {options}
+  question: What do you take?
+  options: {tea: tea, milk: milk}
+  arms:
+    plain: {words: {praise: ""}}
+    praised:
+      words:
+        praise: Tea is wonderful.
+simulated:
+  shares: {tea: 0.2, milk: 0.8}
+  praised: {tea: 0.3}
+"""
+    load = lambda said: load_paradigm("cups.yaml", (tmp_path / "cups.yaml").write_text(said) and tmp_path)  # noqa: E731
+    assert load(text).paradigm == "cups"
+    line = next(number for number, said in enumerate(text.splitlines(), 1) if written in said)
+    with pytest.raises(UserError) as refused:
+        load(text.replace(written, wrong))
+    assert f"cups.yaml:{line}: " in str(refused.value)
+    assert key in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("table", "line", "sentence"),
+    [
+        ("", 1, "the first line should name the columns, and nothing stands there"),
+        ("item,when,text\n", None, "has a header and no rows: write one line for each item"),
+        ("item,when,when\na,b,c\n", 1, "the header names the column when twice"),
+        ("item,when,text\na,early,8\nb,late,9,\n", 3, "this line has 4 values, and the header names 3 columns"),
+        ("item,when,text\na,early\nb,late,9\n", 2, "this line has 2 values, and the header names 3 columns"),
+        ('item,when,text\na,"early,8\nb,late,9\n', 2, "a quote is opened here and not closed where its value ends"),
+        ('item,when,text\na,"ear\nly",8\nb,"late,9\nc,"mid",7\n', 4, "a quote is opened here and not closed"),
+        ("item,when,text\na,early,8\na,late,9\n", 3, "item a stands there twice"),
+        ("item,when,text\na,early,8\n,late,9\n", 3, "item 2 has nothing in the column item"),
+        ("item,when,text\na,early,8\nb,,9\n", 3, "item b has no when, and vignettes: drink says it"),
+        ("item,when,text\na,caf\xe9,8\n", 2, "this line is not UTF-8: save the file as UTF-8"),
+    ],
+)
+def test_a_mistake_in_a_csv_file_of_items_names_that_file_and_its_line(tmp_path, table, line, sentence):
+    (tmp_path / "cups.csv").write_bytes(table.encode("latin-1"))
+    paradigm = PARADIGM | {"items": {"file": "cups.csv"}}
+    with pytest.raises(UserError) as refused:
+        parse_study(yaml.safe_dump(STUDY | {"paradigm": paradigm}), folder=tmp_path)
+    assert f"cups.csv{f':{line}:' if line else ''} {sentence}" in str(refused.value)
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t"])
+@pytest.mark.parametrize("suffix", ["csv", "csv.gz"])
+def test_a_csv_file_of_items_may_hold_quotes_lines_and_empty_values(tmp_path, delimiter, suffix):
+    rows = [["item", "when", "text", "more"], ["a", 'one "two", three', "first\n\nsecond", ""], ["b", "", "9", "x;y"]]
+    written = io.StringIO()
+    csv.writer(written, delimiter=delimiter, lineterminator="\r\n").writerows(rows)
+    opened = gzip.open if suffix.endswith("gz") else open
+    with opened(tmp_path / f"cups.{suffix}", "wb") as file:
+        file.write(written.getvalue().encode("utf-8-sig"))
+    items = Items.model_validate({"file": f"cups.{suffix}"}, context={"folder": tmp_path}).read
+    assert [(item.item, item.fields) for item in items] == [
+        ("a", {"when": 'one "two", three', "text": "first\n\nsecond"}), ("b", {"text": "9", "more": "x;y"}),
+    ]  # fmt: skip
+
+
+def test_a_study_without_the_plain_question_or_without_judges_says_what_stays_open():
+    assert study().cautions == []
+    (said,) = study(
+        vignette(words={"outcome": "o", "decision": "d", "whom": "you"}), techniques=["devils_advocate"]
+    ).cautions
+    assert said.startswith("No technique can be compared with the plain question: add no_technique")
+    arms = {"plain": {"words": {"praise": "."}}, "praised": {"words": {"praise": "!"}}}
+    changed = {"answer": {"kind": "text"}, "measures": {"tone": {"from": "judgement", "better": "lower"}}}
+    unjudged = study(vignette(case="{text} {when} {praise}", options=None, arms=arms) | changed | {"simulated": None})
+    assert [said.partition(":")[0] for said in unjudged.cautions] == ["The measure tone of cups stays without values"]
 
 
 @pytest.mark.parametrize(
@@ -430,7 +592,11 @@ def test_what_is_said_of_a_reply_that_was_not_read_names_every_kind_of_answer():
 
 def test_the_gate_flags_a_reply_without_text_where_a_text_was_asked_for(warehouse, monkeypatch):
     monkeypatch.setattr("ingest.providers.simulated.ELABORATION", " ")
-    changed = {"answer": {"kind": "text"}, "measures": {"length": {"better": "lower"}}, "simulated": None}
+    changed = {
+        "answer": {"kind": "text"},
+        "measures": {"length": {"from": "judgement", "better": "lower"}},
+        "simulated": None,
+    }
     arms = {"plain": {"words": {"praise": "."}}, "praised": {"words": {"praise": "!"}}}
     collect(study(vignette(case="{text} {when} {praise}", options=None, arms=arms) | changed))
     load_collected("cups")

@@ -42,7 +42,7 @@ REFUSED = {
     ),
     "a factor that lowers": (
         HERE, "{technique: forced_balanced_coverage, decoding: {method: forced_balanced_coverage, gamma: 1, "
-        "threshold: 0.05}}", "1", 5, "gamma: Input should be greater than 1",
+        "threshold: 0.05}}", "1", 5, "gamma: should be more than 1",
     ),
     "a rule that is none": (
         HERE, "{technique: explanation_guard, decoding: {method: explanation_guard, check_every: 5, most_rejections: "

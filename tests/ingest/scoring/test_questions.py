@@ -103,7 +103,7 @@ def test_another_word_or_anchor_is_another_digest(tmp_path):
             r"questions\.yaml:15: the key scene stands there twice",
         ),
         ("V1-S: {", "V1-D: {", r"questions\.yaml:19: the key V1-D stands there twice"),
-        ("study:", "studie:", "study: Field required"),
+        ("study:", "studie:", "study: this key is missing"),
         ("questions:", "questions: [", "not YAML"),
     ],
 )

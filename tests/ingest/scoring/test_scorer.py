@@ -197,7 +197,7 @@ def test_questions_that_cannot_be_read_are_refused_before_an_llm_is_loaded(wareh
     path.write_text("study: s", encoding="utf-8")
     assert main(["score", "--llm", "openai-community/gpt2", "--questions", str(path)]) == 2
     (line,) = capsys.readouterr().err.splitlines()
-    assert "is no file of questions: source: Field required" in line
+    assert "is no file of questions: source: this key is missing" in line
 
 
 def test_a_name_that_names_no_llm_is_refused_before_one_is_loaded(warehouse, capsys):
