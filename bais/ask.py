@@ -201,7 +201,11 @@ def _list_tables(form):
             (f"{schema}.{name}", count(warehouse, schema, name), first_sentence(comment))
             for schema, name, comment in public_tables(warehouse)
         ]
-    say_rows(form, ["table", "rows", "grain"], rows, null="")
+    if form == "table":
+        rows = [(table, n_rows, grain(said)) for table, n_rows, said in rows]
+        say_rows(form, ["table", "rows", "one row per"], rows, null="")
+        return
+    write_rows(form, ["table", "rows", "grain"], rows)
 
 
 def _describe(asked, form):

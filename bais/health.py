@@ -14,7 +14,7 @@ OK, NOTE, WARNING, MISSING = "ok", "note", "warning", "missing"
 OLDEST_PYTHON = (3, 11)
 LEAST_FREE_BYTES = 2 << 30
 KEYS = ("OPENAI_API_KEY", "OPENROUTER_API_KEY", "OPENAI_BASE_URL")
-PROGRAMS = {"git": "to record which version asked", "make": "for `make run` and `make test`"}
+PROGRAMS = {"git": "to record which version asked", "make": "to install what is needed (`make run`) and for `make test`"}
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
 MOST_NAMED = 5
 
@@ -115,7 +115,8 @@ def _warehouse():
 
     path = warehouse_path()
     if not path.exists():
-        yield WARNING, "warehouse", f"there is none at {path}", "run `make run`"
+        mend = "collect or import some trials (`bais collect simulated`), then run `bais build`"
+        yield WARNING, "warehouse", f"there is none at {path}", mend
         return
     try:
         with opened() as warehouse:

@@ -3,6 +3,12 @@
 from bais.published import CHECKED
 from bais.warehouse import IN_ANCHORING, IS_A_STUDY
 
+# of a study that asks about no anchors
+OTHER_PARADIGMS = f"""
+select distinct paradigm from marts.attrition
+where study = $study and role is null
+qualify not bool_or({IN_ANCHORING}) over () order by all
+"""
 # every query has its own order, so that the same warehouse gives the same page
 PAGE = {
     "studies": """

@@ -17,6 +17,7 @@ MOST_CHARACTERS = 300
 NARROWEST_TEXT = 14
 WIDEST_WORD = 36
 WIDEST_PARAGRAPH = 100
+ONE_ROW = "One row per "
 EVERY_S = 30  # a line of progress where nobody watches
 
 
@@ -220,6 +221,11 @@ def one_line(text: str | None) -> str | None:
 def first_sentence(text: str | None) -> str | None:
     """Return the first sentence of a text."""
     return text and re.split(r"(?<=\.)\s", one_line(text), maxsplit=1)[0]
+
+
+def grain(text: str | None) -> str | None:
+    """Return what a table has one row of, without what that is good for: what its description says first."""
+    return text and re.split(r"[:;] ", first_sentence(text), maxsplit=1)[0].removesuffix(".").removeprefix(ONE_ROW)
 
 
 def similar(asked: str, names: list[str], by_part: bool = False) -> str:

@@ -9,7 +9,7 @@ import click
 
 from bais import dbt, texts
 from bais.options import PATH
-from bais.rows import PAGE, PAPER, STUDIES
+from bais.rows import OTHER_PARADIGMS, PAGE, PAPER, STUDIES
 from bais.terminal import complain
 from bais.warehouse import count, marts, public_tables, records, refuse_not_public, refuse_scored, refuse_unknown
 from ingest.warehouse import UserError, printable, warehouse_path
@@ -113,6 +113,13 @@ def _facts_of_paper(study):
         none = "none: land some trials, then run `bais build`"
         refuse_unknown("study", study, studies, " in this warehouse", none)
         given = {"study": study, "fewest_llms": FEWEST_LLMS}
+        asked = [row["paradigm"] for row in records(warehouse, OTHER_PARADIGMS, {"study": study})]
+        if asked:
+            raise UserError(
+                f"a paper is written on anchoring alone, and study {printable(study)} asks about "
+                f"{', '.join(map(printable, asked))}: `bais recommend --paradigm {printable(asked[0])} --study "
+                f"{printable(study)}` says what was found"
+            )
         return facts_of(studies[study], {name: records(warehouse, query, given) for name, query in PAPER.items()})
 
 

@@ -78,7 +78,9 @@ def plain(error: dict) -> str:
             return f"{OF_TYPES['string_type']}: write {given} in quotes"
     if kind == "string_pattern_mismatch":
         pattern = error["ctx"]["pattern"]
-        return OF_PATTERNS.get(pattern) or f"should hold {pattern.replace(chr(92), '')}"
+        if pattern.startswith(r"\{"):
+            return f"should hold {pattern.replace(chr(92), '')}"
+        return OF_PATTERNS.get(pattern) or f"should look like `{pattern}`"
     if kind in OF_TYPES:
         return OF_TYPES[kind].format(**error.get("ctx", {}))
     if kind.partition("_")[0] in OF_NUMBERS:

@@ -59,7 +59,9 @@ def lines_on(lines, what):
 def test_a_machine_before_its_first_run_is_told_to_make_one(examined):
     code, lines = examined()
     (state, _, said, mend) = lines_on(lines, "warehouse")[0]
-    assert (code, state, mend) == (0, "warning", "run `make run`")
+    assert (code, state, mend) == (
+        0, "warning", "collect or import some trials (`bais collect simulated`), then run `bais build`",
+    )  # fmt: skip
     assert "there is none at" in said
     assert examined("--strict")[0] == 1
 

@@ -23,7 +23,7 @@ Path(sys.argv[sys.argv.index("--output-last-message") + 1]).write_text(Path(os.e
 """
 
 
-def tables(source):
+def tables(source, paradigm="anchoring"):
     """The rows of a small warehouse; one study, one domain, two techniques."""
     key = {"study": "s", "domain": "d"}
     named = {"no_technique": "No technique", "sacd": "SACD"}
@@ -75,7 +75,7 @@ def tables(source):
             {**key, "llm": "v/0", "vignette": "theft", "technique": "no_technique", "spread": 8.03, "spread_pp": 25.32,
              "reason": None}
         ],
-        "marts.attrition": [{**key, "vignette": "theft", "paradigm": "anchoring", **asked}],
+        "marts.attrition": [{**key, "vignette": "theft", "paradigm": paradigm, "role": None, **asked}],
         "inference.rank_probabilities": [
             {**key, "llm": None, "technique": "sacd", "metric": goal, **decided} for goal in GOALS
         ],
@@ -97,13 +97,13 @@ def tables(source):
 def warehouse(tmp_path, monkeypatch):
     """Make the warehouse, of recorded or of simulated trials."""
 
-    def make(source="recorded"):
+    def make(*given):
         path = tmp_path / "data" / "warehouse.duckdb"
         path.parent.mkdir()
         with duckdb.connect(str(path)) as connection:
             for schema in ("raw", "staging", "intermediate", "marts", "inference", "seeds"):
                 connection.execute(f"create schema {schema}")
-            for name, rows in tables(source).items():
+            for name, rows in tables(*(given or ("recorded",))).items():
                 connection.register("given", pa.Table.from_pylist(rows))
                 connection.execute(f"create table {name} as from given")
                 connection.unregister("given")
@@ -232,6 +232,14 @@ def test_what_is_wrong_is_one_sentence_before_anything_is_asked(warehouse, codex
     assert said in shown.err
     assert shown.out == ""
     assert not asked.exists()
+
+
+def test_a_paper_on_a_study_of_another_bias_is_refused_with_the_command_that_says_what_was_found(warehouse, capsys):
+    warehouse("recorded", "framing")
+    assert main(["paper", "--study", "s"]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "study s asks about framing: `bais recommend --paradigm framing --study s` says what was found" in err
 
 
 def test_a_warehouse_without_marts_is_one_sentence(tmp_path, monkeypatch, capsys):

@@ -84,6 +84,24 @@ def test_no_cell_of_a_table_holds_a_number_without_saying_where_it_is_from(both)
     assert sum(cell["is_known"] for cell in cells) > 300
 
 
+def test_a_study_of_another_bias_is_told_the_command_for_it_and_nothing_of_anchoring(tmp_path, monkeypatch):
+    path = tmp_path / "some.duckdb"
+    make_warehouse(path, studies=["real"])
+    with closing(duckdb.connect(str(path))) as connection:
+        connection.execute("insert into raw.batches (study, source) values ('biases', 'collected')")
+        connection.execute(
+            "insert into marts.attrition (study, paradigm, llm, n_asked, n_answered) values "
+            "('biases', 'framing', 'vendor/a', 4, 3), ('biases', 'order', 'vendor/a', 4, 4)"
+        )
+    articles = page_of(path, monkeypatch).split("<article ")[1:]
+    (of_biases,) = (article for article in articles if "Study biases" in article.partition("</h2>")[0])
+    for name in ("framing", "order"):
+        assert f"<code>bais recommend --paradigm {name} --study biases</code>" in of_biases
+    assert "Recommended specification" not in of_biases
+    assert "The evidence in figures" not in of_biases
+    assert sum("Recommended specification" in article for article in articles) == 1
+
+
 def test_the_same_warehouse_gives_the_same_bytes(both, monkeypatch):
     path, page = both
     assert page_of(path, monkeypatch, is_drawn=True) == page

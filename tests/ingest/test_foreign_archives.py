@@ -291,7 +291,7 @@ def test_study_on_the_command_line_goes_before_the_one_in_the_mapping(archive, m
         ({"study": None}, "names no study: say with --study"),
         ({"vignettes": {"v": {"domain": "d"}}}, "vignettes.v.response_unit: this key is missing"),
         ({"columns": {"llm": {"field": "a", "value": "b"}}}, "columns.llm: give either a field or a value"),
-        ({"columns": {"llm": "a..b"}}, "columns.llm.field.0: string should match"),
+        ({"columns": {"llm": "a..b"}}, "columns.llm.field.0: should look like"),
     ],
 )
 def test_a_mapping_that_is_wrong_names_its_key(tmp_path, changes, reason):
