@@ -12,7 +12,7 @@ import click
 
 from bais import terminal
 from bais.options import format_option
-from bais.terminal import complain, first_sentence, lay_out, one_line, say, say_rows, similar, write_rows
+from bais.terminal import complain, first_sentence, grain, lay_out, one_line, say, say_rows, similar, write_rows
 from bais.warehouse import (
     columns_of,
     count,

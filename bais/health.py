@@ -14,7 +14,10 @@ OK, NOTE, WARNING, MISSING = "ok", "note", "warning", "missing"
 OLDEST_PYTHON = (3, 11)
 LEAST_FREE_BYTES = 2 << 30
 KEYS = ("OPENAI_API_KEY", "OPENROUTER_API_KEY", "OPENAI_BASE_URL")
-PROGRAMS = {"git": "to record which version asked", "make": "to install what is needed (`make run`) and for `make test`"}
+PROGRAMS = {
+    "git": "to record which version asked",
+    "make": "to install what is needed (`make run`) and for `make test`",
+}
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
 MOST_NAMED = 5
 

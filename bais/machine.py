@@ -56,14 +56,17 @@ def _build_as_of(asked, target, is_forced, arguments):
 
 
 def _dbt_build(arguments, more_environment=None):
-    from bais.dbt import start
+    from bais.dbt import Results, start
 
+    results = Results()
     dbt = start("build", *arguments, more_environment=more_environment)
     try:
         code = dbt.wait()
     except KeyboardInterrupt:
         dbt.wait()  # dbt got the interrupt too, and cancels what it runs
         raise
+    if said := results.said():
+        say(said)
     return code if code >= 0 else 128 - code
 
 

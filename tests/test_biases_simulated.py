@@ -1,17 +1,20 @@
 """The six shipped biases from the words to a table: what simulated respondents were told to do is found again."""
 
+import contextlib
 from itertools import product
+from pathlib import Path
 
 import pytest
 import yaml
 
 from ingest.paradigm import load_paradigm
+from tests.test_how_to import steps, words_of
 
 PARADIGMS = ("framing", "sunk_cost", "decoy", "order", "sycophancy", "incidental_anchor")
 TECHNIQUES = ("no_technique", "devils_advocate")
 ACCURACIES = {"sim/judge-a": 0.92, "sim/judge-b": 0.6}
 TONES = {
-    "study": "tones",
+    "study": "told-accuracies",
     "llms": ["sim/steady"],
     "techniques": ["no_technique"],
     "stopping_rule": {"minimum": 1},
@@ -50,8 +53,8 @@ def biases(warehouse_in, tmp_path_factory):
     folder = tmp_path_factory.mktemp("biases")
     warehouse = warehouse_in(folder)
     warehouse.bais("collect", "biases-simulated")
-    (folder / "tones.yaml").write_text(yaml.safe_dump(TONES, sort_keys=False), encoding="utf-8")
-    warehouse.bais("collect", folder / "tones.yaml")
+    (folder / "told.yaml").write_text(yaml.safe_dump(TONES, sort_keys=False), encoding="utf-8")
+    warehouse.bais("collect", folder / "told.yaml")
     tables = (
         "+judge_agreement",
         "+technique_costs",
@@ -62,8 +65,33 @@ def biases(warehouse_in, tmp_path_factory):
         "+item_counts",
         "+outcomes",
     )
-    warehouse.dbt("--quiet", "build", "--select", *tables, "--exclude-resource-type", "unit_test")
+    warehouse.page = follow(
+        "add-a-bias",
+        folder,
+        lambda words: (
+            warehouse.dbt("--quiet", "build", "--select", *tables, "--exclude-resource-type", "unit_test")
+            if words == ["build"]
+            else warehouse.bais(*words)
+        ),
+    )
     return warehouse
+
+
+def follow(page, folder, run):
+    """Follow a page on how to add something in a folder, and return what each of its commands printed."""
+    printed, last = {}, None
+    with contextlib.chdir(folder):
+        for step, *of in steps(page):
+            if step == "run":
+                last = of[0]
+                printed[last] = run(words_of(last))
+            elif step == "prints":
+                assert " ".join(of[0].split()) in " ".join(printed[last].split()), last
+            else:
+                assert step == "write", f"{page} changes {of[0]}"
+                assert of[0].endswith(".yaml")
+                Path(of[0]).write_text(of[1], encoding="utf-8")
+    return printed
 
 
 def found(biases, paradigm):
@@ -122,6 +150,17 @@ def test_judges_are_no_llms_under_study(biases):
     for table in tables:
         assert not {llm for (llm,) in biases.query(f"select distinct llm from {table}")} & ACCURACIES.keys(), table
     asked = biases.query(
-        "select role, sum(n_asked) from marts.attrition where study = 'tones' group by role order by role"
+        "select role, sum(n_asked) from marts.attrition where study = 'told-accuracies' group by role order by role"
     )
     assert asked == [("original", 400), (None, 400)]
+
+
+def test_the_page_on_adding_a_bias_ends_with_how_large_it_is(biases):
+    said = " ".join(biases.page[".venv/bin/bais recommend --paradigm default_option"].split())
+    ((value, low, high),) = biases.query(
+        "select value, low, high from inference.outcome_contrasts "
+        "where is_headline and paradigm = 'default_option' and technique = 'no_technique'"
+    )
+    assert low < 0.3 < high, "the file states that the default adds 0.3"
+    assert f"{value:.2f}" in said
+    assert "default_option" in said

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import duckdb
 import pytest
@@ -64,6 +65,40 @@ def test_a_machine_before_its_first_run_is_told_to_make_one(examined):
     )  # fmt: skip
     assert "there is none at" in said
     assert examined("--strict")[0] == 1
+
+
+@pytest.mark.parametrize(
+    ("results", "code", "said"),
+    [
+        (
+            ["operation.x success", "seed success", "model success", "test pass", "unit_test pass"], 0,
+            "2 tables built, 2 tests passed, 0 s",
+        ),
+        (
+            ["model success", "model error", "model skipped", "test fail", "test pass", "test skipped"], 1,
+            "1 of 2 tables built, 1 of 2 tests passed, 2 left out after a failure, 0 s",
+        ),
+        (None, 2, ""),
+    ],
+)  # fmt: skip
+def test_a_build_says_what_was_built_how_many_tests_passed_and_how_long_it_took(
+    tmp_path, monkeypatch, capsys, results, code, said
+):
+    kept = tmp_path / "run_results.json"
+    kept.write_text('{"results": [{"unique_id": "model.bais.of_an_earlier_run", "status": "success"}]}')
+    os.utime(kept, (0, 0))
+
+    def start(*_, **__):
+        if results:
+            of = [dict(zip(("unique_id", "status"), result.split(), strict=True)) for result in results]
+            kept.write_text(json.dumps({"results": of}))
+        return SimpleNamespace(wait=lambda: code)
+
+    monkeypatch.setenv("DBT_TARGET_PATH", str(tmp_path))
+    monkeypatch.setenv("BAIS_WAREHOUSE", str(tmp_path / "data" / "warehouse.duckdb"))
+    monkeypatch.setattr("bais.dbt.start", start)
+    assert main(["build"]) == code
+    assert capsys.readouterr().out.strip() == said
 
 
 def test_a_warehouse_with_every_public_table_is_ok_and_one_that_lacks_some_names_them(machine, examined):

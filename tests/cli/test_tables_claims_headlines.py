@@ -256,9 +256,19 @@ def test_tables_reads_the_inference_schema_after_the_marts(change, capsys):
 
 def test_the_table_of_tables_leaves_an_unknown_grain_empty(warehouse, capsys):
     lines = ask(capsys, "tables").splitlines()
-    assert lines[0].split() == ["table", "rows", "grain"]
+    assert lines[0].split() == ["table", "rows", "one", "row", "per"]
     (line,) = [line for line in lines if line.startswith("marts.trials")]
     assert line.split() == ["marts.trials", str(len(TRIALS))]
+
+
+def test_the_table_of_tables_says_of_a_grain_its_keys_and_not_what_they_are_good_for(warehouse, capsys):
+    said = "One row per day; what was asked: how much? More."
+    with contextlib.closing(duckdb.connect(str(warehouse))) as connection:
+        connection.execute(f"comment on table marts.baselines is '{said}'")
+    (line,) = [line for line in ask(capsys, "tables").splitlines() if line.startswith("marts.baselines")]
+    assert line.split() == ["marts.baselines", "3", "day"]
+    rows = {row["table"]: row["grain"] for row in asked_as_json(capsys, "tables")}
+    assert rows["marts.baselines"] == "One row per day; what was asked: how much? More."
 
 
 @pytest.mark.parametrize("name", ["baselines", "marts.baselines", "Marts.Baselines"])
