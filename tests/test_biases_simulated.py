@@ -61,6 +61,8 @@ def biases(warehouse_in, tmp_path_factory):
         "+attrition",
         "+outcome_contrasts",
         "+outcome_decisions",
+        "+outcome_predictions",
+        "+trials",
         "+outcome_effects",
         "+item_counts",
         "+outcomes",
