@@ -669,8 +669,8 @@ def with_paradigms(content: dict, folder: Path | None) -> dict:
         items = {names[0]: items}
     elif items is not None and not _are_of_paradigms(items, names):
         raise ValueError(
-            "items: they go with one paradigm that is named, as a mapping such as {limit: 100}, or with some of several, "
-            "as a mapping from their names to such mappings"
+            "items: they go with one paradigm that is named, as a mapping such as {limit: 100}, or with some of "
+            "several, as a mapping from their names to such mappings"
         )
     paradigms = [
         load_paradigm(of, folder, (items or {}).get(of))

@@ -1,4 +1,4 @@
-"""Summaries and checks of facts from the words to the tables: what simulated respondents were told to do is found again."""
+"""Summaries and checks of facts, from words to tables: what is stated of simulated respondents is found again."""
 
 import random
 import statistics
@@ -66,7 +66,7 @@ def test_over_all_llms_too_a_technique_changes_the_framing_as_often_as_is_stated
 
 
 def expected_margin(lead_share, instrument, chance):
-    """The mean of how much nearer than the middle the beginning is to summaries that repeat its sentences that often."""
+    """How much nearer the beginning is than the middle to summaries that repeat its sentences that often."""
     margins = []
     for item in TEXTS.all_items:
         text = item.fields["text"]
