@@ -29,8 +29,8 @@ def said_of_beyond(counts: dict[str, int], *, are_planned: bool) -> list[str]:
     """Say of how many trials of each LLM the question is too long for it."""
     return [
         f"{llm}: {n:,} {'trial' if n == 1 else 'trials'} {'would not be' if are_planned else 'not'} asked, since "
-        f"question and answer are longer than its {context_windows()[llm]:,} tokens (seeds/context_windows.csv; tokens are "
-        "estimated); `most_tokens` under `items` leaves longer texts away"
+        f"question and answer are longer than its {context_windows()[llm]:,} tokens (seeds/context_windows.csv; "
+        "tokens are estimated); `most_tokens` under `items` leaves longer texts away"
         for llm, n in sorted(counts.items())
         if n
     ]

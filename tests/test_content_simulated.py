@@ -1,28 +1,65 @@
 """Summaries and checks of facts, from words to tables: what is stated of simulated respondents is found again."""
 
 import random
+import re
+import shlex
 import statistics
+import textwrap
+from contextlib import closing
 from itertools import product
 
+import duckdb
 import pytest
+import yaml
 
 from ingest.measuring.tfidf import TfIdf
 from ingest.measuring.vectors import cosine
 from ingest.prompts.steps import sentences_of
 from ingest.providers.simulated import FRAMED, SENTENCES
-from ingest.study import load_study
+from ingest.study import load_study, parse_study
 from ingest.thirds import thirds
+from ingest.warehouse import ROOT
 
 STUDY = load_study("content-simulated")
 TEXTS, FACTS = STUDY.paradigm
+OF_STUDY = f"study = '{STUDY.study}'"
 N_DRAWS = 30  # of each review; the error of what is expected is then a fifth of that of what is found
 Z_95 = statistics.NormalDist().inv_cdf(0.975)
 
 
+PAGE = (ROOT / "docs" / "how-to" / "run-document-c.md").read_text(encoding="utf-8")
+
+
+def block(kind):
+    return textwrap.dedent(re.search(rf"^   ```{kind}\n(.*?)   ```", PAGE, re.MULTILINE | re.DOTALL)[1])
+
+
+def commands(start):
+    """The commands of the page that begin so, each as its words."""
+    return [shlex.split(line) for line in re.findall(rf"^   (\.venv/bin/{start} .*)$", PAGE, re.MULTILINE)]
+
+
 @pytest.fixture(scope="module")
-def content(warehouse_in, tmp_path_factory):
+def folder(tmp_path_factory):
+    """What somebody has after the first two steps of the page, with six texts."""
+    folder = tmp_path_factory.mktemp("own")
+    (folder / "texts").mkdir()
+    for item in TEXTS.all_items[:6]:
+        (folder / "texts" / f"{item.item}.txt").write_text(item.fields["text"], encoding="utf-8")
+    ((*_, code),) = commands("python")
+    (sql,) = re.findall(r'^import duckdb; duckdb\.sql\("(.*)"\)$', code)
+    with pytest.MonkeyPatch.context() as patch, closing(duckdb.connect()) as memory:
+        patch.chdir(folder)
+        memory.execute(sql)
+    (folder / "own-texts.yaml").write_text(block("yaml"), encoding="utf-8")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def content(warehouse_in, tmp_path_factory, folder):
     warehouse = warehouse_in(tmp_path_factory.mktemp("content"))
     warehouse.bais("collect", STUDY.study)
+    warehouse.said_of_page = warehouse.bais("collect", folder / "own-texts.yaml")
     tables = ("+framing_changes", "+fact_checks", "+outcomes")
     warehouse.dbt("--quiet", "build", "--select", *tables, "--exclude-resource-type", "unit_test", "test")
     return warehouse
@@ -42,7 +79,7 @@ def asked(kind):
 def test_the_framing_changes_as_often_as_is_stated_once_the_errors_of_the_judge_are_taken_off(content):
     rows = content.query(
         "select llm, technique, phi_corrected, (phi_corrected_high - phi_corrected_low) / 2, reason "
-        "from marts.framing_changes where llm is not null"
+        f"from marts.framing_changes where {OF_STUDY} and llm is not null"
     )
     assert {(llm, technique) for llm, technique, *_ in rows} == {*asked("text")}
     for llm, technique, corrected, half_width, reason in rows:
@@ -55,7 +92,7 @@ def test_the_framing_changes_as_often_as_is_stated_once_the_errors_of_the_judge_
 def test_over_all_llms_too_a_technique_changes_the_framing_as_often_as_is_stated(content):
     rows = content.query(
         "select technique, avg(phi_corrected), avg(phi_corrected_high - phi_corrected_low) / 2 / sqrt(count(*)) "
-        "from marts.framing_changes where llm is not null group by technique"
+        f"from marts.framing_changes where {OF_STUDY} and llm is not null group by technique"
     )
     found = {}
     for technique, corrected, half_width in rows:
@@ -86,7 +123,7 @@ def expected_margin(lead_share, instrument, chance):
 def test_summaries_favour_the_beginning_as_much_as_the_stated_share_of_its_sentences_makes_them(content):
     rows = content.query(
         "select llm, technique, avg(value), stddev_samp(value) / sqrt(count(*)), count(*) from marts.outcomes "
-        "where measure = 'primacy_margin' and instrument = 'tfidf' group by all"
+        f"where {OF_STUDY} and measure = 'primacy_margin' and instrument = 'tfidf' group by all"
     )
     assert {(llm, technique) for llm, technique, *_ in rows} == {*asked("text")}
     instrument, chance = TfIdf(item.fields["text"] for item in TEXTS.all_items), random.Random(1)
@@ -103,7 +140,7 @@ def test_summaries_favour_the_beginning_as_much_as_the_stated_share_of_its_sente
 def test_facts_are_told_apart_as_well_as_is_stated_before_and_after_the_cutoff(content):
     rows = content.query(
         "select llm, technique, period, authentic_accuracy, falsified_accuracy, strict_accuracy, n_pairs "
-        "from marts.fact_checks where invalid_replies = 'wrong' and period != 'all'"
+        f"from marts.fact_checks where {OF_STUDY} and invalid_replies = 'wrong' and period != 'all'"
     )
     assert {row[:3] for row in rows} == {(*of, period) for of in asked("label") for period in ("pre", "post")}
     n_pairs = len(FACTS.all_items) / 2
@@ -115,3 +152,27 @@ def test_facts_are_told_apart_as_well_as_is_stated_before_and_after_the_cutoff(c
         for accuracy, truth in zip(accuracies, (authentic, falsified, authentic * falsified), strict=True):
             error = (truth * (1 - truth) / n) ** 0.5
             assert abs(accuracy - truth) <= 3 * error, (llm, technique, period, accuracy, truth)
+
+
+def test_the_page_on_document_c_asks_about_texts_of_ones_own_and_says_what_it_prints(content, folder):
+    assert "6 items" in content.bais("plan", folder / "own-texts.yaml")
+    for line in block("text").splitlines():
+        assert line in content.said_of_page
+    local = yaml.safe_load(re.search(r"^   `(llms: .*)`$", PAGE, re.MULTILINE)[1])
+    parse_study(yaml.safe_dump(yaml.safe_load(block("yaml")) | local), folder=folder)
+
+
+def test_the_tables_that_the_page_on_document_c_shows_have_a_row_for_each_technique_that_it_asks(content):
+    asked_by_page = yaml.safe_load(block("yaml"))["techniques"]
+    queries = [words[2] for words in commands("bais") if words[1] == "sql"]
+    assert len(queries) == 2
+    for query in queries:
+        rows = content.query(query)
+        assert [row[0] for row in rows] == sorted(asked_by_page)
+        assert all(0 < row[2] <= 24 for row in rows)
+    assert {row[3] for row in content.query(queries[0])} == {"too_few_llms; no_known_label"}
+
+
+def test_the_page_on_document_c_ends_with_the_answer_on_its_paradigm():
+    last = [words[1:] for words in commands("bais")][-2:]
+    assert last == [["recommend", "--paradigm", yaml.safe_load(block("yaml"))["paradigm"]], ["report"]]
