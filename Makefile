@@ -11,6 +11,7 @@ export BAIS_SHARED
 run: .venv/installed  ## load what is at hand, build and test every table, say what came out, write the report
 	$(BIN)/python ingest/run.py
 	$(BIN)/python ingest/run.py biases-simulated
+	$(BIN)/python ingest/run.py content-simulated
 	$(if $(ARCHIVE),$(BIN)/python ingest/run.py --archive $(ARCHIVE))
 	$(if $(SCORES),$(BIN)/python ingest/run.py --archive $(SCORES))
 	$(BIN)/bais build

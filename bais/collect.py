@@ -65,6 +65,8 @@ def plan(
 
 
 def _say_plan(planned):
+    from ingest.context import said_of_beyond
+
     grid, found = planned["grid"], planned["collected"]
     simulated = " (SIMULATED respondents, no LLM is asked)" if planned["are_simulated"] else ""
     say(f"Study {planned['study']}: {planned['description']}{simulated}")
@@ -112,6 +114,8 @@ def _say_plan(planned):
         say(f"No price is known of {', '.join(planned['without_price'])}: add it to seeds/prices.csv.")
     if planned["lacking"]:
         say(f"It cannot be asked yet: {planned['lacking']}.")
+    for line in said_of_beyond(planned["beyond_context"], are_planned=True):
+        say(f"{line}.")
     say(f"Assumed: {planned['assumptions']}. Prices: seeds/prices.csv, with date and source.")
     again = f", {found['asked_again']:,} that were asked again" if found["asked_again"] else ""
     others = f", {found['trials_of_other_plans']:,} that are none of it" if found["trials_of_other_plans"] else ""

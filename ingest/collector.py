@@ -16,6 +16,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
+from ingest.context import BEYOND_CONTEXT, is_beyond_context
 from ingest.judges import JUDGEMENTS
 from ingest.prompts import text_hash
 from ingest.providers import NoReply, Question
@@ -47,6 +48,8 @@ class Outcome:
         What the calls made now cost, and how many of them without a known price.
     stopped_llms, silent_llms : dict of str to str
         LLMs that are asked no more, and others that could not be asked or never answered when last they were, and why.
+    n_beyond_context : collections.Counter
+        Of these, by LLM, those that were not asked since the question is too long for it.
     no_anchors : list of str
         LLM and vignette pairs whose anchors could not be derived.
     ended_by : str or None
@@ -63,6 +66,7 @@ class Outcome:
     n_replies: int = 0
     judgements: collections.Counter = field(default_factory=collections.Counter)
     statuses: collections.Counter = field(default_factory=collections.Counter)
+    n_beyond_context: collections.Counter = field(default_factory=collections.Counter)
     cost_usd: float = 0.0
     n_unpriced: int = 0
     stopped_llms: dict = field(default_factory=dict)
@@ -459,7 +463,7 @@ class Collector:
     async def _ask_trial(self, trial, provider, pace):
         script = self._script(trial)
         calls = self.state.open_calls.pop(trial.trial_id, [])
-        replies, last = [], None
+        replies, last, problem = [], None, script.problem
         for call in calls:
             if call["error"] is None and call["turn"] == len(replies):
                 replies.append(call["text"] or "")
@@ -468,13 +472,17 @@ class Collector:
             turn = script.next_turn(replies)
             if turn is None:
                 break
+            if is_beyond_context(self.llms[trial.cell.llm], turn):
+                last, problem = None, BEYOND_CONTEXT
+                self.outcome.n_beyond_context[trial.cell.llm] += 1
+                break
             last = await self._ask_turn(trial, turn, len(replies), provider, pace, calls)
             if last is None:
                 return
             if last["error"] is not None:
                 break
             replies.append(last["text"] or "")
-        self._close(trial, script, replies, last, calls)
+        self._close(trial, script, replies, last, calls, problem)
 
     async def _ask_turn(self, trial, turn, number, provider, pace, calls):
         """Ask until there is an answer; return the last call, or None if the trial stays open."""
@@ -605,10 +613,10 @@ class Collector:
         self.costs[llm.llm][0] += cost
         self.costs[llm.llm][1] += 1
 
-    def _close(self, trial, script, replies, last, calls):
+    def _close(self, trial, script, replies, last, calls, problem):
         """Write down that a trial is complete, and what it came to."""
         cell, failed = trial.cell, bool(last and last["error"])
-        text, status, reason = _came_to(script, replies, last, calls)
+        text, status, reason = _came_to(script, replies, last, calls, problem)
         anchor = self.anchors.get((cell.llm, cell.vignette)) if cell.anchor_value is not None else None
         record = {
             "kind": "trial", "trial_id": trial.trial_id, "session": self.session, "study": self.study.study,
@@ -779,10 +787,10 @@ def git_revision():
     return None
 
 
-def _came_to(script, replies, last, calls):
+def _came_to(script, replies, last, calls, problem):
     """Return the text that a trial came to, and its status and reason where these are known before the text is read."""
-    if last is None:  # there was nothing to ask
-        return None, "unparsed", script.problem
+    if last is None:  # there was nothing to ask, or nothing that the LLM could hold
+        return None, "unparsed", problem
     text = last["text"] or last.get("refusal") or last["text"]
     if last["error"] is not None:
         is_filtered = last["error"] == "content_filter"

@@ -6,6 +6,7 @@ import math
 
 from ingest.asked import asked_before, render_asked
 from ingest.collector import mean_baselines, read_prices
+from ingest.context import context_windows, is_beyond_context
 from ingest.judges import JUDGEMENTS
 from ingest.local.llm import what_is_lacking
 from ingest.prompts.steps import CHARACTERS_PER_TOKEN, tokens_of
@@ -78,6 +79,7 @@ def plan_of(study) -> dict:
         "prices": {llm.llm: prices[llm.llm] for llm in study.all_llms if llm.llm in prices},
         "without_price": [llm.llm for llm in study.all_llms if not llm.is_free and llm.llm not in prices],
         "lacking": what_is_lacking() if any(llm.provider == "local" for llm in study.all_llms) else None,
+        "beyond_context": _beyond_context(design),
         "limits": study.limits.model_dump(exclude_none=True),
         "assumptions": ASSUMPTIONS + (OF_JUDGEMENTS if of_judges else ""),
         "techniques": _by(rows, "technique"),
@@ -113,6 +115,23 @@ def _rows_of_paradigms(design, replicates, prices):
             for end, n in replicates.items():
                 row[end] = _in_all([(row["cells"] * n, sizes[end])], llm, prices)
             yield row
+
+
+def _beyond_context(design):
+    """Count, by LLM, the trials of paradigms whose first question is too long for it; judgements are not looked at."""
+    n_beyond, n_replicates = collections.Counter(), design.study.stopping_rule.minimum
+    known = [llm for llm in design.study.llms if llm.llm in context_windows()]
+    for vignette, llm in itertools.product(design.vignettes if design.paradigms else (), known):
+        paradigm = design.paradigm_of(vignette)
+        # a text that fills less than half of the window leaves room for what else is said
+        half = context_windows()[llm.llm] / 2
+        texts = [item for item in paradigm.all_items if tokens_of("".join(item.fields.values())) > half]
+        for technique, arm, item in itertools.product(design.techniques_for(paradigm), paradigm.arms, texts):
+            cell = Cell(llm.llm, vignette, technique, "none", None, None, arm, item.item)
+            turn = design.script(cell, design.option_order(cell, 0)).next_turn([])
+            if turn and is_beyond_context(llm, turn):
+                n_beyond[llm.llm] += len(design.study.temperatures) * n_replicates
+    return dict(n_beyond)
 
 
 def _told_of_judges(judges):

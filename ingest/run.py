@@ -272,6 +272,8 @@ def _phases(outcome):
 
 def render_outcome(study, outcome) -> str:
     """Write what became of a collection for a terminal."""
+    from ingest.context import said_of_beyond
+
     are_simulated = all(llm.provider == "simulated" for llm in study.all_llms)
     lines = [f"study {study.study}{' (SIMULATED respondents, no LLM is asked)' if are_simulated else ''}"]
     said = ", ".join(f"{n:,} {status}" for status, n in sorted(outcome.statuses.items()) if status != "replied")
@@ -288,6 +290,7 @@ def render_outcome(study, outcome) -> str:
         lines.append(
             f"  lines of the spool that are no records were passed over: {_some(list(map(str, outcome.junk)))}"
         )
+    lines += [f"  {printable(line)}" for line in said_of_beyond(outcome.n_beyond_context, are_planned=False)]
     for llm, why in sorted(outcome.stopped_llms.items()):
         lines.append(f"  {printable(llm)} is asked no more in this run: {printable(why)}")
     for llm, why in sorted(outcome.silent_llms.items()):

@@ -1,4 +1,4 @@
-"""Where sentences end: a text as its sentences, which put together are the text again, and as its words."""
+"""Where sentences and words end: a text as its sentences, which put together are the text again, and as its words."""
 
 import re
 
@@ -10,6 +10,12 @@ NO_END = re.compile(r"(?:^|[\s(])(?:[A-Z]|Mr|Mrs|Ms|Dr|Prof|Rev|Gen|Sen|Rep|Gov|
 # Where a script puts no spaces between words, each of its signs counts as one.
 WORDS = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]|[^\s\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]+")
 SAYS_SOMETHING = re.compile(r"\w")
+WEIGHED = re.compile(r"\w+")
+
+
+def weighed_words(text: str) -> list[str]:
+    """Return the words of a text that TF-IDF weighs, in small letters."""
+    return WEIGHED.findall(text.casefold())
 
 
 def sentences(text: str) -> list[str]:

@@ -696,16 +696,27 @@ class _Inline(Part):
     paradigm: Paradigm
 
 
+def _are_of_paradigms(items, names):
+    """Tell whether items are given under the names of paradigms."""
+    return isinstance(items, dict) and items.keys() <= {*names} and all(isinstance(of, dict) for of in items.values())
+
+
 def with_paradigms(content: dict, folder: Path | None) -> dict:
     """Put paradigms in the place of their names, and name their vignettes; what is wrong otherwise stays as it is."""
     named, items, chosen = content["paradigm"], content.get("items"), content.get("vignettes")
     named = named if isinstance(named, list) else [named]
     if "anchors" in content:
         raise ValueError("anchors: a paradigm other than anchoring has none")
-    if items is not None and (len(named) > 1 or not isinstance(named[0], str) or not isinstance(items, dict)):
-        raise ValueError("items: they go with one paradigm that is named, as a mapping such as {limit: 100}")
+    names = [of for of in named if isinstance(of, str)]
+    if items is not None and len(named) == 1 and names and isinstance(items, dict):
+        items = {names[0]: items}
+    elif items is not None and not _are_of_paradigms(items, names):
+        raise ValueError(
+            "items: they go with one paradigm that is named, as a mapping such as {limit: 100}, or with some of "
+            "several, as a mapping from their names to such mappings"
+        )
     paradigms = [
-        load_paradigm(of, folder, items)
+        load_paradigm(of, folder, (items or {}).get(of))
         if isinstance(of, str)
         else _Inline.model_validate({"paradigm": of}, context={"folder": folder}).paradigm
         for of in named

@@ -137,6 +137,7 @@ def retold():
                correct="varchar", published_at="timestamptz")  # fmt: skip
         landed(memory, "knowledge_cutoffs", [{"llm": "a"}], cutoff="date")
         landed(memory, "int_texts_judged", judged, reason="varchar")
+        landed(memory, "int_versions_cited", [{"study": "other", "cited_study": "other@v1"}])
         made(memory, "int_framings_judged", "int_similarities_derived", "int_facts_checked", "int_fact_pairs_checked",
              "int_outcomes_measured")  # fmt: skip
         counts = made(memory, "item_counts")

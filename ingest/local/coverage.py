@@ -2,19 +2,13 @@
 
 import collections
 import math
-import re
 
 import numpy as np
 
+from ingest.sentences import weighed_words
 from ingest.thirds import N_PARTS, thirds
 
-WORD = re.compile(r"\w+(?:['\u2019-]\w+)*")
 BEGINNING, MIDDLE, END = range(N_PARTS)
-
-
-def words_of(text: str) -> list[str]:
-    """Return the words of a text, in small letters."""
-    return [word.casefold() for word in WORD.findall(text)]
 
 
 class TooShort(Exception):
@@ -35,7 +29,7 @@ class Coverage:
         cut = thirds(text)
         if cut is None:
             raise TooShort
-        counted = [collections.Counter(words_of(part)) for part in cut.parts]
+        counted = [collections.Counter(weighed_words(part)) for part in cut.parts]
         in_parts = collections.Counter(word for counts in counted for word in counts)
         self.weights = {word: math.log(N_PARTS / n) for word, n in in_parts.items() if n < N_PARTS}
         self.vectors = [self._vector(counts) for counts in counted]
@@ -45,7 +39,7 @@ class Coverage:
 
     def of(self, written: str) -> np.ndarray:
         """Return the cosine of what is written with each part; 0 where they share no word that weighs."""
-        vector = self._vector(collections.Counter(words_of(written)))
+        vector = self._vector(collections.Counter(weighed_words(written)))
         return np.array([_cosine(vector, part) for part in self.vectors])
 
     def words(self, part: int) -> list[str]:

@@ -3,12 +3,11 @@
 import collections
 import hashlib
 import math
-import re
 from collections.abc import Iterable, Sequence
 
 from ingest.measuring.vectors import NO_WORDS, Vector
+from ingest.sentences import weighed_words
 
-WORD = re.compile(r"\w+")
 FORMULA = "count * (ln((1 + documents) / (1 + documents with the word)) + 1)"
 
 
@@ -28,7 +27,7 @@ class TfIdf:
         self._n_with, self._n, hashes = collections.Counter(), 0, []
         for text in documents:
             self._n += 1
-            self._n_with.update(set(_words(text)))
+            self._n_with.update(set(weighed_words(text)))
             hashes.append(hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest())
         self.version = hashlib.sha256("\n".join([FORMULA, *sorted(hashes)]).encode()).hexdigest()
 
@@ -37,7 +36,7 @@ class TfIdf:
         return [self._vector(text) for text in texts]
 
     def _vector(self, text):
-        counts = collections.Counter(_words(text))
+        counts = collections.Counter(weighed_words(text))
         if not counts:
             return Vector(reason=NO_WORDS)
         weights = {
@@ -45,7 +44,3 @@ class TfIdf:
         }
         length = math.hypot(*weights.values())
         return Vector({word: weight / length for word, weight in weights.items()})
-
-
-def _words(text):
-    return WORD.findall(text.casefold())

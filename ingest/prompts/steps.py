@@ -1,16 +1,18 @@
 """Steps of a technique: calls in conversations of their own, and the words that only these can name."""
 
+import functools
 import math
 import random
 import re
 
+from ingest.models import macros
 from ingest.prompts.words import placeholders
+from ingest.warehouse import in_memory
 
 CHUNK, REPLY = re.compile(r"chunk_([1-9][0-9]*)"), re.compile(r"reply_([1-9][0-9]*)")
 OTHERS = {"item", "shuffled", "token_budget", "knowledge_cutoff"}
 CHARACTERS_PER_TOKEN = 4
 PIECES = {"words": re.compile(r"(?:\A\s+)?\S+\s*"), "characters": re.compile(r".", re.DOTALL)}
-CLOSING = re.compile(r"\A[*_]{2,3}(?=\s)")  # of a marker that is emphasised
 SENTENCE_END = re.compile(r"(?<=\.)\s+")
 # Why a trial is not asked at all, or its last reply does not count.
 EMPTY, ONE_SENTENCE, TOO_SHORT, NO_MARKER = "empty_text", "one_sentence", "fewer_words_than_chunks", "no_marker"
@@ -60,13 +62,26 @@ def shuffled(text: str, seed: int) -> str:
     return " ".join(sentences[place] for place in order)
 
 
+@functools.lru_cache(maxsize=1_024)  # of a trial each reply is read once for every call that follows it
 def after_marker(reply: str, marker: str | None) -> str | None:
     """Return what follows the last marker in a reply; None if the marker is not in it."""
     if marker is None:
         return reply
     if marker not in reply:
         return None
-    return CLOSING.sub("", reply.rpartition(marker)[2]).strip()
+    ((part,),) = _memory().execute(_answer_in(), {"reply": reply, "marker": marker}).fetchall()
+    return part or ""
+
+
+@functools.cache
+def _memory():
+    """A database that holds nothing: it reads replies by the rule that the tables are read by."""
+    return in_memory(threads=1)
+
+
+@functools.cache
+def _answer_in():
+    return f"select {macros()['answer_in']('$reply', '$marker')}"
 
 
 class Steps:

@@ -1,6 +1,7 @@
 -- One row per trial of a paradigm that measures whether answers are correct: what the answer says of its item, whether
 -- that is right, how confident the LLM says it is, and whether the item was published before the LLM's texts end.
--- Whatever else an endpoint returned is a wrong answer; where it returned nothing there is none.
+-- Whatever else an endpoint returned is a wrong answer; where it returned nothing, or was not asked, there is none.
+{% set not_asked = "'context_length', 'empty_text', 'one_sentence', 'fewer_words_than_chunks'" %}
 {% set tagged = '^[^\\pL]*(true|false)[^\\pL]*\\[(?:high|low) confidence\\][^\\pL]*$' %}
 with paradigms as (
     select distinct study, paradigm from {{ ref('stg_paradigms') }}
@@ -55,7 +56,7 @@ select
         when (said.published_at at time zone 'UTC')::date <= cutoffs.cutoff then 'pre'
         else 'post'
     end as period,
-    said.status != 'failed' as has_reply,
+    said.status != 'failed' and coalesce(said.reason, '') not in ({{ not_asked }}) as has_reply,
     said.verdict = 'true' as says_true,
     case when said.label is not null then nullif(regexp_extract(lower_text, '\[(high|low) confidence\]', 1), '') end
         as confidence,

@@ -1,8 +1,21 @@
 -- One row per trial of a paradigm that is measured by judgements: the label of the text that it was given, that of its
 -- answer, and whether they differ. Of equal answers to one item one is judged, for all of them.
-with paradigms as (
+with judged_paradigms as (
     select distinct study, paradigm from {{ ref('stg_paradigms') }}
     where measured_from = 'judgement'
+),
+
+versions as (
+    select distinct study, cited_study from {{ ref('int_versions_cited') }}
+),
+
+-- a version that claims are about is a study of its own, of the same paradigms
+paradigms as (
+    select study, paradigm from judged_paradigms
+    union all
+    select versions.cited_study as study, judged_paradigms.paradigm
+    from judged_paradigms
+    inner join versions using (study)
 ),
 
 trials as (
@@ -11,7 +24,7 @@ trials as (
 ),
 
 landed as (
-    select trial_id, study, item, response_text from {{ ref('stg_trials') }}
+    select trial_id, item, response_text from {{ ref('stg_trials') }}
 ),
 
 texts as (
@@ -29,12 +42,12 @@ originals as (
 
 answers as (
     select
-        landed.study,
+        texts.study,
         landed.item,
         landed.response_text,
         arg_min(struct_pack(label := texts.label, reason := texts.reason), texts.judged) as judgement
     from texts
-    inner join landed on texts.study = landed.study and texts.judged = landed.trial_id
+    inner join landed on texts.judged = landed.trial_id
     where texts.role = 'answer'
     group by all
 )

@@ -5,8 +5,21 @@ with judgements as (
     where role is not null and not is_quarantined
 ),
 
-items as (
+landed_items as (
     select study, item, correct from {{ ref('stg_items') }}
+),
+
+versions as (
+    select distinct study, cited_study from {{ ref('int_versions_cited') }}
+),
+
+-- a version that claims are about is a study of its own, of the same items
+items as (
+    select study, item, correct from landed_items
+    union all
+    select versions.cited_study as study, landed_items.item, landed_items.correct
+    from landed_items
+    inner join versions using (study)
 )
 
 select

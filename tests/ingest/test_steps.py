@@ -8,9 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ingest.collector import Collector, collect
+from ingest.context import context_windows
 from ingest.plan import plan_of
 from ingest.prompts import shipped
-from ingest.prompts.steps import after_marker, chunks_of, sentences_of, shuffled
+from ingest.prompts.steps import CHARACTERS_PER_TOKEN, after_marker, chunks_of, sentences_of, shuffled
+from ingest.run import render_outcome
 from ingest.spool import COLLECTED, spool_folder
 from ingest.study import Design, parse_study
 from ingest.warehouse import UserError
@@ -194,6 +196,21 @@ def test_a_text_that_cannot_be_put_so_is_counted_with_the_reason_and_nothing_is_
     assert outcome.statuses == {"unparsed": 1, "replied": 1}
     assert {trial["item"]: trial["reason"] for trial in trials} == {"i0": reason, "i1": None}
     assert outcome.exit_code == 0
+
+
+@pytest.mark.parametrize("technique", ["no_technique", "position_shuffle"])
+def test_a_text_beyond_the_context_window_is_said_beforehand_counted_with_the_reason_and_not_asked_about(technique):
+    n_sentences = context_windows()[LLAMA] * CHARACTERS_PER_TOKEN // len("It is. ")
+    of = study(technique, paradigm=texts("It is. Or not.", "It is. " * n_sentences))
+    planned = plan_of(of)["beyond_context"]
+    outcome, requests, trials = ask(of, lambda request: f"FINAL_SUMMARY: Reply {request.number}")
+    assert planned == outcome.n_beyond_context == {LLAMA: 1}
+    assert (len(requests), outcome.exit_code) == (1, 0)
+    assert {trial["item"]: (trial["status"], trial["reason"], trial["text"], trial["n_calls"]) for trial in trials} == {
+        "i0": (None, None, "FINAL_SUMMARY: Reply 0" if technique == "no_technique" else "Reply 0", 1),
+        "i1": ("unparsed", "context_length", None, 0),
+    }
+    assert f"{LLAMA}: 1 trial not asked, since question and answer are longer" in render_outcome(of, outcome)
 
 
 def test_a_session_that_ends_inside_a_technique_goes_on_there_and_asks_nothing_twice():
