@@ -9,6 +9,7 @@ from ingest.collector import mean_baselines, read_prices
 from ingest.judges import JUDGEMENTS
 from ingest.local.llm import what_is_lacking
 from ingest.prompts.steps import CHARACTERS_PER_TOKEN, tokens_of
+from ingest.refusals import what_is_refused
 from ingest.responses import cell_summaries, spooled
 from ingest.spool import COLLECTED, read_state, spool_folder
 from ingest.study import Cell, Design
@@ -77,7 +78,7 @@ def plan_of(study) -> dict:
         **_sums(rows),
         "prices": {llm.llm: prices[llm.llm] for llm in study.all_llms if llm.llm in prices},
         "without_price": [llm.llm for llm in study.all_llms if not llm.is_free and llm.llm not in prices],
-        "lacking": what_is_lacking() if any(llm.provider == "local" for llm in study.all_llms) else None,
+        "lacking": "; ".join(_lacking(design, prices)) or None,
         "limits": study.limits.model_dump(exclude_none=True),
         "assumptions": ASSUMPTIONS + (OF_JUDGEMENTS if of_judges else ""),
         "techniques": _by(rows, "technique"),
@@ -90,6 +91,14 @@ def plan_of(study) -> dict:
         end: planned["calls"][end] * seconds[end] / study.limits.concurrency / 3600 for end in ("low", "high")
     }
     return planned
+
+
+def _lacking(design, prices):
+    """Yield what keeps the study from being asked."""
+    if any(llm.provider == "local" for llm in design.study.all_llms) and (lacking := what_is_lacking()):
+        yield lacking
+    path = spool_folder(design.study.study) / COLLECTED
+    yield from what_is_refused(design, read_state(path), path, prices)
 
 
 def _rows_of_paradigms(design, replicates, prices):

@@ -38,7 +38,7 @@ from ingest.items import Item
 from ingest.judges import Judged, Judging
 from ingest.local import DEVICES, DTYPES
 from ingest.local.settings import Decoding
-from ingest.paradigm import ANCHORING, Paradigm, count_by_vignette, load_paradigm
+from ingest.paradigm import ANCHORING, AS_WRITTEN, Paradigm, count_by_vignette, load_paradigm
 from ingest.prompts import (
     ANSWER_FORMATS,
     Script,
@@ -828,10 +828,12 @@ class Design:
         self._versions = {}
         self._older = collections.defaultdict(list)
         self._asked = ()
+        self._names = {}
 
     def recognise(self, state) -> None:
         """Know the trials of a spool again, also where a bais of old hashed the same template otherwise."""
         self._asked = (state.closed, state.open_calls)
+        self._names = state.names
         for prompt_hash, (text, study) in state.templates.items():
             for is_anchored in (False, True):
                 with contextlib.suppress(ValueError, KeyError, TypeError, AttributeError):  # it is no template
@@ -907,6 +909,17 @@ class Design:
 
         return Grid([([judge.llm for judge in judges.llms], texts)], cell)
 
+    def stated(self) -> dict[str, list[dict]]:
+        """Return what models need to know of the paradigms, and of judgements: measures and contrasts."""
+        paradigms = self.paradigms.values()
+        if not paradigms:
+            return {}
+        judges = [self.judges] if self.judges else []
+        return {
+            "paradigms": [row for of in [*paradigms, *judges] for row in of.rows()],
+            "paradigm_contrasts": [row for paradigm in paradigms for row in paradigm.contrast_rows()],
+        }
+
     def originals(self) -> Iterator[tuple[str, str]]:
         """Yield the items whose texts are judged, with these."""
         if self.judges.judges_items:
@@ -937,7 +950,7 @@ class Design:
         if not options:
             return None
         rule = self.paradigm_of(cell.vignette).options
-        if rule.order == "as_written":
+        if rule.order == AS_WRITTEN:
             return tuple(options)
         of_all = itertools.chain.from_iterable(
             treatment["options"] for treatment in self.vignettes[cell.vignette]["arms"].values()
@@ -990,9 +1003,14 @@ class Design:
 
     def _hashed(self, cell, prompt_hash, replicate):
         order = self.option_order(cell, replicate)
-        more = [part for part in (order, self.run) if part]
+        more = [part for part in (order, self.run, self._new_name(cell)) if part]
         key = json.dumps([self.study.study, *cell.key, prompt_hash, replicate, *more])
         return hashlib.sha256(key.encode()).hexdigest()[:32]
+
+    def _new_name(self, cell):
+        """Return the name of the paradigm of a trial where its vignette was asked first under another one."""
+        name = None if cell.role else self.vignettes[cell.vignette].get("paradigm")
+        return None if self._names.get(cell.vignette, name) == name else {"paradigm": name}
 
     def _is_asked(self, trial_id):
         closed, open_calls = self._asked or ((), ())
