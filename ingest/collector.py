@@ -194,6 +194,7 @@ class Collector:
             with Spool(self.path) as self.spool:
                 self.state = self.spool.state
                 self.design.recognise(self.state)
+                self.n_closed = len(self.state.closed)
                 refuse_changed_items(self.design, self.state, self.path)
                 self.outcome.torn, self.outcome.junk = self.state.torn, self.state.junk
                 asyncio.run(self._collect(ask_again))
@@ -374,7 +375,7 @@ class Collector:
     async def _ask(self, cells, phase, replicates):
         if cells:
             self._plan(len(cells) * len(replicates), phase == JUDGEMENTS)
-            await self._put(lambda: self.design.trials(cells, phase, replicates), phase)
+            await self._put(lambda llms: self.design.trials(cells, phase, replicates, llms), phase)
 
     def _plan(self, n, are_judgements):
         self.outcome.n_planned += n
@@ -389,7 +390,7 @@ class Collector:
                 n = n_replicates + replicate
                 trials.append(self.design.trial(cell, n, "asked again", place, trial_id))
         self._plan(len(trials), are_judgements)
-        await self._put(lambda: iter(trials), "asked again")
+        await self._put(lambda llms: (trial for trial in trials if trial.cell.llm in llms), "asked again")
 
     async def _put(self, trials, phase):
         """Put trials to their endpoints, as many at a time as these take."""
@@ -400,30 +401,35 @@ class Collector:
             llms[provider_of(llm, self.design)[0]].add(llm.llm)
         queues = []
         for key, why in self.lacking.items():
-            for trial in self._missing(trials(), llms[key]):
+            for trial in self._missing(trials(llms[key])):
                 self.outcome.silent_llms[trial.cell.llm] = str(why)
         for key in self.providers:
-            queues.append(self._missing(trials(), llms[key]))
+            queues.append(self._missing(trials(llms[key])))
             self.tasks += [
                 asyncio.create_task(self._work(queues[-1], self.providers[key], self.paces[key]))
                 for _ in range(self.paces[key].most)
             ]
         results = await asyncio.gather(*self.tasks, return_exceptions=True)
-        collections.deque(itertools.chain(*queues), maxlen=0)  # count what is left when a session ends early
+        self._count_those_before(queues)
         for result in results:
             if isinstance(result, asyncio.CancelledError):
                 self._stop("interrupted")
             elif isinstance(result, BaseException):
                 raise result
 
-    def _missing(self, trials, llms):
+    def _missing(self, trials):
         for trial in trials:
-            if trial.cell.llm in llms:
-                if trial.trial_id.encode() in self.state.closed:
-                    self.outcome.n_before += 1
-                    self.outcome.judgements["n_before"] += bool(trial.cell.role)
-                else:
-                    yield trial
+            if trial.trial_id.encode() in self.state.closed:
+                self.outcome.n_before += 1
+                self.outcome.judgements["n_before"] += bool(trial.cell.role)
+            else:
+                yield trial
+
+    def _count_those_before(self, queues):
+        """Count what was collected before among the trials that a session that ends early did not come to."""
+        for queue in queues:
+            while self.outcome.n_before < self.n_closed and next(queue, None):
+                pass
 
     async def _work(self, trials, provider, pace):
         for trial in trials:

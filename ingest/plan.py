@@ -230,15 +230,13 @@ def _collected(design):
         summaries = cell_summaries(path, design, design.study.stopping_rule.minimum)
         means = mean_baselines(summaries, design.baseline_cells())
         anchors = design.anchors_from({pair: mean for pair, (mean, _) in means.items()})
-    ids = {
-        design.trial_id(cell, n).encode()
-        for cell in itertools.chain(design.baseline_cells(), design.anchored_cells(anchors), design.paradigm_cells())
-        for n in n_replicates
-    }
+    cells = itertools.chain(design.baseline_cells(), design.anchored_cells(anchors), design.paradigm_cells())
+    planned = ((cell, n) for cell in cells for n in n_replicates)  # never all at once: they may be millions
     if design.judges:
-        cells = design.judgement_cells(state.judged)
-        ids |= {design.trial_id(cell, n).encode() for cell in cells for n in range(design.judges.repeats)}
-    found["trials"] = len(ids & state.closed)
+        of_judges = design.judgement_cells(state.judged)
+        planned = itertools.chain(planned, ((cell, n) for cell in of_judges for n in range(design.judges.repeats)))
+    ids = state.closed.intersection(design.trial_id(cell, n).encode() for cell, n in planned)
+    found["trials"] = len(ids)
     with spooled([path], "trials") as connection:
         pairs = connection.execute("select trial_id, attempt_of from spooled where attempt_of is not null").fetchall()
     again = {trial_id.encode() for trial_id, attempt_of in pairs if attempt_of.encode() in ids}

@@ -10,7 +10,7 @@ import itertools
 import json
 import math
 import random
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from datetime import date
 from decimal import Decimal
 from functools import cache, partial
@@ -978,31 +978,38 @@ class Design:
                 anchors[llm.llm, name] = {"low": low, "high": high}
         return anchors
 
-    def trials(self, cells: Sequence[Cell], phase: str, replicates: range):
-        """Yield the trials of a phase, block after block; each block holds every cell once, in an order of its own."""
+    def trials(self, cells: Sequence[Cell], phase: str, replicates: range, llms: Collection[str] | None = None):
+        """Yield the trials of a phase, block after block; each block holds every cell once, in an order of its own.
+
+        With `llms`, those of the other LLMs are left out; the others keep their places.
+        """
         order_index = 0
         for replicate in replicates:
             block = array.array("I", range(len(cells)))
             random.Random(f"{self.study.order_seed}/{phase}/{replicate}").shuffle(block)
             for place in block:
-                yield self.trial(cells[place], replicate, phase, order_index)
+                cell = cells[place]
+                if llms is None or cell.llm in llms:
+                    yield self.trial(cell, replicate, phase, order_index)
                 order_index += 1
 
     def trial(
         self, cell: Cell, replicate: int, phase: str, order_index: int, attempt_of: str | None = None
     ) -> Trial:  # fmt: skip
         """Return a trial of a cell, with its id and the order of its options."""
-        option_order = self.option_order(cell, replicate)
-        trial_id = self.trial_id(cell, replicate)
-        return Trial(trial_id, cell, replicate, phase, order_index, attempt_of, option_order)
+        order = self.option_order(cell, replicate)
+        return Trial(self._id(cell, replicate, order), cell, replicate, phase, order_index, attempt_of, order)
 
     def trial_id(self, cell: Cell, replicate: int) -> str:
         """Hash what makes a trial that trial; one that a recognised spool holds keeps the id that it has there."""
-        ids = [self._hashed(cell, prompt_hash, replicate) for prompt_hash in self.prompt_hashes(*cell.asked_with)]
+        return self._id(cell, replicate, self.option_order(cell, replicate))
+
+    def _id(self, cell, replicate, order):
+        hashes = self.prompt_hashes(*cell.asked_with)
+        ids = [self._hashed(cell, prompt_hash, replicate, order) for prompt_hash in hashes]
         return next((known for known in ids if self._is_asked(known)), ids[0])
 
-    def _hashed(self, cell, prompt_hash, replicate):
-        order = self.option_order(cell, replicate)
+    def _hashed(self, cell, prompt_hash, replicate, order):
         more = [part for part in (order, self.run, self._new_name(cell)) if part]
         key = json.dumps([self.study.study, *cell.key, prompt_hash, replicate, *more])
         return hashlib.sha256(key.encode()).hexdigest()[:32]
