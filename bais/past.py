@@ -103,6 +103,8 @@ def copy_known(version: dict, path: Path) -> None:
         known |= records(warehouse, MOMENT, known)[0]
         for name, condition in KNOWN_THEN.items():
             _copy(warehouse, name, condition, known)
+            if "stated_at" in TABLES[name].key:
+                warehouse.execute(f"delete from raw.{name} where stated_at > ?", [known["imported_at"]])
 
 
 def _copy(warehouse, name, condition, known):

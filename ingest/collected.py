@@ -7,10 +7,10 @@ from datetime import UTC, datetime
 
 import pyarrow as pa
 
-from ingest.load import land, landed_ids
+from ingest.load import land, landed_ids, same
 from ingest.raw import LOAD_ID, TABLES
 from ingest.responses import SPOOLED_AS, spooled
-from ingest.spool import read_state, spool_files
+from ingest.spool import read_state, spool_files, stated_in
 
 ROWS_AT_A_TIME = 20_000
 
@@ -48,6 +48,7 @@ def load_collected(study: str) -> Loaded:
         return loaded
     stamp = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
     sessions = [session for path in paths for session in read_state(path).sessions]
+    sessions.sort(key=lambda session: session.get("started_at") or "")
     loaded.n_already_there = landed_ids(study).num_rows
     counts, asked_in = Counter(), set()
 
@@ -75,7 +76,7 @@ def load_collected(study: str) -> Loaded:
 
 def _rows(paths, table, sessions, study, parameters):
     """Yield what the spool has of a table of `raw`, and the warehouse has not."""
-    key = TABLES[table].key[-1]
+    key = [column for column in TABLES[table].key if column != "study"]
     selected = ", ".join(
         f"({MADE[table].get(name) or f'spooled.{SPOOLED_AS[table].get(name, name)}'})::{column['data_type']} as {name}"
         for name, column in TABLES[table].columns.items()
@@ -89,28 +90,29 @@ def _rows(paths, table, sessions, study, parameters):
     of_sessions["sets"] = pa.array(sets, pa.map_(pa.string(), pa.string()))
     with spooled(paths, table) as connection:
         connection.register("sessions", pa.table(of_sessions))
-        connection.register("known", landed_ids(study, table, key))
+        connection.register("known", landed_ids(study, table, *key))
         found = connection.sql(
-            f"from (select {selected} from spooled left join sessions using (session)) anti join known using ({key})",
+            f"select found.* from (select {selected} from spooled left join sessions using (session)) as found "
+            f"anti join known on {same('found', 'known', key)}",
             params=parameters,
         )
         if table in ("prompts", "items"):  # the files of one study share them
-            found = connection.sql(f"select distinct on ({key}) * from found")
+            found = connection.sql(f"select distinct on ({', '.join(key)}) * from found")
         for batch in found.to_arrow_reader(ROWS_AT_A_TIME):
             yield pa.Table.from_batches([batch])
 
 
 def _paradigms(study, sessions):
-    """Say what the sessions state of their paradigms, the first one first: what is landed stays."""
-    rows = {"paradigms": {}, "paradigm_contrasts": {}}
+    """Say what the sessions state of their paradigms: whole, each time that it is not what was stated before."""
+    rows, last = {"paradigms": [], "paradigm_contrasts": []}, {}
     for session in sessions:
-        for name, of_table in rows.items():
-            for row in session.get(name, []):
-                key = tuple(row.get(column) for column in TABLES[name].key[1:])
-                of_table.setdefault(key, {"study": study} | row)
-    return {
-        name: [pa.Table.from_pylist([*of.values()], TABLES[name].schema)] if of else [] for name, of in rows.items()
-    }
+        for table, stated in stated_in(session).items():
+            for paradigm, of_paradigm in stated.items():
+                if last.get((table, paradigm)) != of_paradigm:
+                    last[table, paradigm] = of_paradigm
+                    said = {"study": study, "stated_at": datetime.fromisoformat(session["started_at"])}
+                    rows[table] += [said | row for row in of_paradigm]
+    return {table: [pa.Table.from_pylist(of, TABLES[table].schema)] if of else [] for table, of in rows.items()}
 
 
 def _definitions(study):

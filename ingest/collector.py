@@ -21,6 +21,7 @@ from ingest.judges import JUDGEMENTS
 from ingest.prompts import text_hash
 from ingest.providers import NoReply, Question
 from ingest.redaction import Redaction, as_text
+from ingest.refusals import refuse_changed_items, refuse_key_in_study, refuse_without_prices
 from ingest.responses import cell_summaries, distinct_answers, ended_trials, last_call
 from ingest.spool import COLLECTED, Spool, spool_folder
 from ingest.study import Design
@@ -197,7 +198,8 @@ class Collector:
             with Spool(self.path) as self.spool:
                 self.state = self.spool.state
                 self.design.recognise(self.state)
-                self._refuse_changed_items()
+                self.n_closed = len(self.state.closed)
+                refuse_changed_items(self.design, self.state, self.path)
                 self.outcome.torn, self.outcome.junk = self.state.torn, self.state.junk
                 asyncio.run(self._collect(ask_again))
                 if not self.error:
@@ -224,25 +226,10 @@ class Collector:
             raise next(iter(self.lacking.values()))
         self.redaction = Redaction(provider.secret for provider in self.providers.values())
         refuse_key_in_study(self.study, self.redaction)
+        refuse_without_prices(self.study, self.prices, self.max_cost_usd)
         if self.max_cost_usd is not None:
-            unknown = [llm.llm for llm in self.llms.values() if llm.provider == "openai" and llm.llm not in self.prices]
-            if unknown:
-                raise UserError(
-                    f"a limit of cost needs prices, and {', '.join(unknown)} has none in seeds/prices.csv: add it "
-                    "there, or limit the calls with --max-calls"
-                )
             for pace in self.paces.values():
                 pace.limit = 1.0  # until the first answer says what one costs
-
-    def _refuse_changed_items(self):
-        """Refuse to ask another text under the name of one that was asked: whoever reads the answers has the first."""
-        for item in self.design.items.values():
-            known = self.state.items.get(item.item)
-            if known and known != item.record()["text_hash"]:
-                raise UserError(
-                    f"item {item.item} of study {self.study.study} has changed since it was asked: give what it says "
-                    "now an id of its own, or the study another name; nothing was asked"
-                )
 
     async def _collect(self, ask_again):
         loop = asyncio.get_running_loop()
@@ -252,6 +239,7 @@ class Collector:
             loop.add_signal_handler(signal.SIGTERM, self._interrupt)
         try:
             self._write_session()
+            self._restate_items()
             await self._phases(ask_again)
         finally:
             for provider in self.providers.values():
@@ -284,21 +272,21 @@ class Collector:
                 "software_version": version("bais"),
                 "git_revision": git_revision(),
                 "study": self.study.model_dump(mode="json", exclude_none=True),
-                **self._paradigms(),
+                **self.design.stated(),
                 **({"orphaned": self.orphaned} if self.orphaned else {}),
             }
         )
 
-    def _paradigms(self):
-        """Say what models need to know of the paradigms, and of judgements: measures and contrasts."""
-        paradigms = self.design.paradigms.values()
-        if not paradigms:
-            return {}
-        judges = [self.design.judges] if self.design.judges else []
-        return {
-            "paradigms": [row for of in [*paradigms, *judges] for row in of.rows()],
-            "paradigm_contrasts": [row for paradigm in paradigms for row in paradigm.contrast_rows()],
-        }
+    def _restate_items(self):
+        """Write down what items that were asked say otherwise now, where that is no part of what was asked."""
+        for item in self.design.items.values():
+            stated = self.state.items.get(item.item)
+            if stated and stated[-1].digest != item.digest:
+                self._write_item(item)
+
+    def _write_item(self, item):
+        record = {"kind": "item", **item.record(), "stated_at": _now()}
+        self.state.note_item(record, self.spool.write(record))
 
     async def _phases(self, ask_again):
         rule, design = self.study.stopping_rule, self.design
@@ -391,7 +379,7 @@ class Collector:
     async def _ask(self, cells, phase, replicates):
         if cells:
             self._plan(len(cells) * len(replicates), phase == JUDGEMENTS)
-            await self._put(lambda: self.design.trials(cells, phase, replicates), phase)
+            await self._put(lambda llms: self.design.trials(cells, phase, replicates, llms), phase)
 
     def _plan(self, n, are_judgements):
         self.outcome.n_planned += n
@@ -406,7 +394,7 @@ class Collector:
                 n = n_replicates + replicate
                 trials.append(self.design.trial(cell, n, "asked again", place, trial_id))
         self._plan(len(trials), are_judgements)
-        await self._put(lambda: iter(trials), "asked again")
+        await self._put(lambda llms: (trial for trial in trials if trial.cell.llm in llms), "asked again")
 
     async def _put(self, trials, phase):
         """Put trials to their endpoints, as many at a time as these take."""
@@ -417,30 +405,35 @@ class Collector:
             llms[provider_of(llm, self.design)[0]].add(llm.llm)
         queues = []
         for key, why in self.lacking.items():
-            for trial in self._missing(trials(), llms[key]):
+            for trial in self._missing(trials(llms[key])):
                 self.outcome.silent_llms[trial.cell.llm] = str(why)
         for key in self.providers:
-            queues.append(self._missing(trials(), llms[key]))
+            queues.append(self._missing(trials(llms[key])))
             self.tasks += [
                 asyncio.create_task(self._work(queues[-1], self.providers[key], self.paces[key]))
                 for _ in range(self.paces[key].most)
             ]
         results = await asyncio.gather(*self.tasks, return_exceptions=True)
-        collections.deque(itertools.chain(*queues), maxlen=0)  # count what is left when a session ends early
+        self._count_those_before(queues)
         for result in results:
             if isinstance(result, asyncio.CancelledError):
                 self._stop("interrupted")
             elif isinstance(result, BaseException):
                 raise result
 
-    def _missing(self, trials, llms):
+    def _missing(self, trials):
         for trial in trials:
-            if trial.cell.llm in llms:
-                if trial.trial_id.encode() in self.state.closed:
-                    self.outcome.n_before += 1
-                    self.outcome.judgements["n_before"] += bool(trial.cell.role)
-                else:
-                    yield trial
+            if trial.trial_id.encode() in self.state.closed:
+                self.outcome.n_before += 1
+                self.outcome.judgements["n_before"] += bool(trial.cell.role)
+            else:
+                yield trial
+
+    def _count_those_before(self, queues):
+        """Count what was collected before among the trials that a session that ends early did not come to."""
+        for queue in queues:
+            while self.outcome.n_before < self.n_closed and next(queue, None):
+                pass
 
     async def _work(self, trials, provider, pace):
         for trial in trials:
@@ -655,9 +648,7 @@ class Collector:
         if not (trial.cell.arm or trial.cell.role):
             return {name: cell[name] for name in cell if name not in ("arm", "item")}
         if trial.cell.item and trial.cell.item not in self.state.items:
-            record = self.design.items[trial.cell.item].record()
-            self.state.items[trial.cell.item] = record["text_hash"]
-            self.spool.write({"kind": "item"} | record)
+            self._write_item(self.design.items[trial.cell.item])
         if trial.cell.role:
             judges = self.design.judges
             return cell | {
@@ -730,16 +721,6 @@ def provider_of(llm, design: Design) -> tuple:
 
     base_url, _, variable = address_of(llm, study.endpoint)
     return (base_url, variable), lambda: OpenAICompatible(base_url, variable, study.endpoint, study.limits)
-
-
-def refuse_key_in_study(study, redaction: Redaction) -> None:
-    """Refuse a study in which a key stands, since what is asked, and where, is written down."""
-    places = [study.endpoint.base_url, *(place for llm in study.all_llms for place in (llm.base_url, str(llm.extra)))]
-    if any(redaction.of_answer(place, len(place)) != place for place in places if place):
-        raise UserError(
-            f"study {study.study} holds the key itself, in an address or under `extra`, and would be written down with "
-            "it: take it out, and name the environment variable that holds it in api_key_env"
-        )
 
 
 def collect(study, **options) -> Outcome:

@@ -1,5 +1,6 @@
 """Items: texts or cases that are put into vignettes, from a file or written out; read once, and never asked twice."""
 
+import hashlib
 import json
 import random
 from pathlib import Path
@@ -86,6 +87,35 @@ class Item(NamedTuple):
         """Return what is written down of it."""
         fields = json.dumps(self.fields, ensure_ascii=False, sort_keys=True)
         return {"item": self.item, "fields": self.fields, "text_hash": text_hash(fields), **self.said}
+
+    @property
+    def digest(self) -> str:
+        """A hash of all that it says."""
+        return digest_of(self.record())
+
+    def differences(self, before: dict, used: set[str]) -> list[str]:
+        """Name the used fields in which an earlier record says something else, or what else the item says of itself.
+
+        What that record does not hold may come.
+        """
+        fields = before["fields"]
+        return [
+            *(field for field in sorted(used & fields.keys()) if fields[field] != self.fields.get(field)),
+            *(key for key in SAID if before.get(key) is not None and before[key] != self.said.get(key)),
+        ]
+
+
+def digest_of(record: dict) -> str:
+    """Return a hash of all that a record says of an item, whenever it was written down."""
+    said = {key: record.get(key) for key in ("fields", *SAID, "source", "licence")}
+    return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()[:32]
+
+
+class Stated(NamedTuple):
+    """A record of an item in the spool: a hash of what it says, and the place of its line, since texts are many."""
+
+    digest: str
+    place: int
 
 
 class Items(Part):

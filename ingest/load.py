@@ -37,10 +37,14 @@ def landed_ids(study: str, table: str = "trials", *columns: str) -> pa.Table:
     """Return which trials of a study, or rows of another table, the warehouse has; none if there is no warehouse."""
     columns = columns or ("trial_id",)
     if warehouse_path().exists():
-        is_there = f"select 1 from duckdb_tables() where schema_name = 'raw' and table_name = '{table}'"
-        of_study = f"select {', '.join(columns)} from raw.{table} where study = $study"
         with contextlib.closing(connect()) as warehouse:
-            if warehouse.sql(is_there).fetchall():
+            there = warehouse.execute(
+                "select column_name from duckdb_columns() where schema_name = 'raw' and table_name = $table",
+                {"table": table},
+            ).fetchall()
+            if there:  # a column that came since an older version of bais made the table is null
+                selected = ", ".join(column if (column,) in there else f"null as {column}" for column in columns)
+                of_study = f"select {selected} from raw.{table} where study = $study"
                 return warehouse.sql(of_study, params={"study": study}).to_arrow_table()
     return pa.table({column: pa.array([], pa.string()) for column in columns})
 
@@ -60,6 +64,11 @@ def land(**tables: Iterable[pa.Table]) -> None:
             _take_over(tables, path, incoming)
     except OSError as error:
         raise UserError(explain(error, path)) from None
+
+
+def same(one: str, other: str, columns: Iterable[str]) -> str:
+    """Write the condition that rows of two relations agree in some columns; two nulls agree."""
+    return " and ".join(f"{one}.{column} is not distinct from {other}.{column}" for column in columns)
 
 
 def work_path(warehouse: Path) -> Path:
@@ -103,7 +112,7 @@ def _take_over(tables, path, incoming):
                 columns = ", ".join(TABLES[name].columns)
                 warehouse.execute(
                     f"insert into raw.{name} by name select {columns} from incoming.raw.{name} as loaded "
-                    f"anti join raw.{name} as landed using ({', '.join(TABLES[name].key)})"
+                    f"anti join raw.{name} as landed on {same('loaded', 'landed', TABLES[name].key)}"
                 )
 
 

@@ -20,6 +20,7 @@ from ingest.warehouse import UserError, printable
 
 FOLDER = Path(__file__).resolve().parent / "prompts" / "paradigms"
 ANCHORING = "anchoring"
+AS_WRITTEN = "as_written"
 LETTERS = string.ascii_uppercase
 EXPECTED = "a paradigm is a mapping with the keys paradigm, answer, arms, contrasts, measures and vignettes"
 # What an LLM is told of the form of its answer, by the kind of answer and how it is read.
@@ -81,7 +82,7 @@ class Measure(Part):
 class Options(Part):
     """In which order options are shown: as they are written, or shuffled by the order seed of the study."""
 
-    order: Literal["shuffled", "as_written"] = "shuffled"
+    order: Literal["shuffled", AS_WRITTEN] = "shuffled"
     same_across_arms: bool = True
 
 

@@ -10,6 +10,7 @@ from ingest.context import context_windows, is_beyond_context
 from ingest.judges import JUDGEMENTS
 from ingest.local.llm import what_is_lacking
 from ingest.prompts.steps import CHARACTERS_PER_TOKEN, tokens_of
+from ingest.refusals import what_is_refused
 from ingest.responses import cell_summaries, spooled
 from ingest.spool import COLLECTED, read_state, spool_folder
 from ingest.study import Cell, Design
@@ -78,7 +79,7 @@ def plan_of(study) -> dict:
         **_sums(rows),
         "prices": {llm.llm: prices[llm.llm] for llm in study.all_llms if llm.llm in prices},
         "without_price": [llm.llm for llm in study.all_llms if not llm.is_free and llm.llm not in prices],
-        "lacking": what_is_lacking() if any(llm.provider == "local" for llm in study.all_llms) else None,
+        "lacking": "; ".join(_lacking(design, prices)) or None,
         "beyond_context": _beyond_context(design),
         "limits": study.limits.model_dump(exclude_none=True),
         "assumptions": ASSUMPTIONS + (OF_JUDGEMENTS if of_judges else ""),
@@ -92,6 +93,14 @@ def plan_of(study) -> dict:
         end: planned["calls"][end] * seconds[end] / study.limits.concurrency / 3600 for end in ("low", "high")
     }
     return planned
+
+
+def _lacking(design, prices):
+    """Yield what keeps the study from being asked."""
+    if any(llm.provider == "local" for llm in design.study.all_llms) and (lacking := what_is_lacking()):
+        yield lacking
+    path = spool_folder(design.study.study) / COLLECTED
+    yield from what_is_refused(design, read_state(path), path, prices)
 
 
 def _rows_of_paradigms(design, replicates, prices):
@@ -240,15 +249,13 @@ def _collected(design):
         summaries = cell_summaries(path, design, design.study.stopping_rule.minimum)
         means = mean_baselines(summaries, design.baseline_cells())
         anchors = design.anchors_from({pair: mean for pair, (mean, _) in means.items()})
-    ids = {
-        design.trial_id(cell, n).encode()
-        for cell in itertools.chain(design.baseline_cells(), design.anchored_cells(anchors), design.paradigm_cells())
-        for n in n_replicates
-    }
+    cells = itertools.chain(design.baseline_cells(), design.anchored_cells(anchors), design.paradigm_cells())
+    planned = ((cell, n) for cell in cells for n in n_replicates)  # never all at once: they may be millions
     if design.judges:
-        cells = design.judgement_cells(state.judged)
-        ids |= {design.trial_id(cell, n).encode() for cell in cells for n in range(design.judges.repeats)}
-    found["trials"] = len(ids & state.closed)
+        of_judges = design.judgement_cells(state.judged)
+        planned = itertools.chain(planned, ((cell, n) for cell in of_judges for n in range(design.judges.repeats)))
+    ids = state.closed.intersection(design.trial_id(cell, n).encode() for cell, n in planned)
+    found["trials"] = len(ids)
     with spooled([path], "trials") as connection:
         pairs = connection.execute("select trial_id, attempt_of from spooled where attempt_of is not null").fetchall()
     again = {trial_id.encode() for trial_id, attempt_of in pairs if attempt_of.encode() in ids}

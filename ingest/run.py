@@ -97,7 +97,7 @@ def collect_options(command):
         ),
         click.option(
             "--orphan", is_flag=True,
-            help="ask again what was answered to words that have changed since, without a question",
+            help="ask again, without a question, what was answered before the words or the order of options changed",
         ),
         click.option("--strict", is_flag=True, help="exit 1 if any planned trial is missing or has failed"),
     )  # fmt: skip
@@ -230,11 +230,11 @@ def agreed_orphans(study, is_agreed: bool) -> list[list[str]]:
     if asked.n_again and not is_agreed:
         if not (sys.stdin.isatty() and sys.stderr.isatty()):
             raise UserError(
-                f"nothing was asked: {asked.n_again:,} answers would be asked again with other words, and there is no "
-                "terminal to ask at whether that is meant; --orphan agrees to it"
+                f"nothing was asked: {asked.n_again:,} answers would be asked again as the study is now, and there is "
+                "no terminal to ask at whether that is meant; --orphan agrees to it"
             )
         try:
-            is_agreed = click.confirm(f"Ask {asked.n_again:,} answers again with the new words?", err=True)
+            is_agreed = click.confirm(f"Ask {asked.n_again:,} answers again as the study is now?", err=True)
         except click.Abort:
             raise KeyboardInterrupt from None
         if not is_agreed:

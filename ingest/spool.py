@@ -13,11 +13,12 @@ import json
 import os
 import re
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Self
 
+from ingest.items import Stated, digest_of
 from ingest.judges import Judged
 from ingest.lock import alone
 from ingest.warehouse import UserError, printable, warehouse_path
@@ -59,7 +60,8 @@ class State:
     prompts: set[bytes] = field(default_factory=set)  # hashes of the texts that are there
     templates: dict[str, tuple[str, dict]] = field(default_factory=dict)  # by hash, each with its study as it was then
     sessions: list[dict] = field(default_factory=list)
-    items: dict[str, str] = field(default_factory=dict)  # the hash of the text of each that was asked
+    items: dict[str, list[Stated]] = field(default_factory=dict)  # what was written down of each that was asked
+    names: dict[str, str] = field(default_factory=dict)  # the paradigm under which each vignette was asked first
     judged: dict[str, Judged] = field(default_factory=dict)  # the texts that were decided on, by trial or item
     n_calls: int = 0
     n_bytes: int = 0  # of whole lines
@@ -72,8 +74,14 @@ class State:
         of = Judged(record["item"], record["is_answer"], record["text_hash"], place)
         self.judged.setdefault(record["judged"], of)
 
+    def note_item(self, record: dict, place: int) -> None:
+        """Take account of what is written down of an item, whose line begins at a place."""
+        self.items.setdefault(record.get("item"), []).append(Stated(digest_of(record), place))
+
     def note_ending(self, trial: dict) -> None:
-        """Take account of how a trial ended."""
+        """Take account of how a trial ended, and of what its vignette was asked under."""
+        if trial.get("paradigm"):
+            self.names.setdefault(trial.get("vignette"), trial["paradigm"])
         ending = self.endings.setdefault(trial.get("llm"), Ending())
         if trial.get("session") != ending.session:
             ending.session, ending.is_heard = trial.get("session"), False
@@ -112,7 +120,7 @@ def read_state(path: Path) -> State:
                 versions = (of.get("version", 1) for of in study["vignettes"] if of["vignette"] == record["vignette"])
                 state.anchors.append({"vignette_version": next(versions, 1)} | record)
             elif kind == "item":
-                state.items[record.get("item")] = record.get("text_hash")
+                state.note_item(record, at)
             elif kind == "judged":
                 state.note_judged(record, at)
             elif kind == "session":
@@ -155,6 +163,23 @@ def records_of(path: Path) -> Iterator[dict]:
         return
     with open(path, "rb") as lines:
         yield from filter(None, map(_record, lines))
+
+
+def records_at(path: Path, places: Iterable[int]) -> Iterator[dict]:
+    """Yield the records of a spool file whose lines begin at certain places."""
+    with open(path, "rb") as lines:
+        for place in places:
+            lines.seek(place)
+            yield json.loads(lines.readline())
+
+
+def stated_in(session: dict) -> dict[str, dict[str, list[dict]]]:
+    """Return what a session states of its paradigms, by the table that it goes to and the paradigm."""
+    stated = {"paradigms": {}, "paradigm_contrasts": {}}
+    for table, of_table in stated.items():
+        for row in session.get(table, []):
+            of_table.setdefault(row["paradigm"], []).append(row)
+    return stated
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ import itertools
 import json
 import math
 import random
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from datetime import date
 from decimal import Decimal
 from functools import cache, partial
@@ -40,7 +40,7 @@ from ingest.items import Item
 from ingest.judges import Judged, Judging
 from ingest.local import DEVICES, DTYPES
 from ingest.local.settings import Decoding
-from ingest.paradigm import ANCHORING, Paradigm, count_by_vignette, load_paradigm
+from ingest.paradigm import ANCHORING, AS_WRITTEN, Paradigm, count_by_vignette, load_paradigm
 from ingest.prompts import (
     ANSWER_FORMATS,
     Script,
@@ -875,10 +875,12 @@ class Design:
         self._versions = {}
         self._older = collections.defaultdict(list)
         self._asked = ()
+        self._names = {}
 
     def recognise(self, state) -> None:
         """Know the trials of a spool again, also where a bais of old hashed the same template otherwise."""
         self._asked = (state.closed, state.open_calls)
+        self._names = state.names
         for prompt_hash, (text, study) in state.templates.items():
             for is_anchored in (False, True):
                 with contextlib.suppress(ValueError, KeyError, TypeError, AttributeError):  # it is no template
@@ -954,6 +956,17 @@ class Design:
 
         return Grid([([judge.llm for judge in judges.llms], texts)], cell)
 
+    def stated(self) -> dict[str, list[dict]]:
+        """Return what models need to know of the paradigms, and of judgements: measures and contrasts."""
+        paradigms = self.paradigms.values()
+        if not paradigms:
+            return {}
+        judges = [self.judges] if self.judges else []
+        return {
+            "paradigms": [row for of in [*paradigms, *judges] for row in of.rows()],
+            "paradigm_contrasts": [row for paradigm in paradigms for row in paradigm.contrast_rows()],
+        }
+
     def originals(self) -> Iterator[tuple[str, str]]:
         """Yield the items whose texts are judged, with these."""
         if self.judges.judges_items:
@@ -984,7 +997,7 @@ class Design:
         if not options:
             return None
         rule = self.paradigm_of(cell.vignette).options
-        if rule.order == "as_written":
+        if rule.order == AS_WRITTEN:
             return tuple(options)
         of_all = itertools.chain.from_iterable(
             treatment["options"] for treatment in self.vignettes[cell.vignette]["arms"].values()
@@ -1012,34 +1025,46 @@ class Design:
                 anchors[llm.llm, name] = {"low": low, "high": high}
         return anchors
 
-    def trials(self, cells: Sequence[Cell], phase: str, replicates: range):
-        """Yield the trials of a phase, block after block; each block holds every cell once, in an order of its own."""
+    def trials(self, cells: Sequence[Cell], phase: str, replicates: range, llms: Collection[str] | None = None):
+        """Yield the trials of a phase, block after block; each block holds every cell once, in an order of its own.
+
+        With `llms`, those of the other LLMs are left out; the others keep their places.
+        """
         order_index = 0
         for replicate in replicates:
             block = array.array("I", range(len(cells)))
             random.Random(f"{self.study.order_seed}/{phase}/{replicate}").shuffle(block)
             for place in block:
-                yield self.trial(cells[place], replicate, phase, order_index)
+                cell = cells[place]
+                if llms is None or cell.llm in llms:
+                    yield self.trial(cell, replicate, phase, order_index)
                 order_index += 1
 
     def trial(
         self, cell: Cell, replicate: int, phase: str, order_index: int, attempt_of: str | None = None
     ) -> Trial:  # fmt: skip
         """Return a trial of a cell, with its id and the order of its options."""
-        option_order = self.option_order(cell, replicate)
-        trial_id = self.trial_id(cell, replicate)
-        return Trial(trial_id, cell, replicate, phase, order_index, attempt_of, option_order)
+        order = self.option_order(cell, replicate)
+        return Trial(self._id(cell, replicate, order), cell, replicate, phase, order_index, attempt_of, order)
 
     def trial_id(self, cell: Cell, replicate: int) -> str:
         """Hash what makes a trial that trial; one that a recognised spool holds keeps the id that it has there."""
-        ids = [self._hashed(cell, prompt_hash, replicate) for prompt_hash in self.prompt_hashes(*cell.asked_with)]
+        return self._id(cell, replicate, self.option_order(cell, replicate))
+
+    def _id(self, cell, replicate, order):
+        hashes = self.prompt_hashes(*cell.asked_with)
+        ids = [self._hashed(cell, prompt_hash, replicate, order) for prompt_hash in hashes]
         return next((known for known in ids if self._is_asked(known)), ids[0])
 
-    def _hashed(self, cell, prompt_hash, replicate):
-        order = self.option_order(cell, replicate)
-        more = [part for part in (order, self.run) if part]
+    def _hashed(self, cell, prompt_hash, replicate, order):
+        more = [part for part in (order, self.run, self._new_name(cell)) if part]
         key = json.dumps([self.study.study, *cell.key, prompt_hash, replicate, *more])
         return hashlib.sha256(key.encode()).hexdigest()[:32]
+
+    def _new_name(self, cell):
+        """Return the name of the paradigm of a trial where its vignette was asked first under another one."""
+        name = None if cell.role else self.vignettes[cell.vignette].get("paradigm")
+        return None if self._names.get(cell.vignette, name) == name else {"paradigm": name}
 
     def _is_asked(self, trial_id):
         closed, open_calls = self._asked or ((), ())

@@ -15,7 +15,8 @@ from ingest.load import land
 from ingest.measuring import DEFAULT
 from ingest.measuring.tfidf import TfIdf
 from ingest.measuring.vectors import NO_WORDS, NOT_FINITE, Vector, cosine
-from ingest.raw import TABLES
+from ingest.models import query_of
+from ingest.raw import TABLES, prepare_raw
 from ingest.thirds import N_PARTS, thirds
 from ingest.warehouse import UserError, connect, printable, warehouse_path
 
@@ -33,12 +34,14 @@ IN_WORDS = {
     "refused": "the LLM refused",
 }
 
-MEASURED = """
+MEASURED = f"""
 measured as (
-    select study, paradigm, any_value(text_field) as text_field from raw.paradigms
+    select study, paradigm, any_value(text_field) as text_field from ({query_of("stg_paradigms")})
     where measured_from = 'measurement'
     group by all
-)
+),
+
+items as ({query_of("stg_items")})
 """
 
 STUDIES = f"with {MEASURED} select distinct study from measured order by study"
@@ -49,7 +52,7 @@ with {MEASURED},
 fields as (select distinct text_field from measured where study = $study and text_field is not null)
 
 select json_extract_string(items.fields, concat('$."', text_field, '"')) as document
-from raw.items as items, fields
+from items, fields
 where study = $study and document is not null
 order by item, text_field
 """
@@ -81,7 +84,7 @@ select
     json_extract_string(items.fields, concat('$."', text_field, '"')) as source
 from raw.trials as trials
 inner join measured using (study, paradigm)
-left join raw.items as items using (study, item)
+left join items using (study, item)
 where list_contains($trial_ids, trial_id)
 order by item, trial_id
 """
@@ -168,10 +171,14 @@ def _studies(only):
 
 def _known():
     """Return the studies that have measures by instruments; a warehouse of an older version of bais has none."""
+    there = "select column_name from duckdb_columns() where schema_name = 'raw' and table_name = 'paradigms'"
     with contextlib.closing(connect()) as warehouse:
-        there = "select 1 from duckdb_columns() where schema_name = 'raw' and column_name = 'measured_from'"
-        if not warehouse.execute(there).fetchall():
-            return []
+        columns = {column for (column,) in warehouse.execute(there).fetchall()}
+    if "measured_from" not in columns:
+        return []
+    if "stated_at" not in columns:
+        prepare_raw(warehouse_path())
+    with contextlib.closing(connect()) as warehouse:
         return [study for (study,) in warehouse.execute(STUDIES).fetchall()]
 
 

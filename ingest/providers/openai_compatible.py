@@ -46,6 +46,16 @@ def address_of(llm, endpoint) -> tuple[str, str, str]:
     return base_url, llm.model or (llm.llm.partition("/")[2] if is_openais else llm.llm), variable
 
 
+def key_at(base_url: str, variable: str) -> str:
+    """Return the key for an endpoint, which an environment variable holds."""
+    secret = os.environ.get(variable, "").strip()
+    if not secret:
+        raise UserError(f"there is no key for {base_url}: set the environment variable {variable}")
+    if not (secret.isascii() and secret.isprintable()):
+        raise UserError(f"the environment variable {variable} does not hold a key: it has characters no key has")
+    return secret
+
+
 class OpenAICompatible:
     """One endpoint with one key.
 
@@ -67,11 +77,7 @@ class OpenAICompatible:
         import httpx2  # what the openai package speaks HTTP with
         import openai
 
-        self.secret = os.environ.get(variable, "").strip()
-        if not self.secret:
-            raise UserError(f"there is no key for {base_url}: set the environment variable {variable}")
-        if not (self.secret.isascii() and self.secret.isprintable()):
-            raise UserError(f"the environment variable {variable} does not hold a key: it has characters no key has")
+        self.secret = key_at(base_url, variable)
         self.openai, self.raw, self.endpoint = openai, httpx2.Response, endpoint
         self.client = openai.AsyncOpenAI(
             api_key=self.secret,

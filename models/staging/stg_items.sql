@@ -1,4 +1,4 @@
--- One row per study and item: what is known of a text or case that is put into vignettes.
+-- One row per study and item: what is known of a text or case that is put into vignettes, as it was stated last.
 with source as (
     select * from {{ source('raw', 'items') }}
 )
@@ -16,3 +16,4 @@ select
     source,
     licence
 from source
+qualify row_number() over (partition by study, item order by stated_at desc nulls last) = 1

@@ -1,7 +1,8 @@
--- One row per study, paradigm and contrast: the arm whose values count, and the one whose values are taken off (null =
--- the reference of the measure is).
+-- One row per study, paradigm and contrast that it has now: the arm whose values count, and the one whose values are
+-- taken off (null = the reference of the measure is). What was stated last counts.
 with source as (
     select * from {{ source('raw', 'paradigm_contrasts') }}
+    qualify rank() over (partition by study, paradigm order by stated_at desc nulls last) = 1
 )
 
 select

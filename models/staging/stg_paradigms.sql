@@ -1,5 +1,5 @@
--- One row per study, paradigm and measure: how answers of the study become values, and which are
--- better; of a share, values are 1 and 0 (`int_outcomes_measured`).
+-- One row per study, paradigm and measure that it has now: how answers of the study become values, and which are
+-- better; of a share, values are 1 and 0 (`int_outcomes_measured`). What was stated last counts.
 with source as (
     select * from {{ source('raw', 'paradigms') }}
 )
@@ -16,5 +16,7 @@ select
     answer_kind,
     answer_kind in ('choice', 'label') as is_share,
     from_json(labels::json, '["varchar"]') as labels,
-    coalesce(measured_from, 'answer') as measured_from
+    coalesce(measured_from, 'answer') as measured_from,
+    text_field
 from source
+qualify rank() over (partition by study, paradigm order by stated_at desc nulls last) = 1

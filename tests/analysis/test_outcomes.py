@@ -344,3 +344,19 @@ def test_of_one_technique_it_is_not_said_that_it_is_the_best():
     assert pd.isna(decision(asked(rows), n_draws=20)[["p_best", "p_worst", "rank_low", "rank_high"]]).all()
     two = decision(asked({**rows, "other": [0.2] * 6}), n_draws=20, ranked=("helps", "other"))
     assert two["p_best"] > 0.5
+
+
+def test_one_llm_and_one_item_have_a_contrast_and_no_interval():
+    of = found(counts([("a", "no_technique", "gain", "one", 3, 2), ("a", "no_technique", "loss", "one", 3, 1)]))
+    contrasts = of[of["part"] == "outcome_contrasts"]
+    assert list(contrasts["value"]) == [pytest.approx(1 / 3)] * len(contrasts) != []
+    assert set(contrasts["reason"]) == {"too_few_llms", "one_item"}
+    assert of[["low", "high", "p_value", "decision"]].isna().all(axis=None)
+
+
+def test_without_a_control_a_contrast_is_told_and_no_technique_is_decided_on():
+    of = found(asked({"helps": [0.3] * 6}))
+    assert of[of["is_headline"].eq(True)]["low"].notna().all()
+    decisions = of[of["part"] == "outcome_decisions"]
+    assert set(decisions["decision"]) == {"no_evidence"}
+    assert set(decisions["reason"]) == {"control_not_asked"}

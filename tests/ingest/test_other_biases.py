@@ -1,0 +1,117 @@
+"""What happens at the edges of a study of another bias: junk replies, two sessions at once, another name."""
+
+import contextlib
+
+import duckdb
+import pytest
+import yaml
+
+from ingest.collector import collect
+from ingest.models import macros
+from ingest.plan import plan_of
+from ingest.spool import COLLECTED, Spool, records_of, spool_folder
+from ingest.study import parse_study
+from ingest.warehouse import UserError
+
+STUDY = """
+study: drinks
+llms: [sim/steady]
+techniques: [no_technique]
+stopping_rule: {minimum: 2}
+paradigm:
+  paradigm: cups
+  answer: {kind: choice}
+  arms: [plain, praised]
+  contrasts: [[praised, plain]]
+  measures: {took_tea: {of: [tea], better: lower}}
+  vignettes:
+  - vignette: drink
+    case: "You are thirsty.{praise}\\n{options}"
+    options: {tea: a cup of tea, milk: a glass of milk, water: water}
+    arms: {plain: {words: {praise: ""}}, praised: {words: {praise: " Tea is wonderful."}}}
+"""
+NEITHER = ("unparsed", "no_label")
+JUNK = {
+    "": ("unparsed", "no_text"),
+    " \n\t ": ("unparsed", "no_text"),
+    "I'm sorry, but I can't help with that.": ("refused", "refused"),
+    "A and B": ("unparsed", "ambiguous"),
+    "A\nB": ("unparsed", "ambiguous"),
+    "Both A and C are fine.": ("unparsed", "ambiguous"),
+    "a cup of tea": NEITHER,  # the words of an option: its letter or its id was asked for
+    "not tea": NEITHER,
+    "I say that tea is nice. " * 20_000: NEITHER,
+    "A " * 50_000: NEITHER,
+    "\N{CYRILLIC CAPITAL LETTER A}": NEITHER,
+    "\N{GREEK CAPITAL LETTER ALPHA}": NEITHER,
+    "\N{FULLWIDTH LATIN CAPITAL LETTER A}": NEITHER,
+    "答えはBです": NEITHER,
+    "\N{TEACUP WITHOUT HANDLE}": NEITHER,
+    "<p>A</p>": NEITHER,
+    "<html><body>502 Bad Gateway</body></html>": NEITHER,
+    '{"answer": "A"}': NEITHER,
+    "null": NEITHER,
+    "Z": NEITHER,
+}
+
+
+def study(text=STUDY):
+    return parse_study(text)
+
+
+def trials_of(name):
+    return [record for record in records_of(spool_folder(name) / COLLECTED) if record["kind"] == "trial"]
+
+
+def read_of(replies, reading):
+    """Read replies to a choice of three."""
+    read = macros()["read_label"]("reply", "null", f"'{reading}'", "['tea', 'milk', 'water']")
+    with contextlib.closing(duckdb.connect()) as memory:
+        found = memory.execute(f"select {read} from (select unnest($1) as reply)", [list(replies)]).fetchall()
+    return [(of["label"], of["status"], of["reason"]) for (of,) in found]
+
+
+@pytest.mark.parametrize("reading", ["strict", "first_word"])
+def test_no_junk_is_read_as_a_choice_and_the_reason_is_told(reading):
+    assert read_of(JUNK, reading) == [(None, *outcome) for outcome in JUNK.values()]
+
+
+def test_a_letter_with_the_words_of_its_option_is_a_choice_only_where_replies_begin_with_it():
+    assert read_of(["A. a cup of tea"], "strict") == [(None, *NEITHER)]
+    assert read_of(["A. a cup of tea", "B) a glass of milk"], "first_word") == [
+        ("tea", "answered", None),
+        ("milk", "answered", None),
+    ]
+    assert read_of(["A", "**b**", "Option C.", "tea"], "strict") == [
+        (option, "answered", None) for option in ("tea", "milk", "water", "tea")
+    ]
+
+
+def test_while_one_process_collects_a_study_another_one_is_refused_and_asks_nothing(warehouse):
+    path = spool_folder("drinks") / COLLECTED
+    with Spool(path), pytest.raises(UserError, match=r"another process is collecting into .*; nothing was asked"):
+        collect(study())
+    assert path.read_bytes() == b""
+    assert collect(study()).n_done == 4
+
+
+def test_a_renamed_study_is_another_study_that_is_asked_in_full(warehouse):
+    collect(study())
+    renamed = study(STUDY.replace("study: drinks", "study: thirst"))
+    assert plan_of(renamed)["collected"]["trials"] == 0
+    assert (collect(renamed).n_before, len(trials_of("drinks"))) == (0, 4)
+    ids = [{record["trial_id"] for record in trials_of(name)} for name in ("drinks", "thirst")]
+    assert ids[0].isdisjoint(ids[1])
+
+
+def test_a_session_that_ends_early_counts_what_was_collected_before_and_goes_through_no_more_trials(
+    warehouse, monkeypatch
+):
+    content = yaml.safe_load(STUDY) | {"stopping_rule": {"minimum": 100}}
+    many = parse_study(yaml.safe_dump(content, sort_keys=False))
+    assert collect(many, max_calls=20).n_left == 180
+    seen = []
+    monkeypatch.setattr("ingest.study.Design._is_asked", lambda design, trial_id: seen.append(trial_id))
+    outcome = collect(many, max_calls=20)
+    assert (outcome.n_before, outcome.n_done, outcome.n_left) == (20, 20, 160)
+    assert len(seen) < 100
