@@ -5,11 +5,22 @@ frame. Of a paradigm with one arm it is the measure less its reference. It is ma
 each item in each arm, and of their sums.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 import pandas as pd
 from scipy import special
 
-from analysis.crossed_effects import Arm, crossed_contrast, entering, mcnemar, paired_t, signed_bounds, signed_contrasts
+from analysis.crossed_effects import (
+    Arm,
+    crossed_contrast,
+    entering,
+    mcnemar,
+    paired_t,
+    signed_bounds,
+    signed_contrasts,
+    spread_of_items,
+)
 from analysis.decisions import COLUMNS as OF_DECISIONS
 from analysis.decisions import PREDICTIONS as OF_PREDICTIONS
 from analysis.decisions import comparisons, decide, decisions_of_losses, one_sided, with_certainty
@@ -30,7 +41,7 @@ CONTRASTS = columns(
     "boolean: is_headline",
     "double: value standard_error low high df p_value p_holm",
     "bigint: n_tests",
-    "double: d_z d_z_low d_z_high",
+    "double: d_z d_z_low d_z_high sd_of_items p_items_alike",
     "bigint: n_only_arm n_only_arm_b",
     "double: p_mcnemar_exact p_mcnemar_mid confidence",
     "varchar: method",
@@ -49,7 +60,7 @@ def _of_contrasts(declared):
     return columns("varchar: study paradigm measure instrument arm arm_b") | kept
 
 
-DECISIONS = _of_contrasts(OF_DECISIONS) | columns("bigint: n_reversed")
+DECISIONS = _of_contrasts(OF_DECISIONS) | columns("bigint: n_reversed n_surely_beyond_margin")
 PREDICTIONS = _of_contrasts(OF_PREDICTIONS)
 OUTCOMES = {"part": "varchar", **CONTRASTS, **DECISIONS, **PREDICTIONS}
 
@@ -94,10 +105,10 @@ def outcome_rows(counts, paradigms, contrasts, ranked, controls, *, n_draws, see
     for (study, paradigm), of_study in pairs.groupby(["study", "paradigm"], sort=True):
         here = counts[(counts["study"] == study) & (counts["paradigm"] == paradigm)]
         decided = []
-        for (measure, instrument), of_measure in _by_instrument(of_study, here):
-            measured = here[(here["measure"] == measure) & _is_same(here["instrument"], instrument)]
+        for (measure, instrument), of_measure in by_instrument(of_study, here):
+            measured = here[(here["measure"] == measure) & is_measured_with(here["instrument"], instrument)]
             grids = {
-                row_set: _Grid(rows)
+                row_set: Grid(rows)
                 for row_set, rows in measured.groupby("row_set", sort=True)
                 if rows["n_trials"].any()
             }
@@ -119,7 +130,7 @@ def outcome_rows(counts, paradigms, contrasts, ranked, controls, *, n_draws, see
         yield from _named(decided)
 
 
-def _by_instrument(contrasts, counts):
+def by_instrument(contrasts, counts):
     """Yield the contrasts of each measure, once for each instrument that it was measured with."""
     for measure, of_measure in contrasts.groupby("measure", sort=True):
         used = counts.loc[counts["measure"] == measure, "instrument"]
@@ -131,11 +142,12 @@ def _or_none(name):
     return None if pd.isna(name) else name
 
 
-def _is_same(names, name):
+def is_measured_with(names, name):
+    """Say which of the instruments are this one, which is null where no instrument measures."""
     return names.isna() if name is None else names == name
 
 
-class _Grid:
+class Grid:
     """Counts of one measure and row set as arrays of LLMs, vignettes, items of a vignette and techniques, by arm.
 
     What was never answered of an LLM, technique or vignette is not part of it.
@@ -197,7 +209,8 @@ def _contrasts(grid, asked):
             keys = {"technique": technique, "weighting": weighting}
             found = crossed_contrast(*of_technique, pairing=asked.pairing, weighting=weighting)
             for level in LEVELS:
-                yield keys | _level_row(found, level) | {"llm": None} | _standardised(by_item, level)
+                row = keys | _level_row(found, level) | {"llm": None} | _standardised(by_item, level)
+                yield row | (_spread(by_item) if level == "both" and asked.pairing == "item" else {})
         for row, llm in enumerate(grid.llms):
             of_llm = [Arm(*(part[[row]] for part in (one.n, one.total, one.squares))) for one in of_technique]
             found = crossed_contrast(*of_llm, pairing=asked.pairing)
@@ -261,6 +274,12 @@ def _standardised(by_item, level):
     return {"d_z": found.d_z, "d_z_low": found.d_z_low, "d_z_high": found.d_z_high}
 
 
+def _spread(by_item):
+    """How far the contrasts of items lie apart, alike in all LLMs, and how probable so much is if they are alike."""
+    found = spread_of_items(by_item)
+    return {"sd_of_items": found.sd, "p_items_alike": found.p_value}
+
+
 def _split(arms, pairing):
     """McNemar's test of one LLM, where each item was asked once in each of two arms and is 1 or 0."""
     if len(arms) < 2:
@@ -296,56 +315,77 @@ def _adjusted(rows):
 
 def _decisions(grid, keys, asked, ranked, controls, n_draws, seed):
     """Rows of decisions and predictions on one contrast, certainty aside."""
-    best = _best(asked) if keys["arm_b"] is None else 0.0
-    if best is None:
+    of_contrast = ContrastLosses.of(grid, asked)
+    if of_contrast is None:
         return []
-    arms = grid.arms(asked, best)
-    found = [
-        signed_contrasts(*(Arm(*(part[..., items] for part in (one.n, one.total, one.squares))) for one in arms),
-                         pairing=asked.pairing)
-        for items in grid.of_vignette
-    ]  # fmt: skip
-    signed = type(found[0])(
-        *(
-            np.moveaxis(np.stack([getattr(of, name) for of in found]), (0, 1, 2), (1, 2, 0))
-            for name in ("signed", "variance", "df", "n")
-        )
-    )
-    ends = {"least": -best, "most": 1.0 - best} if asked.is_share else {}
-    put = [grid.asked(name) for name in (asked.arm, keys["arm_b"]) if name is not None]
-    bounds = [
-        signed_bounds(
-            [Arm(one.n[..., items], one.total[..., items]) for one in arms],
-            [n[..., items] for n in put],
-            pairing=asked.pairing, **ends,
-        )
-        for items in grid.of_vignette
-    ]  # fmt: skip
-    bounds = [np.moveaxis(np.stack(of), (0, 1, 2), (1, 2, 0)) for of in zip(*bounds, strict=True)]
-    losses = DomainLosses.of_contrasts(grid.llms, grid.vignettes, grid.techniques, BIAS, signed, bounds)
-    margin = 0.0 if pd.isna(asked.margin) else float(asked.margin)
-    paradigm = keys["paradigm"]
-    pairs = comparisons(keys["study"], paradigm, grid.techniques, ranked, controls)
-    stream = "/".join(filter(None, (paradigm, *_metric(keys))))
-    rows = decisions_of_losses(
-        losses, [BIAS], keys["study"], stream, pairs, margin_pp=margin, n_draws=n_draws, seed=seed
-    )
-    of_cells = _Cells(grid, arms, asked.pairing)
+    pairs = comparisons(keys["study"], keys["paradigm"], grid.techniques, ranked, controls)
+    named = (keys[name] or "" for name in ("measure", "arm", "arm_b", "instrument"))
+    stream = "/".join(filter(None, (keys["paradigm"], *named)))
     is_alone = sum(pair.kind == "control" for pair in pairs) == 1
     found = []
-    for row in rows:
-        row |= keys | {"metric": _metric(keys)}
-        if row["part"] == "rank_probabilities" and row.get("gain") is not None:
-            row |= _over_items_as_well(row, of_cells, margin)
-            row |= _guarded(row, losses, of_cells, margin)
+    for row in of_contrast.decisions(keys["study"], stream, pairs, n_draws=n_draws, seed=seed):
+        row |= keys
         if is_alone and row.get(PLACE_OF.get(row["part"])) is not None:
             row |= dict.fromkeys(OF_PLACES.intersection(row)) | {"reason": reasons(row["reason"], "one_technique")}
         found.append(row)
     return found
 
 
-def _metric(keys):
-    return tuple(keys[name] or "" for name in ("measure", "arm", "arm_b", "instrument"))
+class ContrastLosses(NamedTuple):
+    """What decisions on one contrast rest on: losses of each LLM and vignette, and the contrasts of single items."""
+
+    losses: DomainLosses
+    of_cells: "_Cells"
+    margin: float
+
+    @classmethod
+    def of(cls, grid, asked):
+        """Make those of a contrast, or nothing where nobody says which value is without bias.
+
+        Parameters
+        ----------
+        grid : Grid
+        asked : namedtuple
+            Of a contrast and what its paradigm declares: `arm, arm_b, pairing, is_share, margin, better, reference,
+            answer_kind`.
+        """
+        arm_b = _or_none(asked.arm_b)
+        best = _best(asked) if arm_b is None else 0.0
+        if best is None:
+            return None
+        arms = grid.arms(asked, best)
+        found = [
+            signed_contrasts(*(Arm(*(part[..., items] for part in (one.n, one.total, one.squares))) for one in arms),
+                             pairing=asked.pairing)
+            for items in grid.of_vignette
+        ]  # fmt: skip
+        signed = type(found[0])(
+            *(
+                np.moveaxis(np.stack([getattr(of, name) for of in found]), (0, 1, 2), (1, 2, 0))
+                for name in ("signed", "variance", "df", "n")
+            )
+        )
+        ends = {"least": -best, "most": 1.0 - best} if asked.is_share else {}
+        put = [grid.asked(name) for name in (asked.arm, arm_b) if name is not None]
+        bounds = [
+            signed_bounds(
+                [Arm(one.n[..., items], one.total[..., items]) for one in arms],
+                [n[..., items] for n in put],
+                pairing=asked.pairing, **ends,
+            )
+            for items in grid.of_vignette
+        ]  # fmt: skip
+        bounds = [np.moveaxis(np.stack(of), (0, 1, 2), (1, 2, 0)) for of in zip(*bounds, strict=True)]
+        losses = DomainLosses.of_contrasts(grid.llms, grid.vignettes, grid.techniques, BIAS, signed, bounds)
+        return cls(losses, _Cells(grid, arms, asked.pairing), 0.0 if pd.isna(asked.margin) else float(asked.margin))
+
+    def decisions(self, study, stream, pairs, **options):
+        """Yield rows as of `decisions_of_losses`, with the items as a sample too and what cannot stand taken back."""
+        for row in decisions_of_losses(self.losses, [BIAS], study, stream, pairs, margin_pp=self.margin, **options):
+            if row["part"] == "rank_probabilities" and row.get("gain") is not None:
+                row |= _over_items_as_well(row, self.of_cells, self.margin)
+                row |= _guarded(row, self.losses, self.of_cells, self.margin)
+            yield row
 
 
 class _Cells:
@@ -409,7 +449,14 @@ def _guarded(row, losses, of_cells, margin):
     cannot_stand = {"use", "equivalent"} if is_reversed else {"equivalent"} if is_moved else set()
     changed = {name: "no_evidence" for name in ("decision", "decision_asked") if row.get(name) in cannot_stand}
     code = "bias_reversed" if is_reversed else "bias_moved" if changed else None
-    return changed | {"n_reversed": n_reversed, "reason": reasons(row["reason"], code)}
+    surely = {} if row["llm"] else {"n_surely_beyond_margin": _surely_beyond(gains, row["n_comparisons"], margin)}
+    return changed | surely | {"n_reversed": n_reversed, "reason": reasons(row["reason"], code)}
+
+
+def _surely_beyond(gains, n_comparisons, margin):
+    """Count the LLMs of which all of the interval of the gain is beyond the margin, on either side."""
+    low, high = gains.bounds_of_llms(level=one_sided(n_comparisons))
+    return int(((low > margin) | (high < -margin)).sum())
 
 
 def _is_turned(row, of_cells):
