@@ -5,6 +5,8 @@ frame. Of a paradigm with one arm it is the measure less its reference. It is ma
 each item in each arm, and of their sums.
 """
 
+from copy import copy
+from itertools import compress
 from typing import NamedTuple
 
 import numpy as np
@@ -33,6 +35,7 @@ LEVELS = {"both": "both", "llms": "over_llms", "items": "over_items"}
 WEIGHTINGS = ("llm", "trial")
 MAIN = {"row_set": "accepted", "weighting": "llm"}
 BIAS = "bias"
+STREAM = ("paradigm", "measure", "arm", "arm_b", "instrument")  # what names a stream of random numbers
 COUNTS = ["n_asked", "n_trials", "sum_of_values", "sum_of_squares"]
 
 KEYS = "study paradigm measure instrument technique arm arm_b"
@@ -53,6 +56,10 @@ LEFT_OUT = ("metric", "is_primary")
 # among techniques of which there is one, it is the best and the worst, which says nothing
 OF_PLACES = {"p_best", "p_worst", "p_best_new_llm", "rank_low", "rank_high"}
 PLACE_OF = {"rank_probabilities": "p_best", "predictions": "p_best_new_llm"}
+
+
+CANNOT_STAND = {"bias_reversed": ("use", "equivalent"), "bias_moved": ("equivalent",)}
+OVER_BOTH = "t_over_llms_and_items"
 
 
 def _of_contrasts(declared):
@@ -101,27 +108,13 @@ def outcome_rows(counts, paradigms, contrasts, ranked, controls, *, n_draws, see
     Holm (1979), Scandinavian Journal of Statistics 6(2). The references of `analysis.crossed_effects` and
     `analysis.decisions`.
     """
-    pairs = contrasts.merge(paradigms, on=["study", "paradigm"])
-    for (study, paradigm), of_study in pairs.groupby(["study", "paradigm"], sort=True):
-        here = counts[(counts["study"] == study) & (counts["paradigm"] == paradigm)]
+    for _, of_paradigm in by_measure(counts, paradigms, contrasts):
         decided = []
-        for (measure, instrument), of_measure in by_instrument(of_study, here):
-            measured = here[(here["measure"] == measure) & is_measured_with(here["instrument"], instrument)]
-            grids = {
-                row_set: Grid(rows)
-                for row_set, rows in measured.groupby("row_set", sort=True)
-                if rows["n_trials"].any()
-            }
+        for measured in of_paradigm:
+            grids = measured.grids()
             estimated = []
-            for asked in of_measure.itertuples():
-                keys = {
-                    "study": study,
-                    "paradigm": paradigm,
-                    "measure": measure,
-                    "instrument": instrument,
-                    "arm": asked.arm,
-                    "arm_b": _or_none(asked.arm_b),
-                }
+            for asked in measured.contrasts:
+                keys = measured.keys | {"arm": asked.arm, "arm_b": or_none(asked.arm_b)}
                 for row_set, grid in grids.items():
                     estimated += [keys | {"row_set": row_set} | row for row in _contrasts(grid, asked)]
                 if MAIN["row_set"] in grids:
@@ -130,21 +123,47 @@ def outcome_rows(counts, paradigms, contrasts, ranked, controls, *, n_draws, see
         yield from _named(decided)
 
 
-def by_instrument(contrasts, counts):
-    """Yield the contrasts of each measure, once for each instrument that it was measured with."""
-    for measure, of_measure in contrasts.groupby("measure", sort=True):
-        used = counts.loc[counts["measure"] == measure, "instrument"]
-        for instrument in sorted({_or_none(name) for name in used}, key=lambda name: name or ""):
-            yield (measure, instrument), of_measure
+class Measured(NamedTuple):
+    """Counts of one measure, as one instrument measures it, and the contrasts that are asked of it."""
+
+    keys: dict
+    counts: pd.DataFrame
+    contrasts: list
+
+    def grids(self):
+        """Return the counts of each row set that has any as a `Grid`."""
+        by_row_set = self.counts.groupby("row_set", sort=True)
+        return {row_set: Grid(rows) for row_set, rows in by_row_set if rows["n_trials"].any()}
 
 
-def _or_none(name):
+def by_measure(counts, paradigms, contrasts):
+    """Yield each study and paradigm, and what was measured in it.
+
+    Parameters
+    ----------
+    counts, paradigms, contrasts : pandas.DataFrame
+        As of `outcome_rows`.
+
+    Yields
+    ------
+    tuple of (str, str), list of Measured
+    """
+    pairs = contrasts.merge(paradigms, on=["study", "paradigm"])
+    for (study, paradigm), of_paradigm in pairs.groupby(["study", "paradigm"], sort=True):
+        here = counts[(counts["study"] == study) & (counts["paradigm"] == paradigm)]
+        found = []
+        for measure, of_measure in of_paradigm.groupby("measure", sort=True):
+            rows = here[here["measure"] == measure]
+            for name in sorted({or_none(name) for name in rows["instrument"]}, key=lambda name: name or ""):
+                keys = {"study": study, "paradigm": paradigm, "measure": measure, "instrument": name}
+                of_instrument = rows[rows["instrument"].isna() if name is None else rows["instrument"] == name]
+                found.append(Measured(keys, of_instrument, list(of_measure.itertuples())))
+        yield (study, paradigm), found
+
+
+def or_none(name):
+    """Return a name, or nothing where a frame has a null in its place."""
     return None if pd.isna(name) else name
-
-
-def is_measured_with(names, name):
-    """Say which of the instruments are this one, which is null where no instrument measures."""
-    return names.isna() if name is None else names == name
 
 
 class Grid:
@@ -178,6 +197,14 @@ class Grid:
             filled[(number, *place)] = rows[name]
         return filled
 
+    def without(self, llm):
+        """Return the same of all LLMs but one."""
+        others = [name != llm for name in self.llms]
+        fewer = copy(self)
+        fewer.llms = list(compress(self.llms, others))
+        fewer._arms = {arm: filled[:, :, others] for arm, filled in self._arms.items()}
+        return fewer
+
     def arm(self, name):
         """Return the arm, of shape (n techniques, n LLMs, n items), or nothing where it was not asked."""
         return Arm(*self._of_arm(name)[1:])
@@ -193,7 +220,7 @@ class Grid:
     def arms(self, asked, reference):
         """Return the arms of a contrast: two, or one with its distance from the reference."""
         arm = self.arm(asked.arm)
-        if _or_none(asked.arm_b) is not None:
+        if or_none(asked.arm_b) is not None:
             return [arm, self.arm(asked.arm_b)]
         squares = arm.squares - 2 * reference * arm.total + reference**2 * arm.n
         return [Arm(arm.n, arm.total - reference * arm.n, squares)]
@@ -319,8 +346,7 @@ def _decisions(grid, keys, asked, ranked, controls, n_draws, seed):
     if of_contrast is None:
         return []
     pairs = comparisons(keys["study"], keys["paradigm"], grid.techniques, ranked, controls)
-    named = (keys[name] or "" for name in ("measure", "arm", "arm_b", "instrument"))
-    stream = "/".join(filter(None, (keys["paradigm"], *named)))
+    stream = "/".join(filter(None, (keys[name] for name in STREAM)))
     is_alone = sum(pair.kind == "control" for pair in pairs) == 1
     found = []
     for row in of_contrast.decisions(keys["study"], stream, pairs, n_draws=n_draws, seed=seed):
@@ -349,7 +375,7 @@ class ContrastLosses(NamedTuple):
             Of a contrast and what its paradigm declares: `arm, arm_b, pairing, is_share, margin, better, reference,
             answer_kind`.
         """
-        arm_b = _or_none(asked.arm_b)
+        arm_b = or_none(asked.arm_b)
         best = _best(asked) if arm_b is None else 0.0
         if best is None:
             return None
@@ -437,7 +463,7 @@ def _over_items_as_well(row, of_cells, margin):
     if half <= row["gain_high"] - row["gain"]:
         return {}
     decision = decide(*bounds.values(), margin_pp=margin) if row["n_llms"] >= FEWEST_LLMS else row["decision"]
-    return bounds | {"method": "t_over_llms_and_items", "decision": row["decision"] and decision}
+    return bounds | {"method": OVER_BOTH, "decision": row["decision"] and decision}
 
 
 def _guarded(row, losses, of_cells, margin):
@@ -446,11 +472,16 @@ def _guarded(row, losses, of_cells, margin):
     n_reversed = int(gains.reversals(level=one_sided(len(gains.llms)), margin=margin).sum())
     is_reversed = n_reversed > 0 or gains.p_none_reversed(margin=margin) < one_sided() or _is_turned(row, of_cells)
     is_moved = (gains.moved() > margin).any()
-    cannot_stand = {"use", "equivalent"} if is_reversed else {"equivalent"} if is_moved else set()
-    changed = {name: "no_evidence" for name in ("decision", "decision_asked") if row.get(name) in cannot_stand}
+    changed = taken_back(row, "bias_reversed" if is_reversed else "bias_moved" if is_moved else None)
     code = "bias_reversed" if is_reversed else "bias_moved" if changed else None
     surely = {} if row["llm"] else {"n_surely_beyond_margin": _surely_beyond(gains, row["n_comparisons"], margin)}
     return changed | surely | {"n_reversed": n_reversed, "reason": reasons(row["reason"], code)}
+
+
+def taken_back(row, code):
+    """Return those decisions of a row that cannot stand where the bias is reversed or moved, as no evidence."""
+    words = CANNOT_STAND.get(code, ())
+    return {name: "no_evidence" for name in ("decision", "decision_asked") if row.get(name) in words}
 
 
 def _surely_beyond(gains, n_comparisons, margin):

@@ -360,4 +360,6 @@ def _predicted(draws, control_loss):
     gain = draws.mean(axis=0)
     low, high = np.quantile(draws, [0.025, 0.975], axis=0)
     # the mean is cut off at 0, not each draw: cut draws would be too large on average wherever a technique works
-    return Prediction(np.maximum(control_loss - gain, 0), gain, low, high, (draws > 0).mean(axis=0), _share_of_largest(draws))
+    return Prediction(
+        np.maximum(control_loss - gain, 0), gain, low, high, (draws > 0).mean(axis=0), _share_of_largest(draws)
+    )
