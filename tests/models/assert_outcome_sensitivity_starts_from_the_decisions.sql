@@ -13,9 +13,11 @@ select
     decided.study,
     decided.paradigm,
     decided.measure,
+    decided.instrument,
+    decided.arm,
+    decided.arm_b,
     decided.technique,
     decided.control,
-    decided.arm,
     count(recommended.study) as n_recommended
 from decided
 left join recommended
