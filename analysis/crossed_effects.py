@@ -234,6 +234,66 @@ def crossed_errors(scores, groups, n_cells, *, is_balanced):
 
 
 @dataclass(frozen=True)
+class ItemSpread:
+    """How far items lie apart in what they show of all LLMs: `sd` of the items, less what noise adds to it."""
+
+    sd: float | None = None
+    statistic: float | None = None
+    p_value: float | None = None
+    reason: str | None = None
+
+
+def spread_of_items(values):
+    """Test whether items show the same, whatever the LLM: a mean of 0 may hide items that go opposite ways.
+
+    Parameters
+    ----------
+    values : array_like, shape (n LLMs, n items)
+        Such as the contrast of each LLM and item; NaN where there is none.
+
+    Returns
+    -------
+    ItemSpread
+        The F test of items in the two-way analysis of variance of items and LLMs, each adjusted for the other, and
+        the standard deviation of items from its mean squares, 0 where those are smaller than noise alone leaves. Null
+        with a reason: `one_llm`, `one_item`, `too_few_cells`, `zero_variance` of what LLMs and items leave.
+
+    References
+    ----------
+    Searle (1971), Linear Models, chapter 7, for unbalanced data; Searle, Casella & McCulloch (1992), Variance
+    Components, section 4.3, for the standard deviation.
+    """
+    values = np.asarray(values, float)
+    has = ~np.isnan(values)
+    values, has = (of[has.any(axis=1)][:, has.any(axis=0)] for of in (values, has))
+    (llm, item), flat = np.nonzero(has), values[has]
+    n_llms, n_items = values.shape
+    reason = first_reason(one_llm=n_llms < 2, one_item=n_items < 2)
+    if reason:
+        return ItemSpread(reason=reason)
+    per_item = np.bincount(item)
+
+    def without_items(column):
+        return column - (np.bincount(item, column) / per_item)[item]
+
+    left = without_items(flat)
+    of_llms = np.stack([without_items((llm == place).astype(float)) for place in range(n_llms)], axis=1)
+    effects, _, rank, _ = np.linalg.lstsq(of_llms, left)
+    # as many LLMs have no effect of their own as there are groups of LLMs that share no item with the others
+    df, df_rest = n_items - n_llms + rank, len(flat) - n_items - rank
+    if df < 1 or df_rest < 1:
+        return ItemSpread(reason="too_few_cells")
+    squares_rest = ((left - of_llms @ effects) ** 2).sum()
+    if squares_rest <= len(flat) * (ROUNDING * np.abs(flat).max()) ** 2:
+        return ItemSpread(reason="zero_variance")
+    without_llms = flat - (np.bincount(llm, flat) / np.bincount(llm))[llm]
+    of_items, of_rest = ((without_llms**2).sum() - squares_rest) / df, squares_rest / df_rest
+    sd = np.sqrt(max(0.0, of_items - of_rest) / per_item.mean())
+    statistic = max(0.0, of_items / of_rest)
+    return ItemSpread(float(sd), float(statistic), float(special.fdtrc(df, df_rest, statistic)))
+
+
+@dataclass(frozen=True)
 class SignedContrasts:
     """Contrasts of single LLMs, arrays of shape (...): what `DomainLosses.of_contrasts` makes losses of.
 

@@ -5,11 +5,24 @@ frame. Of a paradigm with one arm it is the measure less its reference. It is ma
 each item in each arm, and of their sums.
 """
 
+from copy import copy
+from itertools import compress
+from typing import NamedTuple
+
 import numpy as np
 import pandas as pd
 from scipy import special
 
-from analysis.crossed_effects import Arm, crossed_contrast, entering, mcnemar, paired_t, signed_bounds, signed_contrasts
+from analysis.crossed_effects import (
+    Arm,
+    crossed_contrast,
+    entering,
+    mcnemar,
+    paired_t,
+    signed_bounds,
+    signed_contrasts,
+    spread_of_items,
+)
 from analysis.decisions import COLUMNS as OF_DECISIONS
 from analysis.decisions import PREDICTIONS as OF_PREDICTIONS
 from analysis.decisions import comparisons, decide, decisions_of_losses, one_sided, with_certainty
@@ -22,6 +35,7 @@ LEVELS = {"both": "both", "llms": "over_llms", "items": "over_items"}
 WEIGHTINGS = ("llm", "trial")
 MAIN = {"row_set": "accepted", "weighting": "llm"}
 BIAS = "bias"
+STREAM = ("paradigm", "measure", "arm", "arm_b", "instrument")  # what names a stream of random numbers
 COUNTS = ["n_asked", "n_trials", "sum_of_values", "sum_of_squares"]
 
 KEYS = "study paradigm measure instrument technique arm arm_b"
@@ -30,7 +44,7 @@ CONTRASTS = columns(
     "boolean: is_headline",
     "double: value standard_error low high df p_value p_holm",
     "bigint: n_tests",
-    "double: d_z d_z_low d_z_high",
+    "double: d_z d_z_low d_z_high sd_of_items p_items_alike",
     "bigint: n_only_arm n_only_arm_b",
     "double: p_mcnemar_exact p_mcnemar_mid confidence",
     "varchar: method",
@@ -44,12 +58,16 @@ OF_PLACES = {"p_best", "p_worst", "p_best_new_llm", "rank_low", "rank_high"}
 PLACE_OF = {"rank_probabilities": "p_best", "predictions": "p_best_new_llm"}
 
 
+CANNOT_STAND = {"bias_reversed": ("use", "equivalent"), "bias_moved": ("equivalent",)}
+OVER_BOTH = "t_over_llms_and_items"
+
+
 def _of_contrasts(declared):
     kept = {RENAMED.get(name, name): kind for name, kind in declared.items() if name not in LEFT_OUT}
     return columns("varchar: study paradigm measure instrument arm arm_b") | kept
 
 
-DECISIONS = _of_contrasts(OF_DECISIONS) | columns("bigint: n_reversed")
+DECISIONS = _of_contrasts(OF_DECISIONS) | columns("bigint: n_reversed n_surely_beyond_margin")
 PREDICTIONS = _of_contrasts(OF_PREDICTIONS)
 OUTCOMES = {"part": "varchar", **CONTRASTS, **DECISIONS, **PREDICTIONS}
 
@@ -90,27 +108,13 @@ def outcome_rows(counts, paradigms, contrasts, ranked, controls, *, n_draws, see
     Holm (1979), Scandinavian Journal of Statistics 6(2). The references of `analysis.crossed_effects` and
     `analysis.decisions`.
     """
-    pairs = contrasts.merge(paradigms, on=["study", "paradigm"])
-    for (study, paradigm), of_study in pairs.groupby(["study", "paradigm"], sort=True):
-        here = counts[(counts["study"] == study) & (counts["paradigm"] == paradigm)]
+    for _, of_paradigm in by_measure(counts, paradigms, contrasts):
         decided = []
-        for (measure, instrument), of_measure in _by_instrument(of_study, here):
-            measured = here[(here["measure"] == measure) & _is_same(here["instrument"], instrument)]
-            grids = {
-                row_set: _Grid(rows)
-                for row_set, rows in measured.groupby("row_set", sort=True)
-                if rows["n_trials"].any()
-            }
+        for measured in of_paradigm:
+            grids = measured.grids()
             estimated = []
-            for asked in of_measure.itertuples():
-                keys = {
-                    "study": study,
-                    "paradigm": paradigm,
-                    "measure": measure,
-                    "instrument": instrument,
-                    "arm": asked.arm,
-                    "arm_b": _or_none(asked.arm_b),
-                }
+            for asked in measured.contrasts:
+                keys = measured.keys | {"arm": asked.arm, "arm_b": or_none(asked.arm_b)}
                 for row_set, grid in grids.items():
                     estimated += [keys | {"row_set": row_set} | row for row in _contrasts(grid, asked)]
                 if MAIN["row_set"] in grids:
@@ -119,23 +123,50 @@ def outcome_rows(counts, paradigms, contrasts, ranked, controls, *, n_draws, see
         yield from _named(decided)
 
 
-def _by_instrument(contrasts, counts):
-    """Yield the contrasts of each measure, once for each instrument that it was measured with."""
-    for measure, of_measure in contrasts.groupby("measure", sort=True):
-        used = counts.loc[counts["measure"] == measure, "instrument"]
-        for instrument in sorted({_or_none(name) for name in used}, key=lambda name: name or ""):
-            yield (measure, instrument), of_measure
+class Measured(NamedTuple):
+    """Counts of one measure, as one instrument measures it, and the contrasts that are asked of it."""
+
+    keys: dict
+    counts: pd.DataFrame
+    contrasts: list
+
+    def grids(self):
+        """Return the counts of each row set that has any as a `Grid`."""
+        by_row_set = self.counts.groupby("row_set", sort=True)
+        return {row_set: Grid(rows) for row_set, rows in by_row_set if rows["n_trials"].any()}
 
 
-def _or_none(name):
+def by_measure(counts, paradigms, contrasts):
+    """Yield each study and paradigm, and what was measured in it.
+
+    Parameters
+    ----------
+    counts, paradigms, contrasts : pandas.DataFrame
+        As of `outcome_rows`.
+
+    Yields
+    ------
+    tuple of (str, str), list of Measured
+    """
+    pairs = contrasts.merge(paradigms, on=["study", "paradigm"])
+    for (study, paradigm), of_paradigm in pairs.groupby(["study", "paradigm"], sort=True):
+        here = counts[(counts["study"] == study) & (counts["paradigm"] == paradigm)]
+        found = []
+        for measure, of_measure in of_paradigm.groupby("measure", sort=True):
+            rows = here[here["measure"] == measure]
+            for name in sorted({or_none(name) for name in rows["instrument"]}, key=lambda name: name or ""):
+                keys = {"study": study, "paradigm": paradigm, "measure": measure, "instrument": name}
+                of_instrument = rows[rows["instrument"].isna() if name is None else rows["instrument"] == name]
+                found.append(Measured(keys, of_instrument, list(of_measure.itertuples())))
+        yield (study, paradigm), found
+
+
+def or_none(name):
+    """Return a name, or nothing where a frame has a null in its place."""
     return None if pd.isna(name) else name
 
 
-def _is_same(names, name):
-    return names.isna() if name is None else names == name
-
-
-class _Grid:
+class Grid:
     """Counts of one measure and row set as arrays of LLMs, vignettes, items of a vignette and techniques, by arm.
 
     What was never answered of an LLM, technique or vignette is not part of it.
@@ -166,6 +197,14 @@ class _Grid:
             filled[(number, *place)] = rows[name]
         return filled
 
+    def without(self, llm):
+        """Return the same of all LLMs but one."""
+        others = [name != llm for name in self.llms]
+        fewer = copy(self)
+        fewer.llms = list(compress(self.llms, others))
+        fewer._arms = {arm: filled[:, :, others] for arm, filled in self._arms.items()}
+        return fewer
+
     def arm(self, name):
         """Return the arm, of shape (n techniques, n LLMs, n items), or nothing where it was not asked."""
         return Arm(*self._of_arm(name)[1:])
@@ -181,7 +220,7 @@ class _Grid:
     def arms(self, asked, reference):
         """Return the arms of a contrast: two, or one with its distance from the reference."""
         arm = self.arm(asked.arm)
-        if _or_none(asked.arm_b) is not None:
+        if or_none(asked.arm_b) is not None:
             return [arm, self.arm(asked.arm_b)]
         squares = arm.squares - 2 * reference * arm.total + reference**2 * arm.n
         return [Arm(arm.n, arm.total - reference * arm.n, squares)]
@@ -197,7 +236,8 @@ def _contrasts(grid, asked):
             keys = {"technique": technique, "weighting": weighting}
             found = crossed_contrast(*of_technique, pairing=asked.pairing, weighting=weighting)
             for level in LEVELS:
-                yield keys | _level_row(found, level) | {"llm": None} | _standardised(by_item, level)
+                row = keys | _level_row(found, level) | {"llm": None} | _standardised(by_item, level)
+                yield row | (_spread(by_item) if level == "both" and asked.pairing == "item" else {})
         for row, llm in enumerate(grid.llms):
             of_llm = [Arm(*(part[[row]] for part in (one.n, one.total, one.squares))) for one in of_technique]
             found = crossed_contrast(*of_llm, pairing=asked.pairing)
@@ -261,6 +301,12 @@ def _standardised(by_item, level):
     return {"d_z": found.d_z, "d_z_low": found.d_z_low, "d_z_high": found.d_z_high}
 
 
+def _spread(by_item):
+    """How far the contrasts of items lie apart, alike in all LLMs, and how probable so much is if they are alike."""
+    found = spread_of_items(by_item)
+    return {"sd_of_items": found.sd, "p_items_alike": found.p_value}
+
+
 def _split(arms, pairing):
     """McNemar's test of one LLM, where each item was asked once in each of two arms and is 1 or 0."""
     if len(arms) < 2:
@@ -296,56 +342,76 @@ def _adjusted(rows):
 
 def _decisions(grid, keys, asked, ranked, controls, n_draws, seed):
     """Rows of decisions and predictions on one contrast, certainty aside."""
-    best = _best(asked) if keys["arm_b"] is None else 0.0
-    if best is None:
+    of_contrast = ContrastLosses.of(grid, asked)
+    if of_contrast is None:
         return []
-    arms = grid.arms(asked, best)
-    found = [
-        signed_contrasts(*(Arm(*(part[..., items] for part in (one.n, one.total, one.squares))) for one in arms),
-                         pairing=asked.pairing)
-        for items in grid.of_vignette
-    ]  # fmt: skip
-    signed = type(found[0])(
-        *(
-            np.moveaxis(np.stack([getattr(of, name) for of in found]), (0, 1, 2), (1, 2, 0))
-            for name in ("signed", "variance", "df", "n")
-        )
-    )
-    ends = {"least": -best, "most": 1.0 - best} if asked.is_share else {}
-    put = [grid.asked(name) for name in (asked.arm, keys["arm_b"]) if name is not None]
-    bounds = [
-        signed_bounds(
-            [Arm(one.n[..., items], one.total[..., items]) for one in arms],
-            [n[..., items] for n in put],
-            pairing=asked.pairing, **ends,
-        )
-        for items in grid.of_vignette
-    ]  # fmt: skip
-    bounds = [np.moveaxis(np.stack(of), (0, 1, 2), (1, 2, 0)) for of in zip(*bounds, strict=True)]
-    losses = DomainLosses.of_contrasts(grid.llms, grid.vignettes, grid.techniques, BIAS, signed, bounds)
-    margin = 0.0 if pd.isna(asked.margin) else float(asked.margin)
-    paradigm = keys["paradigm"]
-    pairs = comparisons(keys["study"], paradigm, grid.techniques, ranked, controls)
-    stream = "/".join(filter(None, (paradigm, *_metric(keys))))
-    rows = decisions_of_losses(
-        losses, [BIAS], keys["study"], stream, pairs, margin_pp=margin, n_draws=n_draws, seed=seed
-    )
-    of_cells = _Cells(grid, arms, asked.pairing)
+    pairs = comparisons(keys["study"], keys["paradigm"], grid.techniques, ranked, controls)
+    stream = "/".join(filter(None, (keys[name] for name in STREAM)))
     is_alone = sum(pair.kind == "control" for pair in pairs) == 1
     found = []
-    for row in rows:
-        row |= keys | {"metric": _metric(keys)}
-        if row["part"] == "rank_probabilities" and row.get("gain") is not None:
-            row |= _over_items_as_well(row, of_cells, margin)
-            row |= _guarded(row, losses, of_cells, margin)
+    for row in of_contrast.decisions(keys["study"], stream, pairs, n_draws=n_draws, seed=seed):
+        row |= keys
         if is_alone and row.get(PLACE_OF.get(row["part"])) is not None:
             row |= dict.fromkeys(OF_PLACES.intersection(row)) | {"reason": reasons(row["reason"], "one_technique")}
         found.append(row)
     return found
 
 
-def _metric(keys):
-    return tuple(keys[name] or "" for name in ("measure", "arm", "arm_b", "instrument"))
+class ContrastLosses(NamedTuple):
+    """What decisions on one contrast rest on: losses of each LLM and vignette, and the contrasts of single items."""
+
+    losses: DomainLosses
+    of_cells: "_Cells"
+    margin: float
+
+    @classmethod
+    def of(cls, grid, asked):
+        """Make those of a contrast, or nothing where nobody says which value is without bias.
+
+        Parameters
+        ----------
+        grid : Grid
+        asked : namedtuple
+            Of a contrast and what its paradigm declares: `arm, arm_b, pairing, is_share, margin, better, reference,
+            answer_kind`.
+        """
+        arm_b = or_none(asked.arm_b)
+        best = _best(asked) if arm_b is None else 0.0
+        if best is None:
+            return None
+        arms = grid.arms(asked, best)
+        found = [
+            signed_contrasts(*(Arm(*(part[..., items] for part in (one.n, one.total, one.squares))) for one in arms),
+                             pairing=asked.pairing)
+            for items in grid.of_vignette
+        ]  # fmt: skip
+        signed = type(found[0])(
+            *(
+                np.moveaxis(np.stack([getattr(of, name) for of in found]), (0, 1, 2), (1, 2, 0))
+                for name in ("signed", "variance", "df", "n")
+            )
+        )
+        ends = {"least": -best, "most": 1.0 - best} if asked.is_share else {}
+        put = [grid.asked(name) for name in (asked.arm, arm_b) if name is not None]
+        bounds = [
+            signed_bounds(
+                [Arm(one.n[..., items], one.total[..., items]) for one in arms],
+                [n[..., items] for n in put],
+                pairing=asked.pairing, **ends,
+            )
+            for items in grid.of_vignette
+        ]  # fmt: skip
+        bounds = [np.moveaxis(np.stack(of), (0, 1, 2), (1, 2, 0)) for of in zip(*bounds, strict=True)]
+        losses = DomainLosses.of_contrasts(grid.llms, grid.vignettes, grid.techniques, BIAS, signed, bounds)
+        return cls(losses, _Cells(grid, arms, asked.pairing), 0.0 if pd.isna(asked.margin) else float(asked.margin))
+
+    def decisions(self, study, stream, pairs, **options):
+        """Yield rows as of `decisions_of_losses`, with the items as a sample too and what cannot stand taken back."""
+        for row in decisions_of_losses(self.losses, [BIAS], study, stream, pairs, margin_pp=self.margin, **options):
+            if row["part"] == "rank_probabilities" and row.get("gain") is not None:
+                row |= _over_items_as_well(row, self.of_cells, self.margin)
+                row |= _guarded(row, self.losses, self.of_cells, self.margin)
+            yield row
 
 
 class _Cells:
@@ -397,7 +463,7 @@ def _over_items_as_well(row, of_cells, margin):
     if half <= row["gain_high"] - row["gain"]:
         return {}
     decision = decide(*bounds.values(), margin_pp=margin) if row["n_llms"] >= FEWEST_LLMS else row["decision"]
-    return bounds | {"method": "t_over_llms_and_items", "decision": row["decision"] and decision}
+    return bounds | {"method": OVER_BOTH, "decision": row["decision"] and decision}
 
 
 def _guarded(row, losses, of_cells, margin):
@@ -406,10 +472,22 @@ def _guarded(row, losses, of_cells, margin):
     n_reversed = int(gains.reversals(level=one_sided(len(gains.llms)), margin=margin).sum())
     is_reversed = n_reversed > 0 or gains.p_none_reversed(margin=margin) < one_sided() or _is_turned(row, of_cells)
     is_moved = (gains.moved() > margin).any()
-    cannot_stand = {"use", "equivalent"} if is_reversed else {"equivalent"} if is_moved else set()
-    changed = {name: "no_evidence" for name in ("decision", "decision_asked") if row.get(name) in cannot_stand}
+    changed = taken_back(row, "bias_reversed" if is_reversed else "bias_moved" if is_moved else None)
     code = "bias_reversed" if is_reversed else "bias_moved" if changed else None
-    return changed | {"n_reversed": n_reversed, "reason": reasons(row["reason"], code)}
+    surely = {} if row["llm"] else {"n_surely_beyond_margin": _surely_beyond(gains, row["n_comparisons"], margin)}
+    return changed | surely | {"n_reversed": n_reversed, "reason": reasons(row["reason"], code)}
+
+
+def taken_back(row, code):
+    """Return those decisions of a row that cannot stand where the bias is reversed or moved, as no evidence."""
+    words = CANNOT_STAND.get(code, ())
+    return {name: "no_evidence" for name in ("decision", "decision_asked") if row.get(name) in words}
+
+
+def _surely_beyond(gains, n_comparisons, margin):
+    """Count the LLMs of which all of the interval of the gain is beyond the margin, on either side."""
+    low, high = gains.bounds_of_llms(level=one_sided(n_comparisons))
+    return int(((low > margin) | (high < -margin)).sum())
 
 
 def _is_turned(row, of_cells):

@@ -16,7 +16,8 @@ class Prediction:
     """The gains of one LLM as far as they are known; arrays have shape (K,), in the unit of the gains.
 
     `gain_low` and `gain_high` hold the LLM's own gain, not the mean over LLMs, with 95 %. `p_best` is the probability
-    that no other technique gains this LLM more.
+    that no other technique gains this LLM more. `expected_loss` is not below 0: a gain that is drawn towards those of
+    other LLMs may be more than this LLM has to lose.
     """
 
     expected_loss: np.ndarray
@@ -358,4 +359,7 @@ def _share_of_largest(draws):
 def _predicted(draws, control_loss):
     gain = draws.mean(axis=0)
     low, high = np.quantile(draws, [0.025, 0.975], axis=0)
-    return Prediction(control_loss - gain, gain, low, high, (draws > 0).mean(axis=0), _share_of_largest(draws))
+    # the mean is cut off at 0, not each draw: cut draws would be too large on average wherever a technique works
+    return Prediction(
+        np.maximum(control_loss - gain, 0), gain, low, high, (draws > 0).mean(axis=0), _share_of_largest(draws)
+    )

@@ -73,7 +73,7 @@ def sensitivity_rows(responses, ranked, controls, missing, *, margin_pp, respons
                     headlines.setdefault((pair, goal), []).append(row)
         for (pair, goal), of_headline in headlines.items():
             of = {"technique": pair.technique, "metric": goal, "control": pair.control, "comparison": pair.kind}
-            yield from (keys | of | row for row in _counted(of_headline))
+            yield from (keys | of | row for row in counted(of_headline))
 
 
 def _specifications(rows, missing, response_source):
@@ -145,8 +145,8 @@ def _row(specification, gains, values, asked, level, margin_pp):
     return specification | found | sizes
 
 
-def _counted(rows):
-    """Return the rows that differ, each with how many of them decide as the recommended one does, and by whom."""
+def counted(rows):
+    """Yield the rows that differ, each with how many of them decide as the recommended one does, and by whom."""
     distinct = {}
     for row in rows:
         distinct.setdefault(_numbers(row), row)

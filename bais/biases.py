@@ -18,8 +18,8 @@ select distinct source from marts.trials where study = $study and paradigm = $pa
 """
 # of all LLMs with an interval over LLMs and items; of one, over its items
 BIASES = """
-select study, paradigm, measure, instrument, arm, arm_b, llm, technique, value, low, high, n_llms, n_items, n_trials,
-    reason
+select study, paradigm, measure, instrument, arm, arm_b, llm, technique, value, low, high, p_holm, n_tests, sd_of_items,
+    p_items_alike, n_llms, n_items, n_trials, reason
 from inference.outcome_contrasts
 where
     study = $study and paradigm = $paradigm and measure = coalesce($measure, measure)
@@ -48,6 +48,29 @@ where
     and llm is not distinct from $llm
 order by measure, instrument, arm, arm_b, technique
 """
+# in how many specifications a decision is the same, and what was turned in those in which it is another
+SENSITIVITY = """
+select measure, instrument, arm, arm_b, technique, any_value(n_same_decision) as n_same_decision,
+    any_value(n_specifications) as n_specifications, any_value(carried_by) as carried_by,
+    coalesce(list([switch, case switch when 'row_set' then row_set else refusals end] order by switch, refusals)
+        filter (where decision != recommended and switch != 'llm_left_out'), []) as others
+from (
+    select *, any_value(decision) filter (where is_recommended)
+        over (partition by measure, instrument, arm, arm_b, technique, control) as recommended
+    from inference.outcome_sensitivity
+    where
+        study = $study and paradigm = $paradigm and measure = coalesce($measure, measure) and comparison = 'control'
+)
+group by measure, instrument, arm, arm_b, technique
+order by measure, instrument, arm, arm_b, technique
+"""
+ELSEWHERE = "another measure or another comparison of arms of this bias says the opposite"
+CAVEATS = {
+    "attrition_could_reverse": "Missing answers could reverse what is said of {}.",
+    "attrition_could_change": "Had every trial been answered, the decision on {} could be another.",
+    "bias_moved": "{} moves the bias of an LLM by more than the margin, so it is not called no difference.",
+}
+SURE = 0.05  # a p value below which items are said to differ
 SIMULATED = "SIMULATED respondents, no LLM was asked."
 PARTLY_SIMULATED = "Some respondents are SIMULATED and no LLMs."
 
@@ -81,11 +104,12 @@ def recommend_on_bias(
     is_asked = llm is None or llm in llms
     keys = place | {"measure": measure, "llm": llm if is_asked else None}
     biases, decisions, predictions = (records(warehouse, query, keys) for query in (BIASES, DECISIONS, PREDICTIONS))
+    sensitivity = records(warehouse, SENSITIVITY, place | {"measure": measure})
     sources = values(warehouse, SOURCES, place)
     if as_json:
         say_json(
             {**place, "llm": llm, "is_asked": is_asked, "sources": sources, "biases": biases, "decisions": decisions,
-             "predictions": predictions}
+             "predictions": predictions, "sensitivity": sensitivity}
         )  # fmt: skip
         return
     noun = "respondent" if sources == ["simulated"] else "LLM"
@@ -100,7 +124,7 @@ def recommend_on_bias(
     shown = Shown(llm if is_asked else None, is_foretold=not is_asked, noun=noun)
     _print_techniques(biases, decisions, predictions, shown)
     print()
-    for note in _notes(decisions, shown):
+    for note in _notes(decisions, sensitivity, shown):
         say(note)
     say(f"Study: {studies[0]}. Warehouse: {warehouse_path()}")
 
@@ -163,7 +187,19 @@ def _sentence(bias, noun):
     if low is None:
         return f"{said}. How sure that is cannot be said: {_unsure(bias)}."
     shows = "the data cannot tell it from no bias" if low <= 0 <= high else "there is a bias"
-    return f"{said} (95 % interval of the difference {low:+.3g} to {high:+.3g}): {shows}, for {_like(bias, noun)}."
+    return (
+        f"{said} (95 % interval of the difference {low:+.3g} to {high:+.3g}): {shows}, for {_like(bias, noun)}."
+        f"{_of_items(bias)}"
+    )
+
+
+def _of_items(bias):
+    """Say that items differ in a bias, of which the mean over them says nothing."""
+    if bias["p_items_alike"] is None or bias["p_items_alike"] >= SURE:
+        return ""
+    may_cancel = bias["low"] <= 0 <= bias["high"]
+    cancels = ", so opposite biases of items may cancel in this mean" if may_cancel else ""
+    return f" Items differ in it (standard deviation {bias['sd_of_items']:.3g}){cancels}."
 
 
 def _like(bias, noun):
@@ -191,7 +227,7 @@ def _sentence_of_one_arm(bias, noun):
     if bias["low"] is None:
         return f"{said}. How sure that is cannot be said: {_unsure(bias)}."
     bounds = f"{fixed(bias['low'], '+.3g')} to {fixed(bias['high'], '+.3g')}"
-    return f"{said} (95 % interval {bounds}), for {_like(bias, noun)}."
+    return f"{said} (95 % interval {bounds}), for {_like(bias, noun)}.{_of_items(bias)}"
 
 
 def _measure(bias):
@@ -206,13 +242,14 @@ def _print_techniques(biases, decisions, predictions, shown):
     """Print each bias without a technique and with each, and what is decided about the technique."""
     smaller = "bias made\nsmaller by"
     heads = [
-        "measure", "arms", "technique", "bias (95 % interval)", "decision on\nthis LLM" if shown.llm else "decision",
+        "measure", "arms", "technique", "bias (95 % interval)", "p, by\nHolm",
+        "decision on\nthis LLM" if shown.llm else "decision",
         f"{smaller}, in\none more LLM" if shown.is_foretold else smaller,
         f"P(better) in\n{'this LLM' if shown.llm else 'one more LLM'}",
         "reversed" if shown.llm else "reversed\nin LLMs",
     ]  # fmt: skip
     rows = [_row(bias, _of(bias, decisions), _of(bias, predictions), shown) for bias in biases]
-    print(lay_out(heads, rows, width=terminal.terminal_width(), null="", right=(3, 5, 6, 7)))
+    print(lay_out(heads, rows, width=terminal.terminal_width(), null="", right=(3, 4, 6, 7, 8)))
 
 
 def _of(bias, rows):
@@ -236,7 +273,8 @@ def _row(bias, decision, prediction, shown):
             None if better is None else probability(better),
             is_reversed,
         ]
-    return [_measure(bias), _arms(bias), bias["technique"], _interval(bias, "value"), *said]
+    p_holm = None if bias["p_holm"] is None else probability(bias["p_holm"])
+    return [_measure(bias), _arms(bias), bias["technique"], _interval(bias, "value"), p_holm, *said]
 
 
 def _gained(decision, prediction, shown):
@@ -250,8 +288,14 @@ def _gained(decision, prediction, shown):
     return {"gain": found["gain"], "low": found[low], "high": found.get(high)}
 
 
-def _notes(decisions, shown):
+def _notes(decisions, sensitivity, shown):
     """Say below the table what its columns mean and how sure it is."""
+    from analysis.advice import listed
+
+    yield (
+        "p, by Holm: how probable a bias at least so large is by chance if there is none, made larger for all the "
+        "comparisons of the measure that are tested at once."
+    )
     if not decisions:
         yield f"{printable(shown.llm)} was not asked with a technique." if shown.llm else "No technique was asked."
         return
@@ -279,8 +323,32 @@ def _notes(decisions, shown):
         f"Reversed: {in_whom} the technique turns the bias round, so that it points the other way by more than the "
         "margin and beyond the noise of the answers."
     )
+    yield "The items of a vignette are averaged first, so opposite biases of items cancel and no technique is credited."
     if not shown.llm:
         yield from _certainties(decisions)
+        yield from _turns(decisions, sensitivity)
+    for code, said in CAVEATS.items():
+        if names := [_named(of) for of in decisions if code in (of["reason"] or "").split("; ")]:
+            yield said.format(listed(names))
+
+
+def _named(of):
+    return f"{of['technique']} ({_measure(of)}, {_arms(of)})"
+
+
+def _turns(decisions, sensitivity):
+    """Say of each technique that is decided on what would turn the decision."""
+    from analysis.advice import COUNTED, TURNED_TO, listed
+
+    for of in decisions:
+        found = _of(of, sensitivity)
+        if not found or of["decision"] in ("no_evidence", None) or found["n_specifications"] == 1:
+            continue
+        n = f"{found['n_same_decision']} of {found['n_specifications']}"
+        said = f"{_named(of)}: the same decision in {n} ways of counting"
+        others = [COUNTED[switch].format(TURNED_TO.get(value, value)) for switch, value in found["others"]]
+        others += [f"without {found['carried_by']}"] if found["carried_by"] else []
+        yield f"{said}, another {listed(others, 'or')}." if others else f"{said}."
 
 
 def _certainties(decisions):
@@ -294,9 +362,10 @@ def _certainties(decisions):
             certain.setdefault(of["decision"], {}).setdefault(of["certainty"], []).append(of)
     for decision, by_certainty in certain.items():
         for certainty, rows in by_certainty.items():
-            which = ", ".join(f"{of['technique']} ({_measure(of)}, {_arms(of)})" for of in rows)
+            which = ", ".join(map(_named, rows))
             of_which = f" ({which})" if len(by_certainty) > 1 else ""
-            yield f"How sure of “{WORDS[decision]}”{of_which}: {CERTAINTY[certainty]}."
+            words = ELSEWHERE if certainty == "contradicted_elsewhere" else CERTAINTY[certainty]
+            yield f"How sure of “{WORDS[decision]}”{of_which}: {words}."
 
 
 def _interval(row, name):

@@ -19,6 +19,7 @@ from analysis.crossed_effects import (
     paired_t,
     signed_bounds,
     signed_contrasts,
+    spread_of_items,
 )
 from analysis.losses import DomainLosses
 from analysis.t_and_f_tests import holm
@@ -57,6 +58,29 @@ def test_mean_squares_are_those_of_statsmodels():
     found = crossed_contrast(one_trial(values))
     expected = (anova["C(llm)"] + anova["C(item)"] - anova["Residual"]) / 40
     assert found.both.standard_error**2 == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("share_missing", [0.0, 0.2])
+def test_the_spread_of_items_has_the_f_test_of_statsmodels_adjusted_for_llms(share_missing):
+    rng = np.random.default_rng(3)
+    values = rng.normal(size=(5, 8)) + np.arange(5)[:, None] + np.arange(8) / 2
+    values = np.where(rng.random(values.shape) < share_missing, np.nan, values)
+    rows = pd.DataFrame([(i, j, values[i, j]) for i in range(5) for j in range(8)], columns=["llm", "item", "value"])
+    anova = sm.stats.anova_lm(ols("value ~ C(llm) + C(item)", rows.dropna()).fit(), typ=2)
+    found = spread_of_items(values)
+    assert (found.statistic, found.p_value) == pytest.approx(tuple(anova.loc["C(item)", ["F", "PR(>F)"]]))
+    squares = anova["sum_sq"] / anova["df"]
+    per_item = len(rows.dropna()) / 8
+    assert found.sd**2 == pytest.approx((squares["C(item)"] - squares["Residual"]) / per_item)
+
+
+def test_the_spread_of_items_is_null_where_llms_or_items_or_noise_are_lacking():
+    assert spread_of_items(VALUES[:1]).reason == "one_llm"
+    assert spread_of_items(VALUES[:, :1]).reason == "one_item"
+    assert spread_of_items([[1.0, np.nan], [np.nan, 2.0]]).reason == "too_few_cells"
+    assert spread_of_items([[1.0, 2.0], [2.0, 3.0]]).reason == "zero_variance"
+    alike = spread_of_items([[1.0, 1.1], [1.1, 1.0]])
+    assert (alike.sd, alike.p_value) == (0.0, pytest.approx(1.0))
 
 
 def test_over_llms_and_over_items_are_students_t_of_their_means():

@@ -360,3 +360,63 @@ def test_without_a_control_a_contrast_is_told_and_no_technique_is_decided_on():
     decisions = of[of["part"] == "outcome_decisions"]
     assert set(decisions["decision"]) == {"no_evidence"}
     assert set(decisions["reason"]) == {"control_not_asked"}
+
+
+def test_no_llm_is_foretold_a_loss_below_0_where_it_has_less_to_lose_than_others_gain():
+    of = found(asked({"no_technique": [0.4] * 9 + [0.0], "helps": [0.0] * 10}, n_items=8, n=4, seed=3))
+    foretold = of[of["part"] == "outcome_predictions"].set_index("llm")
+    own = of[(of["part"] == "outcome_decisions") & (of["llm"] == "llm 9") & (of["technique"] == "helps")].iloc[0]
+    assert foretold.loc["llm 9", "gain"] > own["loss_control"]
+    assert foretold.loc["llm 9", "expected_loss"] == 0
+    assert foretold["expected_loss"].ge(0).all()
+
+
+def test_a_technique_that_another_contrast_of_the_paradigm_decides_against_is_contradicted():
+    def shown(arm, arm_b):
+        names = {"gain": arm, "loss": arm_b}
+        bias = {"no_technique": [0.3] * 6, "helps": [0.0] * 6}
+        if arm == "other":
+            bias = {"no_technique": [0.0] * 6, "helps": [0.3] * 6}
+        of = asked(bias, n_items=20)
+        return of.assign(arm=of["arm"].map(names))
+
+    def certainties(*pairs):
+        rows = pd.concat([shown(*pair) for pair in pairs])
+        paradigms = pd.DataFrame([{
+            **KEYS, "margin": 0.05, "pairing": "item", "is_share": True, "better": "lower", "reference": None,
+            "answer_kind": "choice",
+        }])  # fmt: skip
+        contrasts = pd.DataFrame([{"study": "s", "paradigm": "framing", "arm": a, "arm_b": b} for a, b in pairs])
+        made = table(outcome_rows(rows, paradigms, contrasts, {"helps"}, CONTROLS, n_draws=20, seed=1), OUTCOMES)
+        of = made.to_pandas().query("part == 'outcome_decisions' and technique == 'helps' and llm.isna()")
+        return of.set_index("arm")[["decision", "certainty"]].T.to_dict("list")
+
+    assert certainties(("gain", "loss")) == {"gain": ["use", "established"]}
+    assert certainties(("gain", "loss"), ("other", "another")) == {
+        "gain": ["use", "contradicted_elsewhere"], "other": ["avoid", "contradicted_elsewhere"],
+    }  # fmt: skip
+
+
+def test_llms_that_noise_alone_puts_beyond_the_margin_are_not_surely_beyond_it():
+    row = decision(asked({"no_technique": [0.2] * 6, "helps": [0.2] * 6}, n_items=8, n=4))
+    assert row["n_beyond_margin"] > 0
+    assert row["n_surely_beyond_margin"] == 0
+    row = decision(asked({"no_technique": [0.4] * 6, "helps": [0.0] * 5 + [0.4]}))
+    assert row["n_surely_beyond_margin"] == 5
+
+
+def test_items_that_go_opposite_ways_are_told_from_items_without_a_bias():
+    def alone(sign):
+        rng = np.random.default_rng(1)
+        return found(counts([
+            (f"llm {llm}", "no_technique", arm, f"item {item}", 10,
+             float(rng.binomial(10, 0.5 + (arm == "gain") * 0.3 * sign * (1 if item % 2 else -1))))
+            for llm in range(6) for arm in ("gain", "loss") for item in range(8)
+        ])).query("is_headline == True").iloc[0]  # fmt: skip
+
+    opposite, none = alone(1), alone(0)
+    assert opposite["low"] < 0 < opposite["high"]
+    assert none["low"] < 0 < none["high"]
+    assert opposite["sd_of_items"] == pytest.approx(0.3, abs=0.06)
+    assert opposite["p_items_alike"] < 1e-6
+    assert none["p_items_alike"] > 0.05

@@ -12,7 +12,8 @@ from bais.main import main
 BIAS = {
     "study": "s", "paradigm": "framing", "measure": "chose_sure", "instrument": None, "arm": "gain", "arm_b": "loss",
     "llm": None, "technique": "no_technique", "row_set": "accepted", "weighting": "llm", "level": "both",
-    "value": 0.16, "low": 0.05, "high": 0.27, "n_llms": 6, "n_items": 40, "n_trials": 960,
+    "value": 0.16, "low": 0.05, "high": 0.27, "p_holm": 0.012, "n_tests": 2, "sd_of_items": 0.1, "p_items_alike": 0.4,
+    "n_llms": 6, "n_items": 40, "n_trials": 960,
     "reason": None, "is_headline": True,
 }  # fmt: skip
 DECISION = {
@@ -33,6 +34,12 @@ PREDICTION = {
     "expected_loss": 0.02, "gain": 0.12, "gain_low": -0.02, "gain_high": 0.26, "p_better_than_control": 0.93,
     "n_llms": 6,
 }  # fmt: skip
+RECOMMENDED = {
+    **{key: DECISION[key] for key in ("study", "paradigm", "measure", "instrument", "arm", "arm_b", "technique")},
+    "control": "no_technique", "comparison": "control", "decision": "use", "switch": "recommended",
+    "excluded_llm": None, "row_set": "accepted", "refusals": "left_out", "is_recommended": True, "n_same_decision": 9,
+    "n_specifications": 9, "carried_by": None,
+}  # fmt: skip
 KINDS = {str: "varchar", type(None): "varchar", float: "double", int: "bigint", bool: "boolean"}
 
 
@@ -50,7 +57,7 @@ def made(warehouse, table, rows):
 def ask(tmp_path, monkeypatch, capsys):
     """Run `bais recommend --paradigm framing` on biases and decisions, and return its stdout."""
 
-    def run(*arguments, biases=(BIAS,), decisions=(DECISION,), sources=("recorded",), expect=0):
+    def run(*arguments, biases=(BIAS,), decisions=(DECISION,), turned=(), sources=("recorded",), expect=0):
         path = tmp_path / "some.duckdb"
         path.unlink(missing_ok=True)
         with contextlib.closing(duckdb.connect(str(path))) as warehouse:
@@ -60,6 +67,7 @@ def ask(tmp_path, monkeypatch, capsys):
             made(warehouse, "marts.trials", trials)
             made(warehouse, "inference.outcome_contrasts", [BIAS | OTHER, *biases])
             made(warehouse, "inference.outcome_decisions", [OWN, *decisions])
+            made(warehouse, "inference.outcome_sensitivity", turned or [RECOMMENDED])
             of_other = {"llm": "vendor/other", "p_better_than_control": 0.88}
             made(warehouse, "inference.outcome_predictions", [PREDICTION, PREDICTION | of_other])
         monkeypatch.setenv("BAIS_WAREHOUSE", str(path))
@@ -107,7 +115,7 @@ def test_arms_that_no_llm_has_both_of_are_said_not_to_be_comparable(ask):
 def test_a_row_of_the_table_says_what_each_technique_does_to_the_bias(ask):
     out = ask(biases=[BIAS, BIAS | {"technique": "sacd", "value": 0.02, "low": -0.04, "high": 0.08}])
     (row,) = [" ".join(line.split()) for line in out.splitlines() if " sacd " in line]
-    assert row == "chose_sure gain less loss sacd +0.02 (-0.04 to +0.08) use +0.14 (+0.1 to +0.18) 0.93 0"
+    assert row == "chose_sure gain less loss sacd +0.02 (-0.04 to +0.08) 0.01 use +0.14 (+0.1 to +0.18) 0.93 0"
     assert out.splitlines()[-1].startswith("Study: s. Warehouse: ")
     said = " ".join(out.split())
     assert "ewer than five LLMs" not in said
@@ -116,6 +124,41 @@ def test_a_row_of_the_table_says_what_each_technique_does_to_the_bias(ask):
     assert "P(better): how probable it is that the technique makes the bias smaller in one more LLM that nobody" in said
     assert "How sure of “use”: established for LLMs like those asked." in said
     assert "SIMULATED" not in out
+
+
+def test_what_missing_answers_could_turn_and_what_carries_a_decision_is_said(ask):
+    def said(reason=None, **recommended):
+        counted = {"n_same_decision": 6, "n_specifications": 9} | recommended
+        turned = [RECOMMENDED | counted, RECOMMENDED | counted | {
+            "switch": "refusals", "refusals": "least_gain", "decision": "avoid", "is_recommended": False,
+        }]  # fmt: skip
+        return " ".join(ask(biases=[BIAS], decisions=[DECISION | {"reason": reason}], turned=turned).split())
+
+    named = "sacd (chose_sure, gain less loss)"
+    out = said("attrition_could_reverse; one_technique", carried_by="vendor/other")
+    assert f"Missing answers could reverse what is said of {named}." in out
+    assert (
+        f"{named}: the same decision in 6 of 9 ways of counting, another with the missing answers taken as the worst "
+        "for it or without vendor/other."
+    ) in out
+    assert "p, by Holm: how probable a bias at least so large is by chance if there is none" in out
+    assert f"Had every trial been answered, the decision on {named} could be another." in said("attrition_could_change")
+    assert "issing answers could" not in said()
+
+
+def test_a_bias_that_cannot_be_told_from_none_is_not_called_none_where_items_differ(ask):
+    of_none = {"value": 0.01, "low": -0.1, "high": 0.12, "sd_of_items": 0.31}
+    out = sentence(ask, **of_none, p_items_alike=0.001)
+    assert out.endswith(
+        "Items differ in it (standard deviation 0.31), so opposite biases of items may cancel in this mean."
+    )
+    assert "Items differ" not in sentence(ask, **of_none, p_items_alike=0.4)
+    assert sentence(ask, p_items_alike=0.001).endswith("Items differ in it (standard deviation 0.1).")
+
+
+def test_a_decision_that_another_contrast_contradicts_says_so_in_words_of_this_bias(ask):
+    out = " ".join(ask(decisions=[DECISION | {"certainty": "contradicted_elsewhere"}]).split())
+    assert "How sure of “use”: another measure or another comparison of arms of this bias says the opposite." in out
 
 
 def test_of_fewer_than_five_llms_it_is_said_that_they_stand_for_no_others(ask):
@@ -132,7 +175,7 @@ def test_of_one_llm_its_own_bias_and_gain_are_shown_and_not_those_of_all(ask):
         assert "the mean in gain is 0.3 below that in loss" in said
         assert "there is a bias, for vendor/other and items like the 40 asked." in said
         (row,) = [" ".join(line.split()) for line in out.splitlines() if " sacd " in line]
-        assert row == "chose_sure gain less loss sacd -0.05 (-0.15 to +0.05) use +0.25 (+0.2 to +0.3) 0.88 yes"
+        assert row == "chose_sure gain less loss sacd -0.05 (-0.15 to +0.05) 0.01 use +0.25 (+0.2 to +0.3) 0.88 yes"
         assert "ewer than five LLMs" not in said
 
 
