@@ -13,15 +13,13 @@ import subprocess
 import sys
 import traceback
 
-from dlt.pipeline.pipeline import Pipeline
-
 import ingest.warehouse
 from ingest import run
 from ingest.collected import load_collected
 from ingest.collector import collect
 from ingest.study import load_study
 
-SLOW = ("duckdb", "openai", "pyarrow", "ingest.importer", "ingest.load")
+SLOW = ("duckdb", "openai", "pyarrow", "dlt.pipeline.pipeline", "ingest.importer", "ingest.load")
 TASKS = {
     "collect": lambda path: collect(load_study(path)),
     "load": load_collected,
@@ -52,6 +50,8 @@ def die(is_it):
 
 def die_at(when, step):
     """Die before or after a method of dlt's pipeline, or a statement on the warehouse that begins so."""
+    from dlt.pipeline.pipeline import Pipeline  # which every other test does without
+
     if not hasattr(Pipeline, step):
         usual = ingest.warehouse.connect
         ingest.warehouse.connect = lambda *arguments, **options: Deadly(usual(*arguments, **options), when, step)
