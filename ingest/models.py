@@ -1,5 +1,6 @@
 """The project's models outside of dbt: rendered with what dbt would give them, and made in any DuckDB connection."""
 
+import csv
 import functools
 import hashlib
 from collections.abc import Callable
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING
 import jinja2
 import yaml
 
-from ingest.warehouse import ROOT
+from ingest.warehouse import ROOT, quoted
 
 if TYPE_CHECKING:
     import duckdb
@@ -67,9 +68,11 @@ class Models:
         if name not in self.made:
             self.made.add(name)
             if name in self.seeds:
-                types = {column: type_.upper() for column, type_ in self.seeds[name].items()}
-                file = self.connection.read_csv(str(ROOT / "seeds" / f"{name}.csv"), header=True, dtype=types)
-                file.create(name)
+                path = ROOT / "seeds" / f"{name}.csv"
+                with open(path, encoding="utf-8", newline="") as file:
+                    types = {column: self.seeds[name][column] for column in next(csv.reader(file))}
+                read = f"read_csv({quoted(path)}, auto_detect = false, header = true, columns = {types})"
+                self.connection.execute(f"create table {name} as from {read}")
             else:
                 self.connection.execute(f"create {self._kind(name)} {name} as {self.render(name)}")
         return name

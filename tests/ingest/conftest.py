@@ -9,6 +9,7 @@ import pytest
 
 from ingest import importer
 from ingest.archives.voder_bais import ARCHIVE
+from tests.ingest.deadly import Forks
 
 
 def baseline(**changes):
@@ -119,6 +120,13 @@ def read():
         return Result(summary, rows["trials"], rows["quarantined_lines"])
 
     return read_folder
+
+
+@pytest.fixture(scope="session")
+def forks():
+    """What does tasks in processes of their own, which may die."""
+    with Forks.opened() as opened:
+        yield opened
 
 
 class Result:

@@ -3,8 +3,10 @@
 import collections
 import contextlib
 import csv
+import importlib
 import json
 import shutil
+import sys
 from types import SimpleNamespace
 
 import duckdb
@@ -215,8 +217,25 @@ def small(loaded_small, warehouse):
     return shutil.copy(loaded_small, warehouse)
 
 
-def test_great_expectations_says_what_the_maxima_of_the_columns_say(small, monkeypatch):
-    first = gate.audit()
+@pytest.fixture(scope="module")
+def audited_small(loaded_small, elsewhere):
+    """The path of the warehouse with a clean and a faulty batch, both audited, and their verdicts."""
+    with elsewhere("audited-small"):
+        path = shutil.copy(loaded_small, warehouse_path())
+        return path, gate.audit()
+
+
+@pytest.fixture
+def audited(audited_small, warehouse):
+    """The verdicts in a copy of it."""
+    path, verdicts = audited_small
+    warehouse.parent.mkdir()
+    shutil.copy(path, warehouse)
+    return verdicts
+
+
+def test_great_expectations_says_what_the_maxima_of_the_columns_say(audited, monkeypatch):
+    first = audited
     monkeypatch.setattr(gate, "expectations", maxima_without_great_expectations)
     again = gate.audit([verdict.batch_id for verdict in first])
     assert sorted(v.verdict for v in first) == ["passed", "passed_with_warnings"]
@@ -231,11 +250,22 @@ def test_great_expectations_says_what_the_maxima_of_the_columns_say(small, monke
     assert said(first) == said(again)
 
 
-def test_every_expectation_of_the_config_has_a_row_with_what_was_observed(small, query):
-    verdicts = gate.audit()
+def test_what_great_expectations_seldom_needs_is_run_only_when_something_in_it_is_used(tmp_path, monkeypatch):
+    (tmp_path / "slow_to_start.py").write_text("import sys\nsys.has_started = True\nanswer = 42\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(gate, "SELDOM_NEEDED", ("slow_to_start",))
+    monkeypatch.setattr(sys, "meta_path", [gate.Deferred, *sys.meta_path])
+    monkeypatch.setattr(sys, "has_started", False, raising=False)
+    slow = importlib.import_module("slow_to_start")
+    assert not sys.has_started
+    assert (slow.answer, sys.has_started) == (42, True)
+    monkeypatch.delitem(sys.modules, "slow_to_start")
+
+
+def test_every_expectation_of_the_config_has_a_row_with_what_was_observed(audited, query):
     due = {(name, level) for name, check in CHECKS.items() for level in ("warn", "fail") if check[level] is not None}
     rows = query("select verdict_id, check_name, level, threshold, observed_value from raw.batch_checks")
-    for verdict in verdicts:
+    for verdict in audited:
         of_verdict = {row[1:3]: row[3:] for row in rows if row[0] == verdict.verdict_id}
         assert set(of_verdict) == due
         for (name, level), (threshold, observed) in of_verdict.items():
@@ -243,10 +273,9 @@ def test_every_expectation_of_the_config_has_a_row_with_what_was_observed(small,
             assert observed is not None
 
 
-def test_a_batch_is_audited_once_unless_it_is_named(small, query):
-    verdicts = gate.audit()
+def test_a_batch_is_audited_once_unless_it_is_named(audited, query):
     assert gate.audit() == []
-    assert [v.batch_id for v in gate.audit([verdicts[0].batch_id])] == [verdicts[0].batch_id]
+    assert [v.batch_id for v in gate.audit([audited[0].batch_id])] == [audited[0].batch_id]
     assert query("select count(*) from raw.batch_verdicts") == [(3,)]
     with pytest.raises(UserError, match="there is no batch nobodys"):
         gate.audit(["nobodys"])
@@ -433,6 +462,13 @@ def flags_of(reason):
     }
 
 
+def test_what_stands_for_the_lines_of_archives_has_the_columns_that_their_model_has(recording):
+    with gate._beside(recording) as memory:
+        models = gate.gate_models(memory, gate._batches_to_audit(memory, None), gate.read_config())
+        columns = [memory.execute(f"describe {of}").fetchall() for of in (models.ref("gate_lines"), gate.NO_LINES)]
+    assert [column[:2] for column in columns[0]] == [column[:2] for column in columns[1]]
+
+
 HIT = "llm_recorded = 'openai/o3' and technique = 'premortem' and anchor_direction = 'high'"
 
 
@@ -544,10 +580,22 @@ def test_a_quarantined_number_does_not_tell_which_anchors_are_low(recording, is_
 # Versions of a source
 
 
+@pytest.fixture(scope="module")
+def audited_recording(loaded_recording, elsewhere):
+    """The path of a warehouse with the recorded archive, published."""
+    with elsewhere("audited-recording") as patch:
+        patch.setattr(gate, "expectations", maxima_without_great_expectations)
+        path = shutil.copy(loaded_recording, warehouse_path())
+        gate.audit()
+        return path
+
+
 @pytest.fixture
-def version(recording, monkeypatch):
+def version(audited_recording, warehouse, monkeypatch):
     """From the trials that a version of the published recording withdraws to what its verdict says."""
-    gate.audit()
+    monkeypatch.setattr(gate, "expectations", maxima_without_great_expectations)
+    warehouse.parent.mkdir()
+    shutil.copy(audited_recording, warehouse)
 
     def audit(withdrawn, is_new="false"):
         """Audit a version that takes out some trials, and brings changed copies of others."""

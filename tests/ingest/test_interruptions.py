@@ -2,7 +2,6 @@
 
 import os
 import re
-import resource
 import subprocess
 import sys
 
@@ -12,19 +11,8 @@ import pytest
 
 from ingest import load
 from ingest.run import main
-from ingest.warehouse import ROOT
 from tests.ingest.faults import damage
 
-# Runs the importer in a process that kills itself, as `kill -9` does, before or after the named step.
-KILLED = """
-import sys
-from ingest.run import main
-from tests.ingest.deadly import die_at
-
-when, step, folder = sys.argv[1:]
-die_at(when, step)
-sys.exit(main(["--archive", folder]))
-"""
 HOLDER = """
 import sys, duckdb
 connection = duckdb.connect(sys.argv[1], read_only=sys.argv[2] == "reader")
@@ -54,10 +42,9 @@ def trials(archive, make):
         ("after", "commit"),
     ],
 )
-def test_after_a_kill_the_same_import_lands_every_trial_once(trials, warehouse, query, when, step):
-    command = [sys.executable, "-c", KILLED, when, step, str(trials)]
-    killed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
-    assert killed.returncode == -9, killed.stderr
+def test_after_a_kill_the_same_import_lands_every_trial_once(trials, warehouse, query, forks, when, step):
+    forks.start("import", trials, dies=(when, step))
+    assert forks.ended() == -9, forks.complaint
     if warehouse.exists() and query("select 1 from duckdb_tables() where table_name = 'trials'"):
         counts = "select (select count(*) from raw.trials), (select count(*) from raw.batches)"
         assert query(f"{counts}, (select count(*) from raw.quarantined_lines)") in ([(0, 0, 0)], [(6, 2, 1)])
@@ -116,17 +103,12 @@ def test_one_import_at_a_time_and_the_second_says_who_is_at_it(trials, warehouse
 
 
 @pytest.mark.parametrize("limit", [0, 4096, 500_000])
-def test_a_full_disk_is_one_sentence_and_a_later_import_is_whole(archive, make, warehouse, query, limit):
+def test_a_full_disk_is_one_sentence_and_a_later_import_is_whole(archive, make, warehouse, query, forks, limit):
     make.file(archive / "a.jsonl", *(make.baseline(runIndex=i, note=str(hash(i))) for i in range(3000)))
     # a limit on the size of files fails in the same places as a disk without space
-    full = subprocess.run(
-        [sys.executable, str(ROOT / "ingest" / "run.py"), "--archive", str(archive)],
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)),
-        capture_output=True,
-        text=True,
-    )
-    assert (full.returncode, full.stderr.count("\n")) == (2, 1), full.stderr
-    assert str(warehouse) in full.stderr
+    forks.start("import", archive, file_size=limit)
+    assert (forks.ended(), forks.complaint.count("\n")) == (2, 1), forks.complaint
+    assert str(warehouse) in forks.complaint
     assert main(["--archive", str(archive)]) == 0
     assert query("select count(*), count(distinct trial_id) from raw.trials") == [(3000, 3000)]
 

@@ -1,13 +1,10 @@
 """`kill -9` at any moment: what was answered is not asked again, and lands once."""
 
 import collections
-import contextlib
 import json
 import os
 import random
 import signal
-import subprocess
-import sys
 import threading
 import time
 
@@ -15,35 +12,9 @@ import pytest
 
 from ingest.collected import load_collected
 from ingest.spool import COLLECTED, Spool, spool_folder
-from ingest.warehouse import ROOT
 from tests.ingest.endpoint import Endpoint, answer, error, spooled, study_at
 
 IN_FLIGHT = 16
-
-# Collects once for each line on its stdin, each time in a process of its own that it forks after the slow imports.
-COLLECTS = """
-import os, sys
-import duckdb, openai, pyarrow
-from ingest.collector import collect
-from ingest.study import load_study
-for line in sys.stdin:
-    if not (pid := os.fork()):
-        collect(load_study(sys.argv[1]))
-        os._exit(0)
-    print(pid, flush=True)
-    print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), flush=True)
-"""
-
-# Loads in a process that kills itself before or after the named statement.
-LOADS = """
-import sys
-from ingest.collected import load_collected
-from tests.ingest.deadly import die_at
-
-when, step, study = sys.argv[1:]
-die_at(when, step)
-load_collected(study)
-"""
 
 
 @pytest.fixture(autouse=True)
@@ -51,51 +22,24 @@ def key(monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-of-the-tests")
 
 
-class Collectors:
-    """Collections of one study, one after the other, each in a process of its own."""
-
-    def __init__(self, process):
-        self.process = process
-
-    @classmethod
-    @contextlib.contextmanager
-    def of(cls, path):
-        command = [sys.executable, "-c", COLLECTS, str(path)]
-        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
-        with subprocess.Popen(command, cwd=ROOT, text=True, bufsize=1, **pipes) as process:
-            yield cls(process)
-            process.stdin.close()
-
-    def start(self):
-        self.process.stdin.write("\n")
-        self.pid = int(self.process.stdout.readline())
-
-    def ended(self):
-        return int(self.process.stdout.readline())
-
-    def kill(self):
-        os.kill(self.pid, signal.SIGKILL)
-        return self.ended()
-
-
-def test_killed_at_20_random_moments_each_turn_is_answered_once_and_each_trial_lands_once(tmp_path, query):
+def test_killed_at_20_random_moments_each_turn_is_answered_once_and_each_trial_lands_once(tmp_path, query, forks):
     chance = random.Random(1)
     n_lost = 0
-    with Endpoint(latency_s=0.002) as endpoint, Collectors.of(tmp_path / "study.yaml") as collectors:
+    with Endpoint(latency_s=0.002) as endpoint:
         limits = {"concurrency": IN_FLIGHT}
         (tmp_path / "study.yaml").write_text(study_at(endpoint.url, n=250, turns=3, limits=limits))
         spool = spool_folder("faults") / COLLECTED
         for _ in range(20):
-            collectors.start()
+            forks.start("collect", tmp_path / "study.yaml")
             endpoint.wait_for_answers(endpoint.n_answered + chance.randint(1, 90))
-            assert collectors.kill() == -signal.SIGKILL
+            assert forks.kill() == -signal.SIGKILL
             endpoint.wait_until(lambda: endpoint.in_flight == 0)
             n_kept = sum(call["error"] is None for call in spooled(spool)["call"])
             lost_here = endpoint.n_answered - n_kept - n_lost
             assert 0 <= lost_here <= IN_FLIGHT
             n_lost += lost_here
-        collectors.start()
-        assert collectors.ended() == 0
+        forks.start("collect", tmp_path / "study.yaml")
+        assert forks.ended() == 0
         records = spooled(spool)
     assert len(records["session"]) == 21
     assert len({trial["trial_id"] for trial in records["trial"]}) == len(records["trial"]) == 500
@@ -109,14 +53,13 @@ def test_killed_at_20_random_moments_each_turn_is_answered_once_and_each_trial_l
     n_again = sum(n - (250 if conversation in first else 1) for conversation, n in times.items())
     n_never_continued = sum(times[conversation] - 250 for conversation in first)
     assert n_never_continued <= n_again == n_lost <= 20 * IN_FLIGHT
-    load_and_die(query)
+    load_and_die(query, forks)
 
 
-def load_and_die(query):
+def load_and_die(query, forks):
     for when, step in (("before", "insert"), ("after", "insert into raw.trials"), ("before", "commit")):
-        command = [sys.executable, "-c", LOADS, when, step, "faults"]
-        killed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
-        assert killed.returncode == -signal.SIGKILL, killed.stderr
+        forks.start("load", "faults", dies=(when, step))
+        assert forks.ended() == -signal.SIGKILL, forks.complaint
     load_collected("faults")
     assert load_collected("faults").n_trials == 0
     assert query("select count(*), count(distinct trial_id) from raw.trials") == [(500, 500)]
@@ -124,7 +67,7 @@ def load_and_die(query):
     assert query("select count(*), count(distinct (trial_id, turn)) from raw.calls") == [(1500, 1500)]
 
 
-def test_each_answer_is_in_the_spool_before_the_next_turn_is_sent(tmp_path):
+def test_each_answer_is_in_the_spool_before_the_next_turn_is_sent(tmp_path, forks):
     late = []
 
     def decide(request):
@@ -132,48 +75,48 @@ def test_each_answer_is_in_the_spool_before_the_next_turn_is_sent(tmp_path):
             before = request.messages[-2]["content"].partition("\n")[0]
             late.extend([] if before.encode() in spool.read_bytes() else [before])
 
-    with Endpoint(decide) as endpoint, Collectors.of(tmp_path / "study.yaml") as collectors:
+    with Endpoint(decide) as endpoint:
         spool = spool_folder("faults") / COLLECTED
         (tmp_path / "study.yaml").write_text(study_at(endpoint.url, n=10, turns=4))
-        collectors.start()
-        assert collectors.ended() == 0
+        forks.start("collect", tmp_path / "study.yaml")
+        assert forks.ended() == 0
         assert len(endpoint.requests) == 80
     assert late == []
 
 
 @pytest.mark.parametrize("fault", ["refused", "failed"])
-def test_a_trial_that_was_given_up_when_the_kill_came_is_closed_and_not_asked_again(tmp_path, fault):
+def test_a_trial_that_was_given_up_when_the_kill_came_is_closed_and_not_asked_again(tmp_path, forks, fault):
     acts = {"refused": error(400, "filtered", code="content_filter"), "failed": error(500)}
-    with Endpoint(lambda request: acts[fault]) as endpoint, Collectors.of(tmp_path / "study.yaml") as collectors:
+    with Endpoint(lambda request: acts[fault]) as endpoint:
         (tmp_path / "study.yaml").write_text(study_at(endpoint.url, n=1, limits={"attempts": 2}))
-        collectors.start()
-        assert collectors.ended() == 0
+        forks.start("collect", tmp_path / "study.yaml")
+        assert forks.ended() == 0
         n_asked = len(endpoint.requests)
         spool = spool_folder("faults") / COLLECTED
         lines = spool.read_bytes().splitlines(keepends=True)
         spool.write_bytes(b"".join(line for line in lines if b'"kind":"trial"' not in line))
-        collectors.start()
-        assert collectors.ended() == 0
+        forks.start("collect", tmp_path / "study.yaml")
+        assert forks.ended() == 0
         assert len(endpoint.requests) == n_asked
         assert [trial["status"] for trial in spooled(spool)["trial"]] == [fault, fault]
 
 
-def test_attempts_of_a_killed_run_count(tmp_path):
+def test_attempts_of_a_killed_run_count(tmp_path, forks):
     def decide(request):
         return error(500) if request.number < 3 else answer(request)
 
-    with Endpoint(decide) as endpoint, Collectors.of(tmp_path / "study.yaml") as collectors:
+    with Endpoint(decide) as endpoint:
         limits = {"attempts": 4, "concurrency": 1, "backoff_s": 100, "longest_wait_s": 100}
         (tmp_path / "study.yaml").write_text(study_at(endpoint.url, n=1, limits=limits))
         spool = spool_folder("faults") / COLLECTED
         for n in range(3):
-            collectors.start()
+            forks.start("collect", tmp_path / "study.yaml")
             endpoint.wait_for_calls(n + 1)
             endpoint.wait_until(lambda: endpoint.in_flight == 0)
             wait_for_lines(spool, b'"kind":"call"', n + 1)
-            collectors.kill()
-        collectors.start()
-        assert collectors.ended() == 0
+            forks.kill()
+        forks.start("collect", tmp_path / "study.yaml")
+        assert forks.ended() == 0
         calls = spooled(spool)["call"]
     assert [call["attempt"] for call in calls] == [1, 2, 3, 4, 1]
     assert [call["error"] for call in calls] == ["http_500"] * 3 + [None, None]
@@ -238,16 +181,16 @@ def judged_study(url):
     return json.dumps(content)
 
 
-def test_killed_in_either_phase_what_is_judged_stays_and_no_judgement_is_made_twice(tmp_path):
+def test_killed_in_either_phase_what_is_judged_stays_and_no_judgement_is_made_twice(tmp_path, forks):
     chance = random.Random(2)
     n_lost, before = 0, []
-    with Endpoint(latency_s=0.002) as endpoint, Collectors.of(tmp_path / "study.yaml") as collectors:
+    with Endpoint(latency_s=0.002) as endpoint:
         (tmp_path / "study.yaml").write_text(judged_study(endpoint.url))
         spool = spool_folder("judged") / COLLECTED
         for _ in range(8):
-            collectors.start()
+            forks.start("collect", tmp_path / "study.yaml")
             endpoint.wait_for_answers(endpoint.n_answered + chance.randint(10, 25))
-            assert collectors.kill() == -signal.SIGKILL
+            assert forks.kill() == -signal.SIGKILL
             endpoint.wait_until(lambda: endpoint.in_flight == 0)
             records = [json.loads(line) for line in spool.read_bytes().splitlines() if line.endswith(b"}")]
             n_kept = sum(record["kind"] == "call" for record in records)
@@ -255,8 +198,8 @@ def test_killed_in_either_phase_what_is_judged_stays_and_no_judgement_is_made_tw
             judged = [record for record in records if record["kind"] == "judged"]
             assert judged[: len(before)] == before
             before = judged
-        collectors.start()
-        assert collectors.ended() == 0
+        forks.start("collect", tmp_path / "study.yaml")
+        assert forks.ended() == 0
         records = [json.loads(line) for line in spool.read_bytes().splitlines()]
         assert len(before) == 60
         assert endpoint.n_answered == 40 + 2 * (20 + 40) + n_lost
