@@ -1,6 +1,7 @@
--- One row per study, llm, vignette, outcome, contrast of two arms, measure and effect on people: what anchors, or the
--- arms of another bias, do to an LLM that is asked with no technique, beside what they do to people; accepted trials,
--- all temperatures pooled. The anchoring index and the difference of shares lead, as they need no SD.
+-- One row per study, llm (null = the mean over LLMs, of biases other than anchoring), vignette, outcome, contrast of two
+-- arms, measure and effect on people: what anchors, or the arms of another bias, do to an LLM that is asked with no
+-- technique, beside what they do to people; accepted trials, all temperatures pooled. Of the measures that are known of
+-- people one leads: the anchoring index, then the difference of shares, the log odds and, with a caution, a d.
 with responses as (
     select
         study,
@@ -129,16 +130,45 @@ anchored as (
     from measured
 ),
 
+of_all_llms as (
+    select
+        study,
+        paradigm,
+        outcome,
+        arm,
+        arm_b,
+        vignette,
+        measure,
+        sum(n_trials)::bigint as n_trials,
+        max(n_items) as n_items,
+        count(estimate) as n_llms,
+        avg(estimate) as llm_estimate,
+        case when count(estimate) = 0 then any_value(reason) else 'mean_over_llms' end as why_null
+    from shares
+    group by all
+),
+
 of_biases as (
-    select * from anchored
+    select *, 1 as n_llms from anchored
     union all by name
-    select * rename (estimate as llm_estimate, reason as why_null) from shares
+    select *, 1 as n_llms from (select * rename (estimate as llm_estimate, reason as why_null) from shares)
+    union all by name
+    select * from of_all_llms
 ),
 
 compared as (
     select
         measured.*,
-        measured.measure in ('anchoring_index', 'risk_difference') as leads,
+        case measured.measure
+            when 'anchoring_index' then 1
+            when 'risk_difference' then 2
+            when 'log_odds_ratio' then 3
+            when 'rank_transformed_d' then 4
+            else 5
+        end as place,
+        case
+            when measured.measure in ('d', 'rank_transformed_d') then 'divides_by_how_much_answers_vary'
+        end as caution,
         people.human_effect,
         people.question as human_question,
         coalesce(people.vignette = measured.vignette, false) as is_same_vignette,
@@ -156,11 +186,22 @@ compared as (
     left join people on measured.paradigm = people.paradigm and measured.measure = people.measure
 ),
 
+led as (
+    select
+        *,
+        coalesce(
+            human_estimate is not null and place = min(place) filter (where human_estimate is not null) over (
+                partition by study, paradigm, llm, vignette, outcome, arm, arm_b
+            ), false
+        ) as leads
+    from compared
+),
+
 with_reasons as (
     select
         *,
         nullif(concat_ws('; ', why_null, case when human_effect is null then 'no_human_effect' end), '') as reason
-    from compared
+    from led
 )
 
 select {{ declared_columns() }} from with_reasons

@@ -83,6 +83,11 @@ def test_the_spread_of_items_is_null_where_llms_or_items_or_noise_are_lacking():
     assert (alike.sd, alike.p_value) == (0.0, pytest.approx(1.0))
 
 
+def test_items_that_all_llms_share_are_seldom_taken_for_what_a_technique_does():
+    decided, over_llms = crossed_coverage.wrong_decisions(7, 24, np.random.default_rng(5), n_datasets=60)
+    assert decided <= 10 < over_llms
+
+
 def test_over_llms_and_over_items_are_students_t_of_their_means():
     values = np.random.default_rng(2).normal(1, size=(6, 9))
     found = crossed_contrast(one_trial(values))

@@ -6,12 +6,17 @@ those of `analysis.crossed_effects`, for many data sets at once; the first of ea
 """
 
 import argparse
+from itertools import product
+from types import SimpleNamespace
 from typing import NamedTuple
 
 import numpy as np
+import pandas as pd
 from scipy import special
 
 from analysis.crossed_effects import Arm, cell_weights, crossed_contrast, crossed_errors, design
+from analysis.decisions import Comparison
+from analysis.outcomes import ContrastLosses, Grid
 from analysis.small_samples import CONFIDENCE
 
 WANTED, WANTED_UNBALANCED = (93, 97), (93, 99.5)
@@ -83,6 +88,34 @@ def coverage_of_shares(n_llms, n_items, rng, *, n_datasets=N_DATASETS):
     return _held(draw, (n_llms, n_items), truth, 0.0, rng, n_datasets)
 
 
+def wrong_decisions(n_llms, n_items, rng, *, n_datasets, n_trials=20):
+    """Return how often, in percent, a technique that changes single items but not their mean is decided on.
+
+    The items are put to all LLMs, and what the technique does to one is the same in all of them. Returned are the share
+    of `use` and `avoid`, and how often the interval over LLMs alone (`gain_plain_low`) would have left 0 out.
+    """
+    names = ["llm", "item", "technique", "arm"]
+    cells = list(product(range(n_llms), range(n_items), ("helps", "no_technique"), ("gain", "loss")))
+    rows = pd.DataFrame(cells, columns=names).assign(vignette="v", n_asked=n_trials, n_trials=n_trials)
+    is_shifted = (rows["arm"] == "gain").to_numpy()
+    asked = SimpleNamespace(
+        arm="gain", arm_b="loss", pairing="item", is_share=True, margin=0.05, better="closer_to_reference",
+        reference=None, answer_kind="choice",
+    )  # fmt: skip
+    pairs = [Comparison("helps", "no_technique", "control", is_confounded=False)]
+    n_decided = n_over_llms = 0
+    for _ in range(n_datasets):
+        by_item = 0.25 + rng.uniform(-0.3, 0.3, n_items)
+        shift = np.where(rows["technique"] == "helps", by_item[rows["item"]], 0.25)
+        yes = rng.binomial(n_trials, 0.4 + is_shifted * shift).astype(float)
+        grid = Grid(rows.assign(item=rows["item"].astype(str), sum_of_values=yes, sum_of_squares=yes))
+        decided = ContrastLosses.of(grid, asked).decisions("s", "", pairs, n_draws=None, seed=1, is_whole=False)
+        row = next(row for row in decided if row["llm"] is None and row["control"])
+        n_decided += row["decision"] in ("use", "avoid")
+        n_over_llms += row["gain_plain_low"] > 0 or row["gain_plain_high"] < 0
+    return 100 * n_decided / n_datasets, 100 * n_over_llms / n_datasets
+
+
 def _held(draw, shape, truth, share_missing, rng, n_datasets):
     held = dict.fromkeys(LEVELS, 0)
     at_once = max(1, min(n_datasets // 20, CELLS_AT_ONCE // (shape[0] * shape[1])))
@@ -137,6 +170,10 @@ def main():
         for n_items in N_ITEMS[:2]
     ]
     print(f"Shares of yes, one trial per cell and arm: {min(shares):.1f} to {max(shares):.1f}")
+    print("A technique that changes items and not their mean: decided on in %, and by LLMs alone; wanted: at most 5.")
+    for n_llms, n_items in product(N_LLMS, N_ITEMS[:1]):
+        decided, over_llms = wrong_decisions(n_llms, n_items, rng, n_datasets=n_datasets // 4)
+        print(f"  {n_llms:>3}{n_items:>6}{decided:8.1f}{over_llms:8.1f}")
 
 
 if __name__ == "__main__":
