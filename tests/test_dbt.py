@@ -80,6 +80,41 @@ def test_every_model_has_a_description_and_every_one_below_the_marts_that_is_sto
     assert [name for name in stored if not has_key(declared[name])] == []
 
 
+def test_what_holds_of_single_columns_is_one_test_of_their_table():
+    alone = []
+    for path in [*(ROOT / "models").rglob("*.yml"), ROOT / "seeds" / "_seeds.yml"]:
+        declared = yaml.safe_load(path.read_text(encoding="utf-8"))
+        for table in declared.get("models", []) + declared.get("seeds", []):
+            for column in table.get("columns", []):
+                for test in column.get("data_tests", []):
+                    kind, more = (test, {}) if isinstance(test, str) else next(iter(test.items()))
+                    if kind in ("not_null", "within", "accepted_values") and "config" not in more:
+                        alone.append((table["name"], column["name"], kind))
+    assert alone == []
+
+
+def test_a_column_that_breaks_its_rule_is_named_with_its_table_and_an_example(new_warehouse):
+    with duckdb.connect(new_warehouse.path) as connection:
+        connection.execute("""
+            create schema marts;
+            create schema intermediate;
+            create table intermediate.decided as select unnest([null, 'predictions', 'both', 'both']) as part;
+            create table marts.anchored_conditions as
+            select *, 1 as anchoring_index, 'low' as anchor_direction from (
+                values (0, 1.5, 99, null), (1, null, 'inf'::double, null), (null, null, null, 'no_answer')
+            ) as conditions (n_trials, sd_response, percent_of_baseline, reason);
+        """)
+    with pytest.raises(AssertionError) as complaint:
+        new_warehouse.dbt("--quiet", "test", "--select", "anchored_conditions decided,test_name:columns_are")
+    assert {line.strip() for line in str(complaint.value).splitlines() if " offence = " in line} == {
+        "decided: offence = part is null, n_rows = 1, example = None",
+        "decided: offence = part is none of rank_probabilities, predictions, n_rows = 2, example = both",
+        "anchored_conditions: offence = n_trials is below 1 or no finite number, n_rows = 1, example = 0",
+        "anchored_conditions: offence = percent_of_baseline is no finite number, n_rows = 1, example = inf",
+        "anchored_conditions: offence = sd_response is null without a reason, n_rows = 1, example = None",
+    }
+
+
 def test_the_quantile_of_t_in_sql_is_within_0_2_percent_of_scipys():
     text = (ROOT / "macros/definitions.sql").read_text(encoding="utf-8")
     normal, quantile = (

@@ -7,14 +7,6 @@ having count(*) > 1
 {% endtest %}
 
 
-{# None of these columns has a null. #}
-{% test no_nulls(model, columns) %}
-select *
-from {{ model }}
-where {% for column in columns %}{{ column }} is null{% if not loop.last %} or {% endif %}{% endfor %}
-{% endtest %}
-
-
 {# Every value that is not null lies between the bounds (either may be left out). #}
 {% test within(model, column_name, at_least=none, at_most=none) %}
 select {{ column_name }}
@@ -23,12 +15,4 @@ where
     not isfinite({{ column_name }}::double)
     {% if at_least is not none %}or {{ column_name }} < {{ at_least }}{% endif %}
     {% if at_most is not none %}or {{ column_name }} > {{ at_most }}{% endif %}
-{% endtest %}
-
-
-{# A null in any of these columns has its reason beside it. #}
-{% test nulls_have_reasons(model, columns) %}
-select *
-from {{ model }}
-where reason is null and ({% for column in columns %}{{ column }} is null{% if not loop.last %} or {% endif %}{% endfor %})
 {% endtest %}

@@ -1,0 +1,46 @@
+{# What holds of single columns, in one query for each table: a test for each column would take many times as long. #}
+{% test columns_are(model, not_null=[], finite=[], within={}, one_of={}, null_only_with_reason=[]) %}
+{{ config(fail_calc='coalesce(sum(n_rows), 0)') }}
+{% set rules = [] %}
+{% for column in not_null %}
+    {% do rules.append((column, 'is null', column ~ ' is null')) %}
+{% endfor %}
+{% for column in finite %}
+    {% do rules.append((column, 'is no finite number', 'not isfinite(' ~ column ~ '::double)')) %}
+{% endfor %}
+{% for column, bounds in within.items() %}
+    {% set broken = ['not isfinite(' ~ column ~ '::double)'] %}
+    {% set said = [] %}
+    {% for bound, operator, words in [('at_least', '<', 'below '), ('at_most', '>', 'above ')] if bound in bounds %}
+        {% do broken.append([column, operator, bounds[bound]] | join(' ')) %}
+        {% do said.append(words ~ bounds[bound]) %}
+    {% endfor %}
+    {% do rules.append((column, 'is ' ~ said | join(' or ') ~ ' or no finite number', broken | join(' or '))) %}
+{% endfor %}
+{% for column, values in one_of.items() %}
+    {% set texts = [] %}
+    {% for value in values %}
+        {% do texts.append(dbt.string_literal(dbt.escape_single_quotes(value | string))) %}
+    {% endfor %}
+    {% do rules.append((column, 'is none of ' ~ values | join(', '), column ~ ' not in (' ~ texts | join(', ') ~ ')')) %}
+{% endfor %}
+{% for column in null_only_with_reason %}
+    {% do rules.append((column, 'is null without a reason', column ~ ' is null and reason is null')) %}
+{% endfor %}
+with counted as (
+    select
+        unnest([
+            {% for column, words, broken in rules %}
+            {
+                'offence': {{ dbt.string_literal(dbt.escape_single_quotes(column ~ ' ' ~ words)) }},
+                'n_rows': count(*) filter (where {{ broken }}),
+                'example': any_value({{ column }}) filter (where {{ broken }})::varchar
+            }{{ ',' if not loop.last }}
+            {% endfor %}
+        ], recursive := true)
+    from {{ model }}
+)
+
+select * from counted
+where n_rows > 0
+{% endtest %}

@@ -1,0 +1,15 @@
+{# dbt says only how many rows broke a test: print the first of them, so that the table and the column can be seen. #}
+{% materialization test, default %}
+    {% set done = dbt.materialization_test_default() %}
+    {% if load_result('main').table.rows[0][0] > 0 %}
+        {% set found = run_query('select * from (' ~ sql ~ ') limit 5') %}
+        {% for row in found.rows %}
+            {% set said = [] %}
+            {% for column, value in row.dict().items() %}
+                {% do said.append(column ~ ' = ' ~ value) %}
+            {% endfor %}
+            {% do print((model.attached_node or model.name).split('.')[-1] ~ ': ' ~ said | join(', ')) %}
+        {% endfor %}
+    {% endif %}
+    {{ return(done) }}
+{% endmaterialization %}
