@@ -93,7 +93,12 @@ def recommend_on_bias(
 ) -> None:
     """Say how large a bias is without a technique, and what each technique does to it."""
     asked = records(warehouse, ASKED, {"study": study})
-    refuse_unknown("paradigm", paradigm, dict.fromkeys(row["paradigm"] for row in asked), none="none was asked yet")
+    refuse_unknown(
+        "paradigm",
+        paradigm,
+        dict.fromkeys(row["paradigm"] for row in asked),
+        none="none that was asked and answered yet",
+    )
     studies = list(dict.fromkeys(row["study"] for row in asked if row["paradigm"] == paradigm))
     if len(studies) > 1:
         raise UserError(f"{printable(paradigm)} is in several studies: say which with --study, of {', '.join(studies)}")

@@ -145,7 +145,7 @@ def _resource(name, rows):
     return dlt.resource(
         (table.conform(some) for some in rows),
         name=name,
-        primary_key=table.key,
+        primary_key=[column for column in table.key if "constraints" in table.columns[column]],  # others may be null
         write_disposition="append",
         columns={column: {"data_type": "json"} for column in table.json_columns},
     )

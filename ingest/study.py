@@ -1063,8 +1063,9 @@ class Design:
 
     def _new_name(self, cell):
         """Return the name of the paradigm of a trial where its vignette was asked first under another one."""
-        name = None if cell.role else self.vignettes[cell.vignette].get("paradigm")
-        return None if self._names.get(cell.vignette, name) == name else {"paradigm": name}
+        name = self.vignettes[cell.vignette]["paradigm"] if cell.arm else None
+        first = self._names.get(cell.vignette, name) if cell.arm else None
+        return None if first == name else {"paradigm": name}
 
     def _is_asked(self, trial_id):
         closed, open_calls = self._asked or ((), ())

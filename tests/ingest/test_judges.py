@@ -280,7 +280,7 @@ def test_judges_are_shown_what_the_tables_hold_where_the_answer_stands_after_a_m
 def test_other_words_for_judges_without_another_version_are_refused_and_nothing_is_asked(replies, changed):
     collect(study())
     before = spooled("trial")
-    with pytest.raises(UserError, match="24 answers would be asked again with other words"):
+    with pytest.raises(UserError, match="24 answers would be asked again as the study is now"):
         agreed_orphans(study(changed), False)
     assert of_study(study(changed)).n_again == 24
     assert of_study(study()).n_orphans == of_study(study({"repeats": 3})).n_orphans == 0
