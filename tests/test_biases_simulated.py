@@ -81,14 +81,13 @@ def biases(warehouse_in, tmp_path_factory):
 
 def follow(page, folder, run):
     """Follow a page on how to add something in a folder, and return what each of its commands printed."""
-    printed, last = {}, None
+    printed = {}
     with contextlib.chdir(folder):
         for step, *of in steps(page):
             if step == "run":
-                last = of[0]
-                printed[last] = run(words_of(last))
+                printed[of[0]] = run(words_of(of[0]))
             elif step == "prints":
-                assert " ".join(of[0].split()) in " ".join(printed[last].split()), last
+                assert any(" ".join(of[0].split()) in " ".join(said.split()) for said in printed.values()), of[0]
             else:
                 assert step == "write", f"{page} changes {of[0]}"
                 assert of[0].endswith(".yaml")
@@ -164,5 +163,4 @@ def test_the_page_on_adding_a_bias_ends_with_how_large_it_is(biases):
         "where is_headline and paradigm = 'default_option' and technique = 'no_technique'"
     )
     assert low < 0.3 < high, "the file states that the default adds 0.3"
-    assert f"{value:.2f}" in said
-    assert "default_option" in said
+    assert f"{value:.3g} above" in said

@@ -58,6 +58,16 @@ def test_document_as_protocol_has_its_grid(study, capsys):
     assert planned["cost_usd"]["high"] > planned["cost_usd"]["low"] > 0
 
 
+def test_a_plan_without_the_plain_question_says_that_no_technique_can_be_compared_with_it(study, capsys):
+    changed = PRICED.replace("techniques: [no_technique]", "techniques: [{technique: mine, turns: ['{opening}']}]")
+    assert main(["plan", study(PRICED)]) == 0
+    assert "No technique can be compared" not in capsys.readouterr().out
+    assert main(["plan", study(changed)]) == 0
+    assert "No technique can be compared with the plain question: add no_technique" in capsys.readouterr().out
+    (said,) = plan_of(study(changed), capsys)["cautions"]
+    assert said.startswith("No technique can be compared")
+
+
 @pytest.mark.parametrize("name", ["judicial", "multi-domain", "simulated", "anchoring-prosecutor-sentencing"])
 def test_every_shipped_study_prints_its_plan(study, capsys, name):
     assert main(["plan", name]) == 0

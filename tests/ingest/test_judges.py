@@ -28,7 +28,7 @@ PARADIGM = {
     "answer": {"kind": "text"},
     "arms": ["plain", "polite"],
     "contrasts": [["polite", "plain"]],
-    "measures": {"tone": {"better": "lower"}},
+    "measures": {"tone": {"from": "judgement", "better": "lower"}},
     "items": {
         "rows": [
             {"item": "good", "review": "I love {this}.", "tone": "pleased"},
@@ -305,16 +305,16 @@ def test_what_changes_in_the_words_for_judges_is_shown_and_asked_once_it_is_agre
 @pytest.mark.parametrize(
     ("judges", "sentence"),
     [
-        ({"labels": ["a", "A"]}, "judges: labels: two of them are the same"),
-        ({"roles": ["answer", "answer"]}, "judges: roles: two of them are the same"),
+        ({"labels": ["a", "A"]}, "judges.labels: two of them are the same"),
+        ({"roles": ["answer", "answer"]}, "judges.roles: two of them are the same"),
         ({"roles": ["other"]}, "judges.roles.0"),
-        ({"text": None}, "judges: text: say what of an item is judged"),
+        ({"text": None}, "judges.text: say what of an item is judged"),
         ({"text": "{body}"}, "judges: {body} is no field of the items"),
         ({"question": "{text} {body}"}, "judges: {body} is no field of the items"),
         ({"question": "What is the tone?"}, "judges.question"),
         ({"paradigm": "review"}, "judges: review names another part of the study"),
-        ({"llms": ["sim/steady"]}, "judges: llms: sim/steady is simulated, and its `simulated` states no accuracy"),
-        ({"llms": [{"llm": "a/b"}] * 2}, "judges: llms: a/b stands there twice"),
+        ({"llms": ["sim/steady"]}, "judges.llms: sim/steady is simulated, and its `simulated` states no accuracy"),
+        ({"llms": [{"llm": "a/b"}] * 2}, "judges.llms: a/b stands there twice"),
     ],
 )
 def test_a_mistake_about_judges_is_one_sentence(judges, sentence):

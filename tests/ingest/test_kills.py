@@ -150,7 +150,7 @@ def judged_study(url):
         "answer": {"kind": "text"},
         "arms": ["plain", "polite"],
         "contrasts": [["polite", "plain"]],
-        "measures": {"tone": {"better": "lower"}},
+        "measures": {"tone": {"from": "judgement", "better": "lower"}},
         "items": {"rows": rows},
         "vignettes": [
             {

@@ -49,7 +49,7 @@ PARADIGM = {
     "answer": {"kind": "text"},
     "arms": ["plain", "polite"],
     "contrasts": [["polite", "plain"]],
-    "measures": {"tone": {"better": "lower"}},
+    "measures": {"tone": {"from": "judgement", "better": "lower"}},
     "items": {"rows": ITEMS},
     "vignettes": [
         {
