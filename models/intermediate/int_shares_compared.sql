@@ -80,6 +80,8 @@ shares as (
             else 0
         end as shared_2,
         nullif(round(error_a_2 + error_b_2 - 2 * shared_2, 15), 0) as error_2,
+        error_a_2 / nullif(variance_a, 0) ** 2 + error_b_2 / nullif(variance_b, 0) ** 2
+        - 2 * shared_2 / nullif(variance_a * variance_b, 0) as log_error_2,
         case
             when n_items > 1 then {{ t_quantile_975('(n_items - 1)') }} else {{ normal_quantile_975() }}
         end as quantile
@@ -102,12 +104,7 @@ measured as (
             when variance_a > 0 and variance_b > 0
                 then ln(share_a / (1 - share_a)) - ln(share_b / (1 - share_b))
         end as estimate,
-        case
-            when variance_a > 0 and variance_b > 0
-                then sqrt(nullif(greatest(
-                    error_a_2 / variance_a ** 2 + error_b_2 / variance_b ** 2 - 2 * shared_2 / (variance_a * variance_b), 0
-                ), 0))
-        end as error
+        sqrt(nullif(greatest(log_error_2, 0), 0)) as error
     from shares
     union all
     select

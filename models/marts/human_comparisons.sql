@@ -1,4 +1,4 @@
--- One row per study, llm (null = the mean over LLMs, of biases other than anchoring), vignette, outcome, contrast of two
+-- One row per study, llm (null = mean over LLMs, of biases other than anchoring), vignette, outcome, contrast of two
 -- arms, measure and effect on people: what anchors, or the arms of another bias, do to an LLM that is asked with no
 -- technique, beside what they do to people; accepted trials, all temperatures pooled. Of the measures that are known of
 -- people one leads: the anchoring index, then the difference of shares, the log odds and, with a caution, a d.
@@ -151,7 +151,7 @@ of_all_llms as (
 of_biases as (
     select *, 1 as n_llms from anchored
     union all by name
-    select *, 1 as n_llms from (select * rename (estimate as llm_estimate, reason as why_null) from shares)
+    select * rename (estimate as llm_estimate, reason as why_null), 1 as n_llms from shares
     union all by name
     select * from of_all_llms
 ),
