@@ -39,7 +39,7 @@ class Results:
         kinds = Counter()
         for of in kept["results"]:
             kind = of["unique_id"].partition(".")[0]
-            if kind != "operation":  # what runs before the first table
+            if kind not in ("operation", "exposure"):  # what runs before the first table, and what reads the tables
                 kinds["tests passed" if kind.endswith("test") else "tables built", of["status"]] += 1
         parts = []
         for what, good in (("tables built", "success"), ("tests passed", "pass")):

@@ -8,6 +8,8 @@ from bais.options import PATH, json_option, strict
 from bais.terminal import fixed, pairs, say, say_json
 from ingest.warehouse import connect, printable, warehouse_path
 
+RESOURCE_TYPES = ("--resource-type", "--resource-types", "--exclude-resource-type", "--exclude-resource-types")
+
 
 @click.command(context_settings={"ignore_unknown_options": True, "allow_extra_args": True})
 @click.option("--as-of", metavar="VERSION", help="build what was known when this version had been imported, into --to")
@@ -15,7 +17,7 @@ from ingest.warehouse import connect, printable, warehouse_path
 @click.option("--force", is_flag=True, help="replace a warehouse that is at FILE")
 @click.pass_context
 def build(ctx: click.Context, as_of: str | None, to: Path | None, force: bool) -> int:
-    """Run `dbt build` on the whole project, unless another process is using the warehouse."""
+    """Run `dbt build` without the unit tests of models, unless another process is using the warehouse."""
     if (as_of is None) != (to is None):
         raise click.UsageError("--as-of VERSION and --to FILE go together")
     if as_of is not None:
@@ -59,7 +61,10 @@ def _dbt_build(arguments, more_environment=None):
     from bais.dbt import Results, start
 
     results = Results()
-    dbt = start("build", *arguments, more_environment=more_environment)
+    chosen = any(argument.partition("=")[0] in RESOURCE_TYPES for argument in arguments)
+    # unit tests run the models on made-up rows: they say nothing of what is in the warehouse
+    left_out = () if chosen else ("--exclude-resource-type", "unit_test")
+    dbt = start("build", *arguments, *left_out, more_environment=more_environment)
     try:
         code = dbt.wait()
     except KeyboardInterrupt:

@@ -101,6 +101,29 @@ def test_a_build_says_what_was_built_how_many_tests_passed_and_how_long_it_took(
     assert capsys.readouterr().out.strip() == said
 
 
+@pytest.mark.parametrize(
+    ("asked", "left_out"),
+    [
+        ([], ["--exclude-resource-type", "unit_test"]),
+        (["--select", "losses"], ["--exclude-resource-type", "unit_test"]),
+        (["--resource-type=model"], []),
+        (["--exclude-resource-types", "test"], []),
+    ],
+)
+def test_a_build_leaves_the_unit_tests_of_models_out_unless_kinds_are_chosen(tmp_path, monkeypatch, asked, left_out):
+    started = []
+
+    def start(*arguments, **_):
+        started.extend(arguments)
+        return SimpleNamespace(wait=lambda: 0)
+
+    monkeypatch.setenv("DBT_TARGET_PATH", str(tmp_path))
+    monkeypatch.setenv("BAIS_WAREHOUSE", str(tmp_path / "data" / "warehouse.duckdb"))
+    monkeypatch.setattr("bais.dbt.start", start)
+    assert main(["build", *asked]) == 0
+    assert started == ["build", *asked, *left_out]
+
+
 def test_a_warehouse_with_every_public_table_is_ok_and_one_that_lacks_some_names_them(machine, examined):
     every = sorted(health.modelled_tables())
     made(machine, *every[1:])

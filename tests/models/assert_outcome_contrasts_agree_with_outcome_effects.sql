@@ -28,7 +28,7 @@ full join effects
         and contrasts.measure = effects.measure
         and contrasts.technique = effects.technique
         and contrasts.arm = effects.arm
-        and contrasts.arm_b = effects.arm_b
+        and contrasts.arm_b is not distinct from effects.arm_b
         and contrasts.llm is not distinct from effects.llm
         and contrasts.row_set = effects.row_set
         and contrasts.weighting = effects.weighting
