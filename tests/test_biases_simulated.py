@@ -63,6 +63,7 @@ def biases(warehouse_in, tmp_path_factory):
         "+outcome_contrasts",
         "+outcome_decisions",
         "+outcome_predictions",
+        "+outcome_sensitivity",
         "+trials",
         "+outcome_effects",
         "+item_counts",
