@@ -20,6 +20,7 @@ KEPT = (
     "n_comparisons", "n_trials", "n_llms", "reason",
 )  # fmt: skip
 NO_EVIDENCE = {"decision": "no_evidence", "decision_asked": "no_evidence"}
+MOVED = "bias_moved"
 COULD_TURN = ("attrition_could_reverse", "attrition_could_change")
 PART = "outcome_sensitivity"
 
@@ -123,9 +124,10 @@ def _with_refusals(of_contrast, row):
         return
     gains = of_contrast.losses.compared(BIAS, row["technique"], row["control"])
     low, high = row["gain_asked_low"], row["gain_asked_high"]
-    codes = [code for code in (row["reason"] or "").split("; ") if code not in COULD_TURN]
+    codes = [code for code in (row["reason"] or "").split("; ") if code not in (*COULD_TURN, MOVED)]
     shared = {name: row[name] for name in ("n_comparisons", "n_trials", "n_llms")}
     level, margin = one_sided(row["n_comparisons"]), of_contrast.margin
+    is_moved = (gains.moved() > margin).any()
     for name, values in zip((LEAST, MOST), gains.had_all_answered(), strict=True):
         of = shared | {"refusals": name}
         if not np.isfinite(values).all():
@@ -141,4 +143,5 @@ def _with_refusals(of_contrast, row):
                 found["decision"] = decide(found["gain_low"], found["gain_high"], margin_pp=margin)
         for code in codes:
             found |= taken_back(found, code)
-        yield of | found | {"reason": reasons(*codes)}
+        no_more_equivalent = taken_back(found, MOVED) if is_moved else {}
+        yield of | found | no_more_equivalent | {"reason": reasons(*codes, MOVED if no_more_equivalent else None)}

@@ -12,6 +12,16 @@ ASKED = """
 select distinct study, paradigm, measure from inference.outcome_contrasts
 where study = coalesce($study, study) order by all
 """
+# what was asked and put to a measure, and by none of its trials answered
+UNANSWERED = """
+select study, measure, count(*) as n_trials, list(distinct reason order by reason) as reasons
+from marts.outcomes
+where
+    paradigm = $paradigm and measure = coalesce($measure, measure) and study = coalesce($study, study)
+group by study, measure
+having count(value) = 0
+order by study, measure
+"""
 LLMS = "select distinct llm from inference.outcome_contrasts where study = $study and paradigm = $paradigm"
 SOURCES = """
 select distinct source from marts.trials where study = $study and paradigm = $paradigm and role is null order by source
@@ -93,6 +103,8 @@ def recommend_on_bias(
 ) -> None:
     """Say how large a bias is without a technique, and what each technique does to it."""
     asked = records(warehouse, ASKED, {"study": study})
+    if not any(row["paradigm"] == paradigm and measure in (None, row["measure"]) for row in asked):
+        _refuse_unanswered(warehouse, paradigm, measure, study)
     refuse_unknown(
         "paradigm",
         paradigm,
@@ -132,6 +144,22 @@ def recommend_on_bias(
     for note in _notes(decisions, sensitivity, shown):
         say(note)
     say(f"Study: {studies[0]}. Warehouse: {warehouse_path()}")
+
+
+def _refuse_unanswered(warehouse, paradigm, measure, study):
+    """Say of a paradigm or measure that was asked how many trials had no usable answer, and what shows them."""
+    found = records(warehouse, UNANSWERED, {"paradigm": paradigm, "measure": measure, "study": study})
+    if not found:
+        return
+    said = "; ".join(
+        f"{printable(of['measure'])} of study {printable(of['study'])} in {of['n_trials']:,} trials, none with a usable "
+        f"answer ({printable(', '.join(filter(None, of['reasons'])))})"
+        for of in found
+    )
+    raise UserError(
+        f"{printable(paradigm)} was asked, and nothing can be compared: {said}. `bais trials --study "
+        f"{printable(found[0]['study'])}` shows what was replied"
+    )
 
 
 def headlines_on_biases(warehouse, study: str) -> list[str]:

@@ -133,9 +133,11 @@ class ParadigmVignette(Part):
 class Simulated(Part):
     """The stated truth of a paradigm: the share of each answer, and by how much an arm shifts it.
 
-    A technique that is named under an arm has shifts of its own there.
+    A technique that is named under an arm has shifts of its own there. `item_factor` names the field of the items that
+    multiplies what an arm adds.
     """
 
+    item_factor: str | None = None
     shares: dict[str, Share] = Field({})
     shifts: dict[Name, dict[str, Finite]] = Field({})
     techniques: dict[Name, dict[Name, dict[str, Finite]]] = Field({})
@@ -153,16 +155,17 @@ def _in_pairs(given):
 
 
 def _by_arm(given):
-    """Read `{arm: {label: shift, techniques: {name: {label: shift}}}, shares: {label: share}}`."""
+    """Read `{arm: {label: shift, techniques: {name: {label: shift}}}, shares: {label: share}, item_factor: field}`."""
     if not isinstance(given, dict):
         return given
-    arms = {arm: of or {} for arm, of in given.items() if arm != "shares"}
+    arms = {arm: of or {} for arm, of in given.items() if arm not in ("shares", "item_factor")}
     for arm, of in arms.items():
         if not isinstance(of, dict):
             raise ValueError(f"{arm}: should be an arm with what it adds to the share of answers, such as {{tea: 0.1}}")
     arms = {arm: dict(of) for arm, of in arms.items()}
     techniques = {arm: of.pop("techniques") for arm, of in arms.items() if "techniques" in of}
-    return {"shares": given.get("shares", {}), "shifts": arms, "techniques": techniques}
+    of_answers = {"shares": given.get("shares", {}), "shifts": arms, "techniques": techniques}
+    return of_answers | {"item_factor": given.get("item_factor")}
 
 
 class Paradigm(Part):
@@ -340,17 +343,47 @@ class Paradigm(Part):
             )
         if unknown := [answer for answer in self.simulated.shares if answer not in self.labels]:
             raise Mistake(f"simulated: shares: {unknown[0]} is none of the answers", "simulated", "shares", unknown[0])
-        for vignette, arm in itertools.product(self.vignettes, self.arms):
+        factors = self._item_factors() or {1.0: ""}
+        for vignette, arm, (factor, of_item) in itertools.product(self.vignettes, self.arms, factors.items()):
             for technique in ("", *self.simulated.techniques.get(arm, {})):
-                shares = self.shares(arm, technique, self._answers_in(vignette, arm))
+                shares = self.shares(arm, technique, self._answers_in(vignette, arm), factor)
                 at = ("simulated", arm if self.simulated.shift(arm, technique) else "shares")
                 if unknown := [label for label in self.simulated.shift(arm, technique) if label not in shares]:
                     raise Mistake(f"simulated: {unknown[0]} is none of the answers in arm {arm}", *at, unknown[0])
                 if min(shares.values()) < -1e-9 or not math.isclose(sum(shares.values()), 1):
                     said = ", ".join(f"{answer} {share:g}" for answer, share in shares.items())
                     raise Mistake(
-                        f"simulated: the shares in arm {arm} are {said}: they should come to 1, with none below 0", *at
+                        f"simulated: the shares in arm {arm}{of_item} are {said}: they should come to 1, with none "
+                        "below 0",
+                        *at,
                     )
+
+    def _item_factors(self):
+        """Return the factors of the items, each with the words that name its first item; none where none are stated."""
+        factors, name = {}, self.simulated.item_factor
+        if name is None:
+            return factors
+        if not self.all_items:
+            raise Mistake(f"simulated: item_factor: it says {name}, and there are no items", "simulated", "item_factor")
+        for item in self.all_items:
+            try:
+                is_number = math.isfinite(float(item.fields.get(name, "")))
+            except ValueError:
+                is_number = False
+            if not is_number:
+                raise Mistake(
+                    f"items: {self.items.where(item.item)}item {item.item} has no number under {name}, which "
+                    "`item_factor` says multiplies what an arm adds",
+                    "simulated", "item_factor",
+                )  # fmt: skip
+            factors.setdefault(self.item_factor(item), f" of item {item.item}")
+        return factors
+
+    def item_factor(self, item: Item | None) -> float:
+        """Return what multiplies the shifts of the arms in simulated answers on an item: 1 where nothing is stated."""
+        if item is None or self.simulated is None or self.simulated.item_factor is None:
+            return 1.0
+        return float(item.fields[self.simulated.item_factor])
 
     @property
     def labels(self) -> list[str] | None:

@@ -834,7 +834,7 @@ class Grid(Sequence):
     blocks : list of tuples of sequences
         Of each block, the values that its cells combine.
     make : callable
-        Makes a cell of one value of each.
+        Called with one value of each sequence of a block, in their order.
     """
 
     def __init__(self, blocks: list[tuple[Sequence, ...]], make: Callable[..., Cell]):

@@ -3,6 +3,7 @@
 import contextlib
 from itertools import product
 from pathlib import Path
+from statistics import stdev
 
 import pytest
 import yaml
@@ -62,6 +63,7 @@ def biases(warehouse_in, tmp_path_factory):
         "+outcome_contrasts",
         "+outcome_decisions",
         "+outcome_predictions",
+        "+outcome_sensitivity",
         "+trials",
         "+outcome_effects",
         "+item_counts",
@@ -128,6 +130,19 @@ def test_what_an_arm_was_told_to_do_is_found_within_three_standard_errors(biases
     for key, truth in truths.items():
         value, error = estimates[key]
         assert abs(value - truth) <= 3 * error, (key, value, truth, error)
+
+
+def test_items_are_seen_to_differ_as_much_as_they_were_told_to(biases):
+    paradigm = load_paradigm("sycophancy", None)
+    factors = [paradigm.item_factor(item) for item in paradigm.all_items]
+    assert sum(factors) == len(factors), "the truths that the arms state are those of the mean item"
+    ((value, sd_of_items, p_items_alike),) = biases.query(
+        "select value, sd_of_items, p_items_alike from inference.outcome_contrasts "
+        "where is_headline and paradigm = 'sycophancy' and technique = 'no_technique'"
+    )
+    truth = stated(paradigm)["was_right", "doubted", "asked_once", "no_technique"]
+    assert sd_of_items == pytest.approx(abs(truth) * stdev(factors), rel=0.4)
+    assert p_items_alike < 0.05
 
 
 def test_a_number_that_is_not_about_the_question_shows_nothing(biases):

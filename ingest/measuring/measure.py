@@ -105,6 +105,11 @@ class Outcome:
     seconds: float = 0.0
     ended_by: UserError | None = None
 
+    @property
+    def is_news(self) -> bool:
+        """Whether anything was measured now, or was to be and could not."""
+        return bool(self.n_now or self.reasons or self.ended_by)
+
     def said(self) -> str:
         """Write it for a terminal."""
         n_none = self.reasons.total()
@@ -150,10 +155,14 @@ def measure(
 
 
 def measured_lines(study: str | None = None) -> Iterator[str]:
-    """Measure with what needs nothing installed, and say what came of it; of no study with measures there is none."""
+    """Measure with what needs nothing installed, and say what came of it; of no study with measures there is none.
+
+    Of a study that was not named nothing is said where all of it was measured before.
+    """
     if warehouse_path().exists():
         for outcome in measure(study, DEFAULT) if study is None or study in _known() else ():
-            yield f"  {outcome.said()}"
+            if study is not None or outcome.is_news:
+                yield f"  {outcome.said()}"
 
 
 def _studies(only):

@@ -124,6 +124,7 @@ class Simulated:
         effect = truth.techniques.get(technique)
         factors = (truth.bias, effect and effect.bias)
         factor = math.prod(1.0 if of is None else of for of in factors)
+        factor *= paradigm.item_factor(self.design.items.get(cell.item))
         shares = paradigm.shares(cell.arm, technique, answers, factor)
         drawn = chance.choices(sorted(shares), [max(0.0, shares[answer]) for answer in sorted(shares)])[0]
         said = LETTERS[answers.index(drawn)] if trial.option_order else drawn

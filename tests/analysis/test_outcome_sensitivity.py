@@ -73,6 +73,15 @@ def test_what_turns_a_bias_round_is_not_used_however_the_missing_would_have_answ
     assert found.query("refusals == 'most_gain'")["gain_low"].gt(0).all()
 
 
+def test_a_moved_bias_is_not_called_equivalent_however_the_missing_would_have_answered():
+    counts = asked({"no_technique": [0.3] * 6, "helps": [0.2] * 6}, n_items=24, n=50)
+    found = rows(unanswered(counts, 7))
+    assert found.query("is_recommended")["decision"].item() == "use"
+    least = found.query("refusals == 'least_gain'").iloc[0]
+    assert -0.05 < least["gain_low"] < least["gain_high"] < 0.05
+    assert (least["decision"], least["decision_asked"], least["reason"]) == ("no_evidence", "no_evidence", "bias_moved")
+
+
 def test_the_other_row_set_is_decided_on_too():
     counts = asked({"no_technique": [0.3] * 6, "helps": [0.1] * 6}, **SHAPE)
     same = rows(pd.concat([counts, counts.assign(row_set="without_suspects")]))

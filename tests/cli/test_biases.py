@@ -107,6 +107,18 @@ def test_without_an_interval_the_sentence_says_why(ask, reason, n_llms, said):
     assert found == f"chose_sure: without a technique the mean in gain is 0.16 above that in loss. {said}"
 
 
+def test_a_bias_without_any_usable_answer_is_said_to_have_been_asked_in_vain(ask, tmp_path, capsys):
+    ask()
+    of = {"study": "s", "paradigm": "silent", "measure": "m", "value": None, "reason": "refused"}
+    with contextlib.closing(duckdb.connect(str(tmp_path / "some.duckdb"))) as warehouse:
+        made(warehouse, "marts.outcomes", [of, of])
+    assert main(["recommend", "--paradigm", "silent"]) == 2
+    said = capsys.readouterr().err
+    assert "silent was asked" in said
+    assert "m of study s in 2 trials, none with a usable answer (refused)" in said
+    assert "`bais trials --study s` shows what was replied" in said
+
+
 def test_arms_that_no_llm_has_both_of_are_said_not_to_be_comparable(ask):
     found = sentence(ask, value=None, low=None, high=None, reason="no_pair", n_llms=0, n_items=0)
     assert found == "chose_sure: no LLM has answers in gain and in loss that can be compared."

@@ -190,6 +190,14 @@ def test_turns_of_an_arm_stand_around_those_of_the_technique():
             {"measures": {"m": {"of": ["gin"], "better": "lower"}}},
             "measures: m is of gin, which is none of the answers",
         ),
+        (
+            {"simulated": {**PARADIGM["simulated"], "item_factor": "when"}},
+            "items: item morning has no number under when, which `item_factor` says multiplies what an arm adds",
+        ),
+        (
+            {"simulated": {**PARADIGM["simulated"], "item_factor": "text"}},
+            "simulated: the shares in arm praised of item morning are tea 2.6",
+        ),
         ({"measures": {"m": {"better": "lower"}}}, "measures: m should say under `of` which answers count as 1"),
         ({"answer": {"kind": "label"}}, "answer: should name its labels if its kind is label"),
         ({"items": {"file": "none.csv"}}, "items.file: there is no file none.csv beside this one"),
@@ -478,6 +486,31 @@ def test_simulated_respondents_answer_a_shipped_paradigm_with_its_stated_shares(
         shares = paradigm.shares(arm, "no_technique", list(options or paradigm.labels))
         assert sum(shares.values()) == pytest.approx(1)
     assert (name == "incidental_anchor") == (not paradigm.simulated.shifts)
+
+
+def test_an_item_multiplies_what_an_arm_adds_to_simulated_answers():
+    rows = [{**row, "factor": factor} for row, factor in zip(PARADIGM["items"]["rows"], ("0", "2"), strict=True)]
+    of = study(
+        {
+            "items": {"rows": rows},
+            "simulated": {
+                "shares": {"tea": 0, "milk": 1, "water": 0},
+                "item_factor": "factor",
+                "praised": {"tea": 0.5},
+            },
+        }
+    )
+    (paradigm,) = of.paradigm
+    assert [paradigm.item_factor(item) for item in (*paradigm.all_items, None)] == [0, 2, 1]
+    collect(of)
+    with read_trials(spool_folder("cups") / COLLECTED, Design(of)) as answers:
+        found = answers.execute("select item, arm, response_label, count(*) from answers group by all order by all")
+        assert found.fetchall() == [
+            ("morning", "plain", "milk", 3),
+            ("morning", "praised", "milk", 3),
+            ("night", "plain", "milk", 3),
+            ("night", "praised", "tea", 3),
+        ]
 
 
 def test_shipped_paradigms_are_asked_with_the_techniques_that_the_simulated_study_names():

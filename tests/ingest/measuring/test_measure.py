@@ -210,3 +210,11 @@ def test_the_last_step_says_nothing_where_there_is_nothing_to_measure(retold, wa
     assert list(measuring.measured_lines("another")) == []
     (line,) = measuring.measured_lines("retold")
     assert line.startswith("  study retold: 1 answer measured by tfidf")
+
+
+def test_a_study_of_which_all_was_measured_before_is_named_only_where_it_was_just_collected(retold, warehouse):
+    retold({"t1": ("i", "The battery is strong")}, {"i": TEXT})
+    assert len(list(measuring.measured_lines())) == 1
+    assert list(measuring.measured_lines()) == []
+    (line,) = measuring.measured_lines("retold")
+    assert line.startswith("  study retold: 0 answers measured by tfidf, 1 measured before")
