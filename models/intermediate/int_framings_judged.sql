@@ -64,6 +64,7 @@ select
     originals.label as source_label,
     case when trials.status = 'answered' then answers.judgement.label end as answer_label,
     source_label != answer_label as is_changed,
+    not trials.is_quarantined and source_label is not null as is_counted,
     case
         when trials.status != 'answered' then coalesce(trials.reason, trials.status)
         when originals.item is null then 'original_not_judged'

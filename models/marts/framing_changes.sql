@@ -2,7 +2,7 @@
 -- the answers without a label kept it (phi_min) or changed it (phi_max), and with the errors of the judges taken off.
 with framings as (
     select * from {{ ref('int_framings_judged') }}
-    where not is_quarantined and source_label is not null
+    where is_counted
 ),
 
 corrected as (

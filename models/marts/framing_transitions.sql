@@ -2,7 +2,7 @@
 -- is.
 with framings as (
     select * from {{ ref('int_framings_judged') }}
-    where not is_quarantined and source_label is not null
+    where is_counted
 ),
 
 counted as (

@@ -7,7 +7,7 @@ def model(dbt, session):
     from analysis.tables import table
 
     framings = dbt.ref("int_framings_judged")
-    labelled = framings.filter("source_label is not null and answer_label is not null and not is_quarantined")
+    labelled = framings.filter("is_counted and answer_label is not null")
     keys = "study, paradigm, llm, technique, vignette, item, source_label, answer_label"
     counted = labelled.aggregate(f"{keys}, count(*) as n_trials").df()
     return table(framing_rows(counted, dbt.ref("int_texts_judged").df()), COLUMNS)
