@@ -494,11 +494,8 @@ def test_an_item_multiplies_what_an_arm_adds_to_simulated_answers(warehouse, mon
     of = study(
         {
             "items": {"rows": rows},
-            "simulated": {
-                "shares": {"tea": 0, "milk": 1, "water": 0},
-                "item_factor": "factor",
-                "praised": {"tea": 0.5},
-            },
+            "options": {"order": "as_written"},
+            "simulated": {"shares": {"milk": 1}, "item_factor": "factor", "praised": {"tea": 0.5}},
         }
     )
     (paradigm,) = of.paradigm
