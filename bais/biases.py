@@ -152,8 +152,8 @@ def _refuse_unanswered(warehouse, paradigm, measure, study):
     if not found:
         return
     said = "; ".join(
-        f"{printable(of['measure'])} of study {printable(of['study'])} in {of['n_trials']:,} trials, none with a usable "
-        f"answer ({printable(', '.join(filter(None, of['reasons'])))})"
+        f"{printable(of['measure'])} of study {printable(of['study'])} in {of['n_trials']:,} trials, none with a "
+        f"usable answer ({printable(', '.join(filter(None, of['reasons'])))})"
         for of in found
     )
     raise UserError(

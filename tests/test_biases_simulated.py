@@ -136,8 +136,8 @@ def test_items_are_seen_to_differ_as_much_as_they_were_told_to(biases):
     paradigm = load_paradigm("sycophancy", None)
     factors = [paradigm.item_factor(item) for item in paradigm.all_items]
     assert sum(factors) == len(factors), "the truths that the arms state are those of the mean item"
-    ((value, sd_of_items, p_items_alike),) = biases.query(
-        "select value, sd_of_items, p_items_alike from inference.outcome_contrasts "
+    ((sd_of_items, p_items_alike),) = biases.query(
+        "select sd_of_items, p_items_alike from inference.outcome_contrasts "
         "where is_headline and paradigm = 'sycophancy' and technique = 'no_technique'"
     )
     truth = stated(paradigm)["was_right", "doubted", "asked_once", "no_technique"]

@@ -74,16 +74,16 @@ def test_an_export_without_times_of_statements_has_none_after_the_import_and_all
     assert all_of(back, "raw.trials") == all_of(exported / "w.duckdb", "raw.trials")
 
 
-def test_trials_of_another_bias_leave_the_tables_when_withdrawn_and_come_back(exported, tmp_path, monkeypatch, capsys):
+def test_trials_of_another_bias_are_withdrawn_by_their_arm_and_restored(exported, tmp_path, monkeypatch, capsys):
     path = tmp_path / "w.duckdb"
     shutil.copy(exported / "w.duckdb", path)
     monkeypatch.setenv("BAIS_WAREHOUSE", str(path))
     monkeypatch.setenv("BAIS_USER", "ada")
     condition = ["--where", "arm = 'praised'", "--why", "a mistake in the words"]
-    before = rows(path, "from marts.trials order by trial_id")
     assert main(["withdraw", *condition]) == 0
     make_marts(path)
     assert rows(path, "select arm, count(*) from marts.trials group by arm") == [("plain", N_TRIALS // 2)]
-    assert main(["restore", *condition]) == 0
-    make_marts(path)
-    assert rows(path, "from marts.trials order by trial_id") == before
+    withdrawn = [trial_id for (trial_id,) in rows(path, "select trial_id from raw.trials where arm = 'praised'")]
+    assert main(["restore", *withdrawn, "--why", "no mistake"]) == 0
+    acts = "select act, count(*) from raw.gate_acts group by act order by act"
+    assert rows(path, acts) == [("restore", N_TRIALS // 2), ("withdraw", N_TRIALS // 2)]

@@ -488,28 +488,27 @@ def test_simulated_respondents_answer_a_shipped_paradigm_with_its_stated_shares(
     assert (name == "incidental_anchor") == (not paradigm.simulated.shifts)
 
 
-def test_an_item_multiplies_what_an_arm_adds_to_simulated_answers():
+def test_an_item_multiplies_what_an_arm_adds_to_simulated_answers(warehouse, monkeypatch):
+    monkeypatch.setattr("ingest.providers.simulated.CHOICES", ("{said}",))
     rows = [{**row, "factor": factor} for row, factor in zip(PARADIGM["items"]["rows"], ("0", "2"), strict=True)]
     of = study(
         {
             "items": {"rows": rows},
-            "simulated": {
-                "shares": {"tea": 0, "milk": 1, "water": 0},
-                "item_factor": "factor",
-                "praised": {"tea": 0.5},
-            },
+            "options": {"order": "as_written"},
+            "simulated": {"shares": {"milk": 1}, "item_factor": "factor", "praised": {"tea": 0.5}},
         }
     )
     (paradigm,) = of.paradigm
     assert [paradigm.item_factor(item) for item in (*paradigm.all_items, None)] == [0, 2, 1]
     collect(of)
-    with read_trials(spool_folder("cups") / COLLECTED, Design(of)) as answers:
-        found = answers.execute("select item, arm, response_label, count(*) from answers group by all order by all")
+    load_collected("cups")
+    with contextlib.closing(connect(warehouse)) as raw:
+        found = raw.execute("select item, arm, response_text, count(*) from raw.trials group by all order by all")
         assert found.fetchall() == [
-            ("morning", "plain", "milk", 3),
-            ("morning", "praised", "milk", 3),
-            ("night", "plain", "milk", 3),
-            ("night", "praised", "tea", 3),
+            ("morning", "plain", "B", 3),
+            ("morning", "praised", "B", 3),
+            ("night", "plain", "B", 3),
+            ("night", "praised", "A", 3),
         ]
 
 
