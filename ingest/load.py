@@ -42,11 +42,10 @@ def landed_ids(study: str, table: str = "trials", *columns: str) -> pa.Table:
                 "select column_name from duckdb_columns() where schema_name = 'raw' and table_name = $table",
                 {"table": table},
             ).fetchall()
-            if (
-                there
-            ):  # a column that came since an older version of bais made the table is null; others are expressions
-                lacking = {name for name in columns if name.isidentifier() and (name,) not in there}
-                selected = ", ".join(f"null as {column}" if column in lacking else column for column in columns)
+            if there:
+                # a column of ours that came since an older version of bais made the table is null
+                younger = TABLES[table].columns.keys() - {column for (column,) in there}
+                selected = ", ".join(f"null as {column}" if column in younger else column for column in columns)
                 of_study = f"select {selected} from raw.{table} where study = $study"
                 return warehouse.sql(of_study, params={"study": study}).to_arrow_table()
     return pa.table({column: pa.array([], pa.string()) for column in columns})

@@ -126,7 +126,7 @@ class Copy:
             cwd=self.folder, env=self.environment, capture_output=True, text=True,
         )  # fmt: skip
         assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
-        return [json.loads(line) for line in done.stdout.splitlines()]
+        return [json.loads(line) for line in done.stdout.splitlines() if line.startswith("[")]  # dbt prints too
 
     def dbt(self, *arguments):
         """Run dbt as it is, without `bais`, on the warehouse that `bais` names: for another it would read all anew."""

@@ -1,21 +1,11 @@
 -- One row per trial of a paradigm that is measured by judgements: the label of the text that it was given, that of its
 -- answer, and whether they differ. Of equal answers to one item one is judged, for all of them.
-with judged_paradigms as (
-    select distinct study, paradigm from {{ ref('stg_paradigms') }}
-    where measured_from = 'judgement'
+with declared as (
+    select * from {{ ref('stg_paradigms') }}
 ),
 
 versions as (
-    select distinct study, cited_study from {{ ref('int_versions_cited') }}
-),
-
--- a version that claims are about is a study of its own, of the same paradigms
-paradigms as (
-    select study, paradigm from judged_paradigms
-    union all
-    select versions.cited_study as study, judged_paradigms.paradigm
-    from judged_paradigms
-    inner join versions using (study)
+    select * from {{ ref('int_versions_cited') }}
 ),
 
 trials as (
@@ -29,6 +19,20 @@ landed as (
 
 texts as (
     select * from {{ ref('int_texts_judged') }}
+),
+
+judged_paradigms as (
+    select distinct study, paradigm from declared
+    where measured_from = 'judgement'
+),
+
+-- a version that claims are about is a study of its own, of the same paradigms
+paradigms as (
+    select study, paradigm from judged_paradigms
+    union all
+    select distinct versions.cited_study as study, judged_paradigms.paradigm
+    from judged_paradigms
+    inner join versions on judged_paradigms.study = versions.study
 ),
 
 originals as (

@@ -181,7 +181,7 @@ def test_probabilities_are_probabilities_and_intervals_are_in_order(seed, n_llms
     for one in (found.new, asked):
         assert (one.gain_low <= one.gain).all()
         assert (one.gain <= one.gain_high).all()
-        assert one.expected_loss == pytest.approx(30 - one.gain)
+        assert one.expected_loss == pytest.approx(np.maximum(30 - one.gain, 0))
     low, high = found.ranks
     assert ((low >= 1) & (low <= high) & (high <= n_techniques)).all()
 
@@ -216,12 +216,12 @@ def test_a_technique_that_an_llm_lacks_is_foretold_by_its_other_gains():
 def test_a_control_that_was_not_asked_loses_as_it_does_in_the_other_llms():
     gains, covariances = data_set(10, 5, 2)
     gains = np.vstack([gains, [5, np.nan]])
-    losses = np.column_stack([np.arange(6.0), 10 * np.arange(6.0)])
+    losses = np.column_stack([20 + np.arange(6.0), 20 + 10 * np.arange(6.0)])
     losses[5, 1] = np.nan
     found = fit(gains, covariances[[0, 1, 2, 3, 4, 0]], losses, n_draws=100, rng=np.random.default_rng(1))
-    assert found.new.expected_loss + found.new.gain == pytest.approx([2.5, 20])
+    assert found.new.expected_loss + found.new.gain == pytest.approx([22.5, 40])
     asked = found.asked(5, rng=np.random.default_rng(1))
-    assert asked.expected_loss + asked.gain == pytest.approx([5, 20])
+    assert asked.expected_loss + asked.gain == pytest.approx([25, 40])
 
 
 @pytest.mark.parametrize("n_llms", [0, 1, 4])

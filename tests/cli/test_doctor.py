@@ -71,7 +71,8 @@ def test_a_machine_before_its_first_run_is_told_to_make_one(examined):
     ("results", "code", "said"),
     [
         (
-            ["operation.x success", "exposure.x no-op", "seed success", "model success", "test pass", "unit_test pass"], 0,
+            ["operation.x success", "exposure.x no-op", "seed success", "model success", "test pass", "unit_test pass"],
+            0,
             "2 tables built, 2 tests passed, 0 s",
         ),
         (

@@ -184,7 +184,7 @@ def test_a_version_is_known_by_its_id_and_what_came_until_its_audit_is_there(war
     ((version_id,),) = ask(warehouse, "select version_id from raw.source_versions where label = 'third'")
     target = tmp_path / "past" / warehouse.name
     printed(capsys, "build", "--as-of", version_id[:9], "--to", target, "--select", "stg_batches")
-    assert dbt[0].arguments == ("build", "--select", "stg_batches")
+    assert dbt[0].arguments[:3] == ("build", "--select", "stg_batches")
     assert ask(target, "select count(*), count(distinct batch_id) from raw.batch_verdicts") == [(3, 3)]
     assert ask(warehouse, "select count(*), count(distinct batch_id) from raw.batch_verdicts") == [(4, 3)]
     assert ask(target, "select count(*) from raw.trials") == ask(warehouse, "select count(*) from raw.trials")
