@@ -33,6 +33,7 @@ bench: .venv/installed  ## speed, as ratios against named peers in the same run
 	$(BIN)/python tests/tools/bench_inference.py
 	$(BIN)/python -m tests.tools.bench_scorer
 	$(BIN)/python -m tests.tools.bench_measuring
+	$(BIN)/python -m tests.tools.bench_outcomes
 
 local: .venv/installed  ## torch and transformers, for `bais score` and `engine: local`; PIP_INDEX_URL chooses another build of torch
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation -e ".[local]"
