@@ -847,7 +847,8 @@ def test_build_runs_dbt_here_on_the_same_warehouse_with_all_its_arguments(tmp_pa
     monkeypatch.setenv("BAIS_WAREHOUSE", "folder/relative.duckdb")
     assert main(["build", "--select", "marts.trials+", "--full-refresh"]) == 0
     ((command, options),) = dbt.calls
-    assert command[-5:] == ["--quiet", "build", "--select", "marts.trials+", "--full-refresh"]
+    said = ["--quiet", "build", "--select", "marts.trials+", "--full-refresh", "--exclude-resource-type", "unit_test"]
+    assert command[-len(said) :] == said
     assert options["cwd"] == ROOT
     assert options["env"]["BAIS_WAREHOUSE"] == str(tmp_path / "folder" / "relative.duckdb")
     assert (tmp_path / "folder").is_dir()
