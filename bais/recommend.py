@@ -148,8 +148,8 @@ def recommend(
         return
     _refuse_goal(goal)
     with marts() as warehouse:
-        refuse_paradigm(warehouse, domain, study)
         asked = records(warehouse, ASKED)
+        refuse_paradigm(warehouse, domain, study, {row["domain"] for row in asked if study in (None, row["study"])})
         refuse_not_public(warehouse, study, {row["study"] for row in asked})
         llm = llm and llm_named(warehouse, llm, {row["llm"] for row in asked})
         study, others = _study(study, domain, llm, asked)

@@ -21,8 +21,8 @@ anti join (select study from marts.trials union all select study from marts.quar
 group by study order by study
 """
 PARADIGMS = f"""
-select distinct study from marts.trials
-where paradigm = $domain and study = coalesce($study, study) and not {IN_ANCHORING}
+select distinct paradigm from marts.trials
+where study = coalesce($study, study) and not {IN_ANCHORING} order by paradigm
 """
 NOTHING_YET = "none: import some trials first, and run `bais build`"
 SCORED_STUDIES = "select distinct study from raw.batches where source = 'scored'"
@@ -196,15 +196,24 @@ def refuse_unknown(
         raise UserError(f"there is no {what} {printable(named)}{where}{close}; there is {there}")
 
 
-def refuse_paradigm(warehouse, domain: str | None, study: str | None) -> None:
-    """Refuse a paradigm other than anchoring where a domain of anchoring was to be named."""
-    keys = {"domain": domain, "study": study}
-    if values(warehouse, PARADIGMS, keys):
-        of_study = f" --study {printable(study)}" if study else ""
+def refuse_paradigm(warehouse, domain: str | None, study: str | None, in_anchoring: Iterable[str] = ()) -> None:
+    """Refuse a paradigm other than anchoring where a domain of anchoring was to be named, or where there is none."""
+    paradigms = values(warehouse, PARADIGMS, {"study": study})
+    of_study = f" --study {printable(study)}" if study else ""
+    if domain in paradigms:
         raise UserError(
             f"{printable(domain)} is no domain of anchoring but another paradigm: `bais recommend --paradigm "
             f"{printable(domain)}{of_study}` says how large that bias is and what helps"
         )
+    if domain is None and paradigms:
+        others = (
+            f"{', '.join(map(printable, paradigms))}; `bais recommend --paradigm {printable(paradigms[0])}{of_study}` "
+            "says how large such a bias is and what helps"
+        )
+        if not (domains := ", ".join(map(printable, sorted(in_anchoring)))):
+            where = f"in study {printable(study)}" if study else "here"
+            raise UserError(f"nothing was asked about anchoring {where}: say which other bias with --paradigm: {others}")
+        raise UserError(f"say which domain of anchoring with --domain: there is {domains}; or another bias: {others}")
 
 
 def llm_named(warehouse, named: str, known: Iterable[str]) -> str:

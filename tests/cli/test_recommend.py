@@ -516,7 +516,17 @@ def test_json_holds_the_columns_of_the_tables_with_every_digit(warehouse, ask):
             "susceptibility is what papers print, and nothing is decided on it: ask for --goal gap",
         ),
         (["--domain", "split", "--goal", "both"], "there is no goal both: without --goal all goals are shown"),
-        ([], "say which domain with --domain: there is bare, calm, few, invented, split"),
+        (
+            [],
+            "say which domain of anchoring with --domain: there is bare, calm, few, invented, split; or another bias: "
+            "framing; `bais recommend --paradigm framing` says how large such a bias is",
+        ),
+        (["--study", "real"], "say which domain with --domain: there is bare, calm, few, split in study real"),
+        (
+            ["--study", "other"],
+            "nothing was asked about anchoring in study other: say which other bias with --paradigm: framing; `bais "
+            "recommend --paradigm framing --study other` says how large such a bias is",
+        ),
     ],
 )
 def test_what_there_is_not_is_answered_by_what_there_is(refused, arguments, sentence):
