@@ -27,6 +27,7 @@ from analysis.decisions import COLUMNS as OF_DECISIONS
 from analysis.decisions import PREDICTIONS as OF_PREDICTIONS
 from analysis.decisions import comparisons, decide, decisions_of_losses, one_sided, with_certainty
 from analysis.losses import DomainLosses
+from analysis.measures import best_value
 from analysis.small_samples import CONFIDENCE, FEWEST_LLMS
 from analysis.t_and_f_tests import holm
 from analysis.tables import columns, reasons
@@ -281,13 +282,6 @@ def _reference(asked):
     return 0.0 if pd.isna(reference) else float(reference)
 
 
-def _best(asked):
-    """Return the value without bias in the only arm of a paradigm, or nothing where nobody says which that is."""
-    if pd.isna(asked.reference) and asked.better == "higher":
-        return None if asked.answer_kind == "number" else 1.0
-    return _reference(asked)
-
-
 def _standardised(by_item, level):
     """d_z over the contrasts of LLMs, or over those of items; of both there is none."""
     if level == "both":
@@ -376,7 +370,7 @@ class ContrastLosses(NamedTuple):
             answer_kind`.
         """
         arm_b = or_none(asked.arm_b)
-        best = _best(asked) if arm_b is None else 0.0
+        best = 0.0 if arm_b is not None else best_value(asked.better, or_none(asked.reference), asked.answer_kind)
         if best is None:
             return None
         arms = grid.arms(asked, best)

@@ -3,6 +3,19 @@
 from typing import NamedTuple
 
 from bais import terminal
+from bais.bias_words import (
+    arms,
+    best,
+    difference,
+    in_unit,
+    is_held_against_best,
+    level,
+    meaning,
+    named,
+    what_is_best,
+    with_unit,
+    without_mirrors,
+)
 from bais.terminal import fixed, lay_out, say, say_json
 from bais.warehouse import llm_named, records, refuse_unknown, values
 from ingest.warehouse import UserError, printable, warehouse_path
@@ -26,11 +39,19 @@ LLMS = "select distinct llm from inference.outcome_contrasts where study = $stud
 SOURCES = """
 select distinct source from marts.trials where study = $study and paradigm = $paradigm and role is null order by source
 """
+# what the paradigm says of a measure, and what the technique is called
+IN_WORDS = """
+left join (
+    select study, paradigm, measure, better, reference, answer_kind, counted_labels from staging.stg_paradigms
+) using (study, paradigm, measure)
+left join (select technique, display_name from seeds.techniques) using (technique)
+"""
+WORDS = "better, reference, answer_kind, counted_labels, coalesce(display_name, technique) as name"
 # of all LLMs with an interval over LLMs and items; of one, over its items
-BIASES = """
+BIASES = f"""
 select study, paradigm, measure, instrument, arm, arm_b, llm, technique, value, low, high, p_holm, n_tests, sd_of_items,
-    p_items_alike, n_llms, n_items, n_trials, reason
-from inference.outcome_contrasts
+    p_items_alike, n_llms, n_items, n_trials, reason, {WORDS}
+from inference.outcome_contrasts {IN_WORDS}
 where
     study = $study and paradigm = $paradigm and measure = coalesce($measure, measure)
     and case
@@ -39,11 +60,11 @@ where
     end
 order by measure, instrument, arm, arm_b, technique != 'no_technique', technique
 """
-DECISIONS = """
+DECISIONS = f"""
 select study, paradigm, measure, instrument, arm, arm_b, llm, technique, control, comparison, loss, loss_control, gain,
     gain_low, gain_high, gain_asked_low, gain_asked_high, decision, decision_asked, certainty, n_reversed, margin,
-    n_llms, n_trials, reason
-from inference.outcome_decisions
+    n_llms, n_trials, reason, {WORDS}
+from inference.outcome_decisions {IN_WORDS}
 where
     study = $study and paradigm = $paradigm and measure = coalesce($measure, measure) and comparison = 'control'
     and llm is not distinct from $llm
@@ -129,14 +150,17 @@ def recommend_on_bias(
              "predictions": predictions, "sensitivity": sensitivity}
         )  # fmt: skip
         return
-    noun = "respondent" if sources == ["simulated"] else "LLM"
+    noun = _noun(sources)
     if "simulated" in sources:
         say(SIMULATED if sources == ["simulated"] else PARTLY_SIMULATED)
     if llm and not is_asked:
         say(f"{printable(llm)} was not asked: what follows is of the {noun}s that were, and of one more like them.")
-    for bias in biases:
+    different, mirrors = without_mirrors(biases)
+    for bias in different:
         if bias["technique"] == NO_TECHNIQUE:
             say(_sentence(bias, noun))
+    for measure, other in mirrors.items():
+        say(f"{measure} says the same as {other}: what it gains, the other loses.")
     print()
     shown = Shown(llm if is_asked else None, is_foretold=not is_asked, noun=noun)
     _print_techniques(biases, decisions, predictions, shown)
@@ -163,67 +187,109 @@ def _refuse_unanswered(warehouse, paradigm, measure, study):
 
 
 def headlines_on_biases(warehouse, study: str) -> list[str]:
-    """Say of each paradigm of a study in one sentence how large the bias is and which technique helps."""
+    """Say of each paradigm of a study in a few sentences how large the bias is and which technique helps."""
     found = []
     for paradigm in dict.fromkeys(row["paradigm"] for row in records(warehouse, ASKED, {"study": study})):
-        keys = {"study": study, "paradigm": paradigm, "measure": None, "llm": None}
-        found.append(_headline(paradigm, *(records(warehouse, query, keys) for query in (BIASES, DECISIONS))))
+        place = {"study": study, "paradigm": paradigm}
+        noun = _noun(values(warehouse, SOURCES, place))
+        # of one LLM that was asked alone, what its own items say
+        llms = [llm for llm in values(warehouse, LLMS, place) if llm]
+        keys = place | {"measure": None, "llm": llms[0] if len(llms) == 1 else None}
+        found.append(_headline(paradigm, *(records(warehouse, query, keys) for query in (BIASES, DECISIONS)), noun))
     return found
 
 
-def _headline(paradigm, biases, decisions):
+def _noun(sources):
+    """Return what those who answered are called: LLMs, unless all are simulated."""
+    return "respondent" if sources == ["simulated"] else "LLM"
+
+
+def _headline(paradigm, biases, decisions, noun):
     """Say the clearest bias of a paradigm without a technique, and what helps against one of its biases."""
     more = f"`bais recommend --paradigm {printable(paradigm)}` says more."
     alone = [bias for bias in biases if bias["technique"] == NO_TECHNIQUE and bias["value"] is not None]
+    alone, _ = without_mirrors(alone)
     if not alone:
-        return f"{paradigm}: no LLM has answers without a technique that can be compared. {more}"
-    sure = [bias for bias in alone if bias["low"] is not None]
+        return f"{paradigm}: no {noun} has answers without a technique that can be compared. {more}"
+    # of what is measured without a value to hold it against, no mean is a bias
+    held = [bias for bias in alone if is_held_against_best(bias)]
+    sure = [bias for bias in held if bias["low"] is not None]
     shown = [bias for bias in sure if not bias["low"] <= 0 <= bias["high"]]
-    clearest = max(sure or alone, key=_clearness)
-    size = f"{_measure(clearest)}, {_arms(clearest)}, {_interval(clearest, 'value')}"
-    of_several = f" in {len(shown)} of {len(alone)} comparisons" if len(alone) > 1 else ""
-    if shown:
-        said = f"there is a bias without a technique{of_several} ({'clearest ' if of_several else ''}{size})"
+    clearest = max(sure or held or alone, key=_clearness)
+    said = [f"{paradigm}: {_size(clearest)} ({_rests_on(clearest, noun)})"]
+    if len(held) > 1 and sure:
+        said.append(f"The data show a bias in {len(shown)} of {len(held)} comparisons; this one is the clearest")
     elif sure:
-        said = f"the data cannot tell it from no bias without a technique ({size})"
-    else:
-        said = f"without a technique {size}, and how sure that is cannot be said: {_unsure(clearest)}"
-    return f"{paradigm}: {said}; {_helpers(decisions)}. {more}"
+        said.append("This is a bias" if shown else "The data cannot tell this from no bias")
+    elif held:
+        said.append(f"How sure that is cannot be said: {_unsure(clearest, noun)}")
+    if clearest["llm"]:
+        said.append(f"Only one {noun} was asked, {printable(clearest['llm'])}: this says nothing of others")
+    return f"{'. '.join([*said, _helpers(decisions)])}. {more}"
 
 
 def _clearness(bias):
     return abs(bias["value"]) / ((bias["high"] - bias["low"]) or 1 if bias["low"] is not None else 1)
 
 
+def _size(bias):
+    """Say in the words of the measure how large a bias is without a technique."""
+    where = f"in {bias['arm']} than in {bias['arm_b']}"
+    if bias["arm_b"] is None:
+        mean = level(bias, bias["value"] + (bias["reference"] or 0.0))
+        return f"without a technique {meaning(bias)} is {mean}, where {what_is_best(bias)}"
+    if f"{abs(bias['value']):.3g}" == "0":
+        return f"without a technique {meaning(bias)} is the same in {bias['arm']} and in {bias['arm_b']}"
+    side = "higher" if bias["value"] > 0 else "lower"
+    return f"without a technique {meaning(bias)} is {difference(bias, bias['value'])} {side} {where}"
+
+
+def _rests_on(bias, noun):
+    """Say within which bounds a bias lies, and how many LLMs and items it rests on."""
+    n_llms, n_items = bias["n_llms"], bias["n_items"]
+    bounds = "" if bias["low"] is None else f"95 % interval {_bounds(bias)}; "
+    return f"{bounds}{n_llms} {noun}{'s' * (n_llms != 1)}, {n_items} item{'s' * (n_items != 1)}"
+
+
+def _bounds(bias):
+    """Write the interval of a difference, or of the mean of an only arm."""
+    if bias["arm_b"] is None:
+        ends = (level(bias, bias[end] + (bias["reference"] or 0.0)) for end in ("low", "high"))
+    else:
+        ends = (fixed(in_unit(bias, bias[end]), "+.3g") for end in ("low", "high"))
+    return " to ".join(ends)
+
+
 def _helpers(decisions):
+    """Say what to use and to avoid: of one LLM that was asked alone, for that one."""
     decided = {
-        word: list(dict.fromkeys(of["technique"] for of in decisions if of["decision"] == word))
+        word: {of["name"] for of in decisions if of["decision_asked" if of["llm"] else "decision"] == word}
         for word in ("use", "avoid")
     }
-    said = [f"{word} {', '.join(names)}" for word, names in decided.items() if names]
+    both = decided["use"] & decided["avoid"]
+    said = [f"{word} {', '.join(sorted(names - both))}" for word, names in decided.items() if names - both]
+    said += [f"{', '.join(sorted(both))} helps by one measure or comparison and harms by another"] if both else []
     if not decisions:
-        return "no technique was asked"
-    return "; ".join(said) or "no technique is shown to make it smaller or larger"
+        return "No technique was asked"
+    found = "; ".join(said) or "no technique is shown to make it better or worse"
+    return found[0].upper() + found[1:]
 
 
 def _sentence(bias, noun):
+    if bias["value"] is None:
+        where = "" if bias["arm_b"] is None else f" in {bias['arm']} and in {bias['arm_b']}"
+        who = printable(bias["llm"]) if bias["llm"] else f"no {noun}"
+        has = "has no answers" if bias["llm"] else "has answers"
+        return f"{named(bias)}: {who} {has} without a technique{where} that can be compared."
+    said = f"{named(bias)}: {_size(bias)}"
+    if bias["low"] is None:
+        return f"{said}. How sure that is cannot be said: {_unsure(bias, noun)}."
+    of_what = " of the difference" if bias["arm_b"] is not None else ""
+    said = f"{said} (95 % interval{of_what} {_bounds(bias)})"
     if bias["arm_b"] is None:
-        return _sentence_of_one_arm(bias, noun)
-    arm, arm_b, value, low, high = (bias[key] for key in ("arm", "arm_b", "value", "low", "high"))
-    measure = _measure(bias)
-    if value is None:
-        who = bias["llm"] and f"{printable(bias['llm'])} has no answers"
-        return f"{measure}: {who or 'no LLM has answers'} in {arm} and in {arm_b} that can be compared."
-    is_same = f"{abs(value):.3g}" == "0"
-    side = "the same as" if is_same else f"{abs(value):.3g} {'above' if value > 0 else 'below'}"
-    said = f"{measure}: without a technique the mean in {arm} is {side} {'' if is_same else 'that '}in {arm_b}"
-    if low is None:
-        return f"{said}. How sure that is cannot be said: {_unsure(bias)}."
-    shows = "the data cannot tell it from no bias" if low <= 0 <= high else "there is a bias"
-    return (
-        f"{said} (95 % interval of the difference {low:+.3g} to {high:+.3g}): {shows}, for {_like(bias, noun)}."
-        f"{_of_items(bias)}"
-    )
+        return f"{said}, for {_like(bias, noun)}.{_of_items(bias)}"
+    shows = "the data cannot tell it from no bias" if bias["low"] <= 0 <= bias["high"] else "there is a bias"
+    return f"{said}: {shows}, for {_like(bias, noun)}.{_of_items(bias)}"
 
 
 def _of_items(bias):
@@ -232,7 +298,7 @@ def _of_items(bias):
         return ""
     may_cancel = bias["low"] <= 0 <= bias["high"]
     cancels = ", so opposite biases of items may cancel in this mean" if may_cancel else ""
-    return f" Items differ in it (standard deviation {bias['sd_of_items']:.3g}){cancels}."
+    return f" Items differ in it (standard deviation {difference(bias, bias['sd_of_items'])}){cancels}."
 
 
 def _like(bias, noun):
@@ -242,44 +308,25 @@ def _like(bias, noun):
     return f"{noun}s and items like the {bias['n_llms']} {noun}s and {bias['n_items']} items asked"
 
 
-def _unsure(bias):
+def _unsure(bias, noun):
     """Say why the mean over LLMs has no interval."""
     n_llms = bias["n_llms"]
     return {
-        "too_few_llms": f"only {n_llms} {'LLM was' if n_llms == 1 else 'LLMs were'} asked (five are needed)",
+        "too_few_llms": f"only {n_llms} {noun}{' was' if n_llms == 1 else 's were'} asked (five are needed)",
         "one_item": "only one item was asked in an arm",
-        "zero_variance": "the answers of all LLMs on all items are alike",
+        "zero_variance": f"the answers of all {noun}s on all items are alike",
     }[bias["reason"]]
-
-
-def _sentence_of_one_arm(bias, noun):
-    """Say how far the only arm of a paradigm is from what it is held against."""
-    if bias["value"] is None:
-        return f"{_measure(bias)}: no answer without a technique has a value."
-    said = f"{_measure(bias)}: without a technique the mean differs from its reference by {bias['value']:+.3g}"
-    if bias["low"] is None:
-        return f"{said}. How sure that is cannot be said: {_unsure(bias)}."
-    bounds = f"{fixed(bias['low'], '+.3g')} to {fixed(bias['high'], '+.3g')}"
-    return f"{said} (95 % interval {bounds}), for {_like(bias, noun)}.{_of_items(bias)}"
-
-
-def _measure(bias):
-    return bias["measure"] if bias["instrument"] is None else f"{bias['measure']} ({bias['instrument']})"
-
-
-def _arms(bias):
-    return bias["arm"] if bias["arm_b"] is None else f"{bias['arm']} less {bias['arm_b']}"
 
 
 def _print_techniques(biases, decisions, predictions, shown):
     """Print each bias without a technique and with each, and what is decided about the technique."""
-    smaller = "bias made\nsmaller by"
+    better = "improved\nby"
     heads = [
-        "measure", "arms", "technique", "bias (95 % interval)", "p, by\nHolm",
-        "decision on\nthis LLM" if shown.llm else "decision",
-        f"{smaller}, in\none more LLM" if shown.is_foretold else smaller,
-        f"P(better) in\n{'this LLM' if shown.llm else 'one more LLM'}",
-        "reversed" if shown.llm else "reversed\nin LLMs",
+        "measure", "arms", "technique", "difference (95 % interval)", "p, by\nHolm",
+        f"decision on\nthis {shown.noun}" if shown.llm else "decision",
+        f"{better}, in one\nmore {shown.noun}" if shown.is_foretold else better,
+        f"P(better) in\n{'this' if shown.llm else 'one more'} {shown.noun}",
+        "reversed" if shown.llm else f"reversed in\n{shown.noun}s",
     ]  # fmt: skip
     rows = [_row(bias, _of(bias, decisions), _of(bias, predictions), shown) for bias in biases]
     print(lay_out(heads, rows, width=terminal.terminal_width(), null="", right=(3, 4, 6, 7, 8)))
@@ -302,23 +349,24 @@ def _row(bias, decision, prediction, shown):
         is_reversed = n_reversed if n_reversed is None or not shown.llm else "yes" if n_reversed else "no"
         said = [
             WORDS[decision["decision_asked" if shown.llm else "decision"]],
-            _interval(_gained(decision, prediction, shown), "gain"),
+            _interval(bias, *_gained(decision, prediction, shown)),
             None if better is None else probability(better),
             is_reversed,
         ]
     p_holm = None if bias["p_holm"] is None else probability(bias["p_holm"])
-    return [_measure(bias), _arms(bias), bias["technique"], _interval(bias, "value"), p_holm, *said]
+    found = _interval(bias, *(bias[of] for of in ("value", "low", "high")))
+    return [with_unit(bias), arms(bias), bias["name"], found, p_holm, *said]
 
 
 def _gained(decision, prediction, shown):
-    """Return by how much a bias is made smaller in whom the table speaks of, with its interval."""
+    """Return by how much a technique improves whom the table speaks of, with its interval."""
     if shown.is_foretold:
         found, low, high = prediction or {"gain": None, "gain_low": None}, "gain_low", "gain_high"
     elif shown.llm:
         found, low, high = decision, "gain_asked_low", "gain_asked_high"
     else:
         found, low, high = decision, "gain_low", "gain_high"
-    return {"gain": found["gain"], "low": found[low], "high": found.get(high)}
+    return found["gain"], found[low], found.get(high)
 
 
 def _notes(decisions, sensitivity, shown):
@@ -332,25 +380,21 @@ def _notes(decisions, sensitivity, shown):
     if not decisions:
         yield f"{printable(shown.llm)} was not asked with a technique." if shown.llm else "No technique was asked."
         return
-    noise = "whichever way it points, with what noise adds taken off"
-    not_a_difference = "not the difference of the two biases above, in which opposite biases cancel"
+    nearer = f"how much nearer {_nearer(decisions, shown)}, with what noise adds taken off"
+    not_a_difference = "not the difference of two rows above, in which opposite signs cancel"
     if shown.llm:
         yield (
-            f"Bias made smaller by: how much nearer to 0 the bias of {printable(shown.llm)} on each vignette comes, "
-            f"{noise}, and then the mean; so it is {not_a_difference}. Its interval is of this LLM's own trials and "
-            "says nothing of others."
+            f"Improved by: {nearer}, and then the mean over vignettes; so it is {not_a_difference}. Its interval is of "
+            f"this {shown.noun}'s own trials and says nothing of others."
         )
     elif shown.is_foretold:
         yield (
-            f"Bias made smaller by: what is expected in {shown.whom}, and between which bounds 95 % of such "
-            f"{shown.noun}s lie. It is how much nearer to 0 a bias comes, {noise}; so it is {not_a_difference}."
+            f"Improved by: what is expected in {shown.whom}, and between which bounds 95 % of such {shown.noun}s lie. "
+            f"It is {nearer}; so it is {not_a_difference}."
         )
     else:
-        yield (
-            f"Bias made smaller by: how much nearer to 0 the bias of each {shown.noun} on each vignette comes, "
-            f"{noise}, and then the mean; so it is {not_a_difference}."
-        )
-    yield f"P(better): how probable it is that the technique makes the bias smaller in {shown.whom}."
+        yield f"Improved by: {nearer}, and then the mean; so it is {not_a_difference}."
+    yield f"P(better): how probable it is that the technique improves on its control in {shown.whom}."
     in_whom = f"whether in {printable(shown.llm)}" if shown.llm else f"in how many {shown.noun}s"
     yield (
         f"Reversed: {in_whom} the technique turns the bias round, so that it points the other way by more than the "
@@ -358,15 +402,30 @@ def _notes(decisions, sensitivity, shown):
     )
     yield "The items of a vignette are averaged first, so opposite biases of items cancel and no technique is credited."
     if not shown.llm:
-        yield from _certainties(decisions)
+        yield from _certainties(decisions, shown.noun)
         yield from _turns(decisions, sensitivity)
     for code, said in CAVEATS.items():
         if names := [_named(of) for of in decisions if code in (of["reason"] or "").split("; ")]:
             yield said.format(listed(names))
 
 
+def _nearer(decisions, shown):
+    """Say what comes nearer to what where a technique helps: two arms to each other, or an only arm to what is best."""
+    from analysis.advice import listed
+
+    whose = f"of {printable(shown.llm)} on each vignette" if shown.llm else f"of each {shown.noun} on each vignette"
+    at_best = {}
+    for of in decisions:
+        if of["arm_b"] is None:
+            at_best.setdefault(level(of, best(of)), {})[named(of)] = None
+    ways = [f"{value} ({listed(names)})" for value, names in at_best.items()]
+    said = [f"the mean {whose} comes to {listed(ways, 'or to')}"] if ways else []
+    said += [f"the two arms {whose} come to each other"] if any(of["arm_b"] for of in decisions) else []
+    return "; or ".join(said)
+
+
 def _named(of):
-    return f"{of['technique']} ({_measure(of)}, {_arms(of)})"
+    return f"{of['name']} ({named(of)}, {arms(of)})"
 
 
 def _turns(decisions, sensitivity):
@@ -384,7 +443,7 @@ def _turns(decisions, sensitivity):
         yield f"{said}, another {listed(others, 'or')}." if others else f"{said}."
 
 
-def _certainties(decisions):
+def _certainties(decisions, noun):
     """Say how sure each decision is, and of which techniques where that is not of all alike."""
     from analysis.advice import CERTAINTY
     from analysis.advice import DECISIONS as WORDS
@@ -397,12 +456,13 @@ def _certainties(decisions):
         for certainty, rows in by_certainty.items():
             which = ", ".join(map(_named, rows))
             of_which = f" ({which})" if len(by_certainty) > 1 else ""
-            words = ELSEWHERE if certainty == "contradicted_elsewhere" else CERTAINTY[certainty]
+            words = ELSEWHERE if certainty == "contradicted_elsewhere" else CERTAINTY[certainty].replace("LLM", noun)
             yield f"How sure of “{WORDS[decision]}”{of_which}: {words}."
 
 
-def _interval(row, name):
-    if row[name] is None:
+def _interval(bias, value, low, high):
+    if value is None:
         return None
-    bounds = "" if row["low"] is None else f" ({fixed(row['low'], '+.3g')} to {fixed(row['high'], '+.3g')})"
-    return f"{row[name]:+.3g}{bounds}"
+    value, low, high = (in_unit(bias, of) for of in (value, low, high))
+    bounds = "" if low is None else f" ({fixed(low, '+.3g')} to {fixed(high, '+.3g')})"
+    return f"{value:+.3g}{bounds}"

@@ -38,7 +38,8 @@ def headlines(study: str | None) -> None:
         studies = records(
             warehouse,
             "select study, bool_and(source = 'simulated') as is_simulated, "
-            "string_agg(distinct source, ' and ' order by source) as sources, count(*) as n_trials from marts.trials "
+            "string_agg(distinct source, ' and ' order by source) as sources, "
+            "count(*) filter (where role is null) as n_trials, count(role) as n_judgements from marts.trials "
             f"where {IS_A_STUDY} group by study order by is_simulated, study",
         )
         checks = records(
@@ -119,7 +120,8 @@ def _say_study(study, rankings, places, biases):
     from analysis.advice import Evidence, verdict
 
     how = "SIMULATED respondents, no LLM was asked" if study["is_simulated"] else study["sources"]
-    say(f"Study {study['study']}, {study['n_trials']:,} trials ({how})")
+    judgements = f" and {study['n_judgements']:,} judgements of texts" if study["n_judgements"] else ""
+    say(f"Study {study['study']}, {study['n_trials']:,} trials{judgements} ({how})")
     domains = []
     for domain, ranked in groupby(rankings, itemgetter("domain")):
         here = [row for row in places if row["domain"] == domain]

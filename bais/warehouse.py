@@ -22,7 +22,7 @@ group by study order by study
 """
 PARADIGMS = f"""
 select distinct paradigm from marts.trials
-where study = coalesce($study, study) and not {IN_ANCHORING} order by paradigm
+where study = coalesce($study, study) and not {IN_ANCHORING} and role is null order by paradigm
 """
 NOTHING_YET = "none: import some trials first, and run `bais build`"
 SCORED_STUDIES = "select distinct study from raw.batches where source = 'scored'"

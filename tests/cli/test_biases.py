@@ -40,6 +40,20 @@ RECOMMENDED = {
     "excluded_llm": None, "row_set": "accepted", "refusals": "left_out", "is_recommended": True, "n_same_decision": 9,
     "n_specifications": 9, "carried_by": None,
 }  # fmt: skip
+# what paradigms declare, and what techniques are called
+WORDS = """
+create schema if not exists staging; create schema if not exists seeds;
+create table seeds.techniques as select 'sacd' as technique, 'SACD' as display_name;
+create table staging.stg_paradigms as from (values
+    ('s', 'framing', 'chose_sure', 'closer_to_reference', null, 'choice', ['sure']),
+    ('s', 'framing', 'took_risk', 'closer_to_reference', null, 'choice', ['risky']),
+    ('s', 'framing', 'coverage', 'higher', null, 'text', null),
+    ('s', 'framing', 'primacy_margin', 'closer_to_reference', 0.25::double, 'text', null),
+    ('s', 'framing', 'strict_correct', 'higher', 1, 'label', null),
+    ('s', 'framing', 'minutes', 'lower', null, 'number', null),
+) as of (study, paradigm, measure, better, reference, answer_kind, counted_labels);
+"""
+COVERAGE = {"measure": "coverage", "instrument": "tfidf", "arm": "asked", "arm_b": None}
 KINDS = {str: "varchar", type(None): "varchar", float: "double", int: "bigint", bool: "boolean"}
 
 
@@ -62,6 +76,7 @@ def ask(tmp_path, monkeypatch, capsys):
         path.unlink(missing_ok=True)
         with contextlib.closing(duckdb.connect(str(path))) as warehouse:
             warehouse.execute("create schema inference; create schema marts; create schema seeds")
+            warehouse.execute(WORDS)
             warehouse.execute("create table seeds.llm_aliases as select 'other' as alias, 'vendor/other' as llm")
             trials = [{"study": "s", "paradigm": "framing", "source": source, "role": None} for source in sources]
             made(warehouse, "marts.trials", trials)
@@ -84,13 +99,17 @@ def sentence(ask, **bias):
 
 def test_a_bias_is_said_as_the_mean_of_one_arm_above_or_below_that_of_the_other(ask):
     assert sentence(ask) == (
-        "chose_sure: without a technique the mean in gain is 0.16 above that in loss (95 % interval of the difference "
-        "+0.05 to +0.27): there is a bias, for LLMs and items like the 6 LLMs and 40 items asked."
+        "chose_sure: without a technique the share of answers “sure” is 16 percentage points higher in gain than in "
+        "loss (95 % interval of the difference +5 to +27): there is a bias, for LLMs and items like the 6 LLMs and 40 "
+        "items asked."
     )
     below = sentence(ask, value=-0.16, low=-0.34, high=0.02)
-    assert "the mean in gain is 0.16 below that in loss" in below
+    assert "the share of answers “sure” is 16 percentage points lower in gain than in loss" in below
     assert "the data cannot tell it from no bias" in below
-    assert "the mean in gain is the same as in loss (95" in sentence(ask, value=0.0, low=-0.1, high=0.1)
+    alike = sentence(ask, value=0.0, low=-0.1, high=0.1)
+    assert "the share of answers “sure” is the same in gain and in loss (95" in alike
+    of_number = sentence(ask, measure="minutes", value=12.5, low=2.0, high=23.0)
+    assert "the mean answer is 12.5 higher in gain than in loss (95 % interval of the difference +2 to +23)" in of_number
 
 
 @pytest.mark.parametrize(
@@ -104,7 +123,10 @@ def test_a_bias_is_said_as_the_mean_of_one_arm_above_or_below_that_of_the_other(
 )
 def test_without_an_interval_the_sentence_says_why(ask, reason, n_llms, said):
     found = sentence(ask, low=None, high=None, reason=reason, n_llms=n_llms)
-    assert found == f"chose_sure: without a technique the mean in gain is 0.16 above that in loss. {said}"
+    assert found == (
+        "chose_sure: without a technique the share of answers “sure” is 16 percentage points higher in gain than in "
+        f"loss. {said}"
+    )
 
 
 def test_a_bias_without_any_usable_answer_is_said_to_have_been_asked_in_vain(ask, tmp_path, capsys):
@@ -121,19 +143,22 @@ def test_a_bias_without_any_usable_answer_is_said_to_have_been_asked_in_vain(ask
 
 def test_arms_that_no_llm_has_both_of_are_said_not_to_be_comparable(ask):
     found = sentence(ask, value=None, low=None, high=None, reason="no_pair", n_llms=0, n_items=0)
-    assert found == "chose_sure: no LLM has answers in gain and in loss that can be compared."
+    assert found == "chose_sure: no LLM has answers without a technique in gain and in loss that can be compared."
 
 
 def test_a_row_of_the_table_says_what_each_technique_does_to_the_bias(ask):
     out = ask(biases=[BIAS, BIAS | {"technique": "sacd", "value": 0.02, "low": -0.04, "high": 0.08}])
-    (row,) = [" ".join(line.split()) for line in out.splitlines() if " sacd " in line]
-    assert row == "chose_sure gain less loss sacd +0.02 (-0.04 to +0.08) 0.01 use +0.14 (+0.1 to +0.18) 0.93 0"
+    (row,) = [" ".join(line.split()) for line in out.splitlines() if " SACD " in line]
+    assert row == "chose_sure (pp) gain less loss SACD +2 (-4 to +8) 0.01 use +14 (+10 to +18) 0.93 0"
     assert out.splitlines()[-1].startswith("Study: s. Warehouse: ")
     said = " ".join(out.split())
     assert "ewer than five LLMs" not in said
-    assert "so it is not the difference of the two biases above, in which opposite biases cancel." in said
+    assert (
+        "Improved by: how much nearer the two arms of each LLM on each vignette come to each other, with what noise adds "
+        "taken off, and then the mean; so it is not the difference of two rows above, in which opposite signs cancel."
+    ) in said
     assert "Reversed: in how many LLMs the technique turns the bias round" in said
-    assert "P(better): how probable it is that the technique makes the bias smaller in one more LLM that nobody" in said
+    assert "P(better): how probable it is that the technique improves on its control in one more LLM that nobody" in said
     assert "How sure of “use”: established for LLMs like those asked." in said
     assert "SIMULATED" not in out
 
@@ -146,7 +171,7 @@ def test_what_missing_answers_could_turn_and_what_carries_a_decision_is_said(ask
         }]  # fmt: skip
         return " ".join(ask(biases=[BIAS], decisions=[DECISION | {"reason": reason}], turned=turned).split())
 
-    named = "sacd (chose_sure, gain less loss)"
+    named = "SACD (chose_sure, gain less loss)"
     out = said("attrition_could_reverse; one_technique", carried_by="vendor/other")
     assert f"Missing answers could reverse what is said of {named}." in out
     assert (
@@ -162,10 +187,10 @@ def test_a_bias_that_cannot_be_told_from_none_is_not_called_none_where_items_dif
     of_none = {"value": 0.01, "low": -0.1, "high": 0.12, "sd_of_items": 0.31}
     out = sentence(ask, **of_none, p_items_alike=0.001)
     assert out.endswith(
-        "Items differ in it (standard deviation 0.31), so opposite biases of items may cancel in this mean."
+        "Items differ in it (standard deviation 31 percentage points), so opposite biases of items may cancel in this mean."
     )
     assert "Items differ" not in sentence(ask, **of_none, p_items_alike=0.4)
-    assert sentence(ask, p_items_alike=0.001).endswith("Items differ in it (standard deviation 0.1).")
+    assert sentence(ask, p_items_alike=0.001).endswith("Items differ in it (standard deviation 10 percentage points).")
 
 
 def test_a_decision_that_another_contrast_contradicts_says_so_in_words_of_this_bias(ask):
@@ -184,78 +209,133 @@ def test_of_one_llm_its_own_bias_and_gain_are_shown_and_not_those_of_all(ask):
     for name in ("vendor/other", "other"):
         out = ask("--llm", name, biases=with_technique)
         said = " ".join(out.split())
-        assert "the mean in gain is 0.3 below that in loss" in said
+        assert "the share of answers “sure” is 30 percentage points lower in gain than in loss" in said
         assert "there is a bias, for vendor/other and items like the 40 asked." in said
-        (row,) = [" ".join(line.split()) for line in out.splitlines() if " sacd " in line]
-        assert row == "chose_sure gain less loss sacd -0.05 (-0.15 to +0.05) 0.01 use +0.25 (+0.2 to +0.3) 0.88 yes"
+        (row,) = [" ".join(line.split()) for line in out.splitlines() if " SACD " in line]
+        assert row == "chose_sure (pp) gain less loss SACD -5 (-15 to +5) 0.01 use +25 (+20 to +30) 0.88 yes"
         assert "ewer than five LLMs" not in said
 
 
 def test_of_an_llm_that_was_not_asked_the_prediction_for_one_more_is_shown(ask):
     out = ask("--llm", "vendor/none", biases=[BIAS, BIAS | {"technique": "sacd"}])
     assert "vendor/none was not asked: what follows is of the LLMs that were, and of one more like them." in out
-    (row,) = [" ".join(line.split()) for line in out.splitlines() if " sacd " in line]
-    assert row.endswith("use +0.12 (-0.02 to +0.26) 0.93 0")
+    (row,) = [" ".join(line.split()) for line in out.splitlines() if " SACD " in line]
+    assert row.endswith("use +12 (-2 to +26) 0.93 0")
     assert "there is no LLM nobody" in ask("--llm", "nobody", expect=2)
 
 
 def test_simulated_respondents_are_named_before_anything_is_said_of_a_bias(ask):
     out = ask(sources=["simulated"])
     assert out.splitlines()[0] == "SIMULATED respondents, no LLM was asked."
-    assert "like the 6 respondents and 40 items asked" in " ".join(out.split())
+    said = " ".join(out.split())
+    assert "like the 6 respondents and 40 items asked" in said
+    assert "LLM" not in said.removeprefix("SIMULATED respondents, no LLM was asked.")
     assert ask(sources=["api", "simulated"]).splitlines()[0] == "Some respondents are SIMULATED and no LLMs."
     assert json.loads(ask("--json", sources=["simulated"]))["sources"] == ["simulated"]
 
 
 def test_as_json_all_rows_of_the_llm_that_was_asked_for_are_given(ask):
     found = json.loads(ask("--json", "--llm", "vendor/other"))
-    assert found["biases"] == [{key: (BIAS | OTHER)[key] for key in found["biases"][0]}]
+    (bias,) = found["biases"]
+    assert bias["counted_labels"] == ["sure"]
+    assert {key: value for key, value in bias.items() if key in BIAS} == {
+        key: value for key, value in (BIAS | OTHER).items() if key in bias
+    }
     assert [row["llm"] for row in found["decisions"] + found["predictions"]] == ["vendor/other"] * 2
     assert found["is_asked"]
+
+
+SIZE = "without a technique the share of answers “sure” is 16 percentage points higher in gain than in loss"
+RESTS_ON = "(95 % interval +5 to +27; 6 LLMs, 40 items)"
+MIRROR = BIAS | {"measure": "took_risk", "value": -0.16, "low": -0.27, "high": -0.05}
 
 
 @pytest.mark.parametrize(
     ("biases", "decisions", "said"),
     [
-        (
-            [BIAS], [DECISION],
-            "framing: there is a bias without a technique (chose_sure, gain less loss, +0.16 (+0.05 to +0.27)); use "
-            "sacd.",
-        ),
+        ([BIAS], [DECISION], f"{SIZE} {RESTS_ON}. This is a bias. Use SACD."),
         (
             [BIAS, BIAS | {"arm": "other", "value": 0.01, "low": -0.2, "high": 0.22}], [DECISION],
-            "framing: there is a bias without a technique in 1 of 2 comparisons (clearest chose_sure, gain less loss, "
-            "+0.16 (+0.05 to +0.27)); use sacd.",
+            f"{SIZE} {RESTS_ON}. The data show a bias in 1 of 2 comparisons; this one is the clearest. Use SACD.",
+        ),
+        ([BIAS, MIRROR], [DECISION], f"{SIZE} {RESTS_ON}. This is a bias. Use SACD."),
+        (
+            [BIAS, MIRROR | {"value": -0.15}], [DECISION | {"decision": "avoid"}],
+            f"{SIZE} {RESTS_ON}. The data show a bias in 2 of 2 comparisons; this one is the clearest. Avoid SACD.",
+        ),
+        (
+            [BIAS], [DECISION, DECISION | {"measure": "minutes", "decision": "avoid"}],
+            f"{SIZE} {RESTS_ON}. This is a bias. SACD helps by one measure or comparison and harms by another.",
         ),
         (
             [BIAS | {"low": -0.05}], [],
-            "framing: the data cannot tell it from no bias without a technique (chose_sure, gain less loss, +0.16 "
-            "(-0.05 to +0.27)); no technique was asked.",
+            f"{SIZE} (95 % interval -5 to +27; 6 LLMs, 40 items). The data cannot tell this from no bias. No technique "
+            "was asked.",
         ),
         (
-            [BIAS | {"low": None, "high": None, "reason": "too_few_llms", "n_llms": 2}],
+            [BIAS | {"low": None, "high": None, "reason": "too_few_llms", "n_llms": 2}, BIAS | OTHER,
+             BIAS | OTHER | {"llm": "vendor/a"}],
             [DECISION | {"decision": "no_evidence"}],
-            "framing: without a technique chose_sure, gain less loss, +0.16, and how sure that is cannot be said: only "
-            "2 LLMs were asked (five are needed); no technique is shown to make it smaller or larger.",
+            f"{SIZE} (2 LLMs, 40 items). How sure that is cannot be said: only 2 LLMs were asked (five are needed). No "
+            "technique is shown to make it better or worse.",
+        ),
+        (
+            [BIAS | {"low": None, "high": None, "reason": "too_few_llms", "n_llms": 1}, BIAS | OTHER | {"n_llms": 1}],
+            [DECISION | {"decision": "no_evidence"}, OWN],
+            "without a technique the share of answers “sure” is 30 percentage points lower in gain than in loss (95 % "
+            "interval -40 to -20; 1 LLM, 40 items). This is a bias. Only one LLM was asked, vendor/other: this says "
+            "nothing of others. Use SACD.",
+        ),
+        (
+            [BIAS | COVERAGE],
+            [],
+            "without a technique the likeness of an answer to the thirds of its text, in their mean (by tfidf) is 0.16, "
+            "where higher is better, and 1 is best (95 % interval 0.05 to 0.27; 6 LLMs, 40 items). No technique was "
+            "asked.",
+        ),
+        (
+            [BIAS | {"measure": "strict_correct", "arm_b": None, "value": -0.25, "low": -0.4, "high": -0.1}],
+            [],
+            "without a technique the share of pairs, a true statement and its falsified twin, of which both were judged "
+            "rightly is 75 %, where higher is better, and 100 % is best (95 % interval 60 % to 90 %; 6 LLMs, 40 items). "
+            "This is a bias. No technique was asked.",
         ),
     ],
 )  # fmt: skip
 def test_a_headline_says_the_clearest_bias_of_a_paradigm_and_what_helps(biases, decisions, said):
     with contextlib.closing(duckdb.connect()) as warehouse:
-        warehouse.execute("create schema inference")
-        made(warehouse, "inference.outcome_contrasts", [BIAS | OTHER, *biases])
-        made(warehouse, "inference.outcome_decisions", [OWN, *decisions])
-        assert headlines_on_biases(warehouse, "s") == [f"{said} `bais recommend --paradigm framing` says more."]
+        warehouse.execute("create schema inference; create schema marts")
+        warehouse.execute(WORDS)
+        made(warehouse, "marts.trials", [{"study": "s", "paradigm": "framing", "source": "recorded", "role": None}])
+        others = [] if any(bias["llm"] for bias in biases) else [BIAS | OTHER, BIAS | OTHER | {"llm": "vendor/a"}]
+        made(warehouse, "inference.outcome_contrasts", [*others, *biases])
+        made(warehouse, "inference.outcome_decisions", [*([] if OWN in decisions else [OWN]), *decisions])
+        assert headlines_on_biases(warehouse, "s") == [f"framing: {said} `bais recommend --paradigm framing` says more."]
 
 
-def test_a_measure_of_one_arm_is_said_as_how_far_its_mean_is_from_the_reference(ask):
-    one_arm = BIAS | {"measure": "primacy_margin", "instrument": "tfidf", "arm": "asked", "arm_b": None}
-    out = " ".join(ask(biases=[one_arm], decisions=[DECISION | {"arm_b": None, "instrument": "tfidf"}]).split())
+def test_a_measure_of_one_arm_is_said_as_its_mean_beside_what_is_best(ask):
+    coverage = BIAS | COVERAGE
+    out = " ".join(ask(biases=[coverage], decisions=[DECISION | COVERAGE]).split())
     assert (
-        "primacy_margin (tfidf): without a technique the mean differs from its reference by +0.16 (95 % interval "
-        "+0.05 to +0.27), for LLMs and items like the 6 LLMs and 40 items asked."
+        "coverage (tfidf): without a technique the likeness of an answer to the thirds of its text, in their mean (by "
+        "tfidf) is 0.16, where higher is better, and 1 is best (95 % interval 0.05 to 0.27), for LLMs and items like the "
+        "6 LLMs and 40 items asked."
     ) in out
-    few = one_arm | {"low": None, "high": None, "n_llms": 4, "reason": "too_few_llms"}
-    assert "differs from its reference by +0.16. How sure that is cannot be said: only 4 LLMs were asked" in " ".join(
-        ask(biases=[few]).split()
-    )
+    assert "Improved by: how much nearer the mean of each LLM on each vignette comes to 1 (coverage (tfidf)), with" in out
+    few = coverage | {"low": None, "high": None, "n_llms": 4, "reason": "too_few_llms"}
+    assert "is best. How sure that is cannot be said: only 4 LLMs were asked" in " ".join(ask(biases=[few]).split())
+
+
+def test_what_an_only_arm_is_held_against_is_said_of_a_reference_that_is_not_0(ask):
+    of = {"measure": "primacy_margin", "instrument": "tfidf", "arm": "asked", "arm_b": None}
+    out = " ".join(ask(biases=[BIAS | of], decisions=[DECISION | of]).split())
+    assert "is 0.41, where 0.25 would be without bias (95 % interval 0.3 to 0.52)" in out
+    assert "asked less 0.25" in out
+    assert "comes to 0.25 (primacy_margin (tfidf))" in out
+
+
+def test_a_measure_that_mirrors_another_is_said_once(ask):
+    out = ask(biases=[BIAS, MIRROR])
+    assert "took_risk says the same as chose_sure: what it gains, the other loses." in out
+    assert "the share of answers “risky”" not in out
+    assert "the share of answers “risky”" in ask(biases=[BIAS, MIRROR | {"n_trials": 900}])

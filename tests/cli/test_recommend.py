@@ -164,7 +164,11 @@ def made_once(tmp_path_factory):
             "('real', 'bare', null, 'sacd', null, 'no_baseline; nothing_to_rank')"
         )
         made.execute("alter table marts.trials add column paradigm varchar default 'anchoring'")
-        made.execute("insert into marts.trials values ('other', 'framing', 'vendor/a', 'recorded', 'v', 1, 'framing')")
+        made.execute("alter table marts.trials add column role varchar")
+        made.executemany(
+            "insert into marts.trials values ('other', ?, 'vendor/a', 'recorded', 'v', 1, ?, ?)",
+            [["framing", "framing", None], ["judged", "judge_framing", "answer"]],
+        )
         for llm, cost in zip(LLMS, (0.002, 0.004) * 3, strict=True):
             made.execute("insert into marts.technique_costs values ('pretended', ?, 'sacd', 6, ?)", [llm, cost])
     return path
