@@ -178,4 +178,4 @@ def test_the_page_on_adding_a_bias_ends_with_how_large_it_is(biases):
         "where is_headline and paradigm = 'default_option' and technique = 'no_technique'"
     )
     assert low < 0.3 < high, "the file states that the default adds 0.3"
-    assert f"{value:.3g} above" in said
+    assert f"{100 * value:.3g} percentage points higher" in said

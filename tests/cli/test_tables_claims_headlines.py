@@ -771,6 +771,15 @@ def test_who_asks_for_trials_of_a_study_of_scores_is_told_that_nobody_answered(c
         assert "`bais headlines --study d` says what its scores show, once `bais build` has read them" in said
 
 
+def test_headlines_count_judgements_apart_from_trials(change, capsys):
+    change(
+        "create or replace view marts.trials as select *, response_recorded as response, 'anchoring' as paradigm, "
+        "case when row_number() over (partition by study order by trial_id) <= 3 then 'answer' end as role "
+        "from marts.recorded_trials"
+    )
+    assert "Study s, 5 trials and 3 judgements of texts (recorded)" in ask(capsys, "headlines")
+
+
 def test_headlines_of_one_study_leaves_out_the_others(warehouse, capsys):
     assert "made-up" not in ask(capsys, "headlines", "--study", "s")
     assert "there is s, made-up" in refused(capsys, "headlines", "--study", "t")
