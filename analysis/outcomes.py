@@ -60,6 +60,7 @@ PLACE_OF = {"rank_probabilities": "p_best", "predictions": "p_best_new_llm"}
 
 
 CANNOT_STAND = {"bias_reversed": ("use", "equivalent"), "bias_moved": ("equivalent",)}
+JUDGED = "judge_errors_counted"
 OVER_BOTH = "t_over_llms_and_items"
 
 
@@ -90,7 +91,8 @@ def outcome_rows(counts, paradigms, contrasts, ranked, controls, *, n_draws, see
         Rows of `marts.item_counts`.
     paradigms : pandas.DataFrame
         `study, paradigm, measure, margin, pairing, is_share, better, reference, answer_kind`: missing answers of a
-        share are bounded by 0 and 1; the last three are asked for where an `arm_b` is null.
+        share are bounded by 0 and 1; the last three are asked for where an `arm_b` is null. Of `measured_from` (optional)
+        `judgement` adds a reason to decisions: what judges get wrong is in them.
     contrasts : pandas.DataFrame
         `study, paradigm, arm, arm_b`; a null `arm_b` stands for the reference of the measure.
     ranked : collection of str
@@ -345,6 +347,8 @@ def _decisions(grid, keys, asked, ranked, controls, n_draws, seed):
     found = []
     for row in of_contrast.decisions(keys["study"], stream, pairs, n_draws=n_draws, seed=seed):
         row |= keys
+        if getattr(asked, "measured_from", None) == "judgement" and row["part"] == "rank_probabilities":
+            row |= {"reason": reasons(row["reason"], JUDGED)}
         if is_alone and row.get(PLACE_OF.get(row["part"])) is not None:
             row |= dict.fromkeys(OF_PLACES.intersection(row)) | {"reason": reasons(row["reason"], "one_technique")}
         found.append(row)

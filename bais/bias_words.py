@@ -109,7 +109,11 @@ def without_mirrors(biases: list[dict]) -> tuple[list[dict], dict[str, str]]:
 
 
 def _mirror(one, other):
-    return one.keys() == other.keys() and any(value for value, _ in one.values()) and all(
-        n == other[at][1] and None not in (value, other[at][0]) and abs(value + other[at][0]) < 1e-9
-        for at, (value, n) in one.items()
+    return (
+        one.keys() == other.keys()
+        and any(value for value, _ in one.values())
+        and all(
+            n == other[at][1] and None not in (value, other[at][0]) and abs(value + other[at][0]) < 1e-9
+            for at, (value, n) in one.items()
+        )
     )

@@ -42,11 +42,11 @@ select distinct source from marts.trials where study = $study and paradigm = $pa
 # what the paradigm says of a measure, and what the technique is called
 IN_WORDS = """
 left join (
-    select study, paradigm, measure, better, reference, answer_kind, counted_labels from staging.stg_paradigms
+    select study, paradigm, measure, better, reference, answer_kind, counted_labels, measured_from from staging.stg_paradigms
 ) using (study, paradigm, measure)
 left join (select technique, display_name from seeds.techniques) using (technique)
 """
-WORDS = "better, reference, answer_kind, counted_labels, coalesce(display_name, technique) as name"
+WORDS = "better, reference, answer_kind, counted_labels, measured_from, coalesce(display_name, technique) as name"
 # of all LLMs with an interval over LLMs and items; of one, over its items
 BIASES = f"""
 select study, paradigm, measure, instrument, arm, arm_b, llm, technique, value, low, high, p_holm, n_tests, sd_of_items,
@@ -79,6 +79,13 @@ where
     and llm is not distinct from $llm
 order by measure, instrument, arm, arm_b, technique
 """
+# the share of changes without what the errors of judges add
+CORRECTED = """
+select phi_corrected, phi_corrected_low as low, phi_corrected_high as high from marts.framing_changes
+where
+    study = $study and paradigm = $paradigm and technique = 'no_technique' and llm is not distinct from $llm
+    and phi_corrected is not null
+"""
 # in how many specifications a decision is the same, and what was turned in those in which it is another
 SENSITIVITY = """
 select measure, instrument, arm, arm_b, technique, any_value(n_same_decision) as n_same_decision,
@@ -99,6 +106,10 @@ ELSEWHERE = "another measure or another comparison of arms of this bias says the
 CAVEATS = {
     "attrition_could_reverse": "Missing answers could reverse what is said of {}.",
     "attrition_could_change": "Had every trial been answered, the decision on {} could be another.",
+    "judge_errors_counted": (
+        "What judges get wrong is in {}: their errors add changes where there are none, and make gains look smaller. "
+        "`bais tables marts.framing_changes` says how large the share is without them (phi_corrected)."
+    ),
     "bias_moved": "{} moves the bias of an LLM by more than the margin, so it is not called no difference.",
 }
 SURE = 0.05  # a p value below which items are said to differ
@@ -159,6 +170,8 @@ def recommend_on_bias(
     for bias in different:
         if bias["technique"] == NO_TECHNIQUE:
             say(_sentence(bias, noun))
+            if bias["measured_from"] == "judgement":
+                say(_corrected(records(warehouse, CORRECTED, keys)))
     for measure, other in mirrors.items():
         say(f"{measure} says the same as {other}: what it gains, the other loses.")
     print()
@@ -290,6 +303,15 @@ def _sentence(bias, noun):
         return f"{said}, for {_like(bias, noun)}.{_of_items(bias)}"
     shows = "the data cannot tell it from no bias" if bias["low"] <= 0 <= bias["high"] else "there is a bias"
     return f"{said}: {shows}, for {_like(bias, noun)}.{_of_items(bias)}"
+
+
+def _corrected(found):
+    """Say how large a share that rests on judges is without their errors, or that these are in it."""
+    if not found:
+        return "What judges get wrong is in this share: it is not known well enough how often they err to take it off."
+    (of,) = found
+    bounds = "" if of["low"] is None else f" (95 % interval {100 * of['low']:.3g} % to {100 * of['high']:.3g} %)"
+    return f"Without what judges get wrong, this share is {100 * of['phi_corrected']:.3g} %{bounds}."
 
 
 def _of_items(bias):

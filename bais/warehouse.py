@@ -212,7 +212,9 @@ def refuse_paradigm(warehouse, domain: str | None, study: str | None, in_anchori
         )
         if not (domains := ", ".join(map(printable, sorted(in_anchoring)))):
             where = f"in study {printable(study)}" if study else "here"
-            raise UserError(f"nothing was asked about anchoring {where}: say which other bias with --paradigm: {others}")
+            raise UserError(
+                f"nothing was asked about anchoring {where}: say which other bias with --paradigm: {others}"
+            )
         raise UserError(f"say which domain of anchoring with --domain: there is {domains}; or another bias: {others}")
 
 

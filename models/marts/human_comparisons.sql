@@ -1,7 +1,8 @@
 -- One row per study, llm (null = mean over LLMs, of biases other than anchoring), vignette, outcome, contrast of two
 -- arms, measure and effect on people: what anchors, or the arms of another bias, do to an LLM that is asked with no
 -- technique, beside what they do to people; accepted trials, all temperatures pooled. Of the measures that are known of
--- people one leads: the anchoring index, then the difference of shares, the log odds and, with a caution, a d.
+-- people one leads: the anchoring index, then the difference of shares, the log odds and, with a caution, a d. Of several
+-- effects on people, that of the same vignette leads, then the one with the narrowest interval.
 with responses as (
     select
         study,
@@ -189,11 +190,12 @@ compared as (
 led as (
     select
         *,
-        coalesce(
-            human_estimate is not null and place = min(place) filter (where human_estimate is not null) over (
-                partition by study, paradigm, llm, vignette, outcome, arm, arm_b
-            ), false
-        ) as leads
+        human_estimate is not null and row_number() over (
+            partition by study, paradigm, llm, vignette, outcome, arm, arm_b
+            order by
+                human_estimate is null, llm_estimate is null, place, not is_same_vignette, human_high - human_low,
+                human_effect
+        ) = 1 as leads
     from compared
 ),
 

@@ -298,6 +298,15 @@ def test_of_numbers_without_a_reference_nothing_is_decided_where_higher_is_bette
     assert set(of["part"]) == {"outcome_contrasts"}
 
 
+def test_a_decision_that_rests_on_labels_by_judges_says_that_their_errors_are_in_it():
+    biases = asked({"no_technique": [0.3] * 6, "helps": [0.0] * 6})
+    of = found(biases, measured_from="judgement")
+    of = of[of["part"] == "outcome_decisions"]
+    assert len(of) > 1
+    assert of["reason"].str.contains("judge_errors_counted").all()
+    assert "judge_errors_counted" not in (decision(biases, measured_from="answer")["reason"] or "")
+
+
 def test_two_instruments_are_two_measures():
     of = changed({"no_technique": [0.3] * 6, "helps": [0.1] * 6})
     other = changed({"no_technique": [0.8] * 6, "helps": [0.8] * 6}).assign(instrument="minilm")

@@ -45,13 +45,14 @@ WORDS = """
 create schema if not exists staging; create schema if not exists seeds;
 create table seeds.techniques as select 'sacd' as technique, 'SACD' as display_name;
 create table staging.stg_paradigms as from (values
-    ('s', 'framing', 'chose_sure', 'closer_to_reference', null, 'choice', ['sure']),
-    ('s', 'framing', 'took_risk', 'closer_to_reference', null, 'choice', ['risky']),
-    ('s', 'framing', 'coverage', 'higher', null, 'text', null),
-    ('s', 'framing', 'primacy_margin', 'closer_to_reference', 0.25::double, 'text', null),
-    ('s', 'framing', 'strict_correct', 'higher', 1, 'label', null),
-    ('s', 'framing', 'minutes', 'lower', null, 'number', null),
-) as of (study, paradigm, measure, better, reference, answer_kind, counted_labels);
+    ('s', 'framing', 'chose_sure', 'closer_to_reference', null, 'choice', ['sure'], 'answer'),
+    ('s', 'framing', 'took_risk', 'closer_to_reference', null, 'choice', ['risky'], 'answer'),
+    ('s', 'framing', 'coverage', 'higher', null, 'text', null, 'measurement'),
+    ('s', 'framing', 'primacy_margin', 'closer_to_reference', 0.25::double, 'text', null, 'measurement'),
+    ('s', 'framing', 'strict_correct', 'higher', 1, 'label', null, 'answer'),
+    ('s', 'framing', 'minutes', 'lower', null, 'number', null, 'answer'),
+    ('s', 'framing', 'framing_changed', 'lower', 0, 'text', null, 'judgement')
+) as of (study, paradigm, measure, better, reference, answer_kind, counted_labels, measured_from);
 """
 COVERAGE = {"measure": "coverage", "instrument": "tfidf", "arm": "asked", "arm_b": None}
 KINDS = {str: "varchar", type(None): "varchar", float: "double", int: "bigint", bool: "boolean"}
@@ -71,7 +72,9 @@ def made(warehouse, table, rows):
 def ask(tmp_path, monkeypatch, capsys):
     """Run `bais recommend --paradigm framing` on biases and decisions, and return its stdout."""
 
-    def run(*arguments, biases=(BIAS,), decisions=(DECISION,), turned=(), sources=("recorded",), expect=0):
+    def run(
+        *arguments, biases=(BIAS,), decisions=(DECISION,), turned=(), sources=("recorded",), corrected=(), expect=0
+    ):
         path = tmp_path / "some.duckdb"
         path.unlink(missing_ok=True)
         with contextlib.closing(duckdb.connect(str(path))) as warehouse:
@@ -83,6 +86,8 @@ def ask(tmp_path, monkeypatch, capsys):
             made(warehouse, "inference.outcome_contrasts", [BIAS | OTHER, *biases])
             made(warehouse, "inference.outcome_decisions", [OWN, *decisions])
             made(warehouse, "inference.outcome_sensitivity", turned or [RECOMMENDED])
+            if corrected:
+                made(warehouse, "marts.framing_changes", corrected)
             of_other = {"llm": "vendor/other", "p_better_than_control": 0.88}
             made(warehouse, "inference.outcome_predictions", [PREDICTION, PREDICTION | of_other])
         monkeypatch.setenv("BAIS_WAREHOUSE", str(path))
@@ -109,7 +114,9 @@ def test_a_bias_is_said_as_the_mean_of_one_arm_above_or_below_that_of_the_other(
     alike = sentence(ask, value=0.0, low=-0.1, high=0.1)
     assert "the share of answers “sure” is the same in gain and in loss (95" in alike
     of_number = sentence(ask, measure="minutes", value=12.5, low=2.0, high=23.0)
-    assert "the mean answer is 12.5 higher in gain than in loss (95 % interval of the difference +2 to +23)" in of_number
+    assert (
+        "the mean answer is 12.5 higher in gain than in loss (95 % interval of the difference +2 to +23)" in of_number
+    )
 
 
 @pytest.mark.parametrize(
@@ -158,7 +165,9 @@ def test_a_row_of_the_table_says_what_each_technique_does_to_the_bias(ask):
         "taken off, and then the mean; so it is not the difference of two rows above, in which opposite signs cancel."
     ) in said
     assert "Reversed: in how many LLMs the technique turns the bias round" in said
-    assert "P(better): how probable it is that the technique improves on its control in one more LLM that nobody" in said
+    assert (
+        "P(better): how probable it is that the technique improves on its control in one more LLM that nobody" in said
+    )
     assert "How sure of “use”: established for LLMs like those asked." in said
     assert "SIMULATED" not in out
 
@@ -310,7 +319,9 @@ def test_a_headline_says_the_clearest_bias_of_a_paradigm_and_what_helps(biases, 
         others = [] if any(bias["llm"] for bias in biases) else [BIAS | OTHER, BIAS | OTHER | {"llm": "vendor/a"}]
         made(warehouse, "inference.outcome_contrasts", [*others, *biases])
         made(warehouse, "inference.outcome_decisions", [*([] if OWN in decisions else [OWN]), *decisions])
-        assert headlines_on_biases(warehouse, "s") == [f"framing: {said} `bais recommend --paradigm framing` says more."]
+        assert headlines_on_biases(warehouse, "s") == [
+            f"framing: {said} `bais recommend --paradigm framing` says more."
+        ]
 
 
 def test_a_measure_of_one_arm_is_said_as_its_mean_beside_what_is_best(ask):
@@ -321,7 +332,9 @@ def test_a_measure_of_one_arm_is_said_as_its_mean_beside_what_is_best(ask):
         "tfidf) is 0.16, where higher is better, and 1 is best (95 % interval 0.05 to 0.27), for LLMs and items like the "
         "6 LLMs and 40 items asked."
     ) in out
-    assert "Improved by: how much nearer the mean of each LLM on each vignette comes to 1 (coverage (tfidf)), with" in out
+    assert (
+        "Improved by: how much nearer the mean of each LLM on each vignette comes to 1 (coverage (tfidf)), with" in out
+    )
     few = coverage | {"low": None, "high": None, "n_llms": 4, "reason": "too_few_llms"}
     assert "is best. How sure that is cannot be said: only 4 LLMs were asked" in " ".join(ask(biases=[few]).split())
 
@@ -332,6 +345,20 @@ def test_what_an_only_arm_is_held_against_is_said_of_a_reference_that_is_not_0(a
     assert "is 0.41, where 0.25 would be without bias (95 % interval 0.3 to 0.52)" in out
     assert "asked less 0.25" in out
     assert "comes to 0.25 (primacy_margin (tfidf))" in out
+
+
+def test_a_share_that_rests_on_judges_stands_beside_the_share_without_their_errors(ask):
+    changed = {"measure": "framing_changed", "arm": "asked", "arm_b": None}
+    judged = {"biases": [BIAS | changed], "decisions": [DECISION | changed | {"reason": "judge_errors_counted"}]}
+    known = {
+        "study": "s", "paradigm": "framing", "technique": "no_technique", "llm": None, "phi_corrected": 0.09,
+        "phi_corrected_low": -0.01, "phi_corrected_high": 0.19,
+    }  # fmt: skip
+    out = " ".join(ask(**judged, corrected=[known, known | {"llm": "vendor/a", "phi_corrected": 0.5}]).split())
+    assert "Without what judges get wrong, this share is 9 % (95 % interval -1 % to 19 %)." in out
+    assert "What judges get wrong is in SACD (framing_changed, asked less 0 %)" in out
+    out = " ".join(ask(**judged, corrected=[known | {"phi_corrected": None}, known | {"llm": "vendor/a"}]).split())
+    assert "What judges get wrong is in this share" in out
 
 
 def test_a_measure_that_mirrors_another_is_said_once(ask):
