@@ -91,8 +91,8 @@ def outcome_rows(counts, paradigms, contrasts, ranked, controls, *, n_draws, see
         Rows of `marts.item_counts`.
     paradigms : pandas.DataFrame
         `study, paradigm, measure, margin, pairing, is_share, better, reference, answer_kind`: missing answers of a
-        share are bounded by 0 and 1; the last three are asked for where an `arm_b` is null. Of `measured_from` (optional)
-        `judgement` adds a reason to decisions: what judges get wrong is in them.
+        share are bounded by 0 and 1; the last three are asked for where an `arm_b` is null. `measured_from` is
+        optional: `judgement` adds a reason to decisions, that what judges get wrong is in them.
     contrasts : pandas.DataFrame
         `study, paradigm, arm, arm_b`; a null `arm_b` stands for the reference of the measure.
     ranked : collection of str

@@ -14,7 +14,7 @@ BUILT_IN = {
     "primacy": ("the share of answers clearly nearer to the beginning of their text than to its middle", True),
     "recency": ("the share of answers clearly nearer to the end of their text than to its middle", True),
     "is_correct": ("the share of statements that were judged rightly", True),
-    "strict_correct": ("the share of pairs, a true statement and its falsified twin, of which both were judged rightly", True),
+    "strict_correct": ("the share of pairs (a true statement and its falsified twin) judged rightly in both", True),
 }  # fmt: skip
 
 
@@ -76,7 +76,7 @@ def in_unit(bias: dict, value: float | None) -> float | None:
 
 
 def what_is_best(bias: dict) -> str:
-    """Say of the only arm of a paradigm which mean would be without bias, and on which side of it what is better lies."""
+    """Say of the only arm of a paradigm which mean would be without bias, and whether more is better."""
     if best(bias) is None:
         return "higher is better"
     at_best = level(bias, best(bias))

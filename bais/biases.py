@@ -42,7 +42,8 @@ select distinct source from marts.trials where study = $study and paradigm = $pa
 # what the paradigm says of a measure, and what the technique is called
 IN_WORDS = """
 left join (
-    select study, paradigm, measure, better, reference, answer_kind, counted_labels, measured_from from staging.stg_paradigms
+    select study, paradigm, measure, better, reference, answer_kind, counted_labels, measured_from
+    from staging.stg_paradigms
 ) using (study, paradigm, measure)
 left join (select technique, display_name from seeds.techniques) using (technique)
 """

@@ -410,8 +410,8 @@ def test_llms_that_noise_alone_puts_beyond_the_margin_are_not_surely_beyond_it()
     row = decision(asked({"no_technique": [0.2] * 6, "helps": [0.2] * 6}, n_items=8, n=4))
     assert row["n_beyond_margin"] > 0
     assert row["n_surely_beyond_margin"] == 0
-    row = decision(asked({"no_technique": [0.4] * 6, "helps": [0.0] * 5 + [0.4]}))
-    assert row["n_surely_beyond_margin"] == 5
+    row = decision(asked({"no_technique": [0.4] * 6 + [0.0], "helps": [0.0] * 5 + [0.4, 0.4]}))
+    assert row["n_surely_beyond_margin"] == 6, "five gain and one loses"
 
 
 def test_items_that_go_opposite_ways_are_told_from_items_without_a_bias():

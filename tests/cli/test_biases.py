@@ -161,8 +161,8 @@ def test_a_row_of_the_table_says_what_each_technique_does_to_the_bias(ask):
     said = " ".join(out.split())
     assert "ewer than five LLMs" not in said
     assert (
-        "Improved by: how much nearer the two arms of each LLM on each vignette come to each other, with what noise adds "
-        "taken off, and then the mean; so it is not the difference of two rows above, in which opposite signs cancel."
+        "Improved by: how much nearer the two arms of each LLM on each vignette come to each other, with what noise "
+        "adds taken off, and then the mean; so it is not the difference of two rows above, in which opposite signs cancel."
     ) in said
     assert "Reversed: in how many LLMs the technique turns the bias round" in said
     assert (
@@ -196,7 +196,8 @@ def test_a_bias_that_cannot_be_told_from_none_is_not_called_none_where_items_dif
     of_none = {"value": 0.01, "low": -0.1, "high": 0.12, "sd_of_items": 0.31}
     out = sentence(ask, **of_none, p_items_alike=0.001)
     assert out.endswith(
-        "Items differ in it (standard deviation 31 percentage points), so opposite biases of items may cancel in this mean."
+        "Items differ in it (standard deviation 31 percentage points), so opposite biases of items may cancel in "
+        "this mean."
     )
     assert "Items differ" not in sentence(ask, **of_none, p_items_alike=0.4)
     assert sentence(ask, p_items_alike=0.001).endswith("Items differ in it (standard deviation 10 percentage points).")
@@ -298,16 +299,16 @@ MIRROR = BIAS | {"measure": "took_risk", "value": -0.16, "low": -0.27, "high": -
         (
             [BIAS | COVERAGE],
             [],
-            "without a technique the likeness of an answer to the thirds of its text, in their mean (by tfidf) is 0.16, "
-            "where higher is better, and 1 is best (95 % interval 0.05 to 0.27; 6 LLMs, 40 items). No technique was "
+            "without a technique the likeness of an answer to the thirds of its text, in their mean (by tfidf) is "
+            "0.16, where higher is better, and 1 is best (95 % interval 0.05 to 0.27; 6 LLMs, 40 items). No technique was "
             "asked.",
         ),
         (
             [BIAS | {"measure": "strict_correct", "arm_b": None, "value": -0.25, "low": -0.4, "high": -0.1}],
             [],
-            "without a technique the share of pairs, a true statement and its falsified twin, of which both were judged "
-            "rightly is 75 %, where higher is better, and 100 % is best (95 % interval 60 % to 90 %; 6 LLMs, 40 items). "
-            "This is a bias. No technique was asked.",
+            "without a technique the share of pairs (a true statement and its falsified twin) judged rightly in both "
+            "is 75 %, where higher is better, and 100 % is best (95 % interval 60 % to 90 %; 6 LLMs, 40 "
+            "items). This is a bias. No technique was asked.",
         ),
     ],
 )  # fmt: skip
@@ -329,8 +330,8 @@ def test_a_measure_of_one_arm_is_said_as_its_mean_beside_what_is_best(ask):
     out = " ".join(ask(biases=[coverage], decisions=[DECISION | COVERAGE]).split())
     assert (
         "coverage (tfidf): without a technique the likeness of an answer to the thirds of its text, in their mean (by "
-        "tfidf) is 0.16, where higher is better, and 1 is best (95 % interval 0.05 to 0.27), for LLMs and items like the "
-        "6 LLMs and 40 items asked."
+        "tfidf) is 0.16, where higher is better, and 1 is best (95 % interval 0.05 to 0.27), for LLMs and items like "
+        "the 6 LLMs and 40 items asked."
     ) in out
     assert (
         "Improved by: how much nearer the mean of each LLM on each vignette comes to 1 (coverage (tfidf)), with" in out

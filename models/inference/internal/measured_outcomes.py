@@ -8,7 +8,8 @@ def model(dbt, session):
     from analysis.tables import table
 
     counts = dbt.ref("item_counts").df()
-    declared = "study paradigm measure margin pairing is_share better reference answer_kind measured_from".split()
+    declared = ["study", "paradigm", "measure", "margin", "pairing", "is_share", "better", "reference", "answer_kind"]
+    declared += ["measured_from"]
     paradigms = dbt.ref("stg_paradigms").df()[declared]
     contrasts = dbt.ref("stg_paradigm_contrasts").df()[["study", "paradigm", "arm", "arm_b"]]
     techniques = dbt.ref("int_techniques_defined").df()
