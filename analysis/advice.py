@@ -254,6 +254,31 @@ def in_words(reason):
     return "; ".join(REASONS.get(code, code) for code in codes) or "no reason is given"
 
 
+def in_ways_of_counting(name, decision, found):
+    """Say in how many ways of counting a decision on a technique is the same, and in which it is another.
+
+    Parameters
+    ----------
+    name : str
+        Of the technique.
+    decision : str or None
+    found : dict or None
+        `n_same_decision`, `n_specifications`, `carried_by` and, of those that are `others`, what was turned to what.
+
+    Returns
+    -------
+    str or None
+        Nothing where nothing was decided, or counted in one way alone.
+    """
+    if not found or decision in ("no_evidence", None) or found["n_specifications"] == 1:
+        return None
+    n = f"{found['n_same_decision']} of {found['n_specifications']}"
+    said = f"{name}: the same decision in {n} ways of counting"
+    others = [COUNTED[switch].format(TURNED_TO.get(value, value)) for switch, value in found["others"]]
+    others += [f"without {found['carried_by']}"] if found["carried_by"] else []
+    return f"{said}, another {listed(others, 'or')}." if others else f"{said}."
+
+
 def probability(p):
     """Write a probability from draws, which is never certain.
 
@@ -489,14 +514,8 @@ def _ways_of_counting(evidence, leading):
     """In how many ways of counting a decision is the same, and in which it is another."""
     ways = {(row["technique"], row["control"]): row for row in evidence.sensitivity if row["metric"] == leading}
     for row in evidence.of(leading):
-        found = ways.get((row["technique"], row["control"]))
-        if not found or row["decision"] in ("no_evidence", None) or found["n_specifications"] == 1:
-            continue
-        n = f"{found['n_same_decision']} of {found['n_specifications']}"
-        said = f"{row['name']}: the same decision in {n} ways of counting"
-        others = [COUNTED[switch].format(TURNED_TO.get(value, value)) for switch, value in found["others"]]
-        others += [f"without {found['carried_by']}"] if found["carried_by"] else []
-        yield f"{said}, another {listed(others, 'or')}." if others else f"{said}."
+        if said := in_ways_of_counting(row["name"], row["decision"], ways.get((row["technique"], row["control"]))):
+            yield said
 
 
 def _caveats(evidence, leading):

@@ -453,17 +453,11 @@ def _named(of):
 
 def _turns(decisions, sensitivity):
     """Say of each technique that is decided on what would turn the decision."""
-    from analysis.advice import COUNTED, TURNED_TO, listed
+    from analysis.advice import in_ways_of_counting
 
     for of in decisions:
-        found = _of(of, sensitivity)
-        if not found or of["decision"] in ("no_evidence", None) or found["n_specifications"] == 1:
-            continue
-        n = f"{found['n_same_decision']} of {found['n_specifications']}"
-        said = f"{_named(of)}: the same decision in {n} ways of counting"
-        others = [COUNTED[switch].format(TURNED_TO.get(value, value)) for switch, value in found["others"]]
-        others += [f"without {found['carried_by']}"] if found["carried_by"] else []
-        yield f"{said}, another {listed(others, 'or')}." if others else f"{said}."
+        if said := in_ways_of_counting(_named(of), of["decision"], _of(of, sensitivity)):
+            yield said
 
 
 def _certainties(decisions, noun):

@@ -162,7 +162,8 @@ def test_a_row_of_the_table_says_what_each_technique_does_to_the_bias(ask):
     assert "ewer than five LLMs" not in said
     assert (
         "Improved by: how much nearer the two arms of each LLM on each vignette come to each other, with what noise "
-        "adds taken off, and then the mean; so it is not the difference of two rows above, in which opposite signs cancel."
+        "adds taken off, and then the mean; so it is not the difference of two rows above, in which opposite signs "
+        "cancel."
     ) in said
     assert "Reversed: in how many LLMs the technique turns the bias round" in said
     assert (
@@ -300,8 +301,8 @@ MIRROR = BIAS | {"measure": "took_risk", "value": -0.16, "low": -0.27, "high": -
             [BIAS | COVERAGE],
             [],
             "without a technique the likeness of an answer to the thirds of its text, in their mean (by tfidf) is "
-            "0.16, where higher is better, and 1 is best (95 % interval 0.05 to 0.27; 6 LLMs, 40 items). No technique was "
-            "asked.",
+            "0.16, where higher is better, and 1 is best (95 % interval 0.05 to 0.27; 6 LLMs, 40 items). No technique "
+            "was asked.",
         ),
         (
             [BIAS | {"measure": "strict_correct", "arm_b": None, "value": -0.25, "low": -0.4, "high": -0.1}],
