@@ -1,8 +1,8 @@
 -- One row per study, llm (null = mean over LLMs, of biases other than anchoring), vignette, outcome, contrast of two
 -- arms, measure and effect on people: what anchors, or the arms of another bias, do to an LLM that is asked with no
--- technique, beside what they do to people; accepted trials, all temperatures pooled. Of the measures that are known of
--- people one leads: the anchoring index, then the difference of shares, the log odds and, with a caution, a d. Of several
--- effects on people, that of the same vignette leads, then the one with the narrowest interval.
+-- technique, beside what they do to people; accepted trials, all temperatures pooled. Of the measures that are known
+-- of people one leads: the anchoring index, then the difference of shares, the log odds and, with a caution, a d. Of
+-- several effects on people, that of the same vignette leads, then the one with the narrowest interval.
 with responses as (
     select
         study,
