@@ -143,3 +143,8 @@
             / ((0.12021132975 * {{ far }} + 0.73700164250) * {{ far }} + 1)
     end
 {%- endmacro %}
+
+{# Whether an item enters a contrast of two arms: where each arm has items of its own, always; else if it is in both. #}
+{% macro item_enters(pairing, n_a, n_b) -%}
+    any_value({{ pairing }}) = 'between' or ({{ n_a }} > 0 and {{ n_b }} > 0)
+{%- endmacro %}

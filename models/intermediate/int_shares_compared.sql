@@ -30,7 +30,7 @@ of_items as (
         sum(counts.sum_of_values) filter (where counts.arm = contrasts.arm) / nullif(asked_a, 0) as item_a,
         sum(counts.sum_of_values) filter (where counts.arm = contrasts.arm_b) / nullif(asked_b, 0) as item_b,
         any_value(paradigms.pairing) = 'between' as is_between,
-        is_between or (asked_a > 0 and asked_b > 0) as is_used
+        {{ item_enters('paradigms.pairing', 'asked_a', 'asked_b') }} as is_used
     from counts
     inner join paradigms
         on

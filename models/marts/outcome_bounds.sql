@@ -44,7 +44,7 @@ sides as (
         coalesce(sum(counts.n_trials) filter (where counts.arm = contrasts.{{ arm }}), 0) as n_answered_{{ side }},
         coalesce(sum(counts.sum_of_values) filter (where counts.arm = contrasts.{{ arm }}), 0) as sum_{{ side }},
         {% endfor %}
-        any_value(paradigms.pairing) = 'between' or (n_a > 0 and n_b > 0) as is_used
+        {{ item_enters('paradigms.pairing', 'n_a', 'n_b') }} as is_used
     from counts
     inner join contrasts
         on

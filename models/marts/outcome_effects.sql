@@ -31,7 +31,7 @@ sides as (
         sum(counts.sum_of_values) filter (where counts.arm = contrasts.arm) as sum_a,
         sum(counts.sum_of_values) filter (where counts.arm = contrasts.arm_b) as sum_b,
         any_value(case when contrasts.arm_b is null then coalesce(paradigms.reference, 0) end) as held_against,
-        any_value(paradigms.pairing) = 'between' or (n_a > 0 and (n_b > 0 or held_against is not null)) as is_used
+        {{ item_enters('paradigms.pairing', 'n_a', 'if(held_against is null, n_b, n_a)') }} as is_used
     from counts
     inner join contrasts
         on
