@@ -691,7 +691,7 @@ def test_headlines_say_what_recommend_says(change, capsys):
         change(f"alter table raw.batches add column if not exists {column}")
     change(
         "create or replace view marts.trials as select *, response_recorded as response, 'v' as vignette, "
-        "'anchoring' as paradigm "
+        "null::varchar as role, 'anchoring' as paradigm "
         "from marts.recorded_trials"
     )
     change(f"create table marts.technique_costs ({keys}, calls_per_trial double, cost_usd_per_trial double)")
