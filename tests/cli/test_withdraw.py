@@ -22,7 +22,8 @@ create schema marts; create schema intermediate;
 create table intermediate.int_trials_read as
     select
         trial_id, 'sim/anchored' as llm, 'judicial' as domain, null::varchar as label_read,
-        'answered' as status_if_reparsed, 24::double as number_if_reparsed, 'anchoring' as paradigm, arm, item, role, judged
+        'answered' as status_if_reparsed, 24::double as number_if_reparsed, 'anchoring' as paradigm, arm, item, role,
+        judged
     from raw.trials;
 create table marts.trials as from raw.trials
     anti join (from raw.gate_acts where act = 'withdraw') as acts on trial_id = object_id
