@@ -17,7 +17,8 @@ union all by name
 select
     trial_id, landed.batch_id, landed.study, llm, domain, landed.vignette, landed.technique, landed.anchor_direction,
     landed.anchor_value, landed.temperature, readings.paradigm, readings.arm, readings.item, readings.role,
-    readings.judged, status_if_{source} as status, case when status = 'answered' then number_if_{source} end as response,
+    readings.judged, status_if_{source} as status,
+    case when status = 'answered' then number_if_{source} end as response,
     case when status = 'answered' then label_read end as response_label, landed.response_recorded,
     landed.first_response, landed.response_text, landed.asked_at, landed.source, landed.source_file, landed.source_line,
     case
