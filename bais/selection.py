@@ -16,7 +16,10 @@ ALL = """
 union all by name
 select
     trial_id, landed.batch_id, landed.study, llm, domain, landed.vignette, landed.technique, landed.anchor_direction,
-    landed.anchor_value, landed.temperature, landed.status_recorded as status, landed.response_recorded,
+    landed.anchor_value, landed.temperature, readings.paradigm, readings.arm, readings.item, readings.role,
+    readings.judged, status_if_{source} as status,
+    case when status = 'answered' then number_if_{source} end as response,
+    case when status = 'answered' then label_read end as response_label, landed.response_recorded,
     landed.first_response, landed.response_text, landed.asked_at, landed.source, landed.source_file, landed.source_line,
     case
         when withdrawn.trial_id is not null then 'withdrawn'
@@ -32,7 +35,7 @@ select
             else 'its batch is not published, or not built yet'
         end
     end as held_back
-from raw.trials as landed inner join intermediate.int_trials_read using (trial_id)
+from raw.trials as landed inner join intermediate.int_trials_read as readings using (trial_id)
 left join ({withdrawn}) as withdrawn using (trial_id)
 left join ({fates}) as fates using (trial_id)
 left join (select batch_id, is_older from ({verdicts})) as verdicts on landed.batch_id = verdicts.batch_id
@@ -59,10 +62,11 @@ from ({every}) left join intermediate.int_prompts_outdated using (batch_id, tech
 def all_trials(warehouse) -> str:
     """Return the query of every landed trial, with why each is held back as far as the warehouse is built."""
     from ingest.fates import fates
-    from ingest.models import query_of
+    from ingest.models import project_variable, query_of
 
     every = ALL.format(
         audited=AUDITED,
+        source=project_variable("response_source"),
         withdrawn=query_of("stg_withdrawn_trials"),
         fates=fates(),
         verdicts=query_of("stg_batch_verdicts"),

@@ -47,6 +47,11 @@ def _files() -> dict[str, Path]:
     return {path.stem: path for path in (ROOT / "models").rglob("*.sql")}
 
 
+def project_variable(name: str) -> str:
+    """Return the value that `dbt_project.yml` gives a var."""
+    return _yaml(PROJECT)["vars"][name]
+
+
 def query_of(name: str) -> str:
     """Return the SQL of a model that comes from nothing but `raw`, as a connection to the warehouse runs it."""
     return _InOneQuery(None, {"raw": "raw"}, {}).render(name)

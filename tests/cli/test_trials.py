@@ -30,7 +30,10 @@ TABLES = """
 create schema marts; create schema seeds; create schema intermediate;
 create table seeds.llm_aliases as select 'a-alias' as alias, 'vendor/a' as llm;
 create view intermediate.int_trials_read as
-    select trial_id, 'vendor/a' as llm, 'judicial' as domain, 'months' as response_unit from raw.trials;
+    select
+        trial_id, 'vendor/a' as llm, 'judicial' as domain, 'months' as response_unit, null::varchar as label_read,
+        'answered' as status_if_reparsed, response_recorded as number_if_reparsed, paradigm, arm, item, role, judged
+    from raw.trials;
 create table seeds.flag_reasons as from (values ('other_prompt', 'quarantined', 'The prompt is another version'),
     ('equals_anchor', 'suspect', 'The answer is the anchor')) as t (reason, severity, sentence);
 create table marts.trials as

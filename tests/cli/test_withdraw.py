@@ -20,7 +20,11 @@ stopping_rule: {minimum: 4}
 MARTS = """
 create schema marts; create schema intermediate;
 create table intermediate.int_trials_read as
-    select trial_id, 'sim/anchored' as llm, 'judicial' as domain from raw.trials;
+    select
+        trial_id, 'sim/anchored' as llm, 'judicial' as domain, null::varchar as label_read,
+        'answered' as status_if_reparsed, 24::double as number_if_reparsed, 'anchoring' as paradigm, arm, item, role,
+        judged
+    from raw.trials;
 create table marts.trials as from raw.trials
     anti join (from raw.gate_acts where act = 'withdraw') as acts on trial_id = object_id
     where anchor_direction != 'high';
@@ -113,6 +117,15 @@ def test_a_condition_is_asked_once_of_public_and_quarantined_trials_and_the_tria
     make_marts(warehouse)
     assert main(["restore", "--where", "anchor_direction = 'low'", "--why", "asked once"]) == 0
     assert capsys.readouterr().out == "restored: 4 trials of small. `bais build` derives the tables anew.\n"
+
+
+@pytest.mark.parametrize("condition", ["paradigm = 'anchoring'", "response = 24 and status = 'answered'"])
+def test_what_a_trial_says_finds_it_again_once_it_is_withdrawn(warehouse, capsys, condition):
+    assert main(["withdraw", "--where", "true", "--why", "all of it"]) == 0
+    make_marts(warehouse)
+    capsys.readouterr()
+    assert main(["restore", "--where", condition, "--why", "it was right"]) == 0
+    assert capsys.readouterr().out == "restored: 12 trials of small. `bais build` derives the tables anew.\n"
 
 
 def test_a_withdrawn_trial_is_not_asked_again(warehouse, query, capsys):
