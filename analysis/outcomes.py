@@ -59,8 +59,9 @@ OF_PLACES = {"p_best", "p_worst", "p_best_new_llm", "rank_low", "rank_high"}
 PLACE_OF = {"rank_probabilities": "p_best", "predictions": "p_best_new_llm"}
 
 
-CANNOT_STAND = {"bias_reversed": ("use", "equivalent"), "bias_moved": ("equivalent",)}
 JUDGED = "judge_errors_counted"
+# what judges get wrong makes gains look smaller, so that it can hide a difference and not make one
+CANNOT_STAND = {"bias_reversed": ("use", "equivalent"), "bias_moved": ("equivalent",), JUDGED: ("equivalent",)}
 OVER_BOTH = "t_over_llms_and_items"
 
 
@@ -90,9 +91,9 @@ def outcome_rows(counts, paradigms, contrasts, ranked, controls, *, n_draws, see
     counts : pandas.DataFrame
         Rows of `marts.item_counts`.
     paradigms : pandas.DataFrame
-        `study, paradigm, measure, margin, pairing, is_share, better, reference, answer_kind`: missing answers of a
-        share are bounded by 0 and 1; the last three are asked for where an `arm_b` is null. `measured_from` is
-        optional: `judgement` adds a reason to decisions, that what judges get wrong is in them.
+        `study, paradigm, measure, margin, pairing, is_share, better, reference, answer_kind, measured_from`: missing
+        answers of a share are bounded by 0 and 1; `better, reference, answer_kind` are asked for where an `arm_b` is
+        null; of what is measured from a `judgement` no decision is `equivalent`.
     contrasts : pandas.DataFrame
         `study, paradigm, arm, arm_b`; a null `arm_b` stands for the reference of the measure.
     ranked : collection of str
@@ -347,8 +348,6 @@ def _decisions(grid, keys, asked, ranked, controls, n_draws, seed):
     found = []
     for row in of_contrast.decisions(keys["study"], stream, pairs, n_draws=n_draws, seed=seed):
         row |= keys
-        if getattr(asked, "measured_from", None) == "judgement" and row["part"] == "rank_probabilities":
-            row |= {"reason": reasons(row["reason"], JUDGED)}
         if is_alone and row.get(PLACE_OF.get(row["part"])) is not None:
             row |= dict.fromkeys(OF_PLACES.intersection(row)) | {"reason": reasons(row["reason"], "one_technique")}
         found.append(row)
@@ -361,6 +360,7 @@ class ContrastLosses(NamedTuple):
     losses: DomainLosses
     of_cells: "_Cells"
     margin: float
+    is_judged: bool
 
     @classmethod
     def of(cls, grid, asked):
@@ -371,7 +371,7 @@ class ContrastLosses(NamedTuple):
         grid : Grid
         asked : namedtuple
             Of a contrast and what its paradigm declares: `arm, arm_b, pairing, is_share, margin, better, reference,
-            answer_kind`.
+            answer_kind, measured_from`.
         """
         arm_b = or_none(asked.arm_b)
         best = 0.0 if arm_b is not None else best_value(asked.better, or_none(asked.reference), asked.answer_kind)
@@ -401,7 +401,8 @@ class ContrastLosses(NamedTuple):
         ]  # fmt: skip
         bounds = [np.moveaxis(np.stack(of), (0, 1, 2), (1, 2, 0)) for of in zip(*bounds, strict=True)]
         losses = DomainLosses.of_contrasts(grid.llms, grid.vignettes, grid.techniques, BIAS, signed, bounds)
-        return cls(losses, _Cells(grid, arms, asked.pairing), 0.0 if pd.isna(asked.margin) else float(asked.margin))
+        margin = 0.0 if pd.isna(asked.margin) else float(asked.margin)
+        return cls(losses, _Cells(grid, arms, asked.pairing), margin, asked.measured_from == "judgement")
 
     def decisions(self, study, stream, pairs, **options):
         """Yield rows as of `decisions_of_losses`, with the items as a sample too and what cannot stand taken back."""
@@ -409,6 +410,8 @@ class ContrastLosses(NamedTuple):
             if row["part"] == "rank_probabilities" and row.get("gain") is not None:
                 row |= _over_items_as_well(row, self.of_cells, self.margin)
                 row |= _guarded(row, self.losses, self.of_cells, self.margin)
+                if self.is_judged:
+                    row |= taken_back(row, JUDGED) | {"reason": reasons(row["reason"], JUDGED)}
             yield row
 
 

@@ -12,7 +12,7 @@ from tests.analysis.test_outcomes import CONTROLS, KEYS, asked
 CONTRASTS = pd.DataFrame([{"study": "s", "paradigm": "framing", "arm": "gain", "arm_b": "loss"}])
 PARADIGMS = pd.DataFrame([{
     **KEYS, "margin": 0.05, "pairing": "item", "is_share": True, "better": "closer_to_reference", "reference": None,
-    "answer_kind": "choice",
+    "answer_kind": "choice", "measured_from": "answer",
 }])  # fmt: skip
 SHAPE = {"n_items": 12, "n": 20}
 

@@ -33,7 +33,13 @@ def asked(biases, *, n_items=40, n=50, seed=1):
 
 
 def found(rows, *, margin=0.05, pairing="item", ranked=("helps",), arms=("gain", "loss"), n_draws=500, **said):
-    said = {"is_share": True, "better": "lower", "reference": None, "answer_kind": "text"} | said
+    said = {
+        "is_share": True,
+        "better": "lower",
+        "reference": None,
+        "answer_kind": "text",
+        "measured_from": "answer",
+    } | said
     paradigms = pd.DataFrame([{**KEYS, "margin": margin, "pairing": pairing, **said}])
     contrasts = pd.DataFrame([{"study": "s", "paradigm": "framing", **dict(zip(("arm", "arm_b"), arms, strict=True))}])
     rows = outcome_rows(rows, paradigms, contrasts, set(ranked), CONTROLS, n_draws=n_draws, seed=1)
@@ -301,10 +307,17 @@ def test_of_numbers_without_a_reference_nothing_is_decided_where_higher_is_bette
 def test_a_decision_that_rests_on_labels_by_judges_says_that_their_errors_are_in_it():
     biases = asked({"no_technique": [0.3] * 6, "helps": [0.0] * 6})
     of = found(biases, measured_from="judgement")
-    of = of[of["part"] == "outcome_decisions"]
+    of = of[(of["part"] == "outcome_decisions") & of["gain"].notna()]
     assert len(of) > 1
     assert of["reason"].str.contains("judge_errors_counted").all()
     assert "judge_errors_counted" not in (decision(biases, measured_from="answer")["reason"] or "")
+
+
+def test_what_rests_on_labels_by_judges_is_never_called_no_difference():
+    alike = asked({"no_technique": [0.3] * 6, "helps": [0.3] * 6})
+    assert decision(alike)["decision"] == "equivalent"
+    judged = decision(alike, measured_from="judgement")
+    assert (judged["decision"], judged["decision_asked"]) == ("no_evidence", "no_evidence")
 
 
 def test_two_instruments_are_two_measures():
@@ -393,7 +406,7 @@ def test_a_technique_that_another_contrast_of_the_paradigm_decides_against_is_co
         rows = pd.concat([shown(*pair) for pair in pairs])
         paradigms = pd.DataFrame([{
             **KEYS, "margin": 0.05, "pairing": "item", "is_share": True, "better": "lower", "reference": None,
-            "answer_kind": "choice",
+            "answer_kind": "choice", "measured_from": "answer",
         }])  # fmt: skip
         contrasts = pd.DataFrame([{"study": "s", "paradigm": "framing", "arm": a, "arm_b": b} for a, b in pairs])
         made = table(outcome_rows(rows, paradigms, contrasts, {"helps"}, CONTROLS, n_draws=20, seed=1), OUTCOMES)

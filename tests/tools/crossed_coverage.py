@@ -100,7 +100,7 @@ def wrong_decisions(n_llms, n_items, rng, *, n_datasets, n_trials=20):
     is_shifted = (rows["arm"] == "gain").to_numpy()
     asked = SimpleNamespace(
         arm="gain", arm_b="loss", pairing="item", is_share=True, margin=0.05, better="closer_to_reference",
-        reference=None, answer_kind="choice",
+        reference=None, answer_kind="choice", measured_from="answer",
     )  # fmt: skip
     pairs = [Comparison("helps", "no_technique", "control", is_confounded=False)]
     n_decided = n_over_llms = 0
