@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from ingest.paradigm import AS_WRITTEN
 from ingest.prompts import template_of
+from ingest.refusals import changed_items
 from ingest.responses import spooled
 from ingest.spool import COLLECTED, State, read_state, spool_folder, stated_in
 from ingest.study import Cell, Design
@@ -85,6 +86,8 @@ class Asked:
     differences: dict = field(default_factory=dict)  # by what has changed, from the lines that went and came to where
     pairs: list = field(default_factory=list)  # what was and what is in its place
     restated: list = field(default_factory=list)  # each paradigm that is measured otherwise, and what of it
+    unshown: collections.Counter = field(default_factory=collections.Counter)  # items, by columns that nobody is shown
+    said: collections.Counter = field(default_factory=collections.Counter)  # items, by what they say of themselves
 
     @property
     def n_orphans(self) -> int:
@@ -104,6 +107,9 @@ def asked_before(design: Design, state: State) -> Asked:
         return found
     design.recognise(state)
     found.restated = [*_restated(design, state)]
+    for _, (*_, last) in changed_items(design, state, spool_folder(design.study.study) / COLLECTED):
+        found.unshown.update(last.unshown)
+        found.said.update(last.said)
     kinds, rows = _other_ways(design, state)
     study, judges = design.study, design.judges
     asked = {False: ({llm.llm for llm in study.llms}, set(study.temperatures), study.stopping_rule.minimum)}
@@ -397,6 +403,17 @@ def render_asked(asked: Asked) -> list[str]:
         f"({printable(', '.join(names))}): the tables follow the file after the next `bais collect` and `bais build`, "
         f"and nothing is asked again for {'that alone; see what follows' if asked.n_again else 'it'}."
         for paradigm, names in asked.restated
+    ]
+    lines += [
+        f"What the items say under {printable(column)} has come, changed or gone since they were asked (in {n:,} of "
+        "them). Nobody is shown it, so it changes nothing in what is asked, and nothing is asked again for it."
+        for column, n in sorted(asked.unshown.items())
+    ]
+    lines += [
+        f"What {n:,} item{' says' if n == 1 else 's say'} under `{key}` has changed since "
+        f"{'it was' if n == 1 else 'they were'} asked. It is no part of a question: the tables follow the file after the next `bais collect` and `bais "
+        "build`, nothing is asked again for it, and `raw.items` keeps what was said before."
+        for key, n in sorted(asked.said.items())
     ]
     for version, n in sorted(asked.versions.items()):
         counts = "it" if version.asked > version.now else f"version {version.now} as soon as it has answers"

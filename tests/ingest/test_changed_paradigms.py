@@ -195,14 +195,39 @@ def test_a_field_that_nobody_is_shown_may_come_change_and_be_measured(query):
     assert sum(record["kind"] == "item" for record in records_of(spool_folder("cups") / COLLECTED)) == n_lines
 
 
-@pytest.mark.parametrize(("field", "named"), [("hour", "hour"), ("drink", "correct")])
-def test_the_plan_says_of_a_field_that_counts_what_collect_refuses(warehouse, field, named):
+def test_the_plan_says_of_a_field_that_is_shown_what_collect_refuses_with_its_exit_code(warehouse, tmp_path, capsys):
     collect(study())
-    changed = study(items(lambda row: row | {field: "7"} if row["item"] == "night" else row))
-    sentence = f"item night of study cups has changed since it was asked, in {named}: give what it says now"
+    change = items(lambda row: row | {"hour": "7"} if row["item"] == "night" else row)
+    sentence = "item night of study cups has changed since it was asked, in hour: give what it says now"
     with pytest.raises(UserError, match=sentence):
-        collect(changed)
-    assert sentence in plan_of(changed)["lacking"]
+        collect(study(change))
+    path = tmp_path / "cups.yaml"
+    path.write_text(yaml.safe_dump(STUDY | {"paradigm": PARADIGM | change}))
+    assert main(["plan", str(path)]) == 2
+    assert sentence in " ".join(capsys.readouterr().out.split())
+    path.write_text(yaml.safe_dump(STUDY | {"paradigm": PARADIGM}))
+    assert main(["plan", str(path)]) == 0
+
+
+def test_a_wrong_label_of_an_item_is_corrected_by_the_file_and_nothing_is_asked_again(query):
+    collect(study())
+    assert query("stg_items", "item, correct") == [("morning", "tea"), ("night", "milk")]
+    changed = study(items(lambda row: row | {"drink": "water"} if row["item"] == "night" else row))
+    said = notes(changed)
+    assert "What 1 item says under `correct` has changed since it was asked" in said
+    assert plan_of(changed)["lacking"] is None
+    assert (collect(changed).n_done, notes(changed)) == (0, "")
+    assert query("stg_items", "item, correct") == [("morning", "tea"), ("night", "water")]
+
+
+def test_a_new_column_of_the_items_that_nobody_is_shown_is_said_to_change_nothing(warehouse):
+    collect(study())
+    said = notes(study(items(lambda row: row | {"more": "new"})))
+    assert said.startswith(
+        "What the items say under more has come, changed or gone since they were asked (in 2 of them)"
+    )
+    assert "it changes nothing in what is asked" in said
+    assert len(said.splitlines()) == 1
 
 
 def test_the_plan_says_that_a_limit_of_cost_has_no_price_and_that_there_is_no_key(warehouse, monkeypatch):
