@@ -411,8 +411,9 @@ def render_asked(asked: Asked) -> list[str]:
     ]
     lines += [
         f"What {n:,} item{' says' if n == 1 else 's say'} under `{key}` has changed since "
-        f"{'it was' if n == 1 else 'they were'} asked. It is no part of a question: the tables follow the file after the next `bais collect` and `bais "
-        "build`, nothing is asked again for it, and `raw.items` keeps what was said before."
+        f"{'it was' if n == 1 else 'they were'} asked. It is no part of a question: the tables follow the file after "
+        "the next `bais collect` and `bais build`, nothing is asked again for it, and `raw.items` keeps what was said "
+        "before."
         for key, n in sorted(asked.said.items())
     ]
     for version, n in sorted(asked.versions.items()):

@@ -419,8 +419,8 @@ class Paradigm(Part):
             named = f"{', '.join(odd[:MOST_NAMED])}{f' and {len(odd) - MOST_NAMED} more' if odd[MOST_NAMED:] else ''}"
             yield (
                 f"Of the {len(pairs):,} pairs of items of {self.paradigm}, {len(odd):,} "
-                f"{'is' if len(odd) == 1 else 'are'} not one true and one false item ({named}): each answer to them counts by itself, and what is counted "
-                "by pairs leaves them out. Give each pair one item of each kind."
+                f"{'is' if len(odd) == 1 else 'are'} not one true and one false item ({named}): each answer to them "
+                "counts by itself, and what is counted by pairs leaves them out. Give each pair one item of each kind."
             )
 
     def _unmeasured(self):

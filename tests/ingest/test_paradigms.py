@@ -394,13 +394,13 @@ def test_a_mistake_in_a_paradigm_file_names_that_file_and_line(tmp_path):
         (
             {"file": "own.csv", "fields": ["item"]},
             "items",
-            "items: fact_check cannot be asked with these: text_field: ",
+            "items: fact_check cannot be asked with these: text_",
         ),
         ({"limit": 0}, "limit", "items.limit: should be 1 or more, not 0"),
         (
             {"file": "own.csv", "published_at": "when"},
             "file",
-            "item a says 03/04/2021 under when: write a date as year",
+            "item a says 03/04/2021 under when: write a date",
         ),
     ],
 )
@@ -440,8 +440,8 @@ def test_a_measure_of_texts_that_nothing_measures_is_named_with_those_that_there
     texts = vignette(case="{text} {when} {praise}", options=None, arms=arms) | {"answer": {"kind": "text"}}
     said = study(texts | {"measures": measures, "simulated": None}).cautions
     assert [of for of in said if "stays without values" in of] == [
-        "The measure primcy of cups stays without values: nothing of this name is measured in texts. `bais measure` gives "
-        "similarity_beginning, similarity_middle, similarity_end, coverage, primacy_margin, primacy, recency."
+        "The measure primcy of cups stays without values: nothing of this name is measured in texts. `bais measure` "
+        "gives similarity_beginning, similarity_middle, similarity_end, coverage, primacy_margin, primacy, recency."
     ]
 
 
