@@ -253,6 +253,8 @@ class Items(Part):
         import duckdb
 
         path = Path(folder or ".") / self.file
+        if path.is_dir():
+            return [*self._rows_of_folder(path)]
         reader = READERS.get(Path(path.name.lower().removesuffix(".gz")).suffix)
         if reader is None:
             raise ValueError(f"file: {self.file} should end in {', '.join(READERS)}")
@@ -268,6 +270,20 @@ class Items(Part):
                 return rows.to_arrow_table().to_pylist()
         except (duckdb.Error, pa.ArrowException) as error:
             raise ValueError(f"file: {self.file} cannot be read: {printable(str(error).splitlines()[0])}") from None
+
+    def _rows_of_folder(self, folder):
+        """Yield the texts of a folder: the name of each file is that of its item."""
+        paths = sorted(folder.glob("*.txt"))
+        if not paths:
+            raise ValueError(f"file: the folder {self.file} holds no file whose name ends in .txt")
+        for path in paths:
+            name = f"{self.file.rstrip('/')}/{path.name}"
+            try:
+                yield {"item": path.stem, "text": path.read_text(encoding="utf-8-sig")}
+            except UnicodeError:
+                raise ValueError(f"file: {name} is not UTF-8: save the file as UTF-8") from None
+            except OSError as error:
+                raise ValueError(f"file: {name} cannot be read: {error.strerror}") from None
 
     def _laid_out(self, rows):
         """Read a published data set, of which only as much is kept as is wanted: it may be larger than the memory."""

@@ -88,17 +88,6 @@ class Options(Part):
     same_across_arms: bool = True
 
 
-class Human(Part):
-    """What is known of people: an effect with its interval, and where that stands."""
-
-    effect: Finite | None = None
-    low: Finite | None = None
-    high: Finite | None = None
-    measure: str | None = None
-    source: str | None = None
-    licence: str | None = None
-
-
 class Treatment(Part):
     """What an arm changes in a vignette: words, options, or whole turns, of which one holds the opening."""
 
@@ -184,12 +173,23 @@ class Paradigm(Part):
     measures: dict[Name, Measure] = Field(min_length=1)
     pairing: Literal["item", "between"] = "item"
     options: Options = Options()
-    human: Human = Human()
     words: dict[str, str] = Field({})
     items: Items | None = None
     text_field: str | None = None
     vignettes: list[ParadigmVignette] = Field(min_length=1, exclude=True)
     simulated: Annotated[Simulated, BeforeValidator(_by_arm)] | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _leaves_people_to_their_table(cls, given):
+        if isinstance(given, dict) and "human" in given:
+            raise Mistake(
+                "human: what is known of people stands in seeds/human_effects.csv, a line for each effect with its "
+                f"measure, its interval and its source: add one with the paradigm {given.get('paradigm')} and take "
+                "this key away; marts.human_comparisons then has it beside the LLMs, and nothing is asked again",
+                "human",
+            )
+        return given
 
     @model_validator(mode="after")
     def _fits_together(self):

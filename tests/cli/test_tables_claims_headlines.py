@@ -281,6 +281,14 @@ def test_tables_with_a_name_defines_the_columns(warehouse, capsys, name):
     }  # fmt: skip
 
 
+def test_definitions_that_are_piped_are_whole_and_no_wider_than_a_page(warehouse, capsys):
+    out = ask(capsys, "tables", "raw.trials")
+    assert max(map(len, out.splitlines())) <= 80
+    definitions = [row["definition"] for row in asked_as_json(capsys, "tables", "raw.trials")]
+    words = set(out.split())
+    assert all(words.issuperset(of.split()) for of in definitions if of)
+
+
 @pytest.mark.parametrize("name", ["hidden", "intermediate.hidden", "raw.nothing"])
 def test_tables_does_not_define_what_is_not_public(warehouse, capsys, name):
     assert "no public table" in refused(capsys, "tables", name)

@@ -415,6 +415,26 @@ def test_a_mistake_in_the_items_of_a_study_names_the_study_and_its_line(tmp_path
     assert sentence in str(refused.value)
 
 
+def test_a_folder_of_texts_is_one_item_for_each_and_a_file_that_is_not_utf_8_is_named(tmp_path):
+    (tmp_path / "texts").mkdir()
+    for name in ("rain", "sun"):
+        (tmp_path / "texts" / f"{name}.txt").write_text(f"It was {name}, caf\xe9.", encoding="utf-8")
+    text = yaml.safe_dump(STUDY | {"paradigm": "summarise", "items": {"file": "texts", "fields": ["text"]}})
+    items = parse_study(text, folder=tmp_path).paradigm[0].all_items
+    assert [(of.item, of.fields["text"]) for of in items] == [
+        ("rain", "It was rain, caf\xe9."), ("sun", "It was sun, caf\xe9."),
+    ]  # fmt: skip
+    (tmp_path / "texts" / "sun.txt").write_bytes("caf\xe9".encode("latin-1"))
+    with pytest.raises(UserError, match=r"texts/sun\.txt is not UTF-8: save the file as UTF-8"):
+        parse_study(text, folder=tmp_path)
+
+
+def test_an_effect_on_people_in_a_paradigm_file_is_sent_to_the_table_that_is_read():
+    with pytest.raises(UserError, match=r"human: .* stands in seeds/human_effects\.csv") as refused:
+        study({"human": {"effect": 0.3, "source": "somebody"}})
+    assert "add one with the paradigm cups" in str(refused.value)
+
+
 def test_pairs_without_one_true_and_one_false_item_are_named_before_they_are_asked():
     rows = [
         {"item": f"{pair}-{n}", "pair": pair, "is_true": is_true, "statement": "It rained."}
