@@ -122,7 +122,8 @@ def _say_plan(planned):
     say_rows("table", heads, rows, right=range(1, 7))
     print()
     pace = f"{planned['limits']['concurrency']} calls at a time, {_from_to(planned['seconds_per_call'], True)} s a call"
-    say(f"Hours: {_from_to(planned['hours'], True)} for all of it, also what is collected already ({pace})")
+    whole = " for the whole study, what is collected already included" if found["trials"] else ""
+    say(f"Hours: {_from_to(planned['hours'], True)}{whole} ({pace})")
     if planned["without_price"]:
         say(f"No price is known of {', '.join(planned['without_price'])}: add it to seeds/prices.csv.")
     if planned["lacking"]:
