@@ -13,10 +13,10 @@ from pydantic import BeforeValidator, ConfigDict, Field, model_validator
 
 from ingest.files import Finite, Mistake, Name, NotNegative, Part, Share, found_wrong, parse_checked, text_of
 from ingest.items import Item, Items
-from ingest.measuring import MEASUREMENTS
 from ingest.prompts import Script, fill, placeholders, template_hash
 from ingest.prompts.steps import EMPTY
 from ingest.prompts.words import half_a_name
+from ingest.thirds import MEASUREMENTS
 from ingest.warehouse import UserError, printable
 
 FOLDER = Path(__file__).resolve().parent / "prompts" / "paradigms"

@@ -3,6 +3,3 @@
 INSTRUMENTS = ("tfidf", "minilm", "e5", "endpoint")
 DEFAULT = "tfidf"  # which needs nothing installed, and no network
 N_AT_A_TIME = 256  # answers that are landed together: what is interrupted loses no more
-# What measures `from: measurement` can be called: what is landed, and what int_similarities_derived makes of it.
-LANDED = ("similarity_beginning", "similarity_middle", "similarity_end")
-MEASUREMENTS = (*LANDED, "coverage", "primacy_margin", "primacy", "recency")

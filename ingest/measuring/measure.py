@@ -12,12 +12,12 @@ from typing import NamedTuple
 import pyarrow as pa
 
 from ingest.load import land
-from ingest.measuring import DEFAULT, LANDED
+from ingest.measuring import DEFAULT
 from ingest.measuring.tfidf import TfIdf
 from ingest.measuring.vectors import NO_WORDS, NOT_FINITE, Vector, cosine
 from ingest.models import query_of
 from ingest.raw import TABLES, prepare_raw
-from ingest.thirds import N_PARTS, thirds
+from ingest.thirds import LANDED, N_PARTS, thirds
 from ingest.warehouse import UserError, connect, printable, warehouse_path
 
 TABLE = "measurements"

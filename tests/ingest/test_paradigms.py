@@ -21,7 +21,6 @@ from ingest.collected import load_collected
 from ingest.collector import collect
 from ingest.gate import audit
 from ingest.items import Items
-from ingest.measuring import MEASUREMENTS
 from ingest.paradigm import Answer, load_paradigm, shipped_paradigms
 from ingest.plan import plan_of
 from ingest.prompts import shipped
@@ -29,6 +28,7 @@ from ingest.providers.simulated import Simulated
 from ingest.responses import ended_trials, read_trials
 from ingest.spool import COLLECTED, spool_folder
 from ingest.study import Design, load_study, parse_study
+from ingest.thirds import MEASUREMENTS
 from ingest.warehouse import ROOT, UserError, connect
 
 PARADIGM = {
