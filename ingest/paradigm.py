@@ -413,8 +413,9 @@ class Paradigm(Part):
         """Yield what pairs lack, where a measure holds answers against which statement of a pair is true."""
         pairs = collections.defaultdict(list)
         for item in self.all_items if any(of.truth == "is_true" for of in self.measures.values()) else ():
-            if (pair := item.said.get("pair")) is not None:
-                pairs[pair].append(item.said.get("is_true"))
+            pair, is_true = item.said.get("pair"), item.said.get("is_true")
+            if pair is not None and is_true is not None:
+                pairs[pair].append(is_true)
         if odd := [pair for pair, truths in pairs.items() if sorted(map(str, truths)) != ["False", "True"]]:
             named = f"{', '.join(odd[:MOST_NAMED])}{f' and {len(odd) - MOST_NAMED} more' if odd[MOST_NAMED:] else ''}"
             yield (
@@ -424,12 +425,17 @@ class Paradigm(Part):
             )
 
     def _unmeasured(self):
-        """Yield the measures from measuring texts that no instrument takes."""
+        """Yield the measures that no instrument takes, and those without a truth that they could be held against."""
         for name, measure in self.measures.items():
             if measure.source == "measurement" and name not in MEASUREMENTS:
                 yield (
                     f"The measure {name} of {self.paradigm} stays without values: nothing of this name is measured in "
                     f"texts. `bais measure` gives {', '.join(MEASUREMENTS)}."
+                )
+            if measure.truth and all(item.said.get(measure.truth) is None for item in self.all_items):
+                yield (
+                    f"The measure {name} of {self.paradigm} stays without values: no item says what it is held "
+                    f"against. Name the column that does under `items`, as `{measure.truth}`."
                 )
 
     def full_vignette(self, vignette: ParadigmVignette) -> dict:

@@ -447,6 +447,8 @@ def test_pairs_without_one_true_and_one_false_item_are_named_before_they_are_ask
         "Of the 3 pairs of items of fact_check, 2 are not one true and one false item (half, alike): "
     )
     assert parse_study(yaml.safe_dump(STUDY | {"paradigm": "fact_check"})).cautions == []
+    bare = parse_study(yaml.safe_dump(STUDY | {"paradigm": "fact_check", "items": own | {"is_true": None}})).cautions
+    assert "The measure is_correct of fact_check stays without values: no item says what it is held against" in bare[-2]
 
 
 def test_a_measure_of_texts_that_nothing_measures_is_named_with_those_that_there_are():
