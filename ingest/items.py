@@ -257,7 +257,7 @@ class Items(Part):
             return [*self._rows_of_folder(path)]
         reader = READERS.get(Path(path.name.lower().removesuffix(".gz")).suffix)
         if reader is None:
-            raise ValueError(f"file: {self.file} should end in {', '.join(READERS)}")
+            raise ValueError(f"file: {self.file} should be a folder of .txt files, or end in {', '.join(READERS)}")
         if not path.is_file():
             raise ValueError(f"file: there is no file {self.file} beside this one")
         if "csv" in reader and not self.layout:
