@@ -7,10 +7,11 @@ import json
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from ingest.collector import mean_baselines
 from ingest.paradigm import AS_WRITTEN
 from ingest.prompts import template_of
 from ingest.refusals import changed_items
-from ingest.responses import spooled
+from ingest.responses import cell_summaries, spooled
 from ingest.spool import COLLECTED, State, read_state, spool_folder, stated_in
 from ingest.study import Cell, Design
 from ingest.warehouse import printable
@@ -230,10 +231,16 @@ class _Places:
         if item is not None:
             twin = self.twins.get(item)
             return (f"item {item}", f"item {twin}") if twin else ("items that the study does not take now", "")
-        if value is not None and self.anchors.get((llm, vignette), {}).get(direction) != value:
+        if value is not None and self._anchors(llm, vignette).get(direction) != value:
             rule = json.dumps(design.rule(vignette))
             return f"{direction} anchor {value:g} for {llm}", f"anchors by another rule: {rule}"
         return None
+
+    def _anchors(self, llm, vignette):
+        """Return the anchors as they were decided or, by a rule that decided none yet, as they would be."""
+        if (llm, vignette) not in self.anchors:
+            self.anchors = derived_anchors(self.design) | self.anchors
+        return self.anchors.setdefault((llm, vignette), {})
 
     def _techniques(self, vignette, is_anchored):
         study = self.design.study
@@ -250,6 +257,14 @@ class _Places:
         gone = [of for of in self.seen[kind] if of not in known]
         place = gone.index(name)
         return f"{named} {name}", f"{named} {new[place]}" if place < len(new) else ""
+
+
+def derived_anchors(design: Design) -> dict[tuple[str, str], dict]:
+    """Return the anchors that a study's rule makes of the answers without anchor that were collected."""
+    path = spool_folder(design.study.study) / COLLECTED
+    summaries = cell_summaries(path, design, design.study.stopping_rule.minimum)
+    means = mean_baselines(summaries, design.baseline_cells())
+    return design.anchors_from({pair: mean for pair, (mean, _) in means.items()})
 
 
 def _llms(study):

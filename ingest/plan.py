@@ -4,14 +4,14 @@ import collections
 import itertools
 import math
 
-from ingest.asked import asked_before, render_asked
-from ingest.collector import mean_baselines, read_prices
+from ingest.asked import asked_before, derived_anchors, render_asked
+from ingest.collector import read_prices
 from ingest.context import context_windows, is_beyond_context
 from ingest.judges import JUDGEMENTS
 from ingest.local.llm import what_is_lacking
 from ingest.prompts.steps import CHARACTERS_PER_TOKEN, tokens_of
 from ingest.refusals import keys_of, what_is_refused
-from ingest.responses import cell_summaries, spooled
+from ingest.responses import spooled
 from ingest.spool import COLLECTED, read_state, spool_folder
 from ingest.study import Cell, Design
 
@@ -266,9 +266,7 @@ def _collected(design):
     known = {} if design.paradigms else design.known_anchors(state.anchors)
     anchors = {pair: {"low": anchor["low"], "high": anchor["high"]} for pair, anchor in known.items()}
     if not anchors and not design.paradigms:
-        summaries = cell_summaries(path, design, design.study.stopping_rule.minimum)
-        means = mean_baselines(summaries, design.baseline_cells())
-        anchors = design.anchors_from({pair: mean for pair, (mean, _) in means.items()})
+        anchors = derived_anchors(design)
     cells = itertools.chain(design.baseline_cells(), design.anchored_cells(anchors), design.paradigm_cells())
     planned = ((cell, n) for cell in cells for n in n_replicates)  # never all at once: they may be millions
     if design.judges:
