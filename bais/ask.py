@@ -12,7 +12,19 @@ import click
 
 from bais import terminal
 from bais.options import format_option
-from bais.terminal import complain, first_sentence, grain, lay_out, one_line, say, say_rows, similar, write_rows
+from bais.terminal import (
+    PIPED_WIDTH,
+    complain,
+    first_sentence,
+    fold,
+    grain,
+    lay_out,
+    one_line,
+    say_rows,
+    similar,
+    terminal_width,
+    write_rows,
+)
 from bais.warehouse import (
     columns_of,
     count,
@@ -226,6 +238,7 @@ def _describe(asked, form):
         write_rows(form, ["column", "type", "definition"], columns)
         return
     rows = [(column, kind, one_line(definition)) for column, kind, definition in columns]
-    say(f"{schema}.{name}, {n_rows:,} rows. {one_line(comment) or ''}".strip())
+    width = terminal_width() or PIPED_WIDTH
+    print("\n".join(fold(printable(f"{schema}.{name}, {n_rows:,} rows. {one_line(comment) or ''}".strip()), width)))
     print()
-    say_rows("table", ["column", "type", "definition"], rows, null="")
+    print(lay_out(["column", "type", "definition"], rows, width=width, null="", is_whole=True))

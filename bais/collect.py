@@ -10,6 +10,15 @@ from bais.terminal import pairs, say, say_json, say_rows
 from ingest.run import collect_options
 from ingest.warehouse import UserError
 
+REFUSED = 2
+MOST_NAMED = 5
+# Why nothing can be asked about an item, in words.
+NOTHING_TO_ASK = {
+    "empty_text": "no text",
+    "one_sentence": "a single sentence, which cannot be shuffled",
+    "fewer_words_than_chunks": "fewer words than a technique has parts for",
+}
+
 
 @click.command()
 @study_to_ask
@@ -35,8 +44,11 @@ def collect(study: str, no_load: bool, **limits) -> int:
 def plan(
     study: str | None, to_settle: str | None, of_study: str | None, goal: str, technique: str | None,
     llms: tuple[str, ...], more_trials: bool, out: Path | None, as_json: bool,
-) -> None:  # fmt: skip
-    """Say what a study will ask, how long that takes and what it costs, and what is there already."""
+) -> int:  # fmt: skip
+    """Say what a study will ask, how long that takes and what it costs, and what is there already.
+
+    The exit code is 2 where `bais collect` would refuse the study as it stands.
+    """
     from ingest.plan import plan_of
     from ingest.study import load_study
 
@@ -56,12 +68,13 @@ def plan(
     planned = plan_of(of) | ({"cautions": of.cautions} if of.cautions else {})
     if as_json:
         say_json(planned | {"to_settle": sentences} if sentences else planned)
-        return
+        return REFUSED if planned["is_refused"] else 0
     for sentence in sentences:
         say(sentence)
     _say_plan(planned)
     for caution in of.cautions:
         say(caution)
+    return REFUSED if planned["is_refused"] else 0
 
 
 def _say_plan(planned):
@@ -109,13 +122,22 @@ def _say_plan(planned):
     say_rows("table", heads, rows, right=range(1, 7))
     print()
     pace = f"{planned['limits']['concurrency']} calls at a time, {_from_to(planned['seconds_per_call'], True)} s a call"
-    say(f"Hours: {_from_to(planned['hours'], True)} ({pace})")
+    whole = " for the whole study, what is collected already included" if found["trials"] else ""
+    say(f"Hours: {_from_to(planned['hours'], True)}{whole} ({pace})")
     if planned["without_price"]:
         say(f"No price is known of {', '.join(planned['without_price'])}: add it to seeds/prices.csv.")
     if planned["lacking"]:
         say(f"It cannot be asked yet: {planned['lacking']}.")
     for line in said_of_beyond(planned["beyond_context"], are_planned=True):
         say(f"{line}.")
+    for problem, items in planned["nothing_to_ask"].items():
+        more = f" and {len(items) - MOST_NAMED:,} more" if len(items) > MOST_NAMED else ""
+        say(
+            f"{len(items):,} item{' has' if len(items) == 1 else 's have'} {NOTHING_TO_ASK.get(problem, problem)}: "
+            f"{', '.join(items[:MOST_NAMED])}{more}. Where a technique cannot be asked for that, its trials count as "
+            "unanswered, and too many of them fail their whole batch at the gate: take these items out of `items`, or "
+            "give them another text, before you collect."
+        )
     say(f"Assumed: {planned['assumptions']}. Prices: seeds/prices.csv, with date and source.")
     again = f", {found['asked_again']:,} that were asked again" if found["asked_again"] else ""
     others = f", {found['trials_of_other_plans']:,} that are none of it" if found["trials_of_other_plans"] else ""

@@ -17,6 +17,7 @@ MOST_CHARACTERS = 300
 NARROWEST_TEXT = 14
 WIDEST_WORD = 36
 WIDEST_PARAGRAPH = 100
+PIPED_WIDTH = 80  # of texts for people that go elsewhere than to a terminal
 ONE_ROW = "One row per "
 EVERY_S = 30  # a line of progress where nobody watches
 
@@ -54,16 +55,19 @@ def say_rows(form: str, names: list[str], rows: list[Sequence], *, null: str = "
 
 
 def lay_out(
-    names: list[str], rows: list[Sequence], *, width: int | None = None, null: str = "NULL", right: Iterable[int] = ()
-) -> str:
+    names: list[str], rows: list[Sequence], *, width: int | None = None, null: str = "NULL", right: Iterable[int] = (),
+    is_whole: bool = False,
+) -> str:  # fmt: skip
     """Lay rows out as a table: numbers and the columns `right` to the right, folded to a width if there is one.
 
     A name may have several lines. Where even that does not fit, each row becomes a block of lines. Without a width
-    nothing is folded or cut.
+    nothing is folded or cut; nor is anything cut of a table that `is_whole`.
     """
     from rich.cells import cell_len
 
-    cells = [[null if value is None else _cut(_shown(value), width) for value in row] for row in rows]
+    cells = [
+        [null if value is None else _cut(_shown(value), None if is_whole else width) for value in row] for row in rows
+    ]
     heads = [name.split("\n") for name in names]
     to_right = [i in right or _holds_numbers(row[i] for row in rows) for i in range(len(names))]
     sizes = [max(map(cell_len, [*heads[i], *(row[i] for row in cells)])) for i in range(len(names))]
@@ -226,6 +230,11 @@ def first_sentence(text: str | None) -> str | None:
 def grain(text: str | None) -> str | None:
     """Return what a table has one row of, without what that is good for: what its description says first."""
     return text and re.split(r"[:;] ", first_sentence(text), maxsplit=1)[0].removesuffix(".").removeprefix(ONE_ROW)
+
+
+def size_of(n_bytes: int) -> str:
+    """Write the size of a file as people read it."""
+    return f"{n_bytes / 1e6:,.1f} MB" if n_bytes >= 1e6 else f"{max(n_bytes / 1e3, 0.1):,.1f} kB"
 
 
 def similar(asked: str, names: list[str], by_part: bool = False) -> str:

@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from bais.options import PATH, only_study
-from bais.terminal import say
+from bais.terminal import say, size_of
 from bais.warehouse import marts
 from ingest.run import import_options, land_archive
 from ingest.warehouse import UserError
@@ -48,7 +48,7 @@ def export(folder: Path, form: str, study: str | None, force: bool) -> None:
     n_bytes = sum(of["bytes"] for of in manifest["tables"])
     n_rows = sum(of["rows"] for of in manifest["tables"])
     say(
-        f"{target}: {len(manifest['tables'])} tables, {n_rows:,} rows, {n_bytes / 1e6:.1f} MB as {form}; "
+        f"{target}: {len(manifest['tables'])} tables, {n_rows:,} rows, {size_of(n_bytes)} as {form}; "
         f"{time.monotonic() - started:.1f} s"
     )
     for of in studies:

@@ -10,7 +10,7 @@ import click
 from bais import dbt, texts
 from bais.options import PATH
 from bais.rows import OTHER_PARADIGMS, PAGE, PAPER, STUDIES
-from bais.terminal import complain
+from bais.terminal import complain, size_of
 from bais.warehouse import count, marts, public_tables, records, refuse_not_public, refuse_scored, refuse_unknown
 from ingest.warehouse import UserError, printable, warehouse_path
 
@@ -41,7 +41,7 @@ def report(out: Path | None, study: str | None) -> None:
     finally:
         with contextlib.suppress(OSError):
             new.unlink()
-    print(f"{printable(out)}: {len(text.encode()) / 1e6:.1f} MB, {_said(tables['studies'])}")
+    print(f"{printable(out)}: {size_of(len(text.encode()))}, {_said(tables['studies'])}")
 
 
 def _said(studies):

@@ -7,15 +7,18 @@ import json
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from ingest.collector import mean_baselines
 from ingest.paradigm import AS_WRITTEN
 from ingest.prompts import template_of
-from ingest.responses import spooled
+from ingest.refusals import changed_items
+from ingest.responses import cell_summaries, spooled
 from ingest.spool import COLLECTED, State, read_state, spool_folder, stated_in
 from ingest.study import Cell, Design
 from ingest.warehouse import printable
 
 MOST_DIFFERENCES = 5
 MOST_LINES = 30
+MOST_NAMED = 6
 MOST_OF_A_LINE = 500
 WAYS = """
 vignette, technique, anchor_value is not null, coalesce(arm, role), prompt_version, if(role is null, paradigm, null),
@@ -26,18 +29,28 @@ ANSWERS = f"""
 select {WAYS}, llm, temperature, anchor_direction, item, judged, role, replicate, option_order from spooled
 where status is distinct from 'failed' and list_contains($hashes, prompt_version)
 """
-WORDS, ORDER, NAME = "words", "order", "name"
+CELLS = f"""
+select
+    {WAYS}, role is not null, llm, temperature, anchor_direction, anchor_value, item, item is not null and
+    not list_contains($items, item), attempt_of is null and replicate >= if(role is null, $most, $repeats), count(*)
+from spooled where status is distinct from 'failed' group by all order by all
+"""
+WORDS, ORDER, NAME, GONE = "words", "order", "name", "gone"
 CHANGED = {
     WORDS: "to words that have changed since",
     ORDER: "with the options in another order than they have now",
     NAME: "under another name of the paradigm",
+    GONE: "to what the study does not name now",
 }
 PUT_BACK = {
     WORDS: "Put the old words back, and these answers count again. If the new words are meant, raise the `version` of "
     "the vignette, the technique or the judges: then both sets are kept apart, and the tables count the new one.",
     ORDER: "Put the old order back (`order_seed` and `options`), and these answers count again; the tables hold them "
     "beside those in the new order.",
-    NAME: "Put the old name back, and these answers count again; the tables keep them under it.",
+    NAME: "Put the old name back, and these answers count again; the tables keep them under it. If the new name is "
+    "meant, have everything asked anew under it; no table puts the answers under the two names together.",
+    GONE: "Put back what `-` shows, and these answers count again. The tables keep them as they were asked, and put "
+    "none of them together with what `+` shows.",
 }
 
 
@@ -50,7 +63,10 @@ class Version(NamedTuple):
 
 
 class Change(NamedTuple):
-    """What has changed since something was asked: the words (by their hash), the order of options, or the name."""
+    """What has changed since something was asked: the words (by their hash), the order of options, or what is named.
+
+    `now` is empty where nothing has come into the place of what is gone.
+    """
 
     vignette: str
     technique: str
@@ -71,6 +87,8 @@ class Asked:
     differences: dict = field(default_factory=dict)  # by what has changed, from the lines that went and came to where
     pairs: list = field(default_factory=list)  # what was and what is in its place
     restated: list = field(default_factory=list)  # each paradigm that is measured otherwise, and what of it
+    unshown: collections.Counter = field(default_factory=collections.Counter)  # items, by columns that nobody is shown
+    said: collections.Counter = field(default_factory=collections.Counter)  # items, by what they say of themselves
 
     @property
     def n_orphans(self) -> int:
@@ -90,6 +108,9 @@ def asked_before(design: Design, state: State) -> Asked:
         return found
     design.recognise(state)
     found.restated = [*_restated(design, state)]
+    for _, (*_, last) in changed_items(design, state, spool_folder(design.study.study) / COLLECTED):
+        found.unshown.update(last.unshown)
+        found.said.update(last.said)
     kinds, rows = _other_ways(design, state)
     study, judges = design.study, design.judges
     asked = {False: ({llm.llm for llm in study.llms}, set(study.temperatures), study.stopping_rule.minimum)}
@@ -118,8 +139,11 @@ def asked_before(design: Design, state: State) -> Asked:
         if replicate < n_asked:
             is_decided = (anchor is not None) == is_anchored and (item is None or item in design.items)
             again[change] += not (is_decided and design.trial_id(cell, replicate).encode() in state.closed)
+    for change, n in _gone(design, state, kinds, anchors):
+        found.orphans[change] += n
+        again[change] += n if change.now else 0
     agreed = _agreed(state.sessions)
-    for change in found.orphans:
+    for change, n in found.orphans.items():
         pair = [change.was, change.now]
         is_agreed = tuple(pair) in agreed
         if pair not in found.pairs and (is_agreed or again[change]):
@@ -127,10 +151,131 @@ def asked_before(design: Design, state: State) -> Asked:
         if not is_agreed:
             found.again[change.what] += again[change]
         of_kind = found.differences.setdefault(change.what, {})
-        where = of_kind.setdefault(tuple(_difference(design, state, change)), [])
+        where = of_kind.setdefault(tuple(_difference(design, state, change)), {})
         is_of_judges = _is_of_judges(design, change.vignette)
-        where.append(f"{change.vignette} {f'as {change.treatment}' if is_of_judges else f'with {change.technique}'}")
+        how = f"as {change.treatment}" if is_of_judges else f"with {change.technique}"
+        of_vignette = where.setdefault(change.vignette, collections.Counter())
+        of_vignette[how] += n
     return found
+
+
+def _gone(design, state, kinds, anchors):
+    """Yield what answers were given to that the study does not name now, as changes, and how many answers.
+
+    Something has come into the place of what is gone where the study names something of its kind that was never asked.
+    LLMs and items are what a study is about, so that another one is in nobody's place, unless it is the same one under
+    another name.
+    """
+    judges, rule = design.judges, design.study.stopping_rule
+    limits = {"most": rule.maximum or rule.minimum, "repeats": judges.repeats if judges else 0}
+    with spooled([spool_folder(design.study.study) / COLLECTED], "trials") as connection:
+        rows = connection.execute(CELLS, limits | {"items": [*design.items]}).fetchall()
+    places = _Places(design, state, rows, anchors)
+    for *way, is_judged, llm, temperature, direction, value, item, is_item_gone, is_beyond, n in rows:
+        vignette, technique, is_anchored, treatment = way[:N_WORDS]
+        is_asked_now = llm in places.llms[is_judged] and temperature in places.temperatures[is_judged]
+        if tuple(way) in kinds and is_asked_now:  # its words, its order or its name have changed
+            continue
+        of = places.gone(
+            is_judged, vignette, technique, is_anchored, treatment, llm, temperature, direction, value,
+            item if is_item_gone else None,
+        )  # fmt: skip
+        if of is None and is_beyond:
+            of = (f"more than {limits['repeats' if is_judged else 'most']} trials of a cell", "")
+        if of:
+            yield Change(vignette, technique, is_anchored, treatment, GONE, *of), n
+
+
+class _Places:
+    """What a study names now, and what its answers were given to, by kind."""
+
+    def __init__(self, design, state, rows, anchors):
+        self.design, self.anchors = design, anchors
+        study, judges = design.study, design.judges
+        self.llms = {False: [llm.llm for llm in study.llms], True: [llm.llm for llm in judges.llms] if judges else []}
+        self.temperatures = {False: study.temperatures, True: [judges.temperature] if judges else []}
+        self.vignettes = {False: [*design.vignettes], True: [judges.paradigm] if judges else []}
+        self.seen = collections.defaultdict(dict)  # dicts, for their order
+        for vignette, technique, is_anchored, arm, *_, is_judged, llm, temperature, _, _, _, _, _, _ in rows:
+            for kind, name in (
+                (("vignette", is_judged), vignette), (("technique", vignette, is_anchored), technique),
+                (("arm", vignette), arm), (("LLM", is_judged), llm), (("temperature", is_judged), temperature),
+            ):  # fmt: skip
+                self.seen[kind][name] = None
+        sessions = [*state.sessions, {"study": study.model_dump(mode="json")}]
+        self.sent = {of["llm"]: _sent(of) for session in sessions for of in _llms(session.get("study", {}))}
+        self.twins = {}
+        never_asked = {item.digest: name for name, item in design.items.items() if name not in state.items}
+        for name, stated in state.items.items() if never_asked else ():
+            if twin := next((never_asked[of.digest] for of in stated if of.digest in never_asked), None):
+                self.twins[name] = twin
+
+    def gone(self, is_judged, vignette, technique, is_anchored, treatment, llm, temperature, direction, value, item):
+        """Return the first that is gone of what an answer was given to, and what is in its place; None of neither."""
+        design, of_judges = self.design, " of judgements" if is_judged else ""
+        if vignette not in self.vignettes[is_judged]:
+            named = "judgements" if is_judged else "vignette"
+            return self._pair(named, ("vignette", is_judged), self.vignettes[is_judged], vignette)
+        if is_judged and treatment not in design.judges.roles:
+            return f"judged as {treatment}", ""
+        if not is_judged and technique not in (known := self._techniques(vignette, is_anchored)):
+            return self._pair("technique", ("technique", vignette, is_anchored), known, technique)
+        if not is_judged and (is_anchored, treatment) not in (known := design.treatments(vignette)):
+            return self._pair("arm", ("arm", vignette), [arm for _, arm in known], treatment)
+        if temperature not in (known := self.temperatures[is_judged]):
+            return self._pair(f"temperature{of_judges}", ("temperature", is_judged), known, temperature)
+        if llm not in self.llms[is_judged]:
+            new = [name for name in self.llms[is_judged] if name not in self.seen["LLM", is_judged]]
+            same = next((name for name in new if self.sent.get(name) == self.sent.get(llm, "nobody knows")), None)
+            return f"LLM {llm}", f"LLM {same}" if same else ""
+        if item is not None:
+            twin = self.twins.get(item)
+            return (f"item {item}", f"item {twin}") if twin else ("items that the study does not take now", "")
+        if value is not None and self._anchors(llm, vignette).get(direction) != value:
+            rule = json.dumps(design.rule(vignette))
+            return f"{direction} anchor {value:g} for {llm}", f"anchors by another rule: {rule}"
+        return None
+
+    def _anchors(self, llm, vignette):
+        """Return the anchors as they were decided or, by a rule that decided none yet, as they would be."""
+        if (llm, vignette) not in self.anchors:
+            self.anchors = derived_anchors(self.design) | self.anchors
+        return self.anchors.setdefault((llm, vignette), {})
+
+    def _techniques(self, vignette, is_anchored):
+        study = self.design.study
+        if paradigm := self.design.paradigm_of(vignette):
+            return self.design.techniques_for(paradigm)
+        if is_anchored:
+            return [*self.design.techniques]
+        also = [of["technique"] for of in study.techniques if of.get("is_also_unanchored")]
+        return [*(["no_technique"] if study.baselines else []), *also]
+
+    def _pair(self, named, kind, known, name):
+        """Say what is gone and what has come for it: as many as have come are in the place of what is gone."""
+        new = [of for of in known if of not in self.seen[kind]]
+        gone = [of for of in self.seen[kind] if of not in known]
+        place = gone.index(name)
+        return f"{named} {name}", f"{named} {new[place]}" if place < len(new) else ""
+
+
+def derived_anchors(design: Design) -> dict[tuple[str, str], dict]:
+    """Return the anchors that a study's rule makes of the answers without anchor that were collected."""
+    path = spool_folder(design.study.study) / COLLECTED
+    summaries = cell_summaries(path, design, design.study.stopping_rule.minimum)
+    means = mean_baselines(summaries, design.baseline_cells())
+    return design.anchors_from({pair: mean for pair, (mean, _) in means.items()})
+
+
+def _llms(study):
+    return [*study.get("llms", ()), *((study.get("judges") or {}).get("llms", ()))]
+
+
+def _sent(llm):
+    """Return what is asked by the name of an LLM; simulated ones are what they are called."""
+    if llm.get("provider") == "simulated":
+        return llm["llm"]
+    return llm.get("provider"), llm.get("base_url"), llm.get("model") or llm["llm"]
 
 
 def _restated(design, state):
@@ -238,7 +383,9 @@ def _template(state, prompt_hash, is_anchored):
 def _difference(design, state, change):
     """Yield the lines that went and came, with `-` and `+` before them."""
     if change.what != WORDS:
-        yield from (f"-{printable(change.was)}", f"+{printable(change.now)}")
+        yield f"-{printable(change.was)}"
+        if change.now:
+            yield f"+{printable(change.now)}"
         return
     then = _template(state, change.was, change.is_anchored)
     if then is None:
@@ -269,8 +416,20 @@ def render_asked(asked: Asked) -> list[str]:
     lines = [
         f"What is measured or compared in {printable(paradigm)} is not what it was when it was last asked "
         f"({printable(', '.join(names))}): the tables follow the file after the next `bais collect` and `bais build`, "
-        "and nothing is asked again for it."
+        f"and nothing is asked again for {'that alone; see what follows' if asked.n_again else 'it'}."
         for paradigm, names in asked.restated
+    ]
+    lines += [
+        f"What the items say under {printable(column)} has come, changed or gone since they were asked (in {n:,} of "
+        "them). Nobody is shown it, so it changes nothing in what is asked, and nothing is asked again for it."
+        for column, n in sorted(asked.unshown.items())
+    ]
+    lines += [
+        f"What {n:,} item{' says' if n == 1 else 's say'} under `{key}` has changed since "
+        f"{'it was' if n == 1 else 'they were'} asked. It is no part of a question: the tables follow the file after "
+        "the next `bais collect` and `bais build`, nothing is asked again for it, and `raw.items` keeps what was said "
+        "before."
+        for key, n in sorted(asked.said.items())
     ]
     for version, n in sorted(asked.versions.items()):
         counts = "it" if version.asked > version.now else f"version {version.now} as soon as it has answers"
@@ -293,13 +452,22 @@ def render_asked(asked: Asked) -> list[str]:
 def _render_differences(differences):
     """Yield what went and came, and where."""
     for difference, where in [*differences.items()][:MOST_DIFFERENCES]:
-        more = f" and {len(where) - 3} more" if len(where) > 3 else ""
-        yield f"  {', '.join([*dict.fromkeys(where)][:3])}{more}"
+        yield from (f"  {_answered(vignette, hows)}" for vignette, hows in where.items())
         yield from (f"    {line}" for line in difference[:MOST_LINES])
         if len(difference) > MOST_LINES:
             yield f"    and {len(difference) - MOST_LINES} more lines"
     if len(differences) > MOST_DIFFERENCES:
         yield f"  and {len(differences) - MOST_DIFFERENCES} more differences"
+
+
+def _answered(vignette, hows):
+    """Say how many answers there are to a vignette, and with which techniques or as what."""
+    n, (first, *rest) = sum(hows.values()), hows
+    others = [how.partition(" ")[2] for how in rest]
+    if len(others) > MOST_NAMED - 1:
+        others = [*others[: MOST_NAMED - 1], f"{len(others) - MOST_NAMED + 1} more"]
+    named = f"{', '.join([first, *others[:-1]])} and {others[-1]}" if others else first
+    return f"{n:,} answer{'' if n == 1 else 's'} to {printable(f'{vignette} {named}')}"
 
 
 def _answers(n):

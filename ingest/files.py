@@ -117,27 +117,27 @@ def parse_checked(text: str, path: str, expected: str, validate: Callable[[dict]
         raise UserError(f"{path}: {expected}")
     try:
         return validate(content)
-    except ValidationError as error:
-        # a key that is not known may be why another one is missing
-        first, *others = sorted(error.errors(include_url=False), key=lambda one: one["type"] != "extra_forbidden")
-        location, key, message = _located(first)
-        given = first["input"]
-        if first["type"] == "extra_forbidden":
-            *above, name = first["loc"]
-            siblings = (of["loc"] for of in others if of["type"] == "missing")
-            message = _unknown(str(name), [str(last) for *before, last in siblings if before == above])
-        elif (
-            first["type"] not in SAID
-            and not isinstance(given, dict | list | bool)
-            and str(given) not in message.split()
-        ):
-            message += ", and nothing stands there" if given is None else f", not {given!r}"
-        message = f"{key}: {message}" if key else message
-        more = f" (and {len(others)} more)" if others else ""
-        raise UserError(printable(f"{path}:{line_of(tree, location)}: {message}{more}")) from None
-    except ValueError as error:  # it begins with its key
-        location = getattr(error, "location", ()) or (str(error).partition(":")[0],)
-        raise UserError(printable(f"{path}:{line_of(tree, location)}: {error}")) from None
+    except ValueError as error:
+        location, sentence = found_wrong(error)
+        raise UserError(printable(f"{path}:{line_of(tree, location)}: {sentence}")) from None
+
+
+def found_wrong(error: ValueError) -> tuple[tuple, str]:
+    """Return where the key stands that does not do, and the sentence that says so, beginning with that key."""
+    if not isinstance(error, ValidationError):
+        return getattr(error, "location", ()) or (str(error).partition(":")[0],), str(error)
+    # a key that is not known may be why another one is missing
+    first, *others = sorted(error.errors(include_url=False), key=lambda one: one["type"] != "extra_forbidden")
+    location, key, message = _located(first)
+    given = first["input"]
+    if first["type"] == "extra_forbidden":
+        *above, name = first["loc"]
+        siblings = (of["loc"] for of in others if of["type"] == "missing")
+        message = _unknown(str(name), [str(last) for *before, last in siblings if before == above])
+    elif first["type"] not in SAID and not isinstance(given, dict | list | bool) and str(given) not in message.split():
+        message += ", and nothing stands there" if given is None else f", not {given!r}"
+    message = f"{key}: {message}" if key else message
+    return location, message + (f" (and {len(others)} more)" if others else "")
 
 
 def text_of(path: Path, otherwise: str | None = None) -> str:

@@ -1,8 +1,11 @@
 """Items: texts or cases that are put into vignettes, from a file or written out; read once, and never asked twice."""
 
+import contextlib
 import hashlib
 import json
 import random
+import re
+from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Literal, NamedTuple
 
@@ -23,7 +26,15 @@ READERS = {
 }
 # What an item says of itself beside its fields, in the columns of raw.items.
 SAID = ("pair", "is_true", "correct", "published_at", "rating")
+DATE = re.compile(r"\d{4}-\d\d-\d\d")
 TRUTHS = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
+
+
+def _is_date(text):
+    """Tell whether a text is a date as the tables read it; 03/04/2021 could be two days."""
+    with contextlib.suppress(ValueError):
+        return bool(DATE.match(text) and datetime.fromisoformat(text))
+    return False
 
 
 class Layout(NamedTuple):
@@ -76,6 +87,14 @@ LAYOUTS = {
 }
 
 
+class Differences(NamedTuple):
+    """What an item says otherwise than before: what was asked, what nobody is shown, what it says of itself."""
+
+    asked: list[str]
+    unshown: list[str]
+    said: list[str]
+
+
 class Item(NamedTuple):
     """A text or case: its id, what its braces are filled with, and what it says of itself."""
 
@@ -93,16 +112,15 @@ class Item(NamedTuple):
         """A hash of all that it says."""
         return digest_of(self.record())
 
-    def differences(self, before: dict, used: set[str]) -> list[str]:
-        """Name the used fields in which an earlier record says something else, or what else the item says of itself.
-
-        What that record does not hold may come.
-        """
-        fields = before["fields"]
-        return [
-            *(field for field in sorted(used & fields.keys()) if fields[field] != self.fields.get(field)),
-            *(key for key in SAID if before.get(key) is not None and before[key] != self.said.get(key)),
-        ]
+    def differences(self, before: dict, used: set[str]) -> Differences:
+        """Name what an earlier record says otherwise; a used field that it does not hold may come."""
+        was = before["fields"]
+        fields = [field for field in sorted({*was, *self.fields}) if was.get(field) != self.fields.get(field)]
+        return Differences(
+            [field for field in fields if field in used and field in was],
+            [field for field in fields if field not in used],
+            [key for key in SAID if before.get(key) != self.said.get(key)],
+        )
 
 
 def digest_of(record: dict) -> str:
@@ -220,6 +238,11 @@ class Items(Part):
                 where = self._where(row) or "is_true: "
                 raise ValueError(f"{where}item {item} says {is_true} of whether it is true, and not true or false")
             said["is_true"] = TRUTHS[is_true.lower()]
+        if (published := said.get("published_at")) is not None and self.layout is None and not _is_date(published):
+            raise ValueError(
+                f"{self._where(row) or 'published_at: '}item {item} says {published} under "
+                f"{says['published_at']}: write a date as year-month-day, such as 2021-04-03"
+            )
         return said | {"source": self.source, "licence": self.licence}
 
     def _where(self, row):
@@ -230,9 +253,11 @@ class Items(Part):
         import duckdb
 
         path = Path(folder or ".") / self.file
+        if path.is_dir():
+            return [*self._rows_of_folder(path)]
         reader = READERS.get(Path(path.name.lower().removesuffix(".gz")).suffix)
         if reader is None:
-            raise ValueError(f"file: {self.file} should end in {', '.join(READERS)}")
+            raise ValueError(f"file: {self.file} should be a folder of .txt files, or end in {', '.join(READERS)}")
         if not path.is_file():
             raise ValueError(f"file: there is no file {self.file} beside this one")
         if "csv" in reader and not self.layout:
@@ -245,6 +270,20 @@ class Items(Part):
                 return rows.to_arrow_table().to_pylist()
         except (duckdb.Error, pa.ArrowException) as error:
             raise ValueError(f"file: {self.file} cannot be read: {printable(str(error).splitlines()[0])}") from None
+
+    def _rows_of_folder(self, folder):
+        """Yield the texts of a folder: the name of each file is that of its item."""
+        paths = sorted(folder.glob("*.txt"))
+        if not paths:
+            raise ValueError(f"file: the folder {self.file} holds no file whose name ends in .txt")
+        for path in paths:
+            name = f"{self.file.rstrip('/')}/{path.name}"
+            try:
+                yield {"item": path.stem, "text": path.read_text(encoding="utf-8-sig")}
+            except UnicodeError:
+                raise ValueError(f"file: {name} is not UTF-8: save the file as UTF-8") from None
+            except OSError as error:
+                raise ValueError(f"file: {name} cannot be read: {error.strerror}") from None
 
     def _laid_out(self, rows):
         """Read a published data set, of which only as much is kept as is wanted: it may be larger than the memory."""

@@ -11,17 +11,19 @@ from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, ConfigDict, Field, model_validator
 
-from ingest.files import Finite, Mistake, Name, NotNegative, Part, Share, parse_checked, text_of
+from ingest.files import Finite, Mistake, Name, NotNegative, Part, Share, found_wrong, parse_checked, text_of
 from ingest.items import Item, Items
 from ingest.prompts import Script, fill, placeholders, template_hash
 from ingest.prompts.steps import EMPTY
 from ingest.prompts.words import half_a_name
+from ingest.thirds import MEASUREMENTS
 from ingest.warehouse import UserError, printable
 
 FOLDER = Path(__file__).resolve().parent / "prompts" / "paradigms"
 ANCHORING = "anchoring"
 AS_WRITTEN = "as_written"
 LETTERS = string.ascii_uppercase
+MOST_NAMED = 5
 EXPECTED = "a paradigm is a mapping with the keys paradigm, answer, arms, contrasts, measures and vignettes"
 # What an LLM is told of the form of its answer, by the kind of answer and how it is read.
 ASKED = {
@@ -84,17 +86,6 @@ class Options(Part):
 
     order: Literal["shuffled", AS_WRITTEN] = "shuffled"
     same_across_arms: bool = True
-
-
-class Human(Part):
-    """What is known of people: an effect with its interval, and where that stands."""
-
-    effect: Finite | None = None
-    low: Finite | None = None
-    high: Finite | None = None
-    measure: str | None = None
-    source: str | None = None
-    licence: str | None = None
 
 
 class Treatment(Part):
@@ -182,12 +173,23 @@ class Paradigm(Part):
     measures: dict[Name, Measure] = Field(min_length=1)
     pairing: Literal["item", "between"] = "item"
     options: Options = Options()
-    human: Human = Human()
     words: dict[str, str] = Field({})
     items: Items | None = None
     text_field: str | None = None
     vignettes: list[ParadigmVignette] = Field(min_length=1, exclude=True)
     simulated: Annotated[Simulated, BeforeValidator(_by_arm)] | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _leaves_people_to_their_table(cls, given):
+        if isinstance(given, dict) and "human" in given:
+            raise Mistake(
+                "human: what is known of people stands in seeds/human_effects.csv, a line for each effect with its "
+                f"measure, its interval and its source: add one with the paradigm {given.get('paradigm')} and take "
+                "this key away; marts.human_comparisons then has it beside the LLMs, and nothing is asked again",
+                "human",
+            )
+        return given
 
     @model_validator(mode="after")
     def _fits_together(self):
@@ -402,6 +404,40 @@ class Paradigm(Part):
         """The items; none where the vignettes stand for themselves."""
         return self.items.read if self.items else ()
 
+    @property
+    def cautions(self) -> list[str]:
+        """What of the items and measures can be asked and leaves rows of tables without values, in sentences."""
+        return [*self._half_pairs(), *self._unmeasured()]
+
+    def _half_pairs(self):
+        """Yield what pairs lack, where a measure holds answers against which statement of a pair is true."""
+        pairs = collections.defaultdict(list)
+        for item in self.all_items if any(of.truth == "is_true" for of in self.measures.values()) else ():
+            pair, is_true = item.said.get("pair"), item.said.get("is_true")
+            if pair is not None and is_true is not None:
+                pairs[pair].append(is_true)
+        if odd := [pair for pair, truths in pairs.items() if sorted(map(str, truths)) != ["False", "True"]]:
+            named = f"{', '.join(odd[:MOST_NAMED])}{f' and {len(odd) - MOST_NAMED} more' if odd[MOST_NAMED:] else ''}"
+            yield (
+                f"Of the {len(pairs):,} pairs of items of {self.paradigm}, {len(odd):,} "
+                f"{'is' if len(odd) == 1 else 'are'} not one true and one false item ({named}): each answer to them "
+                "counts by itself, and what is counted by pairs leaves them out. Give each pair one item of each kind."
+            )
+
+    def _unmeasured(self):
+        """Yield the measures that no instrument takes, and those without a truth that they could be held against."""
+        for name, measure in self.measures.items():
+            if measure.source == "measurement" and name not in MEASUREMENTS:
+                yield (
+                    f"The measure {name} of {self.paradigm} stays without values: nothing of this name is measured in "
+                    f"texts. `bais measure` gives {', '.join(MEASUREMENTS)}."
+                )
+            if measure.truth and all(item.said.get(measure.truth) is None for item in self.all_items):
+                yield (
+                    f"The measure {name} of {self.paradigm} stays without values: no item says what it is held "
+                    f"against. Name the column that does under `items`, as `{measure.truth}`."
+                )
+
     def full_vignette(self, vignette: ParadigmVignette) -> dict:
         """Return a vignette with what every arm of it says, as a design asks it."""
         said = vignette.model_dump(exclude_none=True, exclude={"arms", "options"})
@@ -554,6 +590,15 @@ def shipped_paradigms() -> tuple[str, ...]:
     return tuple(sorted(path.stem for path in FOLDER.glob("*.yaml")))
 
 
+class WrongItems(Exception):
+    """What is wrong with the items that a study gives a paradigm, and where below the study's `items` that stands."""
+
+    def __init__(self, name: str, location: tuple, sentence: str):
+        is_of_items = location[:1] == ("items",)
+        super().__init__(sentence if is_of_items else f"items: {name} cannot be asked with these: {sentence}")
+        self.location = ("items", name, *(location[1:] if is_of_items else ()))
+
+
 def load_paradigm(name: str, folder: Path | None, items: dict | None = None) -> Paradigm:
     """Read and check a paradigm: a shipped one by its name, or a YAML file in the folder of the study.
 
@@ -575,7 +620,13 @@ def load_paradigm(name: str, folder: Path | None, items: dict | None = None) -> 
             if {"file", "rows"} & items.keys():  # other items, so that nothing that is said of the first ones holds
                 own, beside = {}, Path(folder or ".")
             content = content | {"items": {**own, **items}}
-        return Paradigm.model_validate(content, context={"folder": beside})
+        try:
+            return Paradigm.model_validate(content, context={"folder": beside})
+        except ValueError as error:
+            location, sentence = found_wrong(error)
+            if items and (location[:1] == ("items",) or name in shipped_paradigms()):
+                raise WrongItems(name, location, sentence) from None
+            raise
 
     return parse_checked(text_of(path), printable(path), EXPECTED, validate)
 

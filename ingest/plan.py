@@ -4,14 +4,14 @@ import collections
 import itertools
 import math
 
-from ingest.asked import asked_before, render_asked
-from ingest.collector import mean_baselines, read_prices
+from ingest.asked import asked_before, derived_anchors, render_asked
+from ingest.collector import read_prices
 from ingest.context import context_windows, is_beyond_context
 from ingest.judges import JUDGEMENTS
 from ingest.local.llm import what_is_lacking
 from ingest.prompts.steps import CHARACTERS_PER_TOKEN, tokens_of
-from ingest.refusals import what_is_refused
-from ingest.responses import cell_summaries, spooled
+from ingest.refusals import keys_of, what_is_refused
+from ingest.responses import spooled
 from ingest.spool import COLLECTED, read_state, spool_folder
 from ingest.study import Cell, Design
 
@@ -50,6 +50,9 @@ def plan_of(study) -> dict:
     of_judges = [*_rows_of_judges(design, prices)] if design.judges else []
     rows += of_judges
     collected = _collected(design)
+    keys, lacking = keys_of(design)
+    path = spool_folder(study.study) / COLLECTED
+    refused = [*what_is_refused(design, read_state(path), path, prices, keys)]
     planned = {
         "study": study.study,
         "description": study.description,
@@ -79,8 +82,10 @@ def plan_of(study) -> dict:
         **_sums(rows),
         "prices": {llm.llm: prices[llm.llm] for llm in study.all_llms if llm.llm in prices},
         "without_price": [llm.llm for llm in study.all_llms if not llm.is_free and llm.llm not in prices],
-        "lacking": "; ".join(_lacking(design, prices)) or None,
+        "lacking": "; ".join([*_lacking(design, lacking), *refused]) or None,
+        "is_refused": bool(refused),
         "beyond_context": _beyond_context(design),
+        "nothing_to_ask": _nothing_to_ask(design),
         "limits": study.limits.model_dump(exclude_none=True),
         "assumptions": ASSUMPTIONS + (OF_JUDGEMENTS if of_judges else ""),
         "techniques": _by(rows, "technique"),
@@ -95,12 +100,12 @@ def plan_of(study) -> dict:
     return planned
 
 
-def _lacking(design, prices):
-    """Yield what keeps the study from being asked."""
-    if any(llm.provider == "local" for llm in design.study.all_llms) and (lacking := what_is_lacking()):
+def _lacking(design, lacking):
+    """Yield what is missing here for a study to be asked."""
+    if any(llm.provider == "local" for llm in design.study.all_llms) and (of_llms := what_is_lacking()):
+        yield of_llms
+    if lacking:
         yield lacking
-    path = spool_folder(design.study.study) / COLLECTED
-    yield from what_is_refused(design, read_state(path), path, prices)
 
 
 def _rows_of_paradigms(design, replicates, prices):
@@ -141,6 +146,21 @@ def _beyond_context(design):
             if turn and is_beyond_context(llm, turn):
                 n_beyond[llm.llm] += len(design.study.temperatures) * n_replicates
     return dict(n_beyond)
+
+
+def _nothing_to_ask(design):
+    """List, by why nothing can be asked about them, the items of which a technique has no text to show."""
+    found = collections.defaultdict(dict)
+    for vignette in design.vignettes if design.paradigms else ():
+        paradigm = design.paradigm_of(vignette)
+        names = design.techniques_for(paradigm)
+        alike = [name for name in names if not design.techniques[name].get("steps")]  # they say all of the text
+        for technique in [*alike[:1], *(name for name in names if name not in alike)]:
+            for item in paradigm.all_items:
+                cell = Cell("", vignette, technique, "none", None, None, paradigm.arms[0], item.item)
+                if problem := design.script(cell, design.option_order(cell, 0)).problem:
+                    found[problem][item.item] = None
+    return {problem: [*items] for problem, items in found.items()}
 
 
 def _told_of_judges(judges):
@@ -246,9 +266,7 @@ def _collected(design):
     known = {} if design.paradigms else design.known_anchors(state.anchors)
     anchors = {pair: {"low": anchor["low"], "high": anchor["high"]} for pair, anchor in known.items()}
     if not anchors and not design.paradigms:
-        summaries = cell_summaries(path, design, design.study.stopping_rule.minimum)
-        means = mean_baselines(summaries, design.baseline_cells())
-        anchors = design.anchors_from({pair: mean for pair, (mean, _) in means.items()})
+        anchors = derived_anchors(design)
     cells = itertools.chain(design.baseline_cells(), design.anchored_cells(anchors), design.paradigm_cells())
     planned = ((cell, n) for cell in cells for n in n_replicates)  # never all at once: they may be millions
     if design.judges:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 
+from ingest.items import Differences, Item
 from ingest.prompts import placeholders, words_named
 from ingest.redaction import Redaction
 from ingest.spool import State, records_at
@@ -37,8 +38,8 @@ def _texts(part):
             yield from (text for text in said.values() if isinstance(text, str))
 
 
-def refuse_changed_items(design: Design, state: State, path: Path) -> None:
-    """Refuse to ask another text under the name of one that was asked: whoever reads the answers has the first."""
+def changed_items(design: Design, state: State, path: Path) -> Iterator[tuple[Item, list[Differences]]]:
+    """Yield the items that say something else than when they were asked, with the differences from each record."""
     known = [(item, state.items[item.item]) for item in design.items.values() if item.item in state.items]
     changed = [(item, stated) for item, stated in known if any(of.digest != item.digest for of in stated)]
     if not changed:
@@ -47,13 +48,18 @@ def refuse_changed_items(design: Design, state: State, path: Path) -> None:
     places = [of.place for _, stated in changed for of in stated]
     records = dict(zip(places, records_at(path, places), strict=True))
     for item, stated in changed:
-        for of in stated:
-            if different := item.differences(records[of.place], used):
-                raise UserError(
-                    f"item {item.item} of study {design.study.study} has changed since it was asked, in "
-                    f"{', '.join(different)}: give what it says now an id of its own, or the study another name; "
-                    "nothing was asked"
-                )
+        yield item, [item.differences(records[of.place], used) for of in stated]
+
+
+def refuse_changed_items(design: Design, state: State, path: Path) -> None:
+    """Refuse to ask another text under the name of one that was asked: whoever reads the answers has the first."""
+    for item, differences in changed_items(design, state, path):
+        if asked := next((of.asked for of in differences if of.asked), None):
+            raise UserError(
+                f"item {item.item} of study {design.study.study} has changed since it was asked, in "
+                f"{', '.join(asked)}: give what it says now an id of its own, or the study another name; "
+                "nothing was asked"
+            )
 
 
 def refuse_key_in_study(study: Study, redaction: Redaction) -> None:
@@ -76,8 +82,8 @@ def refuse_without_prices(study: Study | ParadigmStudy, prices: dict, max_cost_u
         )
 
 
-def what_is_refused(design: Design, state: State, path: Path, prices: dict) -> Iterator[str]:
-    """Yield why `bais collect` would ask nothing of a study as it stands."""
+def keys_of(design: Design) -> tuple[list[str], str | None]:
+    """Return the keys for the LLMs of a study that are there and, where all are missing, what is missing."""
     from ingest.providers.openai_compatible import address_of, key_at
 
     study, keys, lacking = design.study, [], []
@@ -88,8 +94,12 @@ def what_is_refused(design: Design, state: State, path: Path, prices: dict) -> I
                 keys.append(key_at(base_url, variable))
             except UserError as error:
                 lacking.append(str(error))
-    if len(lacking) == len(study.all_llms):
-        yield lacking[0]
+    return keys, lacking[0] if len(lacking) == len(study.all_llms) else None
+
+
+def what_is_refused(design: Design, state: State, path: Path, prices: dict, keys: list[str]) -> Iterator[str]:
+    """Yield why `bais collect` asks nothing of a study as it stands, wherever it is asked from."""
+    study = design.study
     for check in (
         lambda: refuse_key_in_study(study, Redaction(keys)),
         lambda: refuse_without_prices(study, prices, study.limits.max_cost_usd),

@@ -97,7 +97,7 @@ def collect_options(command):
         ),
         click.option(
             "--orphan", is_flag=True,
-            help="ask again, without a question, what was answered before the words or the order of options changed",
+            help="ask again, without a question, what was answered before words, names or the order of options changed",
         ),
         click.option("--strict", is_flag=True, help="exit 1 if any planned trial is missing or has failed"),
     )  # fmt: skip

@@ -40,7 +40,7 @@ from ingest.items import Item
 from ingest.judges import Judged, Judging
 from ingest.local import DEVICES, DTYPES
 from ingest.local.settings import Decoding
-from ingest.paradigm import ANCHORING, AS_WRITTEN, Paradigm, count_by_vignette, load_paradigm
+from ingest.paradigm import ANCHORING, AS_WRITTEN, Paradigm, WrongItems, count_by_vignette, load_paradigm
 from ingest.prompts import (
     ANSWER_FORMATS,
     Script,
@@ -650,7 +650,7 @@ class ParadigmStudy(Study):
             for name, measure in paradigm.measures.items()
             if measure.source == "judgement" and not self.judges
         ]
-        return super().cautions + unjudged
+        return super().cautions + unjudged + [said for paradigm in self.paradigm for said in paradigm.cautions]
 
     @property
     def judged_paradigms(self) -> list[Paradigm]:
@@ -715,12 +715,15 @@ def with_paradigms(content: dict, folder: Path | None) -> dict:
             "items: they go with one paradigm that is named, as a mapping such as {limit: 100}, or with some of "
             "several, as a mapping from their names to such mappings"
         )
-    paradigms = [
-        load_paradigm(of, folder, (items or {}).get(of))
-        if isinstance(of, str)
-        else _Inline.model_validate({"paradigm": of}, context={"folder": folder}).paradigm
-        for of in named
-    ]
+    try:
+        paradigms = [
+            load_paradigm(of, folder, (items or {}).get(of))
+            if isinstance(of, str)
+            else _Inline.model_validate({"paradigm": of}, context={"folder": folder}).paradigm
+            for of in named
+        ]
+    except WrongItems as error:
+        raise Mistake(str(error), *error.location) from None
     known = [vignette.vignette for of in paradigms for vignette in of.vignettes]
     if chosen is not None and (not isinstance(chosen, list) or not set(map(str, chosen)) <= set(known)):
         raise ValueError(f"vignettes: name some of {', '.join(known)}")

@@ -6,6 +6,9 @@ from typing import NamedTuple
 from ingest.sentences import WORDS, sentences
 
 N_PARTS = 3
+# What measures `from: measurement` can be called: what is landed, and what int_similarities_derived makes of it.
+LANDED = ("similarity_beginning", "similarity_middle", "similarity_end")
+MEASUREMENTS = (*LANDED, "coverage", "primacy_margin", "primacy", "recency")
 BY_SENTENCES, BY_WORDS = "sentences", "words"
 
 

@@ -5,10 +5,8 @@ import re
 import shlex
 import statistics
 import textwrap
-from contextlib import closing
 from itertools import product
 
-import duckdb
 import pytest
 import yaml
 
@@ -46,11 +44,6 @@ def folder(tmp_path_factory):
     (folder / "texts").mkdir()
     for item in TEXTS.all_items[:6]:
         (folder / "texts" / f"{item.item}.txt").write_text(item.fields["text"], encoding="utf-8")
-    ((*_, code),) = commands("python")
-    (sql,) = re.findall(r'^import duckdb; duckdb\.sql\("(.*)"\)$', code)
-    with pytest.MonkeyPatch.context() as patch, closing(duckdb.connect()) as memory:
-        patch.chdir(folder)
-        memory.execute(sql)
     (folder / "own-texts.yaml").write_text(block("yaml"), encoding="utf-8")
     return folder
 

@@ -17,11 +17,10 @@ from ingest.measuring.tfidf import TfIdf
 from ingest.measuring.vectors import NO_WORDS, NOT_FINITE, Vector, cosine
 from ingest.models import query_of
 from ingest.raw import TABLES, prepare_raw
-from ingest.thirds import N_PARTS, thirds
+from ingest.thirds import LANDED, N_PARTS, thirds
 from ingest.warehouse import UserError, connect, printable, warehouse_path
 
 TABLE = "measurements"
-MEASURES = ("similarity_beginning", "similarity_middle", "similarity_end")
 EMPTY, NO_SOURCE, EMPTY_SOURCE, SHORT_SOURCE = "empty_text", "no_source_text", "empty_source_text", "source_too_short"
 IN_WORDS = {
     EMPTY: "the answer is empty",
@@ -233,7 +232,7 @@ def _measure_study(study, instrument, on_progress):
         for start in range(0, len(missing), instrument.n_at_a_time):
             rows = _rows(study, instrument, _texts(missing[start : start + instrument.n_at_a_time]))
             land(**{TABLE: [pa.Table.from_pylist(rows, TABLES[TABLE].schema)]})
-            reasons = Counter(row["reason"] for row in rows if row["measure"] == MEASURES[0])
+            reasons = Counter(row["reason"] for row in rows if row["measure"] == LANDED[0])
             outcome.n_now += reasons.pop(None, 0)
             outcome.reasons += reasons
             on_progress(outcome.n_now + outcome.reasons.total(), len(missing))
@@ -284,7 +283,7 @@ def _rows(study, instrument, texts):
             **_measured(of, place, vectors),
         }
         for of in texts
-        for place, measure in enumerate(MEASURES)
+        for place, measure in enumerate(LANDED)
     ]
 
 

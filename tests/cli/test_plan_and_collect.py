@@ -136,3 +136,14 @@ def test_an_endpoint_without_a_key_is_named_with_its_variable_before_anything_is
 def test_a_limit_that_is_none_is_refused(study, option, capsys):
     assert main(["collect", study(STUDY), *option]) == 2
     assert option[0] in capsys.readouterr().err
+
+
+def test_anchors_by_another_rule_are_asked_about_where_they_come_to_another_number(study, capsys):
+    asked = STUDY.replace("minimum: 30", "minimum: 1")
+    assert main(["collect", study(asked), "--no-load"]) == 0
+    capsys.readouterr()
+    before = plan_of(study(asked), capsys)["collected"]
+    assert before["trials_of_other_plans"] == before["asked_again_for_other_words"] == 0
+    found = plan_of(study(asked.replace("high: 1.5", "high: 9")), capsys)["collected"]
+    assert found["trials_of_other_plans"] == found["asked_again_for_other_words"] == 2 * 4 * 6
+    assert "    +anchors by another rule: " in "\n".join(found["notes"])

@@ -12,6 +12,7 @@ import pytest
 from jinja2 import Environment
 
 from bais.main import main
+from bais.terminal import size_of
 from ingest.raw import raw_statements
 from ingest.versions import Version
 from ingest.warehouse import ROOT
@@ -279,6 +280,21 @@ def test_tables_with_a_name_defines_the_columns(warehouse, capsys, name):
     assert list(csv.DictReader(io.StringIO(ask(capsys, "tables", name, "--format", "csv"))))[1] == {
         "column": "baseline", "type": "double", "definition": "Mean response with no anchor.",
     }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("n_bytes", "said"), [(2_340_000, "2.3 MB"), (999_999, "1,000.0 kB"), (40_100, "40.1 kB"), (3, "0.1 kB")]
+)
+def test_a_size_is_never_said_to_be_nothing(n_bytes, said):
+    assert size_of(n_bytes) == said
+
+
+def test_definitions_that_are_piped_are_whole_and_no_wider_than_a_page(warehouse, capsys):
+    out = ask(capsys, "tables", "raw.trials")
+    assert max(map(len, out.splitlines())) <= 80
+    definitions = [row["definition"] for row in asked_as_json(capsys, "tables", "raw.trials")]
+    words = set(out.split())
+    assert all(words.issuperset(of.split()) for of in definitions if of)
 
 
 @pytest.mark.parametrize("name", ["hidden", "intermediate.hidden", "raw.nothing"])

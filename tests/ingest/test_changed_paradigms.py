@@ -195,14 +195,37 @@ def test_a_field_that_nobody_is_shown_may_come_change_and_be_measured(query):
     assert sum(record["kind"] == "item" for record in records_of(spool_folder("cups") / COLLECTED)) == n_lines
 
 
-@pytest.mark.parametrize(("field", "named"), [("hour", "hour"), ("drink", "correct")])
-def test_the_plan_says_of_a_field_that_counts_what_collect_refuses(warehouse, field, named):
+def test_the_plan_says_of_a_field_that_is_shown_what_collect_refuses_with_its_exit_code(warehouse, tmp_path, capsys):
     collect(study())
-    changed = study(items(lambda row: row | {field: "7"} if row["item"] == "night" else row))
-    sentence = f"item night of study cups has changed since it was asked, in {named}: give what it says now"
+    change = items(lambda row: row | {"hour": "7"} if row["item"] == "night" else row)
+    sentence = "item night of study cups has changed since it was asked, in hour: give what it says now"
     with pytest.raises(UserError, match=sentence):
-        collect(changed)
-    assert sentence in plan_of(changed)["lacking"]
+        collect(study(change))
+    path = tmp_path / "cups.yaml"
+    path.write_text(yaml.safe_dump(STUDY | {"paradigm": PARADIGM | change}))
+    assert main(["plan", str(path)]) == 2
+    assert sentence in " ".join(capsys.readouterr().out.split())
+    path.write_text(yaml.safe_dump(STUDY | {"paradigm": PARADIGM}))
+    assert main(["plan", str(path)]) == 0
+
+
+def test_a_wrong_label_of_an_item_is_corrected_by_the_file_and_nothing_is_asked_again(query):
+    collect(study())
+    assert query("stg_items", "item, correct") == [("morning", "tea"), ("night", "milk")]
+    changed = study(items(lambda row: row | {"drink": "water"} if row["item"] == "night" else row))
+    said = notes(changed)
+    assert "What 1 item says under `correct` has changed since it was asked" in said
+    assert plan_of(changed)["lacking"] is None
+    assert (collect(changed).n_done, notes(changed)) == (0, "")
+    assert query("stg_items", "item, correct") == [("morning", "tea"), ("night", "water")]
+
+
+def test_a_new_column_of_the_items_that_nobody_is_shown_is_said_to_change_nothing(warehouse):
+    collect(study())
+    said = notes(study(items(lambda row: row | {"more": "new"})))
+    assert said.startswith("What the items say under more has come, changed or gone since they were asked (in 2")
+    assert "it changes nothing in what is asked" in said
+    assert len(said.splitlines()) == 1
 
 
 def test_the_plan_says_that_a_limit_of_cost_has_no_price_and_that_there_is_no_key(warehouse, monkeypatch):
@@ -220,3 +243,100 @@ def test_the_plan_says_that_a_limit_of_cost_has_no_price_and_that_there_is_no_ke
         collect(in_address)
     assert "holds the key itself" in plan_of(in_address)["lacking"]
     assert json.loads(json.dumps(plan_of(study())["lacking"])) is None
+
+
+@pytest.fixture
+def judged_study():
+    """Return a function that makes a study of texts with judges, of which a part may be another one."""
+
+    def make(**judges):
+        text = {
+            "answer": {"kind": "text"},
+            "measures": {"is_polite": {"from": "judgement", "better": "higher"}},
+            "vignettes": [{key: of for key, of in VIGNETTE.items() if key != "options"} | {"case": "{hour}.{praise}"}],
+            "items": {"rows": ROWS},
+        }
+        of_judges = {
+            "llms": [{"llm": "sim/judge", "simulated": {"accuracy": 1}}], "paradigm": "tone", "labels": ["good", "bad"],
+            "text": "{note}", "question": "What is the tone?\n\n{text}", "roles": ["original", "answer"],
+        }  # fmt: skip
+        return study(text, judges=of_judges | judges)
+
+    return make
+
+
+RENAMED = {
+    "arm": {"paradigm": {
+        "arms": ["plain", "lauded"], "contrasts": [["lauded", "plain"]],
+        "vignettes": [VIGNETTE | {"arms": {"plain": VIGNETTE["arms"]["plain"], "lauded": VIGNETTE["arms"]["praised"]}}],
+    }},
+    "vignette": {"paradigm": {"vignettes": [VIGNETTE | {"vignette": "beverage"}]}},
+    "item": {"paradigm": {"items": PARADIGM["items"] | {"rows": [ROWS[0], ROWS[1] | {"item": "midnight"}]}}},
+    "temperature": {"temperatures": [0.5]},
+    "technique": {"techniques": [{"technique": "plainly", "turns": ["{opening}"]}]},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", RENAMED)
+def test_what_is_named_otherwise_now_is_counted_and_asked_about_before_it_is_asked_again(warehouse, what):
+    collect(study())
+    changed = study(**RENAMED[what])
+    n_aside = N_TRIALS // (2 if what in ("arm", "item") else 1)
+    before = plan_of(changed)["collected"]
+    assert before["trials_of_other_plans"] == before["orphaned"] == before["asked_again_for_other_words"] == n_aside
+    said = notes(changed)
+    assert f"{n_aside} answers were given to what the study does not name now" in said
+    assert f"    -{what} " in said
+    assert f"    +{what} " in said
+    assert "nothing is asked again for it." not in said
+    assert collect(changed, orphaned=of_study(changed).pairs).n_done == n_aside
+    assert of_study(changed).n_again == of_study(study()).n_again == 0
+
+
+def test_judgements_under_another_name_are_asked_about(warehouse, judged_study):
+    n_judged = collect(judged_study()).judgements["n_done"]
+    changed = judged_study(paradigm="mood")
+    assert of_study(changed).n_again == n_judged > 0
+    assert "    -judgements tone\n    +judgements mood" in notes(changed)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"llms": ["sim/anchored"]}, "-LLM sim/steady"),
+        ({"stopping_rule": {"minimum": 2}}, "-more than 2 trials of a cell"),
+        ({"paradigm": {"items": PARADIGM["items"] | {"limit": 1}}}, "-items that the study does not take now"),
+    ],
+)
+def test_what_is_asked_no_more_is_counted_and_nobody_is_asked_about_it(warehouse, change, said):
+    collect(study())
+    asked = of_study(study(**change))
+    assert asked.n_orphans == plan_of(study(**change))["collected"]["trials_of_other_plans"] > 0
+    assert asked.n_again == 0
+    assert said in "\n".join(render_asked(asked))
+
+
+def test_an_llm_under_another_name_is_the_same_one_if_the_same_is_sent(warehouse):
+    def of(name, **more):
+        return {"llm": name, "base_url": "http://127.0.0.1:9/v1", "model": "one-and-the-same"} | more
+
+    design = Design(study(llms=[of("someone/old")]))
+    stated = design.study.model_dump(mode="json")
+    lines = [{"kind": "session", "session": "s", "started_at": "2026-01-01", "study": stated}]
+    lines += [
+        {
+            "kind": "trial", "trial_id": design.trial_id(cell, 0), "status": "replied", "llm": cell.llm,
+            "vignette": cell.vignette, "technique": cell.technique, "anchor_direction": "none", "arm": cell.arm,
+            "item": cell.item, "replicate": 0, "paradigm": "cups", "session": "s",
+            "prompt_version": design.version(*cell.asked_with)[0],
+            "option_order": json.dumps(design.option_order(cell, 0)),
+        }
+        for cell in design.paradigm_cells()
+    ]  # fmt: skip
+    path = spool_folder("cups") / COLLECTED
+    path.parent.mkdir(parents=True)
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    assert of_study(study(llms=[of("someone/old")])).n_orphans == 0
+    assert of_study(study(llms=[of("someone/new")])).n_again == 4
+    other = of_study(study(llms=[of("someone/new", model="another")]))
+    assert (other.n_orphans, other.n_again) == (4, 0)

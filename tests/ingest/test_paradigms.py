@@ -28,6 +28,7 @@ from ingest.providers.simulated import Simulated
 from ingest.responses import ended_trials, read_trials
 from ingest.spool import COLLECTED, spool_folder
 from ingest.study import Design, load_study, parse_study
+from ingest.thirds import MEASUREMENTS
 from ingest.warehouse import ROOT, UserError, connect
 
 PARADIGM = {
@@ -382,6 +383,94 @@ def test_a_mistake_in_a_paradigm_file_names_that_file_and_line(tmp_path):
     line = (tmp_path / "cups.yaml").read_text(encoding="utf-8").splitlines().index("arms:") + 1
     with pytest.raises(UserError, match=rf"cups\.yaml:{line}: arms: "):
         load_study(tmp_path / "study.yaml")
+
+
+@pytest.mark.parametrize(
+    ("items", "key", "sentence"),
+    [
+        ({"file": "nowhere.csv"}, "file", "items.file: there is no file nowhere.csv beside this one"),
+        ({"file": "own.csv", "id": "name"}, "id", "items.id: the items have no column name (they have item, "),
+        ({"file": "own.csv", "fields": ["statement", "day"]}, "fields", "items.fields: the items have no column day"),
+        (
+            {"file": "own.csv", "fields": ["item"]},
+            "items",
+            "items: fact_check cannot be asked with these: text_",
+        ),
+        ({"limit": 0}, "limit", "items.limit: should be 1 or more, not 0"),
+        (
+            {"file": "own.csv", "published_at": "when"},
+            "file",
+            "item a says 03/04/2021 under when: write a date",
+        ),
+    ],
+)
+def test_a_mistake_in_the_items_of_a_study_names_the_study_and_its_line(tmp_path, items, key, sentence):
+    (tmp_path / "own.csv").write_text("item,statement,when,truth,pair\na,It rained.,03/04/2021,true,one\n")
+    path = tmp_path / "study.yaml"
+    path.write_text(yaml.safe_dump(STUDY | {"paradigm": "fact_check", "items": items}, sort_keys=False))
+    lines = [line.split(":")[0].strip() for line in path.read_text().splitlines()]
+    with pytest.raises(UserError) as refused:
+        load_study(path)
+    assert str(refused.value).startswith(f"{path}:{lines.index(key) + 1}: ")
+    assert sentence in str(refused.value)
+
+
+def test_a_folder_of_texts_is_one_item_for_each_and_a_file_that_is_not_utf_8_is_named(tmp_path):
+    (tmp_path / "texts").mkdir()
+    for name in ("rain", "sun"):
+        (tmp_path / "texts" / f"{name}.txt").write_text(f"It was {name}, caf\xe9.", encoding="utf-8")
+    text = yaml.safe_dump(STUDY | {"paradigm": "summarise", "items": {"file": "texts", "fields": ["text"]}})
+    items = parse_study(text, folder=tmp_path).paradigm[0].all_items
+    assert [(of.item, of.fields["text"]) for of in items] == [
+        ("rain", "It was rain, caf\xe9."), ("sun", "It was sun, caf\xe9."),
+    ]  # fmt: skip
+    (tmp_path / "texts" / "sun.txt").write_bytes("caf\xe9".encode("latin-1"))
+    with pytest.raises(UserError, match=r"texts/sun\.txt is not UTF-8: save the file as UTF-8"):
+        parse_study(text, folder=tmp_path)
+
+
+def test_an_effect_on_people_in_a_paradigm_file_is_sent_to_the_table_that_is_read():
+    with pytest.raises(UserError, match=r"human: .* stands in seeds/human_effects\.csv") as refused:
+        study({"human": {"effect": 0.3, "source": "somebody"}})
+    assert "add one with the paradigm cups" in str(refused.value)
+
+
+def test_pairs_without_one_true_and_one_false_item_are_named_before_they_are_asked():
+    rows = [
+        {"item": f"{pair}-{n}", "pair": pair, "is_true": is_true, "statement": "It rained."}
+        for pair, truths in {"whole": (True, False), "half": (True,), "alike": (True, True)}.items()
+        for n, is_true in enumerate(truths)
+    ]
+    own = {"rows": rows, "fields": ["statement"], "pair": "pair", "is_true": "is_true"}
+    of = parse_study(yaml.safe_dump(STUDY | {"paradigm": "fact_check", "items": own}))
+    assert of.cautions[-1].startswith(
+        "Of the 3 pairs of items of fact_check, 2 are not one true and one false item (half, alike): "
+    )
+    assert parse_study(yaml.safe_dump(STUDY | {"paradigm": "fact_check"})).cautions == []
+    bare = parse_study(yaml.safe_dump(STUDY | {"paradigm": "fact_check", "items": own | {"is_true": None}})).cautions
+    assert "The measure is_correct of fact_check stays without values: no item says what it is held against" in bare[-2]
+
+
+def test_a_measure_of_texts_that_nothing_measures_is_named_with_those_that_there_are():
+    sql = (ROOT / "models/intermediate/int_similarities_derived.sql").read_text()
+    assert re.findall(r"measure := '(\w+)'", sql) == [*MEASUREMENTS]
+    measures = {
+        "recency": {"from": "measurement", "better": "lower"},
+        "primcy": {"from": "measurement", "better": "lower"},
+    }
+    arms = {"plain": {"words": {"praise": "."}}, "praised": {"words": {"praise": "!"}}}
+    texts = vignette(case="{text} {when} {praise}", options=None, arms=arms) | {"answer": {"kind": "text"}}
+    said = study(texts | {"measures": measures, "simulated": None}).cautions
+    assert [of for of in said if "stays without values" in of] == [
+        "The measure primcy of cups stays without values: nothing of this name is measured in texts. `bais measure` "
+        "gives similarity_beginning, similarity_middle, similarity_end, coverage, primacy_margin, primacy, recency."
+    ]
+
+
+def test_the_plan_names_the_items_without_a_text_before_they_are_paid_for():
+    rows = [{"item": "full", "text": "Rain fell. Then it stopped."}, {"item": "bare", "text": "  "}]
+    of = parse_study(yaml.safe_dump(STUDY | {"paradigm": "summarise", "items": {"rows": rows, "fields": ["text"]}}))
+    assert plan_of(of)["nothing_to_ask"] == {"empty_text": ["bare"]}
 
 
 @pytest.mark.parametrize("suffix", ["csv", "jsonl", "parquet"])
