@@ -96,23 +96,22 @@ class Fetch:
 def planned(url: str, since: datetime | None, now: datetime) -> Fetch:
     """Say what a fetch would ask for, or refuse one that would begin in the future."""
     url = address_of_service(url)
-    cursor = None if since else last_cursor()
+    cursor = last_cursor()
     for begins, what, remedy in (
         (since, "--since", "name a day that has been"),
-        (cursor, "the newest article of the news set", "check the clock of this machine, or name a day with --since"),
+        (None if since else cursor, "the newest article known", "check this machine's clock, or name a day with --since"),
     ):
         if begins and begins > now:
             raise UserError(f"{what} is of {begins:%Y-%m-%d %H:%M}, which lies in the future: {remedy}")
-    return Fetch(url, since or max(cursor - LAG if cursor else BEGINNING, BEGINNING), now, cursor)
+    begins = since or max(cursor - LAG if cursor else BEGINNING, BEGINNING)
+    return Fetch(url, begins, now, cursor if cursor and cursor <= now else None)
 
 
 def address_of_service(url: str) -> str:
     """Return the address that is asked: of a host alone, the one at which NewsAPI answers."""
     try:
         parts = urlsplit(url)
-        is_address = (
-            parts.scheme in ("http", "https") and parts.hostname and parts.port != 0 and "@" not in parts.netloc
-        )
+        is_address = parts.scheme in ("http", "https") and "@" not in parts.netloc and parts.hostname and parts.port != 0
     except ValueError:
         is_address = False
     if not is_address:
