@@ -26,8 +26,8 @@ def validator_rows(verdicts):
     Yields
     ------
     dict
-        Rows of `COLUMNS`; `validator` is null in what is of all, `validator_b` in what is not of two. Of two who share no
-        text there is a row without a value.
+        Rows of `COLUMNS`; `validator` is null in what is of all, `validator_b` in what is not of two. Of two who share
+        no text there is a row without a value.
 
     References
     ----------

@@ -21,6 +21,7 @@ from ingest.raw import TABLES
 from ingest.redaction import as_text
 
 STUDY = "news"
+URL = "https://newsapi.org/v2/everything"
 KEYWORD, LANGUAGE = "politics", "en"
 # Document C: dates after April 2025, past the knowledge of all its LLMs
 BEGINNING = datetime(2025, 5, 1, tzinfo=UTC)
@@ -112,7 +113,7 @@ def read_article(given: Mapping, found_in: str, now: datetime) -> dict:
 def refused(given: object, complaint: object, found_in: str, number: int | None = None) -> Line:
     """Return what is kept of an article that is not: all but the full text, and why."""
     if isinstance(given, Mapping):
-        given = {key: value for key, value in given.items() if key != FULL_TEXT}
+        given = {str(key): value for key, value in given.items() if key != FULL_TEXT}
     text = json.dumps(given, ensure_ascii=True, sort_keys=True, default=str)
     return Line(found_in, number, *beginning(text.encode(), as_text(str(complaint), MOST_CHARACTERS)))
 

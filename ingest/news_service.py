@@ -20,6 +20,7 @@ from ingest.news import (
     KEYWORD,
     LANGUAGE,
     STUDY,
+    URL,
     Complaint,
     known_ids,
     land_news,
@@ -32,7 +33,6 @@ from ingest.redaction import Redaction
 from ingest.study import Limits
 from ingest.warehouse import UserError, printable
 
-URL = "https://newsapi.org/v2/everything"
 KEY = "NEWS_API_KEY"
 CANNOT_BE_ASKED, QUARANTINED = 4, 3
 PAGE_SIZE = 100
@@ -99,7 +99,11 @@ def planned(url: str, since: datetime | None, now: datetime) -> Fetch:
     cursor = last_cursor()
     for begins, what, remedy in (
         (since, "--since", "name a day that has been"),
-        (None if since else cursor, "the newest article known", "check this machine's clock, or name a day with --since"),
+        (
+            None if since else cursor,
+            "the newest article known",
+            "check this machine's clock, or name a day with --since",
+        ),
     ):
         if begins and begins > now:
             raise UserError(f"{what} is of {begins:%Y-%m-%d %H:%M}, which lies in the future: {remedy}")
@@ -111,10 +115,10 @@ def address_of_service(url: str) -> str:
     """Return the address that is asked: of a host alone, the one at which NewsAPI answers."""
     try:
         parts = urlsplit(url)
-        is_address = parts.scheme in ("http", "https") and "@" not in parts.netloc and parts.hostname and parts.port != 0
+        has_host = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
     except ValueError:
-        is_address = False
-    if not is_address:
+        has_host = False
+    if not has_host or "@" in parts.netloc:
         raise UserError(f"{printable(url)} is no address of a news service: it should begin with https:// and a host")
     return urlunsplit((parts.scheme, parts.netloc, parts.path.rstrip("/") or urlsplit(URL).path, "", ""))
 
