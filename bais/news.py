@@ -12,7 +12,6 @@ from bais.options import PATH
 from bais.terminal import say
 from bais.texts import refuse_existing, write_new
 from bais.warehouse import opened, public_tables, records
-from ingest.news import URL
 from ingest.run import worded
 from ingest.warehouse import UserError, printable, warehouse_path
 
@@ -74,16 +73,17 @@ select null::varchar as article_id, null::varchar as falsified_description, null
     "--since", metavar="DATE", type=click.DateTime(DAYS),
     help="ask from this day on, UTC (default: from a day before the newest article of the last fetch)",
 )  # fmt: skip
-@click.option("--url", metavar="URL", default=URL, envvar="NEWS_API_URL", help="a service that answers as NewsAPI does")
+@click.option(
+    "--url", metavar="URL", envvar="NEWS_API_URL",
+    help="a service that answers as NewsAPI does (default: NEWS_API_URL, else NewsAPI itself)",
+)  # fmt: skip
 @click.option("--dry-run", is_flag=True, help="say what would be asked, and ask nothing")
 @click.option("--to-falsify", metavar="FILE", type=PATH, help="write the descriptions that have no falsified text yet")
 @click.option("--to-validate", metavar="FILE", type=PATH, help="write the falsified texts that too few have validated")
-@click.option(
-    "--items", metavar="FILE", type=PATH, help="write the pairs that LLMs are asked about, as items of a study"
-)
+@click.option("--items", metavar="FILE", type=PATH, help="write the pairs to ask LLMs about, as items of a study")
 @click.option("--unvalidated", is_flag=True, help="with --items: also pairs that fewer than two people have validated")
 def news(
-    since: datetime | None, url: str, dry_run: bool, to_falsify: Path | None, to_validate: Path | None,
+    since: datetime | None, url: str | None, dry_run: bool, to_falsify: Path | None, to_validate: Path | None,
     items: Path | None, unvalidated: bool,
 ) -> int:  # fmt: skip
     """Fetch news with the key in NEWS_API_KEY, or write those that are there."""
@@ -176,7 +176,7 @@ def _write_to_validate(path):
         raise UserError("there is no falsified text that waits for people to validate it: nothing was written")
     _write(path, list(found[0]), found, "the falsified texts")
     say(
-        f"{printable(path)}: {len(found):,} falsified texts. Have two people, apart from each other, say who they are and "
+        f"{printable(path)}: {len(found):,} falsified texts. Have two people say, apart from each other, who they are and "
         "true or false, and import the file."
     )
     return 0
@@ -185,6 +185,7 @@ def _write_to_validate(path):
 def _landed(query, **models):
     """Answer a query over models that come from nothing but what was landed, built or not."""
     from ingest.models import query_of
+    from ingest.raw import prepare_raw
 
     if warehouse_path().exists():
         prepare_raw(warehouse_path())

@@ -93,9 +93,9 @@ class Fetch:
         }
 
 
-def planned(url: str, since: datetime | None, now: datetime) -> Fetch:
+def planned(url: str | None, since: datetime | None, now: datetime) -> Fetch:
     """Say what a fetch would ask for, or refuse one that would begin in the future."""
-    url = address_of_service(url)
+    url = address_of_service(url or URL)
     cursor = last_cursor()
     for begins, what, remedy in (
         (since, "--since", "name a day that has been"),
@@ -130,7 +130,7 @@ def last_cursor() -> datetime | None:
 
 
 def fetch_news(
-    url: str = URL,
+    url: str | None = None,
     since: datetime | None = None,
     *,
     now: datetime | None = None,

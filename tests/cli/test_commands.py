@@ -79,7 +79,8 @@ COMMANDS = {
     },
     "import": {
         "PATH": "path",
-        "--format": "anchoring-llms|bais-export|falsifications|inspect-logs|newslenssync|promptfoo|story-001|voder-bais",
+        "--format": "anchoring-llms|bais-export|falsifications|inspect-logs|newslenssync|promptfoo|story-001|"
+        "voder-bais",
         "--map": "path",
         "--study": "text",
         "--download": "path, value optional",
@@ -96,7 +97,7 @@ COMMANDS = {
     },
     "news": {
         "--since": "datetime",
-        "--url": "text, default https://newsapi.org/v2/everything",
+        "--url": "text",
         "--dry-run": "flag",
         "--to-falsify": "path",
         "--to-validate": "path",
