@@ -176,8 +176,8 @@ def _write_to_validate(path):
         raise UserError("there is no falsified text that waits for people to validate it: nothing was written")
     _write(path, list(found[0]), found, "the falsified texts")
     say(
-        f"{printable(path)}: {len(found):,} falsified texts. Have two people say, apart from each other, who they are and "
-        "true or false, and import the file."
+        f"{printable(path)}: {len(found):,} falsified texts. Have two people say, apart from each other, who they are "
+        "and true or false, and import the file."
     )
     return 0
 

@@ -38,6 +38,7 @@ CANNOT_BE_ASKED, QUARANTINED = 4, 3
 PAGE_SIZE = 100
 # services learn late of some articles: those of the last day are asked for again, and what is known stays as it is
 LAG = timedelta(days=1)
+NEVER = datetime.min.replace(tzinfo=UTC)
 OF_THE_KEY = ("apiKeyDisabled", "apiKeyExhausted", "apiKeyInvalid", "apiKeyMissing")
 MOST_RESULTS = "maximumResultsReached"
 
@@ -126,7 +127,8 @@ def address_of_service(url: str) -> str:
 def last_cursor() -> datetime | None:
     """Return up to when news were fetched, as the last fetch that came to its end says."""
     fetches = landed_ids(STUDY, "news_fetches", "fetched_at", "cursor").to_pylist()
-    return max(fetches, key=lambda fetch: fetch["fetched_at"])["cursor"] if fetches else None
+    _, cursor = max(((of["fetched_at"], of["cursor"] or NEVER) for of in fetches), default=(None, NEVER))
+    return None if cursor == NEVER else cursor
 
 
 def fetch_news(
