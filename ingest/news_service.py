@@ -98,16 +98,13 @@ def planned(url: str | None, since: datetime | None, now: datetime) -> Fetch:
     """Say what a fetch would ask for, or refuse one that would begin in the future."""
     url = address_of_service(url or URL)
     cursor = last_cursor()
-    for begins, what, remedy in (
-        (since, "--since", "name a day that has been"),
-        (
-            None if since else cursor,
-            "the newest article known",
-            "check this machine's clock, or name a day with --since",
-        ),
-    ):
-        if begins and begins > now:
-            raise UserError(f"{what} is of {begins:%Y-%m-%d %H:%M}, which lies in the future: {remedy}")
+    if since and since > now:
+        raise UserError(f"--since {since:%Y-%m-%d %H:%M} lies in the future: name a day that has been")
+    if cursor and cursor > now and not since:
+        raise UserError(
+            f"the newest article of the last fetch is of {cursor:%Y-%m-%d %H:%M}, which lies in the future: check the "
+            "clock of this machine, or say with --since from which day on to ask"
+        )
     begins = since or max(cursor - LAG if cursor else BEGINNING, BEGINNING)
     return Fetch(url, begins, now, cursor if cursor and cursor <= now else None)
 
