@@ -11,7 +11,7 @@ import click
 from bais.options import PATH
 from bais.terminal import say
 from bais.texts import refuse_existing, write_new
-from bais.warehouse import opened, public_tables, records
+from bais.warehouse import opened, records
 from ingest.run import worded
 from ingest.warehouse import UserError, printable, warehouse_path
 
@@ -35,17 +35,16 @@ select article_id as item, api_description as text,
     strftime(published_at at time zone 'UTC', '%Y-%m-%dT%H:%M:%SZ') as published_at
 from ({paired}) where reason = 'not_falsified' order by published_at, item
 """
-# what LLMs were asked to falsify, and is not among the falsified texts yet
-ANSWERED = """
-select trials.item as article_id, trials.response_text as falsified_description, trials.llm as made_by,
-    null as validated_by, null as is_negation
-from marts.trials as trials
-where trials.paradigm = 'falsify' and trials.role is null and trials.status = 'answered'
-    and trim(trials.response_text) != ''
-qualify row_number() over (partition by article_id, falsified_description order by trials.asked_at, trials.trial_id) = 1
-"""
 TO_VALIDATE = """
-with news as ({news}), validated as ({validated}), verdicts as ({verdicts}), answered as ({answered}),
+with news as ({news}), validated as ({validated}), verdicts as ({verdicts}), trials as ({trials}),
+
+answered as (
+    select item as article_id, trim(response_text) as falsified_description, llm_recorded as made_by,
+        null as validated_by, null as is_negation
+    from trials
+    where paradigm = 'falsify' and role is null and trim(response_text) != ''
+    qualify row_number() over (partition by article_id, falsified_description order by asked_at, trial_id) = 1
+),
 
 waiting as (
     select article_id, falsified_description, made_by, arg_min(validator, verdicts.stated_at) as validated_by,
@@ -61,10 +60,6 @@ select article_id, api_description, falsified_description, made_by, validated_by
     null as validated_by_2, null as is_negation_2
 from waiting inner join news using (article_id)
 order by published_at, article_id, falsified_description
-"""
-NOTHING_ANSWERED = """
-select null::varchar as article_id, null::varchar as falsified_description, null::varchar as made_by,
-    null::varchar as validated_by, null::boolean as is_negation where false
 """
 
 
@@ -164,11 +159,10 @@ def _write_to_falsify(path):
 
 def _write_to_validate(path):
     refuse_existing(path, "--to-validate")
-    with opened() as warehouse:
-        is_built = any(name == "trials" for _, name, _ in public_tables(warehouse))
     found = _landed(
-        TO_VALIDATE.replace("{answered}", ANSWERED if is_built else NOTHING_ANSWERED),
+        TO_VALIDATE,
         news="stg_news",
+        trials="stg_trials",
         validated="int_falsifications_validated",
         verdicts="stg_falsification_verdicts",
     )

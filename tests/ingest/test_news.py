@@ -1,6 +1,9 @@
 """News that are fetched from a service on this machine, or imported: what lands, what is set apart, what is refused."""
 
 import json
+import re
+import shlex
+import textwrap
 from contextlib import closing
 from datetime import UTC, datetime
 from urllib.parse import urlsplit
@@ -14,7 +17,7 @@ from ingest.news import Complaint, normal_address
 from ingest.news_service import fetch_news
 from ingest.raw import LOAD_ID, TABLES
 from ingest.study import Limits
-from ingest.warehouse import UserError
+from ingest.warehouse import ROOT, UserError
 from tests.ingest.news_service import article, error, ok, served
 
 NOW = datetime(2026, 1, 10, 12, tzinfo=UTC)
@@ -363,3 +366,24 @@ def test_descriptions_without_a_falsified_text_are_written_as_items_of_a_study(f
     header, line = path.read_text().splitlines()
     assert header == "item,text,published_at"
     assert line.endswith(",The senate has voted for tax.,2026-01-01T08:00:00Z")
+
+
+def test_the_page_on_a_news_set_works_as_written(without_dlt, tmp_path, monkeypatch, capsys, query):
+    page = (ROOT / "docs" / "how-to" / "keep-a-news-set.md").read_text(encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("BAIS_SPOOL", str(tmp_path / "spool"))
+    for path, text in re.findall(r"Write `([\w-]+\.yaml)`.*?```yaml\n(.*?)```", page, re.DOTALL):
+        (tmp_path / path).write_text(textwrap.dedent(f"   {text}"), encoding="utf-8")
+    blocks = re.findall(r"```sh\n(.*?)```", page, re.DOTALL)
+    words = [shlex.split(line)[1:] for line in "".join(blocks).splitlines() if "bais " in line]
+    with served(ok(*DAY_1)) as service:
+        monkeypatch.setenv("NEWS_API_URL", service.url)
+        for command in words:
+            if command[0] in ("build", "sql"):  # what tests of models do
+                continue
+            if command[0] == "import":
+                sheet = tmp_path / command[1]
+                sheet.write_text(sheet.read_text().replace(",,,,", ",ann,true,bob,true"))
+            assert main(command) == 0, capsys.readouterr().err
+    assert query("select count(*), count(distinct pair) from raw.items where study = 'check-news'") == [(8, 4)]
+    assert query("select count(*) from raw.trials where study = 'check-news'") == [(16,)]
