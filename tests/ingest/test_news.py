@@ -371,9 +371,8 @@ def test_descriptions_without_a_falsified_text_are_written_as_items_of_a_study(f
 def test_the_page_on_a_news_set_works_as_written(without_dlt, tmp_path, monkeypatch, capsys, query):
     page = (ROOT / "docs" / "how-to" / "keep-a-news-set.md").read_text(encoding="utf-8")
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("BAIS_SPOOL", str(tmp_path / "spool"))
     for path, text in re.findall(r"Write `([\w-]+\.yaml)`.*?```yaml\n(.*?)```", page, re.DOTALL):
-        (tmp_path / path).write_text(textwrap.dedent(f"   {text}"), encoding="utf-8")
+        (tmp_path / path).write_text(textwrap.dedent(text), encoding="utf-8")
     blocks = re.findall(r"```sh\n(.*?)```", page, re.DOTALL)
     words = [shlex.split(line)[1:] for line in "".join(blocks).splitlines() if "bais " in line]
     with served(ok(*DAY_1)) as service:
