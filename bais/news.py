@@ -116,7 +116,7 @@ def _fetch(url, since):
     fetch = fetch_news(url, since)
     say(f"{fetch.url}, articles published from {fetch.asked_from:%Y-%m-%d %H:%M} on:")
     say(
-        f"{fetch.n_read:,} articles on {fetch.n_pages:,} pages: {len(fetch.articles):,} new, {fetch.n_again:,} known "
+        f"{fetch.n_read:,} articles on {fetch.n_pages:,} page{'' if fetch.n_pages == 1 else 's'}: {len(fetch.articles):,} new, {fetch.n_again:,} known "
         f"before, {len(fetch.quarantined):,} quarantined",
         indent="  ",
     )

@@ -1,5 +1,6 @@
 """Files of news: those of NewsLensSync, and falsified texts with what people said who validated them."""
 
+import contextlib
 import csv
 import json
 import sys
@@ -257,7 +258,14 @@ def said_of_quarantine(quarantined: list[Line]) -> Iterator[str]:
     if quarantined:
         yield f"  quarantined: {len(quarantined):,} (table raw.quarantined_lines)"
         for line in quarantined[:SHOWN]:
-            place = printable(f"{line.file}{f':{line.number}' if line.number else ''}")
-            yield f"    {place}: {printable(line.reason)}"
+            place = f"{line.file}{f':{line.number}' if line.number else ''}"
+            address = _address_in(line.text)
+            yield printable(f"    {place}: {line.reason}{f' ({address})' if address else ''}")
         if len(quarantined) > SHOWN:
             yield f"    and {len(quarantined) - SHOWN:,} more"
+
+
+def _address_in(text):
+    """Return the address that an article which was set apart gives."""
+    with contextlib.suppress(ValueError, AttributeError):
+        return json.loads(text).get("url")
