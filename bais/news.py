@@ -114,10 +114,11 @@ def _fetch(url, since):
     from ingest.news_service import QUARANTINED, fetch_news
 
     fetch = fetch_news(url, since)
+    pages = f"{fetch.n_pages:,} page{'' if fetch.n_pages == 1 else 's'}"
     say(f"{fetch.url}, articles published from {fetch.asked_from:%Y-%m-%d %H:%M} on:")
     say(
-        f"{fetch.n_read:,} articles on {fetch.n_pages:,} page{'' if fetch.n_pages == 1 else 's'}: {len(fetch.articles):,} new, {fetch.n_again:,} known "
-        f"before, {len(fetch.quarantined):,} quarantined",
+        f"{fetch.n_read:,} articles on {pages}: {len(fetch.articles):,} new, {fetch.n_again:,} known before, "
+        f"{len(fetch.quarantined):,} quarantined",
         indent="  ",
     )
     for line in said_of_quarantine(fetch.quarantined):

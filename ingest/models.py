@@ -15,7 +15,7 @@ from ingest.warehouse import ROOT, quoted
 if TYPE_CHECKING:
     import duckdb
 
-MACROS = ("read_response", "read_label", "trial_status", "answer_in", "knowledge_period")
+MACROS = ("read_response", "read_label", "trial_status", "answer_in")
 SEED_TYPES = ROOT / "seeds" / "_seeds.yml"
 PROJECT = ROOT / "dbt_project.yml"
 
