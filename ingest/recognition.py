@@ -80,7 +80,9 @@ def _found(path: Path, files: list[Path]) -> list[tuple[Archive, list[Path]]]:
                 of_format = [file for file in of_format if file.parent == path]
             if of_format:
                 found.append((archive, of_format))
-    return found
+    # the tables of an export have the headers of files that it was made of
+    is_export = any(archive.land for archive, _ in found)
+    return [(archive, files) for archive, files in found if not (is_export and archive.header)]
 
 
 @contextlib.contextmanager
