@@ -25,6 +25,7 @@ COMMANDS = {
     },
     "Import and export": {
         "import": ("transfer", "land recorded trials in the warehouse"),
+        "news": ("news", "fetch the news that have come, or write them as items that LLMs are asked about"),
         "versions": ("versions", "list what was imported again: each source's versions, and what of them is published"),
         "export": ("transfer", "write the public tables to files that others can read, cite and import"),
     },
@@ -65,8 +66,8 @@ SUMMARIES = {name: summary for of in COMMANDS.values() for name, (_, summary) in
 
 EXIT_CODES = """
 exit codes: 0 done, 1 dbt found a failure (or --strict did), 2 bad usage or nothing usable, 3 imported with lines
-quarantined, 4 an LLM could not be asked, 5 a report holds what its analysis does not, 6 the gate failed a batch, 130
-interrupted, all kept. The warehouse is data/bais.duckdb of the checkout, or what BAIS_WAREHOUSE names.
+quarantined, 4 an LLM or the news could not be asked, 5 a report holds what its analysis does not, 6 the gate failed a
+batch, 130 interrupted, all kept. The warehouse is data/bais.duckdb of the checkout, or what BAIS_WAREHOUSE names.
 """
 
 

@@ -1,13 +1,16 @@
 """Read the lines of text files in bounded memory, whatever the files hold."""
 
 import codecs
+import hashlib
 import os
 import re
 import stat
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
+from typing import NamedTuple
 
 import pyarrow as pa
 
@@ -38,6 +41,27 @@ class BadLine:
     number: int
     text: str
     reason: str
+
+
+class Line(NamedTuple):
+    """A line of a file that is not what the file should hold, and why."""
+
+    file: str
+    number: int | None
+    text: str
+    reason: str
+
+
+def quarantine_rows(lines: Iterable[Line], study: str, stamp: datetime) -> list[dict]:
+    """Return the rows of `raw.quarantined_lines` that some lines are."""
+    return [
+        {
+            "quarantine_id": hashlib.sha256("\n".join(map(str, (study, *line))).encode()).hexdigest()[:32],
+            "study": study, "source_file": line.file, "line_number": line.number, "text": line.text,
+            "reason": line.reason, "quarantined_at": stamp,
+        }
+        for line in lines
+    ]  # fmt: skip
 
 
 def beginning(line: bytes, reason: str) -> tuple[str, str]:

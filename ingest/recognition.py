@@ -63,6 +63,14 @@ def _found(path: Path, files: list[Path]) -> list[tuple[Archive, list[Path]]]:
                 if called_so := [file for file in files if archive.has_ending(file)]:
                     found.append((archive, called_so))
                 continue
+            if archive.header:
+                named = [
+                    file
+                    for file, head in zip(files, heads, strict=True)
+                    if archive.has_ending(file) and all(name.encode() in _first_line(head) for name in archive.header)
+                ]
+                found += [(archive, named)] if named else []
+                continue
             trials = f"({archive.read_trials}) where kind is not null"
             marked = f"lines where {archive.mark}" if archive.mark else trials
             numbers = {file for (file,) in memory.sql(f"select distinct file from {marked}").fetchall()}
@@ -72,7 +80,9 @@ def _found(path: Path, files: list[Path]) -> list[tuple[Archive, list[Path]]]:
                 of_format = [file for file in of_format if file.parent == path]
             if of_format:
                 found.append((archive, of_format))
-    return found
+    # the tables of an export have the headers of files that it was made of
+    is_export = any(archive.land for archive, _ in found)
+    return [(archive, files) for archive, files in found if not (is_export and archive.header)]
 
 
 @contextlib.contextmanager
@@ -106,6 +116,11 @@ def _head(file: Path, n_bytes: int) -> bytes:
     with contextlib.suppress(OSError), open(file, "rb") as stream:
         return stream.read(n_bytes)
     return b""
+
+
+def _first_line(head: bytes) -> bytes:
+    """Return the header of a CSV file; of what is JSON or Parquet, all that names columns may stand in."""
+    return head if head[:1] in (b"{", b"[", b"P") else head.partition(b"\n")[0]
 
 
 def _objects(head: bytes) -> Iterator[str]:

@@ -17,11 +17,10 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple
 
 import pyarrow as pa
 
-from ingest.lines import beginning, walk
+from ingest.lines import Line, beginning, quarantine_rows, walk
 from ingest.load import land
 from ingest.models import query_of
 from ingest.raw import TABLES, prepare_raw
@@ -47,15 +46,6 @@ from ({entries})
 where study = $study and archive = $archive and not is_older
 group by all
 """
-
-
-class Line(NamedTuple):
-    """A line of a file that is no score, and why."""
-
-    file: str
-    number: int | None
-    text: str
-    reason: str
 
 
 @dataclass
@@ -92,7 +82,7 @@ def import_scores(folder: Path, version: Version, archive) -> tuple[str, int]:
     scorings, quarantined, skipped = _read(folder, archive)
     source = _Source(folder, version, archive, scorings)
     refuse_part_as_whole(version, source.part, [f"{line.file}:{line.number}" for line in quarantined])
-    tables = source.tables() | {"quarantined_lines": _quarantine(quarantined, archive.study, source.stamp)}
+    tables = source.tables() | {"quarantined_lines": quarantine_rows(quarantined, archive.study, source.stamp)}
     if brought := {name: rows for name, rows in tables.items() if rows}:
         land(**{name: [TABLES[name].conform(pa.Table.from_pylist(rows))] for name, rows in brought.items()})
     lines = [f"{printable(folder)}: {len(scorings):,} file{'' if len(scorings) == 1 else 's'} of scores"]
@@ -375,17 +365,6 @@ class _Source:
             stays = "leave the public tables" if self.version.is_complete else "stay published"
             gone = f"; {self.n['gone']:,} scores that it lacks {stays}"
         return f"source {name}, version {called}{older}{gone}"
-
-
-def _quarantine(lines, study, stamp):
-    return [
-        {
-            "quarantine_id": hashlib.sha256("\n".join(map(str, (study, *line))).encode()).hexdigest()[:32],
-            "study": study, "source_file": line.file, "line_number": line.number, "text": line.text,
-            "reason": line.reason, "quarantined_at": stamp,
-        }
-        for line in lines
-    ]  # fmt: skip
 
 
 def _unknown_llms(scorings):

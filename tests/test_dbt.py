@@ -37,6 +37,7 @@ def test_the_selector_light_leaves_out_inference_and_what_needs_it(new_warehouse
     ledger = {
         "estimates", "inferred_estimates", "int_claim_scores", "int_claims_over_llms", "int_claims_looked_up",
         "int_claims_derived", "int_claims_described", "claim_checks", "judge_agreement", "framing_changes",
+        "validator_agreement",
     }  # fmt: skip
     assert left_out == inference | ledger
 

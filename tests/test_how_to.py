@@ -24,9 +24,9 @@ PAGES = (
     "add-a-figure", "add-a-check-to-the-gate", "add-a-column-to-raw",
     "mend-a-batch",
 )  # fmt: skip
-# by tests/ingest/scoring/test_local.py, where there is an LLM, tests/ingest/test_paradigms.py and
-# tests/test_content_simulated.py
-FOLLOWED_ELSEWHERE = ("score-an-llm", "add-a-bias", "run-document-c")
+# by tests/ingest/scoring/test_local.py, where there is an LLM, tests/ingest/test_paradigms.py,
+# tests/test_content_simulated.py and tests/ingest/test_news.py
+FOLLOWED_ELSEWHERE = ("score-an-llm", "add-a-bias", "run-document-c", "keep-a-news-set")
 BUILDS_NOTHING = "add-a-figure"
 CHANGES_NO_CODE = "mend-a-batch"
 # what the pages look at, and its tests; `bais build` itself takes a minute

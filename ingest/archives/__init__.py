@@ -97,6 +97,8 @@ class Archive:
     land: Callable[[Path], str] | None = None
     # what its files are called, where names alone tell them
     file_name: re.Pattern | None = None
+    # columns that the header of a file of such rows, or each of its objects, names
+    header: tuple[str, ...] = ()
     # imports a file or folder that holds no trials, given what a person says of the version and the format; says what
     # came of it, and the exit code
     take: "Callable[[Path, Version, Archive], tuple[str, int]] | None" = None

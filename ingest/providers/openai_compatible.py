@@ -168,7 +168,7 @@ class OpenAICompatible:
         if status in STOPS or code == "insufficient_quota":
             return NoReply(reason, STOPS.get(status, "the quota is used up"), "stop_llm", **known)
         if status in THROTTLES or status in (409, 425) or status >= 500:
-            after = _retry_after(response.headers)
+            after = retry_after(response.headers)
             return NoReply(reason, "", "retry", is_throttle=status in THROTTLES, retry_after_s=after, **known)
         return NoReply(reason, "", "fail", **known)
 
@@ -337,7 +337,7 @@ def _token(given):
     return {"token": _word(given.get("token")), "logprob": value if is_number else None}
 
 
-def _retry_after(headers):
+def retry_after(headers):
     """Read how long to wait, in seconds or as a date; None if the header is absent or makes no sense."""
     for seconds_in in (
         lambda: float(headers["retry-after-ms"]) / 1000,

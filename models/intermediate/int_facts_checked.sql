@@ -51,11 +51,7 @@ select
     said.is_quarantined,
     coalesce(said.pair, said.item) as pair,
     said.is_true,
-    case
-        when cutoffs.cutoff is null or said.published_at is null then 'unknown'
-        when (said.published_at at time zone 'UTC')::date <= cutoffs.cutoff then 'pre'
-        else 'post'
-    end as period,
+    {{ knowledge_period('said.published_at', 'cutoffs.cutoff') }} as period,
     said.status != 'failed' and coalesce(said.reason, '') not in ({{ not_asked }}) as has_reply,
     said.verdict = 'true' as says_true,
     case when said.label is not null then nullif(regexp_extract(lower_text, '\[(high|low) confidence\]', 1), '') end

@@ -79,7 +79,8 @@ COMMANDS = {
     },
     "import": {
         "PATH": "path",
-        "--format": "anchoring-llms|bais-export|inspect-logs|promptfoo|story-001|voder-bais",
+        "--format": "anchoring-llms|bais-export|falsifications|inspect-logs|newslenssync|promptfoo|story-001|"
+        "voder-bais",
         "--map": "path",
         "--study": "text",
         "--download": "path, value optional",
@@ -93,6 +94,15 @@ COMMANDS = {
         "--format": "parquet|csv|jsonl, default parquet",
         "--study": "text",
         "--force": "flag",
+    },
+    "news": {
+        "--since": "datetime",
+        "--url": "text",
+        "--dry-run": "flag",
+        "--to-falsify": "path",
+        "--to-validate": "path",
+        "--items": "path",
+        "--unvalidated": "flag",
     },
     "versions": {
         "SOURCE": "text",

@@ -56,7 +56,7 @@ PARADIGM = {
 }  # fmt: skip
 ARMS = PARADIGM["vignettes"][0]["arms"]
 # the others are of texts and facts, whose truth the respondents state
-OF_SHARES = {*shipped_paradigms()} - {"summarise", "judge_framing", "fact_check"}
+OF_SHARES = {*shipped_paradigms()} - {"summarise", "judge_framing", "fact_check", "falsify"}
 STUDY = {"study": "cups", "llms": ["sim/steady"], "techniques": ["no_technique"], "stopping_rule": {"minimum": 3}}
 
 
@@ -363,7 +363,7 @@ def test_a_study_without_the_plain_question_or_without_judges_says_what_stays_op
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [
-        ({"named": "nowhere"}, "there is no paradigm nowhere: name one of anchoring, decoy, fact_check, framing"),
+        ({"named": "nowhere"}, "there is no paradigm nowhere: name one of anchoring, decoy, fact_check, falsify"),
         ({"named": ["order", "order"]}, "paradigm: order stands there twice"),
         ({"anchors": {"fixed": {"low": 1, "high": 2}}}, "anchors: a paradigm other than anchoring has none"),
         ({"techniques": ["outside_view"]}, "techniques: outside_view says {"),

@@ -1,0 +1,60 @@
+"""`marts.validator_agreement`: how far people agree on whether falsified texts are negations."""
+
+from itertools import combinations
+
+from analysis.agreement import cohen_kappa, krippendorff_alpha, label_counts, share_agreeing
+from analysis.small_samples import CONFIDENCE
+from analysis.tables import columns
+
+COLUMNS = columns(
+    "varchar: statistic validator validator_b",
+    "double: value low high confidence",
+    "bigint: n_texts n_validators n_verdicts",
+    "varchar: reason",
+)
+OVER_COUNTS = {"agreement": share_agreeing, "krippendorff_alpha": krippendorff_alpha}
+
+
+def validator_rows(verdicts):
+    """Say how far people agree on falsified texts, all together and each two of them.
+
+    Parameters
+    ----------
+    verdicts : pandas.DataFrame
+        Rows of `stg_falsification_verdicts`: one verdict for each text and person.
+
+    Yields
+    ------
+    dict
+        Rows of `COLUMNS`; `validator` is null in what is of all, `validator_b` in what is not of two. Of two who share
+        no text there is a row without a value.
+
+    References
+    ----------
+    Those of `analysis.agreement`.
+    """
+    said = verdicts.assign(label=verdicts["is_negation"].map({True: "negation", False: "none"}))
+    labels = said.pivot(index="falsification_id", columns="validator", values="label").astype(object)
+    labels = labels.where(labels.notna(), None).sort_index(axis="columns")
+    if labels.shape[1] < 2:
+        return
+    counts, _ = label_counts(labels.to_numpy(object))
+    for statistic, compute in OVER_COUNTS.items():
+        yield _row(statistic, compute(counts), labels.shape[1])
+    for validator, validator_b in combinations(labels.columns, 2):
+        found = cohen_kappa(labels[validator].to_numpy(object), labels[validator_b].to_numpy(object))
+        yield _row("cohen_kappa", found, 2) | {"validator": validator, "validator_b": validator_b}
+
+
+def _row(statistic, found, n_validators):
+    return {
+        "statistic": statistic,
+        "value": found.estimate,
+        "low": found.low,
+        "high": found.high,
+        "confidence": CONFIDENCE,
+        "n_texts": found.n_items,
+        "n_validators": n_validators,
+        "n_verdicts": found.n_labels,
+        "reason": found.reason,
+    }

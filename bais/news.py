@@ -1,0 +1,204 @@
+"""`bais news`: fetch what has come, and write what is there for those who validate it and for LLMs."""
+
+import csv
+import io
+from collections import Counter
+from datetime import UTC, datetime
+from pathlib import Path
+
+import click
+
+from bais.options import PATH
+from bais.terminal import say
+from bais.texts import refuse_existing, write_new
+from bais.warehouse import opened, records
+from ingest.run import worded
+from ingest.warehouse import UserError, printable, warehouse_path
+
+DAYS = ["%Y-%m-%d", "%Y-%m-%dT%H:%M:%S"]
+WHY = {
+    "no_description": "without a description",
+    "not_falsified": "without a falsified text",
+    "not_validated": "whose falsified text nobody has validated",
+    "too_few_validators": "whose falsified text one person alone has validated",
+    "no_negation": "whose falsified text somebody calls no negation",
+}
+ITEM_COLUMNS = ["item", "pair", "is_true", "published_at", "statement"]
+# equal warehouses give equal files, and an article keeps its place when others come
+PAIRS = """
+select article_id, falsification_id, api_description, falsified_description,
+    strftime(published_at at time zone 'UTC', '%Y-%m-%dT%H:%M:%SZ') as published_at, reason
+from ({paired}) order by published_at, article_id
+"""
+TO_FALSIFY = """
+select article_id as item, api_description as text,
+    strftime(published_at at time zone 'UTC', '%Y-%m-%dT%H:%M:%SZ') as published_at
+from ({paired}) where reason = 'not_falsified' order by published_at, item
+"""
+TO_VALIDATE = """
+with news as ({news}), validated as ({validated}), verdicts as ({verdicts}), trials as ({trials}),
+
+answered as (
+    select item as article_id, trim(response_text) as falsified_description, llm_recorded as made_by,
+        null as validated_by, null as is_negation
+    from trials
+    where paradigm = 'falsify' and role is null and trim(response_text) != ''
+    qualify row_number() over (partition by article_id, falsified_description order by asked_at, trial_id) = 1
+),
+
+waiting as (
+    select article_id, falsified_description, made_by, arg_min(validator, verdicts.stated_at) as validated_by,
+        arg_min(is_negation, verdicts.stated_at) as is_negation
+    from validated left join verdicts using (falsification_id)
+    where reason in ('not_validated', 'too_few_validators')
+    group by all
+    union all
+    select * from answered anti join validated using (article_id, falsified_description)
+)
+
+select article_id, api_description, falsified_description, made_by, validated_by, is_negation,
+    null as validated_by_2, null as is_negation_2
+from waiting inner join news using (article_id)
+order by published_at, article_id, falsified_description
+"""
+
+
+@click.command()
+@click.option(
+    "--since", metavar="DATE", type=click.DateTime(DAYS),
+    help="ask from this day on, UTC (default: from a day before the newest article of the last fetch)",
+)  # fmt: skip
+@click.option(
+    "--url", metavar="URL", envvar="NEWS_API_URL",
+    help="a service that answers as NewsAPI does (default: NEWS_API_URL, else NewsAPI itself)",
+)  # fmt: skip
+@click.option("--dry-run", is_flag=True, help="say what would be asked, and ask nothing")
+@click.option("--to-falsify", metavar="FILE", type=PATH, help="write the descriptions that have no falsified text yet")
+@click.option("--to-validate", metavar="FILE", type=PATH, help="write the falsified texts that too few have validated")
+@click.option("--items", metavar="FILE", type=PATH, help="write the pairs to ask LLMs about, as items of a study")
+@click.option("--unvalidated", is_flag=True, help="with --items: also pairs that fewer than two people have validated")
+def news(
+    since: datetime | None, url: str | None, dry_run: bool, to_falsify: Path | None, to_validate: Path | None,
+    items: Path | None, unvalidated: bool,
+) -> int:  # fmt: skip
+    """Fetch news with the key in NEWS_API_KEY, or write those that are there."""
+    if sum(map(bool, (to_falsify, to_validate, items, dry_run or since))) > 1:
+        raise click.UsageError(
+            "--to-falsify, --to-validate and --items write what is there, and ask for nothing: give one"
+        )
+    if unvalidated and not items:
+        raise click.UsageError("--unvalidated goes with --items")
+    if to_falsify:
+        return _write_to_falsify(to_falsify)
+    if to_validate:
+        return _write_to_validate(to_validate)
+    if items:
+        return _write_items(items, unvalidated)
+    since = since and since.replace(tzinfo=UTC)
+    with worded():
+        return _say_plan(url, since) if dry_run else _fetch(url, since)
+
+
+def _say_plan(url, since):
+    from ingest.news_service import asked_of, planned
+
+    fetch = planned(url, since, datetime.now(UTC))
+    say(f"This would ask {fetch.url}, page by page, for:")
+    for name, value in asked_of(fetch.asked_from).items():
+        say(f"{name}: {value}", indent="  ")
+    return 0
+
+
+def _fetch(url, since):
+    from ingest.news_files import said_of_quarantine
+    from ingest.news_service import QUARANTINED, fetch_news
+
+    fetch = fetch_news(url, since)
+    pages = f"{fetch.n_pages:,} page{'' if fetch.n_pages == 1 else 's'}"
+    say(f"{fetch.url}, articles published from {fetch.asked_from:%Y-%m-%d %H:%M} on:")
+    say(
+        f"{fetch.n_read:,} articles on {pages}: {len(fetch.articles):,} new, {fetch.n_again:,} known before, "
+        f"{len(fetch.quarantined):,} quarantined",
+        indent="  ",
+    )
+    for line in said_of_quarantine(fetch.quarantined):
+        print(line)
+    return QUARANTINED if fetch.quarantined else 0
+
+
+def _write_items(path, unvalidated):
+    """Write pairs of a description and its falsified text: each has an id of its own, so that no item ever changes."""
+    refuse_existing(path, "--items")
+    found = _landed(PAIRS, paired="int_news_paired")
+    is_enough = {None, "not_validated", "too_few_validators"} if unvalidated else {None}
+    ready = [row for row in found if row["reason"] in is_enough]
+    if not ready:
+        raise UserError(f"none of the {len(found):,} articles can be asked about{_said_of(found)}: nothing was written")
+    rows = []
+    for row in ready:
+        of_pair = {"pair": row["article_id"], "published_at": row["published_at"]}
+        rows.append(of_pair | {"item": row["article_id"], "is_true": "true", "statement": row["api_description"]})
+        false = {"item": row["falsification_id"], "is_true": "false", "statement": row["falsified_description"]}
+        rows.append(of_pair | false)
+    _write(path, ITEM_COLUMNS, rows, "the items")
+    left_out = [row for row in found if row["reason"] not in is_enough]
+    say(f"{printable(path)}: {len(ready):,} pairs{f'; {len(left_out):,} articles are left out' if left_out else ''}")
+    if left_out:
+        say(f"left out{_said_of(left_out)}", indent="  ")
+    return 0
+
+
+def _write_to_falsify(path):
+    refuse_existing(path, "--to-falsify")
+    found = _landed(TO_FALSIFY, paired="int_news_paired")
+    if not found:
+        raise UserError("every article with a description has a falsified text: nothing was written")
+    _write(path, list(found[0]), found, "the descriptions")
+    say(f"{printable(path)}: {len(found):,} descriptions, as items of a study with `paradigm: falsify`")
+    return 0
+
+
+def _write_to_validate(path):
+    refuse_existing(path, "--to-validate")
+    found = _landed(
+        TO_VALIDATE,
+        news="stg_news",
+        trials="stg_trials",
+        validated="int_falsifications_validated",
+        verdicts="stg_falsification_verdicts",
+    )
+    if not found:
+        raise UserError("there is no falsified text that waits for people to validate it: nothing was written")
+    _write(path, list(found[0]), found, "the falsified texts")
+    say(
+        f"{printable(path)}: {len(found):,} falsified texts. Have two people say, apart from each other, who they are "
+        "and true or false, and import the file."
+    )
+    return 0
+
+
+def _landed(query, **models):
+    """Answer a query over models that come from nothing but what was landed, built or not."""
+    from ingest.models import query_of
+    from ingest.raw import prepare_raw
+
+    if warehouse_path().exists():
+        prepare_raw(warehouse_path())
+    with opened() as warehouse:
+        return records(warehouse, query.format(**{name: query_of(model) for name, model in models.items()}))
+
+
+def _said_of(articles):
+    """Say how many articles there are for each reason."""
+    counted = Counter(WHY[row["reason"]] for row in articles if row["reason"])
+    return "".join(f"; {n:,} {why}" for why, n in counted.most_common()).replace(";", ":", 1)
+
+
+def _write(path, names, rows, what):
+    """Write rows as CSV, null as nothing."""
+    text = io.StringIO()
+    writer = csv.DictWriter(text, names, lineterminator="\n")
+    writer.writeheader()
+    for row in rows:
+        writer.writerow({name: str(row[name]).lower() if isinstance(row[name], bool) else row[name] for name in names})
+    write_new(path, text.getvalue(), what)

@@ -1,0 +1,285 @@
+"""Fetch news from a service that answers as NewsAPI does: page by page, from where the last fetch had come to.
+
+dlt lands what was read (ingest/load.py); where the next fetch begins is a row of the warehouse that lands with it, so
+that a fetch that did not come to its end moves nothing (docs/decisions/0024).
+"""
+
+import json
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from urllib.parse import urlsplit, urlunsplit
+
+from ingest.load import landed_ids
+from ingest.news import (
+    BEGINNING,
+    DOMAINS,
+    KEYWORD,
+    LANGUAGE,
+    STUDY,
+    URL,
+    Complaint,
+    known_ids,
+    land_news,
+    read_article,
+    refused,
+    time_of,
+)
+from ingest.providers.openai_compatible import MOST_BYTES, THROTTLES, key_at, retry_after
+from ingest.redaction import Redaction
+from ingest.study import Limits
+from ingest.warehouse import UserError, printable
+
+KEY = "NEWS_API_KEY"
+CANNOT_BE_ASKED, QUARANTINED = 4, 3
+PAGE_SIZE = 100
+# services learn late of some articles: those of the last day are asked for again, and what is known stays as it is
+LAG = timedelta(days=1)
+NEVER = datetime.min.replace(tzinfo=UTC)
+OF_THE_KEY = ("apiKeyDisabled", "apiKeyExhausted", "apiKeyInvalid", "apiKeyMissing")
+MOST_RESULTS = "maximumResultsReached"
+
+
+@dataclass
+class Fetch:
+    """What one fetch asked for and found."""
+
+    url: str
+    asked_from: datetime
+    began_at: datetime
+    cursor: datetime | None
+    n_pages: int = 0
+    n_read: int = 0
+    known: set[str] = field(default_factory=set)
+    articles: dict[str, dict] = field(default_factory=dict)
+    quarantined: list = field(default_factory=list)
+
+    @property
+    def n_again(self) -> int:
+        """How many of the articles that were read are known already, or came twice."""
+        return self.n_read - len(self.articles) - len(self.quarantined)
+
+    def take(self, page: list) -> None:
+        """Take the articles of a page, and set apart what is none."""
+        self.n_pages += 1
+        self.n_read += len(page)
+        for given in page:
+            try:
+                if not isinstance(given, dict):
+                    raise Complaint("this is no article")
+                article = read_article(given, self.url, self.began_at)
+            except Complaint as complaint:
+                self.quarantined.append(refused(given, complaint, self.url))
+                continue
+            self.cursor = max(filter(None, (self.cursor, article["published_at"])))
+            if article["article_id"] not in self.known:
+                self.articles.setdefault(article["article_id"], article)
+
+    def row(self) -> dict:
+        """Return the row of `raw.news_fetches` that it is."""
+        return {
+            "fetch_id": uuid.uuid4().hex,
+            "study": STUDY,
+            "endpoint": self.url,
+            "asked_from": self.asked_from,
+            "cursor": self.cursor,
+            "n_pages": self.n_pages,
+            "n_read": self.n_read,
+            "n_new": len(self.articles),
+            "n_quarantined": len(self.quarantined),
+            "fetched_at": self.began_at,
+        }
+
+
+def planned(url: str | None, since: datetime | None, now: datetime) -> Fetch:
+    """Say what a fetch would ask for, or refuse one that would begin in the future."""
+    url = address_of_service(url or URL)
+    cursor = last_cursor()
+    if since and since > now:
+        raise UserError(f"--since {since:%Y-%m-%d %H:%M} lies in the future: name a day that has been")
+    if cursor and cursor > now and not since:
+        raise UserError(
+            f"the newest article of the last fetch is of {cursor:%Y-%m-%d %H:%M}, which lies in the future: check the "
+            "clock of this machine, or say with --since from which day on to ask"
+        )
+    begins = since or max(cursor - LAG if cursor else BEGINNING, BEGINNING)
+    return Fetch(url, begins, now, cursor if cursor and cursor <= now else None)
+
+
+def address_of_service(url: str) -> str:
+    """Return the address that is asked: of a host alone, the one at which NewsAPI answers."""
+    try:
+        parts = urlsplit(url)
+        has_host = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        has_host = False
+    if not has_host or "@" in parts.netloc:
+        raise UserError(f"{printable(url)} is no address of a news service: it should begin with https:// and a host")
+    return urlunsplit((parts.scheme, parts.netloc, parts.path.rstrip("/") or urlsplit(URL).path, "", ""))
+
+
+def last_cursor() -> datetime | None:
+    """Return up to when news were fetched, as the last fetch that came to its end says."""
+    fetches = landed_ids(STUDY, "news_fetches", "fetched_at", "cursor").to_pylist()
+    _, cursor = max(((of["fetched_at"], of["cursor"] or NEVER) for of in fetches), default=(None, NEVER))
+    return None if cursor == NEVER else cursor
+
+
+def fetch_news(
+    url: str | None = None,
+    since: datetime | None = None,
+    *,
+    now: datetime | None = None,
+    sleep: Callable[[float], None] = time.sleep,
+    limits: Limits | None = None,
+) -> Fetch:
+    """Fetch what has come since the last fetch, and land it.
+
+    What keeps a page from being read ends the fetch: what was read before it lands, and the next fetch begins where
+    this one did.
+    """
+    fetch = planned(url, since, now or datetime.now(UTC))
+    fetch.known = known_ids("news", "article_id")
+    try:
+        with closing(NewsService(fetch.url, limits or Limits(timeout_s=30), sleep)) as service:
+            for page in service.pages(fetch.asked_from, fetch.began_at):
+                fetch.take(page)
+    except UserError as error:
+        land_news(fetch.began_at, fetch.quarantined, news=fetch.articles.values())
+        if not fetch.n_pages:
+            raise
+        raise UserError(
+            f"{error}; what was read before is kept ({len(fetch.articles):,} new articles), and the next fetch begins "
+            "where this one did",
+            error.exit_code,
+        ) from None
+    land_news(fetch.began_at, fetch.quarantined, news=fetch.articles.values(), news_fetches=[fetch.row()])
+    return fetch
+
+
+class NewsService:
+    """One address with one key.
+
+    Raises
+    ------
+    UserError
+        If there is no key.
+    """
+
+    def __init__(self, url: str, limits: Limits, sleep: Callable[[float], None]):
+        import httpx2
+
+        self.url, self.limits, self.sleep = url, limits, sleep
+        key = key_at(url, KEY)
+        self.redaction = Redaction([key])
+        self.httpx = httpx2
+        # the key would follow a redirect to wherever that leads
+        self.client = httpx2.Client(timeout=limits.timeout_s, follow_redirects=False, headers={"X-Api-Key": key})
+
+    def close(self) -> None:
+        """Close the connections."""
+        self.client.close()
+
+    def pages(self, since: datetime, now: datetime) -> Iterator[list]:
+        """Yield the articles page by page, the newest first.
+
+        A service may give no more than so many results to one question: the rest is had by asking for what was
+        published up to the oldest article seen.
+        """
+        asked = asked_of(since)
+        number, n_read, last, oldest = 1, 0, None, None
+        while True:
+            page = self._page(asked | {"page": number})
+            if page is None:
+                until = oldest and _as_asked(oldest)
+                if not until or asked.get("to") == until:
+                    raise self._failed("gives no more results, and says that there are more")
+                asked, number, n_read, last = asked | {"to": until}, 1, 0, None
+                continue
+            articles, n_in_all = page
+            if not articles or articles == last:
+                return
+            yield articles
+            oldest = min(filter(None, [oldest, *(_time_of(article, now) for article in articles)]), default=None)
+            number, n_read, last = number + 1, n_read + len(articles), articles
+            if n_in_all is not None and n_read >= n_in_all:
+                return
+
+    def _page(self, asked):
+        """Return the articles of a page and how many there are in all, or None where the service gives no more."""
+        status, headers, body = self._ask(asked)
+        try:
+            said = json.loads(body)
+        except (ValueError, RecursionError):
+            kind = printable(headers.get("content-type", "")).partition(";")[0] or "something"
+            raise self._failed(f"answered {status} with {kind} that is no list of news: check the address") from None
+        said = said if isinstance(said, dict) else {}
+        if said.get("status") == "error" or status != 200:
+            code = str(said.get("code") or f"http_{status}")
+            if code == MOST_RESULTS:
+                return None
+            if status in (401, 403) or code in OF_THE_KEY:
+                raise self._failed(f"refused the key that the environment variable {KEY} holds")
+            raise self._failed(f"answered with an error, {self._shown(code)}: {self._shown(said.get('message') or '')}")
+        articles, n_in_all = said.get("articles"), said.get("totalResults")
+        if not isinstance(articles, list):
+            raise self._failed("answered without a list of articles")
+        return articles, n_in_all if isinstance(n_in_all, int) else None
+
+    def _ask(self, asked):
+        """Ask until there is an answer that is no request to wait."""
+        for attempt in range(1, self.limits.attempts + 1):
+            rest = None
+            try:
+                with self.client.stream("GET", self.url, params=asked) as response:
+                    if response.status_code not in THROTTLES and response.status_code < 500:
+                        return response.status_code, response.headers, self._body_of(response)
+                    problem, rest = f"answered {response.status_code}", retry_after(response.headers)
+            except self.httpx.HTTPError as error:
+                problem = f"cannot be reached ({type(error).__name__})"
+            if rest is not None and rest > self.limits.longest_wait_s:
+                raise self._failed(f"asks to be left alone for {rest:,.0f} seconds: run this again then")
+            if attempt < self.limits.attempts:
+                self.sleep(self.limits.backoff_s * 2 ** (attempt - 1) if rest is None else rest)
+        raise self._failed(f"{problem}, {self.limits.attempts} times: run this again later")
+
+    def _body_of(self, response):
+        parts, size = [], 0
+        for part in response.iter_bytes():
+            size += len(part)
+            if size > MOST_BYTES:
+                raise self._failed(f"sent a page of more than {MOST_BYTES >> 20} MB, which was not read")
+            parts.append(part)
+        return b"".join(parts)
+
+    def _shown(self, text):
+        return printable(self.redaction.of_error(str(text)))
+
+    def _failed(self, what):
+        return UserError(f"{printable(self.url)} {what}", CANNOT_BE_ASKED)
+
+
+def asked_of(since: datetime) -> dict[str, str | int]:
+    """Return what is asked of a service, but for the page."""
+    return {
+        "q": KEYWORD,
+        "language": LANGUAGE,
+        "domains": ",".join(DOMAINS),
+        "from": _as_asked(since),
+        "sortBy": "publishedAt",
+        "pageSize": PAGE_SIZE,
+    }
+
+
+def _as_asked(when):
+    return when.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S")
+
+
+def _time_of(article, now):
+    try:
+        return time_of(article.get("publishedAt"), "publishedAt", now)
+    except (Complaint, AttributeError):
+        return None

@@ -1,0 +1,388 @@
+"""News that are fetched from a service on this machine, or imported: what lands, what is set apart, what is refused."""
+
+import json
+import re
+import shlex
+import textwrap
+from contextlib import closing
+from datetime import UTC, datetime
+from urllib.parse import urlsplit
+
+import duckdb
+import pyarrow as pa
+import pytest
+
+from bais.main import main
+from ingest.news import Complaint, normal_address
+from ingest.news_service import fetch_news
+from ingest.raw import LOAD_ID, TABLES
+from ingest.study import Limits
+from ingest.warehouse import ROOT, UserError
+from tests.ingest.news_service import article, error, ok, served
+
+NOW = datetime(2026, 1, 10, 12, tzinfo=UTC)
+KEY = "an-invented-key-0123456789"
+DAY_1 = [
+    article("tax", "2026-01-01T08:00:00Z"),
+    article("bridge", "2026-01-02T08:00:00Z", "bbc.co.uk"),
+    article("vote", "2026-01-03T08:00:00Z", "apnews.com"),
+    article("court", "2026-01-04T08:00:00Z", "www.theguardian.com"),
+]
+DAY_2 = [
+    DAY_1[2] | {"url": "http://APnews.com/2026/vote?utm_source=feed&utm_medium=rss#top"},
+    DAY_1[3],
+    article("budget", "2026-01-05T08:00:00Z", "reuters.com"),
+    article("treaty", "2026-01-06T08:00:00Z", "www.nytimes.com"),
+    article("speech", "2026-01-07T08:00:00Z", "www.propublica.org"),
+    article("evil", "2026-01-07T09:00:00Z", "bbc.co.uk.evil.com"),
+    article("undated", None, "www.wsj.com"),
+]
+
+
+@pytest.fixture(autouse=True)
+def key(monkeypatch):
+    monkeypatch.setenv("NEWS_API_KEY", KEY)
+    monkeypatch.setenv("no_proxy", "*")
+
+
+@pytest.fixture
+def without_dlt(monkeypatch):
+    """What dlt would load is written directly, which takes a tenth of the time."""
+
+    def load(tables, path, incoming):
+        with closing(duckdb.connect(str(incoming))) as connection:
+            connection.execute("create schema raw")
+            for name, parts in tables.items():
+                rows = pa.concat_tables([TABLES[name].conform(part) for part in parts])
+                connection.register("rows_to_land", rows)
+                connection.execute(f"create table raw.{name} as select *, 'load' as {LOAD_ID} from rows_to_land")
+
+    monkeypatch.setattr("ingest.load._load", load)
+
+
+@pytest.fixture
+def fetch(without_dlt):
+    """Fetch news ten days into 2026; what would have been slept is in `slept`."""
+
+    def fetch_from(service, since=None, now=NOW):
+        fetch_from.slept = []
+        return fetch_news(service.url, since, now=now, sleep=fetch_from.slept.append, limits=Limits(timeout_s=5))
+
+    return fetch_from
+
+
+@pytest.fixture
+def held(query):
+    """What the warehouse holds: the articles by the last part of their address, and the cursor."""
+
+    def read():
+        articles = {url.rpartition("/")[2] for (url,) in query("select url from raw.news")}
+        cursors = query("select cursor from raw.news_fetches order by fetched_at desc, cursor desc limit 1")
+        return articles, cursors[0][0] if cursors else None
+
+    return read
+
+
+def test_news_come_day_by_day_and_nothing_comes_twice(held, query):
+    def fetch(service):
+        return fetch_news(service.url, now=NOW)
+
+    with served(ok(*DAY_1[:2], n_in_all=4), ok(*DAY_1[2:], n_in_all=4)) as service:
+        first = fetch(service)
+    assert (len(first.articles), first.n_again, len(first.quarantined), first.n_pages) == (4, 0, 0, 2)
+    with served(ok(*DAY_2)) as service:
+        second = fetch(service)
+        assert (len(second.articles), second.n_again, len(second.quarantined)) == (3, 2, 2)
+        before = query("select * exclude (_dlt_load_id) from raw.news order by all")
+        again = fetch(service)
+    assert (len(again.articles), again.n_again, len(again.quarantined)) == (0, 5, 2)
+    assert query("select * exclude (_dlt_load_id) from raw.news order by all") == before
+    assert query("select count(*) from raw.quarantined_lines") == [(2,)]
+    reasons = dict(query("select text::json ->> 'title', reason from raw.quarantined_lines"))
+    assert "no trusted domain" in reasons["The title of evil"]
+    assert "publishedAt is null" in reasons["The title of undated"]
+    articles, cursor = held()
+    assert articles == {"tax", "bridge", "vote", "court", "budget", "treaty", "speech"}
+    assert cursor == datetime(2026, 1, 7, 8, tzinfo=UTC)
+
+
+def test_a_service_is_asked_for_document_cs_news_since_the_last_fetch_less_a_day(fetch):
+    with served(ok(*DAY_1)) as service:
+        fetch(service)
+        fetch(service)
+        fetch(service, datetime(2025, 12, 1, tzinfo=UTC))
+        first, second, third = service.asked
+        assert set(service.keys) == {KEY}
+    assert [asked["from"] for asked in (first, second, third)] == [
+        "2025-05-01T00:00:00", "2026-01-03T08:00:00", "2025-12-01T00:00:00",
+    ]  # fmt: skip
+    assert (first["q"], first["language"]) == ("politics", "en")
+    assert first["domains"].split(",") == [
+        "bbc.co.uk", "reuters.com", "apnews.com", "npr.org", "pbs.org", "theguardian.com", "wsj.com", "nytimes.com",
+        "propublica.org",
+    ]  # fmt: skip
+
+
+def test_what_is_kept_of_an_article_are_the_fields_of_appendix_a_3(fetch, query):
+    with served(ok(DAY_1[0])) as service:
+        fetch(service)
+    kept = "select url, domain, source, author, title, api_description, api_content, published_at from raw.news"
+    assert query(kept) == [
+        (
+            "https://www.npr.org/2026/tax", "npr.org", "NPR", "A. Writer", "The title of tax",
+            "The senate has voted for tax.", "The senate... [+2000 chars]", datetime(2026, 1, 1, 8, tzinfo=UTC),
+        )
+    ]  # fmt: skip
+
+
+def test_a_service_that_asks_to_wait_is_waited_for(fetch):
+    with served(error("rateLimited", 429, headers={"Retry-After": "7"}), error("x", 503), ok(*DAY_1)) as service:
+        assert len(fetch(service).articles) == 4
+    assert fetch.slept == [7, 2]
+
+
+def test_an_error_on_a_later_page_keeps_what_was_read_and_moves_no_cursor(fetch, held):
+    with served(ok(DAY_1[0])) as service:
+        fetch(service)
+    _, cursor = held()
+    broken = error("unexpectedError", 200, "we broke")
+    said = pytest.raises(UserError, match="unexpectedError: we broke; what was read before is kept")
+    with served(ok(*DAY_1[1:3], n_in_all=3), broken) as service, said as refusal:
+        fetch(service)
+    assert refusal.value.exit_code == 4
+    assert held() == ({"tax", "bridge", "vote"}, cursor)
+    with served(ok(*DAY_1)) as service:
+        assert len(fetch(service).articles) == 1
+        assert service.asked[0]["from"] == "2025-12-31T08:00:00"
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (error("apiKeyInvalid", 401), "refused the key that the environment variable NEWS_API_KEY holds"),
+        ((200, {"Content-Type": "text/html"}, b"<html>Welcome</html>"), "text/html that is no list of news"),
+        ((302, {"Location": "http://127.0.0.1:9/"}, b""), "answered 302"),
+        ((200, {}, {"status": "ok"}), "without a list of articles"),
+        (error("rateLimited", 429, headers={"Retry-After": "43200"}), "left alone for 43,200 seconds"),
+        (error("x", 500), "answered 500, 6 times"),
+        (error("parameterInvalid", 426, f"too far in the past for {KEY}"), "too far in the past for [key]"),
+        (error("maximumResultsReached", 426), "gives no more results"),
+    ],
+)
+def test_a_service_that_cannot_be_asked_is_named_in_one_sentence_without_the_key(answer, said, fetch, warehouse):
+    with served(answer) as service, pytest.raises(UserError) as refusal:
+        fetch(service)
+    assert said in str(refusal.value)
+    assert KEY not in str(refusal.value)
+    assert refusal.value.exit_code == 4
+    assert not warehouse.exists()
+
+
+def test_a_service_that_gives_few_results_to_a_question_is_asked_for_those_before(fetch, held):
+    everything = sorted(DAY_1, key=lambda one: one["publishedAt"], reverse=True)
+
+    def limited(asked):
+        found = [one for one in everything if one["publishedAt"] <= asked.get("to", "9999")]
+        return ok(*found[:2], n_in_all=len(found)) if asked["page"] == "1" else error("maximumResultsReached", 426)
+
+    with served(limited) as service:
+        assert len(fetch(service).articles) == 4
+    assert held()[0] == {"tax", "bridge", "vote", "court"}
+
+
+def test_a_cursor_from_the_future_is_refused(fetch):
+    with served(ok(*DAY_1)) as service:
+        fetch(service)
+        with pytest.raises(UserError, match="2026-01-04 08:00, which lies in the future") as refusal:
+            fetch(service, now=datetime(2025, 6, 1, tzinfo=UTC))
+        with pytest.raises(UserError, match="--since 2026-02-01 00:00 lies in the future"):
+            fetch(service, datetime(2026, 2, 1, tzinfo=UTC))
+    assert refusal.value.exit_code == 2
+
+
+def test_an_article_from_the_future_does_not_move_the_cursor(fetch, held):
+    with served(ok(*DAY_1, article("later", "2026-02-01T00:00:00Z"))) as service:
+        assert len(fetch(service).quarantined) == 1
+    assert held()[1] == datetime(2026, 1, 4, 8, tzinfo=UTC)
+
+
+def test_a_fetch_that_is_killed_between_pages_is_made_up_for(fetch, held, warehouse):
+    class Killed(BaseException):
+        """What no handler of ours takes, as none runs after a kill -9."""
+
+    def die(seconds):
+        raise Killed
+
+    pages = ok(*DAY_1[:2], n_in_all=4), ok(*DAY_1[2:], n_in_all=4)
+    with served(pages[0], error("rateLimited", 429), pages[0], pages[1]) as service:
+        with pytest.raises(Killed):
+            fetch_news(service.url, now=NOW, sleep=die)
+        assert not warehouse.exists()
+        fetch(service)
+        assert [asked["page"] for asked in service.asked] == ["1", "2", "1", "2"]
+    assert held() == ({"tax", "bridge", "vote", "court"}, datetime(2026, 1, 4, 8, tzinfo=UTC))
+
+
+@pytest.mark.parametrize(
+    ("address", "normal", "domain"),
+    [
+        ("https://bbc.co.uk/a", "https://bbc.co.uk/a", "bbc.co.uk"),
+        ("HTTPS://WWW.BBC.co.uk:443/a?b=1&UTM_Source=x&c=2#d", "https://www.bbc.co.uk/a?b=1&c=2", "bbc.co.uk"),
+        ("http://news.bbc.co.uk.", "https://news.bbc.co.uk/", "bbc.co.uk"),
+    ],
+)
+def test_an_address_has_one_normal_form(address, normal, domain):
+    assert normal_address(address) == (normal, domain)
+    assert normal_address(normal) == (normal, domain)
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        None, "", 7, "https://bbc.co.uk.evil.com/a", "https://evilbbc.co.uk/", "https://evil.com/bbc.co.uk",
+        "https://bbc.co.uk@evil.com/", "https://evil.com\\@bbc.co.uk/", "javascript:alert(1)//bbc.co.uk", "https://[",
+        "https://bbc.co.uk:8080/", "https://bbc.co.uk:99999/", "https://bbc.co.uk /", "//bbc.co.uk/",
+    ],
+)  # fmt: skip
+def test_an_address_elsewhere_is_refused(address):
+    with pytest.raises(Complaint):
+        normal_address(address)
+
+
+def test_without_a_key_a_sentence_names_the_variable(monkeypatch, capsys):
+    monkeypatch.delenv("NEWS_API_KEY")
+    assert main(["news"]) == 2
+    assert "set the environment variable NEWS_API_KEY" in capsys.readouterr().err
+
+
+def test_a_dry_run_says_what_would_be_asked_and_asks_nothing(monkeypatch, capsys, warehouse):
+    monkeypatch.delenv("NEWS_API_KEY")
+    with served(ok()) as service:
+        assert main(["news", "--dry-run", "--url", service.url, "--since", "2026-01-01"]) == 0
+        assert service.asked == []
+    said = capsys.readouterr().out
+    assert "from: 2026-01-01T00:00:00" in said
+    assert "q: politics" in said
+    assert not warehouse.exists()
+
+
+def test_the_command_says_what_came_of_the_articles(without_dlt, capsys):
+    with served(ok(*DAY_2)) as service:
+        assert main(["news", "--url", f"http://{urlsplit(service.url).netloc}"]) == 3
+    said = capsys.readouterr().out
+    assert "7 articles on 1 page: 5 new, 0 known before, 2 quarantined" in said
+    assert "no trusted domain, nor below one (https://bbc.co.uk.evil.com/2026/evil)" in said
+
+
+NEWSLENSSYNC = [
+    {
+        "source": "{'id': None, 'name': 'NPR'}", "author": "", "title": "T", "api_description": "The law has passed.",
+        "webscraped_description": "THE WHOLE ARTICLE", "falsified_description": "The law has failed.",
+        "api_content": "", "url": "https://www.npr.org/law?utm_source=x", "publishedAt": "2025-06-01T10:00:00Z",
+    },
+    {
+        "source": "BBC", "api_description": "It rained.", "falsified_description": "", "api_content": "",
+        "webscraped_description": "THE WHOLE ARTICLE", "url": "https://bbc.co.uk.evil.com/",
+        "publishedAt": "2025-06-01",
+    },
+]  # fmt: skip
+
+
+@pytest.fixture
+def newslenssync(tmp_path, without_dlt):
+    path = tmp_path / "newslenssync.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in NEWSLENSSYNC))
+    return path
+
+
+def test_files_of_newslenssync_land_without_the_full_text(newslenssync, query, capsys, warehouse):
+    assert main(["import", str(newslenssync)]) == 3
+    assert "1 new articles, 0 known before; 1 new falsified texts" in capsys.readouterr().out
+    assert query("select source, author, api_description from raw.news") == [("NPR", None, "The law has passed.")]
+    assert query("select falsified_description, made_by from raw.falsifications") == [
+        ("The law has failed.", "NewsLensSync")
+    ]
+    assert query("select count(*) from raw.quarantined_lines where text like '%WHOLE%'") == [(0,)]
+    assert b"THE WHOLE ARTICLE" not in warehouse.read_bytes()
+    assert main(["import", "--format", "newslenssync", str(newslenssync)]) == 3
+    assert "0 new articles, 1 known before; 0 new falsified texts" in capsys.readouterr().out
+
+
+def test_pairs_that_two_people_validated_become_items(newslenssync, tmp_path, query, capsys):
+    main(["import", str(newslenssync)])
+    items, sheet = tmp_path / "items.csv", tmp_path / "sheet.csv"
+    assert main(["news", "--items", str(items)]) == 2
+    assert "1 whose falsified text nobody has validated" in capsys.readouterr().err
+    assert main(["news", "--to-validate", str(sheet)]) == 0
+    filled = sheet.read_text().replace("NewsLensSync,,,,", "NewsLensSync,ann,true,bob,yes")
+    sheet.write_text(filled)
+    assert main(["import", str(sheet)]) == 0
+    assert "2 new verdicts, 0 changed, 0 as before" in capsys.readouterr().out
+    assert main(["import", str(sheet)]) == 0
+    assert "0 new verdicts, 0 changed, 2 as before" in capsys.readouterr().out
+    assert main(["news", "--items", str(items)]) == 0
+    header, true, false = items.read_text().splitlines()
+    assert header == "item,pair,is_true,published_at,statement"
+    assert true.endswith(",true,2025-06-01T10:00:00Z,The law has passed.")
+    assert false.endswith(",false,2025-06-01T10:00:00Z,The law has failed.")
+    assert true.split(",")[1] == false.split(",")[1]
+    sheet.write_text(filled.replace("bob,yes", "bob,no"))
+    assert main(["import", str(sheet)]) == 0
+    assert "0 new verdicts, 1 changed, 1 as before" in capsys.readouterr().out
+    items.unlink()
+    assert main(["news", "--items", str(items)]) == 2
+    assert "1 whose falsified text somebody calls no negation" in capsys.readouterr().err
+
+
+def test_falsified_texts_that_cannot_be_read_are_set_apart_line_by_line(newslenssync, tmp_path, query):
+    main(["import", str(newslenssync)])
+    law = "https://www.npr.org/law"
+    said_of = {
+        f"{law},The law has not passed.,me,,,,": None,
+        "nobody-knows-it,It did not.,me,,,,": "there is no article nobody-knows-it",
+        f"{law},,me,,,,": "falsified_description is empty",
+        f"{law},It did not.,,,,,": "made_by is empty",
+        f"{law},It did not.,me,ann,perhaps,,": "they say ann and perhaps",
+        f"{law},It did not.,me,ann,true,ann,true": "ann stands there twice",
+        f"{law},It did not.,me": "another number of values than the header",
+    }
+    columns = "article_id,falsified_description,made_by,validated_by,is_negation,validated_by_2,is_negation_2"
+    sheet = tmp_path / "sheet.csv"
+    sheet.write_text("\n".join([columns, *said_of]))
+    assert main(["import", "--format", "falsifications", str(sheet)]) == 3
+    found = dict(query("select line_number, reason from raw.quarantined_lines where source_file = 'sheet.csv'"))
+    assert found.keys() == {3, 4, 5, 6, 7, 8}
+    for number, said in enumerate(said_of.values(), 2):
+        assert said is None or said in found[number]
+    texts = query("select falsified_description from raw.falsifications where made_by = 'me'")
+    assert texts == [("The law has not passed.",)]
+
+
+def test_descriptions_without_a_falsified_text_are_written_as_items_of_a_study(fetch, tmp_path, capsys):
+    path = tmp_path / "to-falsify.csv"
+    with served(ok(DAY_1[0], DAY_1[1] | {"description": None})) as service:
+        fetch(service)
+    assert main(["news", "--to-falsify", str(path)]) == 0
+    header, line = path.read_text().splitlines()
+    assert header == "item,text,published_at"
+    assert line.endswith(",The senate has voted for tax.,2026-01-01T08:00:00Z")
+
+
+def test_the_page_on_a_news_set_works_as_written(without_dlt, tmp_path, monkeypatch, capsys, query):
+    page = (ROOT / "docs" / "how-to" / "keep-a-news-set.md").read_text(encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    for path, text in re.findall(r"Write `([\w-]+\.yaml)`.*?```yaml\n(.*?)```", page, re.DOTALL):
+        (tmp_path / path).write_text(textwrap.dedent(text), encoding="utf-8")
+    blocks = re.findall(r"```sh\n(.*?)```", page, re.DOTALL)
+    words = [shlex.split(line)[1:] for line in "".join(blocks).splitlines() if "bais " in line]
+    with served(ok(*DAY_1)) as service:
+        monkeypatch.setenv("NEWS_API_URL", service.url)
+        for command in words:
+            if command[0] in ("build", "sql"):  # what tests of models do
+                continue
+            if command[0] == "import":
+                sheet = tmp_path / command[1]
+                sheet.write_text(sheet.read_text().replace(",,,,", ",ann,true,bob,true"))
+            assert main(command) == 0, capsys.readouterr().err
+    assert query("select count(*), count(distinct pair) from raw.items where study = 'check-news'") == [(8, 4)]
+    assert query("select count(*) from raw.trials where study = 'check-news'") == [(16,)]
