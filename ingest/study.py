@@ -978,8 +978,9 @@ class Design:
 
     @property
     def judged_items(self) -> list[Item]:
-        """The items whose texts judges are shown."""
-        return [item for paradigm in self.study.judged_paradigms for item in paradigm.all_items]
+        """The items whose texts judges are shown: those that have one."""
+        items = (item for paradigm in self.study.judged_paradigms for item in paradigm.all_items)
+        return [item for item in items if self.judges.text is None or self.judges.original(item).strip()]
 
     def treatments(self, vignette: str) -> list[tuple[bool, str | None]]:
         """Return what a vignette can be asked with: whether anchored, and in which arm of its paradigm."""

@@ -25,26 +25,35 @@ N_DRAWS = 30  # of each review; the error of what is expected is then a fifth of
 Z_95 = statistics.NormalDist().inv_cdf(0.975)
 
 
-PAGE = (ROOT / "docs" / "how-to" / "run-document-c.md").read_text(encoding="utf-8")
+def most_errors(n):
+    """By how many standard errors the farthest of n estimates may be off: by more in one of a hundred studies."""
+    return statistics.NormalDist().inv_cdf(1 - 0.01 / 2 / n)
 
 
-def block(kind):
-    return textwrap.dedent(re.search(rf"^   ```{kind}\n(.*?)   ```", PAGE, re.MULTILINE | re.DOTALL)[1])
+OF_TEXTS, OF_FACTS = (
+    (ROOT / "docs" / "how-to" / "run-document-c.md").read_text(encoding="utf-8").split("## Have statements")
+)
 
 
-def commands(start):
-    """The commands of the page that begin so, each as its words."""
-    return [shlex.split(line) for line in re.findall(rf"^   (\.venv/bin/{start} .*)$", PAGE, re.MULTILINE)]
+def block(kind, page=OF_TEXTS):
+    return textwrap.dedent(re.search(rf"^   ```{kind}\n(.*?)   ```", page, re.MULTILINE | re.DOTALL)[1])
+
+
+def commands(page=OF_TEXTS):
+    """What the page has bais do, each command as its words."""
+    return [shlex.split(line)[1:] for line in re.findall(r"^   (\.venv/bin/bais .*)$", page, re.MULTILINE)]
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """What somebody has after the first two steps of the page, with six texts."""
+    """What somebody has after the first two steps of both parts of the page, with six texts."""
     folder = tmp_path_factory.mktemp("own")
     (folder / "texts").mkdir()
     for item in TEXTS.all_items[:6]:
         (folder / "texts" / f"{item.item}.txt").write_text(item.fields["text"], encoding="utf-8")
     (folder / "own-texts.yaml").write_text(block("yaml"), encoding="utf-8")
+    (folder / "own-facts.yaml").write_text(block("yaml", OF_FACTS), encoding="utf-8")
+    (folder / "own-facts.csv").write_text(block("csv", OF_FACTS), encoding="utf-8")
     return folder
 
 
@@ -53,6 +62,7 @@ def content(warehouse_in, tmp_path_factory, folder):
     warehouse = warehouse_in(tmp_path_factory.mktemp("content"))
     warehouse.bais("collect", STUDY.study)
     warehouse.said_of_page = warehouse.bais("collect", folder / "own-texts.yaml")
+    warehouse.bais("collect", folder / "own-facts.yaml")
     tables = ("+framing_changes", "+fact_checks", "+outcomes")
     warehouse.dbt("--quiet", "build", "--select", *tables, "--exclude-resource-type", "unit_test", "test")
     return warehouse
@@ -79,7 +89,8 @@ def test_the_framing_changes_as_often_as_is_stated_once_the_errors_of_the_judge_
         assert reason is None
         error = half_width / Z_95
         assert error < 0.15
-        assert abs(corrected - stated(llm, technique, "flip_rate")) <= 3 * error, (llm, technique, corrected, error)
+        truth = stated(llm, technique, "flip_rate")
+        assert abs(corrected - truth) <= most_errors(len(rows)) * error, (llm, technique, corrected, error)
 
 
 def test_over_all_llms_too_a_technique_changes_the_framing_as_often_as_is_stated(content):
@@ -91,7 +102,7 @@ def test_over_all_llms_too_a_technique_changes_the_framing_as_often_as_is_stated
     for technique, corrected, half_width in rows:
         truth = statistics.mean(stated(of.llm, technique, "flip_rate") for of in STUDY.llms)
         found[technique] = corrected
-        assert abs(corrected - truth) <= 3 * half_width / Z_95, (technique, corrected, truth)
+        assert abs(corrected - truth) <= most_errors(len(rows)) * half_width / Z_95, (technique, corrected, truth)
     assert found["self_help"] < found["no_technique"] < found["position_shuffle"]
 
 
@@ -127,7 +138,7 @@ def test_summaries_favour_the_beginning_as_much_as_the_stated_share_of_its_sente
         assert n_trials == len(TEXTS.all_items)
         assert error < (margins[max(shares)] - margins[min(shares)]) / 6
         expected = margins[stated(llm, technique, "lead_share")]
-        assert abs(margin - expected) <= 3 * error, (llm, technique, margin, expected, error)
+        assert abs(margin - expected) <= most_errors(len(rows)) * error, (llm, technique, margin, expected, error)
 
 
 def test_facts_are_told_apart_as_well_as_is_stated_before_and_after_the_cutoff(content):
@@ -144,28 +155,39 @@ def test_facts_are_told_apart_as_well_as_is_stated_before_and_after_the_cutoff(c
         authentic, falsified = (known + (1 - known) * share for share in (yes, 1 - yes))
         for accuracy, truth in zip(accuracies, (authentic, falsified, authentic * falsified), strict=True):
             error = (truth * (1 - truth) / n) ** 0.5
-            assert abs(accuracy - truth) <= 3 * error, (llm, technique, period, accuracy, truth)
+            assert abs(accuracy - truth) <= most_errors(3 * len(rows)) * error, (
+                llm,
+                technique,
+                period,
+                accuracy,
+                truth,
+            )
 
 
 def test_the_page_on_document_c_asks_about_texts_of_ones_own_and_says_what_it_prints(content, folder):
     assert "6 items" in content.bais("plan", folder / "own-texts.yaml")
     for line in block("text").splitlines():
         assert line in content.said_of_page
-    local = yaml.safe_load(re.search(r"^   `(llms: .*)`$", PAGE, re.MULTILINE)[1])
+    local = yaml.safe_load(re.search(r"^   `(llms: .*)`$", OF_TEXTS, re.MULTILINE)[1])
     parse_study(yaml.safe_dump(yaml.safe_load(block("yaml")) | local), folder=folder)
 
 
-def test_the_tables_that_the_page_on_document_c_shows_have_a_row_for_each_technique_that_it_asks(content):
-    asked_by_page = yaml.safe_load(block("yaml"))["techniques"]
-    queries = [words[2] for words in commands("bais") if words[1] == "sql"]
-    assert len(queries) == 2
-    for query in queries:
-        rows = content.query(query)
-        assert [row[0] for row in rows] == sorted(asked_by_page)
-        assert all(0 < row[2] <= 24 for row in rows)
-    assert {row[3] for row in content.query(queries[0])} == {"too_few_llms; no_known_label"}
+def test_the_tables_that_the_page_on_document_c_shows_have_a_row_for_each_technique_and_llm_that_it_asks(content):
+    asked_by_page = yaml.safe_load(block("yaml"))
+    each = sorted(product(asked_by_page["techniques"], asked_by_page["llms"]))
+    framings, margins = (content.query(words[1]) for words in commands() if words[0] == "sql")
+    assert [row[:2] for row in framings] == [row[:2] for row in margins] == each
+    assert {(row[4], row[5]) for row in framings} == {(6, "no_known_label")}
+    assert {row[3] for row in margins} == {12}
+
+
+def test_the_page_on_document_c_shows_how_well_statements_of_ones_own_are_told_apart(content):
+    asked_by_page = yaml.safe_load(block("yaml", OF_FACTS))
+    (query,) = (words[1] for words in commands(OF_FACTS) if words[0] == "sql")
+    rows = content.query(query)
+    assert {row[:2] for row in rows} == {*product(asked_by_page["techniques"], asked_by_page["llms"])}
+    assert {(row[2], row[-1]) for row in rows} == {("pre", 3), ("post", 3), ("all", 6)}
 
 
 def test_the_page_on_document_c_ends_with_the_answer_on_its_paradigm():
-    last = [words[1:] for words in commands("bais")][-2:]
-    assert last == [["recommend", "--paradigm", yaml.safe_load(block("yaml"))["paradigm"]], ["report"]]
+    assert commands()[-2:] == [["recommend", "--paradigm", yaml.safe_load(block("yaml"))["paradigm"]], ["report"]]

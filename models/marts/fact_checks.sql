@@ -1,5 +1,6 @@
 -- One row per study, llm, technique, period of the items against the knowledge of the LLM (or `all`) and what becomes
--- of invalid replies: how well true statements are told from false ones, of pairs of which both were asked.
+-- of invalid replies: how well true statements are told from false ones, of pairs of which both were asked. Quantiles
+-- have seven digits; a difference that is 0 but for the last bits is 0.
 with pairs as (
     select
         *,
@@ -67,8 +68,8 @@ select
     strict_accuracy,
     authentic_accuracy + falsified_accuracy - 1 as informedness,
     n_says_true / nullif(n_verdicts, 0) as yes_rate,
-    case when n_pairs > 0 then z_hits - z_false_alarms end as d_prime,
-    case when n_pairs > 0 then -(z_hits + z_false_alarms) / 2 end as criterion,
+    case when n_pairs > 0 then round(z_hits - z_false_alarms, 12) + 0 end as d_prime,
+    case when n_pairs > 0 then round(-(z_hits + z_false_alarms) / 2, 12) + 0 end as criterion,
     n_high / nullif(n_verdicts, 0) as high_confidence_share,
     n_low / nullif(n_verdicts, 0) as low_confidence_share,
     n_high_right / nullif(n_high, 0) as high_confidence_accuracy,

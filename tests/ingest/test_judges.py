@@ -333,3 +333,9 @@ def test_judges_take_answers_that_are_texts_of_one_paradigm_and_an_llm_has_one_s
     other = {"llms": [{"llm": "a/b", "max_tokens": 5}]}
     with pytest.raises(UserError, match="judges: a/b stands under `llms` with other settings"):
         study(other, llms=["a/b"])
+
+
+def test_no_judge_is_asked_about_a_text_that_is_not_there(replies):
+    rows = [*PARADIGM["items"]["rows"], {"item": "none", "review": " ", "tone": "angry"}]
+    one = study(paradigm={"items": {"rows": rows, "correct": "tone"}})
+    assert [item for item, _ in Design(one).originals()] == ["good", "bad"]

@@ -8,14 +8,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ingest.collector import Collector, collect
-from ingest.context import context_windows
+from ingest.context import BEYOND_CONTEXT, context_windows
 from ingest.plan import plan_of
 from ingest.prompts import shipped
-from ingest.prompts.steps import CHARACTERS_PER_TOKEN, after_marker, chunks_of, sentences_of, shuffled
+from ingest.prompts.steps import (
+    CHARACTERS_PER_TOKEN,
+    EMPTY,
+    ONE_SENTENCE,
+    TOO_SHORT,
+    after_marker,
+    chunks_of,
+    sentences_of,
+    shuffled,
+)
 from ingest.run import render_outcome
 from ingest.spool import COLLECTED, spool_folder
 from ingest.study import Design, parse_study
-from ingest.warehouse import UserError
+from ingest.warehouse import ROOT, UserError
 from tests.ingest.endpoint import Endpoint, answer, spooled
 
 TEXT = "One is here. Two is there. Three is away. Four is late. Five is {reply_1} early. Six is gone. Seven is last."
@@ -317,3 +326,9 @@ def test_numbers_are_removed_by_one_call_and_the_next_one_answers():
     assert [case in said(request)[0] for request in requests] == [True, False] * 2
     assert all(said(request)[0].startswith("Answer: 7") for request in requests[1::2])
     assert {trial["text"] for trial in trials} == {"A case."}
+
+
+def test_a_statement_that_was_not_asked_about_is_no_wrong_answer_whatever_the_reason():
+    model = (ROOT / "models" / "intermediate" / "int_facts_checked.sql").read_text(encoding="utf-8")
+    (reasons,) = re.findall(r"set not_asked = \"(.*)\"", model)
+    assert {reason.strip("' ") for reason in reasons.split(",")} == {BEYOND_CONTEXT, EMPTY, ONE_SENTENCE, TOO_SHORT}
