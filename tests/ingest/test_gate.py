@@ -19,24 +19,17 @@ from ingest.importer import import_archive
 from ingest.run import render_verdict
 from ingest.warehouse import ROOT, UserError, warehouse_path
 from tests.ingest.faults import FAULTS, NUMBER, SIZES, beside_clean, inject, load_clean, named, opened
+from tests.tools.stand_ins import maxima_without_great_expectations
 
 with open(ROOT / "seeds" / "flag_reasons.csv", encoding="utf-8", newline="") as file:
     SEVERITIES = {row["reason"]: row["severity"] for row in csv.DictReader(file)}
 CHECKS = gate.read_config()["checks"]
+NEEDS = ("great expectations",)
 
 
 def unmet(verdict):
     """From the checks that a batch does not meet to the row that says so."""
     return {check["check_name"]: check for check in verdict.checks if not check["is_passed"]}
-
-
-def maxima_without_great_expectations():
-    """Hold frames against thresholds at once, where hundreds of batches are audited; a test compares the two."""
-
-    def validate(frame, maxima):
-        return {column: (frame[column].max() <= most, float(frame[column].max())) for column, most in maxima.items()}
-
-    return validate
 
 
 @pytest.fixture(scope="module")

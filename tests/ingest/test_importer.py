@@ -15,6 +15,7 @@ from ingest.raw import LANDED, raw_statements
 from ingest.run import main
 from ingest.warehouse import ROOT
 
+NEEDS = ("dlt",)
 ASKED_AT = datetime(2026, 1, 2, 3, 4, 5, 678000, tzinfo=UTC)
 JUDICIAL = {
     "vignette": "shoplifting",
