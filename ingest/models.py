@@ -117,4 +117,4 @@ class _InOneQuery(Models):
 
 @functools.cache
 def _yaml(path: Path) -> dict:
-    return yaml.safe_load(path.read_text(encoding="utf-8"))
+    return yaml.load(path.read_text(encoding="utf-8"), getattr(yaml, "CSafeLoader", yaml.SafeLoader))

@@ -105,7 +105,7 @@ def prepare_raw(path: Path) -> None:
     """Make the tables of `raw` that a warehouse lacks, and the columns that came since it was made, as dbt does."""
     with contextlib.closing(connect(path, read_only=False)) as warehouse:
         there = warehouse.execute(str(_macros().raw_columns_there())).fetchall()
-        warehouse.execute(raw_statements(described for (described,) in there))
+        warehouse.execute(f"begin; {raw_statements(described for (described,) in there)}; commit")
 
 
 @cache

@@ -16,6 +16,7 @@ from hypothesis import settings
 
 from bais.main import main as bais
 from ingest.run import main
+from tests.tools.stand_ins import load_without_dlt, maxima_without_great_expectations
 
 ROOT = Path(__file__).resolve().parent.parent
 SHARED = Path(os.environ.get("BAIS_SHARED") or ROOT.parent / "shared").resolve()
@@ -63,6 +64,7 @@ class Warehouse:
             "DBT_TARGET_PATH": str(folder / "target"),
             "DBT_LOG_PATH": str(folder / "logs"),
             "DBT_LOG_LEVEL_FILE": "none",
+            "DBT_WRITE_JSON": "false",  # the whole project as text, twice in each build: nobody reads it
         }
 
     def dbt(self, *arguments):
@@ -109,6 +111,21 @@ class Warehouse:
         """Return the rows of a query as a pandas frame."""
         with closing(duckdb.connect(str(self.path), read_only=True)) as connection:
             return connection.sql(sql).df()
+
+
+@pytest.fixture(autouse=True, scope="module")
+def stood_in(request):
+    """Let stand-ins land and judge, but where a file says in `NEEDS` that it is about the real ones.
+
+    What `built_once` makes is landed and judged as ever, and so is what a process of its own does.
+    """
+    needs = getattr(request.module, "NEEDS", ())
+    with pytest.MonkeyPatch.context() as patch:
+        if "dlt" not in needs:
+            patch.setattr("ingest.load._load", load_without_dlt)
+        if "great expectations" not in needs:
+            patch.setattr("ingest.gate.expectations", maxima_without_great_expectations)
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -98,7 +98,7 @@ class Copy:
                 (folder / path.relative_to(ROOT)).parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy(path, folder / path.relative_to(ROOT), follow_symlinks=False)
         self.environment = {name: value for name, value in os.environ.items() if not name.startswith("BAIS_")}
-        self.environment |= {"PYTHONPATH": str(folder), "BAIS_RESAMPLES": "100"}
+        self.environment |= {"PYTHONPATH": str(folder), "BAIS_RESAMPLES": "100", "DBT_WRITE_JSON": "false"}
 
     def edit(self, how, path, *what):
         file = self.folder / path

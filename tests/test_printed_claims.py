@@ -179,7 +179,7 @@ def test_a_printed_input_that_changes_flips_its_claim_and_no_other(
 
 
 def test_the_command_says_the_counts_of_the_tables(simulated):
-    said = " ".join(simulated.run("bais", "claims", "--document", "C").split())
+    said = " ".join(simulated.bais("claims", "--document", "C").split())
     assert (
         "Of the 856 numbers in the tables of document C, 92 follow from other numbers that it prints: 87 recompute and "
         "5 do not recompute. It publishes no data: the other 764 cannot be derived."
@@ -187,7 +187,7 @@ def test_the_command_says_the_counts_of_the_tables(simulated):
 
 
 def test_a_p_value_too_small_to_write_out_is_shown_with_its_power_of_ten(simulated):
-    said = simulated.run("bais", "claims", "C-A4-Gemma-3-p/MediaSum")
+    said = simulated.bais("claims", "C-A4-Gemma-3-p/MediaSum")
     assert re.search(r"printed +1\.01e-101\n", said)
     assert "give 8.41e-102, not 1.01e-101." in " ".join(said.split())
 

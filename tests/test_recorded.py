@@ -335,7 +335,7 @@ def test_a_refusal_is_counted_as_one_with_and_without_a_recorded_number(recorded
 
 
 def test_every_number_on_the_report_of_the_archive_is_one_of_the_warehouse(recorded, tmp_path):
-    recorded.run("bais", "report", "--out", tmp_path / "report.html")
+    recorded.bais("report", "--out", tmp_path / "report.html")
     page = (tmp_path / "report.html").read_text()
     assert len(page) < 5_000_000
     with closing(duckdb.connect(str(recorded.path), read_only=True)) as connection:

@@ -500,7 +500,7 @@ def test_results_of_an_experiment_of_ones_own_are_known_by_their_shape_and_measu
     own, new_warehouse, tmp_path, monkeypatch
 ):
     out = tmp_path / "r.jsonl"
-    new_warehouse.run("bais", "run", own, "--runs", "5", "--out", out, "--no-report")
+    new_warehouse.bais("run", own, "--runs", "5", "--out", out, "--no-report")
     evaluations = (
         "select anchor_direction, measure, count(*), sum(value) from marts.evaluations group by all order by all"
     )
@@ -508,7 +508,7 @@ def test_results_of_an_experiment_of_ones_own_are_known_by_their_shape_and_measu
     for is_elsewhere in (False, True):
         if is_elsewhere:
             new_warehouse.path.unlink()
-            new_warehouse.run("bais", "import", out)
+            new_warehouse.bais("import", out)
         new_warehouse.dbt("--quiet", "build", "--resource-type", "seed", "model", "--select", "+evaluations")
         measured.append(new_warehouse.query(evaluations))
         assert new_warehouse.query("select distinct study from marts.evaluations") == [("burglary-demands",)]

@@ -22,7 +22,6 @@ from ingest.responses import Summary
 from ingest.spool import COLLECTED, read_state, spool_folder
 from ingest.study import Cell, Design, parse_study
 from tests.ingest.faults import land_without_dlt
-from tests.ingest.test_gate import maxima_without_great_expectations
 
 # The spool of a study as bais wrote it before templates were filled in: 20 trials, and 3 that were asked again, of
 # which the last has all its replies and no line that closes it.
@@ -271,7 +270,6 @@ def test_a_raised_version_of_a_technique_asks_that_technique_anew_and_nothing_el
 def loaded(quick, warehouse, monkeypatch):
     """Collect changed studies one after the other, load each time or at the end, and return the gate's verdicts."""
     monkeypatch.setattr(collected, "land", functools.partial(land_without_dlt, ()))
-    monkeypatch.setattr(gate, "expectations", maxima_without_great_expectations)
 
     def load(*changes, loads_each=True):
         verdicts = []

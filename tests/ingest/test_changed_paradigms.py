@@ -4,8 +4,6 @@ import contextlib
 import json
 import sys
 
-import duckdb
-import pyarrow as pa
 import pytest
 import yaml
 
@@ -15,7 +13,6 @@ from ingest.collected import load_collected
 from ingest.collector import Collector, collect
 from ingest.models import query_of
 from ingest.plan import plan_of
-from ingest.raw import TABLES
 from ingest.spool import COLLECTED, records_of, spool_folder
 from ingest.study import Design, parse_study
 from ingest.warehouse import UserError, connect
@@ -51,20 +48,9 @@ def items(change):
     return {"items": PARADIGM["items"] | {"rows": [change(dict(row)) for row in ROWS]}}
 
 
-def load_without_dlt(tables, path, incoming):
-    """Do in milliseconds what dlt does; what the warehouse has is sorted out afterwards, as ever."""
-    with contextlib.closing(duckdb.connect(str(incoming))) as file:
-        file.execute("create schema raw")
-        for name, made in tables.items():
-            if made := [TABLES[name].conform(rows) for rows in made]:
-                file.register("made", pa.concat_tables(made))
-                file.execute(f"create table raw.{name} as select *, 'a load' as _dlt_load_id from made")
-
-
 @pytest.fixture
-def query(warehouse, monkeypatch):
-    """Load the study without dlt, and ask for rows of a staging model."""
-    monkeypatch.setattr("ingest.load._load", load_without_dlt)
+def query(warehouse):
+    """Load the study, and ask for rows of a staging model."""
 
     def ask(model, columns):
         load_collected("cups")

@@ -19,24 +19,18 @@ from ingest.importer import import_archive
 from ingest.run import render_verdict
 from ingest.warehouse import ROOT, UserError, warehouse_path
 from tests.ingest.faults import FAULTS, NUMBER, SIZES, beside_clean, inject, load_clean, named, opened
+from tests.tools.stand_ins import maxima_without_great_expectations
 
 with open(ROOT / "seeds" / "flag_reasons.csv", encoding="utf-8", newline="") as file:
     SEVERITIES = {row["reason"]: row["severity"] for row in csv.DictReader(file)}
 CHECKS = gate.read_config()["checks"]
+NEEDS = ("great expectations",)
+N_SEEDS = 10
 
 
 def unmet(verdict):
     """From the checks that a batch does not meet to the row that says so."""
     return {check["check_name"]: check for check in verdict.checks if not check["is_passed"]}
-
-
-def maxima_without_great_expectations():
-    """Hold frames against thresholds at once, where hundreds of batches are audited; a test compares the two."""
-
-    def validate(frame, maxima):
-        return {column: (frame[column].max() <= most, float(frame[column].max())) for column, most in maxima.items()}
-
-    return validate
 
 
 @pytest.fixture(scope="module")
@@ -57,20 +51,20 @@ def elsewhere(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def clean(elsewhere):
-    """The verdicts on twenty clean studies of each shape, and on what the growing ones brought later."""
+    """The verdicts on clean studies of each shape, and on what the growing ones brought later."""
     with elsewhere("clean") as patch:
         patch.setattr(gate, "expectations", maxima_without_great_expectations)
-        for seed in range(20):
+        for seed in range(N_SEEDS):
             for shape, minimum in {"single": 8, "broad": 2, "growing": 5}.items():
                 load_clean(shape, seed, minimum, without=("calls",))
         verdicts = gate.audit()
-        for seed in range(20):
+        for seed in range(N_SEEDS):
             load_clean("growing", seed, 9, without=("calls",))
         return verdicts + gate.audit()
 
 
 def test_a_clean_batch_passes_without_a_warning_or_a_flag_whatever_the_seed(clean):
-    assert len(clean) == 20 * (1 + 1 + 2 + 2)
+    assert len(clean) == N_SEEDS * (1 + 1 + 2 + 2)
     assert [(v.batch_id, unmet(v)) for v in clean if v.verdict != "passed"] == []
     assert [(v.batch_id, v.n_flagged) for v in clean if v.n_flagged] == []
 

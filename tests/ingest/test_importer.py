@@ -5,16 +5,22 @@ import os
 import shutil
 import subprocess
 import sys
+from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 
 import duckdb
 import pytest
 
+from ingest import importer
+from ingest.archives.voder_bais import ARCHIVE
+from ingest.load import land
 from ingest.raw import LANDED, raw_statements
 from ingest.run import main
-from ingest.warehouse import ROOT
+from ingest.warehouse import ROOT, connect
+from tests.tools.stand_ins import load_without_dlt
 
+NEEDS = ("dlt",)
 ASKED_AT = datetime(2026, 1, 2, 3, 4, 5, 678000, tzinfo=UTC)
 JUDICIAL = {
     "vignette": "shoplifting",
@@ -356,3 +362,21 @@ def test_two_warehouses_side_by_side_do_not_mix(archive, make, query, warehouse,
     monkeypatch.setenv("BAIS_WAREHOUSE", str(warehouse))
     assert main(["--archive", str(archive)]) == 0
     assert query("select count(*), count(distinct trial_id) from raw.trials") == [(2, 2)]
+
+
+def test_what_stands_for_dlt_in_other_tests_lands_the_same(archive, make, tmp_path, monkeypatch):
+    make.file(archive / "a.jsonl", make.baseline(), make.full_sacd(), '{"cut": ')
+    landed = {}
+    with monkeypatch.context() as patch:
+        patch.setattr(importer, "land", lambda **tables: landed.update((n, list(t)) for n, t in tables.items()))
+        importer.import_archive(archive, ARCHIVE)
+    found = []
+    for folder in ("by_dlt", "by_hand"):
+        monkeypatch.setenv("BAIS_WAREHOUSE", str(tmp_path / folder / "warehouse.duckdb"))
+        land(**landed)
+        with closing(connect()) as warehouse:
+            rows = "select * exclude (_dlt_load_id) from raw.{} order by all"
+            found.append({name: warehouse.execute(rows.format(name)).fetchall() for name in landed})
+        monkeypatch.setattr("ingest.load._load", load_without_dlt)
+    assert found[0] == found[1]
+    assert (len(found[0]["trials"]), len(found[0]["quarantined_lines"])) == (2, 1)

@@ -13,6 +13,7 @@ from ingest import load
 from ingest.run import main
 from tests.ingest.faults import damage
 
+NEEDS = ("dlt",)
 HOLDER = """
 import sys, duckdb
 connection = duckdb.connect(sys.argv[1], read_only=sys.argv[2] == "reader")

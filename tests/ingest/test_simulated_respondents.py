@@ -210,7 +210,8 @@ def large(tmp_path_factory, warehouse_in):
     for name, text in (("large", LARGE), ("without", WITHOUT_BASELINES)):
         (folder / f"{name}.yaml").write_text(text)
         warehouse.land(folder / f"{name}.yaml")
-    warehouse.dbt("--quiet", "build", "--resource-type", "seed", "model")  # the tests are on the small study
+    select = ("--select", *(f"+{mart}" for mart in MARTS))
+    warehouse.dbt("--quiet", "build", "--resource-type", "seed", "model", *select)  # the tests are on the small study
     return warehouse
 
 

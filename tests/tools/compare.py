@@ -8,6 +8,7 @@ which process something was done differs between any two builds and is left out 
 
 import argparse
 import contextlib
+import functools
 import sys
 from pathlib import Path
 
@@ -30,11 +31,13 @@ TOLERANCE = 1e-12
 N_EXAMPLES = 3
 
 
+@functools.cache
 def declared_keys() -> dict[str, list[str]]:
     """Return the key of each table that has a `unique_key` test."""
     keys = {}
     for path in (ROOT / "models").rglob("*.yml"):
-        for model in (yaml.safe_load(path.read_text(encoding="utf-8")) or {}).get("models", []):
+        declared = yaml.load(path.read_text(encoding="utf-8"), getattr(yaml, "CSafeLoader", yaml.SafeLoader)) or {}
+        for model in declared.get("models", []):
             for test in model.get("data_tests", []):
                 if isinstance(test, dict) and "unique_key" in test:
                     keys[model["name"]] = test["unique_key"]["arguments"]["columns"]

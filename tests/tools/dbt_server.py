@@ -4,12 +4,16 @@ The tests that build warehouses ask it: a line of JSON (`arguments`, `environmen
 prints) is answered with dbt's exit code. A few tests run the real command.
 """
 
+import hashlib
 import importlib
 import json
+import marshal
 import os
 import sys
 import tempfile
+from pathlib import Path
 
+import jinja2
 from dbt.cli.main import dbtRunner
 from dbt_common.events.event_manager import EventManager
 
@@ -44,6 +48,23 @@ def skip_what_nobody_reads(fire):
 EventManager.fire_event = skip_what_nobody_reads(EventManager.fire_event)
 
 
+def compiled_once(compile_anew, folder):
+    """Let a template be compiled by the first build that needs it: for each unit test dbt compiles its models anew."""
+
+    def code(self, source, *where, **how):
+        said = repr((type(self).__name__, source, where, how))
+        file = Path(folder, hashlib.sha256(said.encode()).hexdigest())
+        if file.exists():
+            return marshal.loads(file.read_bytes())
+        made = compile_anew(self, source, *where, **how)
+        whole = file.with_suffix(f".{os.getpid()}-{id(made)}")
+        whole.write_bytes(marshal.dumps(made))
+        whole.replace(file)
+        return made
+
+    return code
+
+
 def parsed():
     """Return the parsed project; the name of the warehouse is in it, its folder is not."""
     with tempfile.TemporaryDirectory() as folder:
@@ -73,12 +94,14 @@ def serve():
     """Answer one line after the other until there are no more."""
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
-    manifest = parsed()
-    for line in sys.stdin:
-        child = os.fork()
-        if not child:
-            answer(manifest, **json.loads(line))
-        print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), file=answers, flush=True)
+    with tempfile.TemporaryDirectory() as folder:
+        jinja2.Environment.compile = compiled_once(jinja2.Environment.compile, folder)
+        manifest = parsed()
+        for line in sys.stdin:
+            child = os.fork()
+            if not child:
+                answer(manifest, **json.loads(line))
+            print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), file=answers, flush=True)
 
 
 if __name__ == "__main__":
