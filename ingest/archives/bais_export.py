@@ -15,7 +15,7 @@ from ingest.load import land, landed_ids
 from ingest.raw import LANDED, LOAD_ID, OF_THE_GATE, TABLES, prepare_raw
 from ingest.warehouse import UserError, in_memory, printable, quoted, sha256_of, transaction, warehouse_path
 
-FORMAT, VERSION = "bais-export", 5
+FORMAT, VERSION = "bais-export", 6
 # the other tables came with version 1
 CAME_WITH = {
     "source_versions": 2,
@@ -27,6 +27,7 @@ CAME_WITH = {
     "paradigm_contrasts": 4,
     "items": 4,
     "measurements": 5,
+    "human_choices": 6,
 }
 MANIFEST = "manifest.json"
 SCORES = ("attribution_scores", "target_scores")

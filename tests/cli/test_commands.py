@@ -79,7 +79,7 @@ COMMANDS = {
     },
     "import": {
         "PATH": "path",
-        "--format": "anchoring-llms|bais-export|inspect-logs|promptfoo|story-001|voder-bais",
+        "--format": "anchoring-llms|bais-export|human-choices|inspect-logs|promptfoo|story-001|voder-bais",
         "--map": "path",
         "--study": "text",
         "--download": "path, value optional",
