@@ -59,8 +59,8 @@ def import_choices(path: Path, version: Version, archive: Archive) -> tuple[str,
     n_people = len({choice["participant"] for choice in choices})
     n_out = len({choice["participant"] for choice in choices if choice["excluded"]})
     said = [
-        f"study {archive.study}: {len(choices):,} choices of {n_people:,} participants read, {n_out:,} of them excluded: "
-        f"{len(new):,} new, {len(choices) - len(new):,} unchanged"
+        f"study {archive.study}: {len(choices):,} choices of {n_people:,} participants read, {n_out:,} of them "
+        f"excluded: {len(new):,} new, {len(choices) - len(new):,} unchanged"
     ]
     if dropped:
         said.append(f"  left out, since nothing else about a person is kept: {', '.join(map(printable, dropped))}")
@@ -86,7 +86,8 @@ def participant_key() -> bytes:
                 file.write(key + "\n")
     except (OSError, UnicodeError):
         raise UserError(
-            f"the key that hides participants, {printable(path)}, can be neither read nor made: give one in {KEY_VARIABLE}"
+            f"the key that hides participants, {printable(path)}, can be neither read nor made: "
+            f"give one in {KEY_VARIABLE}"
         ) from None
     if len(key) < SHORTEST_KEY:
         raise UserError(f"{printable(path)} holds no key of at least {SHORTEST_KEY} characters: put yours back")
@@ -101,7 +102,7 @@ def key_path() -> Path:
 
 
 def hashed(participant: str, study: str, key: bytes) -> str:
-    """Hide who a participant is: equal within a study, and not to be joined with another study or tried without the key."""
+    """Hide who a participant is: equal within a study, another in another study, and not to be guessed without key."""
     return hmac.new(key, f"{study}\0{participant}".encode(), hashlib.sha256).hexdigest()[:32]
 
 
@@ -140,7 +141,9 @@ def _checked(lines, name):
         choice = _choice(row, where) | {"line": line}
         participant, pair = choice["participant"], choice["pair"]
         if earlier := first.get((participant, pair)):
-            raise ValueError(f"{where}: this participant has chosen of the pair {printable(pair)} on line {earlier} already")
+            raise ValueError(
+                f"{where}: this participant has chosen of the pair {printable(pair)} on line {earlier} already"
+            )
         first[participant, pair] = line
         if condition_of.setdefault(participant, choice["condition"]) != choice["condition"]:
             raise ValueError(f"{where}: this participant was in another condition before")
@@ -176,7 +179,9 @@ def _choice(row, where):
         raise ValueError(f"{where}: pair should name two products with a bar between them, such as Lumo|Brite")
     for name in ("target", "chosen"):
         if said[name] is not None and said[name] not in options:
-            raise ValueError(f"{where}: {name} is {printable(said[name])}, which is neither product of {printable(said['pair'])}")
+            raise ValueError(
+                f"{where}: {name} is {printable(said[name])}, which is neither product of {printable(said['pair'])}"
+            )
     price, payment = (_number(said[name], name, where) for name in ("price", "willingness_to_pay"))
     if price is not None and price <= 0:
         raise ValueError(f"{where}: price is {said['price']}, and should be above 0")

@@ -17,9 +17,7 @@ def coverage(n_studies, seed=SEED, *, n_participants=N_PARTICIPANTS):
     truths = {"gee": (gee_effect, LOG_ODDS_RATIO), "mixed_model": (payment_effect, PAYMENT_ADDED)}
     held, widths = {name: [] for name in truths}, {name: [] for name in truths}
     for _ in range(n_studies):
-        choices = simulated_choices(
-            n_participants, rng, log_odds_ratio=LOG_ODDS_RATIO, payment_added=PAYMENT_ADDED
-        )
+        choices = simulated_choices(n_participants, rng, log_odds_ratio=LOG_ODDS_RATIO, payment_added=PAYMENT_ADDED)
         for name, (estimate_of, truth) in truths.items():
             found = estimate_of(choices)
             held[name].append(found["low"] <= truth <= found["high"])
@@ -32,7 +30,9 @@ def main():
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--studies", type=int, default=N_STUDIES)
     n_studies = options.parse_args().studies
-    print(f"\n{n_studies:,} studies of {N_PARTICIPANTS} people; how often the interval holds the truth, in %; wanted {WANTED}")
+    print(
+        f"\n{n_studies:,} studies of {N_PARTICIPANTS} people; how often the interval holds the truth, in %; wanted {WANTED}"
+    )
     for name, (share, width) in coverage(n_studies).items():
         print(f"  {name:<12}{share:6.1f}  mean width {width:.3f}")
 
