@@ -1,5 +1,5 @@
--- One row per study, llm (null = all), technique, kind of alteration, period and study of people (null = none): how often an LLM
--- alters what it is given, and beside it what altered framing does to people.
+-- One row per study, llm (null = all), technique, kind of alteration, period and study of people (null = none): how
+-- often an LLM alters what it is given, and beside it what altered framing does to people.
 with framing as (
     select * from {{ ref('framing_changes') }}
 ),

@@ -1,4 +1,4 @@
--- One row per study of people, product (null = all), format and condition (null = all): how often the target was chosen.
+-- One row per study of people, product (null = all), format and condition (null = all): how often people chose it.
 with choices as (
     select * from {{ ref('human_choices') }}
     where is_counted

@@ -1,4 +1,4 @@
--- One row per study, paradigm and item whose framing LLMs changed: which texts change most, those to show to people first.
+-- One row per study, paradigm and item whose framing LLMs changed: which texts change most, to show to people first.
 with framings as (
     select * from {{ ref('int_framings_judged') }}
     where is_counted and is_changed is not null
