@@ -30,7 +30,8 @@ def main():
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--studies", type=int, default=N_STUDIES)
     n_studies = options.parse_args().studies
-    print(print(f"\n{n_studies:,} studies of {N_PARTICIPANTS} people: how often, in %, the interval holds the truth"))
+    print(f"\n{n_studies:,} studies of {N_PARTICIPANTS} people: how often, in %, the interval holds the truth")
+    print(f"  wanted: {WANTED[0]} to {WANTED[1]}")
     for name, (share, width) in coverage(n_studies).items():
         print(f"  {name:<12}{share:6.1f}  mean width {width:.3f}")
 
