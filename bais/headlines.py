@@ -7,6 +7,7 @@ import click
 
 from bais.biases import headlines_on_biases
 from bais.options import only_study
+from bais.people import sentences_on_people
 from bais.published import CHECKED, say_versions, sum_up
 from bais.recommend import DECIDED, GOALS, HEADS
 from bais.terminal import fixed, say, say_rows
@@ -47,6 +48,7 @@ def headlines(study: str | None) -> None:
             f"select checks.*, claims.study, true as has_version from {CHECKED}",
         )
         biases = _biases(warehouse, [of["study"] for of in studies])
+        people = {of["study"]: sentences_on_people(warehouse, of["study"]) for of in studies}
         scored = _scored(warehouse)
         known = list(dict.fromkeys([*(of["study"] for of in studies), *scored]))
         held_back = not_public(warehouse)
@@ -58,7 +60,7 @@ def headlines(study: str | None) -> None:
             _say_study(
                 of,
                 *([row for row in rows if row["study"] == of["study"]] for rows in (rankings, places)),
-                biases.get(of["study"], []),
+                [*biases.get(of["study"], []), *people[of["study"]]],
             )
     for name, findings in scored.items():
         if study in (None, name):

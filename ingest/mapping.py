@@ -144,10 +144,10 @@ def mapped(archive: Archive, path: Path | None, study: str | None) -> Archive:
     if not archive.mapping:
         if (path or study) and archive.land:
             raise UserError("an export says itself which study its trials belong to: leave out --map and --study")
-        if path or (study and not archive.is_study_the_kind):
+        if path or (study and not (archive.is_study_the_kind or archive.names_study)):
             forms = " and ".join(other.form for other in archives() if other.mapping)
             raise UserError(f"--map and --study are for the formats {forms}: {archive.form} needs neither")
-        return archive
+        return replace(archive, study=study) if archive.names_study else archive
     if not path:
         example = f"ingest/archives/{archive.mapping.name}"
         raise UserError(f"say with --map FILE which field is what: {example} is an example")

@@ -157,3 +157,10 @@ case
     else 'post'
 end
 {%- endmacro %}
+
+{# A bound of the 95 % interval of a share of which k in n were seen (Wilson 1927, JASA 22(158), 209-212); `side` is - or +. #}
+{% macro wilson_bound(side, k, n) -%}
+    ({{ k }} + {{ normal_quantile_975() }} ** 2 / 2
+    {{ side }} {{ normal_quantile_975() }} * sqrt(({{ k }}) * ({{ n }} - ({{ k }})) / nullif({{ n }}, 0) + {{ normal_quantile_975() }} ** 2 / 4))
+    / nullif({{ n }} + {{ normal_quantile_975() }} ** 2, 0)
+{%- endmacro %}

@@ -61,6 +61,8 @@ class Archive:
     # whether a line's `kind` is the study that it belongs to: then an import is of the trials of one of them, which
     # `read_trials` finds in the variable `study`
     is_study_the_kind: bool = False
+    # whether `--study` names the study, since its files do not
+    names_study: bool = False
     # from such a study to its `vignettes`
     vignettes_of: Callable[[str], Mapping] = lambda study: {}
     # SQL over `lines (file, line_number, line)`, every line a JSON object: one row per line with `file` (a number),

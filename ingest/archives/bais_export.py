@@ -31,6 +31,7 @@ CAME_WITH = {
     "news_fetches": 6,
     "falsifications": 6,
     "falsification_verdicts": 6,
+    "human_choices": 6,
 }
 MANIFEST = "manifest.json"
 SCORES = ("attribution_scores", "target_scores")

@@ -79,8 +79,8 @@ COMMANDS = {
     },
     "import": {
         "PATH": "path",
-        "--format": "anchoring-llms|bais-export|falsifications|inspect-logs|newslenssync|promptfoo|story-001|"
-        "voder-bais",
+        "--format": "anchoring-llms|bais-export|falsifications|human-choices|inspect-logs|newslenssync|promptfoo|"
+        "story-001|voder-bais",
         "--map": "path",
         "--study": "text",
         "--download": "path, value optional",

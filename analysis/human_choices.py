@@ -1,0 +1,326 @@
+"""What a text does to people who choose between two products: the published test, and models that know the people."""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+from scipy import special, stats
+
+from analysis.linear_mixed_model import NotFittedError, RandomTerm, fit
+from analysis.power import ALPHA, POWER, detectable_shift
+from analysis.small_samples import CONFIDENCE
+from analysis.t_and_f_tests import t_bounds, two_sided_p
+from analysis.tables import columns, first_reason
+
+FEWEST_PARTICIPANTS = 10
+MOST_PARTICIPANTS = 1_000_000
+COLUMNS = columns(
+    "varchar: study outcome method estimand",
+    "double: estimate std_error low high confidence df statistic p_value",
+    "bigint: n_participants n_choices n_summary n_original participants_needed",
+    "varchar: reason",
+)
+
+
+class Design(NamedTuple):
+    """Fixed effects of choices: the format in the first column, then one column for each product."""
+
+    matrix: np.ndarray
+    participants: np.ndarray
+
+    @property
+    def df(self):
+        """Participants less fixed effects."""
+        return len(set(self.participants)) - self.matrix.shape[1]
+
+
+def design_of(choices):
+    """Return the fixed effects of choices.
+
+    Parameters
+    ----------
+    choices : pandas.DataFrame
+        Columns `participant`, `product` and `format` (`summary` or `original`).
+
+    Returns
+    -------
+    Design
+    """
+    is_product = pd.get_dummies(choices["product"]).to_numpy(float)
+    is_summary = (choices["format"] == "summary").to_numpy(float)
+    return Design(np.column_stack([is_summary, is_product]), choices["participant"].to_numpy())
+
+
+def chi_square(n_summary, k_summary, n_original, k_original, *, yates):
+    """Test whether a choice goes with the format, as if every choice were another person's.
+
+    Parameters
+    ----------
+    n_summary, k_summary, n_original, k_original : int
+        Choices of each format, and those of them that fell on the target.
+    yates : bool
+        Take half a choice off each deviation.
+
+    Returns
+    -------
+    tuple of float
+        The statistic on one degree of freedom, and its p-value; NaN where one answer was never given.
+
+    References
+    ----------
+    Yates (1934), Supplement to the Journal of the Royal Statistical Society 1(2), 217-235.
+    """
+    table = np.array([[k_summary, n_summary - k_summary], [k_original, n_original - k_original]])
+    if not (table.sum(axis=0).all() and table.sum(axis=1).all()):
+        return math.nan, math.nan
+    found = stats.chi2_contingency(table, correction=yates)
+    return float(found.statistic), float(found.pvalue)
+
+
+def gee_effect(choices, *, confidence=CONFIDENCE):
+    """Estimate the log odds ratio of choosing the target after a summary, for all participants together.
+
+    Parameters
+    ----------
+    choices : pandas.DataFrame
+        One row per participant and pair: those of `design_of` and `is_target_chosen`.
+    confidence : float in (0, 1)
+
+    Returns
+    -------
+    dict
+        `estimate`, `std_error`, `df`, `statistic`, `p_value`, `low` and `high`.
+
+    Raises
+    ------
+    NotFittedError
+        `too_few_participants`, `rank_deficient`, `separated` (within a product or a format everyone chose alike).
+
+    Notes
+    -----
+    Generalised estimating equations with a logit link, an effect of each product and an exchangeable correlation of a
+    participant's choices; the covariance is bias-corrected, and t has participants less fixed effects as degrees of
+    freedom.
+
+    References
+    ----------
+    Liang & Zeger (1986), Biometrika 73(1), 13-22. Mancl & DeRouen (2001), A covariance estimator for GEE with improved
+    small-sample properties, Biometrics 57(1), 126-134.
+    """
+    import warnings
+
+    import statsmodels.api as sm
+
+    design = _checked(choices)
+    chosen = choices["is_target_chosen"].to_numpy(float)
+    for groups in (choices["product"], choices["format"]):
+        if pd.Series(chosen).groupby(groups.to_numpy()).nunique().lt(2).any():
+            raise NotFittedError("separated")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        fitted = sm.GEE(
+            chosen, design.matrix, groups=design.participants, family=sm.families.Binomial(),
+            cov_struct=sm.cov_struct.Exchangeable(),
+        ).fit(cov_type="bias_reduced")  # fmt: skip
+    if not (fitted.converged and np.isfinite(fitted.bse[0])):
+        raise NotFittedError("not_converged")
+    return _tested(float(fitted.params[0]), float(fitted.bse[0]), design.df, confidence)
+
+
+def payment_effect(choices, *, confidence=CONFIDENCE):
+    """Estimate what a summary adds to the payment relative to the price, with a random intercept per participant.
+
+    Parameters
+    ----------
+    choices : pandas.DataFrame
+        One row per participant and pair: those of `design_of` and `relative_payment`; rows without a payment stay out.
+    confidence : float in (0, 1)
+
+    Returns
+    -------
+    dict
+        As that of `gee_effect`; `df` is that within participants.
+
+    Raises
+    ------
+    NotFittedError
+        `too_few_participants`, `rank_deficient`, `zero_variance`.
+
+    Notes
+    -----
+    relative payment = format + product + (1 | participant) + error, by restricted maximum likelihood. The format
+    changes within a participant, so t has choices less participants less the effects other than one intercept.
+    """
+    paid = choices[np.isfinite(choices["relative_payment"].astype(float))]
+    design = _checked(paid)
+    n_choices, ones = len(paid), np.ones(len(paid))
+    people = RandomTerm("participant", design.participants, ["intercept"], ones[:, None])
+    fitted = fit(design.matrix, [people], ones, paid["relative_payment"].to_numpy(float), 0 * ones)
+    df = n_choices - len(set(design.participants)) - (design.matrix.shape[1] - 1)
+    if df < 1:
+        raise NotFittedError("too_few_trials")
+    return _tested(float(fitted.coefficients[0]), float(np.sqrt(fitted.covariance[0, 0])), df, confidence)
+
+
+def participants_needed(estimate, std_error, n_participants, n_effects, *, alpha=ALPHA, wanted=POWER):
+    """Return how many participants would show an effect of this size in a next study of the same design.
+
+    Parameters
+    ----------
+    estimate, std_error : float
+        Of the study that there is; the error shrinks with the root of the number of participants.
+    n_participants, n_effects : int
+        Of that study: participants, and fixed effects of its model.
+    alpha, wanted : float in (0, 1)
+        Of the two-sided t test, and its power.
+
+    Returns
+    -------
+    int or None
+        None where no number that can be recruited does.
+    """
+    unit_error = std_error * math.sqrt(n_participants)
+
+    def is_enough(number):
+        return abs(estimate) * math.sqrt(number) / unit_error >= detectable_shift(
+            number - n_effects, alpha=alpha, wanted=wanted
+        )
+
+    low, high = n_effects + 1, n_effects + 2
+    while not is_enough(high):
+        low, high = high, 2 * high
+        if high > MOST_PARTICIPANTS:
+            return None
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if is_enough(middle) else (middle, high)
+    return high
+
+
+def human_choice_effects(choices, *, confidence=CONFIDENCE):
+    """Say of every study what the summaries did to choices and to payments.
+
+    Parameters
+    ----------
+    choices : pandas.DataFrame
+        Rows of `marts.human_choices`.
+    confidence : float in (0, 1)
+
+    Yields
+    ------
+    dict
+        Rows of `COLUMNS`: two chi-square tests and a GEE of the choices, a linear mixed model of the payments.
+    """
+    for study, rows in choices[choices["is_counted"]].groupby("study", sort=True):
+        rows = rows.sort_values(["participant", "pair"])
+        is_summary = rows["format"] == "summary"
+        keys = {
+            "study": study,
+            "n_participants": rows["participant"].nunique(),
+            "n_choices": len(rows),
+            "n_summary": int(is_summary.sum()),
+            "n_original": int((~is_summary).sum()),
+        }
+        chosen = rows["is_target_chosen"].astype(bool)
+        counts = keys["n_summary"], int(chosen[is_summary].sum()), keys["n_original"], int(chosen[~is_summary].sum())
+        for method, yates in (("chi_square_yates", True), ("chi_square", False)):
+            statistic, p_value = chi_square(*counts, yates=yates)
+            yield {
+                **keys, "outcome": "choice", "method": method, "estimand": "difference_of_shares", "df": 1,
+                "estimate": counts[1] / counts[0] - counts[3] / counts[2] if counts[0] and counts[2] else None,
+                "statistic": statistic, "p_value": p_value,
+                "reason": first_reason(one_format=not (counts[0] and counts[2]), zero_variance=math.isnan(p_value)),
+            }  # fmt: skip
+        paid = rows[np.isfinite(rows["relative_payment"].astype(float))]
+        of_payment = {
+            "n_participants": paid["participant"].nunique(),
+            "n_choices": len(paid),
+            "n_summary": int((paid["format"] == "summary").sum()),
+            "n_original": int((paid["format"] != "summary").sum()),
+        }
+        for outcome, method, estimand, estimate_of, own in (
+            ("choice", "gee_exchangeable", "log_odds_ratio", gee_effect, {}),
+            ("payment", "linear_mixed_model", "share_of_price", payment_effect, of_payment),
+        ):
+            row = {**keys, **own, "outcome": outcome, "method": method, "estimand": estimand, "confidence": confidence}
+            try:
+                found = estimate_of(rows, confidence=confidence)
+                n_effects = 1 + rows["product"].nunique()
+                needed = participants_needed(found["estimate"], found["std_error"], row["n_participants"], n_effects)
+                row |= {**found, "participants_needed": needed, "reason": None if needed else "no_effect_to_show"}
+            except NotFittedError as error:
+                row["reason"] = error.reason
+            yield row
+
+
+def simulated_choices(n_participants, rng, *, log_odds_ratio=1.55, payment_added=0.045, n_pairs=10):
+    """Draw a study whose truth is known.
+
+    Parameters
+    ----------
+    n_participants : int
+    rng : numpy.random.Generator
+    log_odds_ratio : float
+        Of choosing the target after a summary, in the population: the effect that `gee_effect` estimates.
+    payment_added : float
+        What a summary adds to the payment, as a share of the price.
+    n_pairs : int
+        Half of which a participant reads as summaries, one condition the odd ones and the other the even ones.
+
+    Returns
+    -------
+    pandas.DataFrame
+        The columns of a file of `bais import --format human-choices`, and `is_target_chosen` and `relative_payment`.
+
+    Notes
+    -----
+    A participant's choices are correlated normals that fall below the normal quantile of their probability, so that
+    each probability, and with it the odds ratio, is exact whatever the correlation.
+    """
+    person, pair = (index.ravel() for index in np.indices((n_participants, n_pairs)))
+    condition = person % 2
+    is_summary = (pair + condition) % 2 == 0
+    level = np.linspace(-0.6, 0.8, n_pairs)[pair]
+    probability = special.expit(level + log_odds_ratio * is_summary)
+    shared = 0.3
+    latent = math.sqrt(shared) * rng.standard_normal(n_participants)[person]
+    latent += math.sqrt(1 - shared) * rng.standard_normal(len(person))
+    is_chosen = latent < special.ndtri(probability)
+    price = np.round(np.linspace(12, 80, n_pairs), 2)[pair]
+    payment = 1.1 + payment_added * is_summary + np.linspace(-0.1, 0.1, n_pairs)[pair]
+    payment += 0.12 * rng.standard_normal(n_participants)[person] + 0.13 * rng.standard_normal(len(person))
+    payment = np.maximum(payment, 0)
+    return pd.DataFrame(
+        {
+            "participant": [f"person-{number + 1:03}" for number in person],
+            "pair": [f"M{number + 1}|W{number + 1}" for number in pair],
+            "product": [f"product-{number + 1:02}" for number in pair],
+            "format": np.where(is_summary, "summary", "original"),
+            "condition": np.where(condition == 0, "A", "B"),
+            "target": [f"M{number + 1}" for number in pair],
+            "chosen": [f"{'M' if chosen else 'W'}{number + 1}" for number, chosen in zip(pair, is_chosen, strict=True)],
+            "price": price,
+            "willingness_to_pay": price * payment,
+            "is_target_chosen": is_chosen,
+            "relative_payment": payment,
+        }
+    )
+
+
+def _checked(choices):
+    design = design_of(choices)
+    if len(set(design.participants)) < FEWEST_PARTICIPANTS or design.df < 1:
+        raise NotFittedError("too_few_participants")
+    if np.linalg.matrix_rank(design.matrix) < design.matrix.shape[1]:
+        raise NotFittedError("rank_deficient")
+    return design
+
+
+def _tested(estimate, std_error, df, confidence):
+    low, high = t_bounds(estimate, std_error, df, confidence)
+    statistic = estimate / std_error
+    return {
+        "estimate": estimate, "std_error": std_error, "df": df, "statistic": statistic,
+        "p_value": two_sided_p(statistic, df), "low": low, "high": high,
+    }  # fmt: skip

@@ -1,0 +1,232 @@
+"""Choices of people between two products: CSV or JSONL, of which nothing lands that is not asked for by name."""
+
+import hashlib
+import hmac
+import json
+import math
+import os
+import re
+import secrets
+from pathlib import Path
+
+import pyarrow as pa
+
+from ingest.archives import Archive
+from ingest.csv_text import read_csv
+from ingest.lines import repeated_keys
+from ingest.load import land, landed_ids
+from ingest.raw import TABLES
+from ingest.versions import Version
+from ingest.warehouse import UserError, printable
+
+TABLE = "human_choices"
+KEY_VARIABLE, KEY_FILE_VARIABLE = "BAIS_PARTICIPANT_KEY", "BAIS_PARTICIPANT_KEY_FILE"
+SHORTEST_KEY = 32
+NEEDED = (
+    "participant", "pair", "product", "format", "condition", "target", "chosen", "price", "willingness_to_pay",
+)  # fmt: skip
+KNOWN = (*NEEDED, "excluded")
+FORMATS = ("original", "summary")
+STUDY = re.compile(r"[a-z0-9][a-z0-9-]{0,62}")
+REASON = re.compile(r"[a-z][a-z0-9_]{0,39}")
+LONGEST = 200
+
+
+def import_choices(path: Path, version: Version, archive: Archive) -> tuple[str, int]:
+    """Land the choices of a file, all or none, and say what came of its rows."""
+    if version != Version():
+        raise UserError("choices of people have no versions: leave out --source, --label, --complete and --older")
+    if not archive.study:
+        raise UserError("say with --study S which study the choices of people belong to")
+    if not STUDY.fullmatch(archive.study):
+        raise UserError(f"--study {printable(archive.study)}: a name has lower-case letters, digits and hyphens")
+    if not path.is_file():
+        raise UserError(f"{printable(path)} is no file: name one CSV or JSONL file of choices")
+    try:
+        lines, dropped = _read(path)
+        choices = _checked(lines, path.name)
+    except OSError as error:
+        raise UserError(f"{printable(path)} cannot be read: {error.strerror}; nothing was landed") from None
+    except ValueError as error:
+        raise UserError(f"{error}; nothing was landed") from None
+    key = participant_key()
+    for choice in choices:
+        choice |= {"study": archive.study, "participant": hashed(choice["participant"], archive.study, key)}
+    new = _new(choices, archive.study, path.name)
+    if new:
+        rows = [{name: value for name, value in choice.items() if name != "line"} for choice in new]
+        land(**{TABLE: [pa.Table.from_pylist(rows, TABLES[TABLE].schema)]})
+    n_people = len({choice["participant"] for choice in choices})
+    n_out = len({choice["participant"] for choice in choices if choice["excluded"]})
+    said = [
+        f"study {archive.study}: {len(choices):,} choices of {n_people:,} participants read, {n_out:,} of them "
+        f"excluded: {len(new):,} new, {len(choices) - len(new):,} unchanged"
+    ]
+    if dropped:
+        said.append(f"  left out, since nothing else about a person is kept: {', '.join(map(printable, dropped))}")
+    return "\n".join(said), 0
+
+
+def participant_key() -> bytes:
+    """Return the key that hides participants: from the environment, else from its file, which is made on first use."""
+    if given := os.environ.get(KEY_VARIABLE):
+        if len(given) < SHORTEST_KEY:
+            raise UserError(f"{KEY_VARIABLE} has fewer than {SHORTEST_KEY} characters: a short key can be guessed")
+        return given.encode()
+    path = key_path()
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        except FileExistsError:
+            key = path.read_text(encoding="utf-8").strip()
+        else:
+            key = secrets.token_hex(SHORTEST_KEY)
+            with open(descriptor, "w", encoding="utf-8") as file:
+                file.write(key + "\n")
+    except (OSError, UnicodeError):
+        raise UserError(
+            f"the key that hides participants, {printable(path)}, can be neither read nor made: "
+            f"give one in {KEY_VARIABLE}"
+        ) from None
+    if len(key) < SHORTEST_KEY:
+        raise UserError(f"{printable(path)} holds no key of at least {SHORTEST_KEY} characters: put yours back")
+    return key.encode()
+
+
+def key_path() -> Path:
+    """Return where the key lies: never beside the warehouse, unless a person says so."""
+    if given := os.environ.get(KEY_FILE_VARIABLE):
+        return Path(given)
+    return Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config") / "bais" / "participants.key"
+
+
+def hashed(participant: str, study: str, key: bytes) -> str:
+    """Hide who a participant is: equal within a study, another in another study, and not to be guessed without key."""
+    return hmac.new(key, f"{study}\0{participant}".encode(), hashlib.sha256).hexdigest()[:32]
+
+
+def _read(path):
+    is_json = path.suffix == ".jsonl"
+    lines = list(_read_json(path) if is_json else ((row.line, row) for row in read_csv(path, printable(path.name))))
+    if not lines:
+        raise ValueError(f"{printable(path.name)} holds no choices")
+    there = {name: None for _, row in lines for name in row}
+    if missing := [name for name in NEEDED if name not in there]:
+        raise ValueError(f"{printable(path.name)}:1: there is no column {missing[0]}")
+    return lines, [name for name in there if name not in KNOWN]
+
+
+def _read_json(path):
+    with open(path, "rb") as file:
+        for number, line in enumerate(file, 1):
+            if not line.strip():
+                continue
+            where = f"{printable(path.name)}:{number}"
+            try:
+                pairs = json.loads(line, object_pairs_hook=list)
+            except ValueError:
+                raise ValueError(f"{where}: this line is no JSON") from None
+            if not (isinstance(pairs, list) and all(isinstance(pair, tuple) for pair in pairs)):
+                raise ValueError(f"{where}: this line is no JSON object")
+            if twice := repeated_keys(pairs):
+                raise ValueError(f"{where}: {printable(twice[0])} stands there twice")
+            yield number, {name: None if value is None else str(value) for name, value in pairs}
+
+
+def _checked(lines, name):
+    choices, first, condition_of, of_pair, formats_of = [], {}, {}, {}, {}
+    for line, row in lines:
+        where = f"{printable(name)}:{line}"
+        choice = _choice(row, where) | {"line": line}
+        participant, pair = choice["participant"], choice["pair"]
+        if earlier := first.get((participant, pair)):
+            raise ValueError(
+                f"{where}: this participant has chosen of the pair {printable(pair)} on line {earlier} already"
+            )
+        first[participant, pair] = line
+        if condition_of.setdefault(participant, choice["condition"]) != choice["condition"]:
+            raise ValueError(f"{where}: this participant was in another condition before")
+        if of_pair.setdefault(pair, (choice["product"], choice["target"])) != (choice["product"], choice["target"]):
+            raise ValueError(f"{where}: the pair {printable(pair)} had another product or target before")
+        formats_of.setdefault(choice["product"], (line, set()))[1].add(choice["format"])
+        choices.append(choice)
+    for product, (line, formats) in formats_of.items():
+        if len(formats) == 1:
+            (only,) = formats
+            raise ValueError(
+                f"{printable(name)}:{line}: the product {printable(product)} was read as {only} alone, so that nothing "
+                "says what the format does"
+            )
+    return choices
+
+
+def _choice(row, where):
+    said = {name: (row.get(name) or "").strip() or None for name in KNOWN}
+    excluded = said["excluded"]
+    if excluded and not REASON.fullmatch(excluded):
+        raise ValueError(f"{where}: excluded holds one word for the reason, such as quiz, in lower-case letters")
+    can_lack = {"willingness_to_pay"} | ({"chosen", "price"} if excluded else set())
+    for name in NEEDED:
+        if said[name] is None and name not in can_lack:
+            raise ValueError(f"{where}: {name} is empty")
+        if said[name] and len(said[name]) > LONGEST:
+            raise ValueError(f"{where}: {name} is longer than {LONGEST} characters")
+    if said["format"] not in FORMATS:
+        raise ValueError(f"{where}: format is {printable(said['format'])}, and should be original or summary")
+    options = [option.strip() for option in said["pair"].split("|")]
+    if len(options) != 2 or not all(options) or options[0] == options[1]:
+        raise ValueError(f"{where}: pair should name two products with a bar between them, such as Lumo|Brite")
+    for name in ("target", "chosen"):
+        if said[name] is not None and said[name] not in options:
+            raise ValueError(
+                f"{where}: {name} is {printable(said[name])}, which is neither product of {printable(said['pair'])}"
+            )
+    price, payment = (_number(said[name], name, where) for name in ("price", "willingness_to_pay"))
+    if price is not None and price <= 0:
+        raise ValueError(f"{where}: price is {said['price']}, and should be above 0")
+    if payment is not None and payment < 0:
+        raise ValueError(f"{where}: willingness_to_pay is {said['willingness_to_pay']}, and should not be below 0")
+    return said | {"pair": "|".join(options), "price": price, "willingness_to_pay": payment}
+
+
+def _number(text, name, where):
+    if text is None:
+        return None
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if not math.isfinite(number):
+        raise ValueError(f"{where}: {name} is {printable(text)}, which is no number")
+    return number
+
+
+def _new(choices, study, name):
+    compared = [column for column in KNOWN if column not in ("participant", "pair")]
+    there = {
+        (row["participant"], row["pair"]): row
+        for row in landed_ids(study, TABLE, "participant", "pair", *compared).to_pylist()
+    }
+    new = []
+    for choice in choices:
+        before = there.get((choice["participant"], choice["pair"]))
+        if before is None:
+            new.append(choice)
+        elif differing := [column for column in compared if before[column] != choice[column]]:
+            raise UserError(
+                f"{printable(name)}:{choice['line']}: {differing[0]} of this choice was another when study {study} was "
+                "imported before; nothing was landed"
+            )
+    return new
+
+
+ARCHIVE = Archive(
+    name="human_choices",
+    suffix=(".csv", ".jsonl"),
+    file_name=re.compile(r"human[-_]choices.*\.(csv|jsonl)"),
+    names_study=True,
+    tables=(TABLE,),
+    expected="choices of people between two products, human-choices*.csv or .jsonl",
+    take=import_choices,
+)

@@ -1,0 +1,71 @@
+-- One row per study, llm (null = all), technique, kind of alteration, period and study of people (null = none): how
+-- often an LLM alters what it is given, and beside it what altered framing does to people.
+with framing as (
+    select * from {{ ref('framing_changes') }}
+),
+
+checks as (
+    select * from {{ ref('fact_checks') }}
+    where invalid_replies = 'wrong' and period in ('pre', 'post')
+),
+
+people as (
+    select * from {{ ref('human_choice_effects') }}
+    where method = 'gee_exchangeable'
+),
+
+errors as (
+    select
+        *,
+        round((1 - strict_accuracy) * n_pairs) as n_wrong
+    from checks
+),
+
+altered as (
+    select
+        study,
+        llm,
+        technique,
+        'framing_changed' as alteration,
+        'all' as period,
+        phi as rate,
+        phi_low as rate_low,
+        phi_high as rate_high,
+        n_labelled as n_seen,
+        reason
+    from framing
+    union all
+    select
+        study,
+        llm,
+        technique,
+        'fact_check_wrong' as alteration,
+        period,
+        1 - strict_accuracy as rate,
+        case when llm is not null then {{ wilson_bound('-', 'n_wrong', 'n_pairs') }} end as rate_low,
+        case when llm is not null then {{ wilson_bound('+', 'n_wrong', 'n_pairs') }} end as rate_high,
+        n_pairs as n_seen,
+        nullif(concat_ws('; ', reason, case when llm is null then 'mean_over_llms' end), '') as reason
+    from errors
+)
+
+select
+    altered.study,
+    altered.llm,
+    altered.technique,
+    altered.alteration,
+    altered.period,
+    altered.rate,
+    altered.rate_low,
+    altered.rate_high,
+    altered.n_seen,
+    people.study as human_study,
+    people.estimate as human_log_odds_ratio,
+    people.low as human_low,
+    people.high as human_high,
+    people.n_participants,
+    nullif(
+        concat_ws('; ', altered.reason, case when people.study is null then 'no_human_study' else people.reason end), ''
+    ) as reason
+from altered
+left join people on altered.alteration = 'framing_changed'
