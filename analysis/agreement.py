@@ -26,6 +26,18 @@ class Agreement:
     n_labels: int
     reason: str | None = None
 
+    def row(self, statistic):
+        """Return what tables say of a coefficient, whoever gave the labels."""
+        return {
+            "statistic": statistic,
+            "value": self.estimate,
+            "low": self.low,
+            "high": self.high,
+            "confidence": CONFIDENCE,
+            "n_texts": self.n_items,
+            "reason": self.reason,
+        }
+
 
 def label_counts(labels):
     """Count how many judges gave each label to each item.

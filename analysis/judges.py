@@ -10,7 +10,6 @@ from analysis.agreement import (
     label_counts,
     share_agreeing,
 )
-from analysis.small_samples import CONFIDENCE
 from analysis.tables import columns
 
 COLUMNS = columns(
@@ -73,14 +72,4 @@ def judge_rows(judgements):
 
 
 def _row(statistic, found, n_judges):
-    return {
-        "statistic": statistic,
-        "value": found.estimate,
-        "low": found.low,
-        "high": found.high,
-        "confidence": CONFIDENCE,
-        "n_texts": found.n_items,
-        "n_judges": n_judges,
-        "n_labels": found.n_labels,
-        "reason": found.reason,
-    }
+    return found.row(statistic) | {"n_judges": n_judges, "n_labels": found.n_labels}

@@ -3,7 +3,6 @@
 from itertools import combinations
 
 from analysis.agreement import cohen_kappa, krippendorff_alpha, label_counts, share_agreeing
-from analysis.small_samples import CONFIDENCE
 from analysis.tables import columns
 
 COLUMNS = columns(
@@ -47,14 +46,4 @@ def validator_rows(verdicts):
 
 
 def _row(statistic, found, n_validators):
-    return {
-        "statistic": statistic,
-        "value": found.estimate,
-        "low": found.low,
-        "high": found.high,
-        "confidence": CONFIDENCE,
-        "n_texts": found.n_items,
-        "n_validators": n_validators,
-        "n_verdicts": found.n_labels,
-        "reason": found.reason,
-    }
+    return found.row(statistic) | {"n_validators": n_validators, "n_verdicts": found.n_labels}
