@@ -113,7 +113,7 @@ CAVEATS = {
     ),
     "bias_moved": "{} moves the bias of an LLM by more than the margin, so it is not called no difference.",
 }
-SURE = 0.05  # a p value below which items are said to differ
+SURE = 0.05  # a p value below which a bias is said to be shown, and items to differ
 SIMULATED = "SIMULATED respondents, no LLM was asked."
 PARTLY_SIMULATED = "Some respondents are SIMULATED and no LLMs."
 
@@ -228,7 +228,7 @@ def _headline(paradigm, biases, decisions, noun):
     # of what is measured without a value to hold it against, no mean is a bias
     held = [bias for bias in alone if is_held_against_best(bias)]
     sure = [bias for bias in held if bias["low"] is not None]
-    shown = [bias for bias in sure if not bias["low"] <= 0 <= bias["high"]]
+    shown = [bias for bias in sure if _is_shown(bias)]
     clearest = max(sure or held or alone, key=_clearness)
     said = [f"{paradigm}: {_size(clearest)} ({_rests_on(clearest, noun)})"]
     if len(held) > 1 and sure:
@@ -302,8 +302,27 @@ def _sentence(bias, noun):
     said = f"{said} (95 % interval{of_what} {_bounds(bias)})"
     if bias["arm_b"] is None:
         return f"{said}, for {_like(bias, noun)}.{_of_items(bias)}"
-    shows = "the data cannot tell it from no bias" if bias["low"] <= 0 <= bias["high"] else "there is a bias"
-    return f"{said}: {shows}, for {_like(bias, noun)}.{_of_items(bias)}"
+    shows = "there is a bias" if _is_shown(bias) else "the data cannot tell it from no bias"
+    return f"{said}: {shows}, for {_like(bias, noun)}.{_by_chance(bias)}{_of_items(bias)}"
+
+
+def _holds_none(bias):
+    return bias["low"] <= 0 <= bias["high"]
+
+
+def _is_shown(bias):
+    """Whether the data show a bias, beside all the comparisons of its measure that are tested at once."""
+    return not _holds_none(bias) and (bias["p_holm"] is None or bias["p_holm"] < SURE)
+
+
+def _by_chance(bias):
+    """Say of an interval that leaves 0 out why that shows no bias."""
+    if _is_shown(bias) or _holds_none(bias):
+        return ""
+    return (
+        f" Its interval leaves 0 out, but of {bias['n_tests']} comparisons that are tested at once one may do so by "
+        f"chance (p, by Holm, is {bias['p_holm']:.2g})."
+    )
 
 
 def _corrected(found):
@@ -319,8 +338,7 @@ def _of_items(bias):
     """Say that items differ in a bias, of which the mean over them says nothing."""
     if bias["p_items_alike"] is None or bias["p_items_alike"] >= SURE:
         return ""
-    may_cancel = bias["low"] <= 0 <= bias["high"]
-    cancels = ", so opposite biases of items may cancel in this mean" if may_cancel else ""
+    cancels = ", so opposite biases of items may cancel in this mean" if _holds_none(bias) else ""
     return f" Items differ in it (standard deviation {difference(bias, bias['sd_of_items'])}){cancels}."
 
 

@@ -415,7 +415,7 @@ def render_asked(asked: Asked) -> list[str]:
     """Write what was asked before and counts no more for this study, in lines for a terminal."""
     lines = [
         f"What is measured or compared in {printable(paradigm)} is not what it was when it was last asked "
-        f"({printable(', '.join(names))}): the tables follow the file after the next `bais collect` and `bais build`, "
+        f"({printable(', '.join(names))}): once it is collected the tables follow the file with `bais build`, "
         f"and nothing is asked again for {'that alone; see what follows' if asked.n_again else 'it'}."
         for paradigm, names in asked.restated
     ]
@@ -425,9 +425,9 @@ def render_asked(asked: Asked) -> list[str]:
         for column, n in sorted(asked.unshown.items())
     ]
     lines += [
-        f"What {n:,} item{' says' if n == 1 else 's say'} under `{key}` has changed since "
-        f"{'it was' if n == 1 else 'they were'} asked. It is no part of a question: the tables follow the file after "
-        "the next `bais collect` and `bais build`, nothing is asked again for it, and `raw.items` keeps what was said "
+        f"What {n:,} item{' says' if n == 1 else 's say'} under `{key}` has come, changed or gone since "
+        f"{'it was' if n == 1 else 'they were'} asked. It is no part of a question: once it is collected the tables "
+        "follow the file with `bais build`, nothing is asked again for it, and `raw.items` keeps what was said "
         "before."
         for key, n in sorted(asked.said.items())
     ]

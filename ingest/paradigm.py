@@ -275,6 +275,13 @@ class Paradigm(Part):
         labels = self.labels
         for name, measure in self.measures.items():
             at = ("measures", name)
+            if labels is not None and (measure.margin or 0) >= 1:
+                raise Mistake(
+                    f"measures: {name} is a share, which lies between 0 and 1, so its margin is below 1: write 0.05 for "
+                    "5 percentage points",
+                    *at,
+                    "margin",
+                )
             is_of_truth = name in OF_TRUTH
             if is_of_truth and measure.truth is None:
                 raise Mistake(f"measures: {name} is held against the truth, so `truth` should say which", *at)

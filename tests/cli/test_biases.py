@@ -111,6 +111,9 @@ def test_a_bias_is_said_as_the_mean_of_one_arm_above_or_below_that_of_the_other(
     below = sentence(ask, value=-0.16, low=-0.34, high=0.02)
     assert "the share of answers “sure” is 16 percentage points lower in gain than in loss" in below
     assert "the data cannot tell it from no bias" in below
+    by_chance = sentence(ask, p_holm=0.25)
+    assert "the data cannot tell it from no bias" in by_chance
+    assert "of 2 comparisons that are tested at once one may do so by chance (p, by Holm, is 0.25)." in by_chance
     alike = sentence(ask, value=0.0, low=-0.1, high=0.1)
     assert "the share of answers “sure” is the same in gain and in loss (95" in alike
     of_number = sentence(ask, measure="minutes", value=12.5, low=2.0, high=23.0)
@@ -268,6 +271,10 @@ MIRROR = BIAS | {"measure": "took_risk", "value": -0.16, "low": -0.27, "high": -
         (
             [BIAS, BIAS | {"arm": "other", "value": 0.01, "low": -0.2, "high": 0.22}], [DECISION],
             f"{SIZE} {RESTS_ON}. The data show a bias in 1 of 2 comparisons; this one is the clearest. Use SACD.",
+        ),
+        (
+            [BIAS | {"p_holm": 0.25}], [DECISION],
+            f"{SIZE} {RESTS_ON}. The data cannot tell this from no bias. Use SACD.",
         ),
         ([BIAS, MIRROR], [DECISION], f"{SIZE} {RESTS_ON}. This is a bias. Use SACD."),
         (

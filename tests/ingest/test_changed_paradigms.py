@@ -200,7 +200,7 @@ def test_a_wrong_label_of_an_item_is_corrected_by_the_file_and_nothing_is_asked_
     assert query("stg_items", "item, correct") == [("morning", "tea"), ("night", "milk")]
     changed = study(items(lambda row: row | {"drink": "water"} if row["item"] == "night" else row))
     said = notes(changed)
-    assert "What 1 item says under `correct` has changed since it was asked" in said
+    assert "What 1 item says under `correct` has come, changed or gone since it was asked" in said
     assert plan_of(changed)["lacking"] is None
     assert (collect(changed).n_done, notes(changed)) == (0, "")
     assert query("stg_items", "item, correct") == [("morning", "tea"), ("night", "water")]

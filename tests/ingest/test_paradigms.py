@@ -162,6 +162,10 @@ def test_turns_of_an_arm_stand_around_those_of_the_technique():
         ),
         ({"measures": {"m": {"of": ["tea", "tea"], "better": "lower"}}}, "measures: m says one answer twice"),
         (
+            {"measures": {"m": {"of": ["tea"], "better": "lower", "margin": 5}}},
+            "measures: m is a share, which lies between 0 and 1, so its margin is below 1",
+        ),
+        (
             {"measures": {"m": {"of": ["tea", "milk", "water"], "better": "lower"}}},
             "measures: m is of all the answers in arm plain, so it would always be 1 there",
         ),
