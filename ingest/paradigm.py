@@ -277,8 +277,8 @@ class Paradigm(Part):
             at = ("measures", name)
             if labels is not None and (measure.margin or 0) >= 1:
                 raise Mistake(
-                    f"measures: {name} is a share, which lies between 0 and 1, so its margin is below 1: write 0.05 for "
-                    "5 percentage points",
+                    f"measures: {name} is a share, which lies between 0 and 1, so its margin is below 1: write "
+                    "0.05 for 5 percentage points",
                     *at,
                     "margin",
                 )
