@@ -55,7 +55,11 @@ LANDED_FROM = {
     "human_choices": "select distinct study, 'people', 0, 0 from raw.human_choices",
 }
 RECORDED = ("recorded", "recorded scores")
-WHO_KNOWS = {"collected": "whoever collected them", "computed scores": "whoever computed them", "people": "whoever asked them"}
+WHO_KNOWS = {
+    "collected": "whoever collected them",
+    "computed scores": "whoever computed them",
+    "people": "whoever asked them",
+}
 
 
 def refuse_other_files(target: Path, is_forced: bool) -> None:
