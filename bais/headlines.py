@@ -7,7 +7,7 @@ import click
 
 from bais.biases import headlines_on_biases
 from bais.options import only_study
-from bais.people import sentences_on_people
+from bais.people import sentences_on_alterations, sentences_on_people
 from bais.published import CHECKED, say_versions, sum_up
 from bais.recommend import DECIDED, GOALS, HEADS
 from bais.terminal import fixed, say, say_rows
@@ -48,9 +48,10 @@ def headlines(study: str | None) -> None:
             f"select checks.*, claims.study, true as has_version from {CHECKED}",
         )
         biases = _biases(warehouse, [of["study"] for of in studies])
-        people = {of["study"]: sentences_on_people(warehouse, of["study"]) for of in studies}
+        altered = {of["study"]: sentences_on_alterations(warehouse, of["study"]) for of in studies}
+        people = sentences_on_people(warehouse)
         scored = _scored(warehouse)
-        known = list(dict.fromkeys([*(of["study"] for of in studies), *scored]))
+        known = list(dict.fromkeys([*(of["study"] for of in studies), *scored, *people]))
         held_back = not_public(warehouse)
         if study:
             refuse_not_public(warehouse, study, known)
@@ -60,14 +61,17 @@ def headlines(study: str | None) -> None:
             _say_study(
                 of,
                 *([row for row in rows if row["study"] == of["study"]] for rows in (rankings, places)),
-                [*biases.get(of["study"], []), *people[of["study"]]],
+                [*biases.get(of["study"], []), *altered[of["study"]]],
             )
     for name, findings in scored.items():
         if study in (None, name):
             _say_scored(name, findings)
+    for name, sentence in people.items():
+        if study in (None, name):
+            say(sentence)
     for why in () if study else held_back.values():
         say(f"{why[0].upper()}{why[1:]}.")
-    if not studies and not scored and not held_back:
+    if not (studies or scored or people or held_back):
         say("The warehouse holds no trials: land some with `bais import`, then run `bais build`.")
     for document in sorted({check["document"] for check in checks}):
         of_document = [check for check in checks if check["document"] == document]

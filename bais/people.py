@@ -1,5 +1,7 @@
 """What `bais headlines` says of how often LLMs alter texts, and of what that does to people."""
 
+import math
+
 from bais.terminal import fixed
 from bais.warehouse import public_tables, records
 
@@ -8,24 +10,40 @@ PERIODS = {"all": "", "pre": " from before its knowledge ends", "post": " from a
 ALTERED = """
 from inference.alteration_and_people
 where study = $study and technique = 'no_technique' and rate is not null and llm is not null
-order by llm, alteration, period desc, human_study
+order by llm, alteration, period desc
+"""
+STUDIES = """
+select study, estimate, low, high, n_participants, n_choices, reason from inference.human_choice_effects
+where method = 'gee_exchangeable' order by study
 """
 
 
-def sentences_on_people(warehouse, study: str) -> list[str]:
-    """Say of each LLM asked with no technique how often it alters texts, and what summaries do to people."""
+def sentences_on_alterations(warehouse, study: str) -> list[str]:
+    """Say of each LLM asked with no technique how often it alters what it is given."""
     if "alteration_and_people" not in {name for _, name, _ in public_tables(warehouse)}:
         return []
-    rates, people = {}, {}
+    said = {}
     for row in records(warehouse, ALTERED, {"study": study}):
         bounds = "" if row["rate_low"] is None else f" ({row['rate_low']:.1%} to {row['rate_high']:.1%})"
-        rates[row["llm"], row["alteration"], row["period"]] = (
+        said[row["llm"], row["alteration"], row["period"]] = (
             f"{row['llm']} {KINDS[row['alteration']]}{PERIODS[row['period']]} in {row['rate']:.1%} of cases{bounds}."
         )
-        if row["human_log_odds_ratio"] is not None:
-            people[row["human_study"]] = (
-                f"People of the study {row['human_study']} ({row['n_participants']}) choose a product after a summary "
-                f"with log odds {fixed(row['human_log_odds_ratio'], '+.3g')} ({fixed(row['human_low'], '+.3g')} to "
-                f"{fixed(row['human_high'], '+.3g')}) over the original."
-            )
-    return [*rates.values(), *people.values()]
+    return list(said.values())
+
+
+def sentences_on_people(warehouse) -> dict[str, str]:
+    """Say of each study of people what reading a summary does to their choices."""
+    if "human_choice_effects" not in {name for _, name, _ in public_tables(warehouse)}:
+        return {}
+    return {row["study"]: _said_of(row) for row in records(warehouse, STUDIES)}
+
+
+def _said_of(row):
+    said = f"Study {row['study']}, {row['n_choices']:,} choices of {row['n_participants']:,} people: "
+    if row["estimate"] is None:
+        return f"{said}there is no estimate of what a summary does to them ({row['reason']})."
+    bounds = f"{fixed(math.exp(row['low']), '.3g')} to {fixed(math.exp(row['high']), '.3g')}"
+    does = "makes them choose" if row["low"] > 0 else "keeps them from choosing" if row["high"] < 0 else ""
+    shown = f"a summary {does} the product" if does else "no effect of a summary on choosing the product was shown"
+    times = fixed(math.exp(row["estimate"]), ".3g")
+    return f"{said}{shown} (its odds after a summary are {times} times those after the original; {bounds})."

@@ -1,0 +1,26 @@
+"""What `bais headlines` says of studies of people."""
+
+import math
+
+import duckdb
+import pytest
+
+from bais import people
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "said"),
+    [(0.5, 2.0, "makes them choose"), (-1.0, 2.0, "no effect of a summary"), (-2.0, -0.5, "keeps them from choosing")],
+)
+def test_a_study_of_people_is_told_by_the_side_on_which_its_interval_lies(monkeypatch, low, high, said):
+    monkeypatch.setattr(people, "public_tables", lambda warehouse: [("inference", "human_choice_effects", "")])
+    with duckdb.connect() as warehouse:
+        warehouse.execute("create schema inference")
+        warehouse.execute(
+            "create table inference.human_choice_effects as select 'shop' as study, 'gee_exchangeable' as method, "
+            f"{(low + high) / 2} as estimate, {low} as low, {high} as high, 70 as n_participants, 700 as n_choices, "
+            "null as reason"
+        )
+        sentence = people.sentences_on_people(warehouse)["shop"]
+    assert said in sentence
+    assert f"{math.exp(low):.3g} to {math.exp(high):.3g}" in sentence
