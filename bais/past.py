@@ -42,6 +42,7 @@ KNOWN_THEN = {
     "news_fetches": "fetched_at <= $imported_at",
     "falsifications": "stated_at <= $imported_at",
     "falsification_verdicts": "stated_at <= $imported_at",
+    "human_choices": "true",  # of when people chose nothing is kept, and no version of trials hangs on it
     "batch_verdicts": "batch_id in (select batch_id from raw.batches) and checked_at <= $moment",
     "batch_checks": "verdict_id in (select verdict_id from raw.batch_verdicts)",
     "flagged_trials": "verdict_id in (select verdict_id from raw.batch_verdicts) and flagged_at <= $moment",

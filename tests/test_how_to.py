@@ -26,7 +26,7 @@ PAGES = (
 )  # fmt: skip
 # by tests/ingest/scoring/test_local.py, where there is an LLM, tests/ingest/test_paradigms.py,
 # tests/test_content_simulated.py and tests/ingest/test_news.py
-FOLLOWED_ELSEWHERE = ("score-an-llm", "add-a-bias", "run-document-c", "keep-a-news-set")
+FOLLOWED_ELSEWHERE = ("score-an-llm", "add-a-bias", "run-document-c", "keep-a-news-set", "study-people")
 BUILDS_NOTHING = "add-a-figure"
 CHANGES_NO_CODE = "mend-a-batch"
 # what the pages look at, and its tests; `bais build` itself takes a minute

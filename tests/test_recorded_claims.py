@@ -405,8 +405,7 @@ def gone_on(recorded, recorded_archive, warehouse_in, tmp_path_factory):
     warehouse = warehouse_in(folder)
     shutil.copy(recorded.path, warehouse.path)
     warehouse.land("--archive", archive)
-    no_claim_rests_on = ("mixed_models", "power")
-    warehouse.dbt("--quiet", "build", "--resource-type", "seed", "model", "--exclude", *no_claim_rests_on)
+    warehouse.dbt("--quiet", "build", "--resource-type", "seed", "model")
     return warehouse
 
 

@@ -224,9 +224,9 @@ def _new(choices, study, name):
 ARCHIVE = Archive(
     name="human_choices",
     suffix=(".csv", ".jsonl"),
-    file_name=re.compile(r"human[-_]choices.*\.(csv|jsonl)"),
+    header=NEEDED,
     names_study=True,
     tables=(TABLE,),
-    expected="choices of people between two products, human-choices*.csv or .jsonl",
+    expected=f"choices of people between two products: {', '.join(NEEDED)}",
     take=import_choices,
 )
