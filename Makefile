@@ -6,7 +6,7 @@ ARCHIVE ?= $(wildcard $(BAIS_SHARED)/data/bais_recorded)
 SCORES ?= $(wildcard $(BAIS_SHARED)/data/anchoring_llms)
 export BAIS_SHARED
 
-.PHONY: run test check bench local embed coverage oracle lock clean
+.PHONY: run test check bench picture local embed coverage oracle lock clean
 
 run: .venv/installed  ## load what is at hand, build and test every table, say what came out, write the report
 	$(BIN)/python ingest/run.py
@@ -34,6 +34,9 @@ bench: .venv/installed  ## speed, as ratios against named peers in the same run
 	$(BIN)/python -m tests.tools.bench_scorer
 	$(BIN)/python -m tests.tools.bench_measuring
 	$(BIN)/python -m tests.tools.bench_outcomes
+
+picture: .venv/installed  ## docs/answers.svg of the README, from the recorded trials of document A
+	$(BIN)/python -m tests.tools.picture
 
 local: .venv/installed  ## torch and transformers, for `bais score` and `engine: local`; PIP_INDEX_URL chooses another build of torch
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation -e ".[local]"
