@@ -201,11 +201,16 @@ class NewsService:
                 continue
             articles, n_in_all = page
             if not articles or articles == last:
+                if n_in_all is not None and n_read < n_in_all:
+                    raise self._failed(f"says that there are {n_in_all:,} articles, and gave {n_read:,}")
                 return
             yield articles
-            oldest = min(filter(None, [oldest, *(_time_of(article, now) for article in articles)]), default=None)
+            times = [_time_of(article, now) for article in articles]
+            # an article from before what was asked for, such as a removed one of 1970, says nothing of what is left
+            oldest = min([time for time in [oldest, *times] if time and time >= since], default=None)
             number, n_read, last = number + 1, n_read + len(articles), articles
-            if n_in_all is not None and n_read >= n_in_all:
+            # after a full page there may be more, whatever the service says that there is in all
+            if n_in_all is not None and n_read >= n_in_all and len(articles) < PAGE_SIZE:
                 return
 
     def _page(self, asked):
@@ -227,7 +232,7 @@ class NewsService:
         articles, n_in_all = said.get("articles"), said.get("totalResults")
         if not isinstance(articles, list):
             raise self._failed("answered without a list of articles")
-        return articles, n_in_all if isinstance(n_in_all, int) else None
+        return articles, n_in_all if type(n_in_all) is int else None
 
     def _ask(self, asked):
         """Ask until there is an answer that is no request to wait."""
