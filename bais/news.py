@@ -43,6 +43,7 @@ answered as (
         null as validated_by, null as is_negation
     from trials
     where paradigm = 'falsify' and role is null and trim(response_text) != ''
+        and trim(response_text) not in (select api_description from news where article_id = item)
     qualify row_number() over (partition by article_id, falsified_description order by asked_at, trial_id) = 1
 ),
 
@@ -114,16 +115,24 @@ def _fetch(url, since):
     from ingest.news_service import QUARANTINED, fetch_news
 
     fetch = fetch_news(url, since)
+    n_before = len(fetch.quarantined) - len(fetch.set_apart)
     pages = f"{fetch.n_pages:,} page{'' if fetch.n_pages == 1 else 's'}"
     say(f"{fetch.url}, articles published from {fetch.asked_from:%Y-%m-%d %H:%M} on:")
     say(
-        f"{fetch.n_read:,} articles on {pages}: {len(fetch.articles):,} new, {fetch.n_again:,} known before, "
-        f"{len(fetch.quarantined):,} quarantined",
+        f"{fetch.n_read:,} article{'' if fetch.n_read == 1 else 's'} on {pages}: {len(fetch.articles):,} new, "
+        f"{fetch.n_again:,} known before, {len(fetch.quarantined):,} quarantined"
+        + (f" ({n_before:,} of them before)" if n_before else ""),
         indent="  ",
     )
-    for line in said_of_quarantine(fetch.quarantined):
+    if fetch.skipped_from:
+        say(
+            f"What was published between {fetch.skipped_from:%Y-%m-%d %H:%M} and {fetch.asked_from:%Y-%m-%d %H:%M} was "
+            f"not asked for: `bais news --since {fetch.skipped_from:%Y-%m-%d}` asks for it too.",
+            indent="  ",
+        )
+    for line in said_of_quarantine(fetch.set_apart):
         print(line)
-    return QUARANTINED if fetch.quarantined else 0
+    return QUARANTINED if fetch.set_apart else 0
 
 
 def _write_items(path, unvalidated):

@@ -33,6 +33,7 @@ DOMAINS = (
 FULL_TEXT = "webscraped_description"
 MOST_CHARACTERS = 1 << 20
 PORTS = {"http": 80, "https": 443}
+HOST = re.compile(r"[a-z0-9-]+(\.[a-z0-9-]+)+")
 NO_ADDRESS = re.compile(r"[\s\\\x00-\x1f\x7f]")  # programs disagree on which host such an address names
 
 
@@ -49,12 +50,14 @@ def normal_address(url: object) -> tuple[str, str]:
     if not isinstance(url, str) or not url.strip():
         raise Complaint("the article has no address")
     url = url.strip()
+    if as_text(url, len(url)) != url:
+        raise Complaint("the address holds half a character")
     try:
         parts = urlsplit(url)
         host, port = (parts.hostname or "").rstrip("."), parts.port
     except ValueError:
         raise Complaint("the address cannot be read") from None
-    if NO_ADDRESS.search(url) or parts.scheme not in PORTS or "@" in parts.netloc or not host:
+    if NO_ADDRESS.search(url) or parts.scheme not in PORTS or "@" in parts.netloc or not HOST.fullmatch(host):
         raise Complaint("the address is none of a page: it should begin with https:// and a host")
     if port not in (None, PORTS[parts.scheme]):
         raise Complaint(f"the address is at the port {port}, where no publisher has its pages")
@@ -151,11 +154,13 @@ def land_news(now: datetime, quarantined: Iterable[Line] = (), **tables: Iterabl
 
 
 def _text(value):
-    """Return what a field says; an empty one says nothing."""
-    if value is None:
+    """Return what a field says, or complain of one that is far too long; an empty one says nothing."""
+    if value is None or value != value:
         return None
-    text = as_text(value if isinstance(value, str) else json.dumps(value, default=str), MOST_CHARACTERS).strip()
-    return text or None
+    text = value if isinstance(value, str) else json.dumps(value, default=str)
+    if len(text) > MOST_CHARACTERS:
+        raise Complaint(f"a field of the article holds more than {MOST_CHARACTERS:,} characters")
+    return as_text(text, MOST_CHARACTERS).strip() or None
 
 
 def _name_of(source):

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from ingest.items import TRUTHS
 from ingest.lines import Line, walk
+from ingest.load import landed_ids
 from ingest.models import query_of
 from ingest.news import (
     STUDY,
@@ -25,12 +26,14 @@ from ingest.news import (
     refused,
 )
 from ingest.raw import prepare_raw
+from ingest.redaction import as_text
 from ingest.versions import Version
 from ingest.warehouse import UserError, connect, in_memory, printable, quoted, warehouse_path
 
 MADE_BY = "NewsLensSync"
 QUARANTINED = 3
 SHOWN = 20
+SAME_TEXT = "falsified_description is the description itself"
 # of document C's appendix A.3; its other fields may be missing
 COLUMNS = ("api_description", "url", "publishedAt")
 STATED = ("article_id", "falsified_description", "made_by")
@@ -57,7 +60,10 @@ def import_news(path: Path, version: Version, archive) -> tuple[str, int]:
         if article["article_id"] in known or article["article_id"] in articles:
             n["again"] += 1
         articles.setdefault(article["article_id"], article)
-        if text := str(given.get("falsified_description") or "").strip():
+        if text := _text_of(given.get("falsified_description")):
+            if text == article["api_description"]:
+                quarantined.append(refused(given, SAME_TEXT, file, number))
+                continue
             row = falsified(article["article_id"], text, MADE_BY, now)
             falsifications.setdefault(row["falsification_id"], row)
     _refuse_fruitless(path, articles, quarantined, archive)
@@ -76,7 +82,8 @@ def import_falsifications(path: Path, version: Version, archive) -> tuple[str, i
     """Import falsified texts, and what people said of them, of articles that the warehouse has."""
     _refuse_version(version)
     now = datetime.now(UTC)
-    known = known_ids("news", "article_id")
+    descriptions = landed_ids(STUDY, "news", "article_id", "api_description").to_pylist()
+    known = {row["article_id"]: row["api_description"] for row in descriptions}
     texts, verdicts, quarantined = {}, {}, []
     last = _last_verdicts()
     for found in _rows(path, archive, STATED):
@@ -118,14 +125,16 @@ def _stated(given, known, now):
     article_id = id_of_article(normal_address(named)[0]) if "/" in named else named
     if article_id not in known:
         raise Complaint(f"there is no article {named[:200] or 'of no name'} in the news set: fetch or import it first")
-    text, made_by = (str(given.get(name) or "").strip() for name in ("falsified_description", "made_by"))
+    text, made_by = (_text_of(given.get(name)) for name in ("falsified_description", "made_by"))
     if not text:
         raise Complaint("falsified_description is empty")
+    if text == known[article_id]:
+        raise Complaint(SAME_TEXT)
     if not made_by:
         raise Complaint("made_by is empty: say who or what made the falsified text")
     said = {}
     for of_validator, of_verdict in VALIDATORS:
-        validator, verdict = (str(given.get(name) or "").strip() for name in (of_validator, of_verdict))
+        validator, verdict = (_text_of(given.get(name)) for name in (of_validator, of_verdict))
         if not validator and not verdict:
             continue
         if not validator or verdict.lower() not in TRUTHS:
@@ -137,6 +146,11 @@ def _stated(given, known, now):
             raise Complaint(f"{validator[:100]} stands there twice: two people should validate a text")
         said[validator] = TRUTHS[verdict.lower()]
     return falsified(article_id, text, made_by, now), said
+
+
+def _text_of(value):
+    text = "" if value is None else str(value)
+    return as_text(text, len(text)).strip()
 
 
 def _last_verdicts():
@@ -177,7 +191,9 @@ def _rows(path: Path, archive, needed) -> Iterator[Line | tuple[str, int, dict]]
             try:
                 yield from _rows_of(file, name, needed)
             except UnicodeDecodeError as error:
-                yield Line(name, None, "", f"not UTF-8: byte 0x{error.object[error.start]:02x}")
+                yield Line(
+                    name, None, "", f"not UTF-8: byte 0x{error.object[error.start]:02x}; not all of the file was read"
+                )
             except OSError as error:
                 yield Line(name, None, "", f"the file cannot be read: {error.strerror}")
 
@@ -190,7 +206,12 @@ def _rows_of(file, name, needed):
             complaint = f"the row has no field {missing[0]}" if missing else None
         elif complaint is None:
             complaint = "the row is no object"
-        yield refused(given, complaint, name, number) if complaint else (name, number, given)
+        if complaint:
+            # a row that has lost its shape may hold the full text of an article anywhere
+            is_whole = isinstance(given, dict) and None not in given and None not in given.values()
+            yield refused(given if is_whole else None, complaint, name, number)
+        else:
+            yield name, number, given
 
 
 def _csv_rows(file):
@@ -236,7 +257,7 @@ def _parsed(text):
     try:
         return json.loads(text), None
     except (ValueError, RecursionError) as error:
-        return text[:1000], f"not readable JSON: {error}"
+        return None, f"not readable JSON: {error}"
 
 
 READERS: dict[str, Callable] = {

@@ -5,6 +5,7 @@ that a fetch that did not come to its end moves nothing (docs/decisions/0024).
 """
 
 import json
+import math
 import time
 import uuid
 from collections.abc import Callable, Iterator
@@ -13,6 +14,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from urllib.parse import urlsplit, urlunsplit
 
+from ingest.lines import quarantine_rows
 from ingest.load import landed_ids
 from ingest.news import (
     BEGINNING,
@@ -41,6 +43,7 @@ LAG = timedelta(days=1)
 NEVER = datetime.min.replace(tzinfo=UTC)
 OF_THE_KEY = ("apiKeyDisabled", "apiKeyExhausted", "apiKeyInvalid", "apiKeyMissing")
 MOST_RESULTS = "maximumResultsReached"
+MOST_PAGES = 10_000
 
 
 @dataclass
@@ -56,6 +59,8 @@ class Fetch:
     known: set[str] = field(default_factory=set)
     articles: dict[str, dict] = field(default_factory=dict)
     quarantined: list = field(default_factory=list)
+    set_apart: list = field(default_factory=list)
+    skipped_from: datetime | None = None
 
     @property
     def n_again(self) -> int:
@@ -78,6 +83,13 @@ class Fetch:
             if article["article_id"] not in self.known:
                 self.articles.setdefault(article["article_id"], article)
 
+    def end(self) -> None:
+        """Say what of the quarantined articles no earlier fetch had set apart as they are."""
+        known = known_ids("quarantined_lines", "quarantine_id")
+        rows = quarantine_rows(self.quarantined, STUDY, self.began_at)
+        new = zip(self.quarantined, rows, strict=True)
+        self.set_apart = [line for line, row in new if row["quarantine_id"] not in known]
+
     def row(self) -> dict:
         """Return the row of `raw.news_fetches` that it is."""
         return {
@@ -97,7 +109,7 @@ class Fetch:
 def planned(url: str | None, since: datetime | None, now: datetime) -> Fetch:
     """Say what a fetch would ask for, or refuse one that would begin in the future."""
     url = address_of_service(url or URL)
-    cursor = last_cursor()
+    cursor = last_cursor(now)
     if since and since > now:
         raise UserError(f"--since {since:%Y-%m-%d %H:%M} lies in the future: name a day that has been")
     if cursor and cursor > now and not since:
@@ -106,7 +118,8 @@ def planned(url: str | None, since: datetime | None, now: datetime) -> Fetch:
             "clock of this machine, or say with --since from which day on to ask"
         )
     begins = since or max(cursor - LAG if cursor else BEGINNING, BEGINNING)
-    return Fetch(url, begins, now, cursor if cursor and cursor <= now else None)
+    skipped_from = cursor if cursor and begins > cursor else None
+    return Fetch(url, begins, now, cursor if cursor and cursor <= now else None, skipped_from=skipped_from)
 
 
 def address_of_service(url: str) -> str:
@@ -116,15 +129,24 @@ def address_of_service(url: str) -> str:
         has_host = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
     except ValueError:
         has_host = False
-    if not has_host or "@" in parts.netloc:
-        raise UserError(f"{printable(url)} is no address of a news service: it should begin with https:// and a host")
+    if "@" in url.partition("?")[0]:
+        raise UserError(
+            f"the address of the news service holds an @: leave out what stands before it, the key comes from {KEY}"
+        )
+    if not has_host:
+        shown = printable(url.partition("?")[0])
+        raise UserError(f"{shown} is no address of a news service: it should begin with https:// and a host")
     return urlunsplit((parts.scheme, parts.netloc, parts.path.rstrip("/") or urlsplit(URL).path, "", ""))
 
 
-def last_cursor() -> datetime | None:
-    """Return up to when news were fetched, as the last fetch that came to its end says."""
+def last_cursor(now: datetime) -> datetime | None:
+    """Return up to when news were fetched, as the last fetch that came to its end says.
+
+    A fetch that was made while the clock went ahead counts only if there is no other.
+    """
     fetches = landed_ids(STUDY, "news_fetches", "fetched_at", "cursor").to_pylist()
-    _, cursor = max(((of["fetched_at"], of["cursor"] or NEVER) for of in fetches), default=(None, NEVER))
+    ends = [(of["fetched_at"], of["cursor"] or NEVER) for of in fetches]
+    _, cursor = max([end for end in ends if end[0] <= now] or ends, default=(None, NEVER))
     return None if cursor == NEVER else cursor
 
 
@@ -156,6 +178,7 @@ def fetch_news(
             "where this one did",
             error.exit_code,
         ) from None
+    fetch.end()
     land_news(fetch.began_at, fetch.quarantined, news=fetch.articles.values(), news_fetches=[fetch.row()])
     return fetch
 
@@ -191,7 +214,7 @@ class NewsService:
         """
         asked = asked_of(since)
         number, n_read, last, oldest = 1, 0, None, None
-        while True:
+        for _ in range(MOST_PAGES):
             page = self._page(asked | {"page": number})
             if page is None:
                 until = oldest and _as_asked(oldest)
@@ -212,6 +235,7 @@ class NewsService:
             # after a full page there may be more, whatever the service says that there is in all
             if n_in_all is not None and n_read >= n_in_all and len(articles) < PAGE_SIZE:
                 return
+        raise self._failed(f"gives page after page, {MOST_PAGES:,} by now: name a later day with --since")
 
     def _page(self, asked):
         """Return the articles of a page and how many there are in all, or None where the service gives no more."""
@@ -228,7 +252,8 @@ class NewsService:
                 return None
             if status in (401, 403) or code in OF_THE_KEY:
                 raise self._failed(f"refused the key that the environment variable {KEY} holds")
-            raise self._failed(f"answered with an error, {self._shown(code)}: {self._shown(said.get('message') or '')}")
+            why = ": ".join(map(self._shown, filter(None, (code, said.get("message")))))
+            raise self._failed(f"answered with an error, {why}")
         articles, n_in_all = said.get("articles"), said.get("totalResults")
         if not isinstance(articles, list):
             raise self._failed("answered without a list of articles")
@@ -246,7 +271,8 @@ class NewsService:
             except self.httpx.HTTPError as error:
                 problem = f"cannot be reached ({type(error).__name__})"
             if rest is not None and rest > self.limits.longest_wait_s:
-                raise self._failed(f"asks to be left alone for {rest:,.0f} seconds: run this again then")
+                how_long = "no end" if math.isinf(rest) else f"{rest:,.0f} seconds"
+                raise self._failed(f"asks to be left alone for {how_long}: run this again then")
             if attempt < self.limits.attempts:
                 self.sleep(self.limits.backoff_s * 2 ** (attempt - 1) if rest is None else rest)
         raise self._failed(f"{problem}, {self.limits.attempts} times: run this again later")

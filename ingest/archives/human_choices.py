@@ -7,6 +7,7 @@ import math
 import os
 import re
 import secrets
+import stat
 from pathlib import Path
 
 import pyarrow as pa
@@ -16,6 +17,7 @@ from ingest.csv_text import read_csv
 from ingest.lines import repeated_keys
 from ingest.load import land, landed_ids
 from ingest.raw import TABLES
+from ingest.redaction import as_text
 from ingest.versions import Version
 from ingest.warehouse import UserError, printable
 
@@ -49,7 +51,8 @@ def import_choices(path: Path, version: Version, archive: Archive) -> tuple[str,
         raise UserError(f"{printable(path)} cannot be read: {error.strerror}; nothing was landed") from None
     except ValueError as error:
         raise UserError(f"{error}; nothing was landed") from None
-    key = participant_key()
+    has_choices = bool(landed_ids(archive.study, TABLE, "participant").num_rows)
+    key = participant_key(is_needed=has_choices)
     for choice in choices:
         choice |= {"study": archive.study, "participant": hashed(choice["participant"], archive.study, key)}
     new = _new(choices, archive.study, path.name)
@@ -67,18 +70,28 @@ def import_choices(path: Path, version: Version, archive: Archive) -> tuple[str,
     return "\n".join(said), 0
 
 
-def participant_key() -> bytes:
-    """Return the key that hides participants: from the environment, else from its file, which is made on first use."""
+def participant_key(*, is_needed: bool = False) -> bytes:
+    """Return the key that hides participants: from the environment, else from its file, which is made on first use.
+
+    Where choices of the study are there already, it is needed: with a new one the same people would count twice.
+    """
     if given := os.environ.get(KEY_VARIABLE):
         if len(given) < SHORTEST_KEY:
             raise UserError(f"{KEY_VARIABLE} has fewer than {SHORTEST_KEY} characters: a short key can be guessed")
         return given.encode()
     path = key_path()
+    if is_needed and not path.exists():
+        raise UserError(
+            f"choices of this study were imported before with a key that is not at {printable(path)} any more; with "
+            f"another one the same people would count twice: put it back, or name it with {KEY_FILE_VARIABLE}; "
+            "nothing was landed"
+        )
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         try:
             descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         except FileExistsError:
+            _refuse_shared(path)
             key = path.read_text(encoding="utf-8").strip()
         else:
             key = secrets.token_hex(SHORTEST_KEY)
@@ -92,6 +105,14 @@ def participant_key() -> bytes:
     if len(key) < SHORTEST_KEY:
         raise UserError(f"{printable(path)} holds no key of at least {SHORTEST_KEY} characters: put yours back")
     return key.encode()
+
+
+def _refuse_shared(path):
+    if os.name == "posix" and path.stat().st_mode & stat.S_IRWXO:
+        raise UserError(
+            f"the key that hides participants, {printable(path)}, can be read or changed by everybody here: "
+            "`chmod 600` it"
+        )
 
 
 def key_path() -> Path:
@@ -125,12 +146,14 @@ def _read_json(path):
             where = f"{printable(path.name)}:{number}"
             try:
                 pairs = json.loads(line, object_pairs_hook=list)
-            except ValueError:
+            except (ValueError, RecursionError):
                 raise ValueError(f"{where}: this line is no JSON") from None
             if not (isinstance(pairs, list) and all(isinstance(pair, tuple) for pair in pairs)):
                 raise ValueError(f"{where}: this line is no JSON object")
             if twice := repeated_keys(pairs):
                 raise ValueError(f"{where}: {printable(twice[0])} stands there twice")
+            if nested := [name for name, value in pairs if isinstance(value, list | bool)]:
+                raise ValueError(f"{where}: {printable(nested[0])} should be a text or a number")
             yield number, {name: None if value is None else str(value) for name, value in pairs}
 
 
@@ -172,6 +195,8 @@ def _choice(row, where):
             raise ValueError(f"{where}: {name} is empty")
         if said[name] and len(said[name]) > LONGEST:
             raise ValueError(f"{where}: {name} is longer than {LONGEST} characters")
+        if said[name] and as_text(said[name], LONGEST) != said[name]:
+            raise ValueError(f"{where}: {name} holds half a character")
     if said["format"] not in FORMATS:
         raise ValueError(f"{where}: format is {printable(said['format'])}, and should be original or summary")
     options = [option.strip() for option in said["pair"].split("|")]
@@ -194,7 +219,7 @@ def _number(text, name, where):
     if text is None:
         return None
     try:
-        number = float(text)
+        number = math.nan if "_" in text else float(text)
     except ValueError:
         number = math.nan
     if not math.isfinite(number):

@@ -74,6 +74,7 @@ def test_jsonl_lands_as_csv_does(land):
         ("Pott,30,30", "Pott,nan,30", "price is nan, which is no number"),
         ("kettle,original", "kettle,spoken", "format is spoken"),
         ("original,A", "original,B", "in another condition"),
+        ("Pott,30,30", "Pott,1_000,30", "price is 1_000, which is no number"),
     ],
 )
 def test_a_bad_row_is_named_with_its_line_and_nothing_lands(land, before, after, sentence):
@@ -101,6 +102,43 @@ def test_a_choice_that_was_another_before_is_refused_and_the_first_one_stays(lan
     assert exit_code == 2
     assert "willingness_to_pay of this choice was another" in said
     assert landed(land.folder) == before
+
+
+@pytest.mark.parametrize(
+    ("line", "sentence"),
+    [
+        ('{"participant": {"name": "anna"}}', "human-choices.jsonl:5: participant should be a text or a number"),
+        ('{"participant": "an\\ud800na"}', "human-choices.jsonl:5: participant holds half a character"),
+        ("[" * 100_000, "human-choices.jsonl:5: this line is no JSON"),
+    ],
+)
+def test_a_line_of_json_that_is_no_choice_is_named(land, line, sentence):
+    lines = [json.dumps(dict(zip(HEADER.split(","), row.split(","), strict=True))) for row in ROWS]
+    exit_code, said = land(*lines, line, header=None, name="human-choices.jsonl")
+    assert exit_code == 2
+    assert sentence in said
+    assert not (land.folder / "data").exists()
+
+
+def test_a_key_that_is_gone_is_asked_for_and_no_new_one_is_made(land):
+    land(*ROWS)
+    before, key = landed(land.folder), land.folder / "secret" / "key"
+    held = key.read_text()
+    key.unlink()
+    exit_code, said = land(*ROWS)
+    assert exit_code == 2
+    assert "the same people would count twice: put it back" in said
+    assert not key.exists()
+    assert landed(land.folder) == before
+    key.write_text(held)
+    key.chmod(0o600)
+    assert "0 new, 4 unchanged" in land(*ROWS)[1]
+
+
+def test_a_key_that_everybody_can_read_is_refused(land):
+    land(*ROWS)
+    (land.folder / "secret" / "key").chmod(0o604)
+    assert "`chmod 600` it" in land(*ROWS)[1]
 
 
 def test_a_short_key_is_refused(land, monkeypatch):

@@ -167,6 +167,9 @@ def test_an_error_on_a_later_page_keeps_what_was_read_and_moves_no_cursor(fetch,
         (error("x", 500), "answered 500, 6 times"),
         (error("parameterInvalid", 426, f"too far in the past for {KEY}"), "too far in the past for [key]"),
         (error("maximumResultsReached", 426), "gives no more results"),
+        (error("x", 429, headers={"Retry-After": "inf"}), "left alone for no end"),
+        (error("brokenThing", 400, message=""), "answered with an error, brokenThing"),
+        (ok(n_in_all=250), "says that there are 250 articles, and gave 0"),
     ],
 )
 def test_a_service_that_cannot_be_asked_is_named_in_one_sentence_without_the_key(answer, said, fetch, warehouse):
@@ -188,6 +191,90 @@ def test_a_service_that_gives_few_results_to_a_question_is_asked_for_those_befor
     with served(limited) as service:
         assert len(fetch(service).articles) == 4
     assert held()[0] == {"tax", "bridge", "vote", "court"}
+
+
+def test_a_removed_article_of_long_ago_does_not_end_a_fetch(fetch, held):
+    removed = article("removed", "1970-01-01T00:00:00Z", "removed.com")
+    everything = sorted(DAY_1, key=lambda one: one["publishedAt"], reverse=True)
+
+    def limited(asked):
+        found = [one for one in everything if one["publishedAt"] <= asked.get("to", "9999")]
+        return ok(removed, *found[:2], n_in_all=999) if asked["page"] == "1" else error("maximumResultsReached", 426)
+
+    with served(limited) as service, pytest.raises(UserError, match="says that there are more"):
+        fetch(service)
+    assert held()[0] == {"tax", "bridge", "vote", "court"}
+
+
+def test_after_a_full_page_another_is_asked_for_whatever_the_service_says_there_is(fetch):
+    full = [article(f"n{number}") for number in range(100)]
+    with served(ok(*full, n_in_all=1), ok(article("last"), n_in_all=1)) as service:
+        assert len(fetch(service).articles) == 101
+
+
+def test_pages_that_end_short_move_no_cursor(fetch, held):
+    said = pytest.raises(UserError, match="says that there are 250 articles, and gave 4")
+    with served(ok(*DAY_1, n_in_all=250), ok(n_in_all=250)) as service, said as refusal:
+        fetch(service)
+    assert refusal.value.exit_code == 4
+    assert held() == ({"tax", "bridge", "vote", "court"}, None)
+
+
+def test_pages_without_end_are_left(fetch, monkeypatch):
+    monkeypatch.setattr("ingest.news_service.MOST_PAGES", 3)
+    pages = [ok(article(f"n{number}"), n_in_all=99) for number in range(5)]
+    with served(*pages) as service, pytest.raises(UserError, match="page after page, 3 by now"):
+        fetch(service)
+
+
+def test_a_fetch_by_a_clock_that_went_ahead_does_not_stay_the_last(fetch):
+    with served(ok(*DAY_1, article("later", "2030-01-01T00:00:00Z"))) as service:
+        fetch(service, now=datetime(2031, 1, 1, tzinfo=UTC))
+        fetch(service, datetime(2026, 1, 2, tzinfo=UTC))
+        fetch(service)
+        assert service.asked[-1]["from"] == "2026-01-03T08:00:00"
+
+
+def test_what_a_later_since_leaves_out_is_said(fetch, capsys, without_dlt):
+    with served(ok(*DAY_1)) as service:
+        main(["news", "--url", service.url])
+        main(["news", "--url", service.url, "--since", "2026-01-09"])
+    said = " ".join(capsys.readouterr().out.split())
+    assert "What was published between 2026-01-04 08:00 and 2026-01-09 00:00 was not asked for" in said
+
+
+def test_what_was_set_apart_before_is_said_but_once(without_dlt, capsys):
+    with served(ok(*DAY_2)) as service:
+        assert main(["news", "--url", service.url]) == 3
+        capsys.readouterr()
+        assert main(["news", "--url", service.url]) == 0
+    said = capsys.readouterr().out
+    assert "2 quarantined (2 of them before)" in " ".join(said.split())
+    assert "no trusted domain" not in said
+
+
+def test_an_article_with_half_a_character_stops_no_other(fetch, held):
+    odd = article("odd") | {"url": "https://www.npr.org/\ud800"}
+    with served(ok(DAY_1[0], odd)) as service:
+        assert [line.reason for line in fetch(service).quarantined] == ["the address holds half a character"]
+    assert held()[0] == {"tax"}
+
+
+def test_a_description_is_kept_whole_or_the_article_is_set_apart(fetch):
+    long = DAY_1[0] | {"description": "x" * ((1 << 20) + 1)}
+    with served(ok(long, DAY_1[1] | {"description": float("nan")})) as service:
+        done = fetch(service)
+    (line,) = done.quarantined
+    assert "a field of the article holds more than 1,048,576 characters" in line.reason
+    assert [row["api_description"] for row in done.articles.values()] == [None]
+
+
+@pytest.mark.parametrize(
+    "url", ["http://test-secret-123@h/", "https://me:test-secret-123@h/v2", "h/?apiKey=test-secret-123"]
+)
+def test_a_secret_in_the_address_of_the_service_is_not_printed(url, capsys):
+    assert main(["news", "--url", url]) == 2
+    assert "test-secret-123" not in capsys.readouterr().err
 
 
 def test_a_cursor_from_the_future_is_refused(fetch):
@@ -239,7 +326,8 @@ def test_an_address_has_one_normal_form(address, normal, domain):
 @pytest.mark.parametrize(
     "address",
     [
-        None, "", 7, "https://bbc.co.uk.evil.com/a", "https://evilbbc.co.uk/", "https://evil.com/bbc.co.uk",
+        None, "", 7, "https://bbc.co.uk.evil.com/a", "https://evilbbc.co.uk/", "https://.bbc.co.uk/",
+        "https://evil.com%2f.bbc.co.uk/", "https://evil.com;.bbc.co.uk/", "https://evil.com/bbc.co.uk",
         "https://bbc.co.uk@evil.com/", "https://evil.com\\@bbc.co.uk/", "javascript:alert(1)//bbc.co.uk", "https://[",
         "https://bbc.co.uk:8080/", "https://bbc.co.uk:99999/", "https://bbc.co.uk /", "//bbc.co.uk/",
     ],
@@ -345,13 +433,14 @@ def test_falsified_texts_that_cannot_be_read_are_set_apart_line_by_line(newslens
         f"{law},It did not.,me,ann,perhaps,,": "they say ann and perhaps",
         f"{law},It did not.,me,ann,true,ann,true": "ann stands there twice",
         f"{law},It did not.,me": "another number of values than the header",
+        f"{law},The law has passed.,me,,,,": "falsified_description is the description itself",
     }
     columns = "article_id,falsified_description,made_by,validated_by,is_negation,validated_by_2,is_negation_2"
     sheet = tmp_path / "sheet.csv"
     sheet.write_text("\n".join([columns, *said_of]))
     assert main(["import", "--format", "falsifications", str(sheet)]) == 3
     found = dict(query("select line_number, reason from raw.quarantined_lines where source_file = 'sheet.csv'"))
-    assert found.keys() == {3, 4, 5, 6, 7, 8}
+    assert found.keys() == {3, 4, 5, 6, 7, 8, 9}
     for number, said in enumerate(said_of.values(), 2):
         assert said is None or said in found[number]
     texts = query("select falsified_description from raw.falsifications where made_by = 'me'")
