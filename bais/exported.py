@@ -52,13 +52,13 @@ LANDED_FROM = {
     "trials": "select study, source, count(*) as n_trials, 0 as n_scores from raw.trials group by all",
     "attribution_scores": "select study, 'recorded scores', 0, count(*) from raw.attribution_scores group by all",
     "target_scores": "select study, 'computed scores', 0, count(*) from raw.target_scores group by all",
-    "human_choices": "select distinct study, 'people', 0, 0 from raw.human_choices",
+    "human_choices": "select distinct study, 'choices of people', 0, 0 from raw.human_choices",
 }
 RECORDED = ("recorded", "recorded scores")
 WHO_KNOWS = {
     "collected": "whoever collected them",
     "computed scores": "whoever computed them",
-    "people": "whoever asked them",
+    "choices of people": "whoever asked them",
 }
 
 

@@ -13,9 +13,18 @@ where study = $study and technique = 'no_technique' and rate is not null and llm
 order by llm, alteration, period desc
 """
 STUDIES = """
-select study, estimate, low, high, n_participants, n_choices, reason from inference.human_choice_effects
-where method = 'gee_exchangeable' order by study
+select study, estimate, low, high, coalesce(n_participants, 0) as n_participants,
+    coalesce(effects.n_choices, 0) as n_choices, coalesce(reason, 'nobody_counts') as reason
+from (select distinct study from marts.human_choices)
+left join (from inference.human_choice_effects where method = 'gee_exchangeable') as effects using (study)
+order by study
 """
+WHY = {
+    "nobody_counts": "everybody in it was excluded",
+    "too_few_participants": "so few people say nothing of others",
+    "separated": "of a product, or in a format, everybody chose alike, so that no odds can be told",
+    "rank_deficient": "the effect of the summary cannot be told from that of the products",
+}
 
 
 def sentences_on_alterations(warehouse, study: str) -> list[str]:
@@ -41,9 +50,10 @@ def sentences_on_people(warehouse) -> dict[str, str]:
 def _said_of(row):
     said = f"Study {row['study']}, {row['n_choices']:,} choices of {row['n_participants']:,} people: "
     if row["estimate"] is None:
-        return f"{said}there is no estimate of what a summary does to them ({row['reason']})."
+        return f"{said}what a summary does to them cannot be told: {WHY.get(row['reason'], row['reason'])}."
     bounds = f"{fixed(math.exp(row['low']), '.3g')} to {fixed(math.exp(row['high']), '.3g')}"
     does = "makes them choose" if row["low"] > 0 else "keeps them from choosing" if row["high"] < 0 else ""
     shown = f"a summary {does} the product" if does else "no effect of a summary on choosing the product was shown"
     times = fixed(math.exp(row["estimate"]), ".3g")
-    return f"{said}{shown} (its odds after a summary are {times} times those after the original; {bounds})."
+    odds = f"the odds that they choose it are {times} times as high after a summary as after the original"
+    return f"{said}{shown} ({odds}; 95 % interval {bounds})."

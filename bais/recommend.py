@@ -11,9 +11,12 @@ from bais.warehouse import (
     IN_ANCHORING,
     IS_A_STUDY,
     NOTHING_YET,
+    PARADIGMS,
+    count,
     llm_named,
     marts,
     not_ranked,
+    public_tables,
     records,
     refuse_not_public,
     refuse_paradigm,
@@ -30,6 +33,11 @@ KEYS = ("technique", "metric", "control")
 # what papers print, by the goal that asks the same of a technique and in which errors cannot cancel
 OF_PAPERS = {"deviation": "displacement", "susceptibility": "gap", "madb": "error"}
 WORDS = {"none": NOTHING_YET, "by_part": True}  # a part of a name is enough to be told the whole
+WITHOUT_TRIALS = {
+    "human_choices": "choices of people and no trial of an LLM, so that nothing can be recommended: `bais headlines` "
+    "says what a summary does to them",
+    "news": "news and no trial of an LLM: docs/how-to/keep-a-news-set.md says how to ask LLMs about them",
+}
 
 # The largest study first, those of LLMs before simulated ones.
 ASKED = f"""
@@ -151,7 +159,12 @@ def recommend(
         asked = records(warehouse, ASKED)
         refuse_paradigm(warehouse, domain, study, {row["domain"] for row in asked if study in (None, row["study"])})
         refuse_not_public(warehouse, study, {row["study"] for row in asked})
+        if not asked:
+            _refuse_without_trials(warehouse)
         llm = llm and llm_named(warehouse, llm, {row["llm"] for row in asked})
+        if domain is None and not as_json:
+            _say_each_domain(warehouse, study, llm, goal, asked)
+            return
         study, others = _study(study, domain, llm, asked)
         is_asked = llm in {None, *(row["llm"] for row in asked if (row["study"], row["domain"]) == (study, domain))}
         evidence = _evidence(warehouse, study, domain, llm, is_asked, goal or GOALS[0])
@@ -187,6 +200,32 @@ def recommend(
         say(last["text"])
 
 
+def _refuse_without_trials(warehouse):
+    """Say of a warehouse of people or news alone why it recommends nothing."""
+    for table, sentence in WITHOUT_TRIALS.items():
+        if table in {name for _, name, _ in public_tables(warehouse)} and count(warehouse, "marts", table):
+            raise UserError(f"the warehouse holds {sentence}")
+
+
+def _say_each_domain(warehouse, named, llm, goal, asked):
+    """Say the answer of each domain in a line, and how to see why; simulated domains come where no LLM was asked."""
+    from analysis.advice import advise
+
+    refuse_unknown("study", named, dict.fromkeys(row["study"] for row in asked), **WORDS)
+    domains = sorted({row["domain"] for row in asked if named in (None, row["study"])})
+    for domain in domains:
+        study, _ = _study(named, domain, llm, asked)
+        is_asked = llm in {None, *(row["llm"] for row in asked if (row["study"], row["domain"]) == (study, domain))}
+        evidence = _evidence(warehouse, study, domain, llm, is_asked, goal or GOALS[0])
+        say(advise(evidence, goal)[0]["text"])
+    say(f"`bais recommend --domain {printable(domains[0])}` says how sure that is, and why.")
+    if others := values(warehouse, PARADIGMS, {"study": named}):
+        say(
+            f"Other biases were asked about too: {', '.join(map(printable, others))}; `bais recommend --paradigm "
+            f"{printable(others[0])}` says how large such a bias is and what helps."
+        )
+
+
 def _refuse_goal(goal):
     if goal == "both":
         raise UserError("there is no goal both: without --goal all goals are shown, displacement first")
@@ -205,7 +244,7 @@ def _study(study, domain, llm, asked):
     asked = [row for row in asked if study in (None, row["study"])]
     domains = sorted({row["domain"] for row in asked})
     if domain is None:
-        raise UserError(f"say which domain with --domain: there is {_list(domains)}{where}")
+        raise UserError(f"--json answers for one domain, say which with --domain: there is {_list(domains)}{where}")
     refuse_unknown("domain", domain, domains, where, **WORDS)
     here = [row for row in asked if row["domain"] == domain]
     with_llm = [row for row in here if row["llm"] == llm]

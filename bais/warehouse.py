@@ -210,12 +210,11 @@ def refuse_paradigm(warehouse, domain: str | None, study: str | None, in_anchori
             f"{', '.join(map(printable, paradigms))}; `bais recommend --paradigm {printable(paradigms[0])}{of_study}` "
             "says how large such a bias is and what helps"
         )
-        if not (domains := ", ".join(map(printable, sorted(in_anchoring)))):
+        if not in_anchoring:
             where = f"in study {printable(study)}" if study else "here"
             raise UserError(
                 f"nothing was asked about anchoring {where}: say which other bias with --paradigm: {others}"
             )
-        raise UserError(f"say which domain of anchoring with --domain: there is {domains}; or another bias: {others}")
 
 
 def llm_named(warehouse, named: str, known: Iterable[str]) -> str:

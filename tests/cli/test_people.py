@@ -21,6 +21,13 @@ def test_a_study_of_people_is_told_by_the_side_on_which_its_interval_lies(monkey
             f"{(low + high) / 2} as estimate, {low} as low, {high} as high, 70 as n_participants, 700 as n_choices, "
             "null as reason"
         )
-        sentence = people.sentences_on_people(warehouse)["shop"]
+        warehouse.execute("create schema marts")
+        warehouse.execute("create table marts.human_choices as select unnest(['shop', 'gone']) as study")
+        sentences = people.sentences_on_people(warehouse)
+        sentence = sentences["shop"]
+    assert (
+        "0 choices of 0 people: what a summary does to them cannot be told: everybody in it was excl"
+        in sentences["gone"]
+    )
     assert said in sentence
     assert f"{math.exp(low):.3g} to {math.exp(high):.3g}" in sentence

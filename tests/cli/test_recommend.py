@@ -521,11 +521,9 @@ def test_json_holds_the_columns_of_the_tables_with_every_digit(warehouse, ask):
         ),
         (["--domain", "split", "--goal", "both"], "there is no goal both: without --goal all goals are shown"),
         (
-            [],
-            "say which domain of anchoring with --domain: there is bare, calm, few, invented, split; or another bias: "
-            "framing; `bais recommend --paradigm framing` says how large such a bias is",
+            ["--json", "--study", "real"],
+            "--json answers for one domain, say which with --domain: there is bare, calm, few, split in study real",
         ),
-        (["--study", "real"], "say which domain with --domain: there is bare, calm, few, split in study real"),
         (
             ["--study", "other"],
             "nothing was asked about anchoring in study other: say which other bias with --paradigm: framing; `bais "
@@ -582,6 +580,17 @@ def test_the_recorded_archive_says_of_loan_that_goals_are_opposed_on_sacd(record
     (asked,) = re.findall("For the 2 LLMs asked alone, on average: avoid ([^(]+)", out)
     assert "SACD" in asked
     assert "the goals are opposed: SACD helps by gap and harms by displacement" in out
+
+
+def test_without_a_domain_each_has_a_line_and_other_biases_are_named(ask):
+    said = ask("--study", "real")
+    for domain in ("bare", "calm", "few", "split"):
+        answer = ask("--study", "real", "--domain", domain).partition("\n")[0]
+        assert answer.split(": ")[0] == domain
+        assert answer in said
+    assert "`bais recommend --domain bare` says how sure that is" in said
+    assert "invented: " in ask()
+    assert "Other biases were asked about too: framing" in ask()
 
 
 def test_a_measure_goes_with_a_paradigm_and_domain_and_goal_do_not(refused):
