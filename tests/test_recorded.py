@@ -344,6 +344,15 @@ def test_every_number_on_the_report_of_the_archive_is_one_of_the_warehouse(recor
     assert wrong == []
 
 
+def test_the_readme_prints_what_its_commands_say_of_the_archive(recorded):
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"<!-- recorded: bais (.*?) -->\n```text\n(.*?)```", readme, flags=re.DOTALL)
+    assert blocks
+    for command, block in blocks:
+        said = " ".join(recorded.bais(*command.split()).split())
+        assert " ".join(block.split()) in said
+
+
 def test_the_five_questions_of_the_readme_have_answers(recorded):
     (block,) = re.findall(r"^```sql\n(.*?)^```", (ROOT / "README.md").read_text(), flags=re.DOTALL | re.MULTILINE)
     queries = [query for query in block.split(";") if query.strip()]
