@@ -12,6 +12,7 @@ from bais.bias_words import (
     level,
     meaning,
     named,
+    possible,
     what_is_best,
     with_unit,
     without_mirrors,
@@ -104,6 +105,7 @@ group by measure, instrument, arm, arm_b, technique
 order by measure, instrument, arm, arm_b, technique
 """
 ELSEWHERE = "another measure or another comparison of arms of this bias says the opposite"
+EITHER = "either arm"  # a gain is a difference of two losses, also where there is one arm
 CAVEATS = {
     "attrition_could_reverse": "Missing answers could reverse what is said of {}.",
     "attrition_could_change": "Had every trial been answered, the decision on {} could be another.",
@@ -179,7 +181,7 @@ def recommend_on_bias(
     shown = Shown(llm if is_asked else None, is_foretold=not is_asked, noun=noun)
     _print_techniques(biases, decisions, predictions, shown)
     print()
-    for note in _notes(decisions, sensitivity, shown):
+    for note in _notes(biases, decisions, sensitivity, shown):
         say(note)
     say(f"Study: {studies[0]}. Warehouse: {warehouse_path()}")
 
@@ -268,9 +270,9 @@ def _rests_on(bias, noun):
 def _bounds(bias):
     """Write the interval of a difference, or of the mean of an only arm."""
     if bias["arm_b"] is None:
-        ends = (level(bias, bias[end] + (bias["reference"] or 0.0)) for end in ("low", "high"))
+        ends = (level(bias, possible(bias, bias[end]) + (bias["reference"] or 0.0)) for end in ("low", "high"))
     else:
-        ends = (fixed(in_unit(bias, bias[end]), "+.3g") for end in ("low", "high"))
+        ends = (fixed(in_unit(bias, possible(bias, bias[end])), "+.3g") for end in ("low", "high"))
     return " to ".join(ends)
 
 
@@ -346,7 +348,7 @@ def _like(bias, noun):
     """Say of whom an interval speaks."""
     if bias["llm"]:
         return f"{printable(bias['llm'])} and items like the {bias['n_items']} asked"
-    return f"{noun}s and items like the {bias['n_llms']} {noun}s and {bias['n_items']} items asked"
+    return f"{noun}s and items like those asked ({bias['n_llms']} {noun}s, {bias['n_items']} items)"
 
 
 def _unsure(bias, noun):
@@ -370,7 +372,10 @@ def _print_techniques(biases, decisions, predictions, shown):
         "reversed" if shown.llm else f"reversed in\n{shown.noun}s",
     ]  # fmt: skip
     rows = [_row(bias, _of(bias, decisions), _of(bias, predictions), shown) for bias in biases]
-    print(lay_out(heads, rows, width=terminal.terminal_width(), null="", right=(3, 4, 6, 7, 8)))
+    kept = [n for n in range(len(heads)) if n < 4 or any(row[n] is not None for row in rows)]
+    right = [kept.index(n) for n in (3, 4, 6, 7, 8) if n in kept]
+    heads, rows = [heads[n] for n in kept], [[row[n] for n in kept] for row in rows]
+    print(lay_out(heads, rows, width=terminal.terminal_width(), null="", right=right))
 
 
 def _of(bias, rows):
@@ -388,9 +393,10 @@ def _row(bias, decision, prediction, shown):
         better = prediction and prediction["p_better_than_control"]
         n_reversed = decision["n_reversed"]
         is_reversed = n_reversed if n_reversed is None or not shown.llm else "yes" if n_reversed else "no"
+        is_reversed = is_reversed if bias["arm_b"] is not None else None  # an only arm points nowhere
         said = [
             WORDS[decision["decision_asked" if shown.llm else "decision"]],
-            _interval(bias, *_gained(decision, prediction, shown)),
+            _interval(bias | {"arm_b": EITHER}, *_gained(decision, prediction, shown)),
             None if better is None else probability(better),
             is_reversed,
         ]
@@ -410,14 +416,15 @@ def _gained(decision, prediction, shown):
     return found["gain"], found[low], found.get(high)
 
 
-def _notes(decisions, sensitivity, shown):
+def _notes(biases, decisions, sensitivity, shown):
     """Say below the table what its columns mean and how sure it is."""
     from analysis.advice import listed
 
-    yield (
-        "p, by Holm: how probable a bias at least so large is by chance if there is none, made larger for all the "
-        "comparisons of the measure that are tested at once."
-    )
+    if any(bias["p_holm"] is not None for bias in biases):
+        yield (
+            "p, by Holm: how probable a bias at least so large is by chance if there is none, made larger for all the "
+            "comparisons of the measure that are tested at once."
+        )
     if not decisions:
         yield f"{printable(shown.llm)} was not asked with a technique." if shown.llm else "No technique was asked."
         return
@@ -437,11 +444,15 @@ def _notes(decisions, sensitivity, shown):
         yield f"Improved by: {nearer}, and then the mean; so it is {not_a_difference}."
     yield f"P(better): how probable it is that the technique improves on its control in {shown.whom}."
     in_whom = f"whether in {printable(shown.llm)}" if shown.llm else f"in how many {shown.noun}s"
+    if any(of["arm_b"] is not None for of in decisions):
+        yield (
+            f"Reversed: {in_whom} the technique turns the bias round, so that it points the other way by more than the "
+            "margin and beyond the noise of the answers."
+        )
     yield (
-        f"Reversed: {in_whom} the technique turns the bias round, so that it points the other way by more than the "
-        "margin and beyond the noise of the answers."
+        "The items of a vignette are averaged first: where their biases are opposite they cancel, so a technique that "
+        "makes each of them smaller may gain nothing here."
     )
-    yield "The items of a vignette are averaged first, so opposite biases of items cancel and no technique is credited."
     if not shown.llm:
         yield from _certainties(decisions, shown.noun)
         yield from _turns(decisions, sensitivity)
@@ -492,12 +503,12 @@ def _certainties(decisions, noun):
             which = ", ".join(map(_named, rows))
             of_which = f" ({which})" if len(by_certainty) > 1 else ""
             words = ELSEWHERE if certainty == "contradicted_elsewhere" else CERTAINTY[certainty].replace("LLM", noun)
-            yield f"How sure of “{WORDS[decision]}”{of_which}: {words}."
+            yield f"How sure of “{WORDS[decision]}”{of_which}, counted as we recommend: {words}."
 
 
 def _interval(bias, value, low, high):
     if value is None:
         return None
-    value, low, high = (in_unit(bias, of) for of in (value, low, high))
+    value, low, high = (in_unit(bias, of) for of in (value, possible(bias, low), possible(bias, high)))
     bounds = "" if low is None else f" ({fixed(low, '+.3g')} to {fixed(high, '+.3g')})"
     return f"{value:+.3g}{bounds}"

@@ -105,8 +105,8 @@ def sentence(ask, **bias):
 def test_a_bias_is_said_as_the_mean_of_one_arm_above_or_below_that_of_the_other(ask):
     assert sentence(ask) == (
         "chose_sure: without a technique the share of answers “sure” is 16 percentage points higher in gain than in "
-        "loss (95 % interval of the difference +5 to +27): there is a bias, for LLMs and items like the 6 LLMs and 40 "
-        "items asked."
+        "loss (95 % interval of the difference +5 to +27): there is a bias, for LLMs and items like those asked (6 "
+        "LLMs, 40 items)."
     )
     below = sentence(ask, value=-0.16, low=-0.34, high=0.02)
     assert "the share of answers “sure” is 16 percentage points lower in gain than in loss" in below
@@ -172,7 +172,7 @@ def test_a_row_of_the_table_says_what_each_technique_does_to_the_bias(ask):
     assert (
         "P(better): how probable it is that the technique improves on its control in one more LLM that nobody" in said
     )
-    assert "How sure of “use”: established for LLMs like those asked." in said
+    assert "How sure of “use”, counted as we recommend: established for LLMs like those asked." in said
     assert "SIMULATED" not in out
 
 
@@ -209,13 +209,13 @@ def test_a_bias_that_cannot_be_told_from_none_is_not_called_none_where_items_dif
 
 def test_a_decision_that_another_contrast_contradicts_says_so_in_words_of_this_bias(ask):
     out = " ".join(ask(decisions=[DECISION | {"certainty": "contradicted_elsewhere"}]).split())
-    assert "How sure of “use”: another measure or another comparison of arms of this bias says the opposite." in out
+    assert "“use”, counted as we recommend: another measure or another comparison of arms of this bias says" in out
 
 
 def test_of_fewer_than_five_llms_it_is_said_that_they_stand_for_no_others(ask):
     few = DECISION | {"decision": "no_evidence", "certainty": "too_few_llms", "gain_low": None, "gain_high": None}
     out = ask(decisions=[few | {"n_llms": 4}])
-    assert "How sure of “no evidence”: fewer than five LLMs were asked, too few to speak of others." in out
+    assert "“no evidence”, counted as we recommend: fewer than five LLMs were asked, too few to speak of others." in out
 
 
 def test_of_one_llm_its_own_bias_and_gain_are_shown_and_not_those_of_all(ask):
@@ -238,11 +238,25 @@ def test_of_an_llm_that_was_not_asked_the_prediction_for_one_more_is_shown(ask):
     assert "there is no LLM nobody" in ask("--llm", "nobody", expect=2)
 
 
+def test_an_interval_of_a_share_ends_where_shares_do(ask):
+    assert "(95 % interval of the difference -100 to +27)" in sentence(ask, low=-1.4)
+    of_one_arm = sentence(ask, arm_b=None, low=-0.2, high=1.3)
+    assert "(95 % interval 0 % to 100 %)" in of_one_arm
+
+
+def test_a_column_without_a_value_is_not_printed(ask):
+    alone = BIAS | {"p_holm": None, "low": None, "high": None, "reason": "too_few_llms", "arm_b": None}
+    out = ask(biases=[alone], decisions=[DECISION | {"arm_b": None}])
+    assert "Holm" not in out
+    assert "reversed" not in out
+    assert "Reversed:" not in out
+
+
 def test_simulated_respondents_are_named_before_anything_is_said_of_a_bias(ask):
     out = ask(sources=["simulated"])
     assert out.splitlines()[0] == "SIMULATED respondents, no LLM was asked."
     said = " ".join(out.split())
-    assert "like the 6 respondents and 40 items asked" in said
+    assert "like those asked (6 respondents, 40 items)" in said
     assert "LLM" not in said.removeprefix("SIMULATED respondents, no LLM was asked.")
     assert ask(sources=["api", "simulated"]).splitlines()[0] == "Some respondents are SIMULATED and no LLMs."
     assert json.loads(ask("--json", sources=["simulated"]))["sources"] == ["simulated"]
@@ -339,7 +353,7 @@ def test_a_measure_of_one_arm_is_said_as_its_mean_beside_what_is_best(ask):
     assert (
         "coverage (tfidf): without a technique the likeness of an answer to the thirds of its text, in their mean (by "
         "tfidf) is 0.16, where higher is better, and 1 is best (95 % interval 0.05 to 0.27), for LLMs and items like "
-        "the 6 LLMs and 40 items asked."
+        "those asked (6 LLMs, 40 items)."
     ) in out
     assert (
         "Improved by: how much nearer the mean of each LLM on each vignette comes to 1 (coverage (tfidf)), with" in out
