@@ -108,6 +108,18 @@ def test_it_asks_for_nothing_says_nothing_on_the_console_and_runs_nothing_inject
     assert page.locator("img, iframe, object, embed, [onload], [onerror]").count() == 0
 
 
+def test_the_first_screen_answers_for_each_domain_of_llms_and_leads_to_the_reasons(opened):
+    page = opened()
+    cards = page.locator(".card")
+    assert cards.count() == 1
+    assert "SIMULATED" not in cards.inner_text()
+    assert "Only 2 LLMs were asked" in cards.inner_text()
+    assert cards.bounding_box()["y"] < 900
+    cards.get_by_role("link").click()
+    assert page.url.endswith("#study-1-domain-1")
+    assert page.locator("#study-1-domain-1 .says").is_visible()
+
+
 def test_a_script_that_got_in_would_not_run(opened):
     page = opened()
     page.evaluate(

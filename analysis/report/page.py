@@ -43,6 +43,7 @@ def page(tables, versions):
     style, script = ((HERE / name).read_text(encoding="utf-8").strip() for name in ("page.css", "page.js"))
     text = _template().render(
         studies=studies,
+        on_top=_on_top(studies),
         claims_elsewhere=_claims_elsewhere(tables),
         only_simulated=all(study["is_simulated"] for study in studies),
         style=Markup(style),
@@ -59,6 +60,12 @@ def page(tables, versions):
 def _visible(line):
     """Let no character through that nobody sees, whatever way it came; the page itself has but one such, a space."""
     return "".join(c if c == NO_BREAK_SPACE else clean(c) for c in line)
+
+
+def _on_top(studies):
+    """Return the studies that answer on the first screen: simulated ones only where no LLM was asked."""
+    answering = [study for study in studies if study["answers"]]
+    return [study for study in answering if not study["is_simulated"]] or answering
 
 
 def _claims_elsewhere(tables):

@@ -12,6 +12,12 @@ from analysis.small_samples import FEWEST_LLMS
 
 RANKS, PREDICTIONS = "inference.rank_probabilities", "inference.predictions"
 SIGNS = {"use": "✓", "avoid": "✕", "equivalent": "≈", "no_evidence": "?"}
+LESS = {
+    "use": "<strong>Use {name}.</strong> With it an anchor moves the average answer less{than}, in {n_gained} of "
+    "{n_llms} LLMs: {sure}.",
+    "avoid": "<strong>Avoid {name}.</strong> With it an anchor moves the average answer less{than} in only {n_gained} "
+    "of {n_llms} LLMs: {sure}.",
+}
 SPOKEN = {
     "use": "use {}",
     "avoid": "avoid {}",
@@ -28,9 +34,10 @@ LIMITS = {
 
 @dataclass(frozen=True)
 class Answer:
-    """The answer for one domain: sentences, what is decided by each goal and of whom, and the numbers behind it."""
+    """The answer for one domain: in short, in sentences, what is decided by each goal and of whom, and the numbers."""
 
     domain: str
+    card: list
     sentences: list
     decisions: list
     tables: list
@@ -51,6 +58,7 @@ def answer(study, domain):
     rows = study.held_against(domain, "control")
     return Answer(
         domain,
+        list(_card(study, domain, rows)),
         list(_sentences(study, domain, rows)),
         [
             (
@@ -92,6 +100,44 @@ def _said(study, rows, goal, column):
         text = Markup("<strong>{}</strong>" if is_strong else "{}")
         said.append(text.format(Markup(SPOKEN[word]).format(_names(study, of))))
     return Markup("; ").join(said) or "nothing"
+
+
+def _card(study, domain, rows):
+    """Say the answer in short: what to use by displacement, in how many LLMs it helped, how sure, and the placebo."""
+    leading = [row for row in rows if row["metric"] == LEADING]
+    if not any(row["n_llms"] for row in leading):
+        yield Markup("Nothing can be compared yet.")
+        return
+    if all(row["n_llms"] < FEWEST_LLMS for row in leading):
+        yield _too_few(study, domain, leading)
+        yield Markup("Of {}: {}.").format(OF_WHOM["decision_asked"], _said(study, leading, LEADING, "decision_asked"))
+        return
+    decided = _decided(leading, LEADING, "decision")
+    for word, sentence in LESS.items():
+        for row in sorted(decided.get(word, []), key=lambda row: (-row["gain"], row["technique"])):
+            own = row["control"] != NO_TECHNIQUE
+            yield Markup(sentence).format(
+                name=study.technique(row["technique"]),
+                than=Markup(" than with {}").format(study.technique(row["control"])) if own else "",
+                n_gained=_of(row, "n_gained"),
+                n_llms=_of(row, "n_llms"),
+                sure=CERTAINTY[row["certainty"]],
+            )
+    if "use" not in decided:
+        yield Markup("<strong>No technique is shown to help.</strong>")
+    open_ones = decided.get("no_evidence", [])
+    if open_ones:
+        yield Markup("No evidence for or against {}.").format(_names(study, open_ones))
+    against = [row for row in study.held_against(domain, "placebo") if row["metric"] == LEADING]
+    if against and not any(row["decision"] == "use" for row in against):
+        yield Markup("No technique is shown to do better than {}, a placebo: turns of neutral content.").format(
+            study.technique(against[0]["control"])
+        )
+
+
+def _of(row, column):
+    key = {name: row[name] for name in ("study", "domain", "llm", "technique", "metric", "control", "comparison")}
+    return Number(row[column], column, 0, table=RANKS, key=key)
 
 
 def _sentences(study, domain, rows):

@@ -172,10 +172,10 @@ def study_with(decisions, *, n_llms=9, first=("a", "b"), is_identified=True, rea
     ranks = [
         {
             **of, "llm": None, "technique": name, "metric": goal, "control": "no_technique", "comparison": "control",
-            "decision": decision if n_llms >= 5 else "no_evidence", "decision_asked": decision, "certainty": "c",
-            "gain": 1.0, "gain_low": 0.5, "gain_high": 1.5, "gain_plain_low": 0.6, "gain_plain_high": 1.4,
-            "gain_asked_low": 0.7, "gain_asked_high": 1.3, "n_gained": 1, "p_sign_flip": 0.5, "n_beyond_margin": 0,
-            "beyond_margin_high": 0.5, "n_trials": 9, "n_llms": n_llms, "reason": reason,
+            "decision": decision if n_llms >= 5 else "no_evidence", "decision_asked": decision,
+            "certainty": "established", "gain": 1.0, "gain_low": 0.5, "gain_high": 1.5, "gain_plain_low": 0.6,
+            "gain_plain_high": 1.4, "gain_asked_low": 0.7, "gain_asked_high": 1.3, "n_gained": 1, "p_sign_flip": 0.5,
+            "n_beyond_margin": 0, "beyond_margin_high": 0.5, "n_trials": 9, "n_llms": n_llms, "reason": reason,
         }
         for name, of_goals in zip(names, decisions, strict=True)
         for goal, decision in zip(("displacement", "gap", "error"), of_goals, strict=True)
