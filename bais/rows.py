@@ -33,6 +33,10 @@ PAGE = {
     "rank_probabilities": """
         from inference.rank_probabilities where llm is null order by study, domain, metric, technique, control
     """,
+    "of_each_llm": """
+        from inference.rank_probabilities where llm is not null and comparison = 'control'
+        order by study, domain, llm, metric, technique, control
+    """,
     "predictions": "from inference.predictions order by study, domain, metric, technique, llm nulls first",
     "technique_rankings": "from marts.technique_rankings order by study, domain, llm nulls first, technique",
     "intervals": """

@@ -22,8 +22,9 @@ MADE_BY = ("bais", "dbt-core", "duckdb", "altair", "vl-convert-python")
 @click.option("--out", type=PATH, metavar="FILE", help=f"the HTML file (default: {OUT} beside the warehouse)")
 @click.option("--study", metavar="STUDY", help="only this study (default: all of them)")
 def report(out: Path | None, study: str | None) -> None:
-    """Write the page, whole and at once, so that nobody opens half of one."""
+    """Write the page, and one beside it for each simulated study, each whole and at once."""
     from importlib.metadata import version
+    from urllib.parse import quote
 
     from analysis.report.page import page
 
@@ -31,7 +32,38 @@ def report(out: Path | None, study: str | None) -> None:
     if out.is_dir():
         raise UserError(f"{printable(out)} is a folder: name a file")
     tables = _tables_of_page(study)
-    text = page(tables, {name: version(name) for name in MADE_BY})
+    versions = {name: version(name) for name in MADE_BY}
+    pages = _pages(out, tables["studies"])
+    for path, studies in reversed(pages):  # the one that leads to the others comes last
+        elsewhere = [
+            (quote(other.name), row["study"], bool(row["is_simulated"]))
+            for other, rows in pages
+            if other != path
+            for row in rows
+        ]
+        text = page(tables | {"studies": studies}, versions, elsewhere)
+        _replace(path, text)
+        print(f"{printable(path)}: {size_of(len(text.encode()))}, {_said(studies)}")
+
+
+def _pages(out, studies):
+    """Share the studies among pages: those of LLMs on the first, each simulated one on a page of its own beside it."""
+    first = [row for row in studies if not row["is_simulated"]] or studies[:1]
+    pages = [(out, first)]
+    for row in studies:
+        if row not in first:
+            beside = out.with_stem(f"{out.stem}-{_in_a_file_name(row['study'])}")
+            taken = [path for path, _ in pages if path.stem == beside.stem or path.stem.startswith(f"{beside.stem}~")]
+            pages.append((beside.with_stem(f"{beside.stem}~{len(taken) + 1}") if taken else beside, [row]))
+    return pages
+
+
+def _in_a_file_name(text):
+    return "".join(c if c.isalnum() or c in "-_." else "_" for c in text)
+
+
+def _replace(out, text):
+    """Write a file whole or not at all."""
     new = out.with_name(f".{out.name}.{os.getpid()}")
     try:
         with texts.writing(printable(out)):
@@ -41,7 +73,6 @@ def report(out: Path | None, study: str | None) -> None:
     finally:
         with contextlib.suppress(OSError):
             new.unlink()
-    print(f"{printable(out)}: {size_of(len(text.encode()))}, {_said(tables['studies'])}")
 
 
 def _said(studies):
@@ -50,12 +81,13 @@ def _said(studies):
 
 
 def _tables_of_page(study):
-    """Read what the page is made of, of one study or of all; the seeds are read whole."""
-    from analysis.report import evidence
+    """Read what the pages are made of, of one study or of all; the seeds are read whole."""
+    from analysis.report import answers, evidence
 
     with marts() as warehouse:
         refuse_scored(warehouse, study)
-        tables = {name: records(warehouse, query) for name, query in (PAGE | evidence.QUERIES).items()}
+        queries = PAGE | answers.QUERIES | evidence.QUERIES
+        tables = {name: records(warehouse, query) for name, query in queries.items()}
         tables["row_counts"] = [
             {"table": f"{schema}.{name}", "n_rows": count(warehouse, schema, name)}
             for schema, name, _ in sorted(public_tables(warehouse))
@@ -98,7 +130,7 @@ def paper(study: str, llm: str | None, out: Path | None, prompt: bool, facts: bo
         complain(f"the paper was not written ({printable(problem)})")
         return texts.LLM_SILENT
     if problems := check_paper(text, known):
-        wanted = out or Path(f"paper-{''.join(c if c.isalnum() or c in '-_.' else '_' for c in study)}.md")
+        wanted = out or Path(f"paper-{_in_a_file_name(study)}.md")
         return texts.refuse("the paper", text, problems, wanted)
     return texts.hand_over(text, out, "the paper", "PAPER")
 

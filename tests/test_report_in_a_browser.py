@@ -71,7 +71,7 @@ def opened(browser, file):
     """Open the report in a browser without a network, and keep what it asks for and complains of."""
     contexts = []
 
-    def open_it(width=WIDE, scheme="light"):
+    def open_it(width=WIDE, scheme="light", of=file):
         context = browser.new_context(
             viewport={"width": width, "height": 900}, color_scheme=scheme, offline=True, reduced_motion="reduce"
         )
@@ -79,12 +79,12 @@ def opened(browser, file):
         page = context.new_page()
         page.set_default_timeout(10_000)
         page.asked, page.said = [], []
-        context.route("**/*", lambda route: route.continue_() if route.request.url == file.as_uri() else route.abort())
+        context.route("**/*", lambda route: route.continue_() if route.request.url == of.as_uri() else route.abort())
         page.on("request", lambda request: page.asked.append(request.url))
         page.on("console", lambda message: page.said.append(message.text))
         page.on("pageerror", lambda error: page.said.append(str(error)))
         page.on("dialog", lambda dialog: page.said.append(dialog.message))
-        page.goto(file.as_uri())
+        page.goto(of.as_uri())
         return page
 
     yield open_it
@@ -104,7 +104,7 @@ def test_it_asks_for_nothing_says_nothing_on_the_console_and_runs_nothing_inject
     assert page.asked == [file.as_uri()]
     assert page.said == []
     assert page.title().startswith("bais: ")
-    assert page.evaluate("document.scripts.length") == 1
+    assert page.evaluate("[...document.scripts].filter((one) => !one.type).length") == 1
     assert page.locator("img, iframe, object, embed, [onload], [onerror]").count() == 0
 
 
@@ -112,10 +112,11 @@ def test_the_first_screen_answers_for_each_domain_of_llms_and_leads_to_the_reaso
     page = opened()
     cards = page.locator(".card")
     assert cards.count() == 1
+    assert page.locator(".card [data-goal]:visible").count() == 1
     assert "SIMULATED" not in cards.inner_text()
     assert "Only 2 LLMs were asked" in cards.inner_text()
     assert cards.bounding_box()["y"] < 900
-    cards.get_by_role("link").click()
+    cards.get_by_role("link").first.click()
     assert page.url.endswith("#study-1-domain-1")
     assert page.locator("#study-1-domain-1 .says").is_visible()
 
@@ -156,6 +157,81 @@ def test_the_ledger_is_filtered_by_keyboard_alone(opened):
     assert [row.get_attribute("data-holds") for row in shown(page).all()] == ["weaker"]
     page.keyboard.press("Enter")
     assert shown(page).count() == 1
+
+
+def test_what_recomputes_and_holds_is_behind_a_switch_and_its_address_opens_it(opened):
+    page = opened()
+    page.locator("#claim-real-claim-1").evaluate(
+        "row => Object.assign(row.dataset, {recomputes: 'yes', holds: 'holds'})"
+    )
+    only = page.get_by_label("Only what does not recompute")
+    only.uncheck()
+    assert shown(page).count() == 3
+    only.check()
+    assert shown(page).count() == 2
+    page.evaluate("location.hash = 'claim-real-claim-1'")
+    row = page.locator("#claim-real-claim-1")
+    row.locator("dl").wait_for(state="visible")
+    row.get_by_role("button", name="Copy").click()
+    row.locator(":text('Copied'), pre:has-text('#claim-real-claim-1')").first.wait_for(state="visible")
+
+
+def test_what_is_chosen_stands_in_the_address_and_comes_back_with_it(opened):
+    page = opened()
+    choice = page.locator("form.choose")
+    choice.get_by_label("Goal").select_option("gap")
+    choice.get_by_label("LLM").select_option(index=1)
+    card = page.locator(".card [data-goal]:visible")
+    assert card.count() == 1
+    assert card.get_attribute("data-goal") == "gap"
+    assert card.get_attribute("data-llm").startswith("x/")
+    assert page.locator(".panel[data-llm]:visible").count() == 1
+    address = page.url
+    page.goto("about:blank")
+    page.goto(address)
+    assert page.locator(".card [data-goal]:visible").get_attribute("data-goal") == "gap"
+    assert page.locator(".panel[data-llm]:visible").count() == 1
+
+
+def test_a_dot_opens_its_count_its_texts_and_the_command_of_its_trials(opened):
+    page = opened()
+    panel = page.locator(".panel[data-command]").nth(1)
+    sacd = panel.locator("g[data-said*=SACD].low circle")
+    sacd.nth(1).click()
+    opened_dot = panel.locator(".opened")
+    assert "24 thousand USD: 7 of 14" in opened_dot.inner_text()
+    assert "injected" in opened_dot.locator("q").inner_text()
+    assert "--technique sacd --direction low --where 'response = 24.0'" in opened_dot.locator("code").inner_text()
+    panel.locator("svg").focus()
+    page.keyboard.press("ArrowRight")
+    assert "7 of 14" in opened_dot.inner_text()
+    assert "No text of it was recorded" in opened_dot.inner_text()
+    assert page.title() != "injected"
+    assert page.said == []
+
+
+def test_the_rows_of_a_table_are_saved_as_csv(opened):
+    page = opened()
+    page.locator("details").evaluate_all("all => all.forEach((one) => { one.open = true; })")
+    with page.expect_download() as saved:
+        page.locator(".answers .csv").first.click()
+    text = Path(saved.value.path()).read_text(encoding="utf-8-sig")
+    assert saved.value.suggested_filename == "marts.attrition.csv"
+    head, *rows = text.splitlines()
+    assert head.startswith('"LLM","Plain prompt"')
+    assert len(rows) == 2
+    assert '"60 of 60"' in rows[0]
+
+
+def test_without_a_script_the_cards_the_drawings_and_every_claim_are_there(browser, file):
+    context = browser.new_context(java_script_enabled=False, offline=True)
+    page = context.new_page()
+    page.goto(file.as_uri())
+    assert page.locator(".card [data-goal]:visible").count() == 1
+    assert page.locator("form.choose:visible").count() == 0
+    assert page.locator("svg.dots:visible").count() == 2
+    assert shown(page).count() == 3
+    context.close()
 
 
 def test_a_claim_opens_and_the_ledger_is_sorted_by_keyboard(opened):
@@ -220,8 +296,8 @@ def test_headings_are_in_order_and_everything_has_a_name(opened):
     assert page.locator("th:not([scope])").count() == 0
     ids = page.locator("[id]").evaluate_all("all => all.map((one) => one.id)")
     assert len(ids) == len(set(ids))
-    targets = page.locator("a").evaluate_all("all => all.map((one) => one.getAttribute('href').slice(1))")
-    assert set(targets) <= set(ids)
+    targets = page.locator("a").evaluate_all("all => all.map((one) => decodeURIComponent(one.getAttribute('href')))")
+    assert {target[1:] for target in targets if target.startswith("#")} <= set(ids)
 
 
 def test_the_first_key_leads_past_the_contents_and_focus_is_seen(opened):
@@ -235,11 +311,11 @@ def test_the_first_key_leads_past_the_contents_and_focus_is_seen(opened):
     assert page.evaluate("location.hash") == "#main"
 
 
-def test_a_simulated_study_is_stamped_wherever_one_looks(opened):
+def test_a_simulated_study_is_stamped_wherever_one_looks(opened, file):
     for scheme in ("light", "dark"):
-        page = opened(scheme=scheme)
+        page = opened(scheme=scheme, of=file.with_name("report-made-up.html"))
         simulated = page.locator("article.simulated")
         assert "SIMULATED" in simulated.evaluate("one => getComputedStyle(one).backgroundImage")
         assert simulated.locator("svg").count() == simulated.locator("svg .stamp").count() > 5
-        page.locator("#study-2-provenance").scroll_into_view_if_needed()
+        page.locator("#study-1-provenance").scroll_into_view_if_needed()
         assert page.locator(".banner").bounding_box()["y"] >= -1

@@ -10,7 +10,7 @@ FLAGGED = (
     "semi join staging.stg_flagged_trials using (trial_id, batch_id) "
     "semi join intermediate.int_trials_published using (trial_id, batch_id)"
 )
-MOST_DISAGREEMENTS = 100
+MOST_DISAGREEMENTS = 25
 MOST_CHARACTERS = 400
 
 

@@ -342,12 +342,47 @@ def asymmetry_figure(study):
                 ],
             )
         )  # fmt: skip
+        if printed := _printed_table(study, domain):
+            tables.append(printed)
     caption = Markup(
         "▼ under low anchors, ▲ under high anchors. An anchor without effect puts both on the dashed line at 100; the "
         "length between them is the net spread. These are means over LLMs, in which LLMs that are too high and others "
-        "that are too low cancel: the losses above do not."
+        "that are too low cancel, so that nothing on this page is decided on them. Document A measured by them: the "
+        "tables have what it printed."
     )
     return Figure("asymmetry", "Low and high anchors", caption, panels, tables)
+
+
+def _printed_table(study, domain):
+    """Make the table of the metric of document A, beside what it printed; None where it has no number."""
+    printed = _printed_percents(study, domain)
+    rows = [
+        row
+        for row in study.in_order(study.rows("technique_rankings", domain=domain, llm=None))
+        if row["percent_of_baseline"] is not None
+    ]
+    if not printed or not rows:
+        return None
+    return _table(
+        study,
+        f"{domain}: % of baseline, LLMs weighing the same, and what document A printed",
+        "marts.technique_rankings",
+        {"study": study.name, "domain": domain, "llm": None},
+        ["technique", "% of baseline", "net deviation (pp)", "net spread (pp)", "printed in document A (%)"],
+        [
+            Row(
+                {"technique": row["technique"]},
+                [
+                    study.technique(row["technique"]),
+                    Number(row["percent_of_baseline"], "percent_of_baseline"),
+                    Number(row["net_deviation"], "net_deviation", is_signed=True, reason=row["reason"]),
+                    Number(row["net_spread"], "net_spread", is_signed=True, reason=row["reason"]),
+                    _printed(printed.get(row["technique"])),
+                ],
+            )
+            for row in rows
+        ],
+    )
 
 
 @of_the_page()
@@ -359,7 +394,7 @@ def baselines_figure(study):
         rows.sort(key=lambda row: (-row["baseline"], row["llm"], row["vignette"]))
         if not rows:
             continue
-        unit = _unit(study, domain)
+        unit = unit_of(study, domain)
         values = [
             {
                 "name": study.named(row),
@@ -401,63 +436,6 @@ def baselines_figure(study):
         "say, not what is right; every percentage on this page is of the LLM's own baseline."
     )
     return Figure("baselines", "Baselines by LLM", caption, panels, tables)
-
-
-@of_the_page(
-    baseline_counts="""
-        select study, domain, vignette, llm, response, sum(n_trials)::bigint as n_trials from marts.response_counts
-        where technique = 'no_technique' and anchor_direction = 'none' and row_set = 'accepted'
-            and response_source = 'reparsed'
-        group by all order by all
-    """,
-)
-def distributions_figure(study):
-    """How often each LLM gave each answer without an anchor."""
-    panels, tables = [], []
-    for domain in study.domains:
-        rows = study.rows("baseline_counts", domain=domain)
-        if not rows:
-            continue
-        unit = _unit(study, domain)
-        order = {
-            (row["llm"], row["vignette"]): -row["baseline"]
-            for row in study.rows("baselines", domain=domain)
-            if row["baseline"] is not None
-        }
-        rows.sort(
-            key=lambda row: (order.get((row["llm"], row["vignette"]), 0), row["llm"], row["vignette"], row["response"])
-        )
-        values = [{"name": study.named(row), "value": row["response"], "n": row["n_trials"]} for row in rows]
-        n_llms = len({row["name"] for row in values})
-        label = f"{domain}: unanchored answers of {n_llms} LLMs in {unit}, larger where more trials gave them"
-        panels.append((domain, _draw(study, "bubbles", values, label, unit)))
-        tables.append(
-            _table(
-                study,
-                f"{domain}: unanchored answers in {unit}, and how many trials gave them",
-                "marts.response_counts",
-                {"study": study.name, "domain": domain, "technique": NO_TECHNIQUE, "anchor_direction": "none"}
-                | {"row_set": "accepted", "response_source": "reparsed"},
-                ["LLM", "answer", "trials"],
-                [
-                    Row(
-                        {"llm": row["llm"], "vignette": row["vignette"], "response": f"{row['response']!r}"},
-                        [
-                            study.named(row),
-                            Number(row["response"], "max(response)", 2),
-                            Number(row["n_trials"], "sum(n_trials)", 0),
-                        ],
-                    )
-                    for row in rows
-                ],
-            )
-        )
-    caption = Markup(
-        "The answers behind the baselines; the area of a dot is the number of trials. An LLM with one dot always says "
-        "the "
-        "same, so that repeating the question tells nothing more about it."
-    )
-    return Figure("distributions", "How unanchored answers are spread", caption, panels, tables)
 
 
 @of_the_page(
@@ -814,63 +792,6 @@ def _carriers(study, row):
     return ", ".join(map(study.llm, sorted(llms))) or MISSING
 
 
-@of_the_page()
-def printed_figure(study):
-    """Percent of baseline of each technique beside what document A printed."""
-    panels, tables = [], []
-    for domain in study.domains:
-        printed = _printed_percents(study, domain)
-        rows = [
-            row
-            for row in study.in_order(study.rows("technique_rankings", domain=domain, llm=None))
-            if row["percent_of_baseline"] is not None
-        ]
-        if not printed or not rows:
-            continue
-        values = [
-            {
-                "name": study.technique(row["technique"]),
-                "value": row["percent_of_baseline"],
-                "text": _fixed(row["percent_of_baseline"]),
-                "mark": printed.get(row["technique"], {}).get("published_value"),
-                "reference": None if i else 100,
-                "colour": "var(--grey)" if row["rank_by_net_deviation"] is None else "var(--blue)",
-            }
-            for i, row in enumerate(rows)
-        ]
-        label = _said(domain, "percent of baseline", ((row["name"], row["text"]) for row in values))
-        top = _beside(values, "value", "mark")
-        panels.append((domain, _draw(study, "bars", values, label, "% of baseline", room_for_text(0, top, 0.22))))
-        tables.append(
-            _table(
-                study,
-                f"{domain}: % of baseline, LLMs weighing the same, and what document A printed",
-                "marts.technique_rankings",
-                {"study": study.name, "domain": domain, "llm": None},
-                ["technique", "% of baseline", "net deviation (pp)", "net spread (pp)", "printed in document A (%)"],
-                [
-                    Row(
-                        {"technique": row["technique"]},
-                        [
-                            study.technique(row["technique"]),
-                            Number(row["percent_of_baseline"], "percent_of_baseline"),
-                            Number(row["net_deviation"], "net_deviation", is_signed=True, reason=row["reason"]),
-                            Number(row["net_spread"], "net_spread", is_signed=True, reason=row["reason"]),
-                            _printed(printed.get(row["technique"])),
-                        ],
-                    )
-                    for row in rows
-                ],
-            )
-        )
-    caption = Markup(
-        "The metric of document A: the mean answer under low and high anchors together, as % of what the same LLM says "
-        "without an anchor. ◇ is what it printed, under its own specification. Answers that are too low and others "
-        "that are too high cancel in it, so that nothing on this page is decided on it."
-    )
-    return Figure("printed", "What document A measured and printed", caption, panels, tables)
-
-
 def _printed_percents(study, domain):
     """Return the claims that print a technique's percent of baseline, the first for each technique."""
     found = {}
@@ -990,7 +911,8 @@ def _table(study, caption, source, key, heads, rows, groups=()):
     )  # fmt: skip
 
 
-def _unit(study, domain):
+def unit_of(study, domain):
+    """Return the unit of the answers of a domain, in words."""
     units = sorted({row["response_unit"] for row in study.rows("units", domain=domain) if row["response_unit"]})
     return clean(" and ".join(units)) or "the unit of the answer"
 

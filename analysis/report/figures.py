@@ -235,28 +235,12 @@ def _cells():
     ).properties(height=alt.Step(22))
 
 
-def _bubbles():
-    """Answers on a line, larger where more trials gave them."""
-    import altair as alt
-
-    return alt.layer(
-        alt.Chart()
-        .mark_point(filled=True, color="var(--blue)", opacity=0.75)
-        .encode(
-            y=alt.Y("name:N", sort=None, title=None),
-            x=alt.X("value:Q").scale(zero=False, padding=10),
-            size=alt.Size("n:Q", legend=None, scale=alt.Scale(domainMin=0, rangeMin=0, rangeMax=260)),
-        )
-    ).properties(height=alt.Step(23))
-
-
 KINDS = {
     "bars": _bars,
     "intervals": _intervals,
     "dumbbells": _dumbbells,
     "slopes": _slopes,
     "cells": _cells,
-    "bubbles": _bubbles,
 }
 
 

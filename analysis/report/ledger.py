@@ -1,6 +1,8 @@
 """The claims ledger: each published number beside what the trials give, down to its specification and its SQL."""
 
+from collections import Counter
 from dataclasses import dataclass
+from urllib.parse import quote
 
 from markupsafe import Markup
 
@@ -27,7 +29,7 @@ SPECIFICATION = (
 
 @dataclass(frozen=True)
 class Ledger:
-    """The claims of a study: how many recompute and how many hold, what can be filtered by, and the rows."""
+    """The claims of a study: how many recompute and hold, what can be filtered by, what most specify, and the rows."""
 
     summary: Table
     documents: list
@@ -35,6 +37,7 @@ class Ledger:
     holds: list
     n_claims: Number
     n_distinct: Number
+    shared: Markup | None
     rows: Markup
 
 
@@ -54,6 +57,7 @@ def ledger(study):
     if not claims:
         return None
     once = distinct(claims)
+    shared = _shared(once)
     recomputes, holds = (
         [code for code in said if any(claim[column] == code for claim in claims)]
         for column, said in (("recomputes", RECOMPUTES), ("holds", HOLDS))
@@ -96,15 +100,41 @@ def ledger(study):
         [(code or "", HOLDS[code][0]) for code in holds if code],
         Number(len(claims), "count(*)", 0, table="seeds.published_claims", key={"study": study.name}),
         Number(len(once), "count(*)", 0, table=CHECKS, key={"study": study.name, "is_first_place": True}),
-        Markup("").join(_claim(claim) for claim in in_order(once)),
+        _specified(shared) if shared else None,
+        _claims(in_order(once), shared),
     )
+
+
+def address(claim):
+    """Return the id of a claim's row, which is its address on the page."""
+    return "claim-" + quote("-".join(clean(claim[name]) for name in ("claim_id", "part") if claim[name]), safe="")
+
+
+def _claims(claims, shared):
+    """Write the rows; SQL that several share is written with the first, to which the others lead."""
+    first = {}
+    return Markup("").join(_claim(claim, first.setdefault(claim["query"], claim), shared) for claim in claims)
+
+
+def _shared(claims):
+    """Return what most of the claims specify alike, in the order of a specification."""
+    most = []
+    for name in SPECIFICATION:
+        value, n_claims = Counter(claim.get(name) for claim in claims).most_common(1)[0]
+        if value is not None and n_claims > len(claims) / 2:
+            most.append((name, value))
+    return most
+
+
+def _specified(pairs):
+    return Markup("<code>{}</code>").format(" ".join(f"{name}={clean(value)}" for name, value in pairs))
 
 
 def _labels(column):
     return {"recomputes": RECOMPUTES, "holds": HOLDS}[column]
 
 
-def _claim(claim):
+def _claim(claim, first, shared):
     unit, decimals = unit_and_decimals(claim)
     published = claim["published_value"]
     is_exact = abs(published - round(published, decimals)) < 1e-9
@@ -124,17 +154,17 @@ def _claim(claim):
     recommended = number("recommended_value", decimals + 1)
     recomputed = number("recomputed_value", decimals + 1)
     return Markup(
-        '<tr data-key="{}" data-document="{}" data-recomputes="{}" data-holds="{}">'
+        '<tr id="{}" data-key="{}" data-recomputes="{}" data-holds="{}">'
         '<th scope="row"><details><summary>{}</summary>{}</details></th>'
-        "<td>{}, {}</td><td>{}</td><td>{}</td>"
+        "<td>{}, {}</td>{}{}"
         '<td class="n">{}{} {}</td><td class="n">{}</td><td class="n">{}{}</td></tr>\n'
     ).format(
+        address(claim),
         key_text({name: claim[name] for name in ("claim_id", "part") if claim[name]}),
-        clean(claim["document"]),
         clean(claim["recomputes"]),
         clean(claim["holds"] or ""),
         clean(claim["statement"]),
-        _details(claim),
+        _details(claim, first, shared),
         clean(claim["document"]),
         clean(claim["location"]),
         _status("recomputes", claim),
@@ -151,10 +181,10 @@ def _claim(claim):
 def _status(column, claim):
     code = claim[column]
     said = IN_A_CELL.get(code) or code.replace("_", " ")
-    return Markup('<span class="status {}">{} {}</span>').format(code or "", SIGNS[code], said)
+    return Markup('<td class="status {}">{} {}</td>').format(code or "", SIGNS[code], said)
 
 
-def _details(claim):
+def _details(claim, first, shared):
     said = [("claim", Markup("<code>{}</code>").format(clean(claim["claim_id"])))]
     if claim["reason"]:
         said.append(("why", clean(" ".join(claim["reason"].split()))))
@@ -165,15 +195,20 @@ def _details(claim):
         said.append(("on the newest version", ", ".join(newest)))
     if claim["n_trials"] is not None:
         said.append(("trials", Number(claim["n_trials"], "n_trials", 0)))
-    specification = [
-        Markup("<code>{}={}</code>").format(name, clean(claim[name]))
-        for name in SPECIFICATION
-        if claim.get(name) is not None
-    ]
-    said.append(("specification", Markup(" ").join(specification) or MISSING))
+    own = [name for name in SPECIFICATION if claim.get(name) is not None and (name, claim[name]) not in shared]
+    said.append(("specification", _specified([(name, claim[name]) for name in own]) if own else "as said above"))
     query = claim["query"]
     behind = f"{claim['rests_on'] or 'trials'} behind it"
-    said.append((behind, Markup("<pre>{}</pre>").format(clean_lines(query)) if query else NO_TRIALS))
+    if query and first is not claim:
+        of = Markup('as of <a href="#{}">this claim</a>').format(quote(address(first)))
+    else:
+        of = Markup("<pre>{}</pre>").format(_as_text(clean_lines(query))) if query else NO_TRIALS
+    said.append((behind, of))
     return Markup("<dl>{}</dl>").format(
         Markup("").join(Markup("<dt>{}</dt><dd>{}</dd>").format(name, value) for name, value in said)
     )
+
+
+def _as_text(text):
+    """Escape what is the content of an element: quotes may stay."""
+    return Markup(text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;"))

@@ -9,11 +9,13 @@ from pathlib import Path
 
 from markupsafe import Markup
 
+from analysis.advice import GOALS
+from analysis.report.answers import answers
 from analysis.report.audit import gate_tables, provenance_tables, rows_table
-from analysis.report.evidence import figures
+from analysis.report.evidence import figures, unit_of
 from analysis.report.ledger import ledger
 from analysis.report.studies import Study
-from analysis.report.text import answer, counts, in_short
+from analysis.report.text import RANKS, answer, counts, in_short
 from analysis.report.values import Number, clean
 
 HERE = Path(__file__).parent
@@ -21,7 +23,7 @@ SIGNIFICANT_DIGITS = 12
 NO_BREAK_SPACE = "\N{NO-BREAK SPACE}"
 
 
-def page(tables, versions):
+def page(tables, versions, elsewhere=()):
     """Write the report.
 
     Parameters
@@ -30,6 +32,8 @@ def page(tables, versions):
         The rows that each query of the report gives, in their order.
     versions : dict of str to str
         Of the programs behind the numbers.
+    elsewhere : sequence of (str, str, bool)
+        The studies on other pages: the address of the page, the study, and whether it is simulated.
 
     Returns
     -------
@@ -44,7 +48,12 @@ def page(tables, versions):
     text = _template().render(
         studies=studies,
         on_top=_on_top(studies),
-        claims_elsewhere=_claims_elsewhere(tables),
+        goals=GOALS,
+        card_table=RANKS,
+        llms=_llms(studies),
+        elsewhere=elsewhere,
+        texts=_texts(studies),
+        claims_elsewhere=_claims_elsewhere(tables, [study for _, study, _ in elsewhere]),
         only_simulated=all(study["is_simulated"] for study in studies),
         style=Markup(style),
         script=Markup(script),
@@ -68,9 +77,24 @@ def _on_top(studies):
     return [study for study in answering if not study["is_simulated"]] or answering
 
 
-def _claims_elsewhere(tables):
-    """Count the claims about studies that the page does not show, and those about none."""
-    shown = {row["study"] for row in tables["studies"]}
+def _llms(studies):
+    """Return the ids of the LLMs that have a card or a drawing, with how they are called."""
+    called = {panel.llm: panel.llm_name for study in studies for of in study["drawn"] for panel in of.panels} | {
+        llm: name for study in studies for llm, name in study["llms"].items()
+    }
+    return sorted(called.items(), key=lambda pair: pair[1].lower())
+
+
+def _texts(studies):
+    """Write the texts of the dots as JSON that can stand in HTML."""
+    found = {panel.id: panel.texts for study in studies for of in study["drawn"] for panel in of.panels if panel.texts}
+    text = json.dumps(found, sort_keys=True, ensure_ascii=True, separators=(",", ":"))
+    return Markup(text.translate({ord(c): f"\\u{ord(c):04x}" for c in "<>&"}))
+
+
+def _claims_elsewhere(tables, on_other_pages):
+    """Count the claims about studies that no page shows, and those about none."""
+    shown = {row["study"] for row in tables["studies"]} | set(on_other_pages)
     counted = Counter(row["study"] for row in tables["claims"] if row["study"] not in shown)
     return [
         (study and clean(study), Number(n, "count(*)", 0, table="seeds.published_claims", key={"study": study}))
@@ -79,14 +103,16 @@ def _claims_elsewhere(tables):
 
 
 def _study(study, i):
-    answers = [answer(study, domain) for domain in study.domains]
+    found = [answer(study, domain) for domain in study.domains]
     return {
         "name": clean(study.name),
         "id": f"study-{i + 1}",
         "is_simulated": study.is_simulated,
         "counts": counts(study),
-        "in_short": in_short(study, answers) if answers else None,
-        "answers": answers,
+        "in_short": in_short(study, found) if found else None,
+        "answers": found,
+        "drawn": answers(study, f"answers-{i + 1}", lambda domain: unit_of(study, domain)),
+        "llms": {row["llm"]: study.llm(row["llm"]) for row in study.rows("of_each_llm")},
         "paradigms": [clean(name) for name in study.paradigms],
         "figures": figures(study),
         "ledger": ledger(study),

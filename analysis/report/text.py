@@ -7,16 +7,21 @@ from markupsafe import Markup
 from analysis.advice import CAVEATS, CERTAINTY, CONTRADICTED, DECISIONS, GOALS, LEADING
 from analysis.report.studies import NO_TECHNIQUE
 from analysis.report.tables import Row, Table
-from analysis.report.values import MISSING, Number, clean, counted, listed, reason_text
+from analysis.report.values import MISSING, Number, clean, counted, key_text, listed, reason_text
 from analysis.small_samples import FEWEST_LLMS
 
 RANKS, PREDICTIONS = "inference.rank_probabilities", "inference.predictions"
 SIGNS = {"use": "✓", "avoid": "✕", "equivalent": "≈", "no_evidence": "?"}
-LESS = {
-    "use": "<strong>Use {name}.</strong> With it an anchor moves the average answer less{than}, in {n_gained} of "
-    "{n_llms} LLMs: {sure}.",
-    "avoid": "<strong>Avoid {name}.</strong> With it an anchor moves the average answer less{than} in only {n_gained} "
-    "of {n_llms} LLMs: {sure}.",
+ON_A_CARD = {
+    "use": "<strong>Use {name}.</strong> With it {better}{than}, in {n_gained} of {n_llms} LLMs: {sure}.",
+    "avoid": "<strong>Avoid {name}.</strong> With it {better}{than} in only {n_gained} of {n_llms} LLMs: {sure}.",
+}
+LEFT_OF_IT = {
+    "displacement": "With {name} an anchor moves its average answer by {loss} of its unanchored one, with {control} by "
+    "{loss_control}.",
+    "gap": "With {name} high and low anchors pull its average answers {loss} of its unanchored one apart, with "
+    "{control} {loss_control}.",
+    "error": "With {name} its single answers are {loss} off, with {control} {loss_control}.",
 }
 SPOKEN = {
     "use": "use {}",
@@ -34,10 +39,13 @@ LIMITS = {
 
 @dataclass(frozen=True)
 class Answer:
-    """The answer for one domain: in short, in sentences, what is decided by each goal and of whom, and the numbers."""
+    """The answer for one domain: in short, in sentences, what is decided by each goal and of whom, and the numbers.
+
+    A card is a goal, an LLM (None for all), what its numbers share in `RANKS`, and sentences.
+    """
 
     domain: str
-    card: list
+    cards: list
     sentences: list
     decisions: list
     tables: list
@@ -58,7 +66,17 @@ def answer(study, domain):
     rows = study.held_against(domain, "control")
     return Answer(
         domain,
-        list(_card(study, domain, rows)),
+        [
+            *(
+                (goal, None, _key_of_card(study, domain, goal, None), list(_card(study, domain, goal)))
+                for goal in GOALS
+            ),
+            *(
+                (goal, llm, _key_of_card(study, domain, goal, llm), list(_card_of_llm(study, domain, goal, llm)))
+                for llm in sorted({row["llm"] for row in study.rows("of_each_llm", domain=domain)})
+                for goal in GOALS
+            ),
+        ],
         list(_sentences(study, domain, rows)),
         [
             (
@@ -102,22 +120,23 @@ def _said(study, rows, goal, column):
     return Markup("; ").join(said) or "nothing"
 
 
-def _card(study, domain, rows):
-    """Say the answer in short: what to use by displacement, in how many LLMs it helped, how sure, and the placebo."""
-    leading = [row for row in rows if row["metric"] == LEADING]
-    if not any(row["n_llms"] for row in leading):
+def _card(study, domain, goal):
+    """Say the answer by one goal in short: what to use, in how many LLMs it helped, how sure, and the placebo."""
+    rows = [row for row in study.held_against(domain, "control") if row["metric"] == goal]
+    if not any(row["n_llms"] for row in rows):
         yield Markup("Nothing can be compared yet.")
         return
-    if all(row["n_llms"] < FEWEST_LLMS for row in leading):
-        yield _too_few(study, domain, leading)
-        yield Markup("Of {}: {}.").format(OF_WHOM["decision_asked"], _said(study, leading, LEADING, "decision_asked"))
+    if all(row["n_llms"] < FEWEST_LLMS for row in rows):
+        yield _too_few(study, domain, rows)
+        yield Markup("Of {}: {}.").format(OF_WHOM["decision_asked"], _said(study, rows, goal, "decision_asked"))
         return
-    decided = _decided(leading, LEADING, "decision")
-    for word, sentence in LESS.items():
+    decided = _decided(rows, goal, "decision")
+    for word, sentence in ON_A_CARD.items():
         for row in sorted(decided.get(word, []), key=lambda row: (-row["gain"], row["technique"])):
             own = row["control"] != NO_TECHNIQUE
             yield Markup(sentence).format(
                 name=study.technique(row["technique"]),
+                better=GOALS[goal].better,
                 than=Markup(" than with {}").format(study.technique(row["control"])) if own else "",
                 n_gained=_of(row, "n_gained"),
                 n_llms=_of(row, "n_llms"),
@@ -125,19 +144,54 @@ def _card(study, domain, rows):
             )
     if "use" not in decided:
         yield Markup("<strong>No technique is shown to help.</strong>")
-    open_ones = decided.get("no_evidence", [])
-    if open_ones:
-        yield Markup("No evidence for or against {}.").format(_names(study, open_ones))
-    against = [row for row in study.held_against(domain, "placebo") if row["metric"] == LEADING]
+    for word, sentence in (
+        ("equivalent", "No difference with {}."),
+        ("no_evidence", "No evidence for or against {}."),
+    ):
+        if word in decided:
+            yield Markup(sentence).format(_names(study, decided[word]))
+    against = [row for row in study.held_against(domain, "placebo") if row["metric"] == goal]
     if against and not any(row["decision"] == "use" for row in against):
         yield Markup("No technique is shown to do better than {}, a placebo: turns of neutral content.").format(
             study.technique(against[0]["control"])
         )
 
 
-def _of(row, column):
-    key = {name: row[name] for name in ("study", "domain", "llm", "technique", "metric", "control", "comparison")}
-    return Number(row[column], column, 0, table=RANKS, key=key)
+def _card_of_llm(study, domain, goal, llm):
+    """Say what one LLM's own trials show by one goal."""
+    rows = study.in_order(study.rows("of_each_llm", domain=domain, metric=goal, llm=llm))
+    rows = [row for row in rows if row["gain"] is not None and row["loss"] is not None]
+    name = Markup.escape(study.llm(llm))
+    if not rows:
+        yield Markup("{} was not asked what can be compared.").format(name)
+        return
+    decided = _decided(rows, goal, "decision_asked")
+    for word in ("use", "avoid"):
+        for row in sorted(decided.get(word, []), key=lambda row: (-row["gain"], row["technique"])):
+            yield (Markup("<strong>{} {} with {}.</strong> ") + Markup(LEFT_OF_IT[goal])).format(
+                word.capitalize(),
+                study.technique(row["technique"]),
+                name,
+                name=study.technique(row["technique"]),
+                control="a plain prompt" if row["control"] == NO_TECHNIQUE else study.technique(row["control"]),
+                **{column: _of(row, column, 1, "%") for column in ("loss", "loss_control")},
+            )
+    if "use" not in decided:
+        yield Markup("<strong>No technique is shown to help {}.</strong>").format(name)
+    for word, sentence in (("equivalent", "No difference with {}."), ("no_evidence", "No evidence on {}.")):
+        if word in decided:
+            yield Markup(sentence).format(_names(study, decided[word]))
+    yield Markup("This is said of {} alone.").format(name)
+
+
+def _key_of_card(study, domain, goal, llm):
+    """Return what all numbers of a card share in `RANKS`."""
+    return key_text({"study": study.name, "domain": domain, "metric": goal, "llm": llm, "comparison": "control"})
+
+
+def _of(row, column, digits=0, unit=""):
+    key = {name: row[name] for name in ("technique", "control")}
+    return Number(row[column], column, digits, unit=unit, key=key)
 
 
 def _sentences(study, domain, rows):
@@ -360,10 +414,10 @@ def _percentage(row, column, digits=1):
     return Number(row[column], column, digits, 100, unit="%", reason=row["reason"])
 
 
-def _in_codes(codes, meaning):
-    """Codes as words, with what they mean for who points at them."""
+def _in_codes(codes):
+    """Codes as words; the sentences above the table say what they mean."""
     words = clean(codes or "").replace("; ", ", ").replace("_", " ").replace("llms", "LLMs")
-    return Markup('<span title="{}">{}</span>').format(meaning, words) if words else MISSING
+    return words or MISSING
 
 
 def _decisions_table(study, domain, rows, name, caption):
@@ -384,7 +438,7 @@ def _decisions_table(study, domain, rows, name, caption):
             f"{against}{kind}",
             _decision(row, "decision"),
             _decision(row, "decision_asked"),
-            _in_codes(row["certainty"], CERTAINTY.get(row["certainty"])),
+            _in_codes(row["certainty"]),
             _interval(row, "gain", "gain_low", "gain_high"),
             _bounds(row, "gain_plain_low", "gain_plain_high"),
             _bounds(row, "gain_asked_low", "gain_asked_high"),
@@ -392,7 +446,7 @@ def _decisions_table(study, domain, rows, name, caption):
             Number(row["p_sign_flip"], "p_sign_flip", 3, reason=row["reason"]),
             _share(row, "n_beyond_margin", Markup(" ({})").format(_percentage(row, "beyond_margin_high", 0))),
             Number(row["n_trials"], "n_trials", 0),
-            _in_codes("; ".join(limits), reason_text(row["reason"])),
+            _in_codes("; ".join(limits)),
         ]
 
     return Table(

@@ -78,8 +78,7 @@ class Number:
     def content(self):
         """The number with its unit, or a dash and why there is none."""
         if self.value is None:
-            said = reason_text(self.reason)
-            return Markup('<span title="{0}">{1}<span class="why"> {0}</span></span>').format(said, MISSING)
+            return Markup('{}<span class="why"> {}</span>').format(MISSING, reason_text(self.reason))
         return escape(f"{self.text}\N{NO-BREAK SPACE}{self.unit}" if self.unit else self.text)
 
     def __html__(self):

@@ -195,6 +195,7 @@ def study_with(decisions, *, n_llms=9, first=("a", "b"), is_identified=True, rea
     tables = {
         "rank_probabilities": ranks, "technique_rankings": rankings, "techniques": techniques, "llms": [],
         "attrition": [{**of, "technique": name} for name in names], "attrition_bounds": [], "predictions": [],
+        "of_each_llm": [],
     }  # fmt: skip
     return Study("s", False, tables)
 

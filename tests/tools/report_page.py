@@ -43,8 +43,10 @@ create table marts.claim_checks (claim_id varchar, part varchar, document varcha
     recommended_high double, n_trials bigint, published_value double, describes varchar, rests_on varchar,
     margin double, n_places bigint, is_first_place boolean, newest_recomputes varchar, newest_holds varchar);
 create table marts.trials (trial_id varchar, study varchar, domain varchar, vignette varchar, llm varchar,
-    role varchar, source varchar, response_unit varchar, asked_at timestamptz);
-create table marts.attrition (study varchar, domain varchar, llm varchar, technique varchar, role varchar,
+    role varchar, source varchar, response_unit varchar, asked_at timestamptz, technique varchar,
+    anchor_direction varchar, response double, response_text varchar);
+create table marts.attrition (study varchar, domain varchar, vignette varchar default 'v', llm varchar,
+    technique varchar, role varchar,
     paradigm varchar default 'anchoring',
     n_asked bigint, n_answered bigint, n_refused bigint, n_unparsed bigint, n_out_of_range bigint, n_failed bigint);
 create table marts.attrition_bounds (study varchar, domain varchar, llm varchar, technique varchar, n_asked bigint,
@@ -60,12 +62,14 @@ create table marts.technique_effects (study varchar, domain varchar, llm varchar
 create table marts.baselines (study varchar, domain varchar, vignette varchar, llm varchar, temperature_scope varchar,
     n_trials bigint, baseline double, sd_response double, min_response double, max_response double, reason varchar);
 create table marts.response_counts (study varchar, domain varchar, vignette varchar, llm varchar, technique varchar,
-    anchor_direction varchar, row_set varchar, response_source varchar, response double, n_trials bigint);
+    anchor_direction varchar, anchor_value double, row_set varchar, response_source varchar, response double,
+    n_trials bigint);
 create table marts.parse_disagreements (trial_id varchar, study varchar, llm varchar, vignette varchar,
     technique varchar, anchor_direction varchar, response_recorded double, response_reparsed double,
     status_reparsed varchar, text_around varchar);
 create table inference.rank_probabilities (study varchar, domain varchar, llm varchar, technique varchar,
-    metric varchar, control varchar, comparison varchar, loss double, gain double, gain_low double, gain_high double,
+    metric varchar, control varchar, comparison varchar, loss double, loss_control double, gain double,
+    gain_low double, gain_high double,
     gain_plain_low double, gain_plain_high double, gain_asked_low double, gain_asked_high double, n_gained bigint,
     p_sign_flip double, n_beyond_margin bigint, beyond_margin_high double, p_best double, p_worst double,
     p_worse_than_control double, rank_low bigint, rank_high bigint, decision varchar, decision_asked varchar,
@@ -168,7 +172,8 @@ def _add_study(made, study, llms, said, domain, source):
     for i, llm in enumerate(llms):
         made.add(
             "marts.trials", trial_id=f"{study}-{i}", **of, vignette="v", llm=llm, source=source,
-            response_unit="thousand USD", asked_at=asked,
+            response_unit="thousand USD", asked_at=asked, technique="sacd", anchor_direction="low", response=24,
+            response_text=said if i else None,
         )  # fmt: skip
         made.add(
             "marts.baselines", **of, vignette="v", llm=llm, temperature_scope="pooled", n_trials=30,
@@ -180,6 +185,14 @@ def _add_study(made, study, llms, said, domain, source):
                 anchor_direction="none", row_set="accepted", response_source="reparsed", response=response,
                 n_trials=15,
             )  # fmt: skip
+        for technique in ("no_technique", "sacd"):
+            for direction, anchor in (("low", 15), ("high", 45)):
+                for response in (24.0, anchor + i):
+                    made.add(
+                        "marts.response_counts", **of, vignette="v", llm=llm, technique=technique,
+                        anchor_direction=direction, anchor_value=anchor, row_set="accepted",
+                        response_source="reparsed", response=response, n_trials=7,
+                    )  # fmt: skip
     for technique, (_, is_ranked, percent, losses, ranks, decisions, gains) in TECHNIQUES.items():
         for i, llm in enumerate((None, *llms)):
             made.add(
@@ -260,6 +273,12 @@ def _add_decisions(made, of, llms, technique, goal, loss, rank, decision, gain):
             decision="no_evidence" if few else decision, decision_asked=decision,
             certainty="too_few_llms" if few else "established", reason="; ".join(filter(None, codes)) or None,
         )  # fmt: skip
+    for i, llm in enumerate(llms):
+        made.add(
+            "inference.rank_probabilities", **key, **shared | {"n_llms": 1}, llm=llm, control="no_technique",
+            comparison="control", loss=loss, loss_control=loss + gain - i, gain=gain - i, decision="no_evidence",
+            decision_asked=decision, certainty="too_few_llms", reason="one_llm",
+        )  # fmt: skip
     for switch, more in (("recommended", 0), ("reading", -3.25), ("llm_left_out", 4.5)):
         made.add(
             "inference.sensitivity", **key, control="no_technique", comparison="control", switch=switch,
@@ -293,8 +312,9 @@ class Numbers(HTMLParser):
             return
         attributes = dict(attributes)
         self.open.append((tag, attributes))
-        if "data-column" in attributes:
-            self.found.append({"text": "", "depth": len(self.open), **self._place()})
+        if "data-column" in attributes or "data-n" in attributes:
+            self.found.append({"text": attributes.get("data-n", ""), "depth": len(self.open), **self._place()})
+            self.found[-1]["is_closed"] = "data-n" in attributes
         if tag == "td":
             self.cells.append({"text": "", "is_known": "data-column" in attributes, "depth": len(self.open)})
         elif "data-column" in attributes and self.cells:
@@ -320,8 +340,9 @@ class Numbers(HTMLParser):
                 collected[-1]["text"] += data
 
     def _place(self):
-        table, key = None, {}
+        table, key, column = None, {}, None
         for _, attributes in self.open:
+            column = attributes.get("data-column", attributes.get("data-of", column))
             if "data-table" in attributes:
                 table, key = attributes["data-table"], {}
             for pair in filter(None, attributes.get("data-key", "").split(";")):
@@ -329,7 +350,7 @@ class Numbers(HTMLParser):
                 key[name] = unquote(value) if is_given else None
         last = self.open[-1][1]
         return {
-            "table": table, "key": key, "column": last["data-column"], "scale": float(last.get("data-scale", 1)),
+            "table": table, "key": key, "column": column, "scale": float(last.get("data-scale", 1)),
         }  # fmt: skip
 
 

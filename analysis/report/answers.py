@@ -1,0 +1,420 @@
+"""The answers themselves: for each LLM and vignette a dot for every answer, by technique and direction of the anchor.
+
+Drawn here and not by Vega, since each dot names the trials that it counts, and can be opened.
+"""
+
+import math
+import shlex
+from dataclasses import dataclass
+from itertools import groupby
+
+from markupsafe import Markup
+
+from analysis.report.studies import NO_TECHNIQUE
+from analysis.report.tables import Row, Table
+from analysis.report.values import Number, clean, key_text
+
+COUNTS = "marts.response_counts"
+PICKED = {"row_set": "accepted", "response_source": "reparsed"}
+QUERIES = {
+    "answer_counts": """
+        select study, domain, vignette, llm, technique, anchor_direction, response, sum(n_trials)::bigint as n_trials
+        from marts.response_counts where row_set = 'accepted' and response_source = 'reparsed'
+            and anchor_direction in ('none', 'low', 'high')
+        group by all order by all
+    """,
+    "anchors": """
+        select distinct study, domain, vignette, llm, anchor_direction, anchor_value from marts.response_counts
+        where row_set = 'accepted' and response_source = 'reparsed' and anchor_direction in ('low', 'high')
+            and anchor_value is not null
+        order by all
+    """,
+    "answer_texts": """
+        select study, domain, vignette, llm, technique, anchor_direction, response,
+            list(text order by text)[:3] as texts
+        from (
+            select distinct study, domain, vignette, llm, technique, anchor_direction, response,
+                left(response_text, 240) as text
+            from marts.trials
+            where response_text is not null and response is not null and role is null
+                and anchor_direction in ('none', 'low', 'high')
+        )
+        group by all order by all
+    """,
+    "asked_of_llms": """
+        select study, domain, vignette, llm, technique, sum(n_asked)::bigint as n_asked,
+            sum(n_answered)::bigint as n_answered
+        from marts.attrition where role is null and paradigm = 'anchoring'
+        group by all order by all
+    """,
+}
+MOST_DOTS, MOST_IN_A_ROW, MOST_OF_TEXTS = 4000, 60, 25_000
+WIDTH, LEFT, RIGHT, TOP, ROW, NAME, BOTTOM = 340, 8, 332, 34, 15, 19, 34
+LARGEST, SMALLEST = 7.0, 1.4
+UNANCHORED, ENDS = "none", ("low", "high")
+UNDER = {UNANCHORED: "without an anchor", "low": "under a low anchor", "high": "under a high anchor"}
+
+
+@dataclass(frozen=True)
+class Panel:
+    """What one LLM answered to one vignette: the LLM's id, a heading, the drawing and the texts of its dots."""
+
+    id: str
+    llm: str
+    llm_name: str
+    heading: str
+    command: str
+    drawing: Markup
+    texts: dict
+
+
+@dataclass(frozen=True)
+class Answers:
+    """The panels of a domain, a table of who answered, and how many panels there was no room for."""
+
+    domain: str
+    unit: str
+    panels: list
+    n_left_out: int
+    table: Table
+
+
+def answers(study, prefix, units):
+    """Draw what each LLM answered in each domain.
+
+    Parameters
+    ----------
+    study : Study
+    prefix : str
+        Of the ids of the panels.
+    units : callable
+        From a domain to the unit of its answers.
+
+    Returns
+    -------
+    list of Answers
+        One for each domain with an answer.
+    """
+    made, room = [], MOST_DOTS
+    n_texts = _texts_that_fit(study)
+    for domain in study.domains:
+        rows = sorted(study.rows("answer_counts", domain=domain), key=lambda row: (row["vignette"], row["llm"]))
+        several = len({row["vignette"] for row in rows}) > 1
+        groups = [(of, list(found)) for of, found in groupby(rows, lambda row: (row["vignette"], row["llm"]))]
+        panels, n_left_out = [], 0
+        for (vignette, llm), found in groups:
+            if len(found) > room:
+                n_left_out += 1
+                continue
+            room -= len(found)
+            number = f"{prefix}-{len(made) + 1}-{len(panels) + 1}"
+            panels.append(_panel(study, number, domain, vignette, llm, found, units(domain), several, n_texts))
+        if groups:
+            made.append(Answers(domain, units(domain), panels, n_left_out, _table(study, domain)))
+    return made
+
+
+def _texts_that_fit(study):
+    """Return how many texts of a dot the page has room for."""
+    found = study.rows("answer_texts")
+    for n_texts in (3, 2, 1):
+        if sum(len(text) for row in found for text in row["texts"][:n_texts]) <= MOST_OF_TEXTS:
+            return n_texts
+    return 0
+
+
+def _panel(study, number, domain, vignette, llm, rows, unit, several, n_texts):
+    cells = {}
+    for row in rows:
+        cells.setdefault((row["technique"], row["anchor_direction"]), {})[row["response"]] = row["n_trials"]
+    of = {"domain": domain, "vignette": vignette, "llm": llm}
+    anchors = {}
+    for row in study.rows("anchors", **of):
+        anchors.setdefault(row["anchor_direction"], []).append(row["anchor_value"])
+    losses = {row["technique"]: row for row in study.rows("technique_rankings", domain=domain, llm=llm)}
+    techniques = sorted(
+        {technique for technique, _ in cells},
+        key=lambda name: (name != NO_TECHNIQUE, _loss(losses, name), name),
+    )
+    texts = {
+        (row["technique"], row["anchor_direction"], row["response"]): row["texts"][:n_texts]
+        for row in study.rows("answer_texts", **of)
+    }
+    lost = {row["technique"]: row["n_asked"] - row["n_answered"] for row in study.rows("asked_of_llms", **of)}
+    scale = _Scale.of(cells, [value for values in anchors.values() for value in values])
+    drawing, kept = _drawing(study, of, cells, techniques, anchors, losses, lost, scale, unit, texts)
+    name = study.llm(llm)
+    command = " ".join(
+        f"--{option} {shlex.quote(clean(value))}"
+        for option, value in (("study", study.name), ("domain", domain), ("llm", llm))
+    )
+    if several:
+        command += f" --where {shlex.quote(f'vignette = {_quoted(vignette)} and response = RESPONSE')}"
+    else:
+        command += " --where 'response = RESPONSE'"
+    heading = f"{name}, {clean(vignette)}" if several else name
+    return Panel(number, llm, name, heading, f"bais trials {command}", drawing, kept)
+
+
+def _quoted(text):
+    return "'" + clean(text).replace("'", "''") + "'"
+
+
+def _loss(losses, technique):
+    loss = losses.get(technique, {}).get("displacement")
+    return math.inf if loss is None else loss
+
+
+@dataclass(frozen=True)
+class _Scale:
+    """Where a value stands: the middle 98 % of the answers fit, and what lies beyond stands at the edge."""
+
+    low: float
+    high: float
+
+    @classmethod
+    def of(cls, cells, anchors):
+        counts = sorted((value, n) for cell in cells.values() for value, n in cell.items())
+        total, below, middle = sum(n for _, n in counts), 0, []
+        for value, n in counts:
+            if below + n > total * 0.01 and below < total * 0.99:
+                middle.append(value)
+            below += n
+        known = [*middle, *anchors]
+        low, high = min(known), max(known)
+        low = min(low, 0.0) if low >= 0 and low < high / 2 else low
+        return cls(low, high if high > low else low + (abs(low) or 1.0))
+
+    def __call__(self, value):
+        share = (min(max(value, self.low), self.high) - self.low) / (self.high - self.low)
+        return LEFT + LARGEST + share * (RIGHT - LEFT - 2 * LARGEST)
+
+    def is_beyond(self, value):
+        return not self.low <= value <= self.high
+
+    def ticks(self):
+        """Return three to six round values."""
+        rough = (self.high - self.low) / 4
+        power = 10 ** math.floor(math.log10(rough))
+        step = next(power * of for of in (1, 2, 2.5, 5, 10) if power * of >= rough * 0.999)
+        first = math.ceil(self.low / step - 1e-9)
+        return [round(i * step, 10) for i in range(first, math.floor(self.high / step + 1e-9) + 1)]
+
+
+def _drawing(study, of, cells, techniques, anchors, losses, lost, scale, unit, texts):
+    """Draw one panel; return it with the texts of its dots, by the place of the dot among all dots."""
+    parts, kept, n_dots, y = [], {}, 0, TOP
+    unanchored = cells.get((NO_TECHNIQUE, UNANCHORED))
+    own = _mean(unanchored) if unanchored else None
+    rows = [(NO_TECHNIQUE, [UNANCHORED], "Without an anchor")] if unanchored else []
+    rows += [(name, [end for end in ENDS if (name, end) in cells], _called(study, name)) for name in techniques]
+    for technique, directions, name in rows:
+        if not directions:
+            continue
+        beside = _beside(losses.get(technique), lost.get(technique, 0)) if directions != [UNANCHORED] else ""
+        if directions == [UNANCHORED]:
+            beside = f"mean {own:,.4g}"
+        parts.append(
+            Markup('<line x1="{}" y1="{}" x2="{}" y2="{}" class="row"/>').format(LEFT, y, RIGHT, y)
+            + _text(LEFT, y + 13, name, "name")
+            + _text(RIGHT, y + 13, beside, "soft", "end")
+        )
+        y += NAME
+        for direction in directions:
+            counts = cells[technique, direction]
+            marks, found = _dots(counts, scale, y + ROW / 2, unit)
+            for value in found:
+                if text := texts.get((technique, direction, value)):
+                    kept[n_dots] = [clean(each) if "\n" not in each else _one_line(each) for each in text]
+                n_dots += 1
+            parts.append(
+                Markup('<g class="{}" data-key="{}" data-said="{}" data-option="{}">').format(
+                    direction,
+                    key_text({"technique": technique, "anchor_direction": direction}),
+                    f"{name}, {UNDER[direction]}" if directions != [UNANCHORED] else name,
+                    f"--technique {shlex.quote(clean(technique))} --direction {direction}",
+                )
+                + marks
+                + _mean_mark(counts, scale, y)
+                + Markup("</g>")
+            )
+            y += ROW
+    return _framed(parts, y, study, of, own, anchors, scale, unit, unanchored), kept
+
+
+def _called(study, technique):
+    return "Plain prompt" if technique == NO_TECHNIQUE else study.technique(technique)
+
+
+def _one_line(text):
+    return clean(" ".join(text.split()))
+
+
+def _beside(row, n_lost):
+    """Say how far off an anchor moves the average answer, and how many trials gave none."""
+    said = []
+    if row and row["displacement"] is not None:
+        said.append(f"{row['displacement']:.0f} % off")
+    if n_lost:
+        said.append(f"{n_lost:,} unanswered")
+    return ", ".join(said)
+
+
+def _dots(counts, scale, y, unit):
+    """Draw a circle for each answer, its area the share of the row; return the circles and the answers."""
+    total, largest = sum(counts.values()), max(counts.values())
+    parts, values = [], []
+    for low, high, n in _grouped(counts, scale):
+        radius = max(SMALLEST, LARGEST * math.sqrt(n / total) if largest < total else LARGEST)
+        what = _short(low) if low == high else f"{_short(low)} to {_short(high)}"
+        said = f"{what} {unit}: {n:,} of {total:,}"
+        if scale.is_beyond(low):
+            said += ", beyond the axis"
+        picked = (
+            Markup(' data-key="response={}"').format(repr(low))
+            if low == high
+            else Markup(' data-column="sum(n_trials) filter (where response between {} and {})"').format(low, high)
+        )
+        parts.append(
+            Markup('<circle cx="{:.1f}" cy="{:.1f}" r="{:.1f}" data-n="{}"{}><title>{}</title></circle>').format(
+                scale((low + high) / 2), y, radius, n, picked, said
+            )
+        )
+        values.append(low if low == high else None)
+    return Markup("").join(parts), values
+
+
+def _grouped(counts, scale):
+    """Return the answers of a row with their counts; neighbours together where there are too many."""
+    found = sorted(counts.items())
+    if len(found) <= MOST_IN_A_ROW:
+        return [(value, value, n) for value, n in found]
+    width = (scale.high - scale.low) / MOST_IN_A_ROW
+    made = []
+    for _, of in groupby(found, lambda pair: math.floor((min(max(pair[0], scale.low), scale.high)) / width)):
+        group = list(of)
+        made.append((group[0][0], group[-1][0], sum(n for _, n in group)))
+    return made
+
+
+def _mean(counts):
+    return sum(value * n for value, n in counts.items()) / sum(counts.values())
+
+
+def _mean_mark(counts, scale, y):
+    at = scale(_mean(counts))
+    return Markup('<line x1="{0:.1f}" y1="{1}" x2="{0:.1f}" y2="{2}" class="mean"/>').format(at, y, y + ROW)
+
+
+def _quartiles(counts):
+    total, below, ends = sum(counts.values()), 0, []
+    for value, n in sorted(counts.items()):
+        below += n
+        while len(ends) < 2 and below >= total * (0.25, 0.75)[len(ends)]:
+            ends.append(value)
+    return ends
+
+
+def _framed(parts, bottom, study, of, own, anchors, scale, unit, unanchored):
+    """Put the axis, the anchors and the LLM's own answer around the rows."""
+    back = []
+    if unanchored:
+        low, high = (scale(end) for end in _quartiles(unanchored))
+        back.append(
+            Markup('<rect x="{:.1f}" y="{}" width="{:.1f}" height="{}" class="own"/>').format(
+                low - 2, TOP, high - low + 4, bottom - TOP
+            )
+        )
+        back.append(
+            Markup('<line x1="{0:.1f}" y1="{1}" x2="{0:.1f}" y2="{2}" class="ownmean"/>').format(
+                scale(own), TOP, bottom
+            )
+        )
+    for tick in scale.ticks():
+        at = scale(tick)
+        back.append(Markup('<line x1="{0:.1f}" y1="{1}" x2="{0:.1f}" y2="{2}" class="tick"/>').format(at, TOP, bottom))
+        anchor = "start" if at < LEFT + 14 else "end" if at > RIGHT - 14 else "middle"
+        back.append(_text(at, bottom + 14, _short(tick), "soft", anchor))
+    back.append(_text((LEFT + RIGHT) / 2, bottom + 29, unit, "soft", "middle"))
+    for direction, values in anchors.items():
+        for value in values:
+            at = scale(value)
+            back.append(
+                Markup('<path d="M{:.1f},{} l-4,-7 h8 z" class="{}"/>').format(at, TOP - 1, f"{direction} anchor")
+            )
+    shown = [end for end in ENDS if anchors.get(end)]
+    spans = {end: (min(anchors[end]), max(anchors[end])) for end in shown}
+    for end in shown:
+        low, high = spans[end]
+        value = _short(low) if low == high else f"{_short(low)}\N{EN DASH}{_short(high)}"
+        back.append(
+            _text(
+                LEFT if end == "low" else RIGHT, 12, f"{end} anchor ▼ {value}", end, "start" if end == "low" else "end"
+            )
+        )
+    height = bottom + BOTTOM
+    named = ", ".join(f"{end} anchor {_short(spans[end][0])}" for end in shown)
+    label = (
+        f"{study.llm(of['llm'])}: answers in {unit} by technique; {named}; mean answer without an anchor "
+        f"{'unknown' if own is None else f'{own:,.4g}'}. Arrow keys go from answer to answer."
+    )
+    stamp = Markup("")
+    if study.is_simulated:
+        stamp = Markup(
+            '<text class="stamp" x="50%" y="50%" text-anchor="middle" transform="rotate(-18 {} {})">SIMULATED</text>'
+        ).format(WIDTH // 2, height // 2)
+    return (
+        Markup(
+            '<svg class="dots" role="img" tabindex="0" aria-label="{}" width="{}" height="{}" viewBox="0 0 {} {}">'
+        ).format(label, WIDTH, height, WIDTH, height)
+        + Markup("").join(back)
+        + Markup('<g data-table="{}" data-key="{}" data-of="sum(n_trials)">').format(
+            COUNTS, key_text({"study": study.name, **of, **PICKED})
+        )
+        + Markup("").join(parts)
+        + Markup("</g>")
+        + stamp
+        + Markup("</svg>")
+    )
+
+
+def _text(x, y, words, kind, anchor="start"):
+    return Markup('<text x="{:.1f}" y="{}" class="{}" text-anchor="{}">{}</text>').format(
+        x, y, kind, anchor, clean(words)
+    )
+
+
+def _short(value):
+    """Write a value without digits that say nothing."""
+    text = f"{value:,.6g}" if abs(value) < 1e6 else f"{value:.3g}"
+    return f"{value:,.4g}".replace("-", "\N{MINUS SIGN}") if len(text) > 9 else text.replace("-", "\N{MINUS SIGN}")
+
+
+def _table(study, domain):
+    """Make the table of a domain: how many trials of each LLM and technique were answered, of how many asked."""
+    asked = {}
+    for row in study.rows("asked_of_llms", domain=domain):
+        of = asked.setdefault(row["llm"], {}).setdefault(row["technique"], {"n_answered": 0, "n_asked": 0})
+        for column in of:
+            of[column] += row[column]
+    techniques = [name for name in study.techniques if any(name in of for of in asked.values())]
+
+    def cell(of, technique):
+        if technique not in of:
+            return "not asked"
+        said = (Number(n, f"sum({column})", 0, key={"technique": technique}) for column, n in of[technique].items())
+        return Markup("{} of {}").format(*said)
+
+    return Table(
+        f"{clean(domain).capitalize()}: trials that were answered, of those asked, with and without an anchor.",
+        "marts.attrition",
+        {"study": study.name, "domain": domain},
+        ["LLM", *(_called(study, name) for name in techniques)],
+        [
+            Row({"llm": llm}, [study.llm(llm), *(cell(asked[llm], name) for name in techniques)])
+            for llm in sorted(asked, key=lambda llm: study.llm(llm).lower())
+        ],
+        [],
+        study.is_simulated,
+        f"{clean(domain)}: who answered",
+    )
