@@ -217,6 +217,7 @@ COUNTED = {
     "row_set": "with the row set {}",
     "baseline": "with the baseline at {}",
     "refusals": "with the missing answers taken as {}",
+    "llm_left_out": "without {}",
 }
 TURNED_TO = {"reparsed": "texts'", "least_gain": "the worst for it", "most_gain": "the best for it"}
 
@@ -254,6 +255,23 @@ def in_words(reason):
     return "; ".join(REASONS.get(code, code) for code in codes) or "no reason is given"
 
 
+def counted_otherwise(switch, value):
+    """Say what was counted otherwise.
+
+    Parameters
+    ----------
+    switch : str
+        Of `inference.sensitivity`.
+    value : str
+        What was turned: a reading, a row set, a baseline, how missing answers are taken, or the name of an LLM.
+
+    Returns
+    -------
+    str
+    """
+    return COUNTED[switch].format(TURNED_TO.get(value, value))
+
+
 def in_ways_of_counting(name, decision, found):
     """Say in how many ways of counting a decision on a technique is the same, and in which it is another.
 
@@ -274,8 +292,8 @@ def in_ways_of_counting(name, decision, found):
         return None
     n = f"{found['n_same_decision']} of {found['n_specifications']}"
     said = f"{name}: the same decision in {n} ways of counting"
-    others = [COUNTED[switch].format(TURNED_TO.get(value, value)) for switch, value in found["others"]]
-    others += [f"without {found['carried_by']}"] if found["carried_by"] else []
+    others = [counted_otherwise(switch, value) for switch, value in found["others"]]
+    others += [counted_otherwise("llm_left_out", found["carried_by"])] if found["carried_by"] else []
     return f"{said}, another {listed(others, 'or')}." if others else f"{said}."
 
 

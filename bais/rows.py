@@ -37,6 +37,17 @@ PAGE = {
         from inference.rank_probabilities where llm is not null and comparison = 'control'
         order by study, domain, llm, metric, technique, control
     """,
+    "switches": """
+        select study, domain, technique, control, switch, excluded_llm, decision, decision_asked,
+            case switch
+                when 'reading' then response_source
+                when 'row_set' then row_set
+                when 'baseline' then baseline_scope
+                when 'refusals' then refusals
+            end as value
+        from inference.sensitivity where comparison = 'control' and metric = 'displacement' and not is_recommended
+        order by study, domain, technique, control, switch, excluded_llm, value
+    """,
     "predictions": "from inference.predictions order by study, domain, metric, technique, llm nulls first",
     "technique_rankings": "from marts.technique_rankings order by study, domain, llm nulls first, technique",
     "intervals": """

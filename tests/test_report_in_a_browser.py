@@ -164,7 +164,7 @@ def test_what_recomputes_and_holds_is_behind_a_switch_and_its_address_opens_it(o
     page.locator("#claim-real-claim-1").evaluate(
         "row => Object.assign(row.dataset, {recomputes: 'yes', holds: 'holds'})"
     )
-    only = page.get_by_label("Only what does not recompute")
+    only = page.get_by_label("Only what does not recompute or hold")
     only.uncheck()
     assert shown(page).count() == 3
     only.check()

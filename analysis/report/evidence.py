@@ -36,11 +36,12 @@ class Figure:
     caption: Markup
     panels: list
     tables: list
+    source: Markup | None = None  # where its numbers stand in a table elsewhere on the page
 
     @property
     def sources(self):
         """The tables of the warehouse that its numbers are from."""
-        return named(" ".join(dict.fromkeys(table.source for table in self.tables)))
+        return self.source or named(" ".join(dict.fromkeys(table.source for table in self.tables)))
 
 
 FIGURES, QUERIES = [], {}
@@ -81,6 +82,87 @@ def figures(study):
         Those that the study has trials for.
     """
     return [figure for make in FIGURES if (figure := make(study)).panels]
+
+
+def _forest(study, goal):
+    """What each technique gains on its control by one goal: over LLMs, and with each LLM that was asked."""
+    panels, shown = [], {}
+    unit = GOALS[goal].unit
+    for domain in study.domains:
+        rows = [row for row in study.held_against(domain, "control") if row["metric"] == goal and row["n_llms"]]
+        rows.sort(key=lambda row: (-row["gain"], row["technique"]))
+        if rows:
+            of_llms = study.rows("of_each_llm", domain=domain, metric=goal)
+            shown[domain] = [(row, [of for of in of_llms if _is_of(of, row)]) for row in rows]
+    ends = [
+        value
+        for rows in shown.values()
+        for row, of in rows
+        for value in (*_drawn(row).values(), *(each["gain"] for each in of))
+        if value is not None
+    ]
+    for domain, rows in shown.items():
+        values, said = [], []
+        for row, of in rows:
+            name, drawn = study.technique(row["technique"]), _drawn(row)
+            text = f"{_fixed(row['gain'], sign='+')} ({row['n_gained']} of {row['n_llms']})"
+            values.append(
+                {
+                    "name": name, **drawn, "is_hollow": row["n_llms"] < FEWEST_LLMS, "text": text,
+                    "reference": None if values else 0,
+                }
+            )  # fmt: skip
+            values += [{"name": name, "llm": each["gain"]} for each in of if each["gain"] is not None]
+            said.append((name, f"{text}, {_fixed(drawn['low'])} to {_fixed(drawn['high'])}"))
+        low, high = _around(ends, 0)
+        for row in values:
+            if "text" in row:
+                row["end"] = high
+        label = _said(domain, f"gain in {goal}, LLMs that gained, and the interval for all techniques at once", said)
+        panels.append((domain, _draw(study, "forest", values, label, f"gain ({unit})", room_for_text(low, high, 0.42))))
+    caption = Markup(
+        "How much less {}, with each technique than with its control, in {}: right of 0 (dashed) the technique is "
+        "better. ◆ is the mean over LLMs; beside it stand its value and how many of the LLMs gained. Thin: the 95 % "
+        "interval over LLMs like those asked, for all ranked techniques at once; thick: for this technique alone. "
+        "Orange: each LLM that was asked. ◇ is hollow where fewer than {} LLMs were asked: no interval over others, "
+        "only that of the very LLMs asked. All domains have one axis. The numbers are in the answer above, under "
+        "“Decisions by each goal”."
+    ).format(GOALS[goal].measures.removeprefix("how "), "percentage points" if unit == "pp" else unit, FEWEST_LLMS)
+    title = {
+        "displacement": "What each technique gains on its control",
+        "gap": "The same by the second goal, the gap",
+        "error": "The same by the third goal, the error",
+    }[goal]
+    return Figure(f"gains-{goal}", title, caption, panels, [], named("inference.rank_probabilities"))
+
+
+def _is_of(of_llm, row):
+    return all(of_llm[name] == row[name] for name in ("technique", "control"))
+
+
+def _drawn(row):
+    """Return the marks of a row: intervals over LLMs like those asked, where enough were."""
+    is_known = row["n_llms"] >= FEWEST_LLMS
+    ends = {"low": "gain_low", "high": "gain_high", "inner_low": "gain_plain_low", "inner_high": "gain_plain_high"}
+    return {"value": row["gain"]} | {end: row[column] if is_known else None for end, column in ends.items()}
+
+
+@of_the_page()
+def gains_figure(study):
+    """What each technique gains on its control in displacement."""
+    return _forest(study, "displacement")
+
+
+@of_the_page()
+def gap_gains_figure(study):
+    """What each technique gains on its control in gap."""
+    return _forest(study, "gap")
+
+
+@of_the_page()
+def error_gains_figure(study):
+    """What each technique gains on its control in error."""
+    return _forest(study, "error")
 
 
 @of_the_page()
@@ -140,79 +222,6 @@ def losses_figure(study):
         "apart (gap) and how far off a single answer is (error)."
     )
     return Figure("losses", "How far an anchor moves the answers", caption, panels, tables)
-
-
-@of_the_page()
-def gains_figure(study):
-    """What each technique gains on its control, of the LLMs asked and of LLMs like them."""
-    panels, tables = [], []
-    for domain in study.domains:
-        rows = study.in_order(
-            row for row in study.held_against(domain, "control") if row["metric"] == "displacement" and row["n_llms"]
-        )
-        if not rows:
-            continue
-        values = []
-        for i, row in enumerate(rows):
-            is_known = row["n_llms"] >= FEWEST_LLMS
-            values.append(
-                {
-                    "name": study.technique(row["technique"]),
-                    "value": row["gain"],
-                    "inner_low": row["gain_asked_low"],
-                    "inner_high": row["gain_asked_high"],
-                    "low": row["gain_low"] if is_known else None,
-                    "high": row["gain_high"] if is_known else None,
-                    "reference": None if i else 0,
-                }
-            )
-        label = _said(
-            domain,
-            "gain in displacement with its interval over LLMs",
-            (
-                (row["name"], f"{_fixed(row['value'])} ({_fixed(row['low'])} to {_fixed(row['high'])})")
-                for row in values
-            ),
-        )
-        ends = [row[name] for row in values for name in ("low", "high", "inner_low", "inner_high", "value")]
-        panels.append((domain, _draw(study, "intervals", values, label, "gain (pp)", _around(ends, 0))))
-        tables.append(_gains_table(study, domain, "displacement", rows))
-    caption = Markup(
-        "Displacement of the control less that of the technique: right of 0 (dashed) the technique is better. Thick: "
-        "of the very LLMs that were asked. Thin: of LLMs like them; nothing is decided for these where it holds 0 and "
-        "reaches beyond the margin. Both hold for all ranked techniques at once; the thin one assumes no rare LLM far "
-        "off. Where only a thick one is drawn, fewer than {} LLMs were asked: the table has the other one."
-    ).format(FEWEST_LLMS)
-    return Figure("gains", "What each technique gains on its control", caption, panels, tables)
-
-
-def _gains_table(study, domain, goal, rows):
-    unit = GOALS[goal].unit
-    return _table(
-        study,
-        f"{domain}: gains in {goal} ({unit}) with their 95 % intervals",
-        "inference.rank_probabilities",
-        {"study": study.name, "domain": domain, "llm": None, "metric": goal},
-        [
-            "technique", "held against", "gain", "of LLMs like those asked, from", "to", "this technique alone, from",
-            "to", "of the LLMs asked, from", "to", "LLMs",
-        ],
-        [
-            Row(
-                {"technique": row["technique"], "control": row["control"]},
-                [
-                    study.technique(row["technique"]),
-                    study.technique(row["control"]),
-                    *(
-                        Number(row[name], name, is_signed=True, reason=row["reason"])
-                        for name in ("gain", *(f"gain_{of}{end}" for of in ("", "plain_", "asked_") for end in ENDS))
-                    ),
-                    Number(row["n_llms"], "n_llms", 0),
-                ],
-            )
-            for row in rows
-        ],
-    )  # fmt: skip
 
 
 @of_the_page()

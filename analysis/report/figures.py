@@ -21,7 +21,7 @@ SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down"
 FONT = "Liberation Sans"
 NARROW, BROAD = "ijlftrI.,:;'|!()[] -/", "mwMW@%"
 SLANT = 68  # degrees by which the heads of a heat map are turned
-LONGEST_LABEL = 126
+LONGEST_LABEL = 130
 INK = "currentColor"
 CONFIG = {
     "background": "transparent",
@@ -30,18 +30,19 @@ CONFIG = {
     "view": {"stroke": None},
     "axis": {
         "labelColor": INK, "titleColor": INK, "tickColor": INK, "domainColor": INK, "gridColor": INK,
-        "gridOpacity": 0.14, "tickOpacity": 0.4, "domainOpacity": 0.4, "labelFontSize": 11, "titleFontSize": 11,
+        "gridOpacity": 0.14, "tickOpacity": 0.4, "domainOpacity": 0.4, "labelFontSize": 12, "titleFontSize": 12,
         "titleFontWeight": "normal", "labelLimit": 0, "titleLimit": 0, "tickCount": 5,
     },
     "axisY": {"grid": False, "domain": False, "ticks": False, "labelPadding": 6},
-    "text": {"color": INK, "fontSize": 11},
+    "text": {"color": INK, "fontSize": 12},
 }  # fmt: skip
 
 NOISE = re.compile(
     r" (?:aria-hidden|pointer-events|class|role|aria-roledescription|stroke-miterlimit|xmlns(?::xlink)?|version"
-    r'|display)="[^"]*"| font-family="[^"]*"| opacity="1"| font-weight="normal"'
+    r'|display)="[^"]*"| font-(?:family|size)="[^"]*"| opacity="1"| font-weight="normal"| stroke-width="1"'
+    r'| transform="translate\(0,0\)"'
 )
-TAG, DIGITS = re.compile(r"<[^<>]*>"), re.compile(r"(\.\d\d)\d+")
+TAG, DIGITS = re.compile(r"<[^<>]*>"), re.compile(r"(\.\d)\d+")
 EMPTY = re.compile(r'<path d="(?:M0(?:\.5)?,0(?:\.5)?h0v0h0Z)?"/>|<path d="[^"]*"/>(?=<g>)|<g></g>|<g/>')
 
 
@@ -106,7 +107,7 @@ def text_width(text):
     """
     return math.ceil(
         sum(
-            3.6 if c in NARROW else 10 if c in BROAD else 11.5 if ord(c) > 0x2E7F else 7.9 if c.isupper() else 6.3
+            3.9 if c in NARROW else 10.9 if c in BROAD else 12.5 if ord(c) > 0x2E7F else 8.6 if c.isupper() else 6.9
             for c in text
         )
     )
@@ -140,8 +141,9 @@ def _inlined(svg, label, is_simulated):
 
 
 def _short_tag(tag):
-    """Leave out of a tag what changes nothing, and digits below a hundredth of a pixel."""
-    return DIGITS.sub(r"\1", NOISE.sub("", tag[0]))
+    """Leave out of a tag what changes nothing or the page sets, and digits below a tenth of a pixel."""
+    text = tag[0].replace(f' fill="{INK}"', "") if tag[0].startswith("<text") else tag[0]
+    return DIGITS.sub(r"\1", NOISE.sub("", text))
 
 
 @cache
@@ -183,6 +185,27 @@ def _intervals():
         named.mark_rule(color="var(--blue)", strokeWidth=1.4).encode(x="low:Q", x2="high:Q"),
         named.mark_rule(color="var(--blue)", strokeWidth=7, opacity=0.6).encode(x="inner_low:Q", x2="inner_high:Q"),
         named.mark_tick(color=INK, thickness=2, size=13, opacity=1).encode(x="value:Q"),
+        named.mark_text(align="left", dx=7).encode(x="end:Q", text="text:N"),
+    ).properties(height=alt.Step(25))
+
+
+def _forest():
+    """An effect with the interval of this row alone inside that of all rows at once, and a dot for each LLM.
+
+    Marks are hollow where the rows say so: too few LLMs for an interval over LLMs like them.
+    """
+    import altair as alt
+
+    named, reference = _named()
+    hollow = alt.condition("datum.is_hollow", alt.value("var(--paper)"), alt.value(INK))
+    return alt.layer(
+        reference,
+        named.mark_rule(color="var(--blue)", strokeWidth=1.4).encode(x="low:Q", x2="high:Q"),
+        named.mark_rule(color="var(--blue)", strokeWidth=7, opacity=0.45).encode(x="inner_low:Q", x2="inner_high:Q"),
+        named.mark_circle(size=22, color="var(--orange)", opacity=0.75).encode(x="llm:Q"),
+        named.mark_point(shape="diamond", size=70, stroke=INK, strokeWidth=1.6, filled=True, opacity=1).encode(
+            x="value:Q", fill=hollow
+        ),
         named.mark_text(align="left", dx=7).encode(x="end:Q", text="text:N"),
     ).properties(height=alt.Step(25))
 
@@ -231,13 +254,14 @@ def _cells():
     )  # fmt: skip
     return alt.layer(
         base.mark_rect(stroke="var(--paper)", strokeWidth=1.5).encode(color=alt.Color("colour:N", scale=None)),
-        base.mark_text(fontSize=10.5).encode(text="text:N"),
+        base.mark_text().encode(text="text:N"),
     ).properties(height=alt.Step(22))
 
 
 KINDS = {
     "bars": _bars,
     "intervals": _intervals,
+    "forest": _forest,
     "dumbbells": _dumbbells,
     "slopes": _slopes,
     "cells": _cells,

@@ -133,7 +133,7 @@ for (const form of document.querySelectorAll("form.filter")) {
   const texts = rows.map((row) => row.textContent.toLowerCase());
   const said = form.querySelector("output");
   const only = form.elements.exceptions;
-  only.parentElement.hidden = false;
+  only.closest("label").hidden = false;
   const fine = (row) =>
     ["yes", "not_applicable"].includes(row.dataset.recomputes) && ["holds", "not_applicable", ""].includes(row.dataset.holds);
   const value_of = (row, name) => (name === "document" ? row.cells[1].textContent.split(",")[0] : row.dataset[name]);

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from analysis.advice import CAVEATS, CERTAINTY, CONTRADICTED, DECISIONS, GOALS, LEADING
+from analysis.advice import CAVEATS, CERTAINTY, CONTRADICTED, DECISIONS, GOALS, LEADING, counted_otherwise
 from analysis.report.studies import NO_TECHNIQUE
 from analysis.report.tables import Row, Table
 from analysis.report.values import MISSING, Number, clean, counted, key_text, listed, reason_text
@@ -47,6 +47,7 @@ class Answer:
     domain: str
     cards: list
     sentences: list
+    changes: list
     decisions: list
     tables: list
 
@@ -78,6 +79,7 @@ def answer(study, domain):
             ),
         ],
         list(_sentences(study, domain, rows)),
+        list(_changes(study, domain, rows)),
         [
             (
                 f"{goal.capitalize()} ({'primary' if goal == LEADING else 'secondary'})",
@@ -223,6 +225,28 @@ def _sentences(study, domain, rows):
     yield from _controls(study, domain)
     yield from _foretold(study, domain)
     yield from _limits(study, domain, rows)
+
+
+def _changes(study, domain, rows):
+    """Say which one thing, counted otherwise, would change what is decided by displacement, a line for each technique.
+
+    Of LLMs like those asked where enough were asked, else of the LLMs asked.
+    """
+    leading = [row for row in rows if row["metric"] == LEADING and row["n_llms"]]
+    column = "decision_asked" if all(row["n_llms"] < FEWEST_LLMS for row in leading) else "decision"
+    for row in leading:
+        of = {name: row[name] for name in ("technique", "control")}
+        other = {}
+        for change in study.rows("switches", domain=domain, **of):
+            if change[column] != row[column]:
+                value = study.llm(change["excluded_llm"]) if change["excluded_llm"] else change["value"]
+                other.setdefault(change[column], []).append(clean(counted_otherwise(change["switch"], value)))
+        said = [f"{DECISIONS[word]} {listed(ways, 'or')}" for word, ways in sorted(other.items())]
+        yield Markup("<strong>{}</strong>, now {}: {}.").format(
+            study.technique(row["technique"]),
+            DECISIONS[row[column]],
+            "; ".join(said) if said else "the same whichever one thing is counted otherwise",
+        )
 
 
 def _too_few(study, domain, rows):

@@ -165,7 +165,7 @@ def test_of_a_relation_its_tables_are_named():
     assert named("raw.a semi join staging.b using (c)") == "<code>raw.a</code>, <code>staging.b</code>"
 
 
-def study_with(decisions, *, n_llms=9, first=("a", "b"), is_identified=True, reason=None):
+def study_with(decisions, *, n_llms=9, first=("a", "b"), is_identified=True, reason=None, changes=()):
     """A study with techniques `a`, `b`, … decided as given by displacement, gap and error; of those asked as of all."""
     names = "abc"[: len(decisions)]
     of = {"study": "s", "domain": "d"}
@@ -195,7 +195,7 @@ def study_with(decisions, *, n_llms=9, first=("a", "b"), is_identified=True, rea
     tables = {
         "rank_probabilities": ranks, "technique_rankings": rankings, "techniques": techniques, "llms": [],
         "attrition": [{**of, "technique": name} for name in names], "attrition_bounds": [], "predictions": [],
-        "of_each_llm": [],
+        "of_each_llm": [], "switches": changes,
     }  # fmt: skip
     return Study("s", False, tables)
 
@@ -236,6 +236,27 @@ def test_what_is_said_of_those_asked_never_stands_without_the_decision():
     for whose in answer(study_with([("use", "avoid", "equivalent")], n_llms=2), "d").decisions:
         assert [of for of, _ in whose[2]] == ["Of LLMs like those asked", "Of the LLMs asked and no others"]
         assert [heading for heading, _ in whose[2][0][1]] == ["? No evidence"]
+
+
+def test_what_would_change_a_decision_is_said_of_those_whom_it_is_about():
+    def change(switch, excluded_llm, value, decision, decision_asked):
+        return {
+            "study": "s", "domain": "d", "technique": "a", "control": "no_technique", "switch": switch,
+            "excluded_llm": excluded_llm, "value": value, "decision": decision, "decision_asked": decision_asked,
+        }  # fmt: skip
+
+    changes = [
+        change("llm_left_out", "x", None, "no_evidence", "use"),
+        change("refusals", None, "least_gain", "no_evidence", "use"),
+        change("reading", None, "recorded", "use", "avoid"),
+    ]
+    of_many = answer(study_with([("use",) * 3, ("avoid",) * 3], changes=changes), "d").changes
+    assert [re.sub(r"<[^>]+>", "", said) for said in of_many] == [
+        "A, now use: no evidence without x or with the missing answers taken as the worst for it.",
+        "B, now avoid: the same whichever one thing is counted otherwise.",
+    ]
+    (of_few,) = answer(study_with([("use",) * 3], n_llms=2, changes=changes), "d").changes
+    assert "avoid with the recorded numbers." in of_few
 
 
 def test_where_nothing_is_ranked_the_reason_is_said():

@@ -79,7 +79,9 @@ create table inference.predictions (study varchar, domain varchar, llm varchar, 
     control varchar, expected_loss double, gain double, gain_low double, gain_high double,
     p_better_than_control double, p_best_new_llm double, between_sd double, n_llms bigint, reason varchar);
 create table inference.sensitivity (study varchar, domain varchar, technique varchar, metric varchar, control varchar,
-    comparison varchar, switch varchar, excluded_llm varchar, gain double, decision varchar, decision_asked varchar,
+    comparison varchar, switch varchar, excluded_llm varchar, response_source varchar default 'recorded',
+    row_set varchar default 'accepted', baseline_scope varchar default 'pooled', refusals varchar default 'left_out',
+    gain double, decision varchar, decision_asked varchar,
     is_recommended boolean, n_specifications bigint, n_same_decision bigint, n_same_decision_asked bigint,
     carried_by varchar, carried_by_asked varchar, reason varchar);
 create table inference.intervals (study varchar, domain varchar, technique varchar, anchor_direction varchar,
