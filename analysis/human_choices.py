@@ -95,7 +95,8 @@ def gee_effect(choices, *, confidence=CONFIDENCE):
     Raises
     ------
     NotFittedError
-        `too_few_participants`, `rank_deficient`, `separated` (within a product or a format everyone chose alike).
+        `too_few_participants`, `rank_deficient`, `separated` (within a product or a format everyone chose alike),
+        `not_converged`.
 
     Notes
     -----
@@ -123,9 +124,10 @@ def gee_effect(choices, *, confidence=CONFIDENCE):
             chosen, design.matrix, groups=design.participants, family=sm.families.Binomial(),
             cov_struct=sm.cov_struct.Exchangeable(),
         ).fit(cov_type="bias_reduced")  # fmt: skip
-    if not (fitted.converged and np.isfinite(fitted.bse[0])):
+        std_error = float(fitted.bse[0])
+    if not (fitted.converged and np.isfinite(std_error)):
         raise NotFittedError("not_converged")
-    return _tested(float(fitted.params[0]), float(fitted.bse[0]), design.df, confidence)
+    return _tested(float(fitted.params[0]), std_error, design.df, confidence)
 
 
 def payment_effect(choices, *, confidence=CONFIDENCE):

@@ -22,6 +22,7 @@ order by study
 WHY = {
     "nobody_counts": "everybody in it was excluded",
     "too_few_participants": "so few people say nothing of others",
+    "not_converged": "the choices are so alike that the model found no estimate",
     "separated": "of a product, or in a format, everybody chose alike, so that no odds can be told",
     "rank_deficient": "the effect of the summary cannot be told from that of the products",
 }

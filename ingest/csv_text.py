@@ -50,7 +50,7 @@ def read_csv(path: Path, name: str) -> Iterator[CsvRow]:
                     yield CsvRow(_by_column(header, values, f"{name}:{line}"), line)
                 line = rows.line_num + 1
             if is_empty:
-                raise ValueError(f"{name} has a header and no rows: write one line for each item")
+                raise ValueError(f"{name} has a header and no rows: write the rows below it")
         except csv.Error as error:
             problem = QUOTE if any(part in str(error) for part in OF_QUOTES) else f"this is no CSV: {error}"
             raise ValueError(f"{name}:{line}: {problem}") from None

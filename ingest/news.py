@@ -51,7 +51,7 @@ def normal_address(url: object) -> tuple[str, str]:
         raise Complaint("the article has no address")
     url = url.strip()
     if as_text(url, len(url)) != url:
-        raise Complaint("the address holds half a character")
+        raise Complaint("the address holds a character that is none: NUL, or half of one")
     try:
         parts = urlsplit(url)
         host, port = (parts.hostname or "").rstrip("."), parts.port

@@ -196,7 +196,7 @@ def _choice(row, where):
         if said[name] and len(said[name]) > LONGEST:
             raise ValueError(f"{where}: {name} is longer than {LONGEST} characters")
         if said[name] and as_text(said[name], LONGEST) != said[name]:
-            raise ValueError(f"{where}: {name} holds half a character")
+            raise ValueError(f"{where}: {name} holds a character that is none: NUL, or half of one")
     if said["format"] not in FORMATS:
         raise ValueError(f"{where}: format is {printable(said['format'])}, and should be original or summary")
     options = [option.strip() for option in said["pair"].split("|")]

@@ -12,6 +12,7 @@ from analysis.human_choices import (
     simulated_choices,
 )
 from analysis.linear_mixed_model import NotFittedError
+from bais.people import WHY
 from tests.tools.human_coverage import coverage
 
 DOCUMENT_C = {"n_summary": 350, "k_summary": 293, "n_original": 350, "k_original": 183}
@@ -49,6 +50,14 @@ def test_a_study_in_which_everyone_chose_alike_after_a_summary_has_a_reason_and_
     rows = {row["method"]: row for row in human_choice_effects(alike)}
     assert rows["gee_exchangeable"]["reason"] == "separated"
     assert rows["linear_mixed_model"]["estimate"] == pytest.approx(payment_effect(alike)["estimate"])
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_study_in_which_each_person_always_chooses_alike_has_a_reason_in_words_and_no_warning(choices):
+    of_a_kind = choices.assign(is_target_chosen=choices["participant"].str[-1].isin(list("02468")))
+    with pytest.raises(NotFittedError, match="not_converged"):
+        gee_effect(of_a_kind)
+    assert "not_converged" in WHY
 
 
 def test_who_is_excluded_enters_no_effect(choices):

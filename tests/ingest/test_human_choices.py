@@ -108,7 +108,8 @@ def test_a_choice_that_was_another_before_is_refused_and_the_first_one_stays(lan
     ("line", "sentence"),
     [
         ('{"participant": {"name": "anna"}}', "human-choices.jsonl:5: participant should be a text or a number"),
-        ('{"participant": "an\\ud800na"}', "human-choices.jsonl:5: participant holds half a character"),
+        ('{"participant": "an\\ud800na"}', "human-choices.jsonl:5: participant holds a character that is none"),
+        ('{"participant": "an\\u0000na"}', "human-choices.jsonl:5: participant holds a character that is none: NUL"),
         ("[" * 100_000, "human-choices.jsonl:5: this line is no JSON"),
     ],
 )

@@ -256,7 +256,9 @@ def test_what_was_set_apart_before_is_said_but_once(without_dlt, capsys):
 def test_an_article_with_half_a_character_stops_no_other(fetch, held):
     odd = article("odd") | {"url": "https://www.npr.org/\ud800"}
     with served(ok(DAY_1[0], odd)) as service:
-        assert [line.reason for line in fetch(service).quarantined] == ["the address holds half a character"]
+        assert [line.reason for line in fetch(service).quarantined] == [
+            "the address holds a character that is none: NUL, or half of one"
+        ]
     assert held()[0] == {"tax"}
 
 

@@ -317,7 +317,7 @@ simulated:
     ("table", "line", "sentence"),
     [
         ("", 1, "the first line should name the columns, and nothing stands there"),
-        ("item,when,text\n", None, "has a header and no rows: write one line for each item"),
+        ("item,when,text\n", None, "has a header and no rows: write the rows below it"),
         ("item,when,when\na,b,c\n", 1, "the header names the column when twice"),
         ("item,when,text\na,early,8\nb,late,9,\n", 3, "this line has 4 values, and the header names 3 columns"),
         ("item,when,text\na,early\nb,late,9\n", 2, "this line has 2 values, and the header names 3 columns"),
