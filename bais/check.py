@@ -1,11 +1,17 @@
 """`bais check`, `accept`, `reject` and `release`: what the gate says of batches, and what people decide."""
 
+import csv
+from collections import Counter
+
 import click
 
 from bais.options import json_option, signed, strict
 from bais.terminal import say, say_json, say_rows
 from bais.warehouse import opened, public_tables, records
+from ingest.warehouse import ROOT
 
+MOST_LISTED = 12  # of more batches, those in which all is well are only counted
+SHORT_ID = 10
 READING_MATTERS = """
 select study, domain, coalesce(llm, 'all') as llm, technique, metric, columns('^(control|decision|decision_asked)$')
 from inference.rank_probabilities
@@ -43,39 +49,93 @@ def check(batch: str | None, every: bool, as_json: bool, strict: bool) -> int:
 
 
 def _say_verdicts(verdicts, in_full):
+    fine = [] if in_full or len(verdicts) <= MOST_LISTED else [verdict for verdict in verdicts if _is_fine(verdict)]
+    listed = [verdict for verdict in verdicts if verdict not in fine]
+    if listed:
+        _say_table(listed)
+    for study, n_batches in sorted(Counter(verdict["batch_id"].partition("/")[0] for verdict in fine).items()):
+        say(f"{n_batches} {'batch' if n_batches == 1 else 'batches'} of {study} passed, with nothing set aside.")
+    if fine:
+        say("`bais check --json` lists every batch.")
+    sentences = _sentences()
+    unmet = False
+    for verdict in listed:
+        failed = [found for found in verdict["checks"] if _has_failed(found)]
+        shown = verdict["checks"] if in_full else failed or verdict["checks"][:3]
+        if not shown or (verdict["is_replaced"] and not in_full):
+            continue
+        unmet = True
+        print()
+        say(f"{verdict['batch_id']}:")
+        for found in shown:
+            say(_said_of_check(found, sentences), indent="  ")
+        left = len(verdict["checks"]) - len(shown)
+        if left:
+            more = "more warning" if left == 1 else "more warnings"
+            say(f"and {left} {more}: bais check --batch '{verdict['batch_id']}'", indent="  ")
+        if failed and _waits(verdict):
+            say(
+                f"It is not published. If that is right after all: bais accept '{verdict['batch_id']}' --why \"...\"; "
+                "else mend the file and import it again, or reject it.",
+                indent="  ",
+            )
+    if unmet:
+        print()
+        say(
+            "Quarantined trials are in no public table; suspect ones are, and each decision says whether it would be "
+            "another without them. `bais trial ID` shows one, `bais withdraw ID --why ...` takes one out, and `bais "
+            "release ID --why ...` clears one."
+        )
+
+
+def _sentences():
+    """Return what each flag means, in words."""
+    with (ROOT / "seeds" / "flag_reasons.csv").open(encoding="utf-8", newline="") as file:
+        return {row["reason"]: row["sentence"] for row in csv.DictReader(file)}
+
+
+def _is_fine(verdict):
+    """Whether there is nothing to look at in a batch."""
+    has_nothing = not (verdict["checks"] or verdict["n_quarantined"] or verdict["n_suspect"])
+    return verdict["verdict"] == "passed" and has_nothing and _published(verdict) == "yes"
+
+
+def _say_table(verdicts):
     counted = [what for what in ("trials", "scores") if any(_holds(verdict) == what for verdict in verdicts)]
-    names = ["batch", *counted, "verdict", "published", "quarantined", "suspect"]
+    names = ["batch", *counted, "verdict", "quarantined", "suspect", "published"]
     rows = [
         (
             verdict["batch_id"],
             *(verdict["n_trials"] if _holds(verdict) == what else None for what in counted),
             verdict["verdict"].replace("_", " "),
-            _published(verdict),
             verdict["n_quarantined"],
             verdict["n_suspect"],
+            _published(verdict),
         )
         for verdict in verdicts
     ]
-    say_rows("table", names, rows, null="")
-    for verdict in verdicts:
-        failed = [found for found in verdict["checks"] if _has_failed(found)]
-        unmet = verdict["checks"] if in_full else failed or verdict["checks"][:3]
-        if not unmet or (verdict["is_replaced"] and not in_full):
-            continue
-        print()
-        say(f"{verdict['batch_id']}:")
-        for found in unmet:
-            observed = "nothing" if found["observed_value"] is None else f"{found['observed_value']:.4g}"
-            word = "FAILED" if _has_failed(found) else "warning"
-            sample = f"; such as {', '.join(found['sample'][:2])}" if found["sample"] else ""
-            say(
-                f"{word}, {found['check_name']}: {observed} ({found['measure']}), at most {found['threshold']:g}; "
-                f"{found['n_offending']:,} offending{sample}. {found['detail'] or ''}",
-                indent="  ",
-            )
-        left = len(verdict["checks"]) - len(unmet)
-        if left:
-            say(f"and {left} more: bais check --batch '{verdict['batch_id']}'", indent="  ")
+    say_rows("table", names, rows, null="", spare=("suspect", "quarantined"))
+
+
+def _said_of_check(found, sentences):
+    """Say what is wrong, in how many trials, how far beyond what is allowed, and one example."""
+    of = found["n_offending"]
+    how_many = f", {of:,} {'trial' if of == 1 else 'trials'}" if of else ""
+    said = [f"{'FAILED' if _has_failed(found) else 'warning'}, {found['check_name']}{how_many}"]
+    if sentence := sentences.get(found["check_name"]):
+        said[0] += f": {sentence[0].lower() if sentence[1].islower() else sentence[0]}{sentence[1:]}"
+    measure, _, over = found["measure"].partition(" over ")
+    if found["observed_value"] is None:
+        said.append("Nothing could be observed")
+    elif measure == "share":
+        where = "In the worst cell it is" if over == "cell" else "It is"
+        allowed = "none is allowed" if found["threshold"] == 0 else f"at most {100 * float(found['threshold']):.3g} %"
+        said.append(f"{where} {100 * found['observed_value']:.3g} % ({allowed})")
+    if found["detail"]:
+        said.append(f"For example: {found['detail']}")
+    if found["sample"]:
+        said.append(f"`bais trial {found['sample'][0][:SHORT_ID]}` shows one")
+    return ". ".join(part.removesuffix(".") for part in said) + "."
 
 
 def _holds(verdict):

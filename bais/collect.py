@@ -12,6 +12,7 @@ from ingest.warehouse import UserError
 
 REFUSED = 2
 MOST_NAMED = 5
+SPARE = ("tokens in", "tokens out", "cells", "calls")  # what a narrow terminal does without, in this order
 # Why nothing can be asked about an item, in words.
 NOTHING_TO_ASK = {
     "empty_text": "no text",
@@ -83,6 +84,11 @@ def _say_plan(planned):
     grid, found = planned["grid"], planned["collected"]
     simulated = " (SIMULATED respondents, no LLM is asked)" if planned["are_simulated"] else ""
     say(f"Study {planned['study']}: {planned['description']}{simulated}")
+    usd = "of unknown cost" if planned["cost_usd"] is None else f"{_from_to(planned['cost_usd'], True)} USD"
+    say(
+        f"It asks {_from_to(planned['trials'])} trials in {_from_to(planned['calls'])} calls, for {usd}, in "
+        f"{_from_to(planned['hours'], True)} hours."
+    )
     rule = grid["stopping_rule"]
     more = f", up to {rule['maximum']} where the SD of these exceeds {rule['sd_above']:g}" if "maximum" in rule else ""
     anchors = [f"{kind} {ends['low']:g} and {ends['high']:g}" for kind, ends in grid["anchors"].items()]
@@ -119,7 +125,7 @@ def _say_plan(planned):
         ranges = [_from_to(of[column], column == "cost_usd") for column in columns]
         rows.append([of.get("technique") or of["llm"], f"{of['cells']:,}", *ranges])
     heads = ["technique, then LLM", "cells", "trials", "calls", "tokens in", "tokens out", "USD"]
-    say_rows("table", heads, rows, right=range(1, 7))
+    say_rows("table", heads, rows, right=range(1, 7), spare=SPARE)
     print()
     pace = f"{planned['limits']['concurrency']} calls at a time, {_from_to(planned['seconds_per_call'], True)} s a call"
     whole = " for the whole study, what is collected already included" if found["trials"] else ""

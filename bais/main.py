@@ -47,7 +47,7 @@ COMMANDS = {
         "claims": ("claims", "check published numbers and sentences against the recorded trials"),
     },
     "Recommend": {
-        "headlines": ("headlines", "say which technique comes first in each domain, by either metric"),
+        "headlines": ("headlines", "say what to use and what to avoid in each domain, and how large other biases are"),
         "recommend": ("recommend", "say which technique to use in a domain, which not, and how sure that is"),
     },
     "Write": {

@@ -116,6 +116,9 @@ where study = $study and domain = $domain
 group by llm having bool_and(coalesce(contains(reason, 'baseline_below_10'), false))
 order by llm
 """
+MOST_SENTENCES = 5
+# what is said in short, by weight; what is foretold where an LLM is named, the other goals where one is
+WEIGHTS = ("answer", "llm", "prediction", "goals", "beside", "evidence", "caveat", "placebo", "scope")
 IS_SIMULATED = """
 select coalesce(bool_or(source = 'simulated'), false) from marts.trials
 where study = $study and domain = $domain
@@ -133,6 +136,7 @@ where study = $study and domain = $domain
 @click.option("--study", metavar="S", help="only this study (default: the largest in which LLMs were asked)")
 @click.option("--paradigm", metavar="P", help="against this bias, such as framing (default: anchoring)")
 @click.option("--measure", metavar="M", help="with --paradigm, only this measure of it")
+@click.option("--why", is_flag=True, help="all that is known: every goal, one more LLM, losses, costs and limits")
 @json_option()
 def recommend(
     domain: str | None,
@@ -141,6 +145,7 @@ def recommend(
     study: str | None,
     paradigm: str | None,
     measure: str | None,
+    why: bool,
     as_json: bool,
 ) -> None:
     """Say what to use and what to avoid, for an LLM like those asked or for yours, and show the evidence."""
@@ -186,6 +191,12 @@ def recommend(
             }
         )  # fmt: skip
         return
+    if not why:
+        left_out = {"prediction": llm is None, "goals": goal is None}
+        _say_in_short(evidence, [of for of in sentences if not left_out.get(of["about"])], len(sentences), goals[:1])
+        also = f"; {domain} is also in {', '.join(others)} (--study)" if others else ""
+        say(f"Study: {study}{also}. Warehouse: {warehouse_path()}")
+        return
     *said, last = sentences
     for sentence in said if last["about"] == "next" else sentences:
         say(sentence["text"])
@@ -198,6 +209,23 @@ def recommend(
     say(f"Study: {study}{also}. Warehouse: {warehouse_path()}")
     if last["about"] == "next":
         say(last["text"])
+
+
+def _say_in_short(evidence, sentences, n_known, goals):
+    """Say the answer and what weighs most, in at most five sentences, then the decisions by the leading goal."""
+    by_weight = sorted(
+        (sentence for sentence in sentences if sentence["about"] in WEIGHTS),
+        key=lambda sentence: WEIGHTS.index(sentence["about"]),
+    )
+    first = by_weight[:MOST_SENTENCES]
+    for sentence in sentences:
+        if sentence in first:
+            say(sentence["text"])
+    if evidence.places:
+        print()
+        _print_decisions(evidence, goals)
+    if n_more := n_known - len(first):
+        say(f"{n_more} more {'thing bears' if n_more == 1 else 'things bear'} on it; --why says them.")
 
 
 def _refuse_without_trials(warehouse):
@@ -286,28 +314,34 @@ def _evidence(warehouse, study, domain, llm, is_asked, goal):
 def _print_evidence(evidence, goals):
     """Print the decisions by each goal, what is predicted of one LLM, and what it all rests on."""
 
-    def show(heads, rows, right):
-        if rows:
-            print(lay_out(heads, rows, width=terminal.terminal_width(), null="", right=right))
-            print()
+    _print_decisions(evidence, goals)
+    predicted = [row for row in evidence.predictions if row["metric"] == goals[0] and row["gain"] is not None]
+    predicted.sort(key=lambda row: (-row["p_best_new_llm"], row["technique"]))
+    foretold = predicted[0]["llm"] or evidence.llm or "one more LLM" if predicted else ""
+    heads = [f"by {goals[0]},\n{foretold}", "expected\nloss", "expected gain", "P(better)", "P(best)"]
+    _show(heads, [_predicted(row) for row in predicted], range(1, 5))
+    heads = [HEADS[goal] for goal in goals] + ["P(best)", "P(worse)", "trials\ncompared", "USD per\n1,000"]
+    _show(["loss", *heads], list(_sizes(evidence, goals)), range(1, len(heads) + 1))
+    for note in _notes(evidence, goals):
+        say(note)
 
+
+def _show(heads, rows, right):
+    if rows:
+        print(lay_out(heads, rows, width=terminal.terminal_width(), null="", right=right))
+        print()
+
+
+def _print_decisions(evidence, goals):
+    """Print what is decided of each technique by each goal."""
     of_whom = "of this\nLLM" if evidence.own else "of those\nasked"
     for goal in goals:
         rows = [_decided(row, evidence) for row in _compared(evidence, goal)]
         if evidence.own:  # how many others gained says nothing of this one
             heads = [f"by {goal}", "of LLMs\nlike them", of_whom, f"gain of this\nLLM ({_unit(goal)})"]
-            show(heads, [[*row[:3], row[4]] for row in rows], (3,))
+            _show(heads, [[*row[:3], row[4]] for row in rows], (3,))
         else:
-            show([f"by {goal}", "decision", of_whom, "LLMs\ngained", f"gain ({_unit(goal)})"], rows, (3, 4))
-    predicted = [row for row in evidence.predictions if row["metric"] == goals[0] and row["gain"] is not None]
-    predicted.sort(key=lambda row: (-row["p_best_new_llm"], row["technique"]))
-    foretold = predicted[0]["llm"] or evidence.llm or "one more LLM" if predicted else ""
-    heads = [f"by {goals[0]},\n{foretold}", "expected\nloss", "expected gain", "P(better)", "P(best)"]
-    show(heads, [_predicted(row) for row in predicted], range(1, 5))
-    heads = [HEADS[goal] for goal in goals] + ["P(best)", "P(worse)", "trials\ncompared", "USD per\n1,000"]
-    show(["loss", *heads], list(_sizes(evidence, goals)), range(1, len(heads) + 1))
-    for note in _notes(evidence, goals):
-        say(note)
+            _show([f"by {goal}", "decision", of_whom, "LLMs\ngained", f"gain ({_unit(goal)})"], rows, (3, 4))
 
 
 def _compared(evidence, goal):

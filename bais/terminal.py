@@ -46,23 +46,41 @@ def say_json(value) -> None:
     print(json.dumps(plain(value), indent=2, ensure_ascii=sys.stdout.isatty()))
 
 
-def say_rows(form: str, names: list[str], rows: list[Sequence], *, null: str = "NULL", right: Iterable[int] = ()):
-    """Print rows as a table that fits the terminal, or as CSV or JSON."""
+def say_rows(
+    form: str, names: list[str], rows: list[Sequence], *, null: str = "NULL", right: Iterable[int] = (),
+    spare: Sequence[str] = (),
+) -> None:  # fmt: skip
+    """Print rows as a table that fits the terminal, without the columns that it can spare; or as CSV or JSON."""
     if form == "table":
-        print(lay_out(names, rows, width=terminal_width(), null=null, right=right))
+        print(lay_out(names, rows, width=terminal_width(), null=null, right=right, spare=spare))
     else:
         write_rows(form, names, rows)
 
 
 def lay_out(
     names: list[str], rows: list[Sequence], *, width: int | None = None, null: str = "NULL", right: Iterable[int] = (),
-    is_whole: bool = False,
+    is_whole: bool = False, spare: Sequence[str] = (),
 ) -> str:  # fmt: skip
     """Lay rows out as a table: numbers and the columns `right` to the right, folded to a width if there is one.
 
-    A name may have several lines. Where even that does not fit, each row becomes a block of lines. Without a width
-    nothing is folded or cut; nor is anything cut of a table that `is_whole`.
+    A name may have several lines. Where even that does not fit, the columns that it can `spare` go, one after the
+    other, and are named; else each row becomes a block of lines. Without a width nothing is folded or cut; nor is
+    anything cut of a table that `is_whole`.
     """
+    for n_gone in range(len(spare) + 1):
+        gone = spare[:n_gone]
+        kept = [i for i, name in enumerate(names) if name not in gone]
+        made, is_a_table = _laid_out(
+            [names[i] for i in kept], [[row[i] for i in kept] for row in rows], width, null,
+            {kept.index(i) for i in right if i in kept}, is_whole,
+        )  # fmt: skip
+        if is_a_table:
+            return made + (f"\nLeft out at this width: {', '.join(gone)}." if gone else "")
+    return made
+
+
+def _laid_out(names, rows, width, null, right, is_whole):
+    """Return the table or, where it does not fit, a block for each row; and which of both it is."""
     from rich.cells import cell_len
 
     cells = [
@@ -79,7 +97,8 @@ def lay_out(
             least[i] = min(sizes[i], max(NARROWEST_TEXT, min(longest, WIDEST_WORD)))
         if sum(least) + gaps > width:
             blocks = [pairs(zip(names, row, strict=True), width=width) for row in cells]
-            return "\n".join(f"── {i} {'─' * (width - len(str(i)) - 4)}\n{block}" for i, block in enumerate(blocks, 1))
+            lines = [f"── {i} {'─' * (width - len(str(i)) - 4)}\n{block}" for i, block in enumerate(blocks, 1)]
+            return "\n".join(lines), False
         while sum(sizes) + gaps > width:
             widest = max(range(len(sizes)), key=lambda i: (sizes[i] - least[i] > 0, sizes[i]))
             sizes[widest] -= 1
@@ -97,7 +116,7 @@ def lay_out(
     out.append("  ".join("─" * size for size in sizes))
     for row in cells:
         out += lines([fold(text, size) for text, size in zip(row, sizes, strict=True)])
-    return "\n".join(out)
+    return "\n".join(out), True
 
 
 def fold(text: str, size: int) -> list[str]:

@@ -74,7 +74,10 @@ def test_a_batch_that_fails_exits_6_and_names_check_threshold_and_trials(warehou
     low = {row[0] for row in query(warehouse, "select trial_id from raw.trials where anchor_direction = 'low'")}
     assert set(check["sample"]) <= low
     assert main(["check", "--batch", verdict["batch_id"]]) == 6
-    assert "FAILED, temperature_out_of_range" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "FAILED, temperature_out_of_range, 20 trials: the temperature is not between 0 and 2" in said
+    assert f"bais accept '{verdict['batch_id']}' --why" in said
+    assert f"`bais trial {check['sample'][0][:10]}` shows one" in said
 
 
 def test_all_lists_the_decisions_that_differ_by_reading(warehouse, capsys):
@@ -152,7 +155,7 @@ def test_a_check_that_observed_nothing_is_called_a_failure_whatever_its_level(wa
     )
     capsys.readouterr()
     main(["check"])
-    assert "FAILED, refused: nothing" in capsys.readouterr().out
+    assert "Nothing could be observed" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

@@ -183,10 +183,10 @@ def warehouse(made_once, tmp_path, monkeypatch):
 
 @pytest.fixture
 def ask(warehouse, capsys):
-    """Run `bais recommend`, which must succeed, and return its stdout."""
+    """Run `bais recommend --why`, which must succeed, and return its stdout."""
 
     def run(*arguments):
-        assert main(["recommend", *arguments]) == 0
+        assert main(["recommend", *arguments, "--why"]) == 0
         return capsys.readouterr().out
 
     return run
@@ -201,6 +201,19 @@ def refused(warehouse, capsys):
         return capsys.readouterr().err.removeprefix("bais: ")
 
     return run
+
+
+def test_in_short_the_answer_comes_first_in_five_sentences_and_one_table(warehouse, capsys):
+    assert main(["recommend", "--domain", "split"]) == 0
+    said, table, rest = capsys.readouterr().out.strip().split("\n\n")
+    first, *others = said.splitlines()
+    assert first.startswith("split: use Devil's Advocate or Premortem")
+    assert len(others) < 5
+    assert table.lstrip().startswith("of those")
+    assert "by displacement" in table
+    assert "--why says them" in rest
+    assert main(["recommend", "--domain", "split", "--llm", "vendor/a"]) == 0
+    assert "For vendor/a, its own trials drawn towards the other LLMs" in capsys.readouterr().out
 
 
 def test_the_answer_says_what_to_use_and_what_to_avoid_for_llms_like_those_asked(ask):

@@ -318,7 +318,7 @@ def test_the_licence_of_recorded_scores_is_not_that_of_scores_which_were_compute
 
 def test_counts_of_scores_are_called_scores(imported):
     head, _, *rows = imported.run("check").splitlines()
-    assert head.split() == ["batch", "scores", "verdict", "published", "quarantined", "suspect"]
+    assert head.split() == ["batch", "scores", "verdict", "quarantined", "suspect", "published"]
     assert {row.split()[1] for row in rows} == {"202"}
 
 
