@@ -375,7 +375,7 @@ def _print_techniques(biases, decisions, predictions, shown):
     kept = [n for n in range(len(heads)) if n < 4 or any(row[n] is not None for row in rows)]
     right = [kept.index(n) for n in (3, 4, 6, 7, 8) if n in kept]
     heads, rows = [heads[n] for n in kept], [[row[n] for n in kept] for row in rows]
-    print(lay_out(heads, rows, width=terminal.terminal_width(), null="", right=right))
+    print(terminal.painted(lay_out(heads, rows, width=terminal.terminal_width(), null="", right=right)))
 
 
 def _of(bias, rows):

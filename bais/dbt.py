@@ -6,18 +6,44 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 
 from ingest.warehouse import ROOT, warehouse_path
 
 RUN = "from dbt.cli.main import cli; cli(prog_name='dbt')"
+RUN_WATCHED = "import sys; from bais.dbt import run_watched; sys.exit(run_watched(sys.argv[1:]))"
 
 
-def start(*arguments: str, more_environment: dict | None = None, **how) -> subprocess.Popen:
-    """Start dbt."""
+def start(*arguments: str, more_environment: dict | None = None, is_watched: bool = False, **how) -> subprocess.Popen:
+    """Start dbt; where somebody watches, it says on stderr how far it is."""
     environment = {"DBT_PROFILES_DIR": str(ROOT / "profiles"), **os.environ, "BAIS_WAREHOUSE": str(warehouse_path())}
-    command = [sys.executable, "-c", RUN, "--quiet", *arguments]
+    command = [sys.executable, "-c", RUN_WATCHED if is_watched else RUN, "--quiet", *arguments]
     return subprocess.Popen(command, cwd=ROOT, env=environment | (more_environment or {}), **how)
+
+
+def run_watched(arguments: list[str]) -> int:
+    """Run dbt in this process with a line of progress, and return its exit code."""
+    from dbt.cli.main import dbtRunner
+
+    from bais.terminal import progress
+
+    with progress("tables and tests") as show:
+        done = dbtRunner(callbacks=[seen_by(show)]).invoke(arguments)
+    if done.exception:
+        print(done.exception, file=sys.stderr)
+        return 2
+    return 0 if done.success else 1
+
+
+def seen_by(show: Callable[[int, int], None]) -> Callable:
+    """Return what dbt calls with each event: it shows how many nodes of how many have begun."""
+
+    def seen(event):
+        if event.info.name == "LogStartLine":
+            show(event.data.index - 1, event.data.total)
+
+    return seen
 
 
 class Results:

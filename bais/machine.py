@@ -1,5 +1,6 @@
 """`bais build`, `doctor` and `completion`: what runs on this machine, and what it lacks."""
 
+import sys
 from pathlib import Path
 
 import click
@@ -64,7 +65,8 @@ def _dbt_build(arguments, more_environment=None):
     chosen = any(argument.partition("=")[0] in RESOURCE_TYPES for argument in arguments)
     # unit tests run the models on made-up rows: they say nothing of what is in the warehouse
     left_out = () if chosen else ("--exclude-resource-type", "unit_test")
-    dbt = start("build", *arguments, *left_out, more_environment=more_environment)
+    is_watched = sys.stderr.isatty()
+    dbt = start("build", *arguments, *left_out, more_environment=more_environment, is_watched=is_watched)
     try:
         code = dbt.wait()
     except KeyboardInterrupt:

@@ -328,7 +328,7 @@ def _print_evidence(evidence, goals):
 
 def _show(heads, rows, right):
     if rows:
-        print(lay_out(heads, rows, width=terminal.terminal_width(), null="", right=right))
+        print(terminal.painted(lay_out(heads, rows, width=terminal.terminal_width(), null="", right=right)))
         print()
 
 

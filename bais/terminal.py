@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import os
 import re
 import sys
 import time
@@ -29,11 +30,27 @@ def terminal_width() -> int | None:
     return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
 
 
+COLOURS = {"use": 32, "avoid": 31, "FAILED": 31, "no evidence": 33, "warning": 33, "confounded": 33}  # of a terminal
+PAINTED = re.compile(rf"(?m)(?<=  )({'|'.join(COLOURS)})(?=  |,|$)")
+
+
+def has_colour() -> bool:
+    """Whether stdout is a terminal whose user did not ask for no colour."""
+    return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def painted(text: str) -> str:
+    """Colour the words of a table or list that say how something ended; the words stay, for those who see none."""
+    if not has_colour():
+        return text
+    return PAINTED.sub(lambda found: f"\x1b[{COLOURS[found[1]]}m{found[1]}\x1b[0m", text)
+
+
 def say(text: str, indent: str = "") -> None:
     """Print a paragraph, escaped and, on a terminal, broken into lines that are easy to read."""
     width = terminal_width()
     lines = fold(printable(text), min(width, WIDEST_PARAGRAPH) - len(indent)) if width else [printable(text)]
-    print("\n".join(indent + line for line in lines))
+    print(painted("\n".join(indent + line for line in lines)))
 
 
 def complain(message: str) -> None:
@@ -52,7 +69,7 @@ def say_rows(
 ) -> None:  # fmt: skip
     """Print rows as a table that fits the terminal, without the columns that it can spare; or as CSV or JSON."""
     if form == "table":
-        print(lay_out(names, rows, width=terminal_width(), null=null, right=right, spare=spare))
+        print(painted(lay_out(names, rows, width=terminal_width(), null=null, right=right, spare=spare)))
     else:
         write_rows(form, names, rows)
 

@@ -1,7 +1,6 @@
 """`bais trial` and `bais trials`: the single answers behind the numbers."""
 
 import json
-import os
 import sys
 from itertools import islice
 
@@ -409,7 +408,7 @@ def _text(text, marks=()):
     lines = []
     for line in "".join(parts).split("\n"):
         lines += fold(line, max(width - 4, 20)) if width and line else [line]
-    is_bold = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+    is_bold = terminal.has_colour()
     said = "\n".join(f"    {line}".rstrip() for line in lines)
     return said.replace(OPENS, "\x1b[1m»" if is_bold else "»").replace(CLOSES, "«\x1b[0m" if is_bold else "«")
 

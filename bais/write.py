@@ -10,7 +10,7 @@ import click
 from bais import dbt, texts
 from bais.options import PATH
 from bais.rows import OTHER_PARADIGMS, PAGE, PAPER, STUDIES
-from bais.terminal import complain, size_of
+from bais.terminal import complain, progress, size_of
 from bais.warehouse import count, marts, public_tables, records, refuse_not_public, refuse_scored, refuse_unknown
 from ingest.warehouse import UserError, printable, warehouse_path
 
@@ -34,16 +34,21 @@ def report(out: Path | None, study: str | None) -> None:
     tables = _tables_of_page(study)
     versions = {name: version(name) for name in MADE_BY}
     pages = _pages(out, tables["studies"])
-    for path, studies in reversed(pages):  # the one that leads to the others comes last
-        elsewhere = [
-            (quote(other.name), row["study"], bool(row["is_simulated"]))
-            for other, rows in pages
-            if other != path
-            for row in rows
-        ]
-        text = page(tables | {"studies": studies}, versions, elsewhere)
-        _replace(path, text)
-        print(f"{printable(path)}: {size_of(len(text.encode()))}, {_said(studies)}")
+    written = []
+    with progress("pages") as show:
+        for path, studies in reversed(pages):  # the one that leads to the others comes last
+            show(len(written), len(pages))
+            elsewhere = [
+                (quote(other.name), row["study"], bool(row["is_simulated"]))
+                for other, rows in pages
+                if other != path
+                for row in rows
+            ]
+            text = page(tables | {"studies": studies}, versions, elsewhere)
+            _replace(path, text)
+            written.append(f"{printable(path)}: {size_of(len(text.encode()))}, {_said(studies)}")
+    for said in reversed(written):
+        print(said)
 
 
 def _pages(out, studies):
