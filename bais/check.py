@@ -12,6 +12,10 @@ from ingest.warehouse import ROOT
 
 MOST_LISTED = 12  # of more batches, those in which all is well are only counted
 SHORT_ID = 10
+OF_WHAT = {
+    "cell": "In the worst cell that is {}",
+    "vignette": "That is {} of what was published of its vignette before",
+}
 READING_MATTERS = """
 select study, domain, coalesce(llm, 'all') as llm, technique, metric, columns('^(control|decision|decision_asked)$')
 from inference.rank_probabilities
@@ -128,9 +132,10 @@ def _said_of_check(found, sentences):
     if found["observed_value"] is None:
         said.append("Nothing could be observed")
     elif measure == "share":
-        where = "In the worst cell it is" if over == "cell" else "It is"
-        allowed = "none is allowed" if found["threshold"] == 0 else f"at most {100 * float(found['threshold']):.3g} %"
-        said.append(f"{where} {100 * found['observed_value']:.3g} % ({allowed})")
+        share = f"{100 * found['observed_value']:.3g} %"
+        where = OF_WHAT.get(over, "That is {} of the {}").format(share, over)
+        allowed = "none is" if found["threshold"] == 0 else f"at most {100 * float(found['threshold']):.3g} % are"
+        said.append(f"{where}; {allowed} allowed")
     if found["detail"]:
         said.append(f"For example: {found['detail']}")
     if found["sample"]:
