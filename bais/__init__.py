@@ -1,1 +1,19 @@
-"""The `bais` command, the one room that knows all others: `main.py` lists what can be typed."""
+"""The one room that knows all others: `main.py` lists what can be typed, and `bais.open()` is for notebooks."""
+
+
+def open(path=None):
+    """Open a warehouse to read its tables as DataFrames.
+
+    Parameters
+    ----------
+    path : str or Path, optional
+        The file; by default what `BAIS_WAREHOUSE` names, else `data/bais.duckdb` of the checkout.
+
+    Returns
+    -------
+    bais.frames.Tables
+        `bais.open()["marts.baselines"]` is that table, `bais.open().sql("select 1")` what a query gives.
+    """
+    from bais.frames import Tables
+
+    return Tables(path)

@@ -97,9 +97,23 @@ def _tables_of_page(study):
             {"table": f"{schema}.{name}", "n_rows": count(warehouse, schema, name)}
             for schema, name, _ in sorted(public_tables(warehouse))
         ]
+    tables["prompts"] = _prompts()
     refuse_unknown("study", study, [row["study"] for row in tables["studies"]], " in this warehouse")
     tables["studies"] = [row for row in tables["studies"] if study in (None, row["study"])]
     return tables
+
+
+def _prompts():
+    """Return what each shipped technique says to an LLM, in the order in which it says it, with its source."""
+    from ingest.prompts import shipped
+
+    rows = []
+    for name, entry in shipped("techniques").items():
+        rounds = {what: text for what, text in entry.get("rounds", {}).items() if isinstance(text, str)}
+        rounds.pop("stops_at", None)
+        texts = [*([entry["system"]] if "system" in entry else []), *entry.get("turns", []), *rounds.values()]
+        rows.append({"technique": name, "source": entry["source"], "texts": texts})
+    return rows
 
 
 @click.command()

@@ -5,6 +5,7 @@ Drawn here and not by Vega, since each dot names the trials that it counts, and 
 
 import math
 import shlex
+from collections import Counter
 from dataclasses import dataclass
 from itertools import groupby
 
@@ -48,9 +49,10 @@ QUERIES = {
         group by all order by all
     """,
 }
-MOST_DOTS, MOST_IN_A_ROW, MOST_OF_TEXTS = 4000, 60, 25_000
+MOST_DOTS, MOST_IN_A_ROW, MOST_OF_TEXTS = 2200, (60, 30, 20, 14, 10, 7, 5), 25_000
 WIDTH, LEFT, RIGHT, TOP, ROW, NAME, BOTTOM = 340, 8, 332, 34, 15, 19, 34
 LARGEST, SMALLEST = 7.0, 1.4
+ROW_OF = ("domain", "vignette", "llm", "technique", "anchor_direction")
 UNANCHORED, ENDS = "none", ("low", "high")
 UNDER = {UNANCHORED: "without an anchor", "low": "under a low anchor", "high": "under a high anchor"}
 
@@ -96,22 +98,35 @@ def answers(study, prefix, units):
         One for each domain with an answer.
     """
     made, room = [], MOST_DOTS
-    n_texts = _texts_that_fit(study)
+    n_texts, most = _texts_that_fit(study), _dots_that_fit(study)
     for domain in study.domains:
         rows = sorted(study.rows("answer_counts", domain=domain), key=lambda row: (row["vignette"], row["llm"]))
         several = len({row["vignette"] for row in rows}) > 1
         groups = [(of, list(found)) for of, found in groupby(rows, lambda row: (row["vignette"], row["llm"]))]
         panels, n_left_out = [], 0
         for (vignette, llm), found in groups:
-            if len(found) > room:
+            n_dots = sum(min(n, most) for n in _answers_in_rows(found))
+            if n_dots > room:
                 n_left_out += 1
                 continue
-            room -= len(found)
+            room -= n_dots
             number = f"{prefix}-{len(made) + 1}-{len(panels) + 1}"
-            panels.append(_panel(study, number, domain, vignette, llm, found, units(domain), several, n_texts))
+            panels.append(_panel(study, number, domain, vignette, llm, found, units(domain), several, n_texts, most))
         if groups:
             made.append(Answers(domain, units(domain), panels, n_left_out, _table(study, domain)))
     return made
+
+
+def _answers_in_rows(rows):
+    """Return how many different answers each row of a drawing has."""
+    return Counter((row["technique"], row["anchor_direction"]) for row in rows).values()
+
+
+def _dots_that_fit(study):
+    """Return how many dots a row may have, so that the page has room for all rows if it can be."""
+    rows = study.rows("answer_counts")
+    in_rows = Counter(tuple(row[name] for name in ROW_OF) for row in rows).values()
+    return next((most for most in MOST_IN_A_ROW if sum(min(n, most) for n in in_rows) <= MOST_DOTS), MOST_IN_A_ROW[-1])
 
 
 def _texts_that_fit(study):
@@ -123,7 +138,7 @@ def _texts_that_fit(study):
     return 0
 
 
-def _panel(study, number, domain, vignette, llm, rows, unit, several, n_texts):
+def _panel(study, number, domain, vignette, llm, rows, unit, several, n_texts, most):
     cells = {}
     for row in rows:
         cells.setdefault((row["technique"], row["anchor_direction"]), {})[row["response"]] = row["n_trials"]
@@ -142,7 +157,7 @@ def _panel(study, number, domain, vignette, llm, rows, unit, several, n_texts):
     }
     lost = {row["technique"]: row["n_asked"] - row["n_answered"] for row in study.rows("asked_of_llms", **of)}
     scale = _Scale.of(cells, [value for values in anchors.values() for value in values])
-    drawing, kept = _drawing(study, of, cells, techniques, anchors, losses, lost, scale, unit, texts)
+    drawing, kept = _drawing(study, of, cells, techniques, anchors, losses, lost, scale, unit, texts, most)
     name = study.llm(llm)
     command = " ".join(
         f"--{option} {shlex.quote(clean(value))}"
@@ -201,7 +216,7 @@ class _Scale:
         return [round(i * step, 10) for i in range(first, math.floor(self.high / step + 1e-9) + 1)]
 
 
-def _drawing(study, of, cells, techniques, anchors, losses, lost, scale, unit, texts):
+def _drawing(study, of, cells, techniques, anchors, losses, lost, scale, unit, texts, most):
     """Draw one panel; return it with the texts of its dots, by the place of the dot among all dots."""
     parts, kept, n_dots, y = [], {}, 0, TOP
     unanchored = cells.get((NO_TECHNIQUE, UNANCHORED))
@@ -222,7 +237,7 @@ def _drawing(study, of, cells, techniques, anchors, losses, lost, scale, unit, t
         y += NAME
         for direction in directions:
             counts = cells[technique, direction]
-            marks, found = _dots(counts, scale, y + ROW / 2, unit)
+            marks, found = _dots(counts, scale, y + ROW / 2, unit, most)
             for value in found:
                 if text := texts.get((technique, direction, value)):
                     kept[n_dots] = [clean(each) if "\n" not in each else _one_line(each) for each in text]
@@ -260,11 +275,11 @@ def _beside(row, n_lost):
     return ", ".join(said)
 
 
-def _dots(counts, scale, y, unit):
+def _dots(counts, scale, y, unit, most):
     """Draw a circle for each answer, its area the share of the row; return the circles and the answers."""
     total, largest = sum(counts.values()), max(counts.values())
     parts, values = [], []
-    for low, high, n in _grouped(counts, scale):
+    for low, high, n in _grouped(counts, scale, most):
         radius = max(SMALLEST, LARGEST * math.sqrt(n / total) if largest < total else LARGEST)
         what = _short(low) if low == high else f"{_short(low)} to {_short(high)}"
         said = f"{what} {unit}: {n:,} of {total:,}"
@@ -284,12 +299,12 @@ def _dots(counts, scale, y, unit):
     return Markup("").join(parts), values
 
 
-def _grouped(counts, scale):
+def _grouped(counts, scale, most):
     """Return the answers of a row with their counts; neighbours together where there are too many."""
     found = sorted(counts.items())
-    if len(found) <= MOST_IN_A_ROW:
+    if len(found) <= most:
         return [(value, value, n) for value, n in found]
-    width = (scale.high - scale.low) / MOST_IN_A_ROW
+    width = (scale.high - scale.low) / most
     made = []
     for _, of in groupby(found, lambda pair: math.floor((min(max(pair[0], scale.low), scale.high)) / width)):
         group = list(of)

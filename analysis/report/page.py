@@ -16,7 +16,7 @@ from analysis.report.evidence import figures, unit_of
 from analysis.report.ledger import ledger
 from analysis.report.studies import Study
 from analysis.report.text import RANKS, answer, counts, in_short
-from analysis.report.values import Number, clean
+from analysis.report.values import Number, clean, clean_lines
 
 HERE = Path(__file__).parent
 SIGNIFICANT_DIGITS = 12
@@ -116,9 +116,25 @@ def _study(study, i):
         "paradigms": [clean(name) for name in study.paradigms],
         "figures": figures(study),
         "ledger": ledger(study),
+        "techniques": _techniques(study),
         "gate": gate_tables(study),
         "provenance": provenance_tables(study),
     }
+
+
+def _techniques(study):
+    """Return of each technique of a study its name, what it does, and the source and texts of its shipped prompt."""
+    does = {row["technique"]: row["description"] for row in study.tables["techniques"]}
+    shipped = {row["technique"]: row for row in study.tables["prompts"]}
+    return [
+        (
+            study.technique(name),
+            clean(does.get(name) or ""),
+            clean(shipped[name]["source"]) if name in shipped else None,
+            [clean_lines(text).strip() for text in shipped[name]["texts"]] if name in shipped else [],
+        )
+        for name in study.techniques
+    ]
 
 
 def fingerprint(tables):

@@ -257,12 +257,13 @@ def _too_few(study, domain, rows):
     ranked = study.rows("technique_rankings", domain=domain)
     llms = sorted({row["llm"] for row in ranked if row["llm"] and row["rank_by_displacement"] is not None})
     return Markup(
-        "<strong>Only {} {} asked ({}): nothing is decided about other LLMs</strong>, for which {} are needed. "
-        '<span class="why">({})</span>'
+        "<strong>Only {} {} asked ({}): nothing is decided about other LLMs</strong>, for which {} are needed."
     ).format(
-        n, counted(n.value, "LLM was", "LLMs were"), listed([Markup.escape(study.llm(llm)) for llm in llms]),
-        FEWEST_LLMS, "too_few_llms",
-    )  # fmt: skip
+        n,
+        counted(n.value, "LLM was", "LLMs were"),
+        listed([Markup.escape(study.llm(llm)) for llm in llms]),
+        FEWEST_LLMS,
+    )
 
 
 def _other_goals(study, rows, column):

@@ -1,0 +1,38 @@
+"""What a notebook gets: the public tables as DataFrames, and a first look that runs as it is."""
+
+import runpy
+
+import pytest
+
+import bais
+from ingest.warehouse import ROOT, UserError
+from tests.tools.report_page import make_warehouse
+
+
+@pytest.fixture
+def path(tmp_path, monkeypatch):
+    path = tmp_path / "some.duckdb"
+    make_warehouse(path, studies=["real"])
+    monkeypatch.setenv("BAIS_WAREHOUSE", str(path))
+    return path
+
+
+def test_the_public_tables_are_data_frames_by_name(path):
+    tables = bais.open()
+    assert "marts.baselines" in tables
+    assert set(tables["marts.baselines"]["llm"]) == {"vendor/a", "vendor/b"}
+    assert (
+        bais.open(path).sql("select count(*) as n from marts.baselines where llm = $llm", llm="vendor/a")["n"][0] == 1
+    )
+    assert repr(tables).startswith(f"{path}, {len(tables)} public tables")
+    with pytest.raises(UserError, match=r"there is no table marts\.baseline"):
+        tables["marts.baseline"]
+
+
+def test_a_first_look_prints_the_decisions_and_draws_each_llm(path, monkeypatch, capsys):
+    monkeypatch.chdir(path.parent)
+    runpy.run_path(str(ROOT / "docs" / "notebooks" / "first-look.py"))
+    said = capsys.readouterr().out
+    assert "premortem" in said
+    assert "too_few_llms" in said
+    assert "vendor/b" in (path.parent / "first-look.html").read_text(encoding="utf-8")
