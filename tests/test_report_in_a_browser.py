@@ -186,9 +186,11 @@ def test_what_is_chosen_stands_in_the_address_and_comes_back_with_it(opened):
     assert card.get_attribute("data-goal") == "gap"
     assert card.get_attribute("data-llm").startswith("x/")
     assert page.locator(".panel[data-llm]:visible").count() == 1
+    page.locator("#study-1-claims form").get_by_label("Text").fill("real-claim-1")
     address = page.url
     page.goto("about:blank")
     page.goto(address)
+    assert shown(page).count() == 1
     assert page.locator(".card [data-goal]:visible").get_attribute("data-goal") == "gap"
     assert page.locator(".panel[data-llm]:visible").count() == 1
 

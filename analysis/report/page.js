@@ -86,8 +86,17 @@ for (const panel of document.querySelectorAll(".panel[data-command]")) {
     const rest = response ? ` --where ${where.replace("RESPONSE", response)}` : "";
     opened.append(made("p", "Its trials:"), made("code", `${all} ${row.dataset.option}${rest}`));
   };
-  circles.forEach((circle, i) => circle.addEventListener("click", () => open(i)));
-  panel.querySelector("svg").addEventListener("keydown", (event) => {
+  const drawing = panel.querySelector("svg");
+  drawing.addEventListener("click", (event) => {
+    // small dots lie under strokes and close to each other: the nearest one is meant
+    const from = circles.map((circle) => {
+      const box = circle.getBoundingClientRect();
+      return Math.hypot(box.x + box.width / 2 - event.clientX, box.y + box.height / 2 - event.clientY);
+    });
+    const nearest = from.indexOf(Math.min(...from));
+    if (from[nearest] < 20) open(nearest);
+  });
+  drawing.addEventListener("keydown", (event) => {
     const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
     if (!step || !circles.length) return;
     event.preventDefault();
@@ -154,6 +163,7 @@ for (const form of document.querySelectorAll("form.filter")) {
     filter();
     remember();
   });
+  form.addEventListener("recalled", filter);
   form.addEventListener("submit", (event) => event.preventDefault());
   filter();
 
