@@ -187,7 +187,7 @@ def test_what_is_chosen_stands_in_the_address_and_comes_back_with_it(opened):
     assert card.get_attribute("data-llm").startswith("x/")
     assert page.locator(".panel[data-llm]:visible").count() == 1
     page.locator("#study-1-claims form").get_by_label("Text").fill("real-claim-1")
-    address = page.url
+    address = page.evaluate("location.href")
     page.goto("about:blank")
     page.goto(address)
     assert shown(page).count() == 1
