@@ -46,58 +46,73 @@ def say_json(value) -> None:
     print(json.dumps(plain(value), indent=2, ensure_ascii=sys.stdout.isatty()))
 
 
-def say_rows(form: str, names: list[str], rows: list[Sequence], *, null: str = "NULL", right: Iterable[int] = ()):
+def say_rows(
+    form: str, names: list[str], rows: list[Sequence], *, null: str = "NULL", right: Iterable[int] = (),
+    spare: Sequence[int] = (),
+) -> None:  # fmt: skip
     """Print rows as a table that fits the terminal, or as CSV or JSON."""
     if form == "table":
-        print(lay_out(names, rows, width=terminal_width(), null=null, right=right))
+        print(lay_out(names, rows, width=terminal_width(), null=null, right=right, spare=spare))
     else:
         write_rows(form, names, rows)
 
 
 def lay_out(
     names: list[str], rows: list[Sequence], *, width: int | None = None, null: str = "NULL", right: Iterable[int] = (),
-    is_whole: bool = False,
+    is_whole: bool = False, spare: Sequence[int] = (),
 ) -> str:  # fmt: skip
     """Lay rows out as a table: numbers and the columns `right` to the right, folded to a width if there is one.
 
-    A name may have several lines. Where even that does not fit, each row becomes a block of lines. Without a width
-    nothing is folded or cut; nor is anything cut of a table that `is_whole`.
+    A name may have several lines. Where even that does not fit, the columns `spare` are left out one after the other,
+    and a line names them; where none is left, each row becomes a block of lines. Without a width nothing is folded, cut
+    or left out; nor is anything cut of a table that `is_whole`.
     """
     from rich.cells import cell_len
 
     cells = [
         [null if value is None else _cut(_shown(value), None if is_whole else width) for value in row] for row in rows
     ]
-    heads = [name.split("\n") for name in names]
+    heads, right = [name.split("\n") for name in names], set(right)
     to_right = [i in right or _holds_numbers(row[i] for row in rows) for i in range(len(names))]
     sizes = [max(map(cell_len, [*heads[i], *(row[i] for row in cells)])) for i in range(len(names))]
-    gaps = 2 * (len(sizes) - 1)
-    if width is not None and sum(sizes) + gaps > width:
-        least = list(sizes)
-        for i in (i for i, right_ in enumerate(to_right) if not right_):
-            longest = max((cell_len(word) for row in cells for word in row[i].split()), default=0)
-            least[i] = min(sizes[i], max(NARROWEST_TEXT, min(longest, WIDEST_WORD)))
-        if sum(least) + gaps > width:
-            blocks = [pairs(zip(names, row, strict=True), width=width) for row in cells]
-            return "\n".join(f"── {i} {'─' * (width - len(str(i)) - 4)}\n{block}" for i, block in enumerate(blocks, 1))
-        while sum(sizes) + gaps > width:
-            widest = max(range(len(sizes)), key=lambda i: (sizes[i] - least[i] > 0, sizes[i]))
-            sizes[widest] -= 1
+    least = list(sizes)
+    for i in (i for i, right_ in enumerate(to_right) if not right_ or i in right):  # a text, such as a gain's interval
+        longest = max((cell_len(word) for row in cells for word in row[i].split()), default=0)
+        least[i] = min(sizes[i], max(NARROWEST_TEXT, min(longest, WIDEST_WORD)))
+    kept, out = list(range(len(names))), []
+    for i in spare:
+        if width is None or _width_of(least, kept) <= width:
+            break
+        kept.remove(i)
+        out.append(i)
+    if width is not None and _width_of(least, kept) > width:
+        blocks = [pairs(zip(names, row, strict=True), width=width) for row in cells]
+        return "\n".join(f"── {i} {'─' * (width - len(str(i)) - 4)}\n{block}" for i, block in enumerate(blocks, 1))
+    while width is not None and _width_of(sizes, kept) > width:
+        widest = max(kept, key=lambda i: (sizes[i] - least[i] > 0, not to_right[i], sizes[i]))
+        sizes[widest] -= 1
 
     def lines(folded):
         for texts in zip_longest(*folded, fillvalue=""):
             yield "  ".join(
-                " " * (size - cell_len(text)) + text if right_ else text + " " * (size - cell_len(text))
-                for text, size, right_ in zip(texts, sizes, to_right, strict=True)
+                " " * (sizes[i] - cell_len(text)) + text if to_right[i] else text + " " * (sizes[i] - cell_len(text))
+                for i, text in zip(kept, texts, strict=True)
             ).rstrip()
 
-    folded = [[part for line in head for part in fold(line, size)] for head, size in zip(heads, sizes, strict=True)]
+    folded = [[part for line in heads[i] for part in fold(line, sizes[i])] for i in kept]
     height = max(map(len, folded))
-    out = [*lines([[""] * (height - len(head)) + head for head in folded])]
-    out.append("  ".join("─" * size for size in sizes))
+    laid = [*lines([[""] * (height - len(head)) + head for head in folded])]
+    laid.append("  ".join("─" * sizes[i] for i in kept))
     for row in cells:
-        out += lines([fold(text, size) for text, size in zip(row, sizes, strict=True)])
-    return "\n".join(out)
+        laid += lines([fold(row[i], sizes[i]) for i in kept])
+    if out:
+        named = ", ".join(names[i].replace("\n", " ") for i in sorted(out))
+        laid += fold(f"Not shown, for want of room: {named}. A wider terminal has them, and a pipe.", width)
+    return "\n".join(laid)
+
+
+def _width_of(sizes, kept):
+    return sum(sizes[i] for i in kept) + 2 * (len(kept) - 1)
 
 
 def fold(text: str, size: int) -> list[str]:
