@@ -103,23 +103,20 @@ def _summarise_claims(chosen, form):
         _write_summary(form, chosen)
         return
     counted = distinct(chosen)
-    documents = {claim["document"]: [] for claim in sorted(counted, key=itemgetter("document"))}
-    for document, kinds in documents.items():
-        kinds += [kind for kind in KINDS if any((of["document"], of["kind"]) == (document, kind) for of in counted)]
+    documents = sorted({claim["document"] for claim in counted})
+    kinds = {kind: many for kind, (_, many) in KINDS.items() if any(claim["kind"] == kind for claim in counted)}
     rows = [("printed, each counted once", Counter((claim["document"], claim["kind"]) for claim in counted))]
     rows += [
         (said, Counter((claim["document"], claim["kind"]) for claim in counted if claim[column] == code))
         for column, code, said in COUNTED
     ]
-    heads = [f"{document}: {' + '.join(KINDS[kind][1] for kind in kinds)}" for document, kinds in documents.items()]
     counts = [
-        (said, *(" + ".join(f"{of[document, kind]:,}" for kind in kinds) for document, kinds in documents.items()))
+        (said, *(" + ".join(f"{of[document, kind]:,}" for kind in kinds) for document in documents))
         for said, of in rows
         if of
     ]
-    say_rows(
-        "table", ["document", *(head.replace(" ", "\n", 1) for head in heads)], counts, right=range(1, len(heads) + 1)
-    )
+    heads = [f"{' + '.join(kinds.values())} of", *documents]
+    say_rows("table", heads, counts, right=range(1, len(heads)))
     print()
     for sentence in [*sum_up(chosen), *of_tables(chosen), *say_versions(chosen)]:
         say(sentence)

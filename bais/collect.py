@@ -128,7 +128,7 @@ def _say_plan(planned):
     rows = []
     in_all = planned | {"llm": "in all", "cells": sum(planned["cells"].values())}
     for of in [*planned["techniques"], *planned["llms"], in_all]:
-        ranges = [_from_to(of[column], column == "cost_usd", "–") for column in columns]
+        ranges = [_from_to(of[column], column == "cost_usd", "\u2013") for column in columns]
         rows.append([of.get("technique") or of["llm"], f"{of['cells']:,}", *ranges])
     heads = ["technique, then LLM", "cells", "trials", "calls", "tokens in", "tokens out", "USD"]
     say_rows("table", heads, rows, right=range(1, 7), spare=(5, 4, 1))
