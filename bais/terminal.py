@@ -107,7 +107,7 @@ def lay_out(
         laid += lines([fold(row[i], sizes[i]) for i in kept])
     if out:
         named = ", ".join(names[i].replace("\n", " ") for i in sorted(out))
-        laid += fold(f"Not shown, for want of room: {named}. A wider terminal has them, and a pipe.", width)
+        laid += fold(f"Not shown, for want of room: {named}; a wider terminal or a pipe shows all.", width)
     return "\n".join(laid)
 
 

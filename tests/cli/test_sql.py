@@ -631,7 +631,7 @@ def test_a_table_that_is_too_wide_leaves_out_spare_columns_in_their_order_and_na
     assert {width: text.splitlines()[0].split() for width, text in laid.items() if width > 40} == {
         86: names, 85: names[:3], 60: names[:2],
     }  # fmt: skip
-    assert "Not shown, for want of room: less, least." in laid[60]
+    assert "Not shown, for want of room: less, least;" in laid[60]
     assert laid[40].startswith("── 1 ─")  # without a column to spare, records are stacked
     assert all(len(line) <= width for width, text in laid.items() for line in text.splitlines())
 
