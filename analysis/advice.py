@@ -1,5 +1,6 @@
 """What the evidence on one domain says to somebody who has to choose a technique: sentences, from rows alone."""
 
+import re
 from dataclasses import dataclass, field
 from shlex import quote
 from typing import NamedTuple
@@ -7,6 +8,7 @@ from typing import NamedTuple
 CONTROL = "no_technique"
 LEADING = "displacement"
 FIVE = "five"  # FEWEST_LLMS in words
+MOST_IN_BRIEF = 5  # sentences
 
 
 class Goal(NamedTuple):
@@ -190,6 +192,31 @@ def advise(evidence, goal=None):
         ("next", _next_step(evidence, leading)),
     ]
     return [{"about": about, "text": text} for about, text in found if text]
+
+
+def in_brief(sentences, *, of_one_llm=False):
+    """Choose what is said before the evidence is shown: the answer, and what most limits it, each sentence whole.
+
+    Parameters
+    ----------
+    sentences : list of dict
+        As `advise` gives them.
+    of_one_llm : bool, optional
+        Whether one LLM is asked about, of which what it would gain comes next.
+
+    Returns
+    -------
+    list of str
+        The texts, at most five sentences in all.
+    """
+    order = ("answer", "llm", *(("prediction",) if of_one_llm else ()), "beside", "placebo", "caveat", "scope")
+    chosen, left = [], MOST_IN_BRIEF
+    for text in (sentence["text"] for about in order for sentence in sentences if sentence["about"] == about):
+        whole = re.split(r"(?<=\.)\s+(?=[A-Z])", text)
+        if left:
+            chosen.append(" ".join(whole[:left]))
+            left -= len(whole[:left])
+    return chosen
 
 
 def verdict(evidence, goal=None):

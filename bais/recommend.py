@@ -133,6 +133,7 @@ where study = $study and domain = $domain
 @click.option("--study", metavar="S", help="only this study (default: the largest in which LLMs were asked)")
 @click.option("--paradigm", metavar="P", help="against this bias, such as framing (default: anchoring)")
 @click.option("--measure", metavar="M", help="with --paradigm, only this measure of it")
+@click.option("--why", is_flag=True, help="all of the evidence: every goal, caveat and cost, and what would settle it")
 @json_option()
 def recommend(
     domain: str | None,
@@ -141,10 +142,11 @@ def recommend(
     study: str | None,
     paradigm: str | None,
     measure: str | None,
+    why: bool,
     as_json: bool,
 ) -> None:
     """Say what to use and what to avoid, for an LLM like those asked or for yours, and show the evidence."""
-    from analysis.advice import advise
+    from analysis.advice import advise, in_brief
 
     if paradigm in (None, ANCHORING) and measure:
         raise UserError("--measure goes with --paradigm; in anchoring, --goal says what matters")
@@ -186,6 +188,15 @@ def recommend(
             }
         )  # fmt: skip
         return
+    also = f"; {domain} is also in {', '.join(others)} (--study)" if others else ""
+    source = f"Study: {study}{also}. Warehouse: {warehouse_path()}"
+    if not why:
+        for text in in_brief(sentences, of_one_llm=bool(llm)):
+            say(text)
+        print()
+        _print_decisions(evidence, goals[0])
+        say(f"`--why` says how sure that is, what the other goals say and what would settle it. {source}")
+        return
     *said, last = sentences
     for sentence in said if last["about"] == "next" else sentences:
         say(sentence["text"])
@@ -194,8 +205,7 @@ def recommend(
         _print_evidence(evidence, goals)
     if unranked := not_ranked(evidence.rankings):
         say(unranked)
-    also = f"; {domain} is also in {', '.join(others)} (--study)" if others else ""
-    say(f"Study: {study}{also}. Warehouse: {warehouse_path()}")
+    say(source)
     if last["about"] == "next":
         say(last["text"])
 
@@ -218,7 +228,7 @@ def _say_each_domain(warehouse, named, llm, goal, asked):
         is_asked = llm in {None, *(row["llm"] for row in asked if (row["study"], row["domain"]) == (study, domain))}
         evidence = _evidence(warehouse, study, domain, llm, is_asked, goal or GOALS[0])
         say(advise(evidence, goal)[0]["text"])
-    say(f"`bais recommend --domain {printable(domains[0])}` says how sure that is, and why.")
+    say(f"`bais recommend --domain {printable(domains[0])}` says how sure that is, and with `--why` why.")
     if others := values(warehouse, PARADIGMS, {"study": named}):
         say(
             f"Other biases were asked about too: {', '.join(map(printable, others))}; `bais recommend --paradigm "
@@ -283,29 +293,34 @@ def _evidence(warehouse, study, domain, llm, is_asked, goal):
     )  # fmt: skip
 
 
+def _show(heads, rows, right):
+    if rows:
+        print(lay_out(heads, rows, width=terminal.terminal_width(), null="", right=right))
+        print()
+
+
+def _print_decisions(evidence, goal):
+    """Print what is decided on each technique by a goal."""
+    of_whom = "of this\nLLM" if evidence.own else "of those\nasked"
+    rows = [_decided(row, evidence) for row in _compared(evidence, goal)]
+    if evidence.own:  # how many others gained says nothing of this one
+        heads = [f"by {goal}", "of LLMs\nlike them", of_whom, f"gain of this\nLLM ({_unit(goal)})"]
+        _show(heads, [[*row[:3], row[4]] for row in rows], (3,))
+    else:
+        _show([f"by {goal}", "decision", of_whom, "LLMs\ngained", f"gain ({_unit(goal)})"], rows, (3, 4))
+
+
 def _print_evidence(evidence, goals):
     """Print the decisions by each goal, what is predicted of one LLM, and what it all rests on."""
-
-    def show(heads, rows, right):
-        if rows:
-            print(lay_out(heads, rows, width=terminal.terminal_width(), null="", right=right))
-            print()
-
-    of_whom = "of this\nLLM" if evidence.own else "of those\nasked"
     for goal in goals:
-        rows = [_decided(row, evidence) for row in _compared(evidence, goal)]
-        if evidence.own:  # how many others gained says nothing of this one
-            heads = [f"by {goal}", "of LLMs\nlike them", of_whom, f"gain of this\nLLM ({_unit(goal)})"]
-            show(heads, [[*row[:3], row[4]] for row in rows], (3,))
-        else:
-            show([f"by {goal}", "decision", of_whom, "LLMs\ngained", f"gain ({_unit(goal)})"], rows, (3, 4))
+        _print_decisions(evidence, goal)
     predicted = [row for row in evidence.predictions if row["metric"] == goals[0] and row["gain"] is not None]
     predicted.sort(key=lambda row: (-row["p_best_new_llm"], row["technique"]))
     foretold = predicted[0]["llm"] or evidence.llm or "one more LLM" if predicted else ""
     heads = [f"by {goals[0]},\n{foretold}", "expected\nloss", "expected gain", "P(better)", "P(best)"]
-    show(heads, [_predicted(row) for row in predicted], range(1, 5))
+    _show(heads, [_predicted(row) for row in predicted], range(1, 5))
     heads = [HEADS[goal] for goal in goals] + ["P(best)", "P(worse)", "trials\ncompared", "USD per\n1,000"]
-    show(["loss", *heads], list(_sizes(evidence, goals)), range(1, len(heads) + 1))
+    _show(["loss", *heads], list(_sizes(evidence, goals)), range(1, len(heads) + 1))
     for note in _notes(evidence, goals):
         say(note)
 

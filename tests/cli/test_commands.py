@@ -171,6 +171,7 @@ COMMANDS = {
         "--study": "text",
         "--paradigm": "text",
         "--measure": "text",
+        "--why": "flag",
         "--json": "flag",
     },
     "trial": {

@@ -6,7 +6,7 @@ import shutil
 import duckdb
 import pytest
 
-from analysis.advice import Evidence, advise, in_words, probability
+from analysis.advice import Evidence, advise, in_brief, in_words, probability
 from bais.main import main
 
 SPLIT = {
@@ -183,10 +183,10 @@ def warehouse(made_once, tmp_path, monkeypatch):
 
 @pytest.fixture
 def ask(warehouse, capsys):
-    """Run `bais recommend`, which must succeed, and return its stdout."""
+    """Run `bais recommend`, which must succeed, and return its stdout, by default with all of the evidence."""
 
-    def run(*arguments):
-        assert main(["recommend", *arguments]) == 0
+    def run(*arguments, why=True):
+        assert main(["recommend", *arguments, *(["--why"] if why else [])]) == 0
         return capsys.readouterr().out
 
     return run
@@ -575,11 +575,36 @@ def test_the_recorded_archive_decides_nothing_on_a_domain_of_two_llms(recorded, 
 
 def test_the_recorded_archive_says_of_loan_that_goals_are_opposed_on_sacd(recorded, monkeypatch, capsys):
     monkeypatch.setenv("BAIS_WAREHOUSE", str(recorded.path))
-    assert main(["recommend", "--domain", "loan", "--study", "voder-bais"]) == 0
+    assert main(["recommend", "--domain", "loan", "--study", "voder-bais", "--why"]) == 0
     out = capsys.readouterr().out
     (asked,) = re.findall("For the 2 LLMs asked alone, on average: avoid ([^(]+)", out)
     assert "SACD" in asked
     assert "the goals are opposed: SACD helps by gap and harms by displacement" in out
+
+
+@pytest.mark.parametrize("domain", ["split", "calm", "few"])
+@pytest.mark.parametrize("arguments", [[], ["--llm", "some/unknown"]], ids=str)
+def test_without_why_the_answer_comes_first_in_at_most_five_sentences_and_then_one_table(ask, domain, arguments):
+    short = ask("--domain", domain, *arguments, why=False)
+    whole = ask("--domain", domain, *arguments)
+    said, table, rest = short.split("\n\n")
+    assert len(re.findall(r"\.(?:\s|$)", said)) <= 5
+    assert said.splitlines()[0] == whole.splitlines()[0]
+    assert all(line in whole for line in said.splitlines())
+    assert "by displacement" in table
+    assert rest.startswith("`--why` says")
+    assert ("by gap", "by gap" in whole) == ("by gap", True)
+    assert "by gap  " not in short
+
+
+def test_what_could_reverse_an_answer_is_said_in_brief_before_whom_it_is_of():
+    sentences = [
+        {"about": about, "text": text}
+        for about, text in (
+            ("answer", "A. B."), ("goals", "G."), ("scope", "S."), ("caveat", "Of a/b-4.5. C."), ("beside", "D.")
+        )
+    ]  # fmt: skip
+    assert in_brief(sentences) == ["A. B.", "D.", "Of a/b-4.5. C."]
 
 
 def test_without_a_domain_each_has_a_line_and_other_biases_are_named(ask):
