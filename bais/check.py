@@ -7,7 +7,7 @@ from collections import Counter
 import click
 
 from bais.options import json_option, signed, strict
-from bais.terminal import say, say_json, say_rows
+from bais.terminal import say, say_json, say_rows, working
 from bais.warehouse import opened, public_tables, records
 from ingest.warehouse import ROOT
 
@@ -43,9 +43,10 @@ def check(batch: str | None, every: bool, as_json: bool, strict: bool) -> int:
 
     if batch and every:
         raise click.UsageError("--batch is one batch and --all is every one: give one of the two")
-    if every:
-        audit([verdict["batch_id"] for verdict in last_verdicts()])
-    audit([batch] if batch else None)
+    with working("auditing"):
+        if every:
+            audit([verdict["batch_id"] for verdict in last_verdicts()])
+        audit([batch] if batch else None)
     verdicts = [verdict for verdict in last_verdicts() if batch in (None, verdict["batch_id"])]
     if as_json:
         say_json(verdicts)

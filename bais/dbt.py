@@ -6,18 +6,57 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 
+from bais.terminal import progress
 from ingest.warehouse import ROOT, warehouse_path
 
 RUN = "from dbt.cli.main import cli; cli(prog_name='dbt')"
 
 
-def start(*arguments: str, more_environment: dict | None = None, **how) -> subprocess.Popen:
-    """Start dbt."""
+def start(*arguments: str, more_environment: dict | None = None, says: str = "--quiet", **how) -> subprocess.Popen:
+    """Start dbt, which says no more than what is wrong."""
     environment = {"DBT_PROFILES_DIR": str(ROOT / "profiles"), **os.environ, "BAIS_WAREHOUSE": str(warehouse_path())}
-    command = [sys.executable, "-c", RUN, "--quiet", *arguments]
+    command = [sys.executable, "-c", RUN, *says.split(), *arguments]
     return subprocess.Popen(command, cwd=ROOT, env=environment | (more_environment or {}), **how)
+
+
+def build(*arguments: str, more_environment: dict | None = None) -> int:
+    """Run `dbt build` and return its exit code; show a person at a terminal which node it is at."""
+    if not sys.stderr.isatty():
+        return _ended(start("build", *arguments, more_environment=more_environment))
+    how = {"says": "--log-format json --log-level info", "stdout": subprocess.PIPE, "text": True}
+    dbt, wrong = start("build", *arguments, more_environment=more_environment, **how), []
+    with progress("reading the project") as on_progress:
+        try:
+            for line in dbt.stdout:
+                wrong += _followed(line, on_progress)
+        finally:
+            code = _ended(dbt)
+    for message in wrong:
+        print(message)
+    return code
+
+
+def _ended(dbt):
+    try:
+        return dbt.wait()
+    except KeyboardInterrupt:
+        dbt.wait()  # dbt got the interrupt too, and cancels what it runs
+        raise
+
+
+def _followed(line: str, on_progress: Callable[..., None]) -> list[str]:
+    """Show which node an event of dbt is of; return what it says is wrong, and what is no event as it is."""
+    try:
+        event = json.loads(line)
+        info, data = event["info"], event["data"]
+    except (ValueError, KeyError, TypeError):
+        return [line.rstrip("\n")]
+    if data.get("total"):
+        on_progress(data["index"] - 1, data["total"], data.get("node_info", {}).get("node_name") or "")
+    return [info["msg"]] if info["level"] == "error" else []
 
 
 class Results:

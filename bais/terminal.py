@@ -2,8 +2,10 @@
 
 import contextlib
 import json
+import os
 import re
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import count, zip_longest
@@ -19,6 +21,13 @@ WIDEST_WORD = 36
 WIDEST_PARAGRAPH = 100
 PIPED_WIDTH = 80  # of texts for people that go elsewhere than to a terminal
 ONE_ROW = "One row per "
+PATIENCE_S = 2  # what takes longer shows a person that it is at work
+# how a terminal writes the words that a reader looks for first (SGR codes); where colours are not wanted, not at all
+BOLD = "1"
+STYLES = {
+    "use": "32", "passed": "32", "avoid": "31", "failed": "1;31", "FAILED": "1;31", "passed with warnings": "33",
+    "warning": "33", "no evidence": "2", "SIMULATED": "1;33",
+}  # fmt: skip
 EVERY_S = 30  # a line of progress where nobody watches
 
 
@@ -29,16 +38,25 @@ def terminal_width() -> int | None:
     return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
 
 
+def styled(text: str, style: str | None, stream=None) -> str:
+    """Return a text in a style where a terminal reads it and nobody said NO_COLOR; elsewhere as it is."""
+    stream = stream or sys.stdout
+    plain_wanted = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
+    return f"\x1b[{style}m{text}\x1b[0m" if style and text and stream.isatty() and not plain_wanted else text
+
+
 def say(text: str, indent: str = "") -> None:
     """Print a paragraph, escaped and, on a terminal, broken into lines that are easy to read."""
     width = terminal_width()
     lines = fold(printable(text), min(width, WIDEST_PARAGRAPH) - len(indent)) if width else [printable(text)]
+    first = re.match(r"FAILED|warning(?=,)|SIMULATED", lines[0])
+    lines[0] = styled(first[0], STYLES[first[0]]) + lines[0][first.end() :] if first else lines[0]
     print("\n".join(indent + line for line in lines))
 
 
 def complain(message: str) -> None:
     """Print what is wrong, in one sentence, to stderr."""
-    print(f"bais: {message}", file=sys.stderr)
+    print(f"{styled('bais:', STYLES['failed'], sys.stderr)} {message}", file=sys.stderr)
 
 
 def say_json(value) -> None:
@@ -92,19 +110,22 @@ def lay_out(
         widest = max(kept, key=lambda i: (sizes[i] - least[i] > 0, not to_right[i], sizes[i]))
         sizes[widest] -= 1
 
-    def lines(folded):
+    def lines(folded, styles):
         for texts in zip_longest(*folded, fillvalue=""):
-            yield "  ".join(
-                " " * (sizes[i] - cell_len(text)) + text if to_right[i] else text + " " * (sizes[i] - cell_len(text))
-                for i, text in zip(kept, texts, strict=True)
-            ).rstrip()
+            line = "  ".join(
+                " " * (sizes[i] - cell_len(text)) + styled(text, style if width else None)
+                if to_right[i]
+                else styled(text, style if width else None) + " " * (sizes[i] - cell_len(text))
+                for i, text, style in zip(kept, texts, styles, strict=True)
+            )
+            yield line.rstrip()
 
     folded = [[part for line in heads[i] for part in fold(line, sizes[i])] for i in kept]
     height = max(map(len, folded))
-    laid = [*lines([[""] * (height - len(head)) + head for head in folded])]
+    laid = [*lines([[""] * (height - len(head)) + head for head in folded], [BOLD] * len(kept))]
     laid.append("  ".join("─" * sizes[i] for i in kept))
     for row in cells:
-        laid += lines([fold(row[i], sizes[i]) for i in kept])
+        laid += lines([fold(row[i], sizes[i]) for i in kept], [STYLES.get(row[i]) for i in kept])
     if out:
         named = ", ".join(names[i].replace("\n", " ") for i in sorted(out))
         laid += fold(f"Not shown, for want of room: {named}; a wider terminal or a pipe shows all.", width)
@@ -262,22 +283,44 @@ def similar(asked: str, names: list[str], by_part: bool = False) -> str:
 
 
 @contextlib.contextmanager
-def progress(what: str) -> Iterator[Callable[[int, int], None]]:
+def progress(what: str) -> Iterator[Callable[..., None]]:
     """Give a function that says how many of how many are done: a live line for a person, else a line now and then."""
     if not sys.stderr.isatty():
         said_at = time.monotonic()
 
-        def show(n_done, n_all):
+        def show(n_done, n_all, doing=what):
             nonlocal said_at
             if time.monotonic() - said_at > EVERY_S:
                 said_at = time.monotonic()
-                print(f"{n_done:,} of {n_all:,} {what}", file=sys.stderr, flush=True)
+                print(f"{n_done:,} of {n_all:,} {doing}", file=sys.stderr, flush=True)
 
         yield show
         return
     from rich.console import Console
     from rich.progress import Progress
 
-    with Progress(console=Console(stderr=True), transient=True) as progress:
+    with Progress(console=Console(stderr=True), transient=True, redirect_stdout=False) as progress:
         task = progress.add_task(what, total=None)
-        yield lambda n_done, n_all: progress.update(task, completed=n_done, total=n_all)
+        yield lambda n_done, n_all, doing=what: progress.update(task, completed=n_done, total=n_all, description=doing)
+
+
+@contextlib.contextmanager
+def working(what: str) -> Iterator[None]:
+    """Show a person at a terminal what is being done, and for how long, once that takes more than two seconds."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    from rich.console import Console
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    columns = SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn()
+    shown = Progress(*columns, console=Console(stderr=True), transient=True, redirect_stdout=False)
+    shown.add_task(what, total=None)
+    timer = threading.Timer(PATIENCE_S, shown.start)
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+        timer.join()
+        shown.stop()
