@@ -366,7 +366,7 @@ def _phrase(evidence, rows, column, goal, *, is_beside=False):
     if by["use"]:
         parts.append(f"use {listed((_used(evidence, row) for row in by['use']), 'or')}{better}")
     elif not by["avoid"] and not undecided and column == "decision":
-        parts.append("use no technique")
+        parts.append("use a plain prompt")
     if by["avoid"]:
         parts.append(f"avoid {_names(by['avoid'])}{worse}")
     if by["equivalent"]:
@@ -380,18 +380,17 @@ def _phrase(evidence, rows, column, goal, *, is_beside=False):
 
 
 def _used(evidence, row):
-    """Name a technique to use, with what it is held against where that is not no technique."""
+    """Name a technique to use, with what it is held against where that is no plain prompt."""
     if row["control"] == CONTROL:
         return row["name"]
     plain = _plain(evidence, row)
-    less = (
-        f"; no technique has less, {plain['loss_control']:.1f}" if plain and plain["loss_control"] < row["loss"] else ""
-    )
+    is_more = plain and plain["loss_control"] < row["loss"]
+    less = f"; a plain prompt has less, {plain['loss_control']:.1f}" if is_more else ""
     return f"{row['name']} (against {_control(row)}{less})"
 
 
 def _plain(evidence, row):
-    """Return the row that holds a technique with a control of its own against no technique."""
+    """Return the row that holds a technique with a control of its own against a plain prompt."""
     rows = evidence.of(row["metric"], "confounded")
     return next((of for of in rows if of["technique"] == row["technique"]), None)
 
@@ -448,7 +447,7 @@ def _counts(evidence, leading):
         if row["decision"] in ("use", "avoid"):
             of_whom = "" if row["control"] == CONTROL else f" of {_control(row)}"
             if plain := of_whom and _plain(evidence, row):
-                of_whom += f" ({plain['loss_control']:.1f} with no technique, whose prompt is another)"
+                of_whom += f" ({plain['loss_control']:.1f} with a plain prompt, whose wording is another)"
             yield (
                 f"{row['name']}: {gained}; {leading} is {row['loss']:.1f} {unit} instead of {row['loss_control']:.1f}"
                 f"{of_whom}, gain {_gain(row, unit)}. "
@@ -478,8 +477,8 @@ def _own_controls(evidence, leading):
         beside = [of for of in evidence.of(leading, "confounded") if of["technique"] == row["technique"]]
         for of in beside:
             said += (
-                f" Held against {of['control_name'].lower()} it gains {_gain(of, GOALS[leading].unit)}: a confounded "
-                "comparison, on which nothing is decided. Its P(best) is against no technique, as that of the others."
+                f" Held against a plain prompt it gains {_gain(of, GOALS[leading].unit)}: a confounded "
+                "comparison, on which nothing is decided. Its P(best) is against a plain prompt, as that of the others."
             )
         yield said
 

@@ -254,7 +254,7 @@ def test_what_is_said_of_those_asked_never_stands_without_the_decision(ask):
 def test_equivalent_is_on_average_with_the_llms_that_lie_beyond_the_margin(ask):
     out = ask("--domain", "calm")
     assert out.splitlines()[0] == (
-        "calm: use no technique; on average, unless rare LLMs differ, Devil's Advocate and SACD make no difference "
+        "calm: use a plain prompt; on average, unless rare LLMs differ, Devil's Advocate and SACD make no difference "
         "(within 5 pp)."
     )
     assert (
@@ -324,7 +324,7 @@ def test_a_technique_with_a_control_of_its_own_says_so_and_its_confounded_compar
     assert text.startswith(
         "SACD is held against its own first answers, since its prompt differs from that of the others."
     )
-    assert "Held against no technique it gains 16.3 pp (1.1 to 31.5): a confounded comparison" in text
+    assert "Held against a plain prompt it gains 16.3 pp (1.1 to 31.5): a confounded comparison" in text
     assert said("answer", places=own + confounded) == "d: no evidence for or against any technique."
     assert not said("control", places=places(USED))
     used = [row | {"decision": "use"} for row in own if row["comparison"]]
