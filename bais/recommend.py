@@ -401,9 +401,9 @@ def _notes(evidence, goals):
             f"{whose} holds for all {first['n_comparisons']} techniques at once; no difference: within "
             f"{first['margin_pp']:g} {_unit(goals[0])}. P(best): of the smallest loss, on average over LLMs "
             "(where one more LLM is foretold, in that LLM); for a plain prompt, that no technique gains. P(worse): of "
-            "losing on its control, on average; both from one model of all techniques, in which LLMs differ alike on each. "
-            "Trials compared: its own and its control's. A name after vs is what a technique is held against instead "
-            "of a plain prompt."
+            "losing on its control, on average; both from one model of all techniques, in which LLMs differ alike on "
+            "each. Trials compared: its own and its control's. A name after vs is what a technique is held against "
+            "instead of a plain prompt."
         )
     decides = any(row["certainty"] != "too_few_llms" for row in rows)
     if decides and goals[0] == PRIMARY and len(goals) > 1:

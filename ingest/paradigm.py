@@ -425,8 +425,9 @@ class Paradigm(Part):
                 f"its answers: add it under `contrasts`, such as [{arm}, {self.arms[arm == self.arms[0]]}], or take "
                 "the arm out."
             )
-        is_said = any(item.said.get("correct") is not None for item in self.all_items)
-        if is_said and not any(of.truth == "correct" for of in self.measures.values()):
+        said = {item.said.get("correct") for item in self.all_items} - {None}
+        can_be_given = said and said <= set(self.labels or ())  # else it is a word for the vignettes to say
+        if can_be_given and not any(of.truth == "correct" for of in self.measures.values()):
             yield (
                 f"The items of {self.paradigm} say which answer is correct, and no measure asks how often it is given: "
                 "add `is_correct: {truth: correct, better: higher}` under `measures`."
