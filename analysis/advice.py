@@ -1,5 +1,6 @@
 """What the evidence on one domain says to somebody who has to choose a technique: sentences, from rows alone."""
 
+import re
 from dataclasses import dataclass, field
 from shlex import quote
 from typing import NamedTuple
@@ -7,6 +8,7 @@ from typing import NamedTuple
 CONTROL = "no_technique"
 LEADING = "displacement"
 FIVE = "five"  # FEWEST_LLMS in words
+MOST_IN_BRIEF = 5  # sentences
 
 
 class Goal(NamedTuple):
@@ -192,6 +194,31 @@ def advise(evidence, goal=None):
     return [{"about": about, "text": text} for about, text in found if text]
 
 
+def in_brief(sentences, *, of_one_llm=False):
+    """Choose what is said before the evidence is shown: the answer, and what most limits it, each sentence whole.
+
+    Parameters
+    ----------
+    sentences : list of dict
+        As `advise` gives them.
+    of_one_llm : bool, optional
+        Whether one LLM is asked about, of which what it would gain comes next.
+
+    Returns
+    -------
+    list of str
+        The texts, at most five sentences in all.
+    """
+    order = ("answer", "llm", *(("prediction",) if of_one_llm else ()), "beside", "placebo", "caveat", "scope")
+    chosen, left = [], MOST_IN_BRIEF
+    for text in (sentence["text"] for about in order for sentence in sentences if sentence["about"] == about):
+        whole = re.split(r"(?<=\.)\s+(?=[A-Z])", text)
+        if left:
+            chosen.append(" ".join(whole[:left]))
+            left -= len(whole[:left])
+    return chosen
+
+
 def verdict(evidence, goal=None):
     """Say what to use and what not in a few sentences, those of the LLMs asked never without that of LLMs like them.
 
@@ -357,7 +384,7 @@ def _phrase(evidence, rows, column, goal, *, is_beside=False):
     if by["use"]:
         parts.append(f"use {listed((_used(evidence, row) for row in by['use']), 'or')}{better}")
     elif not by["avoid"] and not undecided and column == "decision":
-        parts.append("use no technique")
+        parts.append("use a plain prompt")
     if by["avoid"]:
         parts.append(f"avoid {_names(by['avoid'])}{worse}")
     if by["equivalent"]:
@@ -371,18 +398,17 @@ def _phrase(evidence, rows, column, goal, *, is_beside=False):
 
 
 def _used(evidence, row):
-    """Name a technique to use, with what it is held against where that is not no technique."""
+    """Name a technique to use, with what it is held against where that is no plain prompt."""
     if row["control"] == CONTROL:
         return row["name"]
     plain = _plain(evidence, row)
-    less = (
-        f"; no technique has less, {plain['loss_control']:.1f}" if plain and plain["loss_control"] < row["loss"] else ""
-    )
+    is_more = plain and plain["loss_control"] < row["loss"]
+    less = f"; a plain prompt has less, {plain['loss_control']:.1f}" if is_more else ""
     return f"{row['name']} (against {_control(row)}{less})"
 
 
 def _plain(evidence, row):
-    """Return the row that holds a technique with a control of its own against no technique."""
+    """Return the row that holds a technique with a control of its own against a plain prompt."""
     rows = evidence.of(row["metric"], "confounded")
     return next((of for of in rows if of["technique"] == row["technique"]), None)
 
@@ -439,7 +465,7 @@ def _counts(evidence, leading):
         if row["decision"] in ("use", "avoid"):
             of_whom = "" if row["control"] == CONTROL else f" of {_control(row)}"
             if plain := of_whom and _plain(evidence, row):
-                of_whom += f" ({plain['loss_control']:.1f} with no technique, whose prompt is another)"
+                of_whom += f" ({plain['loss_control']:.1f} with a plain prompt, whose wording is another)"
             yield (
                 f"{row['name']}: {gained}; {leading} is {row['loss']:.1f} {unit} instead of {row['loss_control']:.1f}"
                 f"{of_whom}, gain {_gain(row, unit)}. "
@@ -469,8 +495,8 @@ def _own_controls(evidence, leading):
         beside = [of for of in evidence.of(leading, "confounded") if of["technique"] == row["technique"]]
         for of in beside:
             said += (
-                f" Held against {of['control_name'].lower()} it gains {_gain(of, GOALS[leading].unit)}: a confounded "
-                "comparison, on which nothing is decided. Its P(best) is against no technique, as that of the others."
+                f" Held against a plain prompt it gains {_gain(of, GOALS[leading].unit)}: a confounded "
+                "comparison, on which nothing is decided. Its P(best) is against a plain prompt, as that of the others."
             )
         yield said
 

@@ -374,8 +374,9 @@ def _print_techniques(biases, decisions, predictions, shown):
     rows = [_row(bias, _of(bias, decisions), _of(bias, predictions), shown) for bias in biases]
     kept = [n for n in range(len(heads)) if n < 4 or any(row[n] is not None for row in rows)]
     right = [kept.index(n) for n in (3, 4, 6, 7, 8) if n in kept]
+    spare = [kept.index(n) for n in (8, 7, 4, 3) if n in kept]
     heads, rows = [heads[n] for n in kept], [[row[n] for n in kept] for row in rows]
-    print(terminal.painted(lay_out(heads, rows, width=terminal.terminal_width(), null="", right=right)))
+    print(lay_out(heads, rows, width=terminal.terminal_width(), null="", right=right, spare=spare))
 
 
 def _of(bias, rows):

@@ -1,21 +1,30 @@
 """`bais check`, `accept`, `reject` and `release`: what the gate says of batches, and what people decide."""
 
 import csv
+import re
 from collections import Counter
 
 import click
 
 from bais.options import json_option, signed, strict
-from bais.terminal import say, say_json, say_rows
+from bais.terminal import say, say_json, say_rows, working
 from bais.warehouse import opened, public_tables, records
 from ingest.warehouse import ROOT
 
-MOST_LISTED = 12  # of more batches, those in which all is well are only counted
-SHORT_ID = 10
-OF_WHAT = {
-    "cell": "In the worst cell that is {}",
-    "vignette": "That is {} of what was published of its vignette before",
+VERDICTS = {"failed": "failed", "passed_with_warnings": "passed with warnings", "passed": "passed"}
+ANCHORED = {"none": "no anchor", "low": "a low anchor", "high": "a high anchor"}
+# what is wrong with a batch rather than with single trials of it, which `seeds/flag_reasons.csv` puts in words
+OF_BATCHES = {
+    "missing_target": "Answers that could have been given have no log-probability",
+    "scorings_disagree": "Two scorings of the same prompt do not agree",
+    "no_baseline": "An LLM has anchored trials and no unanchored ones to hold them against",
+    "removed_rows": "Rows that were published of this vignette before are not in what was loaded now",
+    "removed_llms": "LLMs that were published of this vignette before are not in what was loaded now",
+    "below_minimum": "Fewer answers of a cell can be used than the study asks for",
+    "rerun_until_enough": "A cell was asked again and again until the smallest number of answers was reached, so that "
+    "what made the other answers fail may have chosen the ones that are left",
 }
+
 READING_MATTERS = """
 select study, domain, coalesce(llm, 'all') as llm, technique, metric, columns('^(control|decision|decision_asked)$')
 from inference.rank_probabilities
@@ -34,9 +43,10 @@ def check(batch: str | None, every: bool, as_json: bool, strict: bool) -> int:
 
     if batch and every:
         raise click.UsageError("--batch is one batch and --all is every one: give one of the two")
-    if every:
-        audit([verdict["batch_id"] for verdict in last_verdicts()])
-    audit([batch] if batch else None)
+    with working("auditing"):
+        if every:
+            audit([verdict["batch_id"] for verdict in last_verdicts()])
+        audit([batch] if batch else None)
     verdicts = [verdict for verdict in last_verdicts() if batch in (None, verdict["batch_id"])]
     if as_json:
         say_json(verdicts)
@@ -53,94 +63,113 @@ def check(batch: str | None, every: bool, as_json: bool, strict: bool) -> int:
 
 
 def _say_verdicts(verdicts, in_full):
-    fine = [] if in_full or len(verdicts) <= MOST_LISTED else [verdict for verdict in verdicts if _is_fine(verdict)]
-    listed = [verdict for verdict in verdicts if verdict not in fine]
-    if listed:
-        _say_table(listed)
-    for study, n_batches in sorted(Counter(verdict["batch_id"].partition("/")[0] for verdict in fine).items()):
-        say(f"{n_batches} {'batch' if n_batches == 1 else 'batches'} of {study} passed, with nothing set aside.")
-    if fine:
-        say("`bais check --json` lists every batch.")
-    sentences = _sentences()
-    unmet = False
-    for verdict in listed:
-        failed = [found for found in verdict["checks"] if _has_failed(found)]
-        shown = verdict["checks"] if in_full else failed or verdict["checks"][:3]
-        if not shown or (verdict["is_replaced"] and not in_full):
-            continue
-        unmet = True
+    """Say how many batches passed, list those with something to know of, what is wrong, and what to do next."""
+    _say_how_many(verdicts)
+    shown = [of for of in verdicts if in_full or of["checks"] or of["verdict"] != "passed" or _published(of) != "yes"]
+    if shown:
         print()
-        say(f"{verdict['batch_id']}:")
-        for found in shown:
-            say(_said_of_check(found, sentences), indent="  ")
-        left = len(verdict["checks"]) - len(shown)
-        if left:
-            more = "more warning" if left == 1 else "more warnings"
-            say(f"and {left} {more}: bais check --batch '{verdict['batch_id']}'", indent="  ")
-        if failed and _waits(verdict):
-            say(
-                f"It is not published. If that is right after all: bais accept '{verdict['batch_id']}' --why \"...\"; "
-                "else mend the file and import it again, or reject it.",
-                indent="  ",
-            )
-    if unmet:
+        _list_batches(shown)
+    wrong = {}
+    for verdict in shown:
+        for found in verdict["checks"] if in_full or not verdict["is_replaced"] else ():
+            wrong.setdefault((not _has_failed(found), found["check_name"]), []).append((verdict, found))
+    for (is_warning, name), of in sorted(wrong.items(), key=lambda item: item[0]):
         print()
-        say(
-            "Quarantined trials are in no public table; suspect ones are, and each decision says whether it would be "
-            "another without them. `bais trial ID` shows one, `bais withdraw ID --why ...` takes one out, and `bais "
-            "release ID --why ...` clears one."
+        _say_wrong("warning" if is_warning else "FAILED", name, of)
+    _say_next(shown, bool(wrong))
+
+
+def _say_how_many(verdicts):
+    of = Counter(verdict["verdict"] for verdict in verdicts)
+    parts = [f"{of[code]:,} {words}" for code, words in VERDICTS.items() if of[code]]
+    flagged = [
+        f"{n:,} {what}"
+        for what, n in (
+            ("kept out of the public tables", sum(verdict["n_quarantined"] for verdict in verdicts)),
+            ("marked as suspect", sum(verdict["n_suspect"] for verdict in verdicts)),
         )
+        if n
+    ]
+    singles = f" Of single trials, {' and '.join(flagged)}." if flagged else ""
+    say(f"{len(verdicts):,} batch{'' if len(verdicts) == 1 else 'es'}: {', '.join(parts)}.{singles}")
 
 
-def _sentences():
-    """Return what each flag means, in words."""
-    with (ROOT / "seeds" / "flag_reasons.csv").open(encoding="utf-8", newline="") as file:
-        return {row["reason"]: row["sentence"] for row in csv.DictReader(file)}
-
-
-def _is_fine(verdict):
-    """Whether there is nothing to look at in a batch."""
-    has_nothing = not (verdict["checks"] or verdict["n_quarantined"] or verdict["n_suspect"])
-    return verdict["verdict"] == "passed" and has_nothing and _published(verdict) == "yes"
-
-
-def _say_table(verdicts):
+def _list_batches(verdicts):
     counted = [what for what in ("trials", "scores") if any(_holds(verdict) == what for verdict in verdicts)]
-    names = ["batch", *counted, "verdict", "quarantined", "suspect", "published"]
+    names = ["batch", *counted, "verdict", "published", "kept\nout", "suspect"]
     rows = [
         (
             verdict["batch_id"],
             *(verdict["n_trials"] if _holds(verdict) == what else None for what in counted),
-            verdict["verdict"].replace("_", " "),
+            VERDICTS[verdict["verdict"]],
+            _published(verdict),
             verdict["n_quarantined"],
             verdict["n_suspect"],
-            _published(verdict),
         )
         for verdict in verdicts
     ]
-    say_rows("table", names, rows, null="", spare=("suspect", "quarantined"))
+    last = len(names) - 1
+    say_rows("table", names, rows, null="", spare=(last, last - 1))
 
 
-def _said_of_check(found, sentences):
-    """Say what is wrong, in how many trials, how far beyond what is allowed, and one example."""
-    of = found["n_offending"]
-    how_many = f", {of:,} {'trial' if of == 1 else 'trials'}" if of else ""
-    said = [f"{'FAILED' if _has_failed(found) else 'warning'}, {found['check_name']}{how_many}"]
-    if sentence := sentences.get(found["check_name"]):
-        said[0] += f": {sentence[0].lower() if sentence[1].islower() else sentence[0]}{sentence[1:]}"
-    measure, _, over = found["measure"].partition(" over ")
-    if found["observed_value"] is None:
-        said.append("Nothing could be observed")
-    elif measure == "share":
-        share = f"{100 * found['observed_value']:.3g} %"
-        where = OF_WHAT.get(over, "That is {} of the {}").format(share, over)
-        allowed = "none is" if found["threshold"] == 0 else f"at most {100 * float(found['threshold']):.3g} % are"
-        said.append(f"{where}; {allowed} allowed")
-    if found["detail"]:
-        said.append(f"For example: {found['detail']}")
-    if found["sample"]:
-        said.append(f"`bais trial {found['sample'][0][:SHORT_ID]}` shows one")
-    return ". ".join(part.removesuffix(".") for part in said) + "."
+def _say_wrong(word, name, of):
+    """Say what is wrong in a check's own words, in how many trials, with an example, and how to see one."""
+    say(f"{word}, {name}: {words_of_checks()[name]}.")
+    unseen = [verdict for verdict, found in of if found["observed_value"] is None]
+    for verdict in unseen:
+        say(f"In {verdict['batch_id']} nothing was observed: the gate itself has failed there.", indent="  ")
+    of = [(verdict, found) for verdict, found in of if found["observed_value"] is not None]
+    if not of:
+        return
+    verdict, worst = max(of, key=lambda pair: (_has_failed(pair[1]), pair[1]["observed_value"]))
+    n = sum(found["n_offending"] for _, found in of)
+    where = f"in {len(of):,} batches, most of all in {verdict['batch_id']}" if len(of) > 1 else verdict["batch_id"]
+    share = ""
+    if worst["measure"].startswith("share"):
+        part, allowed = (
+            f"{worst[end]:.1%}".replace(".0%", "%").replace("%", " %") for end in ("observed_value", "threshold")
+        )
+        place = "its worst cell" if worst["measure"].endswith("cell") else "its rows"
+        share = f" ({part} of {place}, where {allowed} would pass)" if worst["threshold"] else ""
+    say(f"{n:,} found, {where}{share}.", indent="  ")
+    if worst["detail"]:
+        say(f"For example: {_in_full(worst['detail'])}.", indent="  ")
+    if worst["sample"] and not verdict["is_scored"]:
+        say(f"To see {'it' if n == 1 else 'one of them'}: `bais trial {worst['sample'][0]}`.", indent="  ")
+
+
+def _in_full(detail):
+    """Write which cell a finding is of in words: `a/b sacd high: 3 of 4`."""
+    cell = re.fullmatch(r"(\S+/\S+) (\S+) (\S+): (.+)", detail)
+    if not cell:
+        return detail.rstrip(".")
+    llm, technique, under, found = cell.groups()
+    told = "a plain prompt" if technique == "no_technique" else technique
+    return f"{llm} with {told} and {ANCHORED.get(under, under)}: {found}".rstrip(".")
+
+
+def _say_next(verdicts, is_wrong):
+    """Say what to do of batches that failed, and how to look closer."""
+    failed = [verdict["batch_id"] for verdict in verdicts if verdict["verdict"] == "failed" and _waits(verdict)]
+    if failed or is_wrong:
+        print()
+    for batch_id in failed:
+        say(
+            f"Next: {batch_id} is not published. Mend its source and import it again; or, if the answers are right, "
+            f"`bais accept '{batch_id}' --why TEXT` publishes it as it is; or `bais reject '{batch_id}' --why TEXT` "
+            "keeps it out for good."
+        )
+    if is_wrong:
+        say(
+            "A warning holds no batch back. `bais check --batch BATCH` audits one anew and says all of it; "
+            "`bais withdraw TRIAL --why TEXT` takes a trial out, and `bais release TRIAL --why TEXT` clears it."
+        )
+
+
+def words_of_checks() -> dict[str, str]:
+    """Return what each check finds in a sentence without its end: of single trials, why they are flagged."""
+    with (ROOT / "seeds" / "flag_reasons.csv").open(encoding="utf-8", newline="") as lines:
+        return {row["reason"]: row["sentence"] for row in csv.DictReader(lines)} | OF_BATCHES
 
 
 def _holds(verdict):

@@ -103,22 +103,20 @@ def _summarise_claims(chosen, form):
         _write_summary(form, chosen)
         return
     counted = distinct(chosen)
-    columns = [
-        (document, kind)
-        for document in sorted({claim["document"] for claim in counted})
-        for kind in KINDS
-        if any((claim["document"], claim["kind"]) == (document, kind) for claim in counted)
-    ]
+    documents = sorted({claim["document"] for claim in counted})
+    kinds = {kind: many for kind, (_, many) in KINDS.items() if any(claim["kind"] == kind for claim in counted)}
     rows = [("printed, each counted once", Counter((claim["document"], claim["kind"]) for claim in counted))]
     rows += [
         (said, Counter((claim["document"], claim["kind"]) for claim in counted if claim[column] == code))
         for column, code, said in COUNTED
     ]
-    say_rows(
-        "table",
-        ["document", *(f"{document}: {KINDS[kind][1]}" for document, kind in columns)],
-        [(said, *(of[column] for column in columns)) for said, of in rows if of],
-    )
+    counts = [
+        (said, *(" + ".join(f"{of[document, kind]:,}" for kind in kinds) for document in documents))
+        for said, of in rows
+        if of
+    ]
+    heads = [f"{' + '.join(kinds.values())} of", *documents]
+    say_rows("table", heads, counts, right=range(1, len(heads)))
     print()
     for sentence in [*sum_up(chosen), *of_tables(chosen), *say_versions(chosen)]:
         say(sentence)

@@ -12,7 +12,7 @@ from ingest.warehouse import UserError
 
 REFUSED = 2
 MOST_NAMED = 5
-SPARE = ("tokens in", "tokens out", "cells", "calls")  # what a narrow terminal does without, in this order
+UNKNOWN = "unknown"
 # Why nothing can be asked about an item, in words.
 NOTHING_TO_ASK = {
     "empty_text": "no text",
@@ -84,11 +84,6 @@ def _say_plan(planned):
     grid, found = planned["grid"], planned["collected"]
     simulated = " (SIMULATED respondents, no LLM is asked)" if planned["are_simulated"] else ""
     say(f"Study {planned['study']}: {planned['description']}{simulated}")
-    usd = "of unknown cost" if planned["cost_usd"] is None else f"{_from_to(planned['cost_usd'], True)} USD"
-    say(
-        f"It asks {_from_to(planned['trials'])} trials in {_from_to(planned['calls'])} calls, for {usd}, in "
-        f"{_from_to(planned['hours'], True)} hours."
-    )
     rule = grid["stopping_rule"]
     more = f", up to {rule['maximum']} where the SD of these exceeds {rule['sd_above']:g}" if "maximum" in rule else ""
     anchors = [f"{kind} {ends['low']:g} and {ends['high']:g}" for kind, ends in grid["anchors"].items()]
@@ -99,6 +94,17 @@ def _say_plan(planned):
     ]
     cells = planned["cells"]
     judged = cells.get("judgements")
+    pace = f"{planned['limits']['concurrency']} calls at a time, {_from_to(planned['seconds_per_call'], True)} s a call"
+    whole = " for the whole study, what is collected already included" if found["trials"] else ""
+    cost = _from_to(planned["cost_usd"], True)
+    told = [
+        ("trials", _from_to(planned["trials"])),
+        ("calls", _from_to(planned["calls"])),
+        ("cost", cost if cost == UNKNOWN else f"{cost} USD"),
+        ("hours", f"{_from_to(planned['hours'], True)}{whole} ({pace})"),
+    ]
+    print(pairs(told, indent="  "))
+    print()
     told = [
         *([("paradigms", "; ".join(arms))] if arms else []),
         ("LLMs", ", ".join(grid["llms"])),
@@ -122,14 +128,11 @@ def _say_plan(planned):
     rows = []
     in_all = planned | {"llm": "in all", "cells": sum(planned["cells"].values())}
     for of in [*planned["techniques"], *planned["llms"], in_all]:
-        ranges = [_from_to(of[column], column == "cost_usd") for column in columns]
+        ranges = [_from_to(of[column], column == "cost_usd", "\u2013") for column in columns]
         rows.append([of.get("technique") or of["llm"], f"{of['cells']:,}", *ranges])
     heads = ["technique, then LLM", "cells", "trials", "calls", "tokens in", "tokens out", "USD"]
-    say_rows("table", heads, rows, right=range(1, 7), spare=SPARE)
+    say_rows("table", heads, rows, right=range(1, 7), spare=(5, 4, 1))
     print()
-    pace = f"{planned['limits']['concurrency']} calls at a time, {_from_to(planned['seconds_per_call'], True)} s a call"
-    whole = " for the whole study, what is collected already included" if found["trials"] else ""
-    say(f"Hours: {_from_to(planned['hours'], True)}{whole} ({pace})")
     if planned["without_price"]:
         say(f"No price is known of {', '.join(planned['without_price'])}: add it to seeds/prices.csv.")
     if planned["lacking"]:
@@ -163,9 +166,9 @@ def _told_of_judges(judges):
     return f"{', '.join(judges['llms'])}: {judges['paradigm']} of {', '.join(judges['roles'])}, {times} each"
 
 
-def _from_to(ends, has_fraction=False):
+def _from_to(ends, has_fraction=False, to=" to "):
     """Write a range, or one number where both ends are the same."""
     if None in ends.values():
-        return "unknown"
+        return UNKNOWN
     low, high = (f"{ends[end]:,.2f}" if has_fraction else f"{ends[end]:,.0f}" for end in ("low", "high"))
-    return low if low == high else f"{low} to {high}"
+    return low if low == high else f"{low}{to}{high}"

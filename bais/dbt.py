@@ -9,41 +9,54 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
+from bais.terminal import progress
 from ingest.warehouse import ROOT, warehouse_path
 
 RUN = "from dbt.cli.main import cli; cli(prog_name='dbt')"
-RUN_WATCHED = "import sys; from bais.dbt import run_watched; sys.exit(run_watched(sys.argv[1:]))"
 
 
-def start(*arguments: str, more_environment: dict | None = None, is_watched: bool = False, **how) -> subprocess.Popen:
-    """Start dbt; where somebody watches, it says on stderr how far it is."""
+def start(*arguments: str, more_environment: dict | None = None, says: str = "--quiet", **how) -> subprocess.Popen:
+    """Start dbt, which says no more than what is wrong."""
     environment = {"DBT_PROFILES_DIR": str(ROOT / "profiles"), **os.environ, "BAIS_WAREHOUSE": str(warehouse_path())}
-    command = [sys.executable, "-c", RUN_WATCHED if is_watched else RUN, "--quiet", *arguments]
+    command = [sys.executable, "-c", RUN, *says.split(), *arguments]
     return subprocess.Popen(command, cwd=ROOT, env=environment | (more_environment or {}), **how)
 
 
-def run_watched(arguments: list[str]) -> int:
-    """Run dbt in this process with a line of progress, and return its exit code."""
-    from dbt.cli.main import dbtRunner
+def build(*arguments: str, more_environment: dict | None = None) -> int:
+    """Run `dbt build` and return its exit code; show a person at a terminal which node it is at."""
+    if not sys.stderr.isatty():
+        return _ended(start("build", *arguments, more_environment=more_environment))
+    how = {"says": "--log-format json --log-level info", "stdout": subprocess.PIPE, "text": True}
+    dbt, wrong = start("build", *arguments, more_environment=more_environment, **how), []
+    with progress("reading the project") as on_progress:
+        try:
+            for line in dbt.stdout:
+                wrong += _followed(line, on_progress)
+        finally:
+            code = _ended(dbt)
+    for message in wrong:
+        print(message)
+    return code
 
-    from bais.terminal import progress
 
-    with progress("tables and tests") as show:
-        done = dbtRunner(callbacks=[seen_by(show)]).invoke(arguments)
-    if done.exception:
-        print(done.exception, file=sys.stderr)
-        return 2
-    return 0 if done.success else 1
+def _ended(dbt):
+    try:
+        return dbt.wait()
+    except KeyboardInterrupt:
+        dbt.wait()  # dbt got the interrupt too, and cancels what it runs
+        raise
 
 
-def seen_by(show: Callable[[int, int], None]) -> Callable:
-    """Return what dbt calls with each event: it shows how many nodes of how many have begun."""
-
-    def seen(event):
-        if event.info.name == "LogStartLine":
-            show(event.data.index - 1, event.data.total)
-
-    return seen
+def _followed(line: str, on_progress: Callable[..., None]) -> list[str]:
+    """Show which node an event of dbt is of; return what it says is wrong, and what is no event as it is."""
+    try:
+        event = json.loads(line)
+        info, data = event["info"], event["data"]
+    except (ValueError, KeyError, TypeError):
+        return [line.rstrip("\n")]
+    if data.get("total"):
+        on_progress(data["index"] - 1, data["total"], data.get("node_info", {}).get("node_name") or "")
+    return [info["msg"]] if info["level"] == "error" else []
 
 
 class Results:

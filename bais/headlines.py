@@ -56,19 +56,21 @@ def headlines(study: str | None) -> None:
         if study:
             refuse_not_public(warehouse, study, known)
     refuse_unknown("study", study, known, " in this warehouse")
-    for of in studies:
-        if study in (None, of["study"]):
-            _say_study(
-                of,
-                *([row for row in rows if row["study"] == of["study"]] for rows in (rankings, places)),
-                [*biases.get(of["study"], []), *altered[of["study"]]],
-            )
+
+    def say_studies(are_simulated):
+        for of in studies:
+            if study in (None, of["study"]) and of["is_simulated"] == are_simulated:
+                of_study = ([row for row in rows if row["study"] == of["study"]] for rows in (rankings, places))
+                _say_study(of, *of_study, [*biases.get(of["study"], []), *altered[of["study"]]])
+
+    say_studies(are_simulated=False)
     for name, findings in scored.items():
         if study in (None, name):
             _say_scored(name, findings)
     for name, sentence in people.items():
         if study in (None, name):
             say(sentence)
+    say_studies(are_simulated=True)
     for why in () if study else held_back.values():
         say(f"{why[0].upper()}{why[1:]}.")
     if not (studies or scored or people or held_back):

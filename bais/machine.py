@@ -1,6 +1,5 @@
 """`bais build`, `doctor` and `completion`: what runs on this machine, and what it lacks."""
 
-import sys
 from pathlib import Path
 
 import click
@@ -59,19 +58,13 @@ def _build_as_of(asked, target, is_forced, arguments):
 
 
 def _dbt_build(arguments, more_environment=None):
-    from bais.dbt import Results, start
+    from bais import dbt
 
-    results = Results()
+    results = dbt.Results()
     chosen = any(argument.partition("=")[0] in RESOURCE_TYPES for argument in arguments)
     # unit tests run the models on made-up rows: they say nothing of what is in the warehouse
     left_out = () if chosen else ("--exclude-resource-type", "unit_test")
-    is_watched = sys.stderr.isatty()
-    dbt = start("build", *arguments, *left_out, more_environment=more_environment, is_watched=is_watched)
-    try:
-        code = dbt.wait()
-    except KeyboardInterrupt:
-        dbt.wait()  # dbt got the interrupt too, and cancels what it runs
-        raise
+    code = dbt.build(*arguments, *left_out, more_environment=more_environment)
     if said := results.said():
         say(said)
     return code if code >= 0 else 128 - code

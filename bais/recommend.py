@@ -116,9 +116,6 @@ where study = $study and domain = $domain
 group by llm having bool_and(coalesce(contains(reason, 'baseline_below_10'), false))
 order by llm
 """
-MOST_SENTENCES = 5
-# what is said in short, by weight; what is foretold where an LLM is named, the other goals where one is
-WEIGHTS = ("answer", "llm", "prediction", "goals", "beside", "evidence", "caveat", "placebo", "scope")
 IS_SIMULATED = """
 select coalesce(bool_or(source = 'simulated'), false) from marts.trials
 where study = $study and domain = $domain
@@ -136,7 +133,7 @@ where study = $study and domain = $domain
 @click.option("--study", metavar="S", help="only this study (default: the largest in which LLMs were asked)")
 @click.option("--paradigm", metavar="P", help="against this bias, such as framing (default: anchoring)")
 @click.option("--measure", metavar="M", help="with --paradigm, only this measure of it")
-@click.option("--why", is_flag=True, help="all that is known: every goal, one more LLM, losses, costs and limits")
+@click.option("--why", is_flag=True, help="all of the evidence: every goal, caveat and cost, and what would settle it")
 @json_option()
 def recommend(
     domain: str | None,
@@ -149,7 +146,7 @@ def recommend(
     as_json: bool,
 ) -> None:
     """Say what to use and what to avoid, for an LLM like those asked or for yours, and show the evidence."""
-    from analysis.advice import advise
+    from analysis.advice import advise, in_brief
 
     if paradigm in (None, ANCHORING) and measure:
         raise UserError("--measure goes with --paradigm; in anchoring, --goal says what matters")
@@ -191,11 +188,14 @@ def recommend(
             }
         )  # fmt: skip
         return
+    also = f"; {domain} is also in {', '.join(others)} (--study)" if others else ""
+    source = f"Study: {study}{also}. Warehouse: {warehouse_path()}"
     if not why:
-        left_out = {"prediction": llm is None, "goals": goal is None}
-        _say_in_short(evidence, [of for of in sentences if not left_out.get(of["about"])], len(sentences), goals[:1])
-        also = f"; {domain} is also in {', '.join(others)} (--study)" if others else ""
-        say(f"Study: {study}{also}. Warehouse: {warehouse_path()}")
+        for text in in_brief(sentences, of_one_llm=bool(llm)):
+            say(text)
+        print()
+        _print_decisions(evidence, goals[0])
+        say(f"`--why` says how sure that is, what the other goals say and what would settle it. {source}")
         return
     *said, last = sentences
     for sentence in said if last["about"] == "next" else sentences:
@@ -205,27 +205,9 @@ def recommend(
         _print_evidence(evidence, goals)
     if unranked := not_ranked(evidence.rankings):
         say(unranked)
-    also = f"; {domain} is also in {', '.join(others)} (--study)" if others else ""
-    say(f"Study: {study}{also}. Warehouse: {warehouse_path()}")
+    say(source)
     if last["about"] == "next":
         say(last["text"])
-
-
-def _say_in_short(evidence, sentences, n_known, goals):
-    """Say the answer and what weighs most, in at most five sentences, then the decisions by the leading goal."""
-    by_weight = sorted(
-        (sentence for sentence in sentences if sentence["about"] in WEIGHTS),
-        key=lambda sentence: WEIGHTS.index(sentence["about"]),
-    )
-    first = by_weight[:MOST_SENTENCES]
-    for sentence in sentences:
-        if sentence in first:
-            say(sentence["text"])
-    if evidence.places:
-        print()
-        _print_decisions(evidence, goals)
-    if n_more := n_known - len(first):
-        say(f"{n_more} more {'thing bears' if n_more == 1 else 'things bear'} on it; --why says them.")
 
 
 def _refuse_without_trials(warehouse):
@@ -246,7 +228,7 @@ def _say_each_domain(warehouse, named, llm, goal, asked):
         is_asked = llm in {None, *(row["llm"] for row in asked if (row["study"], row["domain"]) == (study, domain))}
         evidence = _evidence(warehouse, study, domain, llm, is_asked, goal or GOALS[0])
         say(advise(evidence, goal)[0]["text"])
-    say(f"`bais recommend --domain {printable(domains[0])}` says how sure that is, and why.")
+    say(f"`bais recommend --domain {printable(domains[0])}` says how sure that is, and with `--why` why.")
     if others := values(warehouse, PARADIGMS, {"study": named}):
         say(
             f"Other biases were asked about too: {', '.join(map(printable, others))}; `bais recommend --paradigm "
@@ -311,10 +293,27 @@ def _evidence(warehouse, study, domain, llm, is_asked, goal):
     )  # fmt: skip
 
 
+def _show(heads, rows, right):
+    if rows:
+        print(lay_out(heads, rows, width=terminal.terminal_width(), null="", right=right))
+        print()
+
+
+def _print_decisions(evidence, goal):
+    """Print what is decided on each technique by a goal."""
+    of_whom = "of this\nLLM" if evidence.own else "of those\nasked"
+    rows = [_decided(row, evidence) for row in _compared(evidence, goal)]
+    if evidence.own:  # how many others gained says nothing of this one
+        heads = [f"by {goal}", "of LLMs\nlike them", of_whom, f"gain of this\nLLM ({_unit(goal)})"]
+        _show(heads, [[*row[:3], row[4]] for row in rows], (3,))
+    else:
+        _show([f"by {goal}", "decision", of_whom, "LLMs\ngained", f"gain ({_unit(goal)})"], rows, (3, 4))
+
+
 def _print_evidence(evidence, goals):
     """Print the decisions by each goal, what is predicted of one LLM, and what it all rests on."""
-
-    _print_decisions(evidence, goals)
+    for goal in goals:
+        _print_decisions(evidence, goal)
     predicted = [row for row in evidence.predictions if row["metric"] == goals[0] and row["gain"] is not None]
     predicted.sort(key=lambda row: (-row["p_best_new_llm"], row["technique"]))
     foretold = predicted[0]["llm"] or evidence.llm or "one more LLM" if predicted else ""
@@ -324,24 +323,6 @@ def _print_evidence(evidence, goals):
     _show(["loss", *heads], list(_sizes(evidence, goals)), range(1, len(heads) + 1))
     for note in _notes(evidence, goals):
         say(note)
-
-
-def _show(heads, rows, right):
-    if rows:
-        print(terminal.painted(lay_out(heads, rows, width=terminal.terminal_width(), null="", right=right)))
-        print()
-
-
-def _print_decisions(evidence, goals):
-    """Print what is decided of each technique by each goal."""
-    of_whom = "of this\nLLM" if evidence.own else "of those\nasked"
-    for goal in goals:
-        rows = [_decided(row, evidence) for row in _compared(evidence, goal)]
-        if evidence.own:  # how many others gained says nothing of this one
-            heads = [f"by {goal}", "of LLMs\nlike them", of_whom, f"gain of this\nLLM ({_unit(goal)})"]
-            _show(heads, [[*row[:3], row[4]] for row in rows], (3,))
-        else:
-            _show([f"by {goal}", "decision", of_whom, "LLMs\ngained", f"gain ({_unit(goal)})"], rows, (3, 4))
 
 
 def _compared(evidence, goal):
@@ -419,10 +400,10 @@ def _notes(evidence, goals):
             "gain: loss of the control less that of the technique, without what noise adds to either; "
             f"{whose} holds for all {first['n_comparisons']} techniques at once; no difference: within "
             f"{first['margin_pp']:g} {_unit(goals[0])}. P(best): of the smallest loss, on average over LLMs "
-            "(where one more LLM is foretold, in that LLM); for no technique, that none gains. P(worse): of losing on "
-            "its control, on average; both from one model of all techniques, in which LLMs differ alike on each. "
-            "Trials compared: its own and its control's. A name after vs is what a technique is held against instead "
-            "of no technique."
+            "(where one more LLM is foretold, in that LLM); for a plain prompt, that no technique gains. P(worse): of "
+            "losing on its control, on average; both from one model of all techniques, in which LLMs differ alike on "
+            "each. Trials compared: its own and its control's. A name after vs is what a technique is held against "
+            "instead of a plain prompt."
         )
     decides = any(row["certainty"] != "too_few_llms" for row in rows)
     if decides and goals[0] == PRIMARY and len(goals) > 1:

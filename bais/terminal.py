@@ -5,6 +5,7 @@ import json
 import os
 import re
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import count, zip_longest
@@ -20,6 +21,13 @@ WIDEST_WORD = 36
 WIDEST_PARAGRAPH = 100
 PIPED_WIDTH = 80  # of texts for people that go elsewhere than to a terminal
 ONE_ROW = "One row per "
+PATIENCE_S = 2  # what takes longer shows a person that it is at work
+# how a terminal writes the words that a reader looks for first (SGR codes); where colours are not wanted, not at all
+BOLD = "1"
+STYLES = {
+    "use": "32", "passed": "32", "avoid": "31", "failed": "1;31", "FAILED": "1;31", "passed with warnings": "33",
+    "warning": "33", "no evidence": "2", "SIMULATED": "1;33",
+}  # fmt: skip
 EVERY_S = 30  # a line of progress where nobody watches
 
 
@@ -30,32 +38,25 @@ def terminal_width() -> int | None:
     return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
 
 
-COLOURS = {"use": 32, "avoid": 31, "FAILED": 31, "no evidence": 33, "warning": 33, "confounded": 33}  # of a terminal
-PAINTED = re.compile(rf"(?m)(?<=  )({'|'.join(COLOURS)})(?=  |,|$)")
-
-
-def has_colour() -> bool:
-    """Whether stdout is a terminal whose user did not ask for no colour."""
-    return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
-
-
-def painted(text: str) -> str:
-    """Colour the words of a table or list that say how something ended; the words stay, for those who see none."""
-    if not has_colour():
-        return text
-    return PAINTED.sub(lambda found: f"\x1b[{COLOURS[found[1]]}m{found[1]}\x1b[0m", text)
+def styled(text: str, style: str | None, stream=None) -> str:
+    """Return a text in a style where a terminal reads it and nobody said NO_COLOR; elsewhere as it is."""
+    stream = stream or sys.stdout
+    plain_wanted = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
+    return f"\x1b[{style}m{text}\x1b[0m" if style and text and stream.isatty() and not plain_wanted else text
 
 
 def say(text: str, indent: str = "") -> None:
     """Print a paragraph, escaped and, on a terminal, broken into lines that are easy to read."""
     width = terminal_width()
     lines = fold(printable(text), min(width, WIDEST_PARAGRAPH) - len(indent)) if width else [printable(text)]
-    print(painted("\n".join(indent + line for line in lines)))
+    first = re.match(r"FAILED|warning(?=,)|SIMULATED", lines[0])
+    lines[0] = styled(first[0], STYLES[first[0]]) + lines[0][first.end() :] if first else lines[0]
+    print("\n".join(indent + line for line in lines))
 
 
 def complain(message: str) -> None:
     """Print what is wrong, in one sentence, to stderr."""
-    print(f"bais: {message}", file=sys.stderr)
+    print(f"{styled('bais:', STYLES['failed'], sys.stderr)} {message}", file=sys.stderr)
 
 
 def say_json(value) -> None:
@@ -65,75 +66,74 @@ def say_json(value) -> None:
 
 def say_rows(
     form: str, names: list[str], rows: list[Sequence], *, null: str = "NULL", right: Iterable[int] = (),
-    spare: Sequence[str] = (),
+    spare: Sequence[int] = (),
 ) -> None:  # fmt: skip
-    """Print rows as a table that fits the terminal, without the columns that it can spare; or as CSV or JSON."""
+    """Print rows as a table that fits the terminal, or as CSV or JSON."""
     if form == "table":
-        print(painted(lay_out(names, rows, width=terminal_width(), null=null, right=right, spare=spare)))
+        print(lay_out(names, rows, width=terminal_width(), null=null, right=right, spare=spare))
     else:
         write_rows(form, names, rows)
 
 
 def lay_out(
     names: list[str], rows: list[Sequence], *, width: int | None = None, null: str = "NULL", right: Iterable[int] = (),
-    is_whole: bool = False, spare: Sequence[str] = (),
+    is_whole: bool = False, spare: Sequence[int] = (),
 ) -> str:  # fmt: skip
     """Lay rows out as a table: numbers and the columns `right` to the right, folded to a width if there is one.
 
-    A name may have several lines. Where even that does not fit, the columns that it can `spare` go, one after the
-    other, and are named; else each row becomes a block of lines. Without a width nothing is folded or cut; nor is
-    anything cut of a table that `is_whole`.
+    A name may have several lines. Where even that does not fit, the columns `spare` are left out one after the other,
+    and a line names them; where none is left, each row becomes a block of lines. Without a width nothing is folded, cut
+    or left out; nor is anything cut of a table that `is_whole`.
     """
-    for n_gone in range(len(spare) + 1):
-        gone = spare[:n_gone]
-        kept = [i for i, name in enumerate(names) if name not in gone]
-        made, is_a_table = _laid_out(
-            [names[i] for i in kept], [[row[i] for i in kept] for row in rows], width, null,
-            {kept.index(i) for i in right if i in kept}, is_whole,
-        )  # fmt: skip
-        if is_a_table:
-            return made + (f"\nLeft out at this width: {', '.join(gone)}." if gone else "")
-    return made
-
-
-def _laid_out(names, rows, width, null, right, is_whole):
-    """Return the table or, where it does not fit, a block for each row; and which of both it is."""
     from rich.cells import cell_len
 
     cells = [
         [null if value is None else _cut(_shown(value), None if is_whole else width) for value in row] for row in rows
     ]
-    heads = [name.split("\n") for name in names]
+    heads, right = [name.split("\n") for name in names], set(right)
     to_right = [i in right or _holds_numbers(row[i] for row in rows) for i in range(len(names))]
     sizes = [max(map(cell_len, [*heads[i], *(row[i] for row in cells)])) for i in range(len(names))]
-    gaps = 2 * (len(sizes) - 1)
-    if width is not None and sum(sizes) + gaps > width:
-        least = list(sizes)
-        for i in (i for i, right_ in enumerate(to_right) if not right_):
-            longest = max((cell_len(word) for row in cells for word in row[i].split()), default=0)
-            least[i] = min(sizes[i], max(NARROWEST_TEXT, min(longest, WIDEST_WORD)))
-        if sum(least) + gaps > width:
-            blocks = [pairs(zip(names, row, strict=True), width=width) for row in cells]
-            lines = [f"── {i} {'─' * (width - len(str(i)) - 4)}\n{block}" for i, block in enumerate(blocks, 1)]
-            return "\n".join(lines), False
-        while sum(sizes) + gaps > width:
-            widest = max(range(len(sizes)), key=lambda i: (sizes[i] - least[i] > 0, sizes[i]))
-            sizes[widest] -= 1
+    least = list(sizes)
+    for i in (i for i, right_ in enumerate(to_right) if not right_ or i in right):  # a text, such as a gain's interval
+        longest = max((cell_len(word) for row in cells for word in row[i].split()), default=0)
+        least[i] = min(sizes[i], max(NARROWEST_TEXT, min(longest, WIDEST_WORD)))
+    kept, out = list(range(len(names))), []
+    for i in spare:
+        if width is None or _width_of(least, kept) <= width:
+            break
+        kept.remove(i)
+        out.append(i)
+    if width is not None and _width_of(least, kept) > width:
+        blocks = [pairs(zip(names, row, strict=True), width=width) for row in cells]
+        return "\n".join(f"── {i} {'─' * (width - len(str(i)) - 4)}\n{block}" for i, block in enumerate(blocks, 1))
+    while width is not None and _width_of(sizes, kept) > width:
+        widest = max(kept, key=lambda i: (sizes[i] - least[i] > 0, not to_right[i], sizes[i]))
+        sizes[widest] -= 1
 
-    def lines(folded):
+    def lines(folded, styles):
         for texts in zip_longest(*folded, fillvalue=""):
-            yield "  ".join(
-                " " * (size - cell_len(text)) + text if right_ else text + " " * (size - cell_len(text))
-                for text, size, right_ in zip(texts, sizes, to_right, strict=True)
-            ).rstrip()
+            line = "  ".join(
+                " " * (sizes[i] - cell_len(text)) + styled(text, style if width else None)
+                if to_right[i]
+                else styled(text, style if width else None) + " " * (sizes[i] - cell_len(text))
+                for i, text, style in zip(kept, texts, styles, strict=True)
+            )
+            yield line.rstrip()
 
-    folded = [[part for line in head for part in fold(line, size)] for head, size in zip(heads, sizes, strict=True)]
+    folded = [[part for line in heads[i] for part in fold(line, sizes[i])] for i in kept]
     height = max(map(len, folded))
-    out = [*lines([[""] * (height - len(head)) + head for head in folded])]
-    out.append("  ".join("─" * size for size in sizes))
+    laid = [*lines([[""] * (height - len(head)) + head for head in folded], [BOLD] * len(kept))]
+    laid.append("  ".join("─" * sizes[i] for i in kept))
     for row in cells:
-        out += lines([fold(text, size) for text, size in zip(row, sizes, strict=True)])
-    return "\n".join(out), True
+        laid += lines([fold(row[i], sizes[i]) for i in kept], [STYLES.get(row[i]) for i in kept])
+    if out:
+        named = ", ".join(names[i].replace("\n", " ") for i in sorted(out))
+        laid += fold(f"Not shown, for want of room: {named}; a wider terminal or a pipe shows all.", width)
+    return "\n".join(laid)
+
+
+def _width_of(sizes, kept):
+    return sum(sizes[i] for i in kept) + 2 * (len(kept) - 1)
 
 
 def fold(text: str, size: int) -> list[str]:
@@ -283,22 +283,44 @@ def similar(asked: str, names: list[str], by_part: bool = False) -> str:
 
 
 @contextlib.contextmanager
-def progress(what: str) -> Iterator[Callable[[int, int], None]]:
+def progress(what: str) -> Iterator[Callable[..., None]]:
     """Give a function that says how many of how many are done: a live line for a person, else a line now and then."""
     if not sys.stderr.isatty():
         said_at = time.monotonic()
 
-        def show(n_done, n_all):
+        def show(n_done, n_all, doing=what):
             nonlocal said_at
             if time.monotonic() - said_at > EVERY_S:
                 said_at = time.monotonic()
-                print(f"{n_done:,} of {n_all:,} {what}", file=sys.stderr, flush=True)
+                print(f"{n_done:,} of {n_all:,} {doing}", file=sys.stderr, flush=True)
 
         yield show
         return
     from rich.console import Console
     from rich.progress import Progress
 
-    with Progress(console=Console(stderr=True), transient=True) as progress:
+    with Progress(console=Console(stderr=True), transient=True, redirect_stdout=False) as progress:
         task = progress.add_task(what, total=None)
-        yield lambda n_done, n_all: progress.update(task, completed=n_done, total=n_all)
+        yield lambda n_done, n_all, doing=what: progress.update(task, completed=n_done, total=n_all, description=doing)
+
+
+@contextlib.contextmanager
+def working(what: str) -> Iterator[None]:
+    """Show a person at a terminal what is being done, and for how long, once that takes more than two seconds."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    from rich.console import Console
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    columns = SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn()
+    shown = Progress(*columns, console=Console(stderr=True), transient=True, redirect_stdout=False)
+    shown.add_task(what, total=None)
+    timer = threading.Timer(PATIENCE_S, shown.start)
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+        timer.join()
+        shown.stop()

@@ -16,7 +16,7 @@ from bais.selection import (
     meeting,
     refuse_unreadable,
 )
-from bais.terminal import fixed, fold, lay_out, pairs, plain, say, say_json, write_rows
+from bais.terminal import BOLD, fixed, fold, lay_out, pairs, plain, say, say_json, styled, write_rows
 from bais.transcript import SPOKEN, mark, turns_of_calls, turns_of_line
 from bais.warehouse import (
     IS_A_STUDY,
@@ -408,9 +408,9 @@ def _text(text, marks=()):
     lines = []
     for line in "".join(parts).split("\n"):
         lines += fold(line, max(width - 4, 20)) if width and line else [line]
-    is_bold = terminal.has_colour()
     said = "\n".join(f"    {line}".rstrip() for line in lines)
-    return said.replace(OPENS, "\x1b[1m»" if is_bold else "»").replace(CLOSES, "«\x1b[0m" if is_bold else "«")
+    on, _, off = styled("|", BOLD).partition("|")
+    return said.replace(OPENS, f"{on}»").replace(CLOSES, f"«{off}")
 
 
 def _harmless(text):

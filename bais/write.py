@@ -10,7 +10,7 @@ import click
 from bais import dbt, texts
 from bais.options import PATH
 from bais.rows import OTHER_PARADIGMS, PAGE, PAPER, STUDIES
-from bais.terminal import complain, progress, size_of
+from bais.terminal import complain, size_of, working
 from bais.warehouse import count, marts, public_tables, records, refuse_not_public, refuse_scored, refuse_unknown
 from ingest.warehouse import UserError, printable, warehouse_path
 
@@ -31,13 +31,12 @@ def report(out: Path | None, study: str | None) -> None:
     out = (out or warehouse_path().with_name(OUT)).absolute()
     if out.is_dir():
         raise UserError(f"{printable(out)} is a folder: name a file")
-    tables = _tables_of_page(study)
-    versions = {name: version(name) for name in MADE_BY}
-    pages = _pages(out, tables["studies"])
-    written = []
-    with progress("pages") as show:
+    with working("writing the report"):
+        tables = _tables_of_page(study)
+        versions = {name: version(name) for name in MADE_BY}
+        pages = _pages(out, tables["studies"])
+        written = []
         for path, studies in reversed(pages):  # the one that leads to the others comes last
-            show(len(written), len(pages))
             elsewhere = [
                 (quote(other.name), row["study"], bool(row["is_simulated"]))
                 for other, rows in pages
@@ -203,7 +202,8 @@ def docs(out: Path | None) -> None:
             "docs", "generate", "--static", more_environment={"DBT_TARGET_PATH": target, "DBT_LOG_PATH": target},
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
         )  # fmt: skip
-        said = [line.strip() for line in process.communicate()[0].splitlines() if line.strip()]
+        with working("writing dbt's documentation"):
+            said = [line.strip() for line in process.communicate()[0].splitlines() if line.strip()]
         page = Path(target) / "static_index.html"
         if process.returncode or not page.exists():
             raise UserError(f"dbt could not write its documentation: {printable((said or ['no reason given'])[-1])}", 1)

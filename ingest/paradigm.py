@@ -414,7 +414,24 @@ class Paradigm(Part):
     @property
     def cautions(self) -> list[str]:
         """What of the items and measures can be asked and leaves rows of tables without values, in sentences."""
-        return [*self._half_pairs(), *self._unmeasured()]
+        return [*self._loose_ends(), *self._half_pairs(), *self._unmeasured()]
+
+    def _loose_ends(self):
+        """Yield the arms that nothing is held against, and the right answers that no measure asks for."""
+        compared = {arm for pair in self.contrasts for arm in pair}
+        for arm in (arm for arm in self.arms if arm not in compared):
+            yield (
+                f"The arm {arm} of {self.paradigm} is asked and stands in no contrast, so that no bias is derived from "
+                f"its answers: add it under `contrasts`, such as [{arm}, {self.arms[arm == self.arms[0]]}], or take "
+                "the arm out."
+            )
+        said = {item.said.get("correct") for item in self.all_items} - {None}
+        can_be_given = said and said <= set(self.labels or ())  # else it is a word for the vignettes to say
+        if can_be_given and not any(of.truth == "correct" for of in self.measures.values()):
+            yield (
+                f"The items of {self.paradigm} say which answer is correct, and no measure asks how often it is given: "
+                "add `is_correct: {truth: correct, better: higher}` under `measures`."
+            )
 
     def _half_pairs(self):
         """Yield what pairs lack, where a measure holds answers against which statement of a pair is true."""

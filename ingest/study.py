@@ -53,6 +53,7 @@ from ingest.prompts import (
     words_named,
 )
 from ingest.prompts.steps import CHUNK, REPLY, as_steps, numbers_in
+from ingest.prompts.words import has_blank
 from ingest.warehouse import ROOT, printable
 
 FOLDER = Path(__file__).resolve().parent / "studies"
@@ -549,11 +550,19 @@ class Study(Part):
     @property
     def cautions(self) -> list[str]:
         """What can be asked and still leaves a question open, in sentences."""
+        blank = [
+            f"{kind} {of[kind]} says {{}}, braces without a name, and an LLM is told them as they stand: write a "
+            "name between them, as in {case_text}, or take them out."
+            for kind, entries in (("vignette", self.vignettes), ("technique", self.techniques))
+            for of in entries
+            if has_blank(of)
+        ]
         if any(technique["technique"] == "no_technique" for technique in self.techniques):
-            return []
+            return blank
         return [
+            *blank,
             "No technique can be compared with the plain question: add no_technique to the techniques, or nothing will "
-            "say what a technique changes."
+            "say what a technique changes.",
         ]
 
 

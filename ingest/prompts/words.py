@@ -7,6 +7,7 @@ PLACEHOLDER = re.compile(r"\{(\w+)\}")
 # is open, closed or has spaces beside it.
 NEVER_CLOSED = re.compile(r"\{\w+(?=[^{}]*(?:\{|$))")
 HALF = re.compile(r"\{\s*(\w+)\s*\}?|(?<!\w)(\w+)\}")
+BLANK = re.compile(r"\{\s*\}")  # names nothing, and is asked as it stands
 
 
 def fill(template: str, words: dict[str, object]) -> str:
@@ -25,3 +26,10 @@ def half_a_name(template: str, words: set[str]) -> str | None:
     beside_words = (found for found in HALF.finditer(rest) if {*found.groups()} & words)
     found = NEVER_CLOSED.search(rest) or next(beside_words, None)
     return found and f"`{found[0].strip()}`, which is half a name in braces: write both braces, and no spaces within"
+
+
+def has_blank(said: object) -> bool:
+    """Tell whether braces without a name stand in a text, or in any text within what is given."""
+    if isinstance(said, str):
+        return bool(BLANK.search(said))
+    return any(map(has_blank, said.values() if isinstance(said, dict) else said if isinstance(said, list) else ()))

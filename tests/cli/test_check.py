@@ -6,7 +6,9 @@ import shutil
 import duckdb
 import pytest
 
+from bais.check import _in_full, words_of_checks
 from bais.main import main
+from ingest.gate import read_config
 from tests.ingest.faults import damage
 
 STUDY = """
@@ -75,9 +77,22 @@ def test_a_batch_that_fails_exits_6_and_names_check_threshold_and_trials(warehou
     assert set(check["sample"]) <= low
     assert main(["check", "--batch", verdict["batch_id"]]) == 6
     said = capsys.readouterr().out
-    assert "FAILED, temperature_out_of_range, 20 trials: the temperature is not between 0 and 2" in said
-    assert f"bais accept '{verdict['batch_id']}' --why" in said
-    assert f"`bais trial {check['sample'][0][:10]}` shows one" in said
+    assert "FAILED, temperature_out_of_range: The temperature is not between 0 and 2." in said
+    assert f"20 found, {verdict['batch_id']}." in said
+    assert f"`bais trial {check['sample'][0]}`" in said
+    assert f"`bais accept '{verdict['batch_id']}' --why TEXT` publishes it" in said
+    assert "more" not in said
+
+
+def test_each_check_of_the_gate_has_words():
+    config = read_config()
+    assert {*config["checks"], *config["score_checks"]} <= words_of_checks().keys()
+
+
+def test_a_cell_in_which_something_is_wrong_is_named_in_words():
+    assert _in_full("a/b no_technique none: 3 of 4") == "a/b with a plain prompt and no anchor: 3 of 4"
+    assert _in_full("a/b sacd high: 3 of 4") == "a/b with sacd and a high anchor: 3 of 4"
+    assert _in_full("recorded 1.0, the text says 150.0.") == "recorded 1.0, the text says 150.0"
 
 
 def test_all_lists_the_decisions_that_differ_by_reading(warehouse, capsys):
@@ -155,7 +170,9 @@ def test_a_check_that_observed_nothing_is_called_a_failure_whatever_its_level(wa
     )
     capsys.readouterr()
     main(["check"])
-    assert "Nothing could be observed" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "FAILED, refused:" in said
+    assert "nothing was observed: the gate itself has failed" in said
 
 
 @pytest.mark.parametrize(

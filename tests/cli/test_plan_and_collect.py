@@ -74,6 +74,17 @@ def test_every_shipped_study_prints_its_plan(study, capsys, name):
     assert "Collected so far: 0 trials" in capsys.readouterr().out
 
 
+def test_a_plan_leads_with_trials_calls_cost_and_hours_and_its_table_fits_80_columns(monkeypatch, capsys):
+    monkeypatch.setattr("bais.terminal.terminal_width", lambda: 80)
+    assert main(["plan", "judicial"]) == 0
+    _, *lead, blank = capsys.readouterr().out.splitlines()[:6]
+    assert ([line.split()[0] for line in lead], blank) == (["trials", "calls", "cost", "hours"], "")
+    assert main(["plan", "judicial"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) <= 80
+    assert not any(line.startswith("── ") for line in lines)
+
+
 def test_tokens_cost_and_hours_are_those_of_a_sum_done_by_hand(study, capsys, monkeypatch):
     monkeypatch.setattr(planning, "read_prices", lambda: {"openai/o3": (2.0, 8.0)})
     planned = plan_of(study(PRICED), capsys)

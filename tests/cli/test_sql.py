@@ -625,6 +625,17 @@ def test_rows_that_cannot_fit_the_terminal_become_blocks(warehouse):
     assert re.fullmatch(r"number_19 +19", lines[-2])
 
 
+def test_a_table_that_is_too_wide_leaves_out_spare_columns_in_their_order_and_names_them():
+    names, row = ["name", "much", "less", "least"], ["a" * 20, "b" * 20, "c" * 20, "d" * 20]
+    laid = {width: lay_out(names, [row], width=width, spare=(3, 2)) for width in (86, 85, 60, 40)}
+    assert {width: text.splitlines()[0].split() for width, text in laid.items() if width > 40} == {
+        86: names, 85: names[:3], 60: names[:2],
+    }  # fmt: skip
+    assert "Not shown, for want of room: less, least;" in laid[60]
+    assert laid[40].startswith("── 1 ─")  # without a column to spare, records are stacked
+    assert all(len(line) <= width for width, text in laid.items() for line in text.splitlines())
+
+
 def test_a_terminal_gets_the_first_rows_and_is_told_that_there_are_more(warehouse):
     lines, code = on_a_terminal("sql", "from range(100_000)")
     assert code == 0

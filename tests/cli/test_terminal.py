@@ -1,40 +1,98 @@
-"""What fits a terminal, what is coloured on it, and how far a build is."""
+"""Colours and lines of progress: for a person at a terminal, and for nobody else."""
 
+import io
+import json
+import re
+import sys
+import time
 from types import SimpleNamespace
 
 import pytest
 
-from bais import terminal
-from bais.dbt import seen_by
-
-NAMES = ["llm", "trials", "calls"]
-ROWS = [["vendor/some-long-name", 1_170, 16_470]]
+from bais import dbt, terminal
 
 
-def test_a_narrow_table_does_without_the_columns_that_it_can_spare_and_names_them():
-    wide = terminal.lay_out(NAMES, ROWS, width=80, spare=("calls", "trials"))
-    assert "16470" in wide
-    assert "Left out" not in wide
-    narrow = terminal.lay_out(NAMES, ROWS, width=32, spare=("calls", "trials"))
-    assert "1170" in narrow
-    assert "16470" not in narrow
-    assert narrow.endswith("Left out at this width: calls.")
-    assert max(map(len, terminal.lay_out(NAMES, ROWS, width=24, spare=("calls", "trials")).splitlines()[:-1])) <= 24
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
 
 
-@pytest.mark.parametrize(("is_terminal", "no_colour"), [(True, ""), (True, "1"), (False, "")])
-def test_only_whole_cells_are_coloured_and_only_on_a_terminal_that_wants_it(monkeypatch, is_terminal, no_colour):
-    monkeypatch.setattr(terminal.sys, "stdout", SimpleNamespace(isatty=lambda: is_terminal))
-    monkeypatch.setenv("NO_COLOR", no_colour)
-    monkeypatch.setenv("TERM", "xterm")
-    text = "Premortem  use    avoid\nuse it well  no use for it"
-    coloured = "Premortem  \x1b[32muse\x1b[0m    \x1b[31mavoid\x1b[0m\nuse it well  no use for it"
-    assert terminal.painted(text) == (coloured if is_terminal and not no_colour else text)
+@pytest.fixture
+def at_a_terminal(monkeypatch):
+    """Put stdout and stderr on one terminal, and return what stands there; called in a test, since pytest captures."""
+
+    def sit():
+        seen = Terminal()
+        monkeypatch.setattr(sys, "stdout", seen)
+        monkeypatch.setattr(sys, "stderr", seen)
+        monkeypatch.delenv("NO_COLOR", raising=False)
+        monkeypatch.setenv("TERM", "xterm")
+        return seen
+
+    return sit
 
 
-def test_a_watched_build_counts_the_nodes_that_have_begun():
-    shown = []
-    seen = seen_by(lambda n_done, n_all: shown.append((n_done, n_all)))
-    for name, index in (("MainReportVersion", None), ("LogStartLine", 1), ("LogModelResult", 1), ("LogStartLine", 2)):
-        seen(SimpleNamespace(info=SimpleNamespace(name=name), data=SimpleNamespace(index=index, total=669)))
-    assert shown == [(0, 669), (1, 669)]
+def test_a_table_is_coloured_on_a_terminal_and_takes_no_more_room_for_it(at_a_terminal, monkeypatch):
+    at_a_terminal()
+    rows = [("SACD", "use"), ("Premortem", "avoid")]
+    coloured = terminal.lay_out(["technique", "decision"], rows, width=80)
+    assert "\x1b[32muse\x1b[0m" in coloured
+    assert "\x1b[31mavoid\x1b[0m" in coloured
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert "\x1b" not in (without := terminal.lay_out(["technique", "decision"], rows, width=80))
+    assert re.sub(r"\x1b\[[\d;]*m", "", coloured) == without
+
+
+def test_what_goes_elsewhere_than_to_a_terminal_has_no_colour(capsys):
+    terminal.say("FAILED, refused: x.")
+    terminal.complain("x")
+    shown = capsys.readouterr()
+    assert shown == ("FAILED, refused: x.\n", "bais: x\n")
+
+
+def test_what_failed_is_red_where_it_is_said_first(at_a_terminal):
+    screen = at_a_terminal()
+    terminal.say("FAILED, refused: x.")
+    assert screen.getvalue() == "\x1b[1;31mFAILED\x1b[0m, refused: x.\n"
+
+
+def test_work_is_shown_once_it_takes_longer_than_patience_lasts(at_a_terminal, monkeypatch):
+    screen = at_a_terminal()
+    monkeypatch.setattr(terminal, "PATIENCE_S", 30)
+    with terminal.working("quick"):
+        pass
+    assert "quick" not in screen.getvalue()
+    monkeypatch.setattr(terminal, "PATIENCE_S", 0)
+    with terminal.working("slow"):
+        time.sleep(0.2)
+    assert "slow" in screen.getvalue()
+
+
+def test_nobody_who_reads_no_terminal_is_shown_work(capsys, monkeypatch):
+    monkeypatch.setattr(terminal, "PATIENCE_S", 0)
+    with terminal.working("slow"):
+        time.sleep(0.05)
+    assert capsys.readouterr() == ("", "")
+
+
+def test_an_event_of_dbt_says_which_node_it_is_at_and_what_is_wrong():
+    shown, said = [], []
+    node = {"index": 3, "total": 9, "node_info": {"node_name": "baselines"}}
+    for level, data in (("info", node), ("debug", {}), ("error", {})):
+        event = json.dumps({"info": {"level": level, "msg": f"of {level}"}, "data": data})
+        said += dbt._followed(event, lambda *at: shown.append(at))
+    said += dbt._followed("Traceback\n", None)
+    assert (shown, said) == ([(2, 9, "baselines")], ["of error", "Traceback"])
+
+
+def test_a_build_at_a_terminal_shows_its_nodes_and_keeps_what_went_wrong(at_a_terminal, monkeypatch):
+    screen = at_a_terminal()
+    events = [
+        json.dumps({"info": {"level": "info", "msg": "x"}, "data": {"index": 1, "total": 2}}),
+        json.dumps({"info": {"level": "error", "msg": "a test failed"}, "data": {}}),
+    ]
+    asked, process = {}, SimpleNamespace(stdout=events, wait=lambda: 1)
+    monkeypatch.setattr(dbt, "start", lambda *of, **how: asked.update(how) or process)
+    assert dbt.build("--select", "x") == 1
+    assert "json" in asked["says"]
+    assert screen.getvalue().endswith("a test failed\n")

@@ -455,6 +455,19 @@ def test_pairs_without_one_true_and_one_false_item_are_named_before_they_are_ask
     assert "The measure is_correct of fact_check stays without values: no item says what it is held against" in bare[-2]
 
 
+def test_an_arm_in_no_contrast_a_correct_answer_without_a_measure_and_a_blank_are_hinted_at():
+    assert study().cautions == []
+    arms = PARADIGM["arms"] + ["scolded"]
+    of_arms = PARADIGM["vignettes"][0]["arms"] | {"scolded": {"words": {"praise": "Tea {} is bad."}}}
+    changed = vignette(arms=of_arms) | {"arms": arms, "simulated": None}
+    rows = [row | {"answer": "tea"} for row in PARADIGM["items"]["rows"]]
+    blank, loose, unasked = study(changed | {"items": {"rows": rows, "correct": "answer"}}).cautions
+    assert blank.startswith("vignette drink says {}, braces without a name")
+    assert loose.startswith("The arm scolded of cups is asked and stands in no contrast")
+    assert "such as [scolded, plain]" in loose
+    assert unasked.startswith("The items of cups say which answer is correct, and no measure asks")
+
+
 def test_a_measure_of_texts_that_nothing_measures_is_named_with_those_that_there_are():
     sql = (ROOT / "models/intermediate/int_similarities_derived.sql").read_text()
     assert re.findall(r"measure := '(\w+)'", sql) == [*MEASUREMENTS]
