@@ -32,6 +32,7 @@ FORMATS = ("original", "summary")
 STUDY = re.compile(r"[a-z0-9][a-z0-9-]{0,62}")
 REASON = re.compile(r"[a-z][a-z0-9_]{0,39}")
 LONGEST = 200
+CHECKED = b"the key of participants of bais"  # what a key is known by
 
 
 def import_choices(path: Path, version: Version, archive: Archive) -> tuple[str, int]:
@@ -51,11 +52,19 @@ def import_choices(path: Path, version: Version, archive: Archive) -> tuple[str,
         raise UserError(f"{printable(path)} cannot be read: {error.strerror}; nothing was landed") from None
     except ValueError as error:
         raise UserError(f"{error}; nothing was landed") from None
-    has_choices = bool(landed_ids(archive.study, TABLE, "participant").num_rows)
-    key = participant_key(is_needed=has_choices)
+    there = landed_ids(archive.study, TABLE, *KNOWN, "key_check").to_pylist()
+    key = participant_key(is_needed=bool(there))
+    check = hmac.new(key, CHECKED, hashlib.sha256).hexdigest()[:16]
+    if {row["key_check"] for row in there} - {None, check}:
+        raise UserError(
+            f"choices of study {archive.study} were imported before with another key, with which the same people would "
+            f"count twice: give that one, in {KEY_VARIABLE} or the file that {KEY_FILE_VARIABLE} names; nothing was "
+            "landed"
+        )
     for choice in choices:
-        choice |= {"study": archive.study, "participant": hashed(choice["participant"], archive.study, key)}
-    new = _new(choices, archive.study, path.name)
+        participant = hashed(choice["participant"], archive.study, key)
+        choice |= {"study": archive.study, "participant": participant, "key_check": check}
+    new = _new(choices, there, archive.study, path.name)
     if new:
         rows = [{name: value for name, value in choice.items() if name != "line"} for choice in new]
         land(**{TABLE: [pa.Table.from_pylist(rows, TABLES[TABLE].schema)]})
@@ -78,8 +87,13 @@ def participant_key(*, is_needed: bool = False) -> bytes:
     if given := os.environ.get(KEY_VARIABLE):
         if len(given) < SHORTEST_KEY:
             raise UserError(f"{KEY_VARIABLE} has fewer than {SHORTEST_KEY} characters: a short key can be guessed")
-        return given.encode()
+        try:
+            return given.encode()
+        except UnicodeError:
+            raise UserError(f"{KEY_VARIABLE} is not UTF-8 text: give a key of letters and digits") from None
     path = key_path()
+    if path.exists() and not path.is_file():
+        raise UserError(f"{printable(path)}, where the key that hides participants should be, is no file")
     if is_needed and not path.exists():
         raise UserError(
             f"choices of this study were imported before with a key that is not at {printable(path)} any more; with "
@@ -152,17 +166,22 @@ def _read_json(path):
                 raise ValueError(f"{where}: this line is no JSON object")
             if twice := repeated_keys(pairs):
                 raise ValueError(f"{where}: {printable(twice[0])} stands there twice")
+            if any(name == "participant" and isinstance(value, float) for name, value in pairs):
+                raise ValueError(f"{where}: participant should be a text or a whole number")
             if nested := [name for name, value in pairs if isinstance(value, list | bool)]:
                 raise ValueError(f"{where}: {printable(nested[0])} should be a text or a number")
             yield number, {name: None if value is None else str(value) for name, value in pairs}
 
 
 def _checked(lines, name):
-    choices, first, condition_of, of_pair, formats_of = [], {}, {}, {}, {}
+    choices, first, condition_of, of_pair, formats_of, written = [], {}, {}, {}, {}, {}
     for line, row in lines:
         where = f"{printable(name)}:{line}"
         choice = _choice(row, where) | {"line": line}
         participant, pair = choice["participant"], choice["pair"]
+        if written.setdefault(frozenset(pair.split("|")), pair) != pair:
+            other = written[frozenset(pair.split("|"))]
+            raise ValueError(f"{where}: {printable(pair)} was {printable(other)} before: write it the same way")
         if earlier := first.get((participant, pair)):
             raise ValueError(
                 f"{where}: this participant has chosen of the pair {printable(pair)} on line {earlier} already"
@@ -227,16 +246,28 @@ def _number(text, name, where):
     return number
 
 
-def _new(choices, study, name):
+def _new(choices, there, study, name):
+    """Return the choices that are not there yet; refuse those that contradict what was landed before."""
     compared = [column for column in KNOWN if column not in ("participant", "pair")]
-    there = {
-        (row["participant"], row["pair"]): row
-        for row in landed_ids(study, TABLE, "participant", "pair", *compared).to_pylist()
-    }
+    landed = {(row["participant"], row["pair"]): row for row in there}
+    condition_of = {row["participant"]: row["condition"] for row in there}
+    of_pair = {frozenset(row["pair"].split("|")): (row["pair"], row["product"], row["target"]) for row in there}
     new = []
     for choice in choices:
-        before = there.get((choice["participant"], choice["pair"]))
+        before = landed.get((choice["participant"], choice["pair"]))
+        told = of_pair.get(frozenset(choice["pair"].split("|")))
         if before is None:
+            where = f"{printable(name)}:{choice['line']}"
+            if told and told != (choice["pair"], choice["product"], choice["target"]):
+                raise UserError(
+                    f"{where}: study {study} has the pair {printable(told[0])} with the product {printable(told[1])} "
+                    f"and the target {printable(told[2])}, and here it is another; nothing was landed"
+                )
+            if condition_of.get(choice["participant"], choice["condition"]) != choice["condition"]:
+                raise UserError(
+                    f"{where}: this participant was in another condition when study {study} was imported before; "
+                    "nothing was landed"
+                )
             new.append(choice)
         elif differing := [column for column in compared if before[column] != choice[column]]:
             raise UserError(

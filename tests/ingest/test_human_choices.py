@@ -49,7 +49,7 @@ def test_a_second_import_brings_nothing_and_no_file_of_the_warehouse_says_who_to
     assert "nothing else about a person is kept: age" in said
     assert "0 new, 4 unchanged" in land(*ROWS)[1]
     rows = landed(land.folder)
-    assert [row[-1] for row in rows].count("quiz") == 2
+    assert [row[-2] for row in rows].count("quiz") == 2
     assert len({row[1] for row in rows}) == 2
     key = land.folder / "secret" / "key"
     assert stat.S_IMODE(key.stat().st_mode) == 0o600
@@ -67,6 +67,7 @@ def test_jsonl_lands_as_csv_does(land):
 @pytest.mark.parametrize(
     ("before", "after", "sentence"),
     [
+        (ROWS[1], ROWS[0].replace("Lumo|Brite", "Brite|Lumo"), "Brite|Lumo was Lumo|Brite before: write it the same"),
         (ROWS[1], ROWS[0], "this participant has chosen of the pair Lumo|Brite on line 2 already"),
         ("A,Kett,Pott", "A,Kett,Both", "chosen is Both, which is neither product"),
         ("Pott,30,30", "Pott,0,30", "price is 0, and should be above 0"),
@@ -108,6 +109,7 @@ def test_a_choice_that_was_another_before_is_refused_and_the_first_one_stays(lan
     ("line", "sentence"),
     [
         ('{"participant": {"name": "anna"}}', "human-choices.jsonl:5: participant should be a text or a number"),
+        ('{"participant": 1.0}', "human-choices.jsonl:5: participant should be a text or a whole number"),
         ('{"participant": "an\\ud800na"}', "human-choices.jsonl:5: participant holds a character that is none"),
         ('{"participant": "an\\u0000na"}', "human-choices.jsonl:5: participant holds a character that is none: NUL"),
         ("[" * 100_000, "human-choices.jsonl:5: this line is no JSON"),
@@ -134,6 +136,49 @@ def test_a_key_that_is_gone_is_asked_for_and_no_new_one_is_made(land):
     key.write_text(held)
     key.chmod(0o600)
     assert "0 new, 4 unchanged" in land(*ROWS)[1]
+
+
+def test_another_key_is_noticed_and_the_same_people_do_not_count_twice(land, monkeypatch):
+    land(*ROWS)
+    before = landed(land.folder)
+    monkeypatch.setenv("BAIS_PARTICIPANT_KEY", "another key of more than 32 characters")
+    exit_code, said = land(*ROWS)
+    assert exit_code == 2
+    assert "imported before with another key" in said
+    assert landed(land.folder) == before
+
+
+def test_a_key_that_is_no_text_or_no_file_is_one_sentence(land, monkeypatch):
+    monkeypatch.setenv("BAIS_PARTICIPANT_KEY_FILE", str(land.folder))
+    assert "is no file" in land(*ROWS)[1]
+    monkeypatch.setenv("BAIS_PARTICIPANT_KEY", "\udcff" * 40)
+    assert "is not UTF-8 text" in land(*ROWS)[1]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "sentence"),
+    [
+        ("Lumo|Brite", "Brite|Lumo", "has the pair Lumo|Brite with the product headlamp and the target Lumo"),
+        ("headlamp", "torch", "with the product headlamp and the target Lumo, and here it is another"),
+    ],
+)
+def test_a_new_person_of_whom_the_pair_is_another_than_that_of_the_study_is_refused(land, before, after, sentence):
+    land(*ROWS)
+    there = landed(land.folder)
+    others = [f"x{row}".replace(before, after) for row in ROWS]
+    exit_code, said = land(*others)
+    assert exit_code == 2
+    assert sentence in said
+    assert landed(land.folder) == there
+
+
+def test_a_person_who_was_in_another_condition_in_an_earlier_file_is_refused(land):
+    land(*ROWS)
+    exit_code, said = land(*(row.replace("Lumo|Brite", "Nova|Stella").replace("Lumo", "Nova").replace("Brite", "Stella")
+                             .replace("Kett|Pott", "Mill|Moll").replace("Kett", "Mill").replace("Pott", "Moll")
+                             .replace(",A,", ",C,") for row in ROWS))  # fmt: skip
+    assert exit_code == 2
+    assert "in another condition when study" in said
 
 
 def test_a_key_that_everybody_can_read_is_refused(land):
