@@ -74,6 +74,7 @@ class Panel:
 class Answers:
     """The panels of a domain, a table of who answered, and how many panels there was no room for."""
 
+    id: str
     domain: str
     unit: str
     panels: list
@@ -113,7 +114,9 @@ def answers(study, prefix, units):
             number = f"{prefix}-{len(made) + 1}-{len(panels) + 1}"
             panels.append(_panel(study, number, domain, vignette, llm, found, units(domain), several, n_texts, most))
         if groups:
-            made.append(Answers(domain, units(domain), panels, n_left_out, _table(study, domain)))
+            made.append(
+                Answers(f"{prefix}-{len(made) + 1}", domain, units(domain), panels, n_left_out, _table(study, domain))
+            )
     return made
 
 

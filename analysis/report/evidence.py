@@ -8,7 +8,7 @@ from analysis.advice import GOALS
 from analysis.report.figures import draw, room_for_text
 from analysis.report.studies import NO_TECHNIQUE
 from analysis.report.tables import Row, Table, named
-from analysis.report.values import MISSING, Number, clean
+from analysis.report.values import MISSING, Number, clean, listed
 from analysis.small_samples import FEWEST_LLMS
 
 POOLED = {"weighting": "llm", "row_set": "accepted", "baseline_scope": "pooled"}
@@ -128,11 +128,13 @@ def _forest(study, goal):
         "only that of the very LLMs asked. All domains have one axis. The numbers are in the answer above, under "
         "“Decisions by each goal”."
     ).format(GOALS[goal].measures.removeprefix("how "), "percentage points" if unit == "pp" else unit, FEWEST_LLMS)
-    title = {
-        "displacement": "What each technique gains on its control",
-        "gap": "The same by the second goal, the gap",
-        "error": "The same by the third goal, the error",
-    }[goal]
+    helps = [
+        (domain, [study.technique(row["technique"]) for row, _ in rows if row["decision"] == "use"])
+        for domain, rows in shown.items()
+    ]
+    found = "; ".join(f"{listed(names)} ({domain})" for domain, names in helps if names)
+    none = "no technique is shown to help LLMs like those asked"
+    title = f"By {goal}, {f'these are shown to help: {found}' if found else none}"
     return Figure(f"gains-{goal}", title, caption, panels, [], named("inference.rank_probabilities"))
 
 

@@ -41,12 +41,14 @@ class Ledger:
     rows: Markup
 
 
-def ledger(study):
+def ledger(study, dots):
     """Make the ledger of the claims about a study.
 
     Parameters
     ----------
     study : Study
+    dots : dict of str to str
+        By domain the id of the part of the page that draws its answers.
 
     Returns
     -------
@@ -101,7 +103,7 @@ def ledger(study):
         Number(len(claims), "count(*)", 0, table="seeds.published_claims", key={"study": study.name}),
         Number(len(once), "count(*)", 0, table=CHECKS, key={"study": study.name, "is_first_place": True}),
         _specified(shared) if shared else None,
-        _claims(in_order(once), shared),
+        _claims(in_order(once), shared, dots),
     )
 
 
@@ -110,10 +112,10 @@ def address(claim):
     return "claim-" + quote("-".join(clean(claim[name]) for name in ("claim_id", "part") if claim[name]), safe="")
 
 
-def _claims(claims, shared):
+def _claims(claims, shared, dots):
     """Write the rows; SQL that several share is written with the first, to which the others lead."""
     first = {}
-    return Markup("").join(_claim(claim, first.setdefault(claim["query"], claim), shared) for claim in claims)
+    return Markup("").join(_claim(claim, first.setdefault(claim["query"], claim), shared, dots) for claim in claims)
 
 
 def _shared(claims):
@@ -134,7 +136,7 @@ def _labels(column):
     return {"recomputes": RECOMPUTES, "holds": HOLDS}[column]
 
 
-def _claim(claim, first, shared):
+def _claim(claim, first, shared, dots):
     unit, decimals = unit_and_decimals(claim)
     published = claim["published_value"]
     is_exact = abs(published - round(published, decimals)) < 1e-9
@@ -164,7 +166,7 @@ def _claim(claim, first, shared):
         clean(claim["recomputes"]),
         clean(claim["holds"] or ""),
         clean(claim["statement"]),
-        _details(claim, first, shared),
+        _details(claim, first, shared, dots),
         clean(claim["document"]),
         clean(claim["location"]),
         _status("recomputes", claim),
@@ -184,7 +186,7 @@ def _status(column, claim):
     return Markup('<td class="status {}">{} {}</td>').format(code or "", SIGNS[code], said)
 
 
-def _details(claim, first, shared):
+def _details(claim, first, shared, dots):
     said = [("claim", Markup("<code>{}</code>").format(clean(claim["claim_id"])))]
     if claim["reason"]:
         said.append(("why", clean(" ".join(claim["reason"].split()))))
@@ -203,6 +205,8 @@ def _details(claim, first, shared):
         of = Markup('as of <a href="#{}">this claim</a>').format(quote(address(first)))
     else:
         of = Markup("<pre>{}</pre>").format(_as_text(clean_lines(query))) if query else NO_TRIALS
+        if query and claim["domain"] in dots:
+            of += Markup('<a href="#{}">as dots</a>').format(dots[claim["domain"]])
     said.append((behind, of))
     return Markup("<dl>{}</dl>").format(
         Markup("").join(Markup("<dt>{}</dt><dd>{}</dd>").format(name, value) for name, value in said)

@@ -104,6 +104,7 @@ def _claims_elsewhere(tables, on_other_pages):
 
 def _study(study, i):
     found = [answer(study, domain) for domain in study.domains]
+    drawn = answers(study, f"answers-{i + 1}", lambda domain: unit_of(study, domain))
     return {
         "name": clean(study.name),
         "id": f"study-{i + 1}",
@@ -111,11 +112,11 @@ def _study(study, i):
         "counts": counts(study),
         "in_short": in_short(study, found) if found else None,
         "answers": found,
-        "drawn": answers(study, f"answers-{i + 1}", lambda domain: unit_of(study, domain)),
+        "drawn": drawn,
         "llms": {row["llm"]: study.llm(row["llm"]) for row in study.rows("of_each_llm")},
         "paradigms": [clean(name) for name in study.paradigms],
         "figures": figures(study),
-        "ledger": ledger(study),
+        "ledger": ledger(study, {of.domain: of.id for of in drawn}),
         "techniques": _techniques(study),
         "gate": gate_tables(study),
         "provenance": provenance_tables(study),
