@@ -30,7 +30,11 @@ DOMAINS = (
     "bbc.co.uk", "reuters.com", "apnews.com", "npr.org", "pbs.org", "theguardian.com", "wsj.com", "nytimes.com",
     "propublica.org",
 )  # fmt: skip
-FULL_TEXT = "webscraped_description"
+# what is kept of a row that is set apart: a field that nobody knows may hold the full text of an article, or a person
+KEPT = (
+    "article_id", "url", "source", "author", "title", "description", "api_description", "publishedAt", "keyword",
+    "language", "falsified_description", "made_by", "validated_by", "is_negation", "validated_by_2", "is_negation_2",
+)  # fmt: skip
 MOST_CHARACTERS = 1 << 20
 PORTS = {"http": 80, "https": 443}
 HOST = re.compile(r"[a-z0-9-]+(\.[a-z0-9-]+)+")
@@ -114,9 +118,14 @@ def read_article(given: Mapping, found_in: str, now: datetime) -> dict:
 
 
 def refused(given: object, complaint: object, found_in: str, number: int | None = None) -> Line:
-    """Return what is kept of an article that is not: all but the full text, and why."""
+    """Return what is kept of an article that is not, the known fields that are no lists of more; and why."""
     if isinstance(given, Mapping):
-        given = {str(key): value for key, value in given.items() if key != FULL_TEXT}
+        known = {name: given[name] for name in KEPT if name in given}
+        if isinstance(known.get("source"), Mapping):
+            known["source"] = {name: known["source"].get(name) for name in ("id", "name")}
+        given = {name: value for name, value in known.items() if name == "source" or not isinstance(value, dict | list)}
+    else:
+        given = None
     text = json.dumps(given, ensure_ascii=True, sort_keys=True, default=str)
     return Line(found_in, number, *beginning(text.encode(), as_text(str(complaint), MOST_CHARACTERS)))
 

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from ingest.items import TRUTHS
-from ingest.lines import Line, walk
+from ingest.lines import Line, repeated_keys, walk
 from ingest.load import landed_ids
 from ingest.models import query_of
 from ingest.news import (
@@ -60,7 +60,12 @@ def import_news(path: Path, version: Version, archive) -> tuple[str, int]:
         if article["article_id"] in known or article["article_id"] in articles:
             n["again"] += 1
         articles.setdefault(article["article_id"], article)
-        if text := _text_of(given.get("falsified_description")):
+        try:
+            text = _text_of(given, "falsified_description")
+        except Complaint as complaint:
+            quarantined.append(refused(given, complaint, file, number))
+            continue
+        if text:
             if text == article["api_description"]:
                 quarantined.append(refused(given, SAME_TEXT, file, number))
                 continue
@@ -93,12 +98,14 @@ def import_falsifications(path: Path, version: Version, archive) -> tuple[str, i
         file, number, given = found
         try:
             text, said = _stated(given, known, now)
+            for validator, is_negation in said.items():
+                if verdicts.get((text["falsification_id"], validator), is_negation) != is_negation:
+                    raise Complaint(f"{validator[:100]} says the opposite of the same text before: leave one of them")
         except Complaint as complaint:
             quarantined.append(refused(given, complaint, file, number))
             continue
         texts.setdefault(text["falsification_id"], text)
-        for validator, is_negation in said.items():
-            verdicts[text["falsification_id"], validator] = is_negation
+        verdicts |= {(text["falsification_id"], validator): is_negation for validator, is_negation in said.items()}
     _refuse_fruitless(path, texts, quarantined, archive)
     changed = {key: is_negation for key, is_negation in verdicts.items() if last.get(key) != is_negation}
     n_texts = len(texts.keys() - known_ids("falsifications", "falsification_id"))
@@ -125,7 +132,7 @@ def _stated(given, known, now):
     article_id = id_of_article(normal_address(named)[0]) if "/" in named else named
     if article_id not in known:
         raise Complaint(f"there is no article {named[:200] or 'of no name'} in the news set: fetch or import it first")
-    text, made_by = (_text_of(given.get(name)) for name in ("falsified_description", "made_by"))
+    text, made_by = (_text_of(given, name) for name in ("falsified_description", "made_by"))
     if not text:
         raise Complaint("falsified_description is empty")
     if text == known[article_id]:
@@ -134,7 +141,7 @@ def _stated(given, known, now):
         raise Complaint("made_by is empty: say who or what made the falsified text")
     said = {}
     for of_validator, of_verdict in VALIDATORS:
-        validator, verdict = (_text_of(given.get(name)) for name in (of_validator, of_verdict))
+        validator, verdict = _text_of(given, of_validator), _verdict_of(given.get(of_verdict))
         if not validator and not verdict:
             continue
         if not validator or verdict.lower() not in TRUTHS:
@@ -142,15 +149,22 @@ def _stated(given, known, now):
                 f"{of_validator} says who validated the text, and {of_verdict} true or false: they say "
                 f"{validator[:100] or 'nobody'} and {verdict[:100] or 'nothing'}"
             )
-        if validator in said:
+        if validator.casefold() in map(str.casefold, said):
             raise Complaint(f"{validator[:100]} stands there twice: two people should validate a text")
         said[validator] = TRUTHS[verdict.lower()]
     return falsified(article_id, text, made_by, now), said
 
 
-def _text_of(value):
-    text = "" if value is None else str(value)
-    return as_text(text, len(text)).strip()
+def _text_of(given, name):
+    """Return what a field says, or complain of one that is no text; an empty one says nothing."""
+    value = given.get(name)
+    if value is not None and not isinstance(value, str):
+        raise Complaint(f"{name} should be a text")
+    return as_text(value or "", len(value or "")).strip()
+
+
+def _verdict_of(value):
+    return "" if value is None else str(value).strip()
 
 
 def _last_verdicts():
@@ -217,8 +231,12 @@ def _rows_of(file, name, needed):
 def _csv_rows(file):
     csv.field_size_limit(sys.maxsize)
     with open(file, encoding="utf-8-sig", newline="") as stream:
-        reader = csv.DictReader(stream)
+        reader = csv.DictReader(stream, strict=True)
         try:
+            names = reader.fieldnames or []
+            if twice := [name for name in names if names.count(name) > 1]:
+                yield 1, None, f"the header names the column {twice[0]} twice"
+                return
             for row in reader:
                 fits = None not in row and None not in row.values()
                 yield reader.line_num, row, None if fits else "it has another number of values than the header"
@@ -255,9 +273,15 @@ def _parquet_rows(file):
 
 def _parsed(text):
     try:
-        return json.loads(text), None
+        return json.loads(text, object_pairs_hook=_once_each), None
     except (ValueError, RecursionError) as error:
         return None, f"not readable JSON: {error}"
+
+
+def _once_each(pairs):
+    if twice := repeated_keys(pairs):
+        raise ValueError(f"{twice[0]} stands there twice")
+    return dict(pairs)
 
 
 READERS: dict[str, Callable] = {

@@ -173,9 +173,10 @@ def fetch_news(
         land_news(fetch.began_at, fetch.quarantined, news=fetch.articles.values())
         if not fetch.n_pages:
             raise
+        apart = f" and {len(fetch.quarantined):,} set apart in raw.quarantined_lines" if fetch.quarantined else ""
         raise UserError(
-            f"{error}; what was read before is kept ({len(fetch.articles):,} new articles), and the next fetch begins "
-            "where this one did",
+            f"{error}; what was read before is kept ({len(fetch.articles):,} new articles{apart}), and the next fetch "
+            "begins where this one did",
             error.exit_code,
         ) from None
     fetch.end()
@@ -213,27 +214,30 @@ class NewsService:
         published up to the oldest article seen.
         """
         asked = asked_of(since)
-        number, n_read, last, oldest = 1, 0, None, None
+        number, read, most, last, oldest = 1, set(), 0, None, None
         for _ in range(MOST_PAGES):
             page = self._page(asked | {"page": number})
             if page is None:
                 until = oldest and _as_asked(oldest)
                 if not until or asked.get("to") == until:
                     raise self._failed("gives no more results, and says that there are more")
-                asked, number, n_read, last = asked | {"to": until}, 1, 0, None
+                asked, number, read, most, last = asked | {"to": until}, 1, set(), 0, None
                 continue
             articles, n_in_all = page
+            most = max(most, n_in_all or 0)
             if not articles or articles == last:
-                if n_in_all is not None and n_read < n_in_all:
-                    raise self._failed(f"says that there are {n_in_all:,} articles, and gave {n_read:,}")
+                if len(read) < most:
+                    raise self._failed(f"says that there are {most:,} articles, and gave {len(read):,}")
                 return
             yield articles
             times = [_time_of(article, now) for article in articles]
             # an article from before what was asked for, such as a removed one of 1970, says nothing of what is left
             oldest = min([time for time in [oldest, *times] if time and time >= since], default=None)
-            number, n_read, last = number + 1, n_read + len(articles), articles
+            # pages that overlap say an article twice: it counts once
+            read |= {json.dumps((isinstance(article, dict) and article.get("url")) or article) for article in articles}
+            number, last = number + 1, articles
             # after a full page there may be more, whatever the service says that there is in all
-            if n_in_all is not None and n_read >= n_in_all and len(articles) < PAGE_SIZE:
+            if n_in_all is not None and len(read) >= most and len(articles) < PAGE_SIZE:
                 return
         raise self._failed(f"gives page after page, {MOST_PAGES:,} by now: name a later day with --since")
 

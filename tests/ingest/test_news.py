@@ -220,6 +220,14 @@ def test_pages_that_end_short_move_no_cursor(fetch, held):
     assert held() == ({"tax", "bridge", "vote", "court"}, None)
 
 
+def test_pages_that_overlap_lose_no_article(fetch, held):
+    every = [article(f"t{i}", f"2026-01-0{1 + i // 100}T08:{i % 60:02d}:00Z") for i in range(150)]
+    answers = [ok(*every[:100], n_in_all=150), ok(*every[50:100], n_in_all=150)]
+    with served(*answers) as service, pytest.raises(UserError, match="says that there are 150 articles, and gave 100"):
+        fetch(service)
+    assert (len(held()[0]), held()[1]) == (100, None)
+
+
 def test_pages_without_end_are_left(fetch, monkeypatch):
     monkeypatch.setattr("ingest.news_service.MOST_PAGES", 3)
     pages = [ok(article(f"n{number}"), n_in_all=99) for number in range(5)]
@@ -396,6 +404,59 @@ def test_files_of_newslenssync_land_without_the_full_text(newslenssync, query, c
     assert b"THE WHOLE ARTICLE" not in warehouse.read_bytes()
     assert main(["import", "--format", "newslenssync", str(newslenssync)]) == 3
     assert "0 new articles, 1 known before; 0 new falsified texts" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        (
+            "semicolon.csv",
+            "api_description;url;publishedAt;webscraped_description\na;https://npr.org/1;2025-06-01;WHOLE",
+        ),
+        ("nested.jsonl", '{"article": {"webscraped_description": "WHOLE"}, "source": {"full": "WHOLE"}, "url": "x"}'),
+        ("capitals.jsonl", '{"Webscraped_Description": "WHOLE", "participant": "WHOLE", "url": "https://npr.org/2"}'),
+        ("object.jsonl", json.dumps(NEWSLENSSYNC[0] | {"falsified_description": {"webscraped_description": "WHOLE"}})),
+    ],
+)
+def test_of_a_row_that_is_set_apart_only_fields_that_are_known_are_kept(
+    newslenssync, name, content, warehouse, query, capsys
+):
+    folder = newslenssync.parent / "files"
+    folder.mkdir()
+    newslenssync.rename(folder / newslenssync.name)
+    (folder / name).write_text(content)
+    assert main(["import", str(folder), "--format", "newslenssync"]) == 3
+    assert query("select count(*) from raw.quarantined_lines where source_file like '%" + name + "'") == [(1,)]
+    assert b"WHOLE" not in warehouse.read_bytes()
+    assert name in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("rows", "why"),
+    [
+        (['"An open quote,https://npr.org/2,2025-06-02', '"So.",https://npr.org/3,2025-06-03'], "not CSV from here on"),
+        (['"So.",https://npr.org/3,2025-06-03,x'], "another number of values"),
+    ],
+)
+def test_a_quote_that_is_left_open_swallows_no_row(tmp_path, without_dlt, query, rows, why):
+    path = tmp_path / "news.csv"
+    path.write_text("\n".join(["api_description,url,publishedAt", "It rained.,https://npr.org/1,2025-06-01", *rows]))
+    assert main(["import", str(path), "--format", "newslenssync"]) == 3
+    assert query("select api_description from raw.news") == [("It rained.",)]
+    ((reason,),) = query("select reason from raw.quarantined_lines")
+    assert why in reason
+
+
+def test_a_person_who_says_both_of_a_text_in_one_file_is_asked_to_choose(newslenssync, tmp_path, query, capsys):
+    main(["import", str(newslenssync)])
+    ((article_id,),) = query("select article_id from raw.falsifications")
+    sheet = tmp_path / "sheet.csv"
+    lines = [f"{article_id},The law has failed.,x,ann,{verdict}" for verdict in ("true", "false")]
+    sheet.write_text("\n".join(["article_id,falsified_description,made_by,validated_by,is_negation", *lines]))
+    capsys.readouterr()
+    assert main(["import", str(sheet)]) == 3
+    assert "ann says the opposite of the same text before" in capsys.readouterr().out
+    assert query("select is_negation from raw.falsification_verdicts") == [(True,)]
 
 
 def test_pairs_that_two_people_validated_become_items(newslenssync, tmp_path, query, capsys):
