@@ -348,6 +348,7 @@ def test_on_a_terminal_the_number_is_bold_unless_colours_are_not_wanted(ask, mon
         return terminal.getvalue()
 
     monkeypatch.setenv("COLUMNS", "60")
+    monkeypatch.setenv("TERM", "xterm")
     assert "\x1b[1m»24«\x1b[0m" in shown()
     assert max(map(len, shown().splitlines())) <= 70
     monkeypatch.setenv("NO_COLOR", "1")
