@@ -1,4 +1,4 @@
-"""Statistics on counts, the documents that are written from them, and the report; no database.
+"""Statistics on counts, the documents that are written from them, and the report; no database but in `kept`.
 
 From responses to statistics: `counts` (cells, percent of baseline) feeds everything. `losses` says how far an anchor
 moves an LLM's answers and what a technique gains, `decisions` what to do about it, `predictions` what that means for
@@ -11,7 +11,7 @@ items, and `outcomes` gives the rows on paradigms other than anchoring; `agreeme
 would decide what is open. `experiment` is the analysis of story 001. `attribution` and `anchor_effects` are document
 D: how an anchor moves an LLM's distribution over answers, and which part of the prompt does. Each module declares the
 columns of its rows; `tables` makes them typed tables, and the models of `models/inference/` read a mart, call one of
-these and return its table.
+these and return its table. `kept` has them compute the studies that changed alone, as `provenance` tells it.
 
 `advice` puts the evidence on one domain into sentences, `writing/` writes and checks the two documents, and `report/`
 is the HTML page.

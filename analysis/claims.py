@@ -39,6 +39,14 @@ IN_FULL = {
 FEWER_STARS = tuple(
     f"{be} weaker than printed (no narrow interval confirms it, or our test gives fewer stars)" for be in ("is", "are")
 )
+DOCUMENTS = {
+    "A": "Debiasing Anchoring Bias in LLM Judicial Sentencing: Why Metric Choice Determines Technique Recommendation "
+    "(Voder AI and T. Howard, 2026)",
+    "B": "story 001, Prosecutor Sentencing Recommendation Anchoring Experiment",
+    "C": "Quantifying Cognitive Bias Induction in LLM-Generated Content (A. Alessa and others)",
+    "D": "Anchors in the Machine: Behavioral and Attributional Evidence of Anchoring Bias in LLMs "
+    "(F. Valencia-Clavijo, 2025)",
+}
 KINDS = {"value": ("number", "numbers"), "sentence": ("sentence", "sentences")}
 NO_TRIALS = "It rests on printed numbers alone: there are no trials behind it."
 SOURCES = {"trials": "the recorded trials", "scores": "the recorded scores", "printed numbers": "other printed numbers"}

@@ -35,6 +35,7 @@ from bais.warehouse import (
     public_tables,
     refuse_other_than_reading,
     refuse_without_marts,
+    refuse_writing,
     stream,
 )
 from ingest.warehouse import UserError, connect, explain, is_damage, printable, warehouse_path
@@ -84,6 +85,7 @@ def answer(query: str, form: str) -> None:
                 raise UserError("there is no statement in the query")
             for statement in statements:
                 refuse_other_than_reading(statement)
+                refuse_writing(warehouse, statement)
             if form != "table" and len(statements) != 1:
                 raise UserError(
                     f"{form} holds one answer, and these are {len(statements)} statements: give them one by one"

@@ -9,6 +9,7 @@ from bais.bias_words import (
     difference,
     in_unit,
     is_held_against_best,
+    is_share,
     level,
     meaning,
     named,
@@ -169,14 +170,8 @@ def recommend_on_bias(
         say(SIMULATED if sources == ["simulated"] else PARTLY_SIMULATED)
     if llm and not is_asked:
         say(f"{printable(llm)} was not asked: what follows is of the {noun}s that were, and of one more like them.")
-    different, mirrors = without_mirrors(biases)
-    for bias in different:
-        if bias["technique"] == NO_TECHNIQUE:
-            say(_sentence(bias, noun))
-            if bias["measured_from"] == "judgement":
-                say(_corrected(records(warehouse, CORRECTED, keys)))
-    for measure, other in mirrors.items():
-        say(f"{measure} says the same as {other}: what it gains, the other loses.")
+    for sentence in _sentences(warehouse, biases, noun, keys):
+        say(sentence)
     print()
     shown = Shown(llm if is_asked else None, is_foretold=not is_asked, noun=noun)
     _print_techniques(biases, decisions, predictions, shown)
@@ -202,17 +197,76 @@ def _refuse_unanswered(warehouse, paradigm, measure, study):
     )
 
 
+def _sentences(warehouse, biases, noun, keys):
+    """Say how large each bias is without a technique, once of two measures that say the same."""
+    different, mirrors = without_mirrors(biases)
+    for bias in different:
+        if bias["technique"] == NO_TECHNIQUE:
+            yield _sentence(bias, noun)
+            if bias["measured_from"] == "judgement":
+                yield _corrected(records(warehouse, CORRECTED, keys))
+    for measure, other in mirrors.items():
+        yield f"{measure} says the same as {other}: what it gains, the other loses."
+
+
 def headlines_on_biases(warehouse, study: str) -> list[str]:
     """Say of each paradigm of a study in a few sentences how large the bias is and which technique helps."""
-    found = []
+    return [
+        f"{paradigm}: {_headline(*(records(warehouse, query, keys) for query in (BIASES, DECISIONS)), noun)} "
+        f"`bais recommend --paradigm {printable(paradigm)}` says more."
+        for paradigm, keys, noun in _asked(warehouse, study)
+    ]
+
+
+def _asked(warehouse, study):
+    """Yield each paradigm of a study with what picks its rows, and what those who answered are called."""
     for paradigm in dict.fromkeys(row["paradigm"] for row in records(warehouse, ASKED, {"study": study})):
         place = {"study": study, "paradigm": paradigm}
-        noun = _noun(values(warehouse, SOURCES, place))
         # of one LLM that was asked alone, what its own items say
         llms = [llm for llm in values(warehouse, LLMS, place) if llm]
-        keys = place | {"measure": None, "llm": llms[0] if len(llms) == 1 else None}
-        found.append(_headline(paradigm, *(records(warehouse, query, keys) for query in (BIASES, DECISIONS)), noun))
-    return found
+        alone = llms[0] if len(llms) == 1 else None
+        yield paradigm, place | {"measure": None, "llm": alone}, _noun(values(warehouse, SOURCES, place))
+
+
+def on_a_page(warehouse, study: str) -> tuple[list[dict], list[dict]]:
+    """Return what a page says of each paradigm of a study, and the rows that it shows.
+
+    Of the first, each row has a `paradigm`, its `headline`, `sentences` on each bias, and `notes` beneath the table;
+    of the second, each has a bias with a technique beside what is decided and foretold of that technique.
+    """
+    said, shown = [], []
+    for paradigm, keys, noun in _asked(warehouse, study):
+        biases, decisions, predictions = (records(warehouse, query, keys) for query in (BIASES, DECISIONS, PREDICTIONS))
+        sensitivity = records(warehouse, SENSITIVITY, keys)
+        notes = _notes(biases, decisions, sensitivity, Shown(keys["llm"], is_foretold=False, noun=noun))
+        said.append(
+            {
+                "study": study,
+                "paradigm": paradigm,
+                "noun": noun,
+                "headline": _headline(biases, decisions, noun),
+                "sentences": list(_sentences(warehouse, biases, noun, keys)),
+                "notes": list(notes),
+            }
+        )
+        different, _ = without_mirrors(biases)
+        for bias in different:
+            decision, prediction = _of(bias, decisions), _of(bias, predictions)
+            column = "decision_asked" if keys["llm"] else "decision"
+            shown.append(
+                bias
+                | {
+                    "of": f"{with_unit(bias)}: {arms(bias)}",
+                    "is_share": is_share(bias),
+                    "control": decision and decision["control"],
+                    "gain": decision and decision["gain"],
+                    "gain_low": decision and decision["gain_asked_low" if keys["llm"] else "gain_low"],
+                    "gain_high": decision and decision["gain_asked_high" if keys["llm"] else "gain_high"],
+                    "decision": decision and decision[column],
+                    "p_better_than_control": prediction and prediction["p_better_than_control"],
+                }
+            )
+    return said, shown
 
 
 def _noun(sources):
@@ -220,19 +274,18 @@ def _noun(sources):
     return "respondent" if sources == ["simulated"] else "LLM"
 
 
-def _headline(paradigm, biases, decisions, noun):
+def _headline(biases, decisions, noun):
     """Say the clearest bias of a paradigm without a technique, and what helps against one of its biases."""
-    more = f"`bais recommend --paradigm {printable(paradigm)}` says more."
     alone = [bias for bias in biases if bias["technique"] == NO_TECHNIQUE and bias["value"] is not None]
     alone, _ = without_mirrors(alone)
     if not alone:
-        return f"{paradigm}: no {noun} has answers without a technique that can be compared. {more}"
+        return f"no {noun} has answers without a technique that can be compared."
     # of what is measured without a value to hold it against, no mean is a bias
     held = [bias for bias in alone if is_held_against_best(bias)]
     sure = [bias for bias in held if bias["low"] is not None]
     shown = [bias for bias in sure if _is_shown(bias)]
     clearest = max(sure or held or alone, key=_clearness)
-    said = [f"{paradigm}: {_size(clearest)} ({_rests_on(clearest, noun)})"]
+    said = [f"{_size(clearest)} ({_rests_on(clearest, noun)})"]
     if len(held) > 1 and sure:
         said.append(f"The data show a bias in {len(shown)} of {len(held)} comparisons; this one is the clearest")
     elif sure:
@@ -241,7 +294,7 @@ def _headline(paradigm, biases, decisions, noun):
         said.append(f"How sure that is cannot be said: {_unsure(clearest, noun)}")
     if clearest["llm"]:
         said.append(f"Only one {noun} was asked, {printable(clearest['llm'])}: this says nothing of others")
-    return f"{'. '.join([*said, _helpers(decisions)])}. {more}"
+    return f"{'. '.join([*said, _helpers(decisions)])}."
 
 
 def _clearness(bias):

@@ -93,19 +93,14 @@ def _biases(warehouse, studies):
 def _scored(warehouse):
     """Read what the sentences on each study of scores are made of; a warehouse of old has none."""
     from analysis.anchor_findings import QUERIES, SAID
+    from analysis.report.queries import queries
 
     if "anchor_calls" not in {name for _, name, _ in public_tables(warehouse)}:
         return {}
     rows = {name: records(warehouse, QUERIES[name]) for name in SAID}
-    counts = records(
-        warehouse,
-        "select study, count(distinct llm) as n_llms, count(distinct variation) as n_variations, "
-        "count(distinct question) as n_questions "
-        f"from marts.anchor_effects where evidence_from = 'scores' and {IS_A_STUDY} group by study order by study",
-    )
     return {
         of["study"]: of | {name: [row for row in found if row["study"] == of["study"]] for name, found in rows.items()}
-        for of in counts
+        for of in records(warehouse, queries({"anchor_effects"})["scored"])
     }
 
 

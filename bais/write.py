@@ -9,9 +9,9 @@ import click
 
 from bais import dbt, texts
 from bais.options import PATH
-from bais.rows import OTHER_PARADIGMS, PAGE, PAPER, STUDIES
+from bais.rows import OTHER_PARADIGMS, PAPER, STUDIES
 from bais.terminal import complain, size_of, working
-from bais.warehouse import count, marts, public_tables, records, refuse_not_public, refuse_scored, refuse_unknown
+from bais.warehouse import count, marts, public_tables, records, refuse_not_public, refuse_unknown
 from ingest.warehouse import UserError, printable, warehouse_path
 
 OUT = "report.html"
@@ -22,11 +22,11 @@ MADE_BY = ("bais", "dbt-core", "duckdb", "altair", "vl-convert-python")
 @click.option("--out", type=PATH, metavar="FILE", help=f"the HTML file (default: {OUT} beside the warehouse)")
 @click.option("--study", metavar="STUDY", help="only this study (default: all of them)")
 def report(out: Path | None, study: str | None) -> None:
-    """Write the page, and one beside it for each simulated study, each whole and at once."""
+    """Write the page, and one beside it for each simulated or scored study, other bias or document, each whole."""
     from importlib.metadata import version
     from urllib.parse import quote
 
-    from analysis.report.page import page
+    from analysis.report.page import page, title_of
 
     out = (out or warehouse_path().with_name(OUT)).absolute()
     if out.is_dir():
@@ -35,15 +35,17 @@ def report(out: Path | None, study: str | None) -> None:
         tables = _tables_of_page(study)
         versions = {name: version(name) for name in MADE_BY}
         pages = _pages(out, tables["studies"])
+        shown = {row["study"] for row in tables["studies"]}
+        on_no_page = {row["study"] for row in tables["claims"]} - shown - ({None} if study is None else set())
         written = []
         for path, studies in reversed(pages):  # the one that leads to the others comes last
             elsewhere = [
-                (quote(other.name), row["study"], bool(row["is_simulated"]))
+                (quote(other.name), title_of(row["study"], row["documents"], row["is_simulated"]))
                 for other, rows in pages
                 if other != path
                 for row in rows
             ]
-            text = page(tables | {"studies": studies}, versions, elsewhere)
+            text = page(tables | {"studies": studies}, versions, elsewhere, on_no_page)
             _replace(path, text)
             written.append(f"{printable(path)}: {size_of(len(text.encode()))}, {_said(studies)}")
     for said in reversed(written):
@@ -51,12 +53,14 @@ def report(out: Path | None, study: str | None) -> None:
 
 
 def _pages(out, studies):
-    """Share the studies among pages: those of LLMs on the first, each simulated one on a page of its own beside it."""
-    first = [row for row in studies if not row["is_simulated"]] or studies[:1]
+    """Share the studies among pages: those that ask LLMs about anchors on the first, each other one beside it."""
+    first = [row for row in studies if row["is_about_anchors"] and not row["is_simulated"]]
+    first = first or [row for row in studies if row["is_about_anchors"]][:1] or studies[:1]
     pages = [(out, first)]
     for row in studies:
         if row not in first:
-            beside = out.with_stem(f"{out.stem}-{_in_a_file_name(row['study'])}")
+            of = row["study"] or f"document-{row['documents'][0]}"
+            beside = out.with_stem(f"{out.stem}-{_in_a_file_name(of)}")
             taken = [path for path, _ in pages if path.stem == beside.stem or path.stem.startswith(f"{beside.stem}~")]
             pages.append((beside.with_stem(f"{beside.stem}~{len(taken) + 1}") if taken else beside, [row]))
     return pages
@@ -80,26 +84,77 @@ def _replace(out, text):
 
 
 def _said(studies):
-    names = [f"{printable(row['study'])}{' (SIMULATED)' if row['is_simulated'] else ''}" for row in studies]
+    names = [
+        f"{printable(row['study'])}{' (SIMULATED)' if row['is_simulated'] else ''}" for row in studies if row["study"]
+    ]
+    if not names and studies:
+        return f"document {studies[0]['documents'][0]}"
     return f"{'study' if len(names) == 1 else 'studies'} {', '.join(names)}" if names else "no study yet"
 
 
 def _tables_of_page(study):
     """Read what the pages are made of, of one study or of all; the seeds are read whole."""
-    from analysis.report import answers, evidence
+    from analysis.anchor_findings import QUERIES
+    from analysis.report.queries import queries
 
     with marts() as warehouse:
-        refuse_scored(warehouse, study)
-        queries = PAGE | answers.QUERIES | evidence.QUERIES
-        tables = {name: records(warehouse, query) for name, query in queries.items()}
+        public = {name for _, name, _ in public_tables(warehouse)}
+        asked = queries(public) | {name: query if "anchor_calls" in public else None for name, query in QUERIES.items()}
+        tables = {name: records(warehouse, query) if query else [] for name, query in asked.items()}
         tables["row_counts"] = [
             {"table": f"{schema}.{name}", "n_rows": count(warehouse, schema, name)}
             for schema, name, _ in sorted(public_tables(warehouse))
         ]
+        tables |= _said_of_biases(warehouse, tables, public)
     tables["prompts"] = _prompts()
     refuse_unknown("study", study, [row["study"] for row in tables["studies"]], " in this warehouse")
-    tables["studies"] = [row for row in tables["studies"] if study in (None, row["study"])]
+    about_anchors = {row["study"] for row in tables["attrition"]}
+    others = {row["study"] for row in tables["paradigms"]} - about_anchors
+    documents = _documents(tables)
+    tables["studies"] = [
+        row
+        | {
+            "documents": [document for document, of in documents.items() if of == row["study"]],
+            "is_about_anchors": not row["is_scored"] and row["study"] not in others,
+        }
+        for row in tables["studies"]
+        if study in (None, row["study"])
+    ]
+    if study is None:
+        tables["studies"] += [
+            {"study": None, "is_simulated": False, "documents": [document], "is_about_anchors": False}
+            for document, of in documents.items()
+            if of is None
+        ]
     return tables
+
+
+def _said_of_biases(warehouse, tables, public):
+    """Read what is said of other biases, and of what altered texts do to people, in the words of `bais headlines`."""
+    from bais.biases import on_a_page
+    from bais.people import sentences_on_people
+
+    said, shown = [], []
+    if "outcome_contrasts" in public:
+        for study in dict.fromkeys(row["study"] for row in tables["paradigms"]):
+            of_study = on_a_page(warehouse, study)
+            said += of_study[0]
+            shown += of_study[1]
+    people = [{"study": study, "sentence": said_} for study, said_ in sentences_on_people(warehouse).items()]
+    return {"said_of_biases": said, "biases": shown, "said_of_people": people}
+
+
+def _documents(tables):
+    """Return where the claims of a document that are about no study have their place: with a study, or alone."""
+    of = {}
+    for row in tables["claims"]:
+        of.setdefault(row["document"], set()).add(row["study"])
+    there = {row["study"] for row in tables["studies"]}
+    about = {document: studies - {None} for document, studies in of.items() if None in studies}
+    return {
+        document: next(iter(studies)) if len(studies) == 1 and studies <= there else None
+        for document, studies in about.items()
+    }
 
 
 def _prompts():

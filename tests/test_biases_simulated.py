@@ -5,11 +5,19 @@ from itertools import product
 from pathlib import Path
 from statistics import stdev
 
+import duckdb
 import pytest
 import yaml
+from markupsafe import Markup
 
+from analysis.report.biases import sections_on_biases
+from analysis.report.queries import queries
+from analysis.report.studies import Study
+from bais.biases import on_a_page
+from bais.warehouse import records
 from ingest.paradigm import load_paradigm
 from tests.test_how_to import steps, words_of
+from tests.tools.report_page import numbers_that_differ
 
 PARADIGMS = ("framing", "sunk_cost", "decoy", "order", "sycophancy", "incidental_anchor")
 TECHNIQUES = ("no_technique", "devils_advocate")
@@ -179,3 +187,19 @@ def test_the_page_on_adding_a_bias_ends_with_how_large_it_is(biases):
     )
     assert low < 0.3 < high, "the file states that the default adds 0.3"
     assert f"{100 * value:.3g} percentage points higher" in said
+
+
+def test_every_number_of_the_figures_of_biases_is_one_of_the_warehouse(biases):
+    with contextlib.closing(duckdb.connect(str(biases.path), read_only=True)) as warehouse:
+        said, shown = on_a_page(warehouse, "biases-simulated")
+        of_llms = records(warehouse, queries({"outcome_contrasts"})["biases_of_each_llm"])
+        rows = {"said_of_biases": said, "biases": shown, "biases_of_each_llm": of_llms, "alterations": []}
+        sections = sections_on_biases(Study("biases-simulated", True, rows), "study-1")
+        tables = "".join(str(Markup.escape(of)) for section in sections for of in section.figures[0].tables)
+        n_numbers, wrong = numbers_that_differ(tables, warehouse)
+    titles = {section.title: section.figures[0].title for section in sections}
+    assert set(titles) == set(PARADIGMS)
+    assert titles["sunk_cost"] == "sunk_cost: Devil's Advocate helps"
+    assert titles["incidental_anchor"] == "incidental_anchor: no technique is shown to make it better or worse"
+    assert n_numbers > 130
+    assert wrong == []

@@ -12,6 +12,7 @@ from scipy import special
 
 from analysis.outcomes import OUTCOMES, outcome_rows
 from analysis.tables import table
+from ingest.models import ENGINE
 from ingest.warehouse import ROOT, in_memory
 
 VARS = {"similarity_alphas": {"tfidf": 0.05, "minilm": 0.2}}
@@ -20,9 +21,10 @@ REPLY = st.sampled_from([True, False, None, "missing"])
 
 def rendered(name):
     """The SQL of a model, whose references are tables of the same names."""
-    macros = (ROOT / "macros" / "definitions.sql").read_text(encoding="utf-8")
+    macros = "".join((ROOT / "macros" / f"{of}.sql").read_text(encoding="utf-8") for of in ("engines", "definitions"))
     (path,) = (ROOT / "models").rglob(f"{name}.sql")
     environment = jinja2.Environment(undefined=jinja2.StrictUndefined)
+    environment.globals.update(ENGINE)
     return environment.from_string(macros + path.read_text(encoding="utf-8")).render(ref=str, var=VARS.__getitem__)
 
 

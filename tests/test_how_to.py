@@ -25,8 +25,10 @@ PAGES = (
     "mend-a-batch",
 )  # fmt: skip
 # by tests/ingest/scoring/test_local.py, where there is an LLM, tests/ingest/test_paradigms.py,
-# tests/test_content_simulated.py and tests/ingest/test_news.py
-FOLLOWED_ELSEWHERE = ("score-an-llm", "add-a-bias", "run-document-c", "keep-a-news-set", "study-people")
+# tests/test_content_simulated.py, tests/ingest/test_news.py and, where Spark is, tests/spark/test_builds.py
+FOLLOWED_ELSEWHERE = (
+    "score-an-llm", "add-a-bias", "run-document-c", "keep-a-news-set", "study-people", "run-on-spark",
+)  # fmt: skip
 BUILDS_NOTHING = "add-a-figure"
 CHANGES_NO_CODE = "mend-a-batch"
 # what the pages look at, and its tests; `bais build` itself takes a minute
@@ -60,6 +62,14 @@ BLOCK = re.compile(
 PLACE = re.compile(r"(?P<how>Write|[Aa]dd to the end of) `(?P<path>[^`]+)`[^`]*(?:`[^`]*`[^`]*)*$")
 LINE = re.compile(r"In `(?P<path>[^`]+)`,\s+after\s+the\s+line\s+`(?P<line>[^`]+)`,\s+add[^`]*(?:`[^`]*`[^`]*)*$")
 INSERTION = re.compile(r"In `(?P<path>[^`]+)`,\s+right\s+after\s+`(?P<after>[^`]+)`,\s+insert\s+`(?P<what>[^`]+)`")
+
+
+def printed_in_readme(where):
+    """Return the commands of the README that run `offline` or where the archive is `recorded`, and what they print."""
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    blocks = re.findall(rf"<!-- {where}: bais (.*?) -->\n```text\n(.*?)```", readme, flags=re.DOTALL)
+    assert blocks
+    return [(command, " ".join(block.split())) for command, block in blocks]
 
 
 def steps(page):

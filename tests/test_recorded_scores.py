@@ -10,10 +10,15 @@ from functools import cache
 import duckdb
 import numpy as np
 import pytest
+from markupsafe import Markup
 from scipy import special, stats
 
 from analysis.anchor_findings import QUERIES, SAID, sentences
+from analysis.report.scores import sections_on_scores
+from analysis.report.studies import Study
+from bais.warehouse import records
 from tests.conftest import ROOT, SHARED
+from tests.tools.report_page import numbers_that_differ
 
 SCORES = SHARED / "data" / "anchoring_llms"
 FILES = {
@@ -356,3 +361,19 @@ def test_one_changed_score_flips_the_claims_that_rest_on_it_and_no_other(scored,
     assert {(rows[key]["llm"], rows[key]["variation"]) for key in flipped if rows[key]["variation"]} == {
         ("openai/gpt2", "V1-S")
     }
+
+
+def test_every_number_of_the_figures_of_scores_is_one_of_the_warehouse(scored):
+    with contextlib.closing(duckdb.connect(str(scored.path), read_only=True)) as warehouse:
+        rows = {name: records(warehouse, query) for name, query in QUERIES.items()} | {"llms": []}
+        (section,) = sections_on_scores(Study("anchoring-llms", False, rows), "study-1")
+        tables = "".join(str(Markup.escape(table)) for figure in section.figures for table in figure.tables)
+        n_numbers, wrong = numbers_that_differ(tables, warehouse)
+    assert [figure.title for figure in section.figures] == [
+        "In 4 of 4 LLMs the expected answer clearly moves with the anchor",
+        "In 44 of 44 cases the high anchor raises the expected answer",
+        "The sensitivity score tells 5 of 6 pairs of LLMs apart",
+        "Of 44 cases 0 are significant under every way of testing, 6 under none",
+    ]
+    assert n_numbers > 400
+    assert wrong == []

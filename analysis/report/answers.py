@@ -17,38 +17,6 @@ from analysis.report.values import Number, clean, key_text
 
 COUNTS = "marts.response_counts"
 PICKED = {"row_set": "accepted", "response_source": "reparsed"}
-QUERIES = {
-    "answer_counts": """
-        select study, domain, vignette, llm, technique, anchor_direction, response, sum(n_trials)::bigint as n_trials
-        from marts.response_counts where row_set = 'accepted' and response_source = 'reparsed'
-            and anchor_direction in ('none', 'low', 'high')
-        group by all order by all
-    """,
-    "anchors": """
-        select distinct study, domain, vignette, llm, anchor_direction, anchor_value from marts.response_counts
-        where row_set = 'accepted' and response_source = 'reparsed' and anchor_direction in ('low', 'high')
-            and anchor_value is not null
-        order by all
-    """,
-    "answer_texts": """
-        select study, domain, vignette, llm, technique, anchor_direction, response,
-            list(text order by text)[:3] as texts
-        from (
-            select distinct study, domain, vignette, llm, technique, anchor_direction, response,
-                left(response_text, 240) as text
-            from marts.trials
-            where response_text is not null and response is not null and role is null
-                and anchor_direction in ('none', 'low', 'high')
-        )
-        group by all order by all
-    """,
-    "asked_of_llms": """
-        select study, domain, vignette, llm, technique, sum(n_asked)::bigint as n_asked,
-            sum(n_answered)::bigint as n_answered
-        from marts.attrition where role is null and paradigm = 'anchoring'
-        group by all order by all
-    """,
-}
 MOST_DOTS, MOST_IN_A_ROW, MOST_OF_TEXTS = 2200, (60, 30, 20, 14, 10, 7, 5), 25_000
 WIDTH, LEFT, RIGHT, TOP, ROW, NAME, BOTTOM = 340, 8, 332, 34, 15, 19, 34
 LARGEST, SMALLEST = 7.0, 1.4

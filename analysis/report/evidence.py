@@ -1,13 +1,12 @@
 """The figures of a study, each with a panel for each domain, a caption and the table of its numbers."""
 
-from dataclasses import dataclass
-
 from markupsafe import Markup
 
 from analysis.advice import GOALS
-from analysis.report.figures import draw, room_for_text
+from analysis.report.figures import room_for_text
+from analysis.report.panels import Figure, around, draw_panel, fixed, tabled, told
 from analysis.report.studies import NO_TECHNIQUE
-from analysis.report.tables import Row, Table, named
+from analysis.report.tables import Row, named
 from analysis.report.values import MISSING, Number, clean, listed
 from analysis.small_samples import FEWEST_LLMS
 
@@ -27,46 +26,13 @@ CLASSES = (
 TINTS = ((5, "near"), (10, "over-1"), (25, "over-2"))
 
 
-@dataclass(frozen=True)
-class Figure:
-    """A figure of the page: its name, what it says in words, a drawing for each domain, and its numbers."""
-
-    name: str
-    title: str
-    caption: Markup
-    panels: list
-    tables: list
-    source: Markup | None = None  # where its numbers stand in a table elsewhere on the page
-
-    @property
-    def sources(self):
-        """The tables of the warehouse that its numbers are from."""
-        return self.source or named(" ".join(dict.fromkeys(table.source for table in self.tables)))
+FIGURES = []
 
 
-FIGURES, QUERIES = [], {}
-
-
-def of_the_page(**queries):
-    """Put a figure on the page, after those above it.
-
-    Parameters
-    ----------
-    **queries : str
-        What it alone needs read: SQL that gives rows with their `study`, by the name that `study.rows` takes.
-
-    Returns
-    -------
-    callable
-        A decorator of a function from a `Study` to a `Figure`.
-    """
-
-    def added(make):
-        FIGURES.append(make)
-        QUERIES.update(queries)
-        return make
-
-    return added
+def of_the_page(make):
+    """Put a figure on the page, after those above it: a function from a `Study` to a `Figure`."""
+    FIGURES.append(make)
+    return make
 
 
 def figures(study):
@@ -105,7 +71,7 @@ def _forest(study, goal):
         values, said = [], []
         for row, of in rows:
             name, drawn = study.technique(row["technique"]), _drawn(row)
-            text = f"{_fixed(row['gain'], sign='+')} ({row['n_gained']} of {row['n_llms']})"
+            text = f"{fixed(row['gain'], sign='+')} ({row['n_gained']} of {row['n_llms']})"
             values.append(
                 {
                     "name": name, **drawn, "is_hollow": row["n_llms"] < FEWEST_LLMS, "text": text,
@@ -113,13 +79,15 @@ def _forest(study, goal):
                 }
             )  # fmt: skip
             values += [{"name": name, "llm": each["gain"]} for each in of if each["gain"] is not None]
-            said.append((name, f"{text}, {_fixed(drawn['low'])} to {_fixed(drawn['high'])}"))
-        low, high = _around(ends, 0)
+            said.append((name, f"{text}, {fixed(drawn['low'])} to {fixed(drawn['high'])}"))
+        low, high = around(ends, 0)
         for row in values:
             if "text" in row:
                 row["end"] = high
-        label = _said(domain, f"gain in {goal}, LLMs that gained, and the interval for all techniques at once", said)
-        panels.append((domain, _draw(study, "forest", values, label, f"gain ({unit})", room_for_text(low, high, 0.42))))
+        label = told(domain, f"gain in {goal}, LLMs that gained, and the interval for all techniques at once", said)
+        panels.append(
+            (domain, draw_panel(study, "forest", values, label, f"gain ({unit})", room_for_text(low, high, 0.42)))
+        )
     caption = Markup(
         "How much less {}, with each technique than with its control, in {}: right of 0 (dashed) the technique is "
         "better. ◆ is the mean over LLMs; beside it stand its value and how many of the LLMs gained. Thin: the 95 % "
@@ -149,25 +117,25 @@ def _drawn(row):
     return {"value": row["gain"]} | {end: row[column] if is_known else None for end, column in ends.items()}
 
 
-@of_the_page()
+@of_the_page
 def gains_figure(study):
     """What each technique gains on its control in displacement."""
     return _forest(study, "displacement")
 
 
-@of_the_page()
+@of_the_page
 def gap_gains_figure(study):
     """What each technique gains on its control in gap."""
     return _forest(study, "gap")
 
 
-@of_the_page()
+@of_the_page
 def error_gains_figure(study):
     """What each technique gains on its control in error."""
     return _forest(study, "error")
 
 
-@of_the_page()
+@of_the_page
 def losses_figure(study):
     """How far an anchor moves the answers with each technique, by the three goals."""
     panels, tables = [], []
@@ -181,18 +149,20 @@ def losses_figure(study):
             {
                 "name": study.technique(row["technique"]),
                 "value": row["displacement"],
-                "text": _fixed(row["displacement"]),
+                "text": fixed(row["displacement"]),
                 "reference": None if i else without,
                 "colour": "var(--grey)" if row["rank_by_displacement"] is None else "var(--blue)",
             }
             for i, row in enumerate(shown)
         ]
-        label = _said(domain, "displacement in percentage points", ((row["name"], row["text"]) for row in values))
+        label = told(domain, "displacement in percentage points", ((row["name"], row["text"]) for row in values))
         top = _beside(values, "value")
-        panels.append((domain, _draw(study, "bars", values, label, "displacement (pp)", room_for_text(0, top, 0.18))))
+        panels.append(
+            (domain, draw_panel(study, "bars", values, label, "displacement (pp)", room_for_text(0, top, 0.18)))
+        )
         ranks = [f"rank_by_{goal}" for goal in GOALS]
         tables.append(
-            _table(
+            tabled(
                 study,
                 f"{domain}: losses by the three goals, and the order of the ranked techniques",
                 "marts.technique_rankings",
@@ -226,7 +196,7 @@ def losses_figure(study):
     return Figure("losses", "How far an anchor moves the answers", caption, panels, tables)
 
 
-@of_the_page()
+@of_the_page
 def divergence_figure(study):
     """Ranks by displacement and by gap, joined."""
     panels, tables = [], []
@@ -257,7 +227,7 @@ def divergence_figure(study):
                         "shape": shape,
                     }
                 )
-        label = _said(
+        label = told(
             domain,
             "rank by displacement, then by gap",
             (
@@ -265,9 +235,9 @@ def divergence_figure(study):
                 for row in rows
             ),
         )
-        panels.append((domain, _draw(study, "slopes", values, label)))
+        panels.append((domain, draw_panel(study, "slopes", values, label)))
         tables.append(
-            _table(
+            tabled(
                 study,
                 f"{domain}: ranks by the three goals",
                 "marts.technique_rankings",
@@ -296,7 +266,7 @@ def divergence_figure(study):
     return Figure("divergence", "The goals put techniques in another order", caption, panels, tables)
 
 
-@of_the_page()
+@of_the_page
 def asymmetry_figure(study):
     """Percent of baseline under low and under high anchors."""
     panels, tables = [], []
@@ -319,15 +289,15 @@ def asymmetry_figure(study):
             }
             for i, name in enumerate(names)
         ]
-        label = _said(
+        label = told(
             domain,
             "percent of baseline under low and under high anchors",
-            ((row["name"], f"{_fixed(row['low'])} and {_fixed(row['high'])}") for row in values),
+            ((row["name"], f"{fixed(row['low'])} and {fixed(row['high'])}") for row in values),
         )
         ends = [row[side] for row in values for side in ("low", "high")]
-        panels.append((domain, _draw(study, "dumbbells", values, label, "% of baseline", _around(ends, 100))))
+        panels.append((domain, draw_panel(study, "dumbbells", values, label, "% of baseline", around(ends, 100))))
         tables.append(
-            _table(
+            tabled(
                 study,
                 f"{domain}: % of baseline by direction of the anchor",
                 "inference.intervals",
@@ -374,7 +344,7 @@ def _printed_table(study, domain):
     ]
     if not printed or not rows:
         return None
-    return _table(
+    return tabled(
         study,
         f"{domain}: % of baseline, LLMs weighing the same, and what document A printed",
         "marts.technique_rankings",
@@ -396,7 +366,7 @@ def _printed_table(study, domain):
     )
 
 
-@of_the_page()
+@of_the_page
 def baselines_figure(study):
     """The baseline of each LLM."""
     panels, tables = [], []
@@ -410,16 +380,16 @@ def baselines_figure(study):
             {
                 "name": study.named(row),
                 "value": row["baseline"],
-                "text": _fixed(row["baseline"]),
+                "text": fixed(row["baseline"]),
                 "colour": "var(--blue)",
             }
             for row in rows
         ]
-        label = _said(domain, f"baseline in {unit}", ((row["name"], row["text"]) for row in values))
+        label = told(domain, f"baseline in {unit}", ((row["name"], row["text"]) for row in values))
         top = _beside(values, "value")
-        panels.append((domain, _draw(study, "bars", values, label, unit, room_for_text(0, top, 0.18))))
+        panels.append((domain, draw_panel(study, "bars", values, label, unit, room_for_text(0, top, 0.18))))
         tables.append(
-            _table(
+            tabled(
                 study,
                 f"{domain}: baselines in {unit}",
                 "marts.baselines",
@@ -449,15 +419,7 @@ def baselines_figure(study):
     return Figure("baselines", "Baselines by LLM", caption, panels, tables)
 
 
-@of_the_page(
-    sacd_directions="""
-        select study, domain, llm, anchor_direction, avg(percent_of_baseline) as percent from marts.technique_effects
-        where llm is not null and technique = 'sacd' and anchor_direction in ('low', 'high') and row_set = 'accepted'
-            and baseline_scope = 'pooled' and temperature_scope = 'pooled' and weighting = 'llm'
-            and percent_of_baseline is not null
-        group by all order by all
-    """,
-)
+@of_the_page
 def sacd_figure(study):
     """SACD for each LLM under low and under high anchors, beside the classes of document A."""
     panels, tables = [], []
@@ -477,16 +439,16 @@ def sacd_figure(study):
             {"name": study.llm(row["llm"]), **of_llms[row["llm"]], "reference": None if i else 100}
             for i, row in enumerate(rows)
         ]
-        label = _said(
+        label = told(
             domain,
             "SACD, percent of baseline under low and under high anchors",
-            ((row["name"], f"{_fixed(row['low'])} and {_fixed(row['high'])}") for row in values),
+            ((row["name"], f"{fixed(row['low'])} and {fixed(row['high'])}") for row in values),
         )
         ends = [row[side] for row in values for side in ENDS]
-        panels.append((domain, _draw(study, "dumbbells", values, label, "% of baseline", _around(ends, 100))))
+        panels.append((domain, draw_panel(study, "dumbbells", values, label, "% of baseline", around(ends, 100))))
         key = {"study": study.name, "domain": domain, "technique": SACD}
         tables.append(
-            _table(
+            tabled(
                 study,
                 f"{domain}: SACD by LLM",
                 "marts.technique_rankings",
@@ -541,7 +503,7 @@ def class_of(percent):
     return CLASSES[0 if away <= 5 else 1 if away <= 10 else far]
 
 
-@of_the_page()
+@of_the_page
 def llms_figure(study):
     """Displacement of each technique with each LLM, and what each LLM gains."""
     panels, tables = [], []
@@ -558,7 +520,7 @@ def llms_figure(study):
             {
                 "name": study.llm(row["llm"]),
                 "column": study.technique(row["technique"]),
-                "text": _fixed(row["displacement"], 0),
+                "text": fixed(row["displacement"], 0),
                 "colour": f"var(--{tint(row['displacement'])})",
             }
             for row in study.in_order(rows)
@@ -567,7 +529,7 @@ def llms_figure(study):
             f"{domain}: displacement in percentage points of each technique with each LLM; the table below has the "
             "numbers"
         )
-        panels.append((domain, _draw(study, "cells", values, label)))
+        panels.append((domain, draw_panel(study, "cells", values, label)))
         tables.append(
             _by_llm(
                 study, domain, rows, "displacement (pp)", "marts.technique_rankings", {},
@@ -599,7 +561,7 @@ def _by_llm(study, domain, rows, what, source, key, cell):
     """Make a table with a row for each LLM and a column for each technique."""
     names = list(dict.fromkeys(row["technique"] for row in study.in_order(rows)))
     by = {(row["llm"], row["technique"]): row for row in rows}
-    return _table(
+    return tabled(
         study,
         f"{domain}: {what}, by LLM and technique",
         source,
@@ -629,7 +591,7 @@ def tint(displacement):
     return next((name for end, name in TINTS if displacement < end or displacement == end == TINTS[0][0]), "over-3")
 
 
-@of_the_page()
+@of_the_page
 def chances_figure(study):
     """How probable it is that a technique is best, or worst, over LLMs like those asked."""
     panels, tables = [], []
@@ -654,7 +616,7 @@ def chances_figure(study):
             for name in names
             if (name, goal) in by
         ]
-        label = _said(
+        label = told(
             domain,
             "probability in percent of the smallest mean displacement",
             (
@@ -663,9 +625,9 @@ def chances_figure(study):
                 if (name, "displacement") in by
             ),
         )
-        panels.append((domain, _draw(study, "cells", values, label)))
+        panels.append((domain, draw_panel(study, "cells", values, label)))
         tables.append(
-            _table(
+            tabled(
                 study,
                 f"{domain}: probabilities over LLMs like those asked",
                 "inference.rank_probabilities",
@@ -704,23 +666,7 @@ def chances_figure(study):
     return Figure("chances", "How probable each place is", caption, panels, tables)
 
 
-@of_the_page(
-    specifications="""
-        with recommended as (
-            select study, domain, technique, metric, control, decision as now, decision_asked as now_asked
-            from inference.sensitivity where is_recommended
-        )
-        select study, domain, technique, metric, control, any_value(gain) filter (where is_recommended) as gain,
-            min(gain) as least, max(gain) as most, max(n_specifications) as n_specifications,
-            max(n_same_decision) as n_same_decision, max(n_same_decision_asked) as n_same_decision_asked,
-            max(carried_by) as carried_by, max(carried_by_asked) as carried_by_asked, max(reason) as reason,
-            string_agg(distinct switch, ', ' order by switch) filter (where decision != now) as changed_by,
-            string_agg(distinct switch, ', ' order by switch) filter (where decision_asked != now_asked)
-                as changed_by_asked
-        from inference.sensitivity inner join recommended using (study, domain, technique, metric, control)
-        where comparison = 'control' group by all order by study, domain, metric, technique
-    """,
-)
+@of_the_page
 def specifications_figure(study):
     """What each technique gains with one thing changed, and which decisions that changes."""
     panels, tables = [], []
@@ -741,18 +687,20 @@ def specifications_figure(study):
             }
             for i, row in enumerate(leading)
         ]
-        label = _said(
+        label = told(
             domain,
             "gain in displacement with one thing changed, and how often the decision on the LLMs asked is the same",
-            ((row["name"], f"{_fixed(row['low'])} to {_fixed(row['high'])}, {row['text']}") for row in values),
+            ((row["name"], f"{fixed(row['low'])} to {fixed(row['high'])}, {row['text']}") for row in values),
         )
         ends = [row[name] for row in values for name in ("low", "high", "value")]
-        low, high = _around(ends, 0)
+        low, high = around(ends, 0)
         for row in values:
             row["end"] = high
-        panels.append((domain, _draw(study, "intervals", values, label, "gain (pp)", room_for_text(low, high, 0.25))))
+        panels.append(
+            (domain, draw_panel(study, "intervals", values, label, "gain (pp)", room_for_text(low, high, 0.25)))
+        )
         tables.append(
-            _table(
+            tabled(
                 study,
                 f"{domain}: decisions with one thing changed",
                 "inference.sensitivity",
@@ -821,7 +769,7 @@ def _printed(claim):
     return Number(claim["published_value"], "published_value", decimals, table="marts.claim_checks", key=key)
 
 
-@of_the_page()
+@of_the_page
 def attrition_figure(study):
     """Who did not answer, and what they could have changed."""
     panels, tables = [], []
@@ -849,21 +797,24 @@ def attrition_figure(study):
                         "reference": None if values else losses.get(NO_TECHNIQUE),
                     }
                 )
-        label = _said(
+        label = told(
             domain,
             "bounds of displacement, and the share that answered",
-            ((row["name"], f"{_fixed(row['low'])} to {_fixed(row['high'])}, {row['text']} answered") for row in values),
+            ((row["name"], f"{fixed(row['low'])} to {fixed(row['high'])}, {row['text']} answered") for row in values),
         )
         if values:
             ends = [row[name] for row in values for name in ("low", "high", "value")]
-            low, high = _around(ends, 0)
+            low, high = around(ends, 0)
             for row in values:
                 row["end"] = high
             panels.append(
-                (domain, _draw(study, "intervals", values, label, "displacement (pp)", room_for_text(low, high, 0.2)))
+                (
+                    domain,
+                    draw_panel(study, "intervals", values, label, "displacement (pp)", room_for_text(low, high, 0.2)),
+                )
             )
         tables.append(
-            _table(
+            tabled(
                 study,
                 f"{domain}: who answered, and what the displacement could be had all answered",
                 "marts.attrition",
@@ -911,32 +862,10 @@ def _bound(study, domain, technique, bounds, end):
     return Number(row[column], column, reason=row["reason"], table="marts.attrition_bounds", key=key)
 
 
-def _draw(study, kind, values, label, title=None, domain=None):
-    return draw(kind, values, label=label, title=title, domain=domain, is_simulated=study.is_simulated)
-
-
-def _table(study, caption, source, key, heads, rows, groups=()):
-    return Table(
-        clean(caption[:1].upper() + caption[1:]) + ".", source, key, heads, rows, list(groups), study.is_simulated,
-        clean(caption),
-    )  # fmt: skip
-
-
 def unit_of(study, domain):
     """Return the unit of the answers of a domain, in words."""
     units = sorted({row["response_unit"] for row in study.rows("units", domain=domain) if row["response_unit"]})
     return clean(" and ".join(units)) or "the unit of the answer"
-
-
-def _said(domain, what, pairs):
-    return f"{domain}: {what}. " + "; ".join(f"{name} {value}" for name, value in pairs)
-
-
-def _fixed(value, digits=1, sign=""):
-    if value is None:
-        return MISSING
-    number = round(value, digits) + 0.0
-    return f"{number:{sign if number else ''}.{digits}f}".replace("-", "\N{MINUS SIGN}")
 
 
 def _percent(share):
@@ -959,11 +888,3 @@ def _beside(rows, *columns):
     for row in rows:
         row["end"] = end
     return end
-
-
-def _around(values, reference):
-    """Return the domain of an axis that holds all values and the reference, with some air."""
-    known = [value for value in values if value is not None] + [reference]
-    low, high = min(known), max(known)
-    air = (high - low) * 0.04 or 5
-    return [round(low - air, 6), round(high + air, 6)]

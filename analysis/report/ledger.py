@@ -6,9 +6,19 @@ from urllib.parse import quote
 
 from markupsafe import Markup
 
-from analysis.claims import HOLDS, KINDS, NO_TRIALS, RECOMPUTES, distinct, in_order, unit_and_decimals
+from analysis.claims import (
+    DOCUMENTS,
+    HOLDS,
+    KINDS,
+    NO_TRIALS,
+    RECOMPUTES,
+    distinct,
+    in_order,
+    summed_up,
+    unit_and_decimals,
+)
 from analysis.report.tables import Row, Table
-from analysis.report.values import MISSING, Number, clean, clean_lines, key_text
+from analysis.report.values import MISSING, SAID_ABOVE, Number, clean, clean_lines, key_text
 
 CHECKS = "marts.claim_checks inner join (select distinct claim_id, study from seeds.published_claims) using (claim_id)"
 SIGNS = {
@@ -31,6 +41,8 @@ SPECIFICATION = (
 class Ledger:
     """The claims of a study: how many recompute and hold, what can be filtered by, what most specify, and the rows."""
 
+    titles: list
+    sentences: list
     summary: Table
     documents: list
     recomputes: list
@@ -55,9 +67,12 @@ def ledger(study, dots):
     Ledger or None
         None where nobody published anything about the study.
     """
-    claims = study.rows("claims")
+    claims = study.claims
     if not claims:
         return None
+    # a document that is about this study alone is named, so that its claims about no study are counted too
+    whole = {"document": study.documents[0]} if study.documents else {"study": study.name}
+    source = "marts.claim_checks" if study.documents else CHECKS
     once = distinct(claims)
     shared = _shared(once)
     recomputes, holds = (
@@ -68,8 +83,8 @@ def ledger(study, dots):
     kinds = [(document, kind) for document in sorted({claim["document"] for claim in once}) for kind in KINDS]
     summary = Table(
         "Printed numbers and sentences, each quantity counted once however often it is printed.",
-        CHECKS,
-        {"study": study.name, "is_first_place": True},
+        source,
+        {**whole, "is_first_place": True},
         ["document", "what", "in all", *(f"{SIGNS[code]} {_labels(column)[code][1]}" for column, code in of_both)],
         [
             Row(
@@ -95,13 +110,16 @@ def ledger(study, dots):
         is_simulated=study.is_simulated,
         name="claims by what is said of them",
     )
+    printed = [clean(document) for document in dict.fromkeys(claim["document"] for claim in claims)]
     return Ledger(
+        [(document, DOCUMENTS[document]) for document in printed if document in DOCUMENTS],
+        summed_up(claims) if any(claim["recomputes"] in ("yes", "no") for claim in claims) else [],
         summary,
         [clean(document) for document in dict.fromkeys(document for document, _ in kinds)],
         [(code, RECOMPUTES[code][0]) for code in recomputes],
         [(code or "", HOLDS[code][0]) for code in holds if code],
-        Number(len(claims), "count(*)", 0, table="seeds.published_claims", key={"study": study.name}),
-        Number(len(once), "count(*)", 0, table=CHECKS, key={"study": study.name, "is_first_place": True}),
+        Number(len(claims), "count(*)", 0, table="seeds.published_claims", key=whole),
+        Number(len(once), "count(*)", 0, table=source, key={**whole, "is_first_place": True}),
         _specified(shared) if shared else None,
         _claims(in_order(once), shared, dots),
     )
@@ -147,7 +165,7 @@ def _claim(claim, first, shared, dots):
     def number(column, digits):
         value = claim[column]
         is_whole = decimals == 0 and value is not None and abs(value - round(value)) < 1e-9
-        return Number(value, column, 0 if is_whole else digits, reason=claim["reason"])
+        return Number(value, column, 0 if is_whole else digits, reason=SAID_ABOVE)
 
     interval = ""
     if claim["recommended_low"] is not None and claim["recommended_high"] is not None:

@@ -10,10 +10,13 @@ from pathlib import Path
 from markupsafe import Markup
 
 from analysis.advice import GOALS
+from analysis.claims import DOCUMENTS
 from analysis.report.answers import answers
 from analysis.report.audit import gate_tables, provenance_tables, rows_table
+from analysis.report.biases import sections_on_biases
 from analysis.report.evidence import figures, unit_of
 from analysis.report.ledger import ledger
+from analysis.report.scores import sections_on_scores
 from analysis.report.studies import Study
 from analysis.report.text import RANKS, answer, counts, in_short
 from analysis.report.values import Number, clean, clean_lines
@@ -23,7 +26,7 @@ SIGNIFICANT_DIGITS = 12
 NO_BREAK_SPACE = "\N{NO-BREAK SPACE}"
 
 
-def page(tables, versions, elsewhere=()):
+def page(tables, versions, elsewhere=(), on_no_page=()):
     """Write the report.
 
     Parameters
@@ -32,8 +35,10 @@ def page(tables, versions, elsewhere=()):
         The rows that each query of the report gives, in their order.
     versions : dict of str to str
         Of the programs behind the numbers.
-    elsewhere : sequence of (str, str, bool)
-        The studies on other pages: the address of the page, the study, and whether it is simulated.
+    elsewhere : sequence of (str, str)
+        The other pages: the address, and what it is about.
+    on_no_page : sequence of (str or None)
+        Studies with published claims that no page shows.
 
     Returns
     -------
@@ -42,18 +47,21 @@ def page(tables, versions, elsewhere=()):
     """
     tables = {name: [{k: _rounded(v) for k, v in row.items()} for row in rows] for name, rows in tables.items()}
     studies = [
-        _study(Study(row["study"], bool(row["is_simulated"]), tables), i) for i, row in enumerate(tables["studies"])
+        _study(Study(row["study"], bool(row["is_simulated"]), tables, tuple(row["documents"])), i)
+        for i, row in enumerate(tables["studies"])
     ]
     style, script = ((HERE / name).read_text(encoding="utf-8").strip() for name in ("page.css", "page.js"))
     text = _template().render(
         studies=studies,
-        on_top=_on_top(studies),
+        on_top=(on_top := _on_top(studies)),
+        has_goals=(has_goals := any(study["answers"] for study in on_top)),
+        asks=_question(studies, has_goals),
         goals=GOALS,
         card_table=RANKS,
         llms=_llms(studies),
         elsewhere=elsewhere,
         texts=_texts(studies),
-        claims_elsewhere=_claims_elsewhere(tables, [study for _, study, _ in elsewhere]),
+        claims_elsewhere=_claims_elsewhere(tables, on_no_page),
         only_simulated=all(study["is_simulated"] for study in studies),
         style=Markup(style),
         script=Markup(script),
@@ -73,8 +81,24 @@ def _visible(line):
 
 def _on_top(studies):
     """Return the studies that answer on the first screen: simulated ones only where no LLM was asked."""
-    answering = [study for study in studies if study["answers"]]
+    answering = [
+        study
+        for study in studies
+        if study["answers"] or any(of.headline for of in study["sections"]) or study["name"] is None
+    ]
     return [study for study in answering if not study["is_simulated"]] or answering
+
+
+def _question(studies, has_goals):
+    """Return the question that a page answers."""
+    sections = [of for study in studies for of in study["sections"]]
+    if not has_goals and studies and all(study["name"] is None for study in studies):
+        return "Which of the printed numbers can be had again, and which of them hold?"
+    if not has_goals and any(of.is_of_scores for of in sections):
+        return "How far does an anchor move the answers that an LLM holds likely?"
+    if not has_goals and sections:
+        return "How large is each bias, and which technique makes it smaller?"
+    return "Which debiasing technique should I use, on which LLM, in which domain, and how sure am I?"
 
 
 def _llms(studies):
@@ -92,10 +116,9 @@ def _texts(studies):
     return Markup(text.translate({ord(c): f"\\u{ord(c):04x}" for c in "<>&"}))
 
 
-def _claims_elsewhere(tables, on_other_pages):
+def _claims_elsewhere(tables, on_no_page):
     """Count the claims about studies that no page shows, and those about none."""
-    shown = {row["study"] for row in tables["studies"]} | set(on_other_pages)
-    counted = Counter(row["study"] for row in tables["claims"] if row["study"] not in shown)
+    counted = Counter(row["study"] for row in tables["claims"] if row["study"] in on_no_page)
     return [
         (study and clean(study), Number(n, "count(*)", 0, table="seeds.published_claims", key={"study": study}))
         for study, n in sorted(counted.items(), key=lambda of: (of[0] is None, of))
@@ -104,9 +127,12 @@ def _claims_elsewhere(tables, on_other_pages):
 
 def _study(study, i):
     found = [answer(study, domain) for domain in study.domains]
+    sections = sections_on_scores(study, f"study-{i + 1}") + sections_on_biases(study, f"study-{i + 1}")
     drawn = answers(study, f"answers-{i + 1}", lambda domain: unit_of(study, domain))
     return {
-        "name": clean(study.name),
+        "name": clean(study.name) if study.name else None,
+        "title": title_of(study.name, study.documents, study.is_simulated),
+        "sections": sections,
         "id": f"study-{i + 1}",
         "is_simulated": study.is_simulated,
         "counts": counts(study),
@@ -114,13 +140,26 @@ def _study(study, i):
         "answers": found,
         "drawn": drawn,
         "llms": {row["llm"]: study.llm(row["llm"]) for row in study.rows("of_each_llm")},
-        "paradigms": [clean(name) for name in study.paradigms],
+        "unanswered": _unanswered(study),
         "figures": figures(study),
         "ledger": ledger(study, {of.domain: of.id for of in drawn}),
         "techniques": _techniques(study),
         "gate": gate_tables(study),
         "provenance": provenance_tables(study),
     }
+
+
+def title_of(study, documents, is_simulated):
+    """Name a part of a page: a study, or the document of which only printed numbers are known."""
+    if study:
+        return f"Study {clean(study)}{' (SIMULATED)' if is_simulated else ''}"
+    return f"Document {clean(documents[0])}: {DOCUMENTS.get(documents[0], 'its printed numbers')}"
+
+
+def _unanswered(study):
+    """Return the paradigms that were asked and of which there is nothing to compare."""
+    said = {row["paradigm"] for row in study.rows("said_of_biases")}
+    return [clean(name) for name in study.paradigms if name not in said]
 
 
 def _techniques(study):

@@ -21,11 +21,23 @@ class Study:
         Whether any answer of it was made up by a simulated respondent.
     tables : dict of str to list of dict
         The rows of all studies, by the name that the query of the report has.
+    documents : tuple of str
+        Those whose claims about no study stand here too.
     """
 
-    name: str
+    name: str | None
     is_simulated: bool
     tables: dict
+    documents: tuple = ()
+
+    @property
+    def claims(self):
+        """What was published about this study, and about none in documents that have their place here."""
+        return [
+            row
+            for row in self.tables["claims"]
+            if (row["study"] == self.name if row["study"] else row["document"] in self.documents)
+        ]
 
     def rows(self, table, **where):
         """Return the rows of this study in which columns have these values."""

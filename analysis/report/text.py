@@ -175,7 +175,7 @@ def _card_of_llm(study, domain, goal, llm):
                 study.technique(row["technique"]),
                 name,
                 name=study.technique(row["technique"]),
-                control="a plain prompt" if row["control"] == NO_TECHNIQUE else study.technique(row["control"]),
+                control=study.technique(row["control"]),
                 **{column: _of(row, column, 1, "%") for column in ("loss", "loss_control")},
             )
     if "use" not in decided:
@@ -579,6 +579,20 @@ def counts(study):
     Markup
     """
     key = {"study": study.name}
+    if scored := study.rows("scored"):
+        n_questions, n_variations, n_llms = (
+            Number(scored[0][f"n_{of}s"], f"count(distinct {of})", 0, table="marts.anchor_effects",
+                   key=key | {"evidence_from": "scores"})
+            for of in ("question", "variation", "llm")
+        )  # fmt: skip
+        return Markup(
+            "{} {} under {} {} of anchors, {} {}. Nobody answered: how likely each answer is was read off the LLM."
+        ).format(
+            n_questions, counted(n_questions.value, "question"), n_variations, counted(n_variations.value, "pair"),
+            n_llms, counted(n_llms.value, "LLM"),
+        )  # fmt: skip
+    if not study.name:
+        return Markup("")
     row = next(iter(study.rows("counts")), {"n_asked": None, "n_answered": None, "n_llms": None})
     asked, answered, llms = (
         Number(row[name], column, 0, table="marts.attrition", key=key, reason="no_published_batch")

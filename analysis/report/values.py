@@ -10,6 +10,7 @@ from analysis import advice
 
 MISSING = "\N{EN DASH}"
 UNKNOWN = "no reason is given"
+SAID_ABOVE = "said above"  # the reason of a number that is not there, where the row itself gives it
 
 REASONS = advice.REASONS | {
     "control": "it is what the others are held against",
@@ -77,6 +78,8 @@ class Number:
 
     def content(self):
         """The number with its unit, or a dash and why there is none."""
+        if self.value is None and self.reason == SAID_ABOVE:
+            return escape(MISSING)
         if self.value is None:
             return Markup('{}<span class="why"> {}</span>').format(MISSING, reason_text(self.reason))
         return escape(f"{self.text}\N{NO-BREAK SPACE}{self.unit}" if self.unit else self.text)

@@ -8,7 +8,7 @@ import pytest
 from markupsafe import Markup
 
 from analysis.advice import CAVEATS
-from analysis.report import evidence
+from analysis.report import panels
 from bais.main import main
 from tests.tools.report_page import TRIED, Numbers, make_warehouse, numbers_that_differ
 
@@ -33,7 +33,7 @@ def page_of(path, monkeypatch, *arguments, is_drawn=False):
     """Write the page and read it; drawing takes most of the time, so that most tests do without."""
     monkeypatch.setenv("BAIS_WAREHOUSE", str(path))
     if not is_drawn:
-        monkeypatch.setattr(evidence, "draw", lambda *_, **__: Markup("<svg></svg>"))
+        monkeypatch.setattr(panels, "draw", lambda *_, **__: Markup("<svg></svg>"))
     out = path.with_suffix(".html")
     assert report("--out", out, *arguments) == 0
     return out.read_text(encoding="utf-8")
@@ -84,7 +84,7 @@ def test_no_cell_of_a_table_holds_a_number_without_saying_where_it_is_from(both)
     assert sum(cell["is_known"] for cell in cells) > 300
 
 
-def test_a_study_of_another_bias_is_told_the_command_for_it_and_nothing_of_anchoring(tmp_path, monkeypatch):
+def test_a_study_of_other_biases_has_a_page_of_its_own_with_nothing_of_anchoring(tmp_path, monkeypatch):
     path = tmp_path / "some.duckdb"
     make_warehouse(path, studies=["real"])
     with closing(duckdb.connect(str(path))) as connection:
@@ -93,13 +93,13 @@ def test_a_study_of_another_bias_is_told_the_command_for_it_and_nothing_of_ancho
             "insert into marts.attrition (study, paradigm, llm, n_asked, n_answered) values "
             "('biases', 'framing', 'vendor/a', 4, 3), ('biases', 'order', 'vendor/a', 4, 4)"
         )
-    articles = page_of(path, monkeypatch).split("<article ")[1:]
-    (of_biases,) = (article for article in articles if "Study biases" in article.partition("</h2>")[0])
-    for name in ("framing", "order"):
-        assert f"<code>bais recommend --paradigm {name} --study biases</code>" in of_biases
-    assert "Recommended specification" not in of_biases
-    assert "The evidence in figures" not in of_biases
-    assert sum("Recommended specification" in article for article in articles) == 1
+    page = page_of(path, monkeypatch)
+    of_biases = path.with_name("some-biases.html").read_text(encoding="utf-8")
+    assert '<a href="some-biases.html">Study biases</a>' in page
+    assert "framing, order: <code>bais trials --study biases</code>" in of_biases
+    for of_anchoring in ("Recommended specification", "The evidence in figures", 'name="goal"'):
+        assert of_anchoring in page
+        assert of_anchoring not in of_biases
 
 
 def test_the_same_warehouse_gives_the_same_bytes(both, monkeypatch):
@@ -209,7 +209,7 @@ def test_what_is_beside_a_decision_is_on_the_page(of_five):
         if "technique=premortem;metric=displacement;control=no_technique" in row and "n_gained" in row
     )  # fmt: skip
     said = " ".join(plain(row.replace("</td>", " ")).replace("\N{NO-BREAK SPACE}", " ").split())
-    assert said.startswith("PremortemNo technique ✓ use ✓ use established")
+    assert said.startswith("Premortema plain prompt ✓ use ✓ use established")
     assert "+22.0 (+19.5 to +24.5) +20.0 to +24.0 +21.0 to +23.0 5 of 5 0.125 4 of 5 (99 %) 240" in said
 
 
@@ -371,7 +371,7 @@ def test_a_study_whose_batches_are_not_published_has_a_gate_and_no_answer(wareho
 
 def test_what_slips_through_as_markup_is_still_made_visible(warehouse, monkeypatch):
     monkeypatch.setenv("BAIS_WAREHOUSE", str(warehouse))
-    monkeypatch.setattr(evidence, "draw", lambda *_, **__: Markup("<svg><text>a\u202eb\x07</text></svg>"))
+    monkeypatch.setattr(panels, "draw", lambda *_, **__: Markup("<svg><text>a\u202eb\x07</text></svg>"))
     assert report("--out", warehouse.with_suffix(".html")) == 0
     assert "<text>a\\u{202e}b\\u{7}</text>" in warehouse.with_suffix(".html").read_text(encoding="utf-8")
 

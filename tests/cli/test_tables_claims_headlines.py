@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import subprocess
+from pathlib import Path
 
 import duckdb
 import pytest
@@ -775,13 +776,13 @@ def test_headlines_say_what_the_scores_of_a_study_show(change, capsys):
     assert "nobody answered" not in ask(capsys, "headlines", "--study", "s")
 
 
-def test_who_asks_for_trials_of_a_study_of_scores_is_told_that_nobody_answered(change, capsys, tmp_path):
+def test_who_asks_for_trials_of_a_study_of_scores_is_told_that_nobody_answered(change, capsys):
     change(
         "insert into raw.batches by name "
         "select 'd/V0' as batch_id, 'd' as study, 'V0' as vignette, 'scored' as source, 1 as n_trials, "
         "now() as loaded_at, '1' as _dlt_load_id"
     )
-    for command in (["recommend"], ["trials"], ["report", "--out", str(tmp_path / "page.html")], ["paper"]):
+    for command in (["recommend"], ["trials"], ["paper"]):
         said = refused(capsys, *command, "--study", "d")
         assert "d is a study of scores: nobody answered its questions" in said
         assert "`bais headlines --study d` says what its scores show, once `bais build` has read them" in said
@@ -867,7 +868,7 @@ def dbt(monkeypatch):
     return Started
 
 
-def test_build_runs_dbt_here_on_the_same_warehouse_with_all_its_arguments(tmp_path, monkeypatch, dbt):
+def test_build_runs_dbt_here_on_a_copy_of_the_warehouse_with_all_its_arguments(tmp_path, monkeypatch, dbt):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("BAIS_WAREHOUSE", "folder/relative.duckdb")
     assert main(["build", "--select", "marts.trials+", "--full-refresh"]) == 0
@@ -875,7 +876,9 @@ def test_build_runs_dbt_here_on_the_same_warehouse_with_all_its_arguments(tmp_pa
     said = ["--quiet", "build", "--select", "marts.trials+", "--full-refresh", "--exclude-resource-type", "unit_test"]
     assert command[-len(said) :] == said
     assert options["cwd"] == ROOT
-    assert options["env"]["BAIS_WAREHOUSE"] == str(tmp_path / "folder" / "relative.duckdb")
+    copy = Path(options["env"]["BAIS_WAREHOUSE"])
+    assert copy.is_relative_to(tmp_path / "folder")
+    assert copy.name == "relative.duckdb"  # views name the database, which is named as its file
     assert (tmp_path / "folder").is_dir()
 
 

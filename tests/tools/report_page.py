@@ -90,7 +90,7 @@ create table inference.intervals (study varchar, domain varchar, technique varch
 """
 TECHNIQUES = {
     # technique: name, ranked, % of baseline, losses by goal, ranks by goal, decisions and gains by goal
-    "no_technique": ("No technique", False, 71.52, (28.48, 25.32, 31.5), (None, None, None), None, None),
+    "no_technique": ("a plain prompt", False, 71.52, (28.48, 25.32, 31.5), (None, None, None), None, None),
     "premortem": ("Premortem", True, 93.52, (6.476, 46.59, 41), (1, 2, 2), ("use", "avoid", "avoid"), (22, -21, -9)),
     "random_control": ("Random Control", True, 80, (20, 25, 30), (2, 3, 3), ("equivalent",) * 3, (2.5, 0.3, 1.5)),
     "sacd": ("SACD", True, 57.65, (42.35, 18.31, 30), (3, 1, 1), ("no_evidence", "use", "equivalent"), (-14, 7, 1.5)),
@@ -242,7 +242,8 @@ def _add_study(made, study, llms, said, domain, source):
             "marts.claim_checks", claim_id=claim, document="B" if i == 2 else "A", kind="value",
             recomputed_value=57.65 if has_value else None, recomputes=recomputes, holds=holds,
             reason=None if i == 0 else said, recommended_value=57.65, recommended_low=50.125, recommended_high=66,
-            n_trials=119, published_value=57.7 + i % 3, describes="effect", margin=5.0, n_places=2 if i % 3 == 0 else 1,
+            n_trials=119, published_value=57.7 + i % 3, describes="effect", rests_on="trials", margin=5.0,
+            n_places=2 if i % 3 == 0 else 1,
             is_first_place=i < 3, newest_recomputes="no" if i == 0 else None, newest_holds="weaker" if i == 0 else None,
         )  # fmt: skip
         query = "select trial_id\nfrom marts.trials\nwhere\n    technique = 'sacd'\norder by llm;"

@@ -1,0 +1,227 @@
+"""Biases other than anchoring: how large each is, with a plain prompt and with each technique, and what is decided."""
+
+from itertools import groupby
+
+from markupsafe import Markup
+
+from analysis.advice import DECISIONS, listed
+from analysis.report.figures import room_for_text
+from analysis.report.panels import Figure, around, draw_panel, fixed, tabled, told
+from analysis.report.sections import Section
+from analysis.report.studies import NO_TECHNIQUE
+from analysis.report.tables import Row
+from analysis.report.values import MISSING, SAID_ABOVE, Number, clean
+from analysis.small_samples import FEWEST_LLMS
+
+CONTRASTS, DECIDED = "inference.outcome_contrasts", "inference.outcome_decisions"
+FORETOLD = "inference.outcome_predictions"
+PLACE = ("paradigm", "measure", "instrument", "arm", "arm_b")
+MOST_PANELS = 24
+ALTERED = {
+    "framing_changed": "changes of framing: how often an answer frames its text otherwise",
+    "fact_check_wrong": "facts: how often a true statement and its falsified twin are not both judged rightly",
+}
+PERIODS = {"all": "all", "pre": "before its knowledge ends", "post": "after its knowledge ends"}
+
+
+def sections_on_biases(study, prefix):
+    """Make a section for each paradigm beside anchoring.
+
+    Parameters
+    ----------
+    study : Study
+    prefix : str
+        Of the ids of the sections.
+
+    Returns
+    -------
+    list of Section
+    """
+    found = [_section(study, said, f"{prefix}-bias-{i + 1}") for i, said in enumerate(study.rows("said_of_biases"))]
+    if altered := _altered(study):
+        people = [clean(row["sentence"]) for row in study.tables["said_of_people"]]
+        title = "How often texts and facts come out altered"
+        found.append(Section(f"{prefix}-altered", title, "", people, altered))
+    return found
+
+
+def _section(study, said, id_):
+    rows = study.rows("biases", paradigm=said["paradigm"])
+    return Section(
+        id_,
+        clean(said["paradigm"]),
+        clean(said["headline"][:1].upper() + said["headline"][1:]),
+        [clean(sentence) for sentence in said["sentences"]],
+        [_figure(study, said, rows)] if rows else [],
+        [clean(note) for note in said["notes"]],
+        f"bais recommend --paradigm {clean(said['paradigm'])} --study {study.name}",
+    )
+
+
+def _figure(study, said, rows):
+    panels, tables = [], []
+    of_llms = study.rows("biases_of_each_llm", paradigm=said["paradigm"])
+    shown = [(of, list(rows)) for of, rows in groupby(rows, key=lambda row: row["of"])]
+    for of, of_panel in shown[:MOST_PANELS]:
+        panels.append((clean(of), _panel(study, of, of_panel, of_llms)))
+    for measure, of_measure in groupby(rows, key=lambda row: (row["measure"], row["instrument"])):
+        tables.append(_table(study, " by ".join(filter(None, measure)), list(of_measure)))
+    noun = said["noun"]
+    caption = Markup(
+        "How far the first arm lies from the second (or an only arm from what is taken off), with a plain prompt and "
+        "with each technique. Dashed: no difference. ◆ is the mean over {}s, with its value; the line is its 95 % "
+        "interval. Orange: each {} that was asked. ◇ is hollow where fewer than {} were asked: they say nothing of "
+        "others.{}"
+    ).format(
+        noun,
+        noun,
+        FEWEST_LLMS,
+        f" {len(shown) - MOST_PANELS} more comparisons are in the tables." if len(shown) > MOST_PANELS else "",
+    )
+    helps = list(dict.fromkeys(row["name"] for row in rows if row["decision"] == "use"))
+    harms = list(dict.fromkeys(row["name"] for row in rows if row["decision"] == "avoid" and row["name"] not in helps))
+    found = [f"{listed(map(clean, names))} {verb}" for names, verb in ((helps, "helps"), (harms, "harms")) if names]
+    title = f"{clean(said['paradigm'])}: {'; '.join(found) or 'no technique is shown to make it better or worse'}"
+    return Figure(f"biases-{clean(said['paradigm'])}", title, caption, panels, tables)
+
+
+def _panel(study, of, rows, of_llms):
+    values, pairs, ends = [], [], []
+    unit = "percentage points" if rows[0]["is_share"] else "units of the measure"
+    for row in rows:
+        scale = 100 if row["is_share"] else 1
+        name = row["name"]
+        estimate, low, high = (None if row[of] is None else scale * row[of] for of in ("value", "low", "high"))
+        text = fixed(estimate, 1 if row["is_share"] else 2, "+")
+        values.append(
+            {
+                "name": name, "value": estimate, "low": low, "high": high, "text": text,
+                "is_hollow": row["n_llms"] < FEWEST_LLMS, "reference": None if values else 0,
+            }
+        )  # fmt: skip
+        asked = [scale * each["value"] for each in of_llms if all(each[of] == row[of] for of in (*PLACE, "technique"))]
+        values += [{"name": name, "llm": value} for value in asked]
+        ends += [estimate, low, high, *asked]
+        pairs.append((name, text if low is None else f"{text}, {fixed(low)} to {fixed(high)}"))
+    low, high = around(ends, 0)
+    for value in values:
+        if "text" in value:
+            value["end"] = high
+    label = told(of, f"difference in {unit}, and its 95 % interval", pairs)
+    return draw_panel(study, "forest", values, label, f"difference ({unit})", room_for_text(low, high, 0.2))
+
+
+def _table(study, measure, rows):
+    first = rows[0]
+    shared = {"study": study.name, **{name: first[name] for name in ("paradigm", "measure", "instrument")}}
+    one_llm = {"level": "items", "row_set": "accepted", "weighting": "llm"}
+    key = shared | ({"llm": first["llm"], **one_llm} if first["llm"] else {"is_headline": True})
+    made = []
+    for row in rows:
+        of = {name: row[name] for name in ("arm", "arm_b", "technique")}
+        place = shared | of | {"llm": row["llm"], "comparison": "control"}
+        scale, digits = (100, 1) if row["is_share"] else (1, 3)
+        first_missing = next((column for column in ("value", "low") if row[column] is None), None)
+
+        def number(column, table=None, key=None, row=row, scale=scale, digits=digits, name=None, first=first_missing):
+            said = row["reason"] if column == first else SAID_ABOVE
+            return Number(
+                row[name or column], column, digits, scale, True, reason=said, table=table, key=key or {}
+            )  # fmt: skip
+
+        gains = ("gain_asked_low", "gain_asked_high") if row["llm"] else ("gain_low", "gain_high")
+        foretold = {name: place[name] for name in place if name != "comparison"} | {"control": row["control"]}
+        made.append(
+            Row(
+                of,
+                [
+                    row["name"],
+                    f"{row['arm']} less {row['arm_b']}" if row["arm_b"] else row["arm"],
+                    *(number(column) for column in ("value", "low", "high")),
+                    Number(row["p_holm"], "p_holm", 4, reason=SAID_ABOVE),
+                    *(
+                        [MISSING] * 5
+                        if row["decision"] is None
+                        else [
+                            DECISIONS[row["decision"]],
+                            number("gain", DECIDED, place),
+                            *(
+                                number(column, DECIDED, place, name=name)
+                                for column, name in zip(gains, ("gain_low", "gain_high"), strict=True)
+                            ),
+                            Number(
+                                row["p_better_than_control"], "p_better_than_control", 2, reason=SAID_ABOVE,
+                                table=FORETOLD, key=foretold,
+                            ),
+                        ]
+                    ),
+                    *(Number(row[column], column, 0) for column in ("n_llms", "n_items", "n_trials")),
+                ],
+            )
+        )  # fmt: skip
+    unit = " (pp)" if first["is_share"] else ""
+    return tabled(
+        study,
+        f"{measure}: the difference without and with each technique, and what is decided",
+        CONTRASTS,
+        key,
+        [
+            "technique", "arms", f"difference{unit}", "from", "to", "p, by Holm", "decision", f"improved by{unit}",
+            "from", "to", "P(better)", "LLMs", "items", "trials",
+        ],
+        made,
+    )  # fmt: skip
+
+
+def _altered(study):
+    """Make the figures of how often LLMs change the framing of a text, and judge facts wrongly."""
+    return [
+        _rates(study, alteration, list(rows))
+        for alteration, rows in groupby(study.rows("alterations"), key=lambda row: row["alteration"])
+    ]
+
+
+def _rates(study, alteration, rows):
+    panels, made = [], []
+    for llm, of_llm in groupby(rows, key=lambda row: row["llm"]):
+        values, pairs = [], []
+        several = len({row["period"] for row in rows}) > 1
+        for row in of_llm:
+            technique = study.technique(row["technique"])
+            name = f"{row['period']}: {technique}" if several else technique  # a long name is cut at its end
+            rate, low, high = (None if row[of] is None else 100 * row[of] for of in ("rate", "rate_low", "rate_high"))
+            values.append({"name": name, "value": rate, "low": low, "high": high, "text": fixed(rate), "end": 100})
+            pairs.append((name, f"{fixed(rate)} %"))
+            key = {name: row[name] for name in ("llm", "technique", "period")}
+            made.append(
+                Row(
+                    key,
+                    [
+                        study.llm(llm), technique, PERIODS[row["period"]],
+                        *(
+                            Number(row[of], of, 1, 100, unit="%", reason=row["reason"])
+                            for of in ("rate", "rate_low", "rate_high")
+                        ),
+                    ],
+                )
+            )  # fmt: skip
+        label = told(study.llm(llm), "share of cases, in percent", pairs)
+        panels.append((study.llm(llm), draw_panel(study, "intervals", values, label, "% of cases", [0, 118])))
+    words = ALTERED[alteration]
+    table = tabled(
+        study,
+        words,
+        "inference.alteration_and_people",
+        {"study": study.name, "alteration": alteration},
+        ["LLM", "technique", "texts from", "share of cases", "from", "to"],
+        made,
+    )
+    plain = [row for row in rows if row["technique"] == NO_TECHNIQUE and row["rate"] is not None]
+    least, most = (of((row["rate"] for row in plain), default=None) for of in (min, max))
+    range_ = f"{100 * least:.0f} to {100 * most:.0f} % of cases" if plain else "no case could be counted"
+    title = f"{words.split(':')[0].capitalize()}: with a plain prompt, {range_}, by LLM"
+    caption = Markup(
+        "{}, by LLM, in percent of its cases; the line is the 95 % interval over cases (Wilson). “pre” are texts from "
+        "before the knowledge of the LLM ends, “post” those from after it."
+    ).format(words[:1].upper() + words[1:])
+    return Figure(f"altered-{alteration}", title, caption, panels, [table])

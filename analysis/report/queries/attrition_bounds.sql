@@ -1,0 +1,3 @@
+select * from marts.attrition_bounds
+where llm is null
+order by study, domain, technique

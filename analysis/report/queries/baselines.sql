@@ -1,0 +1,3 @@
+select * from marts.baselines
+where temperature_scope = 'pooled'
+order by study, domain, vignette, llm

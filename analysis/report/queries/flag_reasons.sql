@@ -1,0 +1,2 @@
+select reason, sentence from seeds.flag_reasons
+order by reason

@@ -1,0 +1,2 @@
+select llm, display_name from seeds.llms
+order by llm

@@ -1,0 +1,2 @@
+select * from inference.predictions
+order by study, domain, metric, technique, llm nulls first

@@ -1,0 +1,3 @@
+select * from inference.rank_probabilities
+where llm is null
+order by study, domain, metric, technique, control

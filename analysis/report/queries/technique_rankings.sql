@@ -1,0 +1,2 @@
+select * from marts.technique_rankings
+order by study, domain, llm nulls first, technique
