@@ -16,10 +16,12 @@ from bais.warehouse import IS_A_STUDY, columns_of, public_tables, records, refus
 from ingest.archives.bais_export import CAME_WITH, FORMAT, FORMULA, MANIFEST, read_manifest
 from ingest.download import COMMIT
 from ingest.lock import alone
+from ingest.memory import memory_limit, needs_more
 from ingest.raw import LOAD_ID, TABLES
 from ingest.warehouse import UserError, printable, quoted, sha256_of
 
 TEMPLATES = Path(__file__).with_name("templates")
+MOST_MEMORY = 1_500_000_000  # bytes; to put rows in order needs little more than to read them
 ORDERED_BY = {"trial_id", "call_id"}
 
 SOURCES = {
@@ -91,14 +93,19 @@ def _written_files(target):
     return ours
 
 
+def unfinished_folder(target: Path) -> Path:
+    """Return where something is written before it is put in its place."""
+    return target.with_name(f"{target.name}.unfinished") / "export"
+
+
 @contextlib.contextmanager
 def unfinished_beside(target: Path, who_does_so: str = "is exporting to") -> Iterator[Path]:
     """Lend an empty folder beside the target to one process; it is gone afterwards, unless it was put in place."""
-    unfinished = target.with_name(f"{target.name}.unfinished")
+    folder = unfinished_folder(target)
+    unfinished = folder.parent
     with writing(printable(target)):
         unfinished.mkdir(parents=True, exist_ok=True)
         with alone(unfinished / "lock", lambda who: f"{who} {who_does_so} {printable(target)}: wait until it is done"):
-            folder = unfinished / "export"
             shutil.rmtree(folder, ignore_errors=True)
             folder.mkdir()
             try:
@@ -168,7 +175,9 @@ def _for_each(sources, said_of):
 
 
 def write_export(warehouse, folder, form, studies, only=None):
-    """Write an export into an empty folder, its manifest last."""
+    """Write an export into an empty folder, its manifest last; what does not fit into memory waits beside it."""
+    warehouse.execute(f"set memory_limit = {quoted(memory_limit(MOST_MEMORY))}")
+    warehouse.execute(f"set temp_directory = {quoted(folder.with_name('spill'))}")
     tables = _tables(warehouse)
     exported = [write_table(warehouse, folder, form, table, only) for table in tables]
     dictionary = [
@@ -238,6 +247,8 @@ def write_table(warehouse, folder, form, table, only):
     query = f'select {selected} from "{schema}"."{name}"{which} order by {order}'
     try:
         ((n_rows,),) = warehouse.execute(f"copy ({query}) to {quoted(path)} ({settings})").fetchall()
+    except duckdb.OutOfMemoryException:
+        raise needs_more("an export", memory_limit(MOST_MEMORY)) from None
     except duckdb.IOException as error:
         raise UserError(f"the export cannot be written: {printable(str(error).splitlines()[0])}") from None
     return {

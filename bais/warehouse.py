@@ -1,6 +1,8 @@
 """The warehouse as commands read it: opened once, read-only, with what keeps it from answering said in words."""
 
 import contextlib
+import json
+import re
 from collections.abc import Callable, Iterable, Iterator
 
 from bais.terminal import similar
@@ -177,6 +179,30 @@ def refuse_other_than_reading(statement) -> None:
             f"`bais sql` only reads the warehouse, so {kind.replace('_', ' ')} is not run: "
             "ask with select, from, describe or explain"
         )
+
+
+def refuse_writing(warehouse, statement) -> None:
+    """Refuse a query that would write a file, where DuckDB does not: Spark's tables are files that it has to reach.
+
+    Only `copy` writes, in a `with` at the top, where the plan of a query shows it; explained or in a pivot it may run
+    before there is a plan.
+    """
+    no_files = "select current_setting('disabled_filesystems') != ''"
+    if not re.search(r"\bcopy\b", statement.query, re.IGNORECASE) or values(warehouse, no_files)[0]:
+        return
+    is_seen = statement.type.name == "SELECT"
+    plan = warehouse.execute(f"explain (format json) {statement.query}").fetchone()[1] if is_seen else "[]"
+    if not is_seen or any("COPY" in name for name in _operators(json.loads(plan))):
+        raise UserError(
+            "`bais sql` only reads the warehouse: in one with tables in files, as Spark makes them, a query that "
+            "copies is not run, and none with the word copy is explained or pivoted"
+        )
+
+
+def _operators(plan):
+    for node in plan:
+        yield node["name"]
+        yield from _operators(node["children"])
 
 
 def is_text(typed: str) -> bool:

@@ -23,9 +23,11 @@ from statistics import NormalDist
 
 import pyarrow as pa
 import yaml
+from pyarrow.dataset import dataset
 
 from ingest.fates import RECORDS, fates
 from ingest.load import DUCKDB_SETTINGS
+from ingest.memory import memory_limit, needs_more
 from ingest.models import Models, query_of
 from ingest.prompts import template_hash, template_of
 from ingest.raw import TABLES, prepare_raw
@@ -41,10 +43,18 @@ ACTS = {"accept": "batch", "reject": "batch", "release": "trial"}
 # imported by Great Expectations for tests of distributions, which the gate does not make: almost half of its start
 SELDOM_NEEDED = ("altair", "scipy.stats")
 NO_LINES = """
-select '' as trial_id, 0::double as number_before, false as flag_out_of_range, 0::double as flag_min,
-    0::double as flag_max, 0::double as number_said, '' as status_stated, '' as status_said
+select '' as trial_id, 0::double as number_before, false as flag_out_of_range, 0::double as number_said,
+    '' as status_said, false as is_flag_stale, false as is_mended, false as is_read_otherwise
 where false
 """
+# of all trials at once only what differs from one to the next is kept
+VIEWS = ("int_trials_treated", "gate_landed", "gate_treated", "gate_trials")
+UNASKED = "null::varchar as label_read, null as reason_recorded, null as reason_read, null as response_text"
+# texts are read, and known by their hash from then on
+HASHED = {
+    "int_texts_read": "null as said, md5_number(text) as text",
+    "int_labels_read": "md5_number(response_text) as response_text",
+}
 
 
 @dataclass
@@ -91,16 +101,24 @@ def audit(batch_ids: list[str] | None = None, config: dict | None = None) -> lis
         return []
     prepare_raw(path)
     verdicts = []
-    while batch_ids is None or batch_ids:
-        with _beside(path) as memory:
-            batches, batch_ids = _next_round(_batches_to_audit(memory, batch_ids))
-            if not batches:
-                break
-            judge = _audit_scores if batches[0]["is_scored"] else _audit
-            of_round, flags = judge(memory, batches, config)
-        _write(of_round, flags, config)
-        verdicts += of_round
+    try:
+        while batch_ids is None or batch_ids:
+            with _beside(path) as memory:
+                batches, batch_ids = _next_round(_batches_to_audit(memory, batch_ids))
+                if not batches:
+                    break
+                judge = _audit_scores if batches[0]["is_scored"] else _audit
+                of_round, flags = judge(memory, batches, config)
+            _write(of_round, flags, config)
+            verdicts += of_round
+    finally:
+        _flags_path().unlink(missing_ok=True)
     return verdicts
+
+
+def _flags_path():
+    """Return where flags wait while the warehouse is closed for reading and opened for writing: they may be many."""
+    return warehouse_path().with_name(f"{warehouse_path().name}.gate-flags")
 
 
 @contextlib.contextmanager
@@ -109,13 +127,15 @@ def _beside(path):
     import duckdb
 
     spill = str(path.with_name(f"{path.name}.gate-spill"))  # DuckDB makes one folder, not its parents
-    settings = DUCKDB_SETTINGS | {"memory_limit": "1500MB", "temp_directory": spill}
-    with contextlib.closing(in_memory(**settings)) as memory:
-        try:
+    settings = DUCKDB_SETTINGS | {"memory_limit": memory_limit(), "temp_directory": spill}
+    try:
+        with contextlib.closing(in_memory(**settings)) as memory:
             memory.execute(f"attach {quoted(path)} as warehouse (read_only)")
             yield memory
-        except duckdb.IOException as error:
-            raise UserError(explain(error, path)) from None
+    except duckdb.OutOfMemoryException:
+        raise needs_more("an audit", settings["memory_limit"]) from None
+    except duckdb.IOException as error:
+        raise UserError(explain(error, path)) from None
 
 
 def _batches_to_audit(memory, batch_ids):
@@ -235,7 +255,7 @@ def gate_models(memory, batches: list[dict], config: dict) -> Models:
     for name, rows in (("audited_batches", batches), ("settings", [settings]), ("checks", checks)):
         memory.from_arrow(pa.Table.from_pylist(rows)).create(f"gate.{name}")
     memory.from_arrow(_templates(memory, batches)).create("gate.templates")
-    models = Models(memory, {"raw": "warehouse.raw", "gate": "gate"}, {"response_source": "recorded"})
+    models = Models(memory, {"raw": "warehouse.raw", "gate": "gate"}, {"response_source": "recorded"}, VIEWS)
     looked_at = models.ref("gate_batches")
     memory.execute(
         f"""
@@ -262,12 +282,19 @@ def gate_models(memory, batches: list[dict], config: dict) -> Models:
     _look_at(memory, looked_at)
     if not _are_there(memory, "source = 'recorded'"):
         models.replace("gate_lines", NO_LINES)
+    for name, hashed in HASHED.items():
+        models.keep(name, f"select * replace ({hashed}) from ({models.render(name)})")
+    models.replace("int_trials_read", models.render("int_trials_read", {"stg_trials": "gate_landed"}))
+    models.replace("int_trials_read", f"select *, {UNASKED} from {models.ref('gate_readings')}")
+    memory.execute("drop table int_texts_read; drop table int_labels_read")
     for shared in ("gate_lines", "llms", "techniques", "flag_reasons"):
         models.ref(shared)
     if _are_there(memory, UNANCHORED):
         _look_at(memory, looked_at, UNANCHORED)
         _quarantine(memory, models)
         _look_at(memory, looked_at)
+    models.ref("gate_kinds")
+    memory.execute("drop table gate_readings")
     return models
 
 
@@ -327,7 +354,7 @@ def _are_there(memory, condition):
 def _quarantine(memory, models):
     """Add to the flags what the audit quarantines of the trials that the models see, and forget how it was found."""
     memory.execute("create schema passing; set search_path = 'passing,main'")
-    passing = Models(memory, models.sources, models.variables)
+    passing = Models(memory, models.sources, models.variables, models.views)
     passing.made |= models.made
     memory.execute(
         f"""
@@ -440,13 +467,17 @@ def _flags(memory, verdicts, config):
         "semi join ids using (batch_id) group by all"
     ).fetchall():
         verdicts[batch_id].n_flagged[severity] = n
-    return memory.sql(
-        "with verdicts as (from ids union all by name from gate.earlier_verdicts) "
-        "select verdict_id, gate_flags.*, $rule_version::bigint as rule_version, now() as flagged_at "
-        "from gate_flags inner join verdicts using (batch_id) "
-        "anti join warehouse.raw.flagged_trials using (verdict_id, trial_id, reason)",
-        params={"rule_version": config["rule_version"]},
-    ).to_arrow_table()
+    memory.execute(
+        f"""
+        copy (
+            with verdicts as (from ids union all by name from gate.earlier_verdicts)
+            select verdict_id, gate_flags.*, {config["rule_version"]:d}::bigint as rule_version, now() as flagged_at
+            from gate_flags inner join verdicts using (batch_id)
+            anti join warehouse.raw.flagged_trials using (verdict_id, trial_id, reason)
+        ) to {quoted(_flags_path())} (format parquet)
+        """
+    )
+    return dataset(_flags_path())
 
 
 def _write(verdicts, flags, config):

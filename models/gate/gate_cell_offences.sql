@@ -38,6 +38,10 @@ wrong as (
     select
         batch_id,
         cell,
+        llm,
+        technique,
+        arm,
+        direction,
         sample,
         {% for status in ('refused', 'unparsed', 'failed') %}
         case when n_trials >= fewest and n_{{ status }} > 0 then {
@@ -82,10 +86,10 @@ select
     reason,
     found.value,
     found.n,
-    concat_ws(' ', cell['llm'], cell['technique'], coalesce(cell['arm'], cell['direction']))
+    concat_ws(' ', llm, technique, coalesce(arm, direction))
     || ': ' || found.detail as detail
 from wrong
-unpivot (found for reason in (columns(* exclude (batch_id, cell, sample))))
+unpivot (found for reason in (columns(* exclude (batch_id, cell, llm, technique, arm, direction, sample))))
 union all by name
 select
     batch_id,
@@ -94,7 +98,7 @@ select
     'no_baseline' as reason,
     1 as value,
     1 as n,
-    cell['llm'] || ': ' || cell['llm'] || ' has anchored trials and no baseline' as detail
+    llm || ': ' || llm || ' has anchored trials and no baseline' as detail
 from cells
 where lacks_baseline
-group by batch_id, cell['llm']
+group by batch_id, llm

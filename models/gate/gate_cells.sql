@@ -1,18 +1,33 @@
--- One row per audited batch and cell: how many trials, and what became of them.
+-- One row per audited batch and cell: what it is called, how many trials, and what became of them.
+with kinds as (
+    select * from {{ ref('gate_kinds') }}
+    where is_new
+),
+
+samples as (
+    select batch_id, cell, min(trial_id, 5) as sample from {{ ref('gate_trials') }}
+    where is_new
+    group by all
+)
+
 select
     batch_id,
     cell,
-    count(*) as n_trials,
-    count(*) filter (where status = 'answered') as n_answered,
-    count(*) filter (where status = 'refused') as n_refused,
-    count(*) filter (where status = 'unparsed') as n_unparsed,
-    count(*) filter (where status = 'failed') as n_failed,
+    any_value(study) as study,
+    any_value(llm) as llm,
+    any_value(technique) as technique,
+    any_value(direction) as direction,
+    any_value(arm) as arm,
+    sum(n)::bigint as n_trials,
+    {% for status in ('answered', 'refused', 'unparsed', 'failed') %}
+    coalesce(sum(n) filter (where status = '{{ status }}'), 0)::bigint as n_{{ status }},
+    {% endfor %}
     any_value(minimum) as minimum,
     any_value(is_archive) as is_archive,
     bool_or(phase in ('anchored', 'baselines', 'answers') or phase is null) as is_complete_phase,
     bool_or(direction != 'none' and baseline is null and coalesce(rule, 'proportional') = 'proportional')
         as lacks_baseline,
-    list(trial_id order by trial_id)[:5] as sample
-from {{ ref('gate_trials') }}
-where is_new
-group by all
+    any_value(sample) as sample
+from kinds
+inner join samples using (batch_id, cell)
+group by batch_id, cell

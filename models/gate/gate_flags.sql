@@ -1,7 +1,7 @@
 -- One row per trial and reason to flag it: what is wrong with the trial itself, and the trials because of which their
 -- cell is above a threshold.
 with offences as (
-    select trial_id, batch_id, cell, reason, detail from {{ ref('gate_offences') }}
+    select trial_id, batch_id, study, reason, detail from {{ ref('gate_offences') }}
 ),
 
 cell_offences as (
@@ -11,8 +11,8 @@ cell_offences as (
     where cell_offences.value > least(checks.warn, checks.fail)
 ),
 
-trials as (
-    select trial_id, batch_id, cell, llm, status from {{ ref('gate_trials') }}
+trials as not materialized (
+    select trial_id, batch_id, study, cell, llm, status from {{ ref('gate_trials') }}
     where is_new
 ),
 
@@ -25,9 +25,14 @@ reasons as (
     select reason, severity from {{ ref('flag_reasons') }}
 ),
 
-providers as (
-    select trials.batch_id, trials.llm, mode(upstream_provider order by upstream_provider) as usual_provider from trials
+served as (
+    select trials.batch_id, trials.llm, calls.upstream_provider, count(*) as n from trials
     inner join calls using (trial_id)
+    group by all
+),
+
+providers as (
+    select batch_id, llm, first(upstream_provider order by n desc, upstream_provider asc) as usual_provider from served
     group by all
 ),
 
@@ -39,7 +44,7 @@ served_elsewhere as (
 ),
 
 of_cells as (
-    select trials.trial_id, batch_id, cell, reason, detail from trials
+    select trials.trial_id, batch_id, trials.study, reason, detail from trials
     inner join cell_offences using (batch_id, cell)
     where
         reason = status
@@ -52,5 +57,5 @@ flagged as (
     select * from of_cells
 )
 
-select trial_id, batch_id, cell['study'] as study, severity, reason, detail from flagged
+select trial_id, batch_id, study, severity, reason, detail from flagged
 inner join reasons using (reason)

@@ -8,7 +8,7 @@ batches as (
     select batch_id, case_numbers from {{ ref('gate_batches') }}
 ),
 
-answers as (
+answers as not materialized (
     select *, struct_pack(study, vignette, llm) as asked from {{ ref('gate_trials') }}
     where status = 'answered' and not is_quarantined and number is not null
 ),

@@ -31,7 +31,7 @@ findings as (
         reason as check_name,
         count(*) as value,
         count(*) as n_offending,
-        list(trial_id order by trial_id)[:5] as sample,
+        min(trial_id, 5) as sample,
         min(detail) as detail,
         row_number() over (order by cell) as place
     from offences

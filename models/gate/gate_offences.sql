@@ -46,7 +46,16 @@ known_techniques as (
     select technique from {{ ref('techniques') }}
 ),
 
-trials as (
+kinds as (
+    select
+        *,
+        direction in ('low', 'high') as is_anchored,
+        case when is_anchored and baseline > 0 then round(anchor_value / baseline / 0.05) * 0.05 end as anchor_at
+    from {{ ref('gate_kinds') }}
+),
+
+-- not put together for all trials at once: each query takes the few columns that it needs
+trials as not materialized (
     select
         *,
         -- the median may be wrong by the same factor where most of a cell is; the baseline is not
@@ -61,15 +70,37 @@ trials as (
 ),
 
 -- where nobody knows the protocol of an archive, what most trials of the vignette have is the yardstick, for a warning
+asked_at_parts as (
+    select study, vignette, direction, anchor_at, sum(n) as n from kinds
+    where rule is null and by_rule is null
+    group by all
+),
+
+asked_with as (
+    select study, vignette, direction, anchor_value, sum(n) as n from kinds
+    where rule is null and by_rule is null
+    group by all
+),
+
+usual_parts as (
+    select
+        study,
+        vignette,
+        direction,
+        first(anchor_at order by n desc, anchor_at asc) filter (where anchor_at is not null) as usually_at
+    from asked_at_parts
+    group by all
+),
+
 most_frequent as (
     select
         study,
         vignette,
         direction,
-        mode(anchor_at order by anchor_at) as usually_at,
-        mode(anchor_value order by anchor_value) as usual_for_all
-    from trials
-    where rule is null and by_rule is null
+        any_value(usually_at) as usually_at,
+        first(anchor_value order by n desc, anchor_value asc) filter (where anchor_value is not null) as usual_for_all
+    from asked_with
+    left join usual_parts using (study, vignette, direction)
     group by all
 ),
 
@@ -81,11 +112,48 @@ usual_anchors as (
         direction,
         usually_at,
         usual_for_all,
-        count(*) filter (where anchor_value = usual_for_all)
-        > count(*) filter (where abs(anchor_at - usually_at) <= 0.051) as is_for_all
-    from trials
+        coalesce(sum(n) filter (where anchor_value = usual_for_all), 0)
+        > coalesce(sum(n) filter (where abs(anchor_at - usually_at) <= 0.051), 0) as is_for_all
+    from kinds
     inner join most_frequent using (study, vignette, direction)
     group by all
+),
+
+-- a hash of what makes a copy is counted first, as few trials are alike in it
+hashed as not materialized (
+    select
+        trial_id,
+        source,
+        hash(
+            anchored_cell, item, judged, repeat, temperature, asked_at, text_hash, number, replicate
+        ) as answer_hash,
+        hash(anchored_cell, item, judged, repeat, temperature, replicate, prompt_hash, session_id) as place_hash
+    from trials
+    where source != 'recorded' or asked_at is not null
+),
+
+answered_alike as (
+    select answer_hash from hashed
+    group by all
+    having count(*) > 1
+),
+
+asked_alike as (
+    select place_hash from hashed
+    group by all
+    having count(*) > 1 and bool_or(source != 'recorded')
+),
+
+alike as (
+    select trial_id from hashed
+    semi join answered_alike using (answer_hash)
+    union
+    select trial_id from hashed
+    semi join asked_alike using (place_hash)
+),
+
+landed as (
+    select trial_id, source_file, source_line from {{ ref('stg_trials') }}
 ),
 
 copies as (
@@ -101,7 +169,23 @@ copies as (
             order by is_new, asked_at, trial_id
         ) as nth_replicate
     from trials
-    where source != 'recorded' or asked_at is not null
+    semi join alike using (trial_id)
+    inner join landed using (trial_id)
+),
+
+other_models as (
+    select kind, llm_returned || ' answered' as other_model from kinds
+    inner join batches using (batch_id)
+    where
+        not list_has_all(
+            string_split_regex(lower(llm_returned), '[^a-z0-9]+'),
+            list_filter(
+                string_split_regex(
+                    lower(split_part(coalesce(models[llm_recorded], llm), '/', -1)), '[^a-z0-9]+'
+                ),
+                lambda word: word != ''
+            )
+        )
 ),
 
 -- of each trial the longest call, where it is known how long one may be
@@ -115,7 +199,7 @@ longest_calls as (
 ),
 
 arms as (
-    select study, vignette, count(distinct arm) as n_arms from trials
+    select study, vignette, count(distinct arm) as n_arms from kinds
     group by all
 ),
 
@@ -167,6 +251,7 @@ wrong as (
     select
         trial_id,
         batch_id,
+        study,
         cell,
         is_new,
         'without ' || nullif(concat_ws(
@@ -261,19 +346,7 @@ wrong as (
         case
             when prompt_hash != usual_prompt then 'prompt ' || prompt_hash || '; most of its cell have ' || usual_prompt
         end as other_prompt,
-        case
-            when
-                not list_has_all(
-                    string_split_regex(lower(llm_returned), '[^a-z0-9]+'),
-                    list_filter(
-                        string_split_regex(
-                            lower(split_part(coalesce(models[llm_recorded], llm), '/', -1)), '[^a-z0-9]+'
-                        ),
-                        lambda word: word != ''
-                    )
-                )
-                then llm_returned || ' answered'
-        end as other_model,
+        other_model,
         case
             when nth_copy > 1 then 'copy number ' || nth_copy
             when source != 'recorded' and nth_replicate > 1 then 'its replicate is there ' || nth_replicate || ' times'
@@ -286,17 +359,15 @@ wrong as (
             when finished_at < asked_at then 'asked at ' || asked_at || ' and finished at ' || finished_at
         end as backwards,
         case
-            when
-                (flag_out_of_range is distinct from (number < flag_min or number > flag_max))
-                and flag_min < flag_max and number is not null
+            when is_flag_stale
                 then concat('outOfRange is ', flag_out_of_range, ' beside ', number)
         end as stale_flag,
         case
-            when number_before is not null and (number is distinct from number_before)
+            when is_mended
                 then concat('the source has replaced ', number_before, ' by ', number)
         end as mended_by_source,
         case
-            when status_said is not null and (number is distinct from number_said)
+            when is_read_otherwise
                 then
                     'recorded ' || coalesce(number::varchar, 'nothing')
                     || ', the text says ' || coalesce(number_said::varchar, status_said)
@@ -336,6 +407,7 @@ wrong as (
     cross join settings
     inner join batches using (batch_id)
     left join usual_anchors using (study, vignette, direction)
+    left join other_models using (kind)
     left join copies using (trial_id)
     left join lines using (trial_id)
     left join frequent_answers using (anchored_cell)
@@ -343,9 +415,14 @@ wrong as (
     left join unpaired using (trial_id)
     left join longest_calls using (trial_id)
     where is_new or (rule is null and anchor_value != usual_anchor)
+),
+
+found as (
+    select *, coalesce(*columns(* exclude (trial_id, batch_id, study, cell, is_new))) as first_detail from wrong
+    where first_detail is not null
 )
 
 -- which of two anchors is the other one must not depend on which was loaded first
-select trial_id, batch_id, cell, reason, detail from wrong
-unpivot (detail for reason in (columns(* exclude (trial_id, batch_id, cell, is_new))))
+select trial_id, batch_id, study, cell, reason, detail from found
+unpivot (detail for reason in (columns(* exclude (trial_id, batch_id, study, cell, is_new, first_detail))))
 where is_new or reason = 'other_anchor'

@@ -39,7 +39,7 @@ conditions as (
         count(*) filter (where was_published) as n_before,
         count(*) filter (where is_published) as n_after,
         greatest(n_before - n_after, 0) as n_removed,
-        list(trial_id order by trial_id) filter (where not is_published)[:5] as sample
+        min(trial_id, 5) filter (where not is_published) as sample
     from trials
     group by study, vignette, llm, technique
 ),

@@ -1,0 +1,14 @@
+-- One row per trial of the batches that an audit looks at: what is its own, and the kind that it is of.
+select
+    trial_id,
+    kind,
+    number_if_recorded as number,
+    text_hash,
+    item,
+    judged,
+    repeat,
+    replicate,
+    session_id,
+    asked_at,
+    finished_at
+from {{ ref('gate_treated') }}

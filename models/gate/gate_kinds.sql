@@ -1,0 +1,109 @@
+-- One row per kind of trial that an audit looks at: what the `n` trials of the kind share, what their batch declares,
+-- the LLM's own baseline, and what is usual in the cell. Cells are numbered in their order.
+with grouped as (
+    select
+        kind,
+        count(*) as n,
+        {% for column in [
+            'batch_id', 'study', 'vignette', 'domain', 'valid_min', 'valid_max', 'llm', 'llm_recorded', 'llm_returned',
+            'technique', 'anchor_value', 'anchor_baseline', 'anchor_n_trials', 'arm', 'role', 'source', 'phase',
+            'paradigm', 'answer_kind', 'temperature', 'prompt_hash', 'status', 'note_read', 'is_quarantined',
+        ] %}
+        any_value({{ column }}) as {{ column }},
+        {% endfor %}
+        any_value(anchor_direction) as direction
+    from {{ ref('gate_treated') }}
+    group by kind
+),
+
+answers as (
+    select kind, number from {{ ref('gate_answers') }}
+),
+
+technique_versions as (
+    select batch_id, technique_versions from {{ ref('stg_batches') }}
+),
+
+batches as (
+    select * exclude (ends, models, techniques, written_numbers, case_numbers) from {{ ref('gate_batches') }}
+),
+
+baselines as (
+    select * from {{ ref('int_baselines_read') }}
+),
+
+kinds as (
+    select
+        * exclude (technique_versions),
+        case direction when 'low' then rule_low when 'high' then rule_high end as by_rule,
+        struct_pack(
+            study,
+            vignette,
+            llm,
+            technique,
+            direction,
+            version := coalesce(technique_versions[technique], 1),
+            arm,
+            role
+        ) as in_cell
+    from grouped
+    inner join batches using (batch_id, study, vignette)
+    left join technique_versions using (batch_id)
+    left join baselines using (study, vignette, llm)
+),
+
+numbered as (
+    select
+        * exclude (in_cell),
+        dense_rank() over (order by in_cell) as cell,
+        dense_rank() over (order by in_cell, anchor_value) as anchored_cell
+    from kinds
+),
+
+anchors as (
+    select cell, anchor_value, sum(n) as n from numbered
+    where anchor_value is not null
+    group by all
+),
+
+most_frequent_anchors as (
+    select cell, first(anchor_value order by n desc, anchor_value asc) as most_frequent_anchor from anchors
+    group by all
+),
+
+prompts as (
+    select cell, prompt_hash, sum(n) as n from numbered
+    where prompt_hash is not null
+    group by all
+),
+
+usual_prompts as (
+    select cell, first(prompt_hash order by n desc, prompt_hash asc) as usual_prompt from prompts
+    group by all
+),
+
+usual_numbers as (
+    select numbered.cell, median(answers.number) as usual_number from answers
+    inner join numbered using (kind)
+    where numbered.status = 'answered' and not numbered.is_quarantined
+    group by all
+),
+
+-- of the anchors that an archive gave an LLM, the one nearest to what its factor makes of the LLM's baseline
+anchors_by_protocol as (
+    select
+        study,
+        vignette,
+        llm,
+        direction,
+        first(anchor_value order by abs(anchor_value - by_rule * baseline), anchor_value) as anchor_by_protocol
+    from numbered
+    where rule is null and anchor_value is not null and by_rule is not null and baseline is not null
+    group by all
+)
+
+select *, coalesce(anchor_by_protocol, most_frequent_anchor) as usual_anchor from numbered
+left join most_frequent_anchors using (cell)
+left join usual_prompts using (cell)
+left join usual_numbers using (cell)
+left join anchors_by_protocol using (study, vignette, llm, direction)
