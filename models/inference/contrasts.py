@@ -2,14 +2,18 @@
 
 
 def model(dbt, session):
-    """Read the counts and return the table."""
+    """Read the counts, compare in the studies that changed, and return the table."""
     from analysis.contrasts import COLUMNS, contrasts_of_readings
-    from analysis.tables import table
+    from analysis.kept import kept_by_study
 
-    responses = dbt.ref("response_counts").df()
-    techniques = dbt.ref("int_techniques_defined").df()
-    texts = dbt.ref("int_texts_kept").df()
     response_source = dbt.config.meta_get("response_source")
     seed = dbt.config.meta_get("seed")
-    rows = contrasts_of_readings(responses, techniques, texts, response_source=response_source, seed=int(seed))
-    return table(rows, COLUMNS)
+    return kept_by_study(
+        session,
+        dbt.this,
+        contrasts_of_readings,
+        COLUMNS,
+        by_study={"responses": dbt.ref("response_counts"), "texts": dbt.ref("int_texts_kept")},
+        shared={"techniques": dbt.ref("int_techniques_defined")},
+        settings={"response_source": response_source, "seed": int(seed)},
+    )

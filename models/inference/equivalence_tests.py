@@ -2,13 +2,18 @@
 
 
 def model(dbt, session):
-    """Read the counts and return the table."""
+    """Read the counts, test in the studies that changed, and return the table."""
     from analysis.equivalence import COLUMNS, equivalence_tests
-    from analysis.tables import table
+    from analysis.kept import kept_by_study
 
-    responses = dbt.ref("response_counts").df()
-    techniques = dbt.ref("int_techniques_defined").df()
     response_source = dbt.config.meta_get("response_source")
     margin_pp = dbt.config.meta_get("equivalence_margin_pp")
-    responses = responses[responses["response_source"] == response_source]
-    return table(equivalence_tests(responses, techniques, margin_pp=float(margin_pp)), COLUMNS)
+    return kept_by_study(
+        session,
+        dbt.this,
+        equivalence_tests,
+        COLUMNS,
+        by_study={"responses": dbt.ref("response_counts").filter(f"response_source = '{response_source}'")},
+        shared={"techniques": dbt.ref("int_techniques_defined")},
+        settings={"margin_pp": float(margin_pp)},
+    )

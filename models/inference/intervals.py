@@ -2,15 +2,22 @@
 
 
 def model(dbt, session):
-    """Read the counts, draw, and return the table."""
+    """Read the counts, draw for the studies that changed, and return the table."""
     from analysis.intervals import COLUMNS, intervals
-    from analysis.tables import table
+    from analysis.kept import kept_by_study
 
-    responses = dbt.ref("response_counts").df()
-    claims = dbt.ref("published_claims").df()
+    def rows_of(responses, claims, **options):
+        return intervals(responses, published=set(claims["study"]), **options)
+
     response_source = dbt.config.meta_get("response_source")
     resamples = dbt.config.meta_get("resamples")
     seed = dbt.config.meta_get("seed")
-    responses = responses[responses["response_source"] == response_source]
-    rows = intervals(responses, n_resamples=int(resamples), seed=int(seed), published=set(claims["study"]))
-    return table(rows, COLUMNS)
+    return kept_by_study(
+        session,
+        dbt.this,
+        rows_of,
+        COLUMNS,
+        by_study={"responses": dbt.ref("response_counts").filter(f"response_source = '{response_source}'")},
+        shared={"claims": dbt.ref("published_claims").project("study").distinct()},
+        settings={"n_resamples": int(resamples), "seed": int(seed)},
+    )

@@ -2,26 +2,37 @@
 
 
 def model(dbt, session):
-    """Read the counts and the costs and return the table."""
+    """Read the counts and the costs, compute the studies that changed, and return the table."""
+    from analysis.kept import kept_by_study
     from analysis.power import COLUMNS, power
     from analysis.settling import to_settle_rows
-    from analysis.tables import table
 
-    claims = dbt.ref("published_claims").df()
-    responses = dbt.ref("response_counts").df()
-    costs = dbt.ref("technique_costs").df()
-    prices = dbt.ref("prices").df()
-    controls = dbt.ref("controls").df()
-    techniques = dbt.ref("int_techniques_defined").df()
+    def rows_of(responses, techniques, costs, prices, controls, claims, margin_pp):
+        published = {
+            (row.study, row.domain, frozenset((row.technique, row.technique_b))): row.published_value
+            for row in claims.itertuples()
+        }
+        observed = power(responses, techniques, costs, margin_pp=margin_pp, published=published)
+        ranked = set(techniques.loc[techniques["is_ranked"], "technique"])
+        return [*observed, *to_settle_rows(responses, ranked, controls, costs, prices, margin_pp=margin_pp)]
+
     response_source = dbt.config.meta_get("response_source")
     margin_pp = dbt.config.meta_get("equivalence_margin_pp")
-    responses = responses[responses["response_source"] == response_source]
-    printed = claims[(claims["quantity"] == "percent_of_baseline_cohens_d") & (claims["comparison"] == "=")]
-    published = {
-        (row.study, row.domain, frozenset((row.technique, row.technique_b))): row.published_value
-        for row in printed.itertuples()
-    }
-    observed = power(responses, techniques, costs, margin_pp=float(margin_pp), published=published)
-    ranked = set(techniques.loc[techniques["is_ranked"], "technique"])
-    to_settle = to_settle_rows(responses, ranked, controls, costs, prices, margin_pp=float(margin_pp))
-    return table([*observed, *to_settle], COLUMNS)
+    printed = "quantity = 'percent_of_baseline_cohens_d' and comparison = '='"
+    return kept_by_study(
+        session,
+        dbt.this,
+        rows_of,
+        COLUMNS,
+        by_study={"responses": dbt.ref("response_counts").filter(f"response_source = '{response_source}'")},
+        shared={
+            "techniques": dbt.ref("int_techniques_defined"),
+            "costs": dbt.ref(
+                "technique_costs"
+            ),  # of a technique without costs in its study, those of other studies count
+            "prices": dbt.ref("prices"),
+            "controls": dbt.ref("controls"),
+            "claims": dbt.ref("published_claims").filter(printed),
+        },
+        settings={"margin_pp": float(margin_pp)},
+    )

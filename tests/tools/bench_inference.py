@@ -27,6 +27,7 @@ import pandas as pd
 ROOT = Path(__file__).resolve().parents[2]
 SHARED = Path(os.environ.get("BAIS_SHARED") or ROOT.parent / "shared").resolve()
 RECORDED = SHARED / "data" / "bais_recorded"
+INFERENCE = ("build", "--full-refresh", "--select", "path:models/inference")  # every study, also those that are kept
 NO_TESTS = ("--exclude-resource-type", "test", "unit_test")
 PATIENCE_S = 120
 N_LLMS, TECHNIQUES = 10, ("devils_advocate", "no_technique", "premortem", "sacd")
@@ -97,7 +98,7 @@ class Warehouse:
 
 def rebuild(warehouse):
     """Time schema `inference` on a built warehouse, and the Python in it."""
-    seconds = min(warehouse.dbt("build", "--select", "path:models/inference", *NO_TESTS)[0] for _ in range(2))
+    seconds = min(warehouse.dbt(*INFERENCE, *NO_TESTS)[0] for _ in range(2))
     by_model, n_trials, _ = python_part(warehouse)
     slowest = ", ".join(f"{name} {took:.1f}" for name, took in sorted(by_model.items(), key=lambda item: -item[1])[:3])
     print(
@@ -108,7 +109,7 @@ def rebuild(warehouse):
 
 def python_part(warehouse, counts=None):
     """Run every Python model of `inference` once; return seconds by model, numbers of trials and of distinct rows."""
-    relations = {name: f"{node['schema']}.{name}" for name, node in warehouse.nodes.items()}
+    relations = {name: f"{warehouse.path.stem}.{node['schema']}.{name}" for name, node in warehouse.nodes.items()}
     if counts:
         relations["response_counts"] = f"read_parquet('{counts}')"
     models = {
@@ -124,7 +125,8 @@ def run_models(path, models, relations):
 
     for module in pkgutil.iter_modules(analysis.__path__, "analysis."):
         importlib.import_module(module.name)
-    with duckdb.connect(str(path), read_only=True) as connection:
+    with duckdb.connect() as connection:  # in which the models find no rows to keep
+        connection.execute(f"attach '{path}' as {path.stem} (read_only)")
         ((n_trials, n_distinct),) = connection.sql(
             f"select sum(n_trials)::bigint, count(*) from {relations['response_counts']}"
             " where row_set = 'as_recorded' and response_source = 'recorded'"
@@ -137,6 +139,7 @@ def run_models(path, models, relations):
             dbt = SimpleNamespace(
                 ref=lambda name: connection.sql(f"from {relations[name]}"),
                 config=Config(meta),
+                this=SimpleNamespace(schema="inference", identifier=name),
             )
             started = time.perf_counter()
             module.model(dbt, connection)

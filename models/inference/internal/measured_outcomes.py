@@ -2,21 +2,29 @@
 
 
 def model(dbt, session):
-    """Read the counts of items, and return the table."""
+    """Read the counts of items, estimate for the studies that changed, and return the table."""
+    from analysis.kept import kept_by_study
     from analysis.outcome_sensitivity import COLUMNS, outcome_sensitivity_rows
     from analysis.outcomes import OUTCOMES, outcome_rows
-    from analysis.tables import table
 
-    counts = dbt.ref("item_counts").df()
-    declared = ["study", "paradigm", "measure", "margin", "pairing", "is_share", "better", "reference", "answer_kind"]
-    declared += ["measured_from"]
-    paradigms = dbt.ref("stg_paradigms").df()[declared]
-    contrasts = dbt.ref("stg_paradigm_contrasts").df()[["study", "paradigm", "arm", "arm_b"]]
-    techniques = dbt.ref("int_techniques_defined").df()
-    controls = dbt.ref("controls").df()
+    def rows_of(counts, paradigms, contrasts, techniques, controls, **options):
+        ranked = set(techniques.loc[techniques["is_ranked"], "technique"])
+        given = counts, paradigms, contrasts, ranked, controls
+        return [*outcome_rows(*given, **options), *outcome_sensitivity_rows(*given)]
+
+    declared = "study, paradigm, measure, margin, pairing, is_share, better, reference, answer_kind, measured_from"
     resamples = dbt.config.meta_get("resamples")
     seed = dbt.config.meta_get("seed")
-    ranked = set(techniques.loc[techniques["is_ranked"], "technique"])
-    given = counts, paradigms, contrasts, ranked, controls
-    rows = [*outcome_rows(*given, n_draws=int(resamples), seed=int(seed)), *outcome_sensitivity_rows(*given)]
-    return table(rows, OUTCOMES | COLUMNS)
+    return kept_by_study(
+        session,
+        dbt.this,
+        rows_of,
+        OUTCOMES | COLUMNS,
+        by_study={
+            "counts": dbt.ref("item_counts"),
+            "paradigms": dbt.ref("stg_paradigms").project(declared),
+            "contrasts": dbt.ref("stg_paradigm_contrasts").project("study, paradigm, arm, arm_b"),
+        },
+        shared={"techniques": dbt.ref("int_techniques_defined"), "controls": dbt.ref("controls")},
+        settings={"n_draws": int(resamples), "seed": int(seed)},
+    )

@@ -2,15 +2,22 @@
 
 
 def model(dbt, session):
-    """Read the counts and return the table."""
+    """Read the counts, fit the studies that changed, and return the table."""
     from analysis.anova import anova_rows
+    from analysis.kept import kept_by_study
     from analysis.mixed_effects import MIXED_MODELS, mixed_model_rows
-    from analysis.tables import table
 
-    responses = dbt.ref("response_counts").df()
-    techniques = dbt.ref("int_techniques_defined").df()
+    def rows_of(responses, techniques):
+        ranked = techniques.loc[techniques["is_ranked"], "technique"]
+        anovas = ({"part": "model_tests", **row} for row in anova_rows(responses, ranked))
+        return [*mixed_model_rows(responses, ranked), *anovas]
+
     response_source = dbt.config.meta_get("response_source")
-    responses = responses[responses["response_source"] == response_source]
-    ranked = techniques.loc[techniques["is_ranked"], "technique"]
-    anovas = ({"part": "model_tests", **row} for row in anova_rows(responses, ranked))
-    return table([*mixed_model_rows(responses, ranked), *anovas], MIXED_MODELS)
+    return kept_by_study(
+        session,
+        dbt.this,
+        rows_of,
+        MIXED_MODELS,
+        by_study={"responses": dbt.ref("response_counts").filter(f"response_source = '{response_source}'")},
+        shared={"techniques": dbt.ref("int_techniques_defined")},
+    )

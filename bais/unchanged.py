@@ -1,0 +1,84 @@
+"""Whether there is anything to build: what a build hangs on, kept in the warehouse by one that passed wholly.
+
+`forget_last_build` takes the record away whenever dbt begins, so that one which built something else leaves none.
+"""
+
+import contextlib
+import hashlib
+import json
+import os
+import re
+from pathlib import Path
+
+from analysis.provenance import hash_of_files, library_versions
+from bais.terminal import fixed
+from ingest.raw import TABLES
+from ingest.warehouse import ROOT, UserError, connect, explain, printable, warehouse_path
+
+SOURCES = ("models", "macros", "seeds", "analysis", "tests/models", "dbt_project.yml", "profiles")
+SETTING = re.compile(r"env_var\(\s*['\"](\w+)")
+WHERE_IT_IS_BUILT = {"BAIS_WAREHOUSE", "BAIS_DEV_WAREHOUSE"}
+DERIVED = """
+select schema_name, table_name, column_count::varchar from duckdb_tables()
+where database_name = current_database() and schema_name != 'raw'
+union all
+select schema_name, view_name, column_count::varchar from duckdb_views()
+where database_name = current_database() and not internal
+order by all
+"""
+RECORD = "intermediate.last_build"
+
+
+def source() -> str:
+    """Return what a build hangs on beside the warehouse: files, libraries, and the settings that files name."""
+    files = [ROOT / name for name in SOURCES]
+    settings = {
+        name: os.environ.get(name)
+        for of in (ROOT / "dbt_project.yml", *(ROOT / "models").rglob("*.yml"), *(ROOT / "profiles").glob("*.yml"))
+        for name in SETTING.findall(of.read_text(encoding="utf-8"))
+    }
+    kept = sorted((name, value) for name, value in settings.items() if name not in WHERE_IT_IS_BUILT)
+    return json.dumps([hash_of_files(*files), library_versions(), kept])
+
+
+def keep(path: Path, of_source: str) -> None:
+    """Record in a warehouse that all of it was built and passed, and from what."""
+    with contextlib.closing(connect(path, read_only=False)) as warehouse:
+        built_from = _fingerprint(warehouse, of_source)
+        warehouse.execute(f"create or replace table {RECORD} as select $built_from as built_from, now() as built_at",
+                          {"built_from": built_from})  # fmt: skip
+
+
+def nothing_to_build() -> str | None:
+    """Say that the warehouse is what would be built, or return None where anything has changed since."""
+    import duckdb
+
+    path = warehouse_path()
+    if not path.exists():
+        return None
+    with contextlib.closing(connect(path)) as warehouse:
+        try:
+            ((built_from, built_at),) = warehouse.execute(f"from {RECORD}").fetchall()
+            if built_from != _fingerprint(warehouse, source()):
+                return None
+        except duckdb.CatalogException:
+            return None
+        except duckdb.Error as error:
+            raise UserError(explain(error, path)) from None
+    return (
+        f"nothing has changed since {printable(path)} was built ({fixed(built_at, '%Y-%m-%d %H:%M')} UTC): no trial, "
+        "decision, seed, model, statistic or library. `bais build --full-refresh` builds anyway"
+    )
+
+
+def _fingerprint(warehouse, of_source):
+    """Hash what is landed, by its keys: rows of `raw` are never changed; and which tables were derived from it."""
+    landed = []
+    for schema, name in sorted(warehouse.execute("select schema_name, table_name from duckdb_tables()").fetchall()):
+        if schema != "raw" or name not in TABLES:
+            continue
+        key = ", ".join(TABLES[name].key)
+        counted = warehouse.execute(f"select count(*), bit_xor(hash({key})) from raw.{name}").fetchall()
+        landed.append((name, *counted[0]))
+    derived = [of for of in warehouse.execute(DERIVED).fetchall() if ".".join(of[:2]) != RECORD]
+    return hashlib.sha256(json.dumps([of_source, landed, derived]).encode()).hexdigest()
