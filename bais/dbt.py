@@ -25,7 +25,7 @@ def start(*arguments: str, more_environment: dict | None = None, says: str = "--
 def build(*arguments: str, more_environment: dict | None = None) -> int:
     """Run `dbt build` and return its exit code; show a person at a terminal which node it is at."""
     if not sys.stderr.isatty():
-        return _ended(start("build", *arguments, more_environment=more_environment))
+        return ended(start("build", *arguments, more_environment=more_environment))
     how = {"says": "--log-format json --log-level info", "stdout": subprocess.PIPE, "text": True}
     dbt, wrong = start("build", *arguments, more_environment=more_environment, **how), []
     with progress("reading the project") as on_progress:
@@ -33,13 +33,14 @@ def build(*arguments: str, more_environment: dict | None = None) -> int:
             for line in dbt.stdout:
                 wrong += _followed(line, on_progress)
         finally:
-            code = _ended(dbt)
+            code = ended(dbt)
     for message in wrong:
         print(message)
     return code
 
 
-def _ended(dbt):
+def ended(dbt: subprocess.Popen) -> int:
+    """Wait until dbt has ended, also where it is interrupted, and return its exit code."""
     try:
         return dbt.wait()
     except KeyboardInterrupt:

@@ -6,7 +6,7 @@ import click
 
 from bais.options import PATH, json_option, strict
 from bais.terminal import fixed, pairs, say, say_json
-from ingest.warehouse import connect, printable, warehouse_path
+from ingest.warehouse import connect, parquet_folder, printable, warehouse_path
 
 RESOURCE_TYPES = ("--resource-type", "--resource-types", "--exclude-resource-type", "--exclude-resource-types")
 
@@ -15,9 +15,18 @@ RESOURCE_TYPES = ("--resource-type", "--resource-types", "--exclude-resource-typ
 @click.option("--as-of", metavar="VERSION", help="build what was known when this version had been imported, into --to")
 @click.option("--to", metavar="FILE", type=PATH, help="the warehouse to write; the current one stays as it is")
 @click.option("--force", is_flag=True, help="replace a warehouse that is at FILE")
+@click.option("--engine", type=click.Choice(("duckdb", "spark")), default="duckdb", help="what builds the large tables")
+@click.option("--test", is_flag=True, help="with --engine spark: run on Spark what tests these tables, unit tests too")
 @click.pass_context
-def build(ctx: click.Context, as_of: str | None, to: Path | None, force: bool) -> int:
-    """Run `dbt build` without the unit tests of models, unless another process is using the warehouse."""
+def build(ctx: click.Context, as_of: str | None, to: Path | None, force: bool, engine: str, test: bool) -> int:
+    """Run `dbt build` on a copy of the warehouse, without the unit tests of models; the copy takes its place."""
+    if test and engine != "spark":
+        raise click.UsageError("--test goes with --engine spark: `dbt build` runs every test in DuckDB")
+    if engine == "spark" and (as_of or not _only_variables(ctx.args)):
+        raise click.UsageError(
+            "--engine spark builds the whole warehouse, of what was landed until now: "
+            "of dbt's options it takes --vars alone"
+        )
     if (as_of is None) != (to is None):
         raise click.UsageError("--as-of VERSION and --to FILE go together")
     if as_of is not None:
@@ -25,18 +34,58 @@ def build(ctx: click.Context, as_of: str | None, to: Path | None, force: bool) -
     if force:
         raise click.UsageError("--force replaces the file of --to, and none is named")
     path = warehouse_path()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if engine == "spark":
+        return _build_with_spark(path, test, ctx.args)
+    if _names_target(ctx.args):  # which says where to build
+        return _dbt_build(ctx.args)
+    from bais import unchanged
+    from bais.built import build_on_copy
+
+    if not ctx.args and (why := unchanged.nothing_to_build()):
+        say(why)
+        return 0
+    source = unchanged.source()
+
+    def build_all(copy):
+        code = _dbt_build(ctx.args, {"BAIS_WAREHOUSE": str(copy)})
+        if code == 0 and ctx.args in ([], ["--full-refresh"]) and copy.exists():
+            unchanged.keep(copy, source)
+        return code
+
+    code = build_on_copy(path, build_all)
+    if not code and parquet_folder(path).is_dir():
+        from bais.spark import remove_unused
+
+        remove_unused(path)
+    return code
+
+
+def _names_target(arguments):
+    return any(argument.partition("=")[0] in ("-t", "--target") for argument in arguments)
+
+
+def _build_with_spark(path, is_tested, arguments):
+    """Build in place: what Spark makes stands in files beside this very warehouse."""
+    from bais import spark
+
     if path.exists():
         connect(path, read_only=False).close()
-    else:
-        path.parent.mkdir(parents=True, exist_ok=True)
-    return _dbt_build(ctx.args)
+    code = spark.build(path, parquet_folder(path), is_tested, arguments)
+    if not code:
+        spark.remove_unused(path)
+    return code
+
+
+def _only_variables(arguments):
+    return not arguments or (arguments[0].partition("=")[0] == "--vars" and len(arguments) == 2 - ("=" in arguments[0]))
 
 
 def _build_as_of(asked, target, is_forced, arguments):
     """Build what was known at a version's import in a file of its own, which is there once all of it is."""
     from bais.past import held, refuse_to_replace, version_asked, warehouse_as_of
 
-    if any(argument.partition("=")[0] in ("-t", "--target") for argument in arguments):
+    if _names_target(arguments):
         raise click.UsageError("--to says where to build: leave --target out")
     target = target.absolute()
     version = version_asked(asked)

@@ -3,8 +3,9 @@
 import csv
 import functools
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import jinja2
@@ -15,7 +16,8 @@ from ingest.warehouse import ROOT, quoted
 if TYPE_CHECKING:
     import duckdb
 
-MACROS = ("read_response", "read_label", "trial_status", "answer_in")
+MACROS = ("read_response", "read_label", "trial_status", "answer_in", "engines")
+ENGINE = {"target": {"type": "duckdb"}, "zip": zip}  # what dbt would give macros/engines.sql
 SEED_TYPES = ROOT / "seeds" / "_seeds.yml"
 PROJECT = ROOT / "dbt_project.yml"
 
@@ -25,6 +27,7 @@ def macros() -> dict[str, Callable[..., str]]:
     """Return by name the macros that read an answer and judge it; each gives a SQL expression."""
     environment = jinja2.Environment(undefined=jinja2.StrictUndefined)
     environment.globals["local_md5"] = lambda text: hashlib.md5(text.encode()).hexdigest()
+    environment.globals.update(ENGINE)
     files = (ROOT / "macros" / f"{name}.sql" for name in MACROS)
     return vars(environment.from_string("".join(file.read_text(encoding="utf-8") for file in files)).module)
 
@@ -32,7 +35,7 @@ def macros() -> dict[str, Callable[..., str]]:
 @functools.cache
 def _environment() -> jinja2.Environment:
     environment = jinja2.Environment(undefined=jinja2.StrictUndefined)
-    environment.globals.update(macros())
+    environment.globals.update(ENGINE | macros())
     return environment
 
 
@@ -58,10 +61,17 @@ def query_of(name: str) -> str:
 
 
 class Models:
-    """Models and seeds in a DuckDB connection, each made when it is first referred to."""
+    """Models and seeds in a DuckDB connection, each made when first referred to; `views` as views, unlike in dbt."""
 
-    def __init__(self, connection: "duckdb.DuckDBPyConnection | None", sources: dict[str, str], variables: dict):
+    def __init__(
+        self,
+        connection: "duckdb.DuckDBPyConnection | None",
+        sources: dict[str, str],
+        variables: dict,
+        views: Iterable[str] = (),
+    ):
         self.connection = connection
+        self.views = set(views)
         self.sources = sources
         self.variables = variables
         self.made: set[str] = set()
@@ -87,14 +97,19 @@ class Models:
         self.made.add(name)
         self.connection.execute(f"create or replace view {name} as {sql}")
 
+    def keep(self, name: str, sql: str) -> None:
+        """Put what a query finds in the place of a model."""
+        self.made.add(name)
+        self.connection.execute(f"create table {name} as {sql}")
+
     def source(self, of: str, table: str) -> str:
         """Return the relation of a source's table."""
         return f"{self.sources[of]}.{table}"
 
-    def render(self, name: str) -> str:
-        """Return the SQL of a model; what it refers to is made on the way."""
+    def render(self, name: str, instead: Mapping[str, str] = MappingProxyType({})) -> str:
+        """Return the SQL of a model; what it refers to, or another model instead, is made on the way."""
         return _template(self.files[name]).render(
-            ref=self.ref,
+            ref=lambda of: self.ref(instead.get(of, of)),
             source=self.source,
             var=self.variables.__getitem__,
             config=lambda **_: "",
@@ -102,6 +117,8 @@ class Models:
         )
 
     def _kind(self, name: str) -> str:
+        if name in self.views:
+            return "view"
         folder = _yaml(PROJECT)["models"]["bais"][self.files[name].parent.name]
         kind = folder.get(name, {}).get("+materialized", folder["+materialized"])
         return "view" if kind == "view" else "table"

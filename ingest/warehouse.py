@@ -15,7 +15,8 @@ SESSION = (
 )
 ALONE = {"enable_external_access": False, "python_enable_replacements": False}
 # `ALONE` still lets a query name the warehouse's own file, its log and its folder for spilling as files.
-SEALED = "set disabled_filesystems = 'LocalFileSystem'; set lock_configuration = true"
+NO_FILES = "set disabled_filesystems = 'LocalFileSystem'"
+LOCKED = "set lock_configuration = true"
 LOCK_HOLDER = re.compile(r"lock is held in (?P<program>.*?) \(PID (?P<pid>\d+)\)")
 
 
@@ -38,6 +39,11 @@ def warehouse_path():
     return Path(os.environ.get("BAIS_WAREHOUSE") or ROOT / "data" / "bais.duckdb").absolute()
 
 
+def parquet_folder(path: Path) -> Path:
+    """Return the folder beside a warehouse for tables of Spark (`bais build --engine spark`), if there are any."""
+    return path.with_name(path.name + ".spark")
+
+
 def printable(value: object) -> str:
     """Return text or a path with everything that could act on a terminal, or is not Unicode, escaped."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in str(value))
@@ -55,26 +61,41 @@ def quoted(text: str | Path) -> str:
 
 
 def connect(path: Path | None = None, *, read_only: bool = True, writes_files: bool = False, is_sealed: bool = False):
-    """Open the warehouse in UTC, or say why that fails; who reads reaches no other file, and sealed none at all."""
+    """Open the warehouse in UTC, or say why that fails; who reads reaches no file but Spark's; sealed, none."""
     import duckdb
 
     path = path or warehouse_path()
+    is_alone, folder = read_only and not writes_files, parquet_folder(path)
+    has_parquet = is_alone and any(folder.glob("build_*"))
     if read_only and not path.exists():
         raise UserError(
             f"there is no warehouse at {path} yet: collect a study with `bais collect STUDY` "
             "(`simulated` costs nothing), then run `bais build`"
         )
-    config = ALONE if read_only and not writes_files else {}
-    try:
-        connection = duckdb.connect(
-            str(path), read_only=read_only, config=config | ({"temp_directory": ""} if is_sealed else {})
-        )
-    except duckdb.Error as error:
-        raise UserError(explain(error, path)) from None
-    connection.execute(SESSION)
+    config = ALONE if is_alone and not has_parquet else {}
     if is_sealed:
-        connection.execute(SEALED)
+        config = config | {"temp_directory": ""}
+    while True:
+        file = _file_at(path)
+        try:
+            connection = duckdb.connect(str(path), read_only=read_only, config=config)
+        except duckdb.Error as error:
+            raise UserError(explain(error, path)) from None
+        if read_only or file == _file_at(path):
+            break
+        connection.close()  # a build put another file in its place before this process had the lock on the first
+    connection.execute(SESSION)
+    if has_parquet and connection.execute("select current_setting('enable_external_access')").fetchone()[0]:
+        connection.execute(f"set allowed_directories = [{quoted(f'{folder.resolve()}/')}]")
+        for name, value in ALONE.items():
+            connection.execute(f"set {name} = {value}")
+    if is_sealed:
+        connection.execute(LOCKED if has_parquet else f"{NO_FILES}; {LOCKED}")
     return connection
+
+
+def _file_at(path):
+    return path.stat().st_ino if path.exists() else None
 
 
 @contextlib.contextmanager
@@ -103,7 +124,7 @@ def in_memory(**settings):
 def explain(error: object, path: Path) -> str:
     """Say in one sentence what keeps the warehouse from being opened, and what to do."""
     text = str(error)
-    if "Could not set lock" in text:
+    if is_in_use(error):
         holder = LOCK_HOLDER.search(text)
         who = f"process {holder['pid']} ({_command_of(holder['pid']) or holder['program']})" if holder else "a process"
         return f"the warehouse {path} is in use by {who}: wait until it has finished, or stop it, and try again"
@@ -118,6 +139,11 @@ def explain(error: object, path: Path) -> str:
         wanted = text.splitlines()[0]
         return f"a view in the warehouse {path} wants another file, and bais reads the warehouse alone: {wanted}"
     return f"the warehouse {path} cannot be read or written: {text.splitlines()[0]}"
+
+
+def is_in_use(error: object) -> bool:
+    """Whether DuckDB says that another process has the warehouse open."""
+    return "Could not set lock" in str(error)
 
 
 def is_damage(error: Exception) -> bool:

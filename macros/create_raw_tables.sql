@@ -1,7 +1,7 @@
 {# Makes the tables of `raw` that are not there, and the columns that a warehouse of an older version lacks, as
    models/staging/sources.yml declares them. ingest/raw.py calls the two macros below with the same declarations. #}
 {% macro create_raw_tables() %}
-{% if execute %}
+{% if execute and target.type != 'spark' %}
 {% set raw = graph.sources.values() | selectattr('source_name', 'equalto', 'raw') %}
 {{ raw_statements(raw, run_query(raw_columns_there()).columns[0].values()) }}
 {% endif %}

@@ -153,7 +153,7 @@
 {% macro knowledge_period(published_at, cutoff) -%}
 case
     when {{ cutoff }} is null or {{ published_at }} is null then 'unknown'
-    when ({{ published_at }} at time zone 'UTC')::date <= {{ cutoff }} then 'pre'
+    when {{ day_of(published_at) }} <= {{ cutoff }} then 'pre'
     else 'post'
 end
 {%- endmacro %}

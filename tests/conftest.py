@@ -40,6 +40,12 @@ LONGEST = (
 )  # fmt: skip
 
 
+def pytest_ignore_collect(collection_path, config):
+    """Leave out what needs Spark and Java, but where its folder is named, as `make test-spark` does."""
+    is_named = any(Path(argument).name == "spark" or "tests/spark" in argument for argument in config.args)
+    return True if collection_path == ROOT / "tests" / "spark" and not is_named else None
+
+
 def pytest_collection_modifyitems(items):
     """Begin with the longest files: one of them last would leave the other worker idle."""
     order = {ROOT / path: place for place, path in enumerate(LONGEST)}

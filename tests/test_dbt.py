@@ -1,5 +1,6 @@
 """What a user of dbt expects of the project."""
 
+import itertools
 import re
 import warnings
 
@@ -10,6 +11,7 @@ import yaml
 from scipy.special import ndtri, stdtrit
 
 from analysis.small_samples import FEW_BASELINE, FEWEST_BASELINE
+from bais.spark import AFTER, BEFORE, SELECTOR
 from ingest.warehouse import ROOT
 
 
@@ -40,6 +42,14 @@ def test_the_selector_light_leaves_out_inference_and_what_needs_it(new_warehouse
         "validator_agreement",
     }  # fmt: skip
     assert left_out == inference | ledger
+
+
+def test_each_model_is_made_once_by_spark_or_by_duckdb(new_warehouse):
+    listing = ("--quiet", "ls", "--resource-type", "model", "--output", "name")
+    parts = [new_warehouse.dbt(*listing, "--selector", name).split() for name in (BEFORE, SELECTOR, AFTER)]
+    there = [path.stem for path in (ROOT / "models").rglob("*.*") if path.suffix in (".sql", ".py")]
+    assert sorted(itertools.chain(*parts)) == sorted(there)
+    assert {"stg_trials", "int_trials_treated", "response_counts", "technique_costs"} <= set(parts[1])
 
 
 def test_a_unit_test_names_the_value_of_each_var_that_its_model_asks_for():

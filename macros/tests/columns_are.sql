@@ -6,10 +6,10 @@
     {% do rules.append((column, 'is null', column ~ ' is null')) %}
 {% endfor %}
 {% for column in finite %}
-    {% do rules.append((column, 'is no finite number', 'not isfinite(' ~ column ~ '::double)')) %}
+    {% do rules.append((column, 'is no finite number', 'not ' ~ is_finite(column ~ '::double'))) %}
 {% endfor %}
 {% for column, bounds in within.items() %}
-    {% set broken = ['not isfinite(' ~ column ~ '::double)'] %}
+    {% set broken = ['not ' ~ is_finite(column ~ '::double')] %}
     {% set said = [] %}
     {% for bound, operator, words in [('at_least', '<', 'below '), ('at_most', '>', 'above ')] if bound in bounds %}
         {% do broken.append([column, operator, bounds[bound]] | join(' ')) %}
@@ -27,17 +27,16 @@
 {% for column in null_only_with_reason %}
     {% do rules.append((column, 'is null without a reason', column ~ ' is null and reason is null')) %}
 {% endfor %}
+{% set structs = [] %}
+{% for column, words, broken in rules %}
+    {% do structs.append(struct_of({
+        'offence': dbt.string_literal(dbt.escape_single_quotes(column ~ ' ' ~ words)),
+        'n_rows': 'count(*) filter (where ' ~ broken ~ ')',
+        'example': 'any_value(' ~ column ~ ') filter (where ' ~ broken ~ ')::' ~ text_type(),
+    })) %}
+{% endfor %}
 with counted as (
-    select
-        unnest([
-            {% for column, words, broken in rules %}
-            {
-                'offence': {{ dbt.string_literal(dbt.escape_single_quotes(column ~ ' ' ~ words)) }},
-                'n_rows': count(*) filter (where {{ broken }}),
-                'example': any_value({{ column }}) filter (where {{ broken }})::varchar
-            }{{ ',' if not loop.last }}
-            {% endfor %}
-        ], recursive := true)
+    select {{ rows_of(structs) }}
     from {{ model }}
 )
 

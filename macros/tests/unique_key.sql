@@ -12,7 +12,7 @@ having count(*) > 1
 select {{ column_name }}
 from {{ model }}
 where
-    not isfinite({{ column_name }}::double)
+    not {{ is_finite(column_name ~ '::double') }}
     {% if at_least is not none %}or {{ column_name }} < {{ at_least }}{% endif %}
     {% if at_most is not none %}or {{ column_name }} > {{ at_most }}{% endif %}
 {% endtest %}

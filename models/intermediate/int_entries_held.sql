@@ -33,7 +33,7 @@ spoken_of as (
     select
         reach.version_id,
         entries.entry,
-        arg_max(struct_pack(record_id, batch_id, source_file), imported_at) as last_word
+        max_by({{ struct_of(['record_id', 'batch_id', 'source_file']) }}, imported_at) as last_word
     from entries
     inner join reach on entries.version_id = reach.said_by
     group by all

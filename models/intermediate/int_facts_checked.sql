@@ -32,7 +32,7 @@ said as (
         coalesce(
             lower(trials.response_label), nullif(regexp_extract(lower_text, '{{ tagged }}', 1), '')
         ) as label,
-        nullif(regexp_extract(label, '^(true|false)\b', 1), '') as verdict
+        nullif(regexp_extract(label, '^(true|false){{ word_ends() }}', 1), '') as verdict
     from trials
     inner join paradigms on trials.study = paradigms.study and trials.paradigm = paradigms.paradigm
     left join items on trials.study = items.study and trials.item = items.item

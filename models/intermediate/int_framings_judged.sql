@@ -49,7 +49,7 @@ answers as (
         texts.study,
         landed.item,
         landed.response_text,
-        arg_min(struct_pack(label := texts.label, reason := texts.reason), texts.judged) as judgement
+        min_by({{ struct_of({'label': 'texts.label', 'reason': 'texts.reason'}) }}, texts.judged) as judgement
     from texts
     inner join landed on texts.judged = landed.trial_id
     where texts.role = 'answer'

@@ -5,7 +5,7 @@ with trials as (
 ),
 
 paradigms as (
-    select study, paradigm, any_value(labels) as labels from {{ ref('stg_paradigms') }}
+    select study, paradigm, {{ some_value('labels') }} as labels from {{ ref('stg_paradigms') }}
     group by all
 ),
 
@@ -24,7 +24,7 @@ replies as (
 ),
 
 readings as (
-    select *, {{ read_label('response_text', 'labels', 'answer_reading', 'options') }} as reading from replies
+    select *, {{ label_reading('response_text', 'labels', 'answer_reading', 'options') }} as reading from replies
 )
 
 select
@@ -34,7 +34,7 @@ select
     answer_kind,
     options_shown,
     answer_reading,
-    struct_extract(reading, 'label') as label_read,
-    struct_extract(reading, 'status') as status_read,
-    struct_extract(reading, 'reason') as reason_read
+    reading['label'] as label_read,
+    reading['status'] as status_read,
+    reading['reason'] as reason_read
 from readings

@@ -65,7 +65,7 @@ valued as (
                 then (fact_pairs.is_authentic_right and fact_pairs.is_falsified_right)::integer::double
             when asked.answer_kind = 'number' then asked.response
             when asked.answer_kind = 'text' then null
-            else list_contains(asked.counted_labels, asked.response_label)::integer::double
+            else array_contains(asked.counted_labels, asked.response_label)::integer::double
         end as value,
         case
             when value is not null then null

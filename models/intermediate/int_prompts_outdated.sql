@@ -29,7 +29,7 @@ highest as (
     select
         *,
         -- a technique of an outdated vignette says nothing of what is asked now
-        max(technique_version) filter (where vignette_version = highest_of_vignette)
+        {{ of_those('max', 'technique_version', 'vignette_version = highest_of_vignette') }}
             over (partition by study, technique) as highest_of_technique
     from versions
 )

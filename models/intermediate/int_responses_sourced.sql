@@ -48,7 +48,9 @@ row_sets as (
 
 in_row_sets as (
     select
-        * replace (case when row_set = 'as_recorded' then number_if_recorded else last_response end as last_response),
+        {{ all_with({
+            'last_response': "case when row_set = 'as_recorded' then number_if_recorded else last_response end",
+        }) }},
         row_set
     from by_source
     cross join row_sets
@@ -56,14 +58,14 @@ in_row_sets as (
 
 answers as (
     select
-        *,
+        {{ all_with_last(['technique']) }},
         last_response as response,
         is_answered and not is_quarantined as is_accepted,
         technique != 'sacd' or first_response is not null as has_all_answers
     from in_row_sets
     union all
     select
-        * replace ('sacd_initial' as technique),
+        {{ all_with({'technique': "'sacd_initial'"}) }},
         first_response as response,
         not is_first_out_of_range and not is_quarantined as is_accepted,
         last_response is not null as has_all_answers

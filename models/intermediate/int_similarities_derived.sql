@@ -14,8 +14,8 @@ thirds as (
         max(value) filter (where measure = 'similarity_beginning') as beginning,
         max(value) filter (where measure = 'similarity_middle') as middle,
         max(value) filter (where measure = 'similarity_end') as ending,
-        string_agg(distinct reason, '; ' order by reason) as reason,
-        ('{{ var('similarity_alphas') | tojson }}'::json ->> split_part(instrument, ':', 1))::double as alpha
+        {{ texts_joined('reason') }} as reason,
+        {{ number_by_name(var('similarity_alphas'), "split_part(instrument, ':', 1)") }} as alpha
     from measurements
     group by all
 ),
@@ -26,15 +26,15 @@ derived as (
         trial_id,
         instrument,
         reason,
-        unnest([
-            struct_pack(measure := 'similarity_beginning', value := beginning),
-            struct_pack(measure := 'similarity_middle', value := middle),
-            struct_pack(measure := 'similarity_end', value := ending),
-            struct_pack(measure := 'coverage', value := (beginning + middle + ending) / 3),
-            struct_pack(measure := 'primacy_margin', value := beginning - middle),
-            struct_pack(measure := 'primacy', value := (beginning - middle > alpha)::integer::double),
-            struct_pack(measure := 'recency', value := (ending - middle > alpha)::integer::double)
-        ]) as of_measure
+        {{ a_row_each([
+            struct_of({'measure': "'similarity_beginning'", 'value': 'beginning'}),
+            struct_of({'measure': "'similarity_middle'", 'value': 'middle'}),
+            struct_of({'measure': "'similarity_end'", 'value': 'ending'}),
+            struct_of({'measure': "'coverage'", 'value': '(beginning + middle + ending) / 3'}),
+            struct_of({'measure': "'primacy_margin'", 'value': 'beginning - middle'}),
+            struct_of({'measure': "'primacy'", 'value': '(beginning - middle > alpha)::integer::double'}),
+            struct_of({'measure': "'recency'", 'value': '(ending - middle > alpha)::integer::double'}),
+        ]) }} as of_measure
     from thirds
 )
 

@@ -37,7 +37,7 @@ texts as (
         study,
         role,
         judged,
-        any_value(correct) as correct
+        {{ some_value('correct') }} as correct
     from judgements
     group by all
 )

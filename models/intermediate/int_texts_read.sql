@@ -1,7 +1,7 @@
 -- One row per distinct text and unit, with what is read in it: a text is read once, however many trials ended with it,
 -- and again only when the reader has changed. No number is read from a choice, a label or a text.
 {{ config(
-    materialized='incremental',
+    materialized='table' if target.type == 'spark' else 'incremental',
     incremental_strategy='append',
     on_schema_change='append_new_columns',
     pre_hook="{% if is_incremental() %}delete from {{ this }} where reader_version != '{{ reader_version() }}'{% endif %}",
@@ -37,16 +37,16 @@ unread as (
 ),
 
 readings as (
-    select *, {{ read_response('text', "nullif(response_unit, 'unknown')") }} as reading from unread
+    select *, {{ number_reading('text', "nullif(response_unit, 'unknown')") }} as reading from unread
 )
 
 select
     text,
     response_unit,
     '{{ reader_version() }}' as reader_version,
-    struct_extract(reading, 'response') as number_read,
-    struct_extract(reading, 'status') as status_read,
-    struct_extract(reading, 'reason') as reason_read,
-    struct_extract(reading, 'note') as note_read,
-    struct_extract(reading, 'said') as said
+    reading['response'] as number_read,
+    reading['status'] as status_read,
+    reading['reason'] as reason_read,
+    reading['note'] as note_read,
+    reading['said'] as said
 from readings

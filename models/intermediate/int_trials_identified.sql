@@ -35,13 +35,13 @@ counting as (
 ),
 
 trials as (
-    select readings.* replace (counting.batch_id as batch_id, counting.study as study), counting.called
+    select {{ all_with({'batch_id': 'counting.batch_id', 'study': 'counting.study'}, of='readings') }}, counting.called
     from readings
     inner join counting using (trial_id)
 )
 
 select
-    trials.* exclude (called, label_read) replace (trials.called as trial_id),
+    {{ all_with({'trial_id': 'trials.called'}, of='trials', left_out=['called', 'label_read']) }},
     trials.number_if_recorded as response_recorded,
     trials.status_if_{{ response_source }} as status,
     coalesce(flags.is_quarantined, false) as is_quarantined,

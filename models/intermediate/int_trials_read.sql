@@ -5,9 +5,9 @@
 -- label has no number, and a text is its own answer.
 with trials as (
     select
-        * exclude (
-            session_id, llm_returned, anchor_baseline, anchor_n_trials, replicate, prompt_hash, finished_at, line
-        )
+        {{ all_but([
+            'session_id', 'llm_returned', 'anchor_baseline', 'anchor_n_trials', 'replicate', 'prompt_hash', 'finished_at', 'line',
+        ]) }}
     from {{ ref('stg_trials') }}
 ),
 
@@ -43,7 +43,7 @@ joined as (
 )
 
 select
-    joined.* exclude (first_text, first_response_recorded, status_of_text),
+    {{ all_but(['first_text', 'first_response_recorded', 'status_of_text'], of='joined') }},
     last_texts.number_read,
     coalesce(last_texts.status_read, labels.status_read, joined.status_of_text) as status_read,
     coalesce(last_texts.reason_read, labels.reason_read) as reason_read,

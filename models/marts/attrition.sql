@@ -22,4 +22,4 @@ select
     {% endfor -%}
     n_answered / n_asked as answered_share
 from trials
-group by all
+{{ group_by(['study', 'llm', 'domain', 'vignette', 'technique', 'anchor_direction', 'paradigm', 'arm', 'role']) }}

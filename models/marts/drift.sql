@@ -14,7 +14,7 @@ days as (
         technique,
         anchor_direction,
         temperature,
-        (asked_at at time zone 'UTC')::date as day,
+        {{ day_of('asked_at') }} as day,
         count(*) as n_trials,
         avg(response) as mean_response,
         var_pop(response) * count(*) as squares,
@@ -39,7 +39,7 @@ others_summed as (
         days.mean_response,
         coalesce(sum(others.n_trials), 0) as n_others,
         sum(others.n_trials * (others.mean_response - days.mean_response)) as sum_others,
-        sum(others.squares + others.n_trials * (others.mean_response - days.mean_response) ** 2) as squares_others,
+        sum(others.squares + others.n_trials * power(others.mean_response - days.mean_response, 2)) as squares_others,
         min(others.least) = max(others.most) as are_others_equal
     from days
     left join days as others
@@ -62,7 +62,7 @@ expected as (
             when n_others > 1 and not are_others_equal
                 then
                     {{ t_quantile_975('(n_others - 1)') }}
-                    * sqrt(greatest(squares_others - sum_others ** 2 / n_others, 0) / (n_others - 1))
+                    * sqrt(greatest(squares_others - power(sum_others, 2) / n_others, 0) / (n_others - 1))
                     * sqrt(1 / n_trials + 1 / n_others)
         end as half_width
     from others_summed
@@ -92,7 +92,7 @@ select
     high,
     is_outside,
     count(low) over of_llm as n_days_of_llm,
-    count(*) filter (where is_outside) over of_llm as n_outside_of_llm,
+    {{ of_those('count', '*', 'is_outside') }} over of_llm as n_outside_of_llm,
     {{ reasons([
         ("day is null", "no_time"),
         ("day is not null and n_others = 0", "one_day"),

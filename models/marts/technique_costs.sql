@@ -42,7 +42,7 @@ summed as (
 )
 
 select
-    * exclude (tokens_in, tokens_out, cost_usd),
+    {{ all_but(['tokens_in', 'tokens_out', 'cost_usd']) }},
     tokens_in / n_trials as tokens_in_per_trial,
     tokens_out / n_trials as tokens_out_per_trial,
     cost_usd / n_trials as cost_usd_per_trial,

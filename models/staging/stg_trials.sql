@@ -6,9 +6,9 @@ with source as (
         *,
         case
             when source = 'recorded' and technique = 'sacd' and response_text is null
-                then line -> '$.iterationDetails[#-1]'
+                then {{ json_last('line', 'iterationDetails') }}
         end as last_turn,
-        coalesce(response_text, last_turn ->> '$.rawResponse') as kept_text,
+        coalesce(response_text, {{ json_text('last_turn', 'rawResponse') }}) as kept_text,
         coalesce(not contains(response_text, answer_after), false) as is_without_marker
     from {{ source('raw', 'trials') }}
 )
@@ -41,19 +41,19 @@ select
     response_recorded as number_recorded,
     first_response as first_response_recorded,
     iterations,
-    nullif(trim({{ answer_in('kept_text', 'answer_after') }}), '') as response_text,
+    nullif({{ trimmed_answer('kept_text', 'answer_after') }}, '') as response_text,
     case
         when kept_text is null then 'none'
         when last_turn is not null and length(kept_text) >= 500 then 'cut'
         else 'whole'
     end as text_kept,
-    coalesce((last_turn ->> '$.biasDetected') = 'false', false) as is_look_back,
-    nullif(trim(first_text), '') as first_text,
+    coalesce(({{ json_text('last_turn', 'biasDetected') }}) = 'false', false) as is_look_back,
+    nullif({{ trimmed('first_text') }}, '') as first_text,
     protocol,
     coalesce(paradigm, 'anchoring') as paradigm,
     item,
     arm,
-    from_json(option_order::json, '["varchar"]') as options_shown,
+    {{ json_texts('option_order') }} as options_shown,
     coalesce(answer_kind, 'number') as answer_kind,
     coalesce(answer_reading, 'strict') as answer_reading,
     judged,

@@ -145,6 +145,8 @@ COMMANDS = {
         "--as-of": "text",
         "--to": "path",
         "--force": "flag",
+        "--engine": "duckdb|spark, default duckdb",
+        "--test": "flag",
     },
     "sql": {
         "--format": "table|csv|json|parquet, default table",

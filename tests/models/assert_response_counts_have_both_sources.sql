@@ -8,23 +8,23 @@ with studies as (
 ),
 
 rows_by_source as (
-    select * exclude (response_source), list(response_source) as sources
+    select {{ all_but(['response_source']) }}, count(*) as n_sources
     from {{ ref('response_counts') }}
     group by all
 ),
 
 without_twin as (
-    select study, row_set, sources
+    select study, row_set, n_sources
     from rows_by_source
     anti join studies using (study)
-    where len(sources) != 2
+    where n_sources != 2
 ),
 
 of_one_source as (
-    select study, row_set, list(distinct response_source) as sources
+    select study, row_set, count(distinct response_source) as n_sources
     from {{ ref('response_counts') }}
     group by all
-    having len(sources) != 2
+    having count(distinct response_source) != 2
 )
 
 select * from without_twin

@@ -1,0 +1,109 @@
+"""A half of `bais build --engine spark`, in a process of its own: a session, what reads texts in it, and dbt."""
+
+import json
+import os
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from ingest.models import macros
+from ingest.warehouse import SESSION, quoted
+
+# without a cluster: all cores of this machine, in this process; PYSPARK_SUBMIT_ARGS says otherwise, as with any PySpark
+HERE = (
+    "--master local[*] --driver-memory 2g --conf spark.driver.host=127.0.0.1 "
+    "--conf spark.ui.enabled=false pyspark-shell"
+)
+SETTINGS = {
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.ansi.enabled": "true",  # what is no number is no null: DuckDB refuses it too
+    "spark.sql.parser.escapedStringLiterals": "true",  # a backslash in a regular expression is one
+    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
+}
+FUNCTIONS = {
+    "bais_read_response": (
+        ("text", "unit"),
+        "struct<response: double, status: string, reason: string, note: string, said: string>",
+        lambda: macros()["read_response"]("text", "unit"),
+    ),
+    "bais_read_label": (
+        ("text", "labels", "reading", "options"),
+        "struct<label: string, status: string, reason: string>",
+        lambda: macros()["read_label"]("text", "labels", "reading", "options"),
+    ),
+}
+
+
+def opened():
+    """Open a session on this machine, on the cluster of `PYSPARK_SUBMIT_ARGS`, or with the server of `SPARK_REMOTE`."""
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    os.environ.setdefault("PYSPARK_SUBMIT_ARGS", HERE)
+    from pyspark.sql import SparkSession
+
+    session = SparkSession.builder.appName("bais").getOrCreate()
+    for name, value in SETTINGS.items():
+        session.conf.set(name, value)
+    for name, (parameters, returned, expression) in FUNCTIONS.items():
+        session.udf.register(name, _function(_reader(parameters, expression()), parameters, returned))
+    return session
+
+
+def _reader(parameters: tuple[str, ...], expression: str) -> Callable:
+    """Return what reads batches of Arrow columns in DuckDB: it needs nothing of ours where it runs."""
+    settings = SESSION
+    query = f"select {expression} as reading from asked order by place"
+
+    def read(batches: Iterator) -> Iterator:
+        import duckdb
+        import pyarrow
+
+        connection = duckdb.connect(config={"threads": 1})
+        connection.execute(settings)
+        for columns in batches:
+            places = pyarrow.array(range(len(columns[0])), pyarrow.int64())
+            asked = pyarrow.table([*columns, places], names=[*parameters, "place"])
+            connection.register("asked", asked)
+            yield connection.sql(query).to_arrow_table()["reading"].combine_chunks()
+
+    return read
+
+
+def _function(read, parameters, returned):
+    import pyarrow
+    from pyspark.sql.functions import ArrowUDFType, arrow_udf
+
+    read.__annotations__ = {
+        "batches": Iterator[tuple[(pyarrow.Array,) * len(parameters)]],
+        "return": Iterator[pyarrow.Array],
+    }
+    return arrow_udf(read, returned, ArrowUDFType.SCALAR_ITER)
+
+
+def _taken_over(session, schema: str, folder: Path) -> None:
+    """Make tables of the Parquet that DuckDB wrote: a folder for each schema, in it one for each table."""
+    for tables in sorted(path for path in folder.iterdir() if path.is_dir()):
+        session.sql(f"create database `{schema}_{tables.name}` location {quoted(tables)}")
+        for table in sorted(tables.iterdir()):
+            session.sql(f"create table `{schema}_{tables.name}`.`{table.name}` using parquet location {quoted(table)}")
+
+
+def main() -> int:
+    """Build what `dbt` is told to on Spark, from the Parquet in a folder; the exit code is dbt's."""
+    from dbt.cli.main import dbtRunner
+
+    schema, inputs, arguments = sys.argv[1], Path(sys.argv[2]), json.loads(sys.argv[3])
+    session = opened()
+    try:
+        _taken_over(session, schema, inputs)
+        result = dbtRunner().invoke(arguments)
+    finally:
+        for (name,) in session.sql(f"show databases like '{schema}_*'").collect():
+            session.sql(f"drop database `{name}` cascade")
+        session.stop()
+    if result.exception:
+        print(result.exception)
+    return 0 if result.success else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
