@@ -96,7 +96,7 @@ def gee_effect(choices, *, confidence=CONFIDENCE):
     ------
     NotFittedError
         `too_few_participants`, `rank_deficient`, `separated` (within a product or a format everyone chose alike),
-        `not_converged`.
+        `not_converged` (or each participant always chose alike).
 
     Notes
     -----
@@ -118,6 +118,8 @@ def gee_effect(choices, *, confidence=CONFIDENCE):
     for groups in (choices["product"], choices["format"]):
         if pd.Series(chosen).groupby(groups.to_numpy()).nunique().lt(2).any():
             raise NotFittedError("separated")
+    if pd.Series(chosen).groupby(design.participants).nunique().max() == 1:
+        raise NotFittedError("not_converged")  # the working correlation is 1, and its matrix has no inverse
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         fitted = sm.GEE(

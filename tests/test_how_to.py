@@ -202,8 +202,10 @@ def test_a_figure_stands_on_the_page_with_numbers_of_the_warehouse(tmp_path):
 
 
 def test_a_batch_is_mended_step_by_step(tmp_path, warehouse_in, monkeypatch, capsys):
-    def start(*arguments, **_):
-        warehouse_in(tmp_path).dbt(*arguments, "--select", "+trials", "--exclude-resource-type", "test", "unit_test")
+    def start(*arguments, more_environment, **_):
+        there = warehouse_in(tmp_path)
+        there.environment |= more_environment
+        there.dbt(*arguments, "--select", "+trials", "--exclude-resource-type", "test", "unit_test")
         return SimpleNamespace(wait=lambda: 0)
 
     monkeypatch.setattr("bais.dbt.start", start)

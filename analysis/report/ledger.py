@@ -20,7 +20,10 @@ from analysis.claims import (
 from analysis.report.tables import Row, Table
 from analysis.report.values import MISSING, SAID_ABOVE, Number, clean, clean_lines, key_text
 
-CHECKS = "marts.claim_checks inner join (select distinct claim_id, study from seeds.published_claims) using (claim_id)"
+CHECKS = (
+    "(select checks.*, claims.study from marts.claim_checks as checks inner join seeds.published_claims as claims "
+    "on checks.claim_id = claims.claim_id and checks.part is not distinct from claims.part)"
+)
 SIGNS = {
     "yes": "✓", "no": "≠", "holds": "✓", "weaker": "?", "contradicted": "✕", "confounded": "⇄",
     "not_derivable": MISSING, "not_checked": MISSING, "not_applicable": MISSING, None: MISSING,
@@ -71,8 +74,8 @@ def ledger(study, dots):
     if not claims:
         return None
     # a document that is about this study alone is named, so that its claims about no study are counted too
-    whole = {"document": study.documents[0]} if study.documents else {"study": study.name}
-    source = "marts.claim_checks" if study.documents else CHECKS
+    whole = {"document": study.documents[0]} if study.documents else {}
+    whole |= {"study": study.name} if not (study.name and study.documents) else {}
     once = distinct(claims)
     shared = _shared(once)
     recomputes, holds = (
@@ -83,7 +86,7 @@ def ledger(study, dots):
     kinds = [(document, kind) for document in sorted({claim["document"] for claim in once}) for kind in KINDS]
     summary = Table(
         "Printed numbers and sentences, each quantity counted once however often it is printed.",
-        source,
+        CHECKS,
         {**whole, "is_first_place": True},
         ["document", "what", "in all", *(f"{SIGNS[code]} {_labels(column)[code][1]}" for column, code in of_both)],
         [
@@ -119,7 +122,7 @@ def ledger(study, dots):
         [(code, RECOMPUTES[code][0]) for code in recomputes],
         [(code or "", HOLDS[code][0]) for code in holds if code],
         Number(len(claims), "count(*)", 0, table="seeds.published_claims", key=whole),
-        Number(len(once), "count(*)", 0, table=source, key={**whole, "is_first_place": True}),
+        Number(len(once), "count(*)", 0, table=CHECKS, key={**whole, "is_first_place": True}),
         _specified(shared) if shared else None,
         _claims(in_order(once), shared, dots),
     )

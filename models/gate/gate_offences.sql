@@ -54,6 +54,10 @@ kinds as (
     from {{ ref('gate_kinds') }}
 ),
 
+landed as (
+    select trial_id, source_file, source_line from {{ ref('stg_trials') }}
+),
+
 -- not put together for all trials at once: each query takes the few columns that it needs
 trials as not materialized (
     select
@@ -150,10 +154,6 @@ alike as (
     union
     select trial_id from hashed
     semi join asked_alike using (place_hash)
-),
-
-landed as (
-    select trial_id, source_file, source_line from {{ ref('stg_trials') }}
 ),
 
 copies as (

@@ -18,6 +18,7 @@ from jinja2 import Environment
 from bais import built, unchanged
 from bais.built import build_on_copy
 from bais.main import main
+from ingest.models import ENGINE
 from ingest.raw import prepare_raw
 from ingest.warehouse import ROOT, UserError, connect, transaction
 
@@ -345,7 +346,7 @@ def test_dbt_forgets_the_last_build_whenever_it_begins():
     text = (ROOT / "macros" / "forget_last_build.sql").read_text(encoding="utf-8")
     with contextlib.closing(duckdb.connect()) as memory:
         memory.execute(f"create schema intermediate; create table {unchanged.RECORD} (a integer)")
-        memory.execute(str(Environment().from_string(text).module.forget_last_build()))
+        memory.execute(str(Environment().from_string(text, globals=ENGINE).module.forget_last_build()))
         assert memory.sql("from duckdb_tables()").fetchall() == []
 
 

@@ -470,7 +470,7 @@ def test_an_arm_in_no_contrast_a_correct_answer_without_a_measure_and_a_blank_ar
 
 def test_a_measure_of_texts_that_nothing_measures_is_named_with_those_that_there_are():
     sql = (ROOT / "models/intermediate/int_similarities_derived.sql").read_text()
-    assert re.findall(r"measure := '(\w+)'", sql) == [*MEASUREMENTS]
+    assert re.findall(r"'measure': \"'(\w+)'\"", sql) == [*MEASUREMENTS]
     measures = {
         "recency": {"from": "measurement", "better": "lower"},
         "primcy": {"from": "measurement", "better": "lower"},
