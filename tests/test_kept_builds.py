@@ -1,0 +1,115 @@
+"""A build that keeps rows of studies that did not change has the tables of one that computes all of them."""
+
+import json
+import shutil
+
+import pytest
+
+from bais.main import main
+from ingest.raw import TABLES
+from ingest.warehouse import connect
+from tests.tools import compare
+
+LLMS = ("openai/o3", "openai/gpt-4o", "anthropic/claude-opus-4.6", "lab/one", "lab/two", "lab/three")
+ASKED = [
+    (technique, anchor)
+    for technique in ("baseline", "premortem", "sacd")
+    for anchor in (None, 10, 30)
+    if (technique, anchor)[1] or technique == "baseline"
+]
+BUILD = (
+    "--quiet",
+    "build",
+    "--select",
+    "+path:models/inference",
+    "--exclude-resource-type",
+    "test",
+    "unit_test",
+)
+
+
+def line(n, llm, technique, anchor, repeat):
+    """Write a line as document A's archive does; each LLM follows an anchor by a part of its own."""
+    followed = 0 if anchor is None else (anchor - 20) * n // (8 if technique == "baseline" else 16)
+    response = 20 + followed + (repeat * 7 + n) % 5
+    return {
+        "model": llm, "vignetteId": "medical", "technique": technique, "temperature": 1,
+        "anchorType": {None: "none", 10: "low", 30: "high"}[anchor], "anchor": anchor,
+        "response": response, "raw": f"{response}",
+        "collectedAt": f"2026-03-{1 + n:02}T{ASKED.index((technique, anchor)):02}:00:{repeat:02}.000Z",
+    }  # fmt: skip
+
+
+def write(folder, llms=LLMS):
+    """Write an archive of some LLMs."""
+    folder.mkdir(parents=True)
+    lines = [line(n, llm, *asked, repeat) for n, llm in enumerate(llms) for asked in ASKED for repeat in range(12)]
+    (folder / "medical.jsonl").write_text("".join(json.dumps(of) + "\n" for of in lines))
+    return folder
+
+
+def copy_as_another_study(path):
+    """Land once more all that was landed, as another study: with ids and sources of its own."""
+    with connect(path, read_only=False) as warehouse:
+        for name, table in TABLES.items():
+            if "study" not in table.columns or name == "gate_acts":
+                continue
+            own = {
+                of: f"{of} || '-other'" for of in ("trial_id", "batch_id", "verdict_id", "version_id", "source_name")
+            }
+            replaced = ", ".join(f"{sql} as {of}" for of, sql in own.items() if of in table.columns)
+            replaced = f"'other' as study{', ' if replaced else ''}{replaced}"
+            warehouse.execute(f"insert into raw.{name} select * replace ({replaced}) from raw.{name}")
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory, warehouse_in):
+    """A warehouse of two studies, all built."""
+    folder = tmp_path_factory.mktemp("kept")
+    warehouse = warehouse_in(folder)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("BAIS_WAREHOUSE", str(warehouse.path))
+        assert main(["import", str(write(folder / "one" / "own"))]) == 0
+    copy_as_another_study(warehouse.path)
+    warehouse.dbt(*BUILD)
+    assert warehouse.query(
+        "select distinct study from inference.rank_probabilities where gain_low is not null order by 1"
+    ) == [("other",), ("voder-bais",)]
+    return folder
+
+
+def answers_leave(warehouse, folder):
+    """A second version lacks the answers of an LLM, and people take some of another one out."""
+    assert main(["import", str(write(folder / "two" / "own", LLMS[:5])), "--complete"]) == 0
+    withdrawn = warehouse.query(
+        "select trial_id from raw.trials "
+        "where study = 'voder-bais' and llm_recorded = 'lab/two' and anchor_value = 30 and response_recorded > 24"
+    )
+    assert main(["withdraw", *(trial for (trial,) in withdrawn), "--why", "typed twice"]) == 0
+
+
+def a_study_leaves(warehouse, folder):
+    """Nothing of the study is published any more."""
+    ((batch,),) = warehouse.query("select batch_id from raw.batches where study = 'voder-bais'")
+    assert main(["reject", batch, "--why", "of another question"]) == 0
+
+
+@pytest.mark.parametrize("change", [answers_leave, a_study_leaves])
+def test_what_is_kept_and_computed_is_what_a_full_refresh_computes(
+    made, tmp_path, warehouse_in, monkeypatch, capsys, change
+):
+    shutil.copytree(made, tmp_path, dirs_exist_ok=True)
+    warehouse = warehouse_in(tmp_path)
+    monkeypatch.setenv("BAIS_WAREHOUSE", str(warehouse.path))
+    read_from = "select study, read_from from intermediate.kept_decided where study = '{}'"
+    before = {study: warehouse.query(read_from.format(study)) for study in ("other", "voder-bais")}
+    change(warehouse, tmp_path)
+    warehouse.dbt(*BUILD)
+    assert warehouse.query(read_from.format("other")) == before["other"]
+    assert warehouse.query(read_from.format("voder-bais")) != before["voder-bais"]
+    whole = warehouse_in(tmp_path / "whole")
+    whole.path.parent.mkdir()
+    shutil.copy(warehouse.path, whole.path)
+    whole.dbt(*BUILD, "--full-refresh")
+    capsys.readouterr()
+    assert compare.main([str(warehouse.path), str(whole.path)]) == 0, capsys.readouterr().out
