@@ -88,13 +88,13 @@ CAVEATS = {
     "confounded_prompt": "{names} and what they are held against were asked with different prompts.",
 }
 PLACEBO = {
-    "use": "{name} also gains on {placebo}, turns of neutral content, by {gain}: content helps, not turns alone.",
-    "equivalent": "{placebo}, turns of neutral content, does as well as {name}, which gains {gain} on it.",
-    "avoid": "{placebo}, turns of neutral content, does better than {name}, which gains {gain} on it.",
-    "no_evidence": "{placebo}, turns of neutral content, may do as well as {name}, which gains {gain} on it: the data "
-    "cannot tell whether the content of {name} adds anything.",
-    None: "{placebo}, turns of neutral content, was asked with another prompt than {name}, which gains {gain} on it: a "
-    "confounded comparison, on which nothing is decided.",
+    "use": "{name} also gains on {placebo}, a placebo of neutral turns, by {gain}: content helps, not turns alone.",
+    "equivalent": "{placebo}, a placebo of neutral turns, does as well as {name}, which gains {gain} on it.",
+    "avoid": "{placebo}, a placebo of neutral turns, does better than {name}, which gains {gain} on it.",
+    "no_evidence": "{placebo}, a placebo of neutral turns, may do as well as {name}, which gains {gain} on it: the "
+    "data cannot tell whether the content of {name} adds anything.",
+    None: "{placebo}, a placebo of neutral turns, was asked with another prompt than {name}, which gains {gain} on it: "
+    "a confounded comparison, on which nothing is decided.",
 }
 
 

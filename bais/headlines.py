@@ -120,7 +120,7 @@ def _say_scored(name, findings):
 
 
 def _say_study(study, rankings, places, biases):
-    from analysis.advice import Evidence, verdict
+    from analysis.advice import Evidence, listed, verdict
 
     how = "SIMULATED respondents, no LLM was asked" if study["is_simulated"] else study["sources"]
     judgements = f" and {study['n_judgements']:,} judgements of texts" if study["n_judgements"] else ""
@@ -144,6 +144,10 @@ def _say_study(study, rankings, places, biases):
         say(answer)
         for sentence in beside:
             say(sentence, indent="  ")
+    placebos = dict.fromkeys(row["control_name"] for row in places if row["comparison"] == "placebo")
+    if placebos:
+        is_or_are = "is a placebo" if len(placebos) == 1 else "are placebos"
+        say(f"{listed(placebos)} {is_or_are}: as many turns as a technique, of neutral content.")
     if said := not_ranked(rankings):
         say(said)
     for sentence in biases:

@@ -154,7 +154,7 @@ def _card(study, domain, goal):
             yield Markup(sentence).format(_names(study, decided[word]))
     against = [row for row in study.held_against(domain, "placebo") if row["metric"] == goal]
     if against and not any(row["decision"] == "use" for row in against):
-        yield Markup("No technique is shown to do better than {}, a placebo: turns of neutral content.").format(
+        yield Markup("No technique is shown to do better than {}, a placebo of neutral turns.").format(
             study.technique(against[0]["control"])
         )
 
@@ -313,7 +313,7 @@ def _controls(study, domain):
         said = [
             Markup("of {}: {}").format(whose, _said(study, of, LEADING, column)) for column, whose in OF_WHOM.items()
         ]
-        yield Markup("Against {}, turns of neutral content (a placebo), by displacement, {}. {}.").format(
+        yield Markup("Against {}, a placebo of neutral turns, by displacement, {}. {}.").format(
             study.technique(control), said[0], said[1][:1].upper() + said[1][1:]
         )
 

@@ -16,7 +16,7 @@ REASONS = advice.REASONS | {
     "control": "it is what the others are held against",
     "no_spread_to_change": "there is next to no spread to change",
     "not_ranked": "it is not ranked",
-    "placebo": "held against turns of neutral content",
+    "placebo": "held against a placebo of neutral turns",
 }
 
 

@@ -290,10 +290,10 @@ USED = {"sacd": (("use", "use", 23.4, 16.3, 1.1, 31.5), ("use", "use", 18.3, 28.
     [
         (
             "no_evidence",
-            "Random Control, turns of neutral content, may do as well as SACD, which gains 4.1 pp (-10.4 to ",
+            "Random Control, a placebo of neutral turns, may do as well as SACD, which gains 4.1 pp (-10.4 to ",
         ),
-        ("equivalent", "Random Control, turns of neutral content, does as well as SACD"),
-        ("avoid", "Random Control, turns of neutral content, does better than SACD"),
+        ("equivalent", "Random Control, a placebo of neutral turns, does as well as SACD"),
+        ("avoid", "Random Control, a placebo of neutral turns, does better than SACD"),
         ("use", "SACD also gains on Random Control"),
     ],
 )

@@ -216,7 +216,7 @@ def test_what_is_beside_a_decision_is_on_the_page(of_five):
 def test_a_decision_that_the_other_reading_would_change_is_listed_with_its_goals_and_the_placebo(of_five):
     page = plain(of_five[1])
     assert CHANGED.format(names="SACD and SACD against the placebo") in page
-    assert "Against Random Control, turns of neutral content (a placebo), by displacement" in page
+    assert "Against Random Control, a placebo of neutral turns, by displacement" in page
     with closing(duckdb.connect(str(of_five[0]))) as connection:
         connection.execute("update inference.rank_probabilities set reason = null where metric = 'error'")
         connection.execute("update inference.rank_probabilities set reason = null where comparison = 'placebo'")
