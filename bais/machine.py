@@ -6,7 +6,7 @@ import click
 
 from bais.options import PATH, json_option, strict
 from bais.terminal import fixed, pairs, say, say_json
-from ingest.warehouse import connect, parquet_folder, printable, warehouse_path
+from ingest.warehouse import parquet_folder, printable, warehouse_path
 
 RESOURCE_TYPES = ("--resource-type", "--resource-types", "--exclude-resource-type", "--exclude-resource-types")
 
@@ -53,28 +53,29 @@ def build(ctx: click.Context, as_of: str | None, to: Path | None, force: bool, e
             unchanged.keep(copy, source)
         return code
 
-    code = build_on_copy(path, build_all)
-    if not code and parquet_folder(path).is_dir():
+    _remove_unused_files(path)
+    return build_on_copy(path, build_all)
+
+
+def _build_with_spark(path, is_tested, arguments):
+    from bais import spark
+    from bais.built import build_on_copy
+
+    spark.refuse_without_spark()
+    _remove_unused_files(path)
+    return build_on_copy(path, lambda copy: spark.build(copy, parquet_folder(path), is_tested, arguments))
+
+
+def _remove_unused_files(path):
+    """Remove what the builds on Spark before the last one left: who has opened the warehouse goes on reading its files."""
+    if path.exists() and parquet_folder(path).is_dir():
         from bais.spark import remove_unused
 
         remove_unused(path)
-    return code
 
 
 def _names_target(arguments):
     return any(argument.partition("=")[0] in ("-t", "--target") for argument in arguments)
-
-
-def _build_with_spark(path, is_tested, arguments):
-    """Build in place: what Spark makes stands in files beside this very warehouse."""
-    from bais import spark
-
-    if path.exists():
-        connect(path, read_only=False).close()
-    code = spark.build(path, parquet_folder(path), is_tested, arguments)
-    if not code:
-        spark.remove_unused(path)
-    return code
 
 
 def _only_variables(arguments):

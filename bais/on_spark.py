@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from bais.spark import DATABASES
 from ingest.models import macros
 from ingest.warehouse import SESSION, quoted
 
@@ -34,13 +35,19 @@ FUNCTIONS = {
 }
 
 
-def opened():
-    """Open a session on this machine, on the cluster of `PYSPARK_SUBMIT_ARGS`, or with the server of `SPARK_REMOTE`."""
+def opened(databases: Path | None = None):
+    """Open a session on this machine, on the cluster of `PYSPARK_SUBMIT_ARGS`, or with the server of `SPARK_REMOTE`.
+
+    A session of our own keeps its databases, which have no files, in a folder that is named; a server knows its own.
+    """
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("PYSPARK_SUBMIT_ARGS", HERE)
     from pyspark.sql import SparkSession
 
-    session = SparkSession.builder.appName("bais").getOrCreate()
+    asked = SparkSession.builder.appName("bais")
+    if databases and not os.environ.get("SPARK_REMOTE"):
+        asked = asked.config("spark.sql.warehouse.dir", str(databases))
+    session = asked.getOrCreate()
     for name, value in SETTINGS.items():
         session.conf.set(name, value)
     for name, (parameters, returned, expression) in FUNCTIONS.items():
@@ -92,7 +99,7 @@ def main() -> int:
     from dbt.cli.main import dbtRunner
 
     schema, inputs, arguments = sys.argv[1], Path(sys.argv[2]), json.loads(sys.argv[3])
-    session = opened()
+    session = opened(inputs.with_name(DATABASES))
     try:
         _taken_over(session, schema, inputs)
         result = dbtRunner().invoke(arguments)

@@ -12,22 +12,27 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from bais import dbt
-from bais.terminal import say
+from bais.terminal import complain, say
 from bais.warehouse import values
 from ingest.warehouse import ROOT, UserError, connect, explain, parquet_folder, quoted, transaction
 
 SELECTOR, BEFORE, AFTER = "spark", "spark_inputs", "beside_spark"  # of selectors.yml
 UNIT_TESTS = ("--exclude-resource-type", "unit_test")
+INPUTS, DATABASES = "inputs", "databases"  # folders that only a build needs: what Spark reads, and its empty databases
 SMALL = 16 << 20  # what has fewer bytes of Parquet is copied into the warehouse
 NOT_TABLES = ("ephemeral", "view")
 
 
-def build(path: Path, files: Path, is_tested: bool, variables: Iterable[str] = ()) -> int:
-    """Build a warehouse, half of it on Spark; the exit code is that of the first dbt that failed."""
-    refuse_without_spark()
-    if code := build_on_spark(path, files, is_tested, variables):
+def build(copy: Path, files: Path, is_tested: bool, variables: Iterable[str] = ()) -> int:
+    """Build a copy of a warehouse, half of it on Spark; the exit code is that of the first dbt that failed.
+
+    A copy of which Spark could not make its half is removed, so that it takes no warehouse's place.
+    """
+    if code := build_on_spark(copy, files, is_tested, variables):
+        copy.unlink(missing_ok=True)
+        complain("Spark did not make its half: the warehouse stays as it was")
         return code
-    return _dbt_build(path, "in DuckDB, the rest", "--selector", AFTER, *UNIT_TESTS, *variables)
+    return _dbt_build(copy, "in DuckDB, the rest", "--selector", AFTER, *UNIT_TESTS, *variables)
 
 
 def build_on_spark(path: Path, files: Path, is_tested: bool, variables: Iterable[str] = ()) -> int:
@@ -80,7 +85,8 @@ def _new_folder(parent: Path) -> Iterator[Path]:
     try:
         yield folder
     finally:
-        shutil.rmtree(folder / "inputs", ignore_errors=True)
+        for needed_once in (INPUTS, DATABASES):
+            shutil.rmtree(folder / needed_once, ignore_errors=True)
         if not _made(folder):
             shutil.rmtree(folder, ignore_errors=True)
 
@@ -126,7 +132,7 @@ def _write_inputs(path, folder, manifest):
     with contextlib.closing(connect(path, read_only=True, writes_files=True)) as warehouse:
         for node in nodes:
             schema, name = node["schema"], node.get("identifier") or node["name"]
-            target = folder / "inputs" / schema / name
+            target = folder / INPUTS / schema / name
             target.mkdir(parents=True)
             try:
                 described = warehouse.execute(f'describe {schema}."{name}"').fetchall()
@@ -155,7 +161,7 @@ def _on_spark(said, folder, is_tested, variables):
         results = dbt.Results()
         tests = () if is_tested else ("--exclude-resource-type", "unit_test", "test")
         asked = ["--quiet", "build", "--target", "spark", "--selector", SELECTOR, *tests, *variables]
-        command = [sys.executable, "-m", "bais.on_spark", schema, str(folder / "inputs"), json.dumps(asked)]
+        command = [sys.executable, "-m", "bais.on_spark", schema, str(folder / INPUTS), json.dumps(asked)]
         log = folder.parent / "spark.log"
         with open(log, "wb") as file:
             code = dbt.ended(subprocess.Popen(command, cwd=ROOT, stderr=file))
@@ -180,7 +186,7 @@ def _environment(own):
 def _made(folder: Path) -> dict[tuple[str, str], Path]:
     """Return the folders of the tables that Spark wrote, by schema and name."""
     done = [path.parent for path in folder.glob("*/*/_SUCCESS")]
-    return {(path.parent.name, path.name): path for path in done if path.parent.name != "inputs"}
+    return {(path.parent.name, path.name): path for path in done if path.parent.name != INPUTS}
 
 
 def _take_over(path, folder, manifest, made):
