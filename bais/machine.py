@@ -67,7 +67,7 @@ def _build_with_spark(path, is_tested, arguments):
 
 
 def _remove_unused_files(path):
-    """Remove what the builds on Spark before the last one left: who has opened the warehouse goes on reading its files."""
+    """Remove the files of earlier builds on Spark, except those of the warehouse that is there, which people read."""
     if path.exists() and parquet_folder(path).is_dir():
         from bais.spark import remove_unused
 

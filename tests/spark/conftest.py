@@ -119,7 +119,9 @@ def copied(landed, tmp_path, monkeypatch):
     """The same in a warehouse of its own, without what Spark is to make, and its environment."""
     warehouse = Warehouse(tmp_path)
     shutil.copy(landed.path, warehouse.path)
-    for name, value in (warehouse.environment | {"DBT_TARGET_PATH": landed.environment["DBT_TARGET_PATH"]}).items():
+    # what dbt did is counted from what it writes
+    own = {"DBT_TARGET_PATH": landed.environment["DBT_TARGET_PATH"], "DBT_WRITE_JSON": "true"}
+    for name, value in (warehouse.environment | own).items():
         monkeypatch.setenv(name, value)
     monkeypatch.setenv("PYSPARK_SUBMIT_ARGS", SESSION)
     return warehouse
