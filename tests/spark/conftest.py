@@ -98,9 +98,14 @@ def cluster(folder):
 
 
 def executors_of(worker):
-    """Return the ids of the processes that a worker has started."""
-    children = Path(f"/proc/{worker.pid}/task").glob("*/children")
-    return [int(number) for path in children for number in path.read_text().split()]
+    """Return the ids of the executors that a worker has started: they are in its session, as Python's workers are."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            is_executor = b"CoarseGrainedExecutorBackend" in (process / "cmdline").read_bytes()
+            if is_executor and os.getsid(int(process.name)) == worker.pid:
+                found.append(int(process.name))
+    return found
 
 
 @pytest.fixture(scope="session")
