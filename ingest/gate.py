@@ -50,6 +50,7 @@ where false
 # of all trials at once only what differs from one to the next is kept
 VIEWS = ("int_trials_treated", "gate_landed", "gate_treated", "gate_trials")
 UNASKED = "null::varchar as label_read, null as reason_recorded, null as reason_read, null as response_text"
+SLICE = 2_000_000  # trials that are read at once: joins of more of them would need more memory
 # texts are read, and known by their hash from then on
 HASHED = {
     "int_texts_read": "null as said, md5_number(text) as text",
@@ -265,6 +266,14 @@ def gate_models(memory, batches: list[dict], config: dict) -> Models:
         create table gate.flags as
             from {models.ref("stg_flagged_trials")} semi join gate.earlier_verdicts using (batch_id);
         create table gate.withdrawn as {_withdrawn(models, looked_at)};
+        create table gate.taken_over as
+            select trial_id from (
+                select trial_id from warehouse.raw.trials where batch_id not in (select batch_id from {looked_at})
+            )
+            semi join (
+                select record_id as trial_id from warehouse.raw.version_entries
+                semi join {looked_at} using (batch_id)
+            ) using (trial_id);
         create table gate.taken_out as
             select study, vignette, llm_recorded, technique, trial_id
             from warehouse.raw.trials semi join gate.withdrawn using (trial_id)
@@ -282,11 +291,8 @@ def gate_models(memory, batches: list[dict], config: dict) -> Models:
     _look_at(memory, looked_at)
     if not _are_there(memory, "source = 'recorded'"):
         models.replace("gate_lines", NO_LINES)
-    for name, hashed in HASHED.items():
-        models.keep(name, f"select * replace ({hashed}) from ({models.render(name)})")
-    models.replace("int_trials_read", models.render("int_trials_read", {"stg_trials": "gate_landed"}))
+    _read(memory, models, looked_at)
     models.replace("int_trials_read", f"select *, {UNASKED} from {models.ref('gate_readings')}")
-    memory.execute("drop table int_texts_read; drop table int_labels_read")
     for shared in ("gate_lines", "llms", "techniques", "flag_reasons"):
         models.ref(shared)
     if _are_there(memory, UNANCHORED):
@@ -340,10 +346,29 @@ def _look_at(memory, looked_at, condition="true"):
         create or replace view raw.trials as from warehouse.raw.trials
         where ({condition}) and trial_id not in (select trial_id from gate.withdrawn) and (
             batch_id in (select batch_id from {looked_at})
-            or trial_id in (select record_id from raw.version_entries semi join {looked_at} using (batch_id))
+            or trial_id in (from gate.taken_over)
         )
         """
     )
+
+
+def _read(memory, models, looked_at):
+    """Make the readings of the trials that the models see, slice after slice of them; equal texts are in one slice."""
+    (n_trials,) = memory.execute("select count(*) from raw.trials").fetchone()
+    n_slices = 1 + n_trials // SLICE
+    # to look texts up, one trial after the other, needs the memory of the texts; the other way round that of all trials
+    memory.execute("set disabled_optimizers = 'build_side_probe_side'")
+    for nth in range(n_slices):
+        _look_at(memory, looked_at, f"hash(coalesce(response_text, trial_id)) % {n_slices} = {nth}")
+        for name, hashed in HASHED.items():
+            models.keep(name, f"select * replace ({hashed}) from ({models.render(name)})")
+        if nth:
+            memory.execute(f"insert into gate_readings {models.render('gate_readings')}")
+        else:
+            models.replace("int_trials_read", models.render("int_trials_read", {"stg_trials": "gate_landed"}))
+            models.ref("gate_readings")
+    memory.execute("reset disabled_optimizers; drop table int_texts_read; drop table int_labels_read")
+    _look_at(memory, looked_at)
 
 
 def _are_there(memory, condition):

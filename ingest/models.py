@@ -100,7 +100,7 @@ class Models:
     def keep(self, name: str, sql: str) -> None:
         """Put what a query finds in the place of a model."""
         self.made.add(name)
-        self.connection.execute(f"create table {name} as {sql}")
+        self.connection.execute(f"create or replace table {name} as {sql}")
 
     def source(self, of: str, table: str) -> str:
         """Return the relation of a source's table."""
