@@ -14,9 +14,9 @@ from pathlib import Path
 
 from bais.exported import unfinished_beside, unfinished_folder
 from bais.terminal import complain
-from ingest.load import same
+from ingest import folder as raw_folder
 from ingest.raw import TABLES
-from ingest.warehouse import UserError, connect, explain, in_memory, is_in_use, printable, quoted
+from ingest.warehouse import UserError, connect, explain, in_memory, is_in_use, printable, quoted, same
 
 # dbt built what it could, and kept what was there of the rest; after any other end nothing is put in place
 ENDED_BY_ITSELF = (0, 1)
@@ -93,6 +93,7 @@ def bring_over(memory) -> None:
         "select table_name, column_name from duckdb_columns() where (database_name, schema_name) = ('landed', 'raw')"
     ).fetchall()
     memory.execute("begin")
+    raw_folder.bring_over(memory, TABLES)
     for name, table in TABLES.items():
         columns = ", ".join(column for column in table.columns if (name, column) in there)
         if columns and _count(memory, "landed", name) > _count(memory, "built", name):

@@ -130,7 +130,7 @@ def put_in_place(folder: Path, target: Path) -> None:
 
 def studies_of(warehouse, only: str | None) -> list[dict]:
     """Say of each study where its trials and its scores come from, and under which licence."""
-    there = values(warehouse, "select table_name from duckdb_tables() where schema_name = 'raw'")
+    there = values(warehouse, "select table_name from information_schema.tables where table_schema = 'raw'")
     landed = " union all ".join(query for table, query in LANDED_FROM.items() if table in there)
     found = records(
         warehouse,
@@ -214,7 +214,7 @@ def write_export(warehouse, folder, form, studies, only=None):
 
 def _tables(warehouse):
     """List what is exported: name, grain and columns, each with type and description."""
-    in_raw = values(warehouse, "select table_name from duckdb_tables() where schema_name = 'raw'")
+    in_raw = values(warehouse, "select table_name from information_schema.tables where table_schema = 'raw'")
     raw = [("raw", name, of.description, of.columns) for name, of in TABLES.items() if name in in_raw]
     tables = []
     for schema, name, grain, declared in [*((*public, {}) for public in public_tables(warehouse)), *raw]:

@@ -1,12 +1,13 @@
 """`bais build`, `doctor` and `completion`: what runs on this machine, and what it lacks."""
 
+import contextlib
 from pathlib import Path
 
 import click
 
 from bais.options import PATH, json_option, strict
 from bais.terminal import fixed, pairs, say, say_json
-from ingest.warehouse import parquet_folder, printable, warehouse_path
+from ingest.warehouse import connect, parquet_folder, printable, warehouse_path
 
 RESOURCE_TYPES = ("--resource-type", "--resource-types", "--exclude-resource-type", "--exclude-resource-types")
 
@@ -35,6 +36,8 @@ def build(ctx: click.Context, as_of: str | None, to: Path | None, force: bool, e
         raise click.UsageError("--force replaces the file of --to, and none is named")
     path = warehouse_path()
     path.parent.mkdir(parents=True, exist_ok=True)
+    if path.exists():
+        _take_in(path)
     if engine == "spark":
         return _build_with_spark(path, test, ctx.args)
     if _names_target(ctx.args):  # which says where to build
@@ -72,6 +75,17 @@ def _remove_unused_files(path):
         from bais.spark import remove_unused
 
         remove_unused(path)
+
+
+def _take_in(path):
+    """Take in what a killed import left to be taken in from a folder of trials, and refuse to build without a file."""
+    from ingest.folder import is_behind
+    from ingest.raw import TABLES, prepare_raw
+
+    with contextlib.closing(connect(path)) as warehouse:
+        has_more = is_behind(warehouse, TABLES)
+    if has_more:
+        prepare_raw(path)
 
 
 def _names_target(arguments):

@@ -76,7 +76,7 @@ def refuse_to_replace(target: Path, is_forced: bool) -> None:
     if not is_forced:
         raise UserError(f"{printable(target)} is there already: name another file, or replace it with --force")
     with contextlib.closing(connect(target)) as other:
-        if not other.execute("select 1 from duckdb_tables() where schema_name = 'raw'").fetchall():
+        if not other.execute("select 1 from information_schema.tables where table_schema = 'raw'").fetchall():
             raise UserError(f"{printable(target)} is no warehouse of bais, so that --force does not replace it")
 
 

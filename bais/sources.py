@@ -84,7 +84,7 @@ def known_versions(warehouse) -> list[dict]:
     from ingest.fates import RECORDS, fates
     from ingest.models import query_of
 
-    tables = values(warehouse, "select table_name from duckdb_tables() where schema_name = 'raw'")
+    tables = values(warehouse, "select table_name from information_schema.tables where table_schema = 'raw'")
     if "source_versions" not in tables:
         return []
     asked = VERSIONS.format(verdicts=query_of("stg_batch_verdicts"), fates=fates(), records=RECORDS)

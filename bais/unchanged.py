@@ -12,6 +12,7 @@ from pathlib import Path
 
 from analysis.provenance import hash_of_files, library_versions
 from bais.terminal import fixed
+from ingest.folder import folder_of
 from ingest.raw import TABLES
 from ingest.warehouse import ROOT, UserError, connect, explain, printable, warehouse_path
 
@@ -80,5 +81,7 @@ def _fingerprint(warehouse, of_source):
         key = ", ".join(TABLES[name].key)
         counted = warehouse.execute(f"select count(*), bit_xor(hash({key})) from raw.{name}").fetchall()
         landed.append((name, *counted[0]))
+    folder = folder_of(warehouse)
+    landed.append(folder[1] if folder else [])
     derived = [of for of in warehouse.execute(DERIVED).fetchall() if ".".join(of[:2]) != RECORD]
     return hashlib.sha256(json.dumps([of_source, landed, derived]).encode()).hexdigest()

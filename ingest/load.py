@@ -13,9 +13,10 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from ingest.folder import folder_of, keep_in, let_go, take_in
 from ingest.lock import alone
 from ingest.raw import TABLES, prepare_raw
-from ingest.warehouse import UserError, connect, explain, quoted, transaction, warehouse_path
+from ingest.warehouse import UserError, connect, explain, quoted, same, transaction, warehouse_path
 
 SYSTEM_FAILURE = re.compile(
     r"(?:(?:Could not|Cannot) (?:set lock|open|create|read|write|sync|truncate)|Out of Memory Error|"
@@ -68,9 +69,38 @@ def land(**tables: Iterable[pa.Table]) -> None:
         raise UserError(explain(error, path)) from None
 
 
-def same(one: str, other: str, columns: Iterable[str]) -> str:
-    """Write the condition that rows of two relations agree in some columns; two nulls agree."""
-    return " and ".join(f"{one}.{column} is not distinct from {other}.{column}" for column in columns)
+@contextlib.contextmanager
+def landing_in(to: Path | None) -> Iterator[None]:
+    """Have the warehouse keep in a folder, from now on, what grows with trials; not if nothing comes of the import."""
+    if to is None:
+        yield
+        return
+    path = warehouse_path()
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UserError(explain(error, path)) from None
+    is_made = not path.exists()
+    is_new = False
+    try:
+        if is_made:
+            prepare_raw(path)
+        with transaction(path) as warehouse:
+            is_new = keep_in(warehouse, to)
+        prepare_raw(path)
+        yield
+    except Exception:
+        if is_new:
+            with transaction(path) as warehouse:
+                let_go(warehouse)
+        if is_made and _is_empty(path):
+            path.unlink()
+        raise
+
+
+def _is_empty(path):
+    with contextlib.closing(connect(path)) as warehouse:
+        return folder_of(warehouse) is None and not warehouse.execute("select 1 from raw.batches limit 1").fetchall()
 
 
 def work_path(warehouse: Path) -> Path:
@@ -109,13 +139,21 @@ def _take_over(tables, path, incoming):
         loaded = warehouse.execute(
             "select table_name from duckdb_tables() where database_name = 'incoming' and schema_name = 'raw'"
         ).fetchall()
-        for name in tables:
-            if (name,) in loaded:
-                columns = ", ".join(TABLES[name].columns)
-                warehouse.execute(
-                    f"insert into raw.{name} by name select {columns} from incoming.raw.{name} as loaded "
-                    f"anti join raw.{name} as landed on {same('loaded', 'landed', TABLES[name].key)}"
-                )
+        new = {name: _not_landed(name) for name in tables if (name,) in loaded}
+        if kept := folder_of(warehouse):
+            kept[0].write_load(warehouse, TABLES, new)
+            take_in(warehouse, TABLES)
+            return
+        for name, query in new.items():
+            warehouse.execute(f"insert into raw.{name} by name {query}")
+
+
+def _not_landed(name):
+    columns = ", ".join(TABLES[name].columns)
+    return (
+        f"select {columns} from incoming.raw.{name} as loaded "
+        f"anti join raw.{name} as landed on {same('loaded', 'landed', TABLES[name].key)}"
+    )
 
 
 def _load(tables, path, incoming):

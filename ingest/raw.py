@@ -10,7 +10,8 @@ from pathlib import Path
 import pyarrow as pa
 import yaml
 
-from ingest.warehouse import ROOT, connect
+from ingest.folder import take_in
+from ingest.warehouse import ROOT, UserError, connect, explain
 
 DECLARED = ROOT / "models" / "staging" / "sources.yml"
 LOAD_ID = "_dlt_load_id"
@@ -96,16 +97,29 @@ LANDED = {name: table for name, table in TABLES.items() if table.is_landed}
 OF_THE_GATE = {name: table for name, table in TABLES.items() if not table.is_landed}
 
 
-def raw_statements(there: Iterable[str] = ()) -> str:
+def raw_statements(there: Iterable[str] = (), views: Iterable[str] = ()) -> str:
     """Write the SQL that makes what is not there, with the macro that dbt uses."""
-    return str(_macros().raw_statements(TABLES.values(), list(there)))
+    return str(_macros().raw_statements(TABLES.values(), list(there), list(views)))
 
 
 def prepare_raw(path: Path) -> None:
-    """Make the tables of `raw` that a warehouse lacks, and the columns that came since it was made, as dbt does."""
+    """Make the tables of `raw` that a warehouse lacks, and the columns that came since it was made, as dbt does.
+
+    What a folder keeps for it is taken in.
+    """
+    import duckdb
+
     with contextlib.closing(connect(path, read_only=False)) as warehouse:
-        there = warehouse.execute(str(_macros().raw_columns_there())).fetchall()
-        warehouse.execute(f"begin; {raw_statements(described for (described,) in there)}; commit")
+        there, views = (
+            [name for (name,) in warehouse.execute(str(query())).fetchall()]
+            for query in (_macros().raw_columns_there, _macros().raw_views_there)
+        )
+        warehouse.execute(f"begin; {raw_statements(there, views)}")
+        try:
+            take_in(warehouse, TABLES)
+            warehouse.execute("commit")
+        except duckdb.Error as error:
+            raise UserError(explain(error, path)) from None
 
 
 @cache

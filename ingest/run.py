@@ -79,6 +79,10 @@ def import_options(command):
         click.option(
             "--older", is_flag=True, help="this is older than what is there: keep it, and publish nothing of it",
         ),
+        click.option(
+            "--to", metavar="DIR", type=PATH,
+            help="keep trials in this folder, as Parquet, from now on (docs/how-to/keep-trials-in-a-folder.md)",
+        ),
     )  # fmt: skip
 
 
@@ -116,12 +120,15 @@ def _with(command, *options):
 @collect_options
 def land(
     study: str | None, archive: Path | None, form: str | None, mapping: Path | None, of_study: str | None,
-    download: Path | None, source_name: str | None, label: str | None, complete: bool, older: bool, **limits,
+    download: Path | None, source_name: str | None, label: str | None, complete: bool, older: bool, to: Path | None,
+    **limits,
 ) -> int:  # fmt: skip
     """Land what the arguments ask for."""
     if archive or download:
-        said = {"source_name": source_name, "label": label, "complete": complete, "older": older}
+        said = {"source_name": source_name, "label": label, "complete": complete, "older": older, "to": to}
         return land_archive(archive, form, mapping, of_study, download, **said)
+    if to:
+        raise click.UsageError("--to goes with --archive or --download")
     with worded():
         return collect_study(study or DEFAULT_STUDY, **limits)
 
@@ -167,9 +174,10 @@ def worded():
 
 def land_archive(
     archive: Path | None, form: str | None, mapping: Path | None, study: str | None, download: Path | None,
-    *, source_name: str | None, label: str | None, complete: bool, older: bool,
+    *, source_name: str | None, label: str | None, complete: bool, older: bool, to: Path | None,
 ) -> int:  # fmt: skip
     """Land recorded trials, those of a public archive after they were fetched, and return the exit code."""
+    from ingest.load import landing_in
     from ingest.versions import Version
 
     version = Version(source_name, label, complete, older)
@@ -186,8 +194,9 @@ def land_archive(
             with progress_bar("fetching the archive") as on_bytes:
                 archive = fetch(download, on_bytes=on_bytes)
             version = replace(version, label=version.label or COMMIT[:7], gives_way=True)
-        exit_code = import_folder(archive, form, mapping, study, version)
-        print_measured()
+        with landing_in(to):
+            exit_code = import_folder(archive, form, mapping, study, version)
+            print_measured()
         return exit_code
 
 

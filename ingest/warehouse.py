@@ -4,6 +4,7 @@ import contextlib
 import hashlib
 import os
 import re
+from collections.abc import Iterable
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -20,6 +21,8 @@ LOCKED = "set lock_configuration = true"
 LOCK_HOLDER = re.compile(r"lock is held in (?P<program>.*?) \(PID (?P<pid>\d+)\)")
 
 
+GONE = re.compile(r'No files found that match the pattern "(?P<file>.*)"')
+PUT_BACK = "put the folder back; if you moved it, import anything with --to and its new name"
 DAMAGE = re.compile(r"Corrupt database file|Could not read enough bytes|database has been invalidated")
 
 
@@ -60,21 +63,36 @@ def quoted(text: str | Path) -> str:
     return "'" + str(text).replace("'", "''") + "'"
 
 
+def same(one: str, other: str, columns: Iterable[str]) -> str:
+    """Write the condition that rows of two relations agree in some columns; two nulls agree."""
+    return " and ".join(f"{one}.{column} is not distinct from {other}.{column}" for column in columns)
+
+
+def kept_path(warehouse, database: str = "") -> str | None:
+    """Return the folder in which a warehouse keeps trials (ingest/folder.py), if it does."""
+    of_database = quoted(database) if database else "current_database()"
+    is_there = warehouse.execute(
+        "select 1 from duckdb_tables() "
+        f"where (database_name, schema_name, table_name) = ({of_database}, 'landing', 'folder')"
+    ).fetchall()
+    if not is_there:
+        return None
+    ((path,),) = warehouse.execute(f"select path from {f'{database}.' if database else ''}landing.folder").fetchall()
+    return path
+
+
 def connect(path: Path | None = None, *, read_only: bool = True, writes_files: bool = False, is_sealed: bool = False):
-    """Open the warehouse in UTC, or say why that fails; who reads reaches no file but Spark's; sealed, none."""
+    """Open the warehouse in UTC, or say why that fails; who reads reaches no other file but its own Parquet."""
     import duckdb
 
     path = path or warehouse_path()
-    is_alone, folder = read_only and not writes_files, parquet_folder(path)
-    has_parquet = is_alone and any(folder.glob("build_*"))
+    is_alone = read_only and not writes_files
     if read_only and not path.exists():
         raise UserError(
             f"there is no warehouse at {path} yet: collect a study with `bais collect STUDY` "
             "(`simulated` costs nothing), then run `bais build`"
         )
-    config = ALONE if is_alone and not has_parquet else {}
-    if is_sealed:
-        config = config | {"temp_directory": ""}
+    config = {"temp_directory": ""} if is_sealed else {}
     while True:
         file = _file_at(path)
         try:
@@ -85,13 +103,24 @@ def connect(path: Path | None = None, *, read_only: bool = True, writes_files: b
             break
         connection.close()  # a build put another file in its place before this process had the lock on the first
     connection.execute(SESSION)
-    if has_parquet and connection.execute("select current_setting('enable_external_access')").fetchone()[0]:
-        connection.execute(f"set allowed_directories = [{quoted(f'{folder.resolve()}/')}]")
-        for name, value in ALONE.items():
-            connection.execute(f"set {name} = {value}")
-    if is_sealed:
-        connection.execute(LOCKED if has_parquet else f"{NO_FILES}; {LOCKED}")
+    if is_alone:
+        folders = _parquet_of(connection, path)
+        if connection.execute("select current_setting('enable_external_access')").fetchone()[0]:
+            if folders:
+                allowed = ", ".join(quoted(f"{folder}/") for folder in folders)
+                connection.execute(f"set allowed_directories = [{allowed}]")
+            for name, value in ALONE.items():
+                connection.execute(f"set {name} = {value}")
+        if is_sealed:
+            connection.execute(LOCKED if folders else f"{NO_FILES}; {LOCKED}")
     return connection
+
+
+def _parquet_of(warehouse, path):
+    """Return the folders in which tables of a warehouse lie as files: those of Spark, and raw ones."""
+    of_spark = parquet_folder(path)
+    folders = [str(of_spark.resolve())] if any(of_spark.glob("build_*")) else []
+    return [*folders, *filter(None, [kept_path(warehouse)])]
 
 
 def _file_at(path):
@@ -130,6 +159,8 @@ def explain(error: object, path: Path) -> str:
         return f"the warehouse {path} is in use by {who}: wait until it has finished, or stop it, and try again"
     if "not a valid DuckDB database" in text:
         return f"{path} is not a DuckDB database: move it away, or point BAIS_WAREHOUSE at another file"
+    if gone := GONE.search(text):
+        return f"{printable(gone['file'])}, in which the warehouse {path} keeps trials, is not there: {PUT_BACK}"
     if DAMAGE.search(text):
         return (
             f"the warehouse {path} is damaged: put a copy of it in its place, or move it away, load everything again "
@@ -147,8 +178,9 @@ def is_in_use(error: object) -> bool:
 
 
 def is_damage(error: Exception) -> bool:
-    """Whether DuckDB says that the file of the warehouse is damaged, which it may at any query."""
-    return type(error).__module__.endswith("duckdb") and bool(DAMAGE.search(str(error)))
+    """Whether DuckDB says that a file of the warehouse is damaged or gone, which it may at any query."""
+    said = str(error)
+    return type(error).__module__.endswith("duckdb") and bool(DAMAGE.search(said) or GONE.search(said))
 
 
 def _command_of(pid):

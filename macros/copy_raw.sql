@@ -5,7 +5,7 @@
         {% do run_query("attach '" ~ path ~ "' as landed (read_only)") %}
         {% do run_query('create schema if not exists raw') %}
         {% for table in run_query(
-            "select table_name from duckdb_tables() where database_name = 'landed' and schema_name = 'raw'"
+            "select table_name from information_schema.tables where table_catalog = 'landed' and table_schema = 'raw'"
         ).columns[0] %}
             {% do run_query('create or replace table raw.' ~ table ~ ' as from landed.raw.' ~ table) %}
         {% endfor %}

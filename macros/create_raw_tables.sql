@@ -3,7 +3,9 @@
 {% macro create_raw_tables() %}
 {% if execute and target.type != 'spark' %}
 {% set raw = graph.sources.values() | selectattr('source_name', 'equalto', 'raw') %}
-{{ raw_statements(raw, run_query(raw_columns_there()).columns[0].values()) }}
+{{ raw_statements(
+    raw, run_query(raw_columns_there()).columns[0].values(), run_query(raw_views_there()).columns[0].values()
+) }}
 {% endif %}
 {% endmacro %}
 
@@ -15,13 +17,19 @@ where database_name = current_database() and schema_name = 'raw'
 {% endmacro %}
 
 
+{# Tables that lie in a folder (ingest/folder.py): here they are views. #}
+{% macro raw_views_there() %}
+select view_name from duckdb_views() where database_name = current_database() and schema_name = 'raw'
+{% endmacro %}
+
+
 {# A column that comes to a table later may be null, whatever is declared: the rows that are there have no value for it.
    A table that is made with all its columns needs none of that: 450 statements of the first load. #}
-{% macro raw_statements(tables, there=()) %}
+{% macro raw_statements(tables, there=(), views=()) %}
 {%- set tables_there = [] %}
 {%- for described in there %}{% set _ = tables_there.append(described.split(' ')[0]) %}{% endfor %}
 create schema if not exists raw;
-{% for table in tables %}
+{% for table in tables if table.name not in views %}
 create table if not exists raw.{{ table.name }} (
     {%- for column in table.columns.values() %}
     {{ column.name }} {{ column.data_type }}{{ ' not null' if column.constraints }}{{ ',' if not loop.last }}

@@ -22,7 +22,7 @@ from tests.tools.report_page import make_warehouse, numbers_that_differ
 PAGES = (
     "add-an-llm", "add-a-technique", "add-a-vignette", "add-an-archive", "add-a-metric", "add-a-claim", "add-a-command",
     "add-a-figure", "add-a-check-to-the-gate", "add-a-column-to-raw",
-    "mend-a-batch",
+    "mend-a-batch", "keep-trials-in-a-folder",
 )  # fmt: skip
 # by tests/ingest/scoring/test_local.py, where there is an LLM, tests/ingest/test_paradigms.py,
 # tests/test_content_simulated.py, tests/ingest/test_news.py and, where Spark is, tests/spark/test_builds.py
@@ -30,7 +30,7 @@ FOLLOWED_ELSEWHERE = (
     "score-an-llm", "add-a-bias", "run-document-c", "keep-a-news-set", "study-people", "run-on-spark",
 )  # fmt: skip
 BUILDS_NOTHING = "add-a-figure"
-CHANGES_NO_CODE = "mend-a-batch"
+CHANGES_NO_CODE = ("mend-a-batch", "keep-trials-in-a-folder")
 # what the pages look at, and its tests; `bais build` itself takes a minute
 LOOKED_AT = [
     "path:seeds",
@@ -155,7 +155,7 @@ def test_every_page_works_as_written(tmp_path):
     copy = Copy(tmp_path / "bais")
     before, after = [], []
     for page in PAGES:
-        if page in (BUILDS_NOTHING, CHANGES_NO_CODE):
+        if page in (BUILDS_NOTHING, *CHANGES_NO_CODE):
             continue
         ran = before
         for step, *of in steps(page):
@@ -201,7 +201,8 @@ def test_a_figure_stands_on_the_page_with_numbers_of_the_warehouse(tmp_path):
         assert not numbers_that_differ(page, connection)[1]
 
 
-def test_a_batch_is_mended_step_by_step(tmp_path, warehouse_in, monkeypatch, capsys):
+@pytest.mark.parametrize("page", CHANGES_NO_CODE)
+def test_a_page_that_changes_no_code_works_step_by_step(page, tmp_path, warehouse_in, monkeypatch, capsys):
     def start(*arguments, more_environment, **_):
         there = warehouse_in(tmp_path)
         there.environment |= more_environment
@@ -212,7 +213,7 @@ def test_a_batch_is_mended_step_by_step(tmp_path, warehouse_in, monkeypatch, cap
     monkeypatch.setenv("BAIS_WAREHOUSE", str(warehouse_in(tmp_path).path))
     monkeypatch.chdir(tmp_path)
     printed, is_read = "", False
-    for step, *of in steps(CHANGES_NO_CODE):
+    for step, *of in steps(page):
         if step == "run":
             assert main(words_of(of[0])) == of[1], of[0]
             printed = f"{'' if is_read else printed} {capsys.readouterr().out}"

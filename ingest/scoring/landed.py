@@ -78,7 +78,7 @@ def _n_there(table, column, value):
     if not warehouse_path().exists():
         return 0
     with contextlib.closing(connect()) as warehouse:
-        is_there = "select 1 from duckdb_tables() where schema_name = 'raw' and table_name = $table"
+        is_there = "select 1 from information_schema.tables where table_schema = 'raw' and table_name = $table"
         if not warehouse.execute(is_there, {"table": table}).fetchall():
             return 0
         counted = f"select count(*) from raw.{table} where {column} = $value"

@@ -88,6 +88,7 @@ COMMANDS = {
         "--label": "text",
         "--complete": "flag",
         "--older": "flag",
+        "--to": "path",
     },
     "export": {
         "DIR": "path, required",

@@ -1,0 +1,313 @@
+"""Trials in a folder of Parquet: the rows are those of tables, of a load all or none, and damage is named."""
+
+import json
+import os
+import shutil
+from contextlib import closing
+
+import duckdb
+import pytest
+
+from bais.built import build_on_copy
+from bais.main import main as bais
+from ingest import folder as kept
+from ingest import load
+from ingest.raw import TABLES, prepare_raw
+from ingest.run import main
+from ingest.warehouse import UserError, connect, in_memory, quoted
+
+APART = sorted(kept.APART)
+OF_LOADS = {"_dlt_load_id", "batch_id", "imported_at", "loaded_at", "quarantined_at", "version_id", "compared_with"}
+
+
+@pytest.fixture
+def to(tmp_path):
+    return tmp_path / "raw"
+
+
+@pytest.fixture
+def into(archive, to):
+    """Import the archive into the folder; the exit code."""
+    return lambda *more: main(["--archive", str(archive), "--to", str(to), *more])
+
+
+@pytest.fixture
+def first(archive, make, into):
+    """Two trials of judicial and one of loan, in the folder."""
+    make.file(archive / "a.jsonl", make.baseline(), make.baseline(runIndex=1))
+    make.file(archive / "b.jsonl", make.vignette())
+    assert into() == 0
+
+
+def manifest(to):
+    return json.loads((to / kept.MANIFEST).read_text(encoding="utf-8"))
+
+
+def files(to):
+    return sorted(str(path.relative_to(to)) for path in to.rglob("*.parquet"))
+
+
+def named(to):
+    return sorted(of["file"] for load_ in manifest(to)["loads"] for of in load_["files"])
+
+
+def without_a_folder(path, archive, monkeypatch):
+    with monkeypatch.context() as patch:
+        patch.setenv("BAIS_WAREHOUSE", str(path))
+        main(["--archive", str(archive)])
+    return path
+
+
+def said_of_tables(path, of):
+    with closing(duckdb.connect(str(path), read_only=True)) as connection:
+        rows = {}
+        for name in of:
+            columns = [column for column in TABLES[name].columns if column not in OF_LOADS]
+            rows[name] = sorted(map(repr, connection.sql(f"select {', '.join(columns)} from raw.{name}").fetchall()))
+        described = connection.sql(
+            "select table_name, column_name, data_type, comment from duckdb_columns() "
+            "where schema_name = 'raw' order by table_name, column_index"
+        ).fetchall()
+    return rows, described
+
+
+def test_rows_columns_types_and_definitions_are_those_of_tables(
+    archive, make, into, to, warehouse, monkeypatch, tmp_path
+):
+    turns = [{"biasDetected": True, "rawResponse": "18 months"}]
+    make.file(archive / "a.jsonl", make.baseline(), make.low_anchor(), make.full_sacd(iterationDetails=turns), "{")
+    make.file(archive / "b.jsonl", make.vignette(raw="Ä 'quoted'\n\n**96**"))
+    assert into() == 3
+    plain = without_a_folder(tmp_path / "plain.duckdb", archive, monkeypatch)
+    assert said_of_tables(warehouse, TABLES) == said_of_tables(plain, TABLES)
+    with closing(connect(warehouse)) as connection:
+        views = connection.sql("select view_name from duckdb_views() where schema_name = 'raw' order by all").fetchall()
+        assert [name for (name,) in views] == APART
+    assert files(to) == named(to)
+    assert {path.split("/")[1] for path in files(to)} == {"study=voder-bais"}
+    of_trials = [of for of in manifest(to)["loads"][0]["files"] if of["table"] == "trials"]
+    assert sorted(of["rows"] for of in of_trials) == [1, 3]  # a file for each batch, which is of one vignette
+    for of in of_trials:
+        assert (to / of["file"]).stat().st_size == of["bytes"]
+        there = duckdb.execute(f"select count(*) from read_parquet({quoted(to / of['file'])})").fetchone()
+        assert there == (of["rows"],)
+
+
+def test_a_later_load_adds_what_is_new_and_changes_no_file(first, archive, make, into, to, query):
+    before = {path: (to / path).read_bytes() for path in files(to)}
+    make.file(archive / "c.jsonl", make.baseline(runIndex=2))
+    assert into() == 0
+    assert main(["--archive", str(archive)]) == 0  # from now on it needs no --to
+    assert {path: (to / path).read_bytes() for path in before} == before
+    assert [load_id["files"] and len(load_id["load_id"]) for load_id in manifest(to)["loads"]] == [32, 32]
+    assert query("select count(*), count(distinct trial_id) from raw.trials") == [(4, 4)]
+
+
+def test_what_a_warehouse_has_already_moves_into_the_folder(archive, make, into, to, query, warehouse):
+    make.file(archive / "a.jsonl", make.baseline(), make.baseline(runIndex=1))
+    assert main(["--archive", str(archive)]) == 0
+    before = said_of_tables(warehouse, TABLES)
+    assert into() == 0
+    assert said_of_tables(warehouse, TABLES) == before
+    assert query("select count(*) from duckdb_views() where schema_name = 'raw'") == [(len(APART),)]
+    assert sum(of["rows"] for of in manifest(to)["loads"][0]["files"] if of["table"] == "trials") == 2
+
+
+@pytest.mark.parametrize("where", ["written", "named"])
+def test_a_load_that_is_killed_is_there_wholly_or_not_at_all_and_lands_once(
+    first, where, archive, make, into, to, query, warehouse, monkeypatch
+):
+    def dies(*_):
+        raise SystemExit("killed")
+
+    make.file(archive / "c.jsonl", make.baseline(runIndex=2))
+    with monkeypatch.context() as patch:
+        if where == "written":
+            patch.setattr(kept.Folder, "_name", dies)
+        else:
+            patch.setattr(load, "take_in", dies)
+        with pytest.raises(SystemExit):
+            into()
+    assert query("select count(*) from raw.trials") == [(3,)]
+    if where == "written":
+        assert set(files(to)) > set(named(to))
+    else:
+        prepare_raw(warehouse)  # as every command does that writes
+        assert query("select count(*) from raw.trials") == [(4,)]
+        assert query("select count(*) from raw.batches") == [(3,)]
+    assert into() == 0
+    assert files(to) == named(to)
+    assert query("select count(*), count(distinct trial_id) from raw.trials") == [(4, 4)]
+    assert query("select count(*), count(distinct batch_id) from raw.batches") == [(3, 3)]
+
+
+def test_a_build_takes_in_first_what_a_killed_import_left(first, archive, make, into, monkeypatch, warehouse):
+    seen = []
+
+    def looks(copy, *_):
+        with closing(connect(warehouse)) as connection:
+            seen.append(connection.execute("select count(*) from raw.trials").fetchone())
+        return 0
+
+    make.file(archive / "c.jsonl", make.baseline(runIndex=2))
+    with monkeypatch.context() as patch:
+        patch.setattr(load, "take_in", lambda *_: (_ for _ in ()).throw(SystemExit()))
+        with pytest.raises(SystemExit):
+            into()
+    monkeypatch.setattr("bais.built.build_on_copy", looks)
+    assert bais(["build"]) == 0
+    assert seen == [(4,)]
+
+
+def test_what_lands_in_the_folder_while_a_build_runs_is_in_the_warehouse_that_is_put_in_place(
+    archive, make, into, query, warehouse
+):
+    make.file(archive / "a.jsonl", make.baseline())
+    assert main(["--archive", str(archive)]) == 0
+
+    def build(copy):
+        assert into() == 0  # the trials move into the folder, and one comes
+        make.file(archive / "c.jsonl", make.baseline(runIndex=2))
+        assert into() == 0
+        return 0
+
+    assert build_on_copy(warehouse, build) == 0
+    assert query("select count(*), count(distinct trial_id) from raw.trials") == [(2, 2)]
+    assert query("select count(*) from duckdb_views() where schema_name = 'raw'") == [(len(APART),)]
+    assert into() == 0
+    assert query("select count(*) from raw.trials") == [(2,)]
+
+
+def test_a_folder_that_was_moved_is_named_anew(first, archive, make, to, tmp_path, query, capsys):
+    to.rename(tmp_path / "elsewhere")
+    assert main(["--archive", str(archive)]) == 2
+    said = capsys.readouterr().err
+    assert f"{to} in which this warehouse keeps its trials is not there" in said
+    assert "if you moved it, import anything with --to and its new name" in said
+    assert main(["--archive", str(archive), "--to", str(tmp_path / "elsewhere")]) == 0
+    assert query("select count(*) from raw.trials") == [(3,)]
+
+
+def test_a_query_says_which_file_is_gone_and_a_command_that_writes_does_nothing(first, to, warehouse, capsys):
+    lost = next(path for path in files(to) if path.startswith("trials/"))
+    (to / lost).unlink()
+    assert bais(["sql", "select count(*) from raw.trials where response_text is null"]) == 2
+    assert f"{to / lost}, in which the warehouse {warehouse} keeps trials, is not there" in capsys.readouterr().err
+    before = warehouse.read_bytes()
+    assert bais(["build"]) == 2
+    assert f"{to / lost}, which the manifest of {to} names, cannot be read" in capsys.readouterr().err
+    assert warehouse.read_bytes() == before
+
+
+def cut(to):
+    path = to / next(path for path in files(to) if path.startswith("trials/"))
+    os.truncate(path, 100)
+    return "has 100 bytes and was written with"
+
+
+def no_manifest(to):
+    (to / kept.MANIFEST).unlink()
+    return "is not there, or has no manifest: put the folder back"
+
+
+def not_ours(to):
+    (to / kept.MANIFEST).write_text('{"a": 1}')
+    return "is not what bais wrote there"
+
+
+def of_another(to):
+    text = (to / kept.MANIFEST).read_text()
+    (to / kept.MANIFEST).write_text(text.replace(manifest(to)["folder_id"], "0" * 32))
+    return "holds the trials of another warehouse: name another folder"
+
+
+def later(to):
+    (to / kept.MANIFEST).write_text(json.dumps(manifest(to) | {"format_version": kept.VERSION + 1}))
+    return "was written by a later version of bais: upgrade"
+
+
+def fewer(to):
+    (to / kept.MANIFEST).write_text(json.dumps(manifest(to) | {"loads": []}))
+    return "lacks 1 of its loads: put the folder back"
+
+
+@pytest.mark.parametrize("fault", [cut, no_manifest, not_ours, of_another, later, fewer])
+def test_a_folder_that_is_not_as_it_was_written_is_refused_with_what_is_wrong(first, fault, archive, make, to, capsys):
+    said = fault(to)
+    make.file(archive / "c.jsonl", make.baseline(runIndex=2))
+    assert main(["--archive", str(archive)]) == 2
+    assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("full", "is not empty: name another folder"),
+        ("file", "is a file, or lies in one: name a folder"),
+        ("file/raw", "is a file, or lies in one: name a folder"),
+        ("a*b", "which stand for other names"),
+        ("s3://bucket/raw", "is an address"),
+    ],
+)
+def test_a_folder_that_cannot_be_one_is_refused_before_anything_is_read(
+    archive, make, tmp_path, warehouse, capsys, name, said
+):
+    make.file(archive / "a.jsonl", make.baseline())
+    make.file(tmp_path / "full" / "mine.txt", "mine")
+    make.file(tmp_path / "file", "mine")
+    assert main(["--archive", str(archive), "--to", name if "://" in name else str(tmp_path / name)]) == 2
+    assert said in capsys.readouterr().err
+    assert not warehouse.exists()
+
+
+def test_a_second_warehouse_cannot_take_the_folder_and_another_folder_is_no_second_one(
+    first, archive, to, tmp_path, monkeypatch, capsys
+):
+    assert main(["--archive", str(archive), "--to", str(tmp_path / "second")]) == 2
+    assert f"this warehouse keeps its trials in {to}: name that folder, or leave --to out" in capsys.readouterr().err
+    monkeypatch.setenv("BAIS_WAREHOUSE", str(tmp_path / "other.duckdb"))
+    assert main(["--archive", str(archive), "--to", str(to)]) == 2
+    assert f"{to} holds the trials of another warehouse: name another folder" in capsys.readouterr().err
+    assert not (tmp_path / "other.duckdb").exists()
+
+
+def test_an_import_that_comes_to_nothing_leaves_neither_folder_nor_warehouse(archive, to, warehouse, capsys):
+    assert main(["--archive", str(archive / "nowhere"), "--to", str(to)]) == 2
+    assert "there is no" in capsys.readouterr().err
+    assert not to.exists()
+    assert not warehouse.exists()
+
+
+def test_to_goes_with_an_archive_alone(to, capsys):
+    assert main(["--to", str(to)]) == 2
+    assert "--to goes with --archive or --download" in capsys.readouterr().err
+
+
+def test_a_copy_of_warehouse_and_folder_is_complete(first, to, warehouse, tmp_path, monkeypatch):
+    """After a move of both, as on another machine."""
+    shutil.copy(warehouse, tmp_path / "moved.duckdb")
+    to.rename(tmp_path / "moved")
+    with closing(connect(tmp_path / "moved.duckdb", read_only=False)) as connection:
+        connection.execute("begin")
+        kept.keep_in(connection, tmp_path / "moved")
+        kept.take_in(connection, TABLES)
+        connection.execute("commit")
+        assert connection.execute("select count(*) from raw.trials").fetchone() == (3,)
+
+
+def test_who_reads_the_warehouse_reaches_its_folder_and_no_other_file(first, to, warehouse, tmp_path):
+    (tmp_path / "secret.csv").write_text("a\n1\n")
+    for is_sealed in (True, False):
+        with closing(connect(warehouse, is_sealed=is_sealed)) as connection:
+            assert connection.execute("select count(*) from raw.trials where response_text is null").fetchone() == (2,)
+            with pytest.raises(duckdb.Error, match="disabled by configuration"):
+                connection.sql(f"from read_csv({quoted(tmp_path / 'secret.csv')})")
+
+
+def test_two_loads_at_once_are_refused_with_who_is_at_work(first, to, archive, make, into, capsys):
+    make.file(archive / "c.jsonl", make.baseline(runIndex=2))
+    with kept.alone(to / kept.LOCK, lambda who: who):
+        assert into() == 2
+    assert f"is importing into {to}: wait until it has finished" in capsys.readouterr().err
+    with in_memory() as memory, pytest.raises(UserError):
+        kept.Folder(to, "0" * 32).write_load(memory, TABLES, {})
