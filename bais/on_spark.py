@@ -91,7 +91,10 @@ def _taken_over(session, schema: str, folder: Path) -> None:
     for tables in sorted(path for path in folder.iterdir() if path.is_dir()):
         session.sql(f"create database `{schema}_{tables.name}` location {quoted(tables)}")
         for table in sorted(tables.iterdir()):
-            session.sql(f"create table `{schema}_{tables.name}`.`{table.name}` using parquet location {quoted(table)}")
+            session.sql(
+                f"create table `{schema}_{tables.name}`.`{table.name}` using parquet "
+                f"options (mergeSchema 'true') location {quoted(table)}"
+            )
 
 
 def main() -> int:

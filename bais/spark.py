@@ -14,6 +14,7 @@ from pathlib import Path
 from bais import dbt
 from bais.terminal import complain, say
 from bais.warehouse import values
+from ingest.folder import files_of
 from ingest.warehouse import ROOT, UserError, connect, explain, parquet_folder, quoted, transaction
 
 SELECTOR, BEFORE, AFTER = "spark", "spark_inputs", "beside_spark"  # of selectors.yml
@@ -119,7 +120,10 @@ def _selected(manifest):
 
 
 def _write_inputs(path, folder, manifest):
-    """Write what Spark's models read, or what that is made of, to Parquet: raw tables, seeds, models of DuckDB."""
+    """Write what Spark's models read, or what that is made of, to Parquet: raw tables, seeds, models of DuckDB.
+
+    Of what is Parquet already, the files are linked to, beside one without rows that has all the columns.
+    """
     import duckdb
 
     seen, asked = set(), [name for model in _selected(manifest) for name in model["depends_on"]["nodes"]]
@@ -130,6 +134,7 @@ def _write_inputs(path, folder, manifest):
             asked += manifest["nodes"].get(name, {}).get("depends_on", {}).get("nodes", [])
     nodes = [manifest["sources"].get(name) or manifest["nodes"][name] for name in sorted(seen - own)]
     with contextlib.closing(connect(path, read_only=True, writes_files=True)) as warehouse:
+        kept = {("raw", name): files for name, files in files_of(warehouse).items()}
         for node in nodes:
             schema, name = node["schema"], node.get("identifier") or node["name"]
             target = folder / INPUTS / schema / name
@@ -140,10 +145,13 @@ def _write_inputs(path, folder, manifest):
                     f'"{column}"::varchar as "{column}"' if kind == "JSON" else f'"{column}"'
                     for column, kind, *_ in described
                 )
+                rows = "where false" if (schema, name) in kept else ""
                 warehouse.execute(
-                    f'copy (select {columns} from {schema}."{name}") to {quoted(target)} '
+                    f'copy (select {columns} from {schema}."{name}" {rows}) to {quoted(target)} '
                     "(format parquet, per_thread_output true)"
                 )
+                for file in kept.get((schema, name), []):
+                    (target / file.name).symlink_to(file)
             except duckdb.Error as error:
                 raise UserError(explain(error, path)) from None
 
