@@ -8,7 +8,9 @@ import subprocess
 import threading
 
 from bais import spark
-from ingest.warehouse import ROOT
+from ingest.folder import folder_of, keep_in, take_in
+from ingest.raw import TABLES
+from ingest.warehouse import ROOT, transaction
 from tests.spark.conftest import MADE, cluster, executors_of, free_port, is_listening, running, wait_for
 
 SERVER = "org.apache.spark.sql.connect.service.SparkConnectServer"
@@ -52,7 +54,18 @@ def test_a_session_makes_what_duckdb_makes_and_passes_every_test(copied, differi
     assert differing(copied) == {}
 
 
-def test_a_server_of_spark_connect_makes_what_duckdb_makes(copied, differing, monkeypatch, tmp_path):
+def keep_trials_in(folder, path):
+    with transaction(path) as warehouse:
+        keep_in(warehouse, folder)
+        folder_of(warehouse)[0].write_load(warehouse, TABLES, {})
+        take_in(warehouse, TABLES)
+
+
+def test_a_server_of_spark_connect_makes_of_trials_in_a_folder_what_duckdb_makes(
+    copied, differing, monkeypatch, tmp_path
+):
+    keep_trials_in(tmp_path / "raw", copied.path)
+    assert {"trials", "calls"} <= views_of_parquet(copied)
     port = free_port()
     server = (
         "spark-submit", "--class", SERVER, "--master", "local[1]", "--driver-memory", "2g",
