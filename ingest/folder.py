@@ -26,6 +26,7 @@ APART = {"trials": ("study", "batch_id"), "calls": ("study",), "measurements": (
 # rows of a partition that wait for a row group: with long texts more of them would not fit into DuckDB's memory
 ROW_GROUP = 50_000
 RECORD = "landing.folder"
+FULL = re.compile("No space left on device")
 ADDRESS = re.compile(r"\w{2,}:/")  # a path has one slash where an address has two
 
 
@@ -80,13 +81,15 @@ class Folder:
     def write_load(self, warehouse, tables: dict, new: dict[str, str]) -> None:
         """Write the rows that queries find, all or none, and with them what the warehouse still has of its own."""
 
+        import duckdb
+
         def refusal(who):
             return f"{who} is importing into {printable(self.path)}: wait until it has finished, and try again"
 
         try:
             with alone(self.path / LOCK, refusal):
                 loads = self.loads()
-                self._drop_unnamed(loads)
+                self.drop_unnamed(loads)
                 load_id = uuid.uuid4().hex
                 files = []
                 for name, query in _with_own_rows(warehouse, tables, new).items():
@@ -96,6 +99,9 @@ class Folder:
                     self._name([*loads, {"load_id": load_id, "landed_at": landed_at, "files": files}])
         except OSError as error:
             raise UserError(f"{printable(self.path)} cannot be written: {error.strerror}") from None
+        except duckdb.IOException as error:
+            full = FULL.search(str(error))
+            raise UserError(f"{printable(self.path)} cannot be written: {full[0] if full else error}") from None
 
     def _write(self, warehouse, name, query, load_id):
         """Write the rows of a query to files that nothing names, and return their names and sizes."""
@@ -122,7 +128,8 @@ class Folder:
         os.replace(unfinished, self.path / MANIFEST)
         _to_disk(self.path)
 
-    def _drop_unnamed(self, loads):
+    def drop_unnamed(self, loads: list[dict]) -> None:
+        """Remove the files of loads that came to nothing: those that `loads`, all that is named, do not have."""
         named = {self.path / of["file"] for load in loads for of in load["files"]}
         for path in self.path.glob("*/study=*/**/*.parquet"):
             if path not in named:
@@ -210,12 +217,18 @@ def _refuse_what_is_there(path):
 
 
 def let_go(warehouse) -> None:
-    """Have a warehouse forget a folder to which nothing came."""
+    """Have a warehouse forget a folder to which nothing came, and leave it as empty as it was."""
     folder, load_ids, _ = folder_of(warehouse)
-    if not load_ids and not folder.loads():
+    if load_ids or folder.loads():
+        return
+    warehouse.execute(f"drop table {RECORD}")
+    folder.drop_unnamed([])
+    (folder.path / LOCK).unlink(missing_ok=True)
+    for path in sorted((of for of in folder.path.rglob("*") if of.is_dir()), reverse=True):
         with contextlib.suppress(OSError):
-            folder.path.rmdir()
-            warehouse.execute(f"drop table {RECORD}")
+            path.rmdir()
+    with contextlib.suppress(OSError):
+        folder.path.rmdir()
 
 
 def take_in(warehouse, tables: dict) -> None:

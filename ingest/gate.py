@@ -354,7 +354,7 @@ def _look_at(memory, looked_at, condition="true"):
 
 def _read(memory, models, looked_at):
     """Make the readings of the trials that the models see, slice after slice of them; equal texts are in one slice."""
-    (n_trials,) = memory.execute("select count(*) from raw.trials").fetchone()
+    ((n_trials,),) = memory.execute("select count(*) from raw.trials").fetchall()
     n_slices = 1 + n_trials // SLICE
     # to look texts up, one trial after the other, needs the memory of the texts; the other way round that of all trials
     memory.execute("set disabled_optimizers = 'build_side_probe_side'")

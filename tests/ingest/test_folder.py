@@ -89,8 +89,8 @@ def test_rows_columns_types_and_definitions_are_those_of_tables(
     assert sorted(of["rows"] for of in of_trials) == [1, 3]  # a file for each batch, which is of one vignette
     for of in of_trials:
         assert (to / of["file"]).stat().st_size == of["bytes"]
-        there = duckdb.execute(f"select count(*) from read_parquet({quoted(to / of['file'])})").fetchone()
-        assert there == (of["rows"],)
+        there = duckdb.execute(f"select count(*) from read_parquet({quoted(to / of['file'])})").fetchall()
+        assert there == [(of["rows"],)]
 
 
 def test_a_later_load_adds_what_is_new_and_changes_no_file(first, archive, make, into, to, query):
@@ -278,6 +278,22 @@ def test_an_import_that_comes_to_nothing_leaves_neither_folder_nor_warehouse(arc
     assert not warehouse.exists()
 
 
+def test_an_import_that_the_disk_has_no_room_for_leaves_nothing_and_says_so(
+    archive, make, into, to, warehouse, monkeypatch, capsys
+):
+    def full(folder, *_):
+        (folder.path / "trials" / "study=some").mkdir(parents=True)
+        (folder.path / "trials" / "study=some" / "a.parquet").write_text("half")
+        raise duckdb.IOException('Async write failed: "Could not write file: No space left on device"')
+
+    make.file(archive / "a.jsonl", make.baseline())
+    monkeypatch.setattr(kept.Folder, "_write", full)
+    assert into() == 2
+    assert f"{to} cannot be written: No space left on device\n" in capsys.readouterr().err
+    assert not to.exists()
+    assert not warehouse.exists()
+
+
 def test_to_goes_with_an_archive_alone(to, capsys):
     assert main(["--to", str(to)]) == 2
     assert "--to goes with --archive or --download" in capsys.readouterr().err
@@ -292,14 +308,16 @@ def test_a_copy_of_warehouse_and_folder_is_complete(first, to, warehouse, tmp_pa
         kept.keep_in(connection, tmp_path / "moved")
         kept.take_in(connection, TABLES)
         connection.execute("commit")
-        assert connection.execute("select count(*) from raw.trials").fetchone() == (3,)
+        assert connection.execute("select count(*) from raw.trials").fetchall() == [(3,)]
 
 
 def test_who_reads_the_warehouse_reaches_its_folder_and_no_other_file(first, to, warehouse, tmp_path):
     (tmp_path / "secret.csv").write_text("a\n1\n")
     for is_sealed in (True, False):
         with closing(connect(warehouse, is_sealed=is_sealed)) as connection:
-            assert connection.execute("select count(*) from raw.trials where response_text is null").fetchone() == (2,)
+            assert connection.execute("select count(*) from raw.trials where response_text is null").fetchall() == [
+                (2,)
+            ]
             with pytest.raises(duckdb.Error, match="disabled by configuration"):
                 connection.sql(f"from read_csv({quoted(tmp_path / 'secret.csv')})")
 
