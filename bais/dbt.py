@@ -83,10 +83,17 @@ class Results:
                 kinds["tests passed" if kind.endswith("test") else "tables built", of["status"]] += 1
         parts = []
         for what, good in (("tables built", "success"), ("tests passed", "pass")):
-            n_all = sum(n for (of, status), n in kinds.items() if of == what and status != "skipped")
+            n_all = sum(n for (of, status), n in kinds.items() if of == what and status not in ("skipped", "warn"))
             n_good = kinds[what, good]
             parts.append(f"{n_good:,} {what}" if n_good == n_all else f"{n_good:,} of {n_all:,} {what}")
         n_skipped = sum(n for (_, status), n in kinds.items() if status == "skipped")
         if n_skipped:
             parts.append(f"{n_skipped:,} left out after a failure")
-        return ", ".join([*parts, f"{time.monotonic() - self._began:.0f} s"])
+        said = ", ".join([*parts, f"{time.monotonic() - self._began:.0f} s"])
+        warned = [of for of in kept["results"] if of["status"] == "warn"]
+        return "; ".join([said, *(f"a test warns: {_name_of_test(of)}, {of['failures']:,} rows" for of in warned)])
+
+
+def _name_of_test(result):
+    """Return the name without what dbt appends to tell it from another: a hash, and underscores for punctuation."""
+    return result["unique_id"].split(".")[2].rstrip("_")

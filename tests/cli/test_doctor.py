@@ -71,13 +71,17 @@ def test_a_machine_before_its_first_run_is_told_to_make_one(examined):
     ("results", "code", "said"),
     [
         (
-            ["operation.x success", "exposure.x no-op", "seed success", "model success", "test pass", "unit_test pass"],
+            ["operation success", "exposure no-op", "seed success", "model success", "test pass", "unit_test pass"],
             0,
             "2 tables built, 2 tests passed, 0 s",
         ),
         (
             ["model success", "model error", "model skipped", "test fail", "test pass", "test skipped"], 1,
             "1 of 2 tables built, 1 of 2 tests passed, 2 left out after a failure, 0 s",
+        ),
+        (
+            ["model success", "test pass", "test warn"], 0,
+            "1 tables built, 1 tests passed, 0 s; a test warns: of_llms, 1,000 rows",
         ),
         (None, 2, ""),
     ],
@@ -91,8 +95,17 @@ def test_a_build_says_what_was_built_how_many_tests_passed_and_how_long_it_took(
 
     def start(*_, **__):
         if results:
-            of = [dict(zip(("unique_id", "status"), result.split(), strict=True)) for result in results]
-            kept.write_text(json.dumps({"results": of}))
+            of = [result.split() for result in results]
+            kept.write_text(
+                json.dumps(
+                    {
+                        "results": [
+                            {"unique_id": f"{kind}.bais.of_llms_.1a2b", "status": status, "failures": 1000}
+                            for kind, status in of
+                        ]
+                    }
+                )
+            )
         return SimpleNamespace(wait=lambda: code)
 
     monkeypatch.setenv("DBT_TARGET_PATH", str(tmp_path))
