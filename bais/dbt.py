@@ -85,7 +85,8 @@ class Results:
         for what, good in (("tables built", "success"), ("tests passed", "pass")):
             n_all = sum(n for (of, status), n in kinds.items() if of == what and status not in ("skipped", "warn"))
             n_good = kinds[what, good]
-            parts.append(f"{n_good:,} {what}" if n_good == n_all else f"{n_good:,} of {n_all:,} {what}")
+            if n_all or what == "tables built":
+                parts.append(f"{n_good:,} {what}" if n_good == n_all else f"{n_good:,} of {n_all:,} {what}")
         n_skipped = sum(n for (_, status), n in kinds.items() if status == "skipped")
         if n_skipped:
             parts.append(f"{n_skipped:,} left out after a failure")

@@ -83,6 +83,7 @@ def test_a_machine_before_its_first_run_is_told_to_make_one(examined):
             ["model success", "test pass", "test warn"], 0,
             "1 tables built, 1 tests passed, 0 s; a test warns: of_llms, 1,000 rows",
         ),
+        (["model success"], 0, "1 tables built, 0 s"),
         (None, 2, ""),
     ],
 )  # fmt: skip
