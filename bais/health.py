@@ -137,6 +137,22 @@ def _warehouse():
         yield WARNING, "warehouse", f"{said} has no marts yet", "run `bais build`"
     if not os.access(path, os.W_OK):
         yield WARNING, "warehouse", f"{path} cannot be written", "change its permissions, or set BAIS_WAREHOUSE"
+    yield from _folder()
+
+
+def _folder():
+    """Look for the files of trials, where the warehouse keeps them in a folder."""
+    from bais.warehouse import opened
+    from ingest.folder import folder_of, is_behind
+    from ingest.raw import TABLES
+
+    with opened() as warehouse:
+        if kept := folder_of(warehouse):
+            try:
+                is_behind(warehouse, TABLES)
+                yield OK, "trials", f"in {kept[0].path}"
+            except UserError as error:
+                yield MISSING, "trials", str(error)
 
 
 def modelled_tables() -> set[str]:

@@ -199,6 +199,14 @@ def test_a_query_says_which_file_is_gone_and_a_command_that_writes_does_nothing(
     assert warehouse.read_bytes() == before
 
 
+def test_the_doctor_looks_for_the_files(first, to, capsys):
+    bais(["doctor"])
+    assert f"ok trials in {to} " in " ".join(capsys.readouterr().out.split())
+    (to / next(path for path in files(to) if path.startswith("trials/"))).unlink()
+    assert bais(["doctor"]) == 2
+    assert "cannot be read (No such file or directory): put it back from a copy" in capsys.readouterr().out
+
+
 def cut(to):
     path = to / next(path for path in files(to) if path.startswith("trials/"))
     os.truncate(path, 100)
