@@ -25,6 +25,8 @@ LOCK = "lock"
 APART = {"trials": ("study", "batch_id"), "calls": ("study",), "measurements": ("study",)}
 # rows of a partition that wait for a row group: with long texts more of them would not fit into DuckDB's memory
 ROW_GROUP = 50_000
+# a disk takes names of 255 bytes, and signs that are not plain take three to twelve of them
+NAME_OF_FOLDER = "if(length(url_encode({column})) <= 200, {column}, left({column}, 15) || ' ' || md5({column}))"
 RECORD = "landing.folder"
 FULL = re.compile("No space left on device")
 ADDRESS = re.compile(r"\w{2,}:/")  # a path has one slash where an address has two
@@ -107,10 +109,13 @@ class Folder:
         """Write the rows of a query to files that nothing names, and return their names and sizes."""
         folder = self.path / name
         folder.mkdir(exist_ok=True)
+        by = APART.get(name, ("study",))
+        folders = ", ".join(f"{NAME_OF_FOLDER.format(column=column)} as by_{column}" for column in by)
         warehouse.execute(f"set partitioned_write_flush_threshold = {ROW_GROUP}")
         written = warehouse.execute(
-            f"copy ({query}) to {quoted(folder)} (format parquet, compression zstd, row_group_size {ROW_GROUP}, "
-            f"partition_by ({', '.join(APART.get(name, ('study',)))}), write_partition_columns true, append true, "
+            f"copy (select *, {folders} from ({query})) to {quoted(folder)} "
+            f"(format parquet, compression zstd, row_group_size {ROW_GROUP}, append true, "
+            f"partition_by ({', '.join(f'by_{column}' for column in by)}), write_partition_columns false, "
             f"filename_pattern '{load_id}_{{uuid}}', return_stats true)"
         ).fetchall()
         for file, *_ in written:
@@ -131,7 +136,7 @@ class Folder:
     def drop_unnamed(self, loads: list[dict]) -> None:
         """Remove the files of loads that came to nothing: those that `loads`, all that is named, do not have."""
         named = {self.path / of["file"] for load in loads for of in load["files"]}
-        for path in self.path.glob("*/study=*/**/*.parquet"):
+        for path in self.path.glob("*/by_study=*/**/*.parquet"):
             if path not in named:
                 path.unlink()
 

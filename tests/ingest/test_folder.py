@@ -84,13 +84,22 @@ def test_rows_columns_types_and_definitions_are_those_of_tables(
         views = connection.sql("select view_name from duckdb_views() where schema_name = 'raw' order by all").fetchall()
         assert [name for (name,) in views] == APART
     assert files(to) == named(to)
-    assert {path.split("/")[1] for path in files(to)} == {"study=voder-bais"}
+    assert {path.split("/")[1] for path in files(to)} == {"by_study=voder-bais"}
     of_trials = [of for of in manifest(to)["loads"][0]["files"] if of["table"] == "trials"]
     assert sorted(of["rows"] for of in of_trials) == [1, 3]  # a file for each batch, which is of one vignette
     for of in of_trials:
         assert (to / of["file"]).stat().st_size == of["bytes"]
         there = duckdb.execute(f"select count(*) from read_parquet({quoted(to / of['file'])})").fetchall()
         assert there == [(of["rows"],)]
+
+
+@pytest.mark.parametrize("name", ["量刑" * 40, "🏛" * 60, "a b'c%ü=/\\..", "x" * 300])
+def test_a_vignette_may_have_any_name(name, archive, make, into, to, query):
+    make.file(archive / "a.jsonl", make.vignette(vignetteId=name))
+    make.file(archive / "b.jsonl", make.vignette(vignetteId=f"{name}2"))
+    assert into() == 0
+    assert files(to) == named(to)
+    assert query("select vignette from raw.trials order by length(vignette)") == [(name,), (f"{name}2",)]
 
 
 def test_a_later_load_adds_what_is_new_and_changes_no_file(first, archive, make, into, to, query):
@@ -290,8 +299,8 @@ def test_an_import_that_the_disk_has_no_room_for_leaves_nothing_and_says_so(
     archive, make, into, to, warehouse, monkeypatch, capsys
 ):
     def full(folder, *_):
-        (folder.path / "trials" / "study=some").mkdir(parents=True)
-        (folder.path / "trials" / "study=some" / "a.parquet").write_text("half")
+        (folder.path / "trials" / "by_study=some").mkdir(parents=True)
+        (folder.path / "trials" / "by_study=some" / "a.parquet").write_text("half")
         raise duckdb.IOException('Async write failed: "Could not write file: No space left on device"')
 
     make.file(archive / "a.jsonl", make.baseline())
