@@ -17,9 +17,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from ingest.lock import alone
-from ingest.warehouse import PUT_BACK, UserError, kept_path, printable, quoted, same
+from ingest.warehouse import MANIFEST, PUT_BACK, UserError, kept_path, printable, quoted, same
 
-MANIFEST, FORMAT, VERSION = "manifest.json", "bais raw", 1
+FORMAT, VERSION = "bais raw", 1
 LOCK = "lock"
 # what is kept as files alone, and the columns by which these are told apart
 APART = {"trials": ("study", "batch_id"), "calls": ("study",), "measurements": ("study",)}
@@ -91,6 +91,8 @@ class Folder:
         try:
             with alone(self.path / LOCK, refusal):
                 loads = self.loads()
+                if {load["load_id"] for load in loads} != set(folder_of(warehouse)[1]):
+                    raise UserError(f"another warehouse has just written to {printable(self.path)}: try again")
                 self.drop_unnamed(loads)
                 load_id = uuid.uuid4().hex
                 files = []
@@ -183,7 +185,7 @@ def keep_in(warehouse, to: Path) -> bool:
         )
     kept = folder_of(warehouse)
     if kept and kept[0].path != path:
-        _refuse_another_folder(kept[0], path)
+        _refuse_another_folder(*kept[:2], path)
     if not kept:
         _refuse_what_is_there(path)
     try:
@@ -195,15 +197,13 @@ def keep_in(warehouse, to: Path) -> bool:
     return not kept
 
 
-def _refuse_another_folder(folder, path):
-    """Let through the folder itself, which was moved there."""
-    refusal = UserError(
-        f"this warehouse keeps its trials in {printable(folder.path)}: name that folder, or leave --to out"
-    )
-    if folder.path.exists():
-        raise refusal
-    if not Folder(path, folder.folder_id).loads():
-        raise refusal
+def _refuse_another_folder(folder, load_ids, path):
+    """Let through the folder itself, which was moved or copied there with all that the warehouse has of it."""
+    there = {load["load_id"] for load in Folder(path, folder.folder_id).loads()}
+    if not load_ids or not there >= set(load_ids):
+        raise UserError(
+            f"this warehouse keeps its trials in {printable(folder.path)}: name that folder, or leave --to out"
+        )
 
 
 def _refuse_what_is_there(path):

@@ -21,6 +21,7 @@ LOCKED = "set lock_configuration = true"
 LOCK_HOLDER = re.compile(r"lock is held in (?P<program>.*?) \(PID (?P<pid>\d+)\)")
 
 
+MANIFEST = "manifest.json"  # of a folder in which a warehouse keeps trials (ingest/folder.py)
 GONE = re.compile(r'No files found that match the pattern "(?P<file>.*)"')
 PUT_BACK = "put the folder back; if you moved it, import anything with --to and its new name"
 DAMAGE = re.compile(r"Corrupt database file|Could not read enough bytes|database has been invalidated")
@@ -120,7 +121,20 @@ def _parquet_of(warehouse, path):
     """Return the folders in which tables of a warehouse lie as files: those of Spark, and raw ones."""
     of_spark = parquet_folder(path)
     folders = [str(of_spark.resolve())] if any(of_spark.glob("build_*")) else []
-    return [*folders, *filter(None, [kept_path(warehouse)])]
+    if (kept := kept_path(warehouse)) and _is_its_own(warehouse, Path(kept)):
+        folders.append(kept)
+    return folders
+
+
+def _is_its_own(warehouse, folder):
+    """Whether a folder has the id that the warehouse knows, or is not there: whoever made the file may name any."""
+    import json
+
+    (folder_id,) = warehouse.execute("select folder_id from landing.folder").fetchall()[0]
+    try:
+        return json.loads((folder / MANIFEST).read_text(encoding="utf-8"))["folder_id"] == folder_id
+    except (OSError, ValueError, KeyError, TypeError):
+        return not folder.exists()
 
 
 def _file_at(path):

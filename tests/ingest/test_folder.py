@@ -14,7 +14,7 @@ from ingest import folder as kept
 from ingest import load
 from ingest.raw import TABLES, prepare_raw
 from ingest.run import main
-from ingest.warehouse import UserError, connect, in_memory, quoted
+from ingest.warehouse import UserError, connect, in_memory, quoted, transaction
 
 APART = sorted(kept.APART)
 OF_LOADS = {"_dlt_load_id", "batch_id", "imported_at", "loaded_at", "quarantined_at", "version_id", "compared_with"}
@@ -337,6 +337,45 @@ def test_who_reads_the_warehouse_reaches_its_folder_and_no_other_file(first, to,
             ]
             with pytest.raises(duckdb.Error, match="disabled by configuration"):
                 connection.sql(f"from read_csv({quoted(tmp_path / 'secret.csv')})")
+
+
+def test_a_copy_of_both_is_told_its_own_folder_and_leaves_the_first_alone(
+    first, archive, make, to, warehouse, tmp_path, monkeypatch, query
+):
+    shutil.copy(warehouse, tmp_path / "copy.duckdb")
+    shutil.copytree(to, tmp_path / "copy")
+    make.file(archive / "c.jsonl", make.baseline(runIndex=2))
+    with monkeypatch.context() as patch:
+        patch.setenv("BAIS_WAREHOUSE", str(tmp_path / "copy.duckdb"))
+        assert main(["--archive", str(archive), "--to", str(tmp_path / "copy")]) == 0
+    assert [len(manifest(of)["loads"]) for of in (to, tmp_path / "copy")] == [1, 2]
+    assert query("select count(*) from raw.trials") == [(3,)]
+
+
+def test_what_another_copy_has_named_meanwhile_is_not_written_again(
+    first, archive, make, into, to, warehouse, tmp_path, query
+):
+    before = shutil.copy(warehouse, tmp_path / "before.duckdb")
+    make.file(archive / "c.jsonl", make.baseline(runIndex=2))
+    assert into() == 0
+    shutil.copy(before, warehouse)
+    said = f"another warehouse has just written to {to}: try again"
+    with pytest.raises(UserError, match=said), transaction(warehouse) as connection:
+        kept.folder_of(connection)[0].write_load(connection, TABLES, {"trials": "from raw.trials"})
+    assert main(["--archive", str(archive)]) == 0
+    assert query("select count(*), count(distinct trial_id) from raw.trials") == [(4, 4)]
+
+
+def test_a_warehouse_that_somebody_made_opens_no_folder_but_its_own(first, to, warehouse, tmp_path):
+    (tmp_path / "secret.txt").write_text("secret")
+    with closing(connect(warehouse, read_only=False)) as connection:
+        connection.execute(f"update {kept.RECORD} set path = '/'")
+        connection.execute(
+            f"create view raw.theirs as select content from read_text({quoted(tmp_path / 'secret.txt')})"
+        )
+    for is_sealed in (True, False):
+        with closing(connect(warehouse, is_sealed=is_sealed)) as connection, pytest.raises(duckdb.Error):
+            connection.execute("from raw.theirs").fetchall()
 
 
 def test_two_loads_at_once_are_refused_with_who_is_at_work(first, to, archive, make, into, capsys):
