@@ -20,8 +20,9 @@ TRIALS = tuple(10**power for power in range(6, 10))
 
 def distinct_answers(n_trials: float, n_steps: float) -> float:
     """Return how many distinct answers so many trials of a cell are expected to have."""
-    if n_trials <= 0:
-        return 0.0
+    whole, rest = divmod(n_trials, 1)
+    if rest:  # trials fall evenly: some cells have one more than the others
+        return (1 - rest) * distinct_answers(whole, n_steps) + rest * distinct_answers(whole + 1, n_steps)
     edges = (np.arange(-8 * n_steps, 8 * n_steps + 2) - 0.5) / n_steps
     shares = np.diff(norm.cdf(edges))
     return float(-np.expm1(n_trials * np.log1p(-np.minimum(shares, 1 - 1e-12))).sum())
