@@ -26,6 +26,8 @@ FILES = {
     "microsoft/phi-2": "microsoft_phi-2",
     "openai/gpt2": "gpt2",
     "EleutherAI/gpt-neo-125M": "EleutherAI_gpt-neo-125M",
+    "meta-llama/Llama-2-7b-hf": "meta-llama_Llama-2-7b-hf",
+    "tiiuae/falcon-rw-1b": "tiiuae_falcon-rw-1b",
 }
 TARGETS = np.arange(101)
 ABSS = {
@@ -33,6 +35,8 @@ ABSS = {
     "microsoft/phi-2": 0.589393057339579,
     "openai/gpt2": 0.289022663785751,
     "EleutherAI/gpt-neo-125M": -0.194505040427403,
+    "meta-llama/Llama-2-7b-hf": 0.460217655584679,
+    "tiiuae/falcon-rw-1b": 0.132492600613020,
 }
 MEANS = """
 select llm, avg(abss) from marts.sensitivity_scores
@@ -47,9 +51,9 @@ def scored(warehouse_in, tmp_path_factory):
         pytest.skip(f"the recorded scores are not at {SCORES}")
     warehouse = warehouse_in(tmp_path_factory.mktemp("scored"))
     said = warehouse.bais("import", SCORES)
-    assert "9,696 scores read: 9,696 new" in said
+    assert "14,544 scores read: 14,544 new" in said
     assert "failed" not in said
-    assert "warnings" not in said
+    assert re.findall(r"(\S+) of anchoring-llms passed \(warnings (.+?)\)", said) == [("V0", "scorings_disagree")]
     tables = ("+path:models/scores", "+sensitivity_trends", "+claim_checks")
     warehouse.dbt("--quiet", "build", "--select", *tables, "--exclude-resource-type", "unit_test")
     return warehouse
@@ -59,12 +63,12 @@ def test_the_mean_abss_of_each_llm_is_the_published_one(scored):
     assert dict(scored.query(MEANS)) == pytest.approx(ABSS, abs=1e-9)
 
 
-def test_every_specification_has_44_rows_and_v0_is_read_once(scored):
+def test_every_specification_has_66_rows_and_v0_is_read_once(scored):
     counts = "select specification, count(*), count(distinct scoring) from marts.anchor_effects group by all"
-    assert {found[1:] for found in scored.query(counts)} == {(44, 8)}
+    assert {found[1:] for found in scored.query(counts)} == {(66, 12)}
     v0 = "select bool_and(contains(scoring, '/standard@')) from marts.anchor_effects where variation = 'V0'"
     assert scored.query(v0) == [(True,)]
-    assert scored.query("select count(*) from marts.soft_expectations where specification = 'published'") == [(88,)]
+    assert scored.query("select count(*) from marts.soft_expectations where specification = 'published'") == [(132,)]
 
 
 def test_the_headline_is_the_difference_of_expectations_over_five_questions(scored):
@@ -73,41 +77,61 @@ def test_the_headline_is_the_difference_of_expectations_over_five_questions(scor
         "where specification = 'recommended' and metric = 'delta_ev' order by llm"
     )
     assert rows == [
-        ("EleutherAI/gpt-neo-125M", 7.4, 2.8, 4), ("google/gemma-2b", 24.3, 12.2, 4), ("microsoft/phi-2", 5.6, 5.1, 4),
-        ("openai/gpt2", 10.6, 4.5, 4),
+        ("EleutherAI/gpt-neo-125M", 7.4, 2.8, 4), ("google/gemma-2b", 24.3, 12.2, 4),
+        ("meta-llama/Llama-2-7b-hf", 22.4, 19.7, 4), ("microsoft/phi-2", 5.6, 5.1, 4), ("openai/gpt2", 10.6, 4.5, 4),
+        ("tiiuae/falcon-rw-1b", 21.4, 7.6, 4),
     ]  # fmt: skip
 
 
-def test_both_files_of_an_llm_agree_on_v0(scored):
-    checks = "select count(*), max(observed_value) from raw.batch_checks where check_name = 'scorings_disagree'"
-    assert scored.query(checks) == [(48, 0)]
+def test_both_files_of_an_llm_agree_on_v0_but_those_of_llama(scored):
+    checks = "select count(*) from raw.batch_checks where check_name = 'scorings_disagree'"
+    assert scored.query(checks) == [(72,)]
+    names = [
+        f"anchoring_{FILES['meta-llama/Llama-2-7b-hf']}_results_{regime}.csv"
+        for regime in ("standard", "different_anchors")
+    ]
+    differing = sum(a != b for a, b in zip(*(v0_of(name) for name in names), strict=True))
+    found = scored.query(f"{checks.replace('count(*)', 'detail, observed_value')} and observed_value > 0")
+    assert [(detail.startswith("meta-llama/Llama-2-7b-hf, V0"), n) for detail, n in found] == [(True, differing)] * 2
 
 
-def test_of_six_pairs_of_llms_five_differ_in_the_abss_and_the_other_two_cannot_be_told_apart(scored):
+def v0_of(name):
+    with (SCORES / name).open(encoding="utf-8", newline="") as lines:
+        rows = [row for row in csv.DictReader(lines) if row["VariationID"] == "0"]
+    return [
+        row["LogProbFullPrompt"] for row in sorted(rows, key=lambda row: (int(row["Anchor"]), int(row["TargetInt"])))
+    ]
+
+
+def test_of_fifteen_pairs_of_llms_nine_differ_in_the_abss(scored):
     rows = scored.query(
         "select llm, llm_b, round(estimate, 6), low > 0, df from inference.sensitivity_contrasts "
         "where comparison = 'llms' and metric = 'abss' and specification = 'published' and estimate > 0 order by all"
     )
-    assert len(rows) == 6
+    assert len(rows) == 15
     for llm, other, estimate, _, df in rows:
         assert (estimate, df) == (pytest.approx(ABSS[llm] - ABSS[other], abs=1e-6), 4)
-    assert [row[:2] for row in rows if not row[3]] == [("google/gemma-2b", "microsoft/phi-2")]
+    assert [row[:2] for row in rows if not row[3]] == [
+        ("google/gemma-2b", "meta-llama/Llama-2-7b-hf"), ("google/gemma-2b", "microsoft/phi-2"),
+        ("meta-llama/Llama-2-7b-hf", "openai/gpt2"), ("meta-llama/Llama-2-7b-hf", "tiiuae/falcon-rw-1b"),
+        ("microsoft/phi-2", "meta-llama/Llama-2-7b-hf"), ("openai/gpt2", "tiiuae/falcon-rw-1b"),
+    ]  # fmt: skip
 
 
-def test_four_llms_show_no_trend_with_size(scored):
+def test_six_llms_show_no_trend_with_size(scored):
     rows = scored.query(
-        "select n_llms, n_llms_left_out, slope between low and high, low < 0 and high > 0, round(least_p_rank * 12, 9) "
+        "select n_llms, n_llms_left_out, slope between low and high, low < 0 and high > 0, round(least_p_rank * 360, 9) "
         "from inference.sensitivity_trends where metric = 'abss' and specification = 'published'"
     )
-    assert rows == [(4, 0, True, True, 1)]
+    assert rows == [(6, 0, True, True, 1)]
 
 
-def test_no_call_stands_under_every_specification(scored):
+def test_one_call_stands_under_every_specification(scored):
     rows = scored.query(
         "select n_calls, n_specifications, n_standing, n_standing_always, n_standing_never from marts.anchor_calls "
         "where llm is null"
     )
-    assert rows == [(44, 44 * 6, 34 + 26 + 16 + 4 + 0 + 5, 0, 6)]
+    assert rows == [(66, 66 * 6, 44 + 43 + 19 + 5 + 4 + 15, 1, 8)]
 
 
 def test_the_rows_of_each_finding_are_there_and_its_sentences_say_their_numbers(scored):
@@ -115,19 +139,19 @@ def test_the_rows_of_each_finding_are_there_and_its_sentences_say_their_numbers(
     assert counts == {
         name: (n, n)
         for name, n in {
-            "expectations": 88, "attributions": 88 * 101, "sensitivities": 88, "regimes": 20, "calls": 49, "effects": 3,
-            "means": 4, "contrasts": 2 * (6 + 4), "trends": 1,
+            "expectations": 132, "attributions": 132 * 101, "sensitivities": 132, "regimes": 30, "calls": 73, "effects": 3,
+            "means": 6, "contrasts": 2 * (15 + 6), "trends": 1,
         }.items()
     }  # fmt: skip
     names = {name: [of[0] for of in scored.query(f"describe {QUERIES[name]}")] for name in SAID}
     rows = {name: [dict(zip(names[name], row, strict=True)) for row in scored.query(QUERIES[name])] for name in SAID}
     said = " ".join(sentences(rows))
     for part in (
-        "In all 44 cases", "in 34 of 44 (p below .05)", "in 16 of 44 if blocks", "in 5 of 44 if probabilities",
+        "In 64 of 66 cases", "in 44 of 66 (p below .05)", "in 19 of 66 if blocks", "in 15 of 66 if probabilities",
         "google/gemma-2b by 24.3 percentage points (12.1 to 36.4)", "over 5 questions",
-        "tells 5 of 6 pairs of LLMs apart, the move of the expected answer 3 of 6",
-        "cannot tell apart google/gemma-2b and microsoft/phi-2.", "microsoft/phi-2 and openai/gpt2; EleutherAI/gpt-neo",
-        "clearly less or more in none of 4 LLMs", "clearly lower in openai/gpt2 and microsoft/phi-2",
+        "tells 9 of 15 pairs of LLMs apart, the move of the expected answer 6 of 15",
+        "meta-llama/Llama-2-7b-hf; google/gemma-2b and microsoft/phi-2;", "microsoft/phi-2 and openai/gpt2;",
+        "clearly less or more in none of 6 LLMs", "clearly lower in openai/gpt2 and microsoft/phi-2",
         "may rise or fall with size",
     ):  # fmt: skip
         assert part in said
@@ -219,11 +243,11 @@ def test_the_ranking_is_each_pair_of_the_six_llms_once():
     assert sorted(Counter(winner for winner, _ in pairs).values()) == [1, 2, 3, 4, 5]
 
 
-def test_what_concerns_an_llm_without_scores_derives_from_printed_numbers_outside_table_1_and_the_ranking():
-    without = [row for row in printed().values() if row["llm"] and row["llm"] not in FILES and row["derivation"]]
-    assert {row["inputs_are"] for row in without} == {"printed"}
-    with_scores = [row for row in printed().values() if row["llm"] in FILES and row["derivation"]]
-    assert {row["inputs_are"] for row in with_scores} == {""}
+def test_every_number_of_document_d_is_held_against_scores_none_against_printed_numbers():
+    assert {row["llm"] for row in printed().values()} == {*FILES, ""}
+    assert {(row["inputs_are"], row["study"]) for row in printed().values() if not row["not_derivable"]} == {
+        ("", "anchoring-llms")
+    }
 
 
 def verdicts(warehouse, where):
@@ -233,32 +257,26 @@ def verdicts(warehouse, where):
     return {f"{claim}/{part or ''}".rstrip("/"): tuple(verdict) for claim, part, *verdict in rows}
 
 
-def test_of_table_1_what_has_scores_recomputes_and_nothing_else_is_checked(scored):
+def test_all_990_numbers_of_table_1_recompute(scored):
     found = Counter(recomputes for recomputes, _ in verdicts(scored, "location = 'Table 1'").values())
-    assert found == {"yes": 660, "not_checked": 330}
-    unchecked = verdicts(scored, "location = 'Table 1' and recomputes = 'not_checked'")
-    assert {row["llm"] for key, row in printed().items() if key in unchecked} == {
-        "meta-llama/Llama-2-7b-hf",
-        "tiiuae/falcon-rw-1b",
-    }
+    assert found == {"yes": 990}
 
 
 def test_the_readme_says_of_document_d_what_the_ledger_says(scored):
     readme = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
-    shape = r"Of the (\d+) numbers in document D's Table 1, (\d+) recompute and (\d+) are about two LLMs"
-    (counts,) = re.findall(shape, readme)
+    (counts,) = re.findall(r"Of the (\d+) numbers in document D's Table 1, (\d+) recompute from the scores", readme)
     found = Counter(recomputes for recomputes, _ in verdicts(scored, "location = 'Table 1'").values())
-    assert [*map(int, counts)] == [found.total(), found["yes"], found["not_checked"]]
+    assert [*map(int, counts)] == [found.total(), found["yes"]]
 
 
-def test_of_the_15_pairs_of_the_ranking_six_are_checked_and_recompute(scored):
+def test_all_15_pairs_of_the_ranking_recompute(scored):
     found = Counter(recomputes for recomputes, _ in verdicts(scored, "quantity = 'abss_difference'").values())
-    assert found == {"yes": 6, "not_checked": 9}
+    assert found == {"yes": 15}
 
 
 # each number of the text that its table or the scores do not give: printed, and what they give instead
 DIFFERS = {
-    "D-S4.1-Llama-2-7b-hf-attribution-range/delta_attribution_lowest": (0.80, 0.52),
+    "D-S4.1-Llama-2-7b-hf-attribution-range/delta_attribution_lowest": (0.80, 0.525),
     "D-S4.1-Llama-2-7b-hf-attribution-range/multiplier_lowest": (2.2, 1.69),
     "D-S4.6-phi-2-attribution-range/delta_attribution_lowest": (0.22, 0.198),
     "D-S4.6-phi-2-attribution-range/multiplier_lowest": (1.25, 1.219),
@@ -279,59 +297,62 @@ def test_four_ends_of_ranges_in_the_text_differ_from_what_it_names_and_no_other_
 # each sentence of document D: does it recompute by the paper's own method, and does it hold as we recommend
 SENTENCES = {
     ("yes", "holds"): """
-        D-S0-robust/gemma-2b D-S0-robust/phi-2 D-S4.3-gemma-2b-behaviour-strong/direction
+        D-S0-robust/gemma-2b D-S0-robust/phi-2 D-S4.1-Llama-2-7b-hf-behaviour-strong/direction
+        D-S4.1-Llama-2-7b-hf-reversals/direction D-S4.2-falcon-rw-1b-V0/robustness
+        D-S4.2-falcon-rw-1b-behaviour-strong/direction D-S4.3-gemma-2b-behaviour-strong/direction
         D-S4.4-gpt-neo-125M-behaviour-strong/direction D-S4.5-gpt2-V0/robustness
         D-S4.5-gpt2-behaviour-strong/direction D-S4.6-phi-2-V4-D/robustness
         D-S4.6-phi-2-behaviour-strong/direction D-S4.6-phi-2-positive/direction
-        D-S4.7-gemma-2b-kept-behaviour/direction D-S4.7-gpt2-kept-behaviour/direction
-        D-S4.7-phi-2-kept-behaviour/direction D-S4.7-transferred/gemma-2b D-S4.7-transferred/gpt-neo-125M
-        D-S4.7-transferred/gpt2 D-S4.7-transferred/phi-2 D-S4.8-gemma-2b-gpt-neo-125M D-S4.8-gemma-2b-gpt2
-        D-S4.8-gpt-neo-125M-negative D-S4.8-gpt2-gpt-neo-125M D-S4.8-phi-2-gpt-neo-125M D-S4.8-phi-2-gpt2
-        D-S4.8-positive/gemma-2b D-S4.8-positive/phi-2 D-S6-robust/gemma-2b D-S6-robust/phi-2
+        D-S4.7-Llama-2-7b-hf-kept-behaviour/stars D-S4.7-gemma-2b-kept-behaviour/direction
+        D-S4.7-gpt2-kept-behaviour/direction D-S4.7-phi-2-kept-behaviour/direction
+        D-S4.7-transferred/Llama-2-7b-hf D-S4.7-transferred/falcon-rw-1b D-S4.7-transferred/gemma-2b
+        D-S4.7-transferred/gpt-neo-125M D-S4.7-transferred/gpt2 D-S4.7-transferred/phi-2
+        D-S4.8-Llama-2-7b-hf-gpt-neo-125M D-S4.8-falcon-rw-1b-gpt-neo-125M D-S4.8-gemma-2b-falcon-rw-1b
+        D-S4.8-gemma-2b-gpt-neo-125M D-S4.8-gemma-2b-gpt2 D-S4.8-gpt-neo-125M-negative D-S4.8-gpt2-gpt-neo-125M
+        D-S4.8-phi-2-falcon-rw-1b D-S4.8-phi-2-gpt-neo-125M D-S4.8-phi-2-gpt2 D-S4.8-positive/gemma-2b
+        D-S4.8-positive/phi-2 D-S6-robust/gemma-2b D-S6-robust/phi-2
     """,
     ("yes", "weaker"): """
-        D-S4.3-gemma-2b-behaviour-strong/permutation D-S4.3-gemma-2b-behaviour-strong/stars
-        D-S4.3-gemma-2b-behaviour-strong/wilcoxon D-S4.4-gpt-neo-125M-behaviour-strong/permutation
-        D-S4.4-gpt-neo-125M-behaviour-strong/stars D-S4.4-gpt-neo-125M-behaviour-strong/wilcoxon
-        D-S4.5-gpt2-behaviour-strong/permutation D-S4.5-gpt2-behaviour-strong/stars
-        D-S4.5-gpt2-behaviour-strong/wilcoxon D-S4.6-phi-2-behaviour-strong/permutation
-        D-S4.6-phi-2-behaviour-strong/stars D-S4.6-phi-2-behaviour-strong/wilcoxon
-        D-S4.7-gpt-neo-125M-robust/different D-S4.7-gpt-neo-125M-robust/standard D-S4.8-gemma-2b-phi-2
+        D-S0-robust/Llama-2-7b-hf D-S4.1-Llama-2-7b-hf-behaviour-strong/permutation
+        D-S4.1-Llama-2-7b-hf-behaviour-strong/stars D-S4.1-Llama-2-7b-hf-behaviour-strong/wilcoxon
+        D-S4.2-falcon-rw-1b-behaviour-strong/permutation D-S4.2-falcon-rw-1b-behaviour-strong/stars
+        D-S4.2-falcon-rw-1b-behaviour-strong/wilcoxon D-S4.3-gemma-2b-behaviour-strong/permutation
+        D-S4.3-gemma-2b-behaviour-strong/stars D-S4.3-gemma-2b-behaviour-strong/wilcoxon
+        D-S4.4-gpt-neo-125M-behaviour-strong/permutation D-S4.4-gpt-neo-125M-behaviour-strong/stars
+        D-S4.4-gpt-neo-125M-behaviour-strong/wilcoxon D-S4.5-gpt2-behaviour-strong/permutation
+        D-S4.5-gpt2-behaviour-strong/stars D-S4.5-gpt2-behaviour-strong/wilcoxon
+        D-S4.6-phi-2-behaviour-strong/permutation D-S4.6-phi-2-behaviour-strong/stars
+        D-S4.6-phi-2-behaviour-strong/wilcoxon D-S4.7-falcon-rw-1b-reliable/standard
+        D-S4.7-gpt-neo-125M-robust/different D-S4.7-gpt-neo-125M-robust/standard
+        D-S4.8-Llama-2-7b-hf-falcon-rw-1b D-S4.8-Llama-2-7b-hf-gpt2 D-S4.8-gemma-2b-Llama-2-7b-hf
+        D-S4.8-gemma-2b-phi-2 D-S4.8-gpt2-falcon-rw-1b D-S4.8-phi-2-Llama-2-7b-hf D-S4.8-positive/Llama-2-7b-hf
+        D-S6-robust/Llama-2-7b-hf
+    """,
+    ("yes", "contradicted"): """
+        D-S4.1-Llama-2-7b-hf-reversals/stars D-S4.1-Llama-2-7b-hf-strongest/by_stars
+        D-S4.2-falcon-rw-1b-strongest/by_stars
     """,
     ("yes", None): """
         D-S1-reweighting D-S4.1-Llama-2-7b-hf-attribution-strong/direction
-        D-S4.1-Llama-2-7b-hf-attribution-strong/stars D-S4.1-Llama-2-7b-hf-behaviour-strong/direction
-        D-S4.1-Llama-2-7b-hf-behaviour-strong/permutation D-S4.1-Llama-2-7b-hf-behaviour-strong/stars
-        D-S4.1-Llama-2-7b-hf-behaviour-strong/wilcoxon D-S4.1-Llama-2-7b-hf-reversals/direction
-        D-S4.1-Llama-2-7b-hf-reversals/stars D-S4.1-Llama-2-7b-hf-strongest/by_stars
-        D-S4.2-falcon-rw-1b-V0/robustness D-S4.2-falcon-rw-1b-behaviour-strong/direction
-        D-S4.2-falcon-rw-1b-behaviour-strong/permutation D-S4.2-falcon-rw-1b-behaviour-strong/stars
-        D-S4.2-falcon-rw-1b-behaviour-strong/wilcoxon D-S4.2-falcon-rw-1b-strongest/by_stars
-        D-S4.3-gemma-2b-attribution-large D-S4.3-gemma-2b-attribution-strong/direction
-        D-S4.3-gemma-2b-attribution-strong/stars D-S4.4-gpt-neo-125M-attribution-strong/direction
-        D-S4.4-gpt-neo-125M-attribution-strong/stars D-S4.4-gpt-neo-125M-only-two-positive/direction
-        D-S4.5-gpt2-attribution-strong/direction D-S4.5-gpt2-attribution-strong/stars
-        D-S4.6-phi-2-attribution-strong/direction D-S4.6-phi-2-attribution-strong/stars
-        D-S4.7-Llama-2-7b-hf-kept-behaviour/stars D-S4.7-Llama-2-7b-hf-mixed/different
+        D-S4.1-Llama-2-7b-hf-attribution-strong/stars D-S4.3-gemma-2b-attribution-large
+        D-S4.3-gemma-2b-attribution-strong/direction D-S4.3-gemma-2b-attribution-strong/stars
+        D-S4.4-gpt-neo-125M-attribution-strong/direction D-S4.4-gpt-neo-125M-attribution-strong/stars
+        D-S4.4-gpt-neo-125M-only-two-positive/direction D-S4.5-gpt2-attribution-strong/direction
+        D-S4.5-gpt2-attribution-strong/stars D-S4.6-phi-2-attribution-strong/direction
+        D-S4.6-phi-2-attribution-strong/stars D-S4.7-Llama-2-7b-hf-mixed/different
         D-S4.7-Llama-2-7b-hf-mixed/standard D-S4.7-falcon-rw-1b-mixed/negative
-        D-S4.7-falcon-rw-1b-mixed/positive D-S4.7-falcon-rw-1b-reliable/standard
-        D-S4.7-gemma-2b-one-exception/direction D-S4.7-gemma-2b-one-exception/stars
-        D-S4.7-gpt-neo-125M-negative/different D-S4.7-gpt-neo-125M-negative/standard
-        D-S4.7-gpt2-inversions/direction D-S4.7-gpt2-inversions/stars D-S4.7-gpt2-standard-attribution/direction
-        D-S4.7-gpt2-standard-attribution/stars D-S4.7-phi-2-mostly-three-stars
-        D-S4.7-phi-2-one-exception/direction D-S4.7-transferred/Llama-2-7b-hf D-S4.7-transferred/falcon-rw-1b
-        D-S6-attribution
+        D-S4.7-falcon-rw-1b-mixed/positive D-S4.7-gemma-2b-one-exception/direction
+        D-S4.7-gemma-2b-one-exception/stars D-S4.7-gpt-neo-125M-negative/different
+        D-S4.7-gpt-neo-125M-negative/standard D-S4.7-gpt2-inversions/direction D-S4.7-gpt2-inversions/stars
+        D-S4.7-gpt2-standard-attribution/direction D-S4.7-gpt2-standard-attribution/stars
+        D-S4.7-phi-2-mostly-three-stars D-S4.7-phi-2-one-exception/direction D-S6-attribution
     """,
-    ("no", None): """
+    ("no", "holds"): """
+        D-S4.7-falcon-rw-1b-reliable/different
+    """,
+    ("no", "contradicted"): """
         D-S4.1-Llama-2-7b-hf-discordant-in-D D-S4.1-Llama-2-7b-hf-strongest/by_size
-        D-S4.2-falcon-rw-1b-strongest/by_size D-S4.7-falcon-rw-1b-reliable/different D-S6-upward
-    """,
-    ("no", "contradicted"): "D-S4.3-gemma-2b-largest",
-    ("not_checked", None): """
-        D-S0-robust/Llama-2-7b-hf D-S4.8-Llama-2-7b-hf-falcon-rw-1b D-S4.8-Llama-2-7b-hf-gpt-neo-125M
-        D-S4.8-Llama-2-7b-hf-gpt2 D-S4.8-falcon-rw-1b-gpt-neo-125M D-S4.8-gemma-2b-Llama-2-7b-hf
-        D-S4.8-gemma-2b-falcon-rw-1b D-S4.8-gpt2-falcon-rw-1b D-S4.8-phi-2-Llama-2-7b-hf
-        D-S4.8-phi-2-falcon-rw-1b D-S4.8-positive/Llama-2-7b-hf D-S6-robust/Llama-2-7b-hf
+        D-S4.2-falcon-rw-1b-strongest/by_size D-S4.3-gemma-2b-largest D-S6-upward
     """,
     ("not_derivable", None): """
         D-S6-filter
@@ -370,10 +391,10 @@ def test_every_number_of_the_figures_of_scores_is_one_of_the_warehouse(scored):
         tables = "".join(str(Markup.escape(table)) for figure in section.figures for table in figure.tables)
         n_numbers, wrong = numbers_that_differ(tables, warehouse)
     assert [figure.title for figure in section.figures] == [
-        "In 4 of 4 LLMs the expected answer clearly moves with the anchor",
-        "In 44 of 44 cases the high anchor raises the expected answer",
-        "The sensitivity score tells 5 of 6 pairs of LLMs apart",
-        "Of 44 cases 0 are significant under every way of testing, 6 under none",
+        "In 6 of 6 LLMs the expected answer clearly moves with the anchor",
+        "In 64 of 66 cases the high anchor raises the expected answer",
+        "The sensitivity score tells 9 of 15 pairs of LLMs apart",
+        "Of 66 cases 1 is significant under every way of testing, 8 under none",
     ]
     assert n_numbers > 400
     assert wrong == []

@@ -211,5 +211,6 @@ def _calls(study):
         "did, with blocks of neighbouring answers kept together, and with probabilities made to add up to 1. A case is "
         "an LLM and a question with its anchors."
     )
-    title = f"Of {len(rows)} cases {always} are significant under every way of testing, {never} under none"
+    verb = "is" if always == 1 else "are"
+    title = f"Of {len(rows)} cases {always} {verb} significant under every way of testing, {never} under none"
     return Figure("calls", title, caption, panels, [table])

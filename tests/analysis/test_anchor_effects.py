@@ -12,7 +12,9 @@ from analysis.tables import table
 from tests.conftest import SHARED
 
 SCORES = SHARED / "data" / "anchoring_llms"
-LLMS = ["EleutherAI_gpt-neo-125M", "google_gemma-2b", "gpt2", "microsoft_phi-2"]
+LLMS = [
+    "EleutherAI_gpt-neo-125M", "google_gemma-2b", "gpt2", "microsoft_phi-2", "meta-llama_Llama-2-7b-hf", "tiiuae_falcon-rw-1b"
+]  # fmt: skip
 
 
 REGIMES = {"S": "standard", "D": "different_anchors"}
@@ -177,13 +179,15 @@ def of(tables, part, specification):
 
 def test_the_mean_abss_of_each_llm_is_the_published_one(recorded):
     scores = of(recorded, "sensitivity_scores", "published").query("variation != 'V0'")
-    expected = [-0.194505040427403, 0.983149245261558, 0.289022663785751, 0.589393057339579]
+    expected = [
+        -0.194505040427403, 0.983149245261558, 0.289022663785751, 0.589393057339579, 0.460217655584679, 0.132492600613020
+    ]  # fmt: skip
     assert scores.groupby("llm")["abss"].mean()[LLMS].tolist() == pytest.approx(expected, abs=1e-9)
 
 
 def test_the_mean_abss_with_t_on_normalised_scores(recorded):
     scores = of(recorded, "sensitivity_scores", "normalised_t").query("variation != 'V0'")
-    expected = [-0.209204, 0.866802, 0.240554, 0.595896]
+    expected = [-0.209204, 0.866802, 0.240554, 0.595896, 0.479641, 0.133650]
     assert scores.groupby("llm")["abss"].mean()[LLMS].tolist() == pytest.approx(expected, abs=5e-7)
 
 
@@ -198,50 +202,50 @@ def test_soft_expectations_of_gemma_s_first_question(recorded):
 @pytest.mark.parametrize(
     ("specification", "column", "n"),
     [
-        ("published", "p_t", 34), ("published", "p_wilcoxon", 31), ("published", "p_permutation", 33),
-        ("normalised_t", "p_t", 26), ("normalised", "p_t", 26), ("blocks_of_ten", "p_permutation", 16),
-        ("blocks_of_twenty", "p_permutation", 4), ("recommended", "p_permutation", 5),
-        ("normalised_blocks_of_twenty", "p_permutation", 0),
+        ("published", "p_t", 44), ("published", "p_wilcoxon", 44), ("published", "p_permutation", 43),
+        ("normalised_t", "p_t", 43), ("normalised", "p_t", 43), ("blocks_of_ten", "p_permutation", 19),
+        ("blocks_of_twenty", "p_permutation", 5), ("recommended", "p_permutation", 15),
+        ("normalised_blocks_of_twenty", "p_permutation", 4),
     ],
 )  # fmt: skip
-def test_how_many_of_44_rows_have_a_p_value_below_a_twentieth(recorded, specification, column, n):
+def test_how_many_of_66_rows_have_a_p_value_below_a_twentieth(recorded, specification, column, n):
     rows = of(recorded, "anchor_effects", specification)
-    assert len(rows) == 44
+    assert len(rows) == 66
     assert (rows[column] < 0.05).sum() == n
 
 
-def test_the_stars_of_behaviour_change_in_23_rows_when_t_is_on_normalised_scores(recorded):
+def test_the_stars_of_behaviour_change_in_37_rows_when_t_is_on_normalised_scores(recorded):
     before, after = (
         of(recorded, "anchor_effects", name)["stars_behaviour"].values for name in ("published", "normalised_t")
     )
-    assert (before != after).sum() == 23
+    assert (before != after).sum() == 37
 
 
-def test_scores_and_expectations_move_in_opposite_directions_in_12_rows(recorded):
+def test_scores_and_expectations_move_in_opposite_directions_in_22_rows(recorded):
     rows = of(recorded, "anchor_effects", "published")
-    assert (np.sign(rows["mean_difference"]) != np.sign(rows["delta_ev"])).sum() == 12
+    assert (np.sign(rows["mean_difference"]) != np.sign(rows["delta_ev"])).sum() == 22
 
 
 def test_neighbouring_targets_move_together(recorded):
     found = of(recorded, "anchor_effects", "published")["lag_1_correlation"]
-    assert [found.median(), found.min(), found.max()] == pytest.approx([0.83, 0.49, 0.90], abs=0.005)
+    assert [found.median(), found.min(), found.max()] == pytest.approx([0.79, 0.49, 0.92], abs=0.005)
 
 
-def test_the_bonus_is_given_in_32_rows_and_in_4_where_a_side_shows_nothing(recorded):
+def test_the_bonus_is_given_in_43_rows_and_in_6_where_a_side_shows_nothing(recorded):
     keys = ["llm", "variation"]
     scores = of(recorded, "sensitivity_scores", "published").set_index(keys)
     effects = of(recorded, "anchor_effects", "published").set_index(keys)
     has_bonus = scores["is_in_means"].astype(bool) & (scores["concordance"] != 0)
-    assert has_bonus.sum() == 32
-    assert (has_bonus & (effects[["p_t", "p_attribution"]].max(axis=1) >= 0.1)).sum() == 4
+    assert has_bonus.sum() == 43
+    assert (has_bonus & (effects[["p_t", "p_attribution"]].max(axis=1) >= 0.1)).sum() == 6
 
 
 def test_the_difference_of_expectations_over_five_questions(recorded):
     rows = recorded["anchor_sensitivities"].query("specification == 'recommended' and metric == 'delta_ev'")
     found = rows.set_index("llm").loc[LLMS]
-    assert found["estimate"].tolist() == pytest.approx([7.4, 24.3, 10.6, 5.6], abs=0.05)
-    assert ((found["high"] - found["low"]) / 2).tolist() == pytest.approx([2.8, 12.2, 4.5, 5.1], abs=0.05)
-    assert found["df"].tolist() == [4] * 4
+    assert found["estimate"].tolist() == pytest.approx([7.4, 24.3, 10.6, 5.6, 22.4, 21.4], abs=0.05)
+    assert ((found["high"] - found["low"]) / 2).tolist() == pytest.approx([2.8, 12.2, 4.5, 5.1, 19.7, 7.6], abs=0.05)
+    assert found["df"].tolist() == [4] * 6
 
 
 def test_corrected_attribution_cannot_be_recovered_from_the_published_values(recorded):
@@ -260,7 +264,7 @@ def test_the_published_attributions_do_not_add_up(recorded):
         read = pd.concat(pd.read_csv(file) for file in SCORES.glob(f"anchoring_{llm}_results_*.csv"))
         left = read["LogProbFullPrompt"] - read.filter(like="Shapley_").sum(axis=1)
         ranges[llm] = left.groupby(read["TargetInt"]).agg(np.ptp).median()
-    assert [ranges[llm] for llm in LLMS] == pytest.approx([1.79, 5.79, 1.20, 3.04], abs=0.005)
+    assert [ranges[llm] for llm in LLMS] == pytest.approx([1.79, 5.79, 1.20, 3.04, 5.01, 1.00], abs=0.005)
 
 
 def test_every_null_has_a_reason(recorded):
@@ -271,4 +275,4 @@ def test_every_null_has_a_reason(recorded):
     for part, names in values.items():
         rows = recorded[part].reindex(columns=[*names, "reason"])
         assert rows.loc[rows[names].isna().any(axis=1), "reason"].notna().all(), part
-    assert len(recorded["anchor_effects"]) == 44 * len(SPECIFICATIONS)
+    assert len(recorded["anchor_effects"]) == 66 * len(SPECIFICATIONS)
