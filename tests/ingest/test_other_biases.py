@@ -126,7 +126,13 @@ SAID = {
         "A is my choice",
         "I choose tea.",
     ],
-    "milk": ["My answer is B", "**B**", "'B'", "The best option is B, since A's price is high.", "I’ll take the milk"],
+    "milk": [
+        "My answer is B",
+        "**B**",
+        "'B'",
+        "The best option is B, since A's price is high.",
+        "I\N{RIGHT SINGLE QUOTATION MARK}ll take the milk",
+    ],
     "water": ["Option C.", "Answer: C", "If I had to choose, I'd choose C", "I think the answer is C."],
 }
 UNSAID = [
