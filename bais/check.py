@@ -20,6 +20,8 @@ OF_BATCHES = {
     "no_baseline": "An LLM has anchored trials and no unanchored ones to hold them against",
     "removed_rows": "Rows that were published of this vignette before are not in what was loaded now",
     "removed_llms": "LLMs that were published of this vignette before are not in what was loaded now",
+    "unparsed_of_batch": "Too many replies of a batch lack the number, choice, label or text that was asked for, or "
+    "give several",
     "below_minimum": "Fewer answers of a cell can be used than the study asks for",
     "rerun_until_enough": "A cell was asked again and again until the smallest number of answers was reached, so that "
     "what made the other answers fail may have chosen the ones that are left",

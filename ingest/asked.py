@@ -87,6 +87,7 @@ class Asked:
     differences: dict = field(default_factory=dict)  # by what has changed, from the lines that went and came to where
     pairs: list = field(default_factory=list)  # what was and what is in its place
     restated: list = field(default_factory=list)  # each paradigm that is measured otherwise, and what of it
+    reread: list = field(default_factory=list)  # each paradigm that is read otherwise, how it was and how it is
     unshown: collections.Counter = field(default_factory=collections.Counter)  # items, by columns that nobody is shown
     said: collections.Counter = field(default_factory=collections.Counter)  # items, by what they say of themselves
 
@@ -108,6 +109,7 @@ def asked_before(design: Design, state: State) -> Asked:
         return found
     design.recognise(state)
     found.restated = [*_restated(design, state)]
+    found.reread = [*_reread(design, state)]
     for _, (*_, last) in changed_items(design, state, spool_folder(design.study.study) / COLLECTED):
         found.unshown.update(last.unshown)
         found.said.update(last.said)
@@ -284,7 +286,10 @@ def _restated(design, state):
     now = stated_in(design.stated())
     for paradigm, measures in now["paradigms"].items():
         before, after = (
-            {row["measure"]: row | {"labels": sorted(json.loads(row["labels"] or "[]"))} for row in rows}
+            {
+                row["measure"]: row | {"labels": sorted(json.loads(row["labels"] or "[]")), "answer_reading": None}
+                for row in rows
+            }
             for rows in (last.get("paradigms", {}).get(paradigm, ()), measures)
         )
         names = [name for name in {**before, **after} if before.get(name) != after.get(name)]
@@ -292,6 +297,19 @@ def _restated(design, state):
             names.append("contrasts")
         if before and names:
             yield paradigm, names
+
+
+def _reread(design, state):
+    """Yield each paradigm that is read otherwise than the last session said, how it was and how it is."""
+    last = next((of["study"] for of in reversed(state.sessions) if of.get("paradigms") and of.get("study")), {})
+    before, now = _readings(last), _readings(design.study.model_dump(mode="json"))
+    yield from ((name, before[name], now[name]) for name in now if before.get(name, now[name]) != now[name])
+
+
+def _readings(study):
+    judges = [study["judges"]] if study.get("judges") else []
+    answers = [{"paradigm": of["paradigm"], **of["answer"]} for of in study.get("paradigm") or ()]
+    return {of["paradigm"]: of["reading"] for of in [*answers, *judges]}
 
 
 def _other_ways(design, state):
@@ -418,6 +436,12 @@ def render_asked(asked: Asked) -> list[str]:
         f"({printable(', '.join(names))}): once it is collected the tables follow the file with `bais build`, "
         f"and nothing is asked again for {'that alone; see what follows' if asked.n_again else 'it'}."
         for paradigm, names in asked.restated
+    ]
+    lines += [
+        f"Replies of {printable(paradigm)} are read as {now}, and were read as {was} when it was last asked: once it "
+        "is collected, `bais build` reads all of them so, and nothing is asked again for it. `bais check --all` audits "
+        "them anew."
+        for paradigm, was, now in asked.reread
     ]
     lines += [
         f"What the items say under {printable(column)} has come, changed or gone since they were asked (in {n:,} of "

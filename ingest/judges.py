@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 
 from ingest.files import Mistake, Name, Part, Temperature
 from ingest.items import Item
-from ingest.paradigm import ASKED, NonEmpty
+from ingest.paradigm import ASKED, ASKED_BEFORE, NonEmpty
 from ingest.prompts import Script, fill, placeholders, template_hash
 from ingest.prompts.words import half_a_name
 
@@ -95,9 +95,13 @@ class Judging(Part):
         """Return the text of an item."""
         return fill(self.text, item.fields)
 
+    def as_asked_before(self) -> "Judging | None":
+        """Return the judges with the words that hung on a reading once; None where they have their own."""
+        return self.model_copy(update={"asked": ASKED_BEFORE["label"]}) if self.asked is None else None
+
     def script(self, role: str, item: Item | None = None, text: str | None = None) -> "JudgeScript":
         """Return what a judge is told; without a text and an item, the words that all texts share."""
-        form = ASKED["label", self.reading] if self.asked is None else self.asked
+        form = ASKED["label"] if self.asked is None else self.asked
         form = fill(form, {"labels": ", ".join(self.labels)})
         words = {**(item.fields if item else {}), **({} if text is None else {"text": text})}
         return JudgeScript("\n\n".join(part for part in (fill(self.asked_of(role), words), form) if part))
@@ -108,11 +112,11 @@ class Judging(Part):
         return template_hash(template), json.dumps(template, ensure_ascii=False, sort_keys=True)
 
     def rows(self) -> list[dict]:
-        """Return what a model needs to know: the labels that a judgement may be."""
+        """Return what a model needs to know: the labels that a judgement may be, and how it is read."""
         return [
             {
                 "paradigm": self.paradigm, "measure": "label", "pairing": "item", "answer_kind": "label",
-                "labels": json.dumps(self.labels, ensure_ascii=False),
+                "answer_reading": self.reading, "labels": json.dumps(self.labels, ensure_ascii=False),
             }
         ]  # fmt: skip
 

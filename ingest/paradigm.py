@@ -25,14 +25,17 @@ AS_WRITTEN = "as_written"
 LETTERS = string.ascii_uppercase
 MOST_NAMED = 5
 EXPECTED = "a paradigm is a mapping with the keys paradigm, answer, arms, contrasts, measures and vignettes"
-# What an LLM is told of the form of its answer, by the kind of answer and how it is read.
+# What an LLM is told of the form of its answer, by the kind of answer. How it is read is no part of that.
 ASKED = {
-    ("choice", "strict"): "Reply with the letter of your choice alone.",
-    ("choice", "first_word"): "Begin your reply with the letter of your choice.",
-    ("label", "strict"): "Reply with one of these answers alone: {labels}.",
-    ("label", "first_word"): "Begin your reply with one of these answers: {labels}.",
-    ("number", "strict"): "End your reply with one line of the form `Answer: <number>`.",
-    ("text", "strict"): "",
+    "choice": "Reply with the letter of your choice alone.",
+    "label": "Reply with one of these answers alone: {labels}.",
+    "number": "End your reply with one line of the form `Answer: <number>`.",
+    "text": "",
+}
+# What it was told where `reading` is first_word, as long as that was part of a prompt.
+ASKED_BEFORE = {
+    "choice": "Begin your reply with the letter of your choice.",
+    "label": "Begin your reply with one of these answers: {labels}.",
 }
 ASKED_AFTER = "End your reply with `{answer_after}` and, after it, {what}."
 AFTER = {
@@ -497,13 +500,20 @@ class Paradigm(Part):
             for answer, share in shares.items()
         }
 
+    def as_asked_before(self) -> "Paradigm | None":
+        """Return the paradigm with the words that hung on a reading once; None where it has its own."""
+        if self.answer.asked is not None or self.answer.answer_after or self.answer.kind not in ASKED_BEFORE:
+            return None
+        answer = self.answer.model_copy(update={"asked": ASKED_BEFORE[self.answer.kind]})
+        return self.model_copy(update={"answer": answer})
+
     def asked(self, words: str | None = None) -> str:
         """Return what is said of the form of an answer, or a study's own words for it."""
         answer = self.answer
         form = answer.asked if words is None else words
         if form is None and answer.answer_after:
             form = fill(ASKED_AFTER, {"answer_after": answer.answer_after, "what": AFTER[answer.kind]})
-        form = ASKED[answer.kind, answer.reading] if form is None else form
+        form = ASKED[answer.kind] if form is None else form
         return fill(form, {"labels": ", ".join(answer.labels or ())})
 
     def script(
@@ -529,6 +539,7 @@ class Paradigm(Part):
                 "better": measure.better, "reference": measure.reference, "margin": measure.margin,
                 "measured_from": None if measure.source == "answer" else measure.source,
                 "text_field": self.text_field, "pairing": self.pairing, "answer_kind": self.answer.kind,
+                "answer_reading": self.answer.reading if labels else None,
                 "labels": labels and json.dumps(labels, ensure_ascii=False),
             }
             for name, measure, of in self._measured()

@@ -30,7 +30,7 @@ SPOOLED_AS = {
 RANGES = pa.schema(
     {
         "vignette": pa.string(), "response_unit": pa.string(), "valid_min": pa.float64(), "valid_max": pa.float64(),
-        "labels": pa.list_(pa.string()),
+        "labels": pa.list_(pa.string()), "reading": pa.string(),
     }
 )  # fmt: skip
 TEMPLATES = pa.schema(
@@ -67,15 +67,15 @@ def spooled(paths: list[Path], table: str) -> "Iterator[duckdb.DuckDBPyConnectio
 @contextlib.contextmanager
 def read_trials(path: Path, design: Design) -> "Iterator[duckdb.DuckDBPyConnection]":
     """Open a relation `answers` over the trials of a design: each with its `status` and its `response`."""
-    labels = {name: paradigm.answer.labels for name, paradigm in design.paradigms.items()}
-    ranges = [vignette | {"labels": labels.get(vignette.get("paradigm"))} for vignette in design.vignettes.values()]
+    answers = {name: of.answer.model_dump(include={"labels", "reading"}) for name, of in design.paradigms.items()}
+    ranges = [vignette | answers.get(vignette.get("paradigm"), {}) for vignette in design.vignettes.values()]
     asked_with = [
         (vignette, technique, is_anchored, arm)
         for vignette, technique in itertools.product(design.vignettes, {*design.techniques, "no_technique"})
         for is_anchored, arm in design.treatments(vignette)
     ]
     if design.judges:
-        ranges.append({"vignette": design.judges.paradigm, "labels": design.judges.labels})
+        ranges.append({"vignette": design.judges.paradigm} | design.judges.model_dump(include={"labels", "reading"}))
         asked_with += [(design.judges.paradigm, "no_technique", False, role) for role in design.judges.roles]
     templates = pa.Table.from_pylist(
         [
@@ -91,7 +91,7 @@ def read_trials(path: Path, design: Design) -> "Iterator[duckdb.DuckDBPyConnecti
         status = macros()["trial_status"](
             "status", "found.status", "coalesce(response, found.response)", "valid_min", "valid_max"
         )
-        named = macros()["read_label"]("text", "labels", "answer_reading", "options") if design.paradigms else "null"
+        named = macros()["read_label"]("text", "labels", "reading", "options") if design.paradigms else "null"
         status = f"""case
             when {IS_NUMBER} then {status}
             when answer_kind = 'text' then coalesce(status, if(trim(text) != '', 'answered', 'unparsed'))
@@ -175,6 +175,18 @@ def ended_trials(path: Path, design: Design, statuses: Collection[str]) -> list[
         ).fetchall()
     n_columns = len(Cell._fields)
     return [(Cell(*row[:n_columns]), *row[n_columns:]) for row in rows]
+
+
+def count_unparsed(path: Path, design: Design) -> tuple[int, int]:
+    """Count the trials of a design that cannot be read as an answer, and all, less those that were asked again."""
+    with read_trials(path, design) as connection:
+        (counts,) = connection.execute(
+            """
+            select count(*) filter (status = 'unparsed'), count(*) from answers
+            anti join (select attempt_of as trial_id from spooled) using (trial_id)
+            """
+        ).fetchall()
+    return counts
 
 
 def last_call(path: Path, trial_id: str) -> dict[str, str | None]:

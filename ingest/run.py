@@ -216,6 +216,7 @@ def collect_study(
             orphaned=orphaned,
         )  # fmt: skip
     print(render_outcome(study, outcome))
+    unparsed = said_of_unparsed(study)
     gate = 0
     if loads:
         try:
@@ -225,8 +226,24 @@ def collect_study(
         except UserError as error:
             kept = "what was answered is kept in the spool, and running it again loads it"
             raise UserError(f"{error}; {kept}", outcome.exit_code or error.exit_code) from None
+    print(unparsed)
     is_short = outcome.n_left or outcome.no_anchors or outcome.statuses["failed"] or outcome.stopped_llms
     return outcome.exit_code or gate or (1 if strict and is_short else 0)
+
+
+def said_of_unparsed(study) -> str:
+    """Say which share of what was collected for a study could not be read as an answer."""
+    from ingest.responses import count_unparsed
+    from ingest.spool import COLLECTED, read_state, spool_folder
+    from ingest.study import Design
+
+    path, design = spool_folder(study.study) / COLLECTED, Design(study)
+    design.recognise(read_state(path))
+    n_unparsed, n_trials = count_unparsed(path, design)
+    share = f"{100 * n_unparsed / n_trials:.1f} %" if n_trials else "none"
+    return f"  {share} of the answers ({n_unparsed:,} of {n_trials:,}) could not be read" + (
+        f"; `bais trials --study {printable(study.study)} --status unparsed` shows them" if n_unparsed else ""
+    )
 
 
 def agreed_orphans(study, is_agreed: bool) -> list[list[str]]:

@@ -893,12 +893,43 @@ class Design:
         """Know the trials of a spool again, also where a bais of old hashed the same template otherwise."""
         self._asked = (state.closed, state.open_calls)
         self._names = state.names
+        known = set()
         for prompt_hash, (text, study) in state.templates.items():
             for is_anchored in (False, True):
                 with contextlib.suppress(ValueError, KeyError, TypeError, AttributeError):  # it is no template
                     today = template_hash(template_of(text, study, is_anchored=is_anchored))
+                    known.add(today)
                     if prompt_hash not in (today, *self._older[today]):
                         self._older[today].append(prompt_hash)
+        self._go_on_with_words(known)
+
+    def _go_on_with_words(self, known):
+        """Ask with the words that hung on a reading once, where a spool holds what was asked with them.
+
+        Of two sets of answers the one counts that the study's reading asked for then.
+        """
+
+        def is_to_go_on(reading, before, today):
+            return not known.isdisjoint(before) and (reading == "first_word" or known.isdisjoint(today))
+
+        for name, paradigm in self.paradigms.items() if self.study.answer_format is None else ():
+            before = paradigm.as_asked_before()
+            if before and is_to_go_on(paradigm.answer.reading, self._hashes_of(before), self._hashes_of(paradigm)):
+                self.paradigms[name] = before
+        before = self.judges.as_asked_before() if self.judges else None
+        if before:
+            hashes = ([of.prompt_version(role)[0] for role in of.roles] for of in (before, self.judges))
+            if is_to_go_on(before.reading, *hashes):
+                self.judges = before
+        self._versions = {}
+
+    def _hashes_of(self, paradigm):
+        return [
+            paradigm.version(vignette, self.techniques[technique], arm)[0]
+            for vignette in self.vignettes.values()
+            if vignette["paradigm"] == paradigm.paradigm
+            for technique, arm in itertools.product(self.techniques_for(paradigm), paradigm.arms)
+        ]
 
     def baseline_cells(self):
         """Return the cells without anchor and technique."""

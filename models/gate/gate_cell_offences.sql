@@ -51,6 +51,12 @@ wrong as (
                 }
         end as {{ status }},
         {% endfor %}
+        case when n_unparsed > 0 then {
+                    'value': n_unparsed / n_trials,
+                    'n': n_unparsed,
+                    'detail': n_unparsed || ' of ' || n_trials || ' could not be read'
+                }
+        end as unparsed_of_batch,
         case
             when
                 is_archive and n_answered between fewest_of_an_archive and fewest_of_an_archive + 10

@@ -1,11 +1,17 @@
--- One row per study, distinct reply, options that were shown and way to read: the label or the option that it names.
+-- One row per study, distinct reply, options that were shown and reading that was meant when it was asked: the label
+-- or the option that it names. All are read as the paradigm says now.
 with trials as (
     select * from {{ ref('stg_trials') }}
     where answer_kind in ('choice', 'label') and response_text is not null
 ),
 
 paradigms as (
-    select study, paradigm, {{ some_value('labels') }} as labels from {{ ref('stg_paradigms') }}
+    select
+        study,
+        paradigm,
+        {{ some_value('labels') }} as labels,
+        {{ some_value('answer_reading') }} as reading_stated
+    from {{ ref('stg_paradigms') }}
     group by all
 ),
 
@@ -17,6 +23,7 @@ replies as (
         trials.answer_kind,
         trials.options_shown,
         trials.answer_reading,
+        coalesce(paradigms.reading_stated, trials.answer_reading) as way_to_read,
         case trials.answer_kind when 'label' then paradigms.labels end as labels,
         case trials.answer_kind when 'choice' then trials.options_shown end as options
     from trials
@@ -24,7 +31,7 @@ replies as (
 ),
 
 readings as (
-    select *, {{ label_reading('response_text', 'labels', 'answer_reading', 'options') }} as reading from replies
+    select *, {{ label_reading('response_text', 'labels', 'way_to_read', 'options') }} as reading from replies
 )
 
 select

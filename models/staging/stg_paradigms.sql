@@ -15,6 +15,7 @@ select
     coalesce(pairing, 'item') as pairing,
     answer_kind,
     answer_kind in ('choice', 'label') as is_share,
+    answer_reading,
     from_json(labels::json, '["varchar"]') as labels,
     coalesce(measured_from, 'answer') as measured_from,
     text_field

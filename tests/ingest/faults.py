@@ -259,7 +259,8 @@ FAULTS = {
         "baseline_with_anchor", change("anchor_direction", "'none'"), also="below_minimum"
     ),
     "empty texts": Fault(
-        "unparsed", change("response_text", "''"), sizes=CELLS, tried="1 row, 5 %, 20 %, 50 %, all"
+        "unparsed", change("response_text", "''"), sizes=CELLS, tried="1 row, 5 %, 20 %, 50 %, all",
+        also="unparsed_of_batch",
     ),
     "an unknown technique": Fault(
         "unknown_technique", change("technique", "'hypnosis'"), also="below_minimum"

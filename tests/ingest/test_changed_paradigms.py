@@ -326,3 +326,31 @@ def test_an_llm_under_another_name_is_the_same_one_if_the_same_is_sent(warehouse
     assert of_study(study(llms=[of("someone/new")])).n_again == 4
     other = of_study(study(llms=[of("someone/new", model="another")]))
     assert (other.n_orphans, other.n_again) == (4, 0)
+
+
+def test_another_reading_asks_nothing_and_reads_all_replies_so(query, monkeypatch):
+    monkeypatch.setattr("ingest.providers.simulated.CHOICES", ("{said}. It is good. I like it.",))
+    collect(study())
+    begins = study({"answer": {"kind": "choice", "reading": "first_word"}})
+    assert [trial.trial_id for trial in _trials_of(begins)] == [trial.trial_id for trial in _trials_of(study())]
+    said = notes(begins)
+    assert said.startswith("Replies of cups are read as first_word, and were read as strict when it was last asked")
+    assert len(said.splitlines()) == 1
+    assert query("stg_paradigms", "answer_reading") == [("strict",)]
+    assert query("int_labels_read", "distinct status_read") == [("unparsed",)]
+    assert (collect(begins).n_calls, notes(begins)) == (0, "")
+    assert query("stg_paradigms", "answer_reading") == [("first_word",)]
+    assert query("int_labels_read", "distinct status_read") == [("answered",)]
+
+
+def test_what_was_asked_in_the_words_that_hung_on_a_reading_keeps_them_whatever_the_reading_is_now(warehouse):
+    collect(study({"answer": {"kind": "choice", "asked": "Begin your reply with the letter of your choice."}}))
+    for reading in ("first_word", "strict"):
+        now = study({"answer": {"kind": "choice", "reading": reading}})
+        assert of_study(now).n_orphans == 0
+        assert (collect(now).n_before, collect(now).n_calls) == (N_TRIALS, 0)
+
+
+def _trials_of(of):
+    design = Design(of)
+    return [*design.trials(design.paradigm_cells(), "answers", range(3))]

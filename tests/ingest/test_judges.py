@@ -213,7 +213,8 @@ def test_a_simulated_judge_is_right_as_often_as_is_stated(replies):
 
 def test_the_plan_counts_judgements_at_least_and_at_most_and_what_they_cost(monkeypatch, replies):
     monkeypatch.setattr("ingest.plan.read_prices", lambda: {"openai/o3": (2.0, 8.0)})
-    judges = {"llms": ["openai/o3"], "question": "{text}", "question_of_answers": None, "reading": "first_word"}
+    judges = {"llms": ["openai/o3"], "question": "{text}", "question_of_answers": None}
+    judges["asked"] = "Begin your reply with one of these answers: {labels}."
     planned = plan_of(study(judges))
     (row,) = (of for of in planned["techniques"] if of["technique"] == "judgements")
     # two items as they are and as answers, and 2 to 12 answers, twice each
@@ -274,7 +275,6 @@ def test_judges_are_shown_what_the_tables_hold_where_the_answer_stands_after_a_m
     [
         {"labels": ["pleased", "angry", "neutral"]},
         {"question": "How does it sound?\n{text}", "question_of_answers": "How does it sound now?\n{text}"},
-        {"reading": "first_word"},
     ],
 )
 def test_other_words_for_judges_without_another_version_are_refused_and_nothing_is_asked(replies, changed):

@@ -115,3 +115,37 @@ def test_a_session_that_ends_early_counts_what_was_collected_before_and_goes_thr
     outcome = collect(many, max_calls=20)
     assert (outcome.n_before, outcome.n_done, outcome.n_left) == (20, 20, 160)
     assert len(seen) < 100
+
+
+SAID = {
+    "tea": [
+        "I choose A.",
+        "I'd go with option (A).",
+        "(A)",
+        "A: because it is warm",
+        "A is my choice",
+        "I choose tea.",
+    ],
+    "milk": [
+        "My answer is B",
+        "**B**",
+        "'B'",
+        "The best option is B, since A's price is high.",
+        "I\N{RIGHT SINGLE QUOTATION MARK}ll take the milk",
+    ],
+    "water": ["Option C.", "Answer: C", "If I had to choose, I'd choose C", "I think the answer is C."],
+}
+UNSAID = [
+    "I would not choose A", "A or B", "A good question", "I choose A good plan", "I would choose A if it were free",
+    "I choose A, but only if it is free", "I'd choose A as long as it is free", "I wouldn't choose A", "Not A",
+    "The wrong answer is A", "Should I choose A?", "I choose A?", "A is wrong", "A is not my choice", "A choice",
+    "I would have chosen A", "I could choose A", "I recommend against A", "I choose A over B", "I choose Program A",
+    "I would choose a", "My second choice is A", "They would choose A", "The water is cold", "I say that tea is nice",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("reading", ["strict", "first_word"])
+def test_a_choice_in_a_short_sentence_is_read_and_none_that_is_denied_asked_or_hangs_on_a_condition(reading):
+    for option, replies in SAID.items():
+        assert read_of(replies, reading) == [(option, "answered", None)] * len(replies)
+    assert [label for label, *_ in read_of(UNSAID, reading)] == [None] * len(UNSAID)

@@ -749,3 +749,30 @@ def test_the_keys_that_the_page_on_studies_names_are_those_of_a_paradigm_file(tm
     paradigm = load_paradigm("tea.yaml", tmp_path)
     assert set(yaml.safe_load(text)) == type(paradigm).model_fields.keys() - {"description", "source"}
     assert [item.said["correct"] for item in paradigm.all_items] == ["tea", "milk"]
+
+
+def test_a_batch_with_more_than_a_fifth_of_unreadable_answers_fails_and_with_more_than_a_twentieth_warns(
+    warehouse, tmp_path, capsys
+):
+    collect(study(stopping_rule={"minimum": 5}))
+    load_collected("cups")
+    levels = []
+    for n in (1, 2, 4, 5):
+        with duckdb.connect(str(warehouse)) as raw:
+            raw.execute(
+                "update raw.trials set response_text = 'A and B' where trial_id in "
+                f"(select trial_id from raw.trials order by trial_id limit {n})"
+            )
+            batches = [name for (name,) in raw.execute("select distinct batch_id from raw.trials").fetchall()]
+        (verdict,) = audit(batches)
+        levels.append(
+            [of["level"] for of in verdict.checks if of["check_name"] == "unparsed_of_batch" and not of["is_passed"]]
+        )
+    assert [sorted(of) for of in levels] == [[], ["warn"], ["warn"], ["fail", "warn"]]  # of 20 trials
+
+
+def test_collecting_ends_with_the_share_of_answers_that_could_not_be_read(warehouse, tmp_path, capsys, monkeypatch):
+    path = tmp_path / "cups.yaml"
+    path.write_text(yaml.safe_dump(STUDY | {"paradigm": PARADIGM}, sort_keys=False))
+    assert main(["collect", str(path)]) == 0
+    assert capsys.readouterr().out.splitlines()[-1] == "  0.0 % of the answers (0 of 12) could not be read"
