@@ -48,6 +48,7 @@ CERTAINTY = {
     "too_few_llms": "fewer than five LLMs were asked, too few to speak of others",
     "contradicted_elsewhere": "another domain of the study says the opposite",
     "established": "established for LLMs like those asked",
+    "withheld": "what it does is seen, and a decision is withheld for the reason given below",
     "promising": "seen in the LLMs asked, not established for others like them",
     "no_evidence": "the data cannot separate help from harm",
 }

@@ -17,6 +17,7 @@ PRIMARY = "displacement"
 KINDS = ("control", "placebo")
 ZERO = 1e-9
 OPPOSITE = {"use": "avoid", "avoid": "use"}
+WITHHELD = "withheld"
 
 KEYS = "study domain llm technique metric control"
 COLUMNS = columns(
@@ -438,7 +439,10 @@ def _beside(row, other):
 
 
 def with_certainty(rows):
-    """Yield rows of one study with how sure each decision is: the first of the words that holds."""
+    """Yield rows of one study with how sure each decision is: the first of the words that holds.
+
+    A row that comes as `withheld` has lost a decision that could not stand, which is not for want of evidence.
+    """
     said = {}
     for row in rows:
         if row["llm"] is None:
@@ -454,6 +458,8 @@ def with_certainty(rows):
             certainty = "contradicted_elsewhere"
         elif row["decision"] != "no_evidence":
             certainty = "established"
+        elif row.get("certainty") == WITHHELD:
+            certainty = WITHHELD
         else:
             certainty = "promising" if row["decision_asked"] != "no_evidence" else "no_evidence"
         yield row | {"certainty": certainty}

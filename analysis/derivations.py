@@ -137,7 +137,7 @@ def derived_claims(claims, looked_up):
             if claim["derivation"]:
                 inputs = _inputs(claim)
                 _recompute(row, claim, [claims[name] for name in inputs], [rows[name, version] for name in inputs])
-                _recommend(row, claim, [rows[name, version] for name in inputs])
+                _recommend(row, claim, [claims[name] for name in inputs], [rows[name, version] for name in inputs])
                 _recommend_from_print(row, claim, [claims[name] for name in _inputs(claim, "recommended_inputs")])
             rows[key, version] = row
     return list(rows.values())
@@ -165,14 +165,16 @@ def _recompute(row, claim, printed, inputs):
         row["recomputed_value"] = _known(claim["derivation"], values, claim["input_decimals"])
 
 
-def _recommend(row, claim, inputs):
+def _recommend(row, claim, printed, inputs):
     if row["recommended_value"] is not None or claim["recommended_quantity"]:
         return
     value = _known(claim["derivation"], [of["recommended_value"] for of in inputs])
     if value is None:
         return
     row["recommended_value"] = value
-    row["n_llms"] = min((of["n_llms"] for of in inputs if of["n_llms"] is not None), default=None)
+    llms = {of["llm"] for of in printed}
+    fewest = min((of["n_llms"] for of in inputs if of["n_llms"] is not None), default=None)
+    row["n_llms"] = fewest if None in llms or fewest is None else len(llms)  # inputs of one LLM each are of them all
     intervals = [(of["recommended_low"], of["recommended_high"]) for of in inputs]
     if not any(bound is None for interval in intervals for bound in interval):
         low, high = derive_range(claim["derivation"], intervals)

@@ -25,7 +25,7 @@ from analysis.crossed_effects import (
 )
 from analysis.decisions import COLUMNS as OF_DECISIONS
 from analysis.decisions import PREDICTIONS as OF_PREDICTIONS
-from analysis.decisions import comparisons, decide, decisions_of_losses, one_sided, with_certainty
+from analysis.decisions import WITHHELD, comparisons, decide, decisions_of_losses, one_sided, with_certainty
 from analysis.losses import DomainLosses
 from analysis.measures import best_value
 from analysis.small_samples import CONFIDENCE, FEWEST_LLMS
@@ -409,9 +409,11 @@ class ContrastLosses(NamedTuple):
         for row in decisions_of_losses(self.losses, [BIAS], study, stream, pairs, margin_pp=self.margin, **options):
             if row["part"] == "rank_probabilities" and row.get("gain") is not None:
                 row |= _over_items_as_well(row, self.of_cells, self.margin)
-                row |= _guarded(row, self.losses, self.of_cells, self.margin)
+                guarded = row | _guarded(row, self.losses, self.of_cells, self.margin)
                 if self.is_judged:
-                    row |= taken_back(row, JUDGED) | {"reason": reasons(row["reason"], JUDGED)}
+                    guarded |= taken_back(guarded, JUDGED) | {"reason": reasons(guarded["reason"], JUDGED)}
+                is_changed = any(guarded[name] != row[name] for name in ("decision", "decision_asked"))
+                row = guarded | ({"certainty": WITHHELD} if is_changed else {})
             yield row
 
 

@@ -338,6 +338,8 @@ def _helpers(decisions):
     both = decided["use"] & decided["avoid"]
     said = [f"{word} {', '.join(sorted(names - both))}" for word, names in decided.items() if names - both]
     said += [f"{', '.join(sorted(both))} helps by one measure or comparison and harms by another"] if both else []
+    turned = {of["name"] for of in decisions if "bias_reversed" in _codes(of)} - decided["use"] - decided["avoid"]
+    said += [f"{name} turns the bias round, and is not recommended" for name in sorted(turned)]
     if not decisions:
         return "No technique was asked"
     found = "; ".join(said) or "no technique is shown to make it better or worse"
@@ -510,8 +512,9 @@ def _notes(biases, decisions, sensitivity, shown):
     if not shown.llm:
         yield from _certainties(decisions, shown.noun)
         yield from _turns(decisions, sensitivity)
+    yield from _reversals(decisions, shown)
     for code, said in CAVEATS.items():
-        if names := [_named(of) for of in decisions if code in (of["reason"] or "").split("; ")]:
+        if names := [_named(of) for of in decisions if code in _codes(of)]:
             yield said.format(listed(names))
 
 
@@ -532,6 +535,29 @@ def _nearer(decisions, shown):
 
 def _named(of):
     return f"{of['name']} ({named(of)}, {arms(of)})"
+
+
+def _codes(of):
+    return (of["reason"] or "").split("; ")
+
+
+def _reversals(decisions, shown):
+    """Say of each technique that turns the bias round in whom, and what it gains although it does."""
+    for of in decisions:
+        if "bias_reversed" not in _codes(of):
+            continue
+        n_reversed, n_llms = of["n_reversed"], of["n_llms"]
+        whose = f"of {printable(shown.llm)} " if shown.llm else ""
+        where = f"in {n_reversed} of {n_llms} {shown.noun}s" if n_reversed else f"in some of the {n_llms} {shown.noun}s"
+        in_whom = "" if shown.llm else f" {where}" if n_reversed else f" {where} or in their mean"
+        kind = "_asked" if shown.llm else ""
+        low, high = of[f"gain{kind}_low"], of[f"gain{kind}_high"]
+        does = f"turns the bias {whose}round{in_whom}"
+        if low is not None and low > 0:
+            low, high = (fixed(in_unit(of, end), ".3g") for end in (low, high))
+            does = f"brings the bias nearer to none by {difference(of, of['gain'])} ({low} to {high}), but {does}"
+        withheld = ": neither “use” nor “no difference” is said of it" if of[f"decision{kind}"] != "avoid" else ""
+        yield f"{_named(of)} {does}, so that it points the other way{withheld}."
 
 
 def _turns(decisions, sensitivity):

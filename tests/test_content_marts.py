@@ -21,7 +21,9 @@ REPLY = st.sampled_from([True, False, None, "missing"])
 
 def rendered(name):
     """The SQL of a model, whose references are tables of the same names."""
-    macros = "".join((ROOT / "macros" / f"{of}.sql").read_text(encoding="utf-8") for of in ("engines", "definitions"))
+    macros = "".join(
+        (ROOT / "macros" / f"{of}.sql").read_text(encoding="utf-8") for of in ("engines", "definitions", "claims")
+    )
     (path,) = (ROOT / "models").rglob(f"{name}.sql")
     environment = jinja2.Environment(undefined=jinja2.StrictUndefined)
     environment.globals.update(ENGINE)
@@ -83,6 +85,40 @@ def test_both_are_right_at_most_as_often_as_either_and_at_least_as_often_as_thes
     assert (np.sign(used["informedness"].round(9)) * used["d_prime"] >= -1e-6).all()
     halves = sum("missing" in pair for pair in pairs)
     assert set(rows.loc[rows["period"] == "all", "n_incomplete"]) == {halves}
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.randoms(use_true_random=False))
+def test_the_bounds_of_changed_framings_hold_whatever_label_any_text_without_one_has(chance):
+    texts = list(product("ab", range(4), range(2)))
+    labels = {role: {text: chance.choice("PNU") for text in texts} for role in ("source", "answer")}
+    labels["source"] = {text: labels["source"]["a", text[1], 0] for text in texts}
+    unlabelled = {item for item in range(4) if chance.random() < 0.4}
+    rows = [
+        {
+            "study": "s", "paradigm": "p", "llm": text[0], "technique": "t", "vignette": "v", "item": f"{text[1]}",
+            "source_label": None if text[1] in unlabelled else labels["source"][text],
+            "answer_label": None if chance.random() < 0.3 else labels["answer"][text], "is_quarantined": False,
+        }
+        for text in texts
+    ]  # fmt: skip
+    true_share = np.mean([labels["source"][text] != labels["answer"][text] for text in texts])
+    with in_memory() as memory:
+        landed(memory, "labels", rows, source_label="varchar", answer_label="varchar")
+        memory.execute(
+            "create table int_framings_judged as select *, source_label != answer_label as is_changed,"
+            " source_label is not null and not is_quarantined as is_counted from labels"
+        )
+        memory.execute(
+            "create table framings_corrected as select '' as study, '' as paradigm, '' as llm, '' as technique,"
+            " unnest([]::double[]) as phi_low, null as phi_high, null as phi_corrected, null as phi_corrected_low,"
+            " null as phi_corrected_high, null as identity_disagreement, null as identity_disagreement_expected,"
+            " null as confidence, 0 as n_items, 0 as n_known_texts, 0 as n_identity_pairs, null as reason"
+        )
+        found = made(memory, "framing_changes").query("llm.isna()").iloc[0]
+    assert found["phi_min"] - 1e-9 <= true_share <= found["phi_max"] + 1e-9
+    assert pd.isna(found["phi"]) or found["phi_min"] - 1e-9 <= found["phi"] <= found["phi_max"] + 1e-9
+    assert found["n_trials"] == len(texts)
 
 
 @settings(max_examples=50, deadline=None)

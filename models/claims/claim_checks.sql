@@ -76,12 +76,14 @@ judged as (
             when agrees_as_published then 'yes'
             else 'no'
         end as recomputes,
-        -- a p value itself says how sure something is: fewer stars are weaker evidence, none to the contrary
+        -- a p value itself says how sure something is: fewer stars are weaker evidence, none to the contrary, and more
+        -- are stronger evidence
         case
             when describes != 'effect' then 'not_applicable'
             when not is_loaded or recommended_value is null then null
             when unit = 'stars' and agrees_as_recommended then 'holds'
             when unit = 'stars' and comparison != '<' and recommended_value < published_value then 'weaker'
+            when unit = 'stars' and comparison = '=' then 'holds'
             when unit = 'stars' then 'contradicted'
             when confounded_by is not null then 'confounded'
             when not agrees_as_recommended and not is_near then 'contradicted'
@@ -201,6 +203,8 @@ explained as (
                 then as_recommended || ': it could be anything in that interval.'
             when holds = 'weaker' and not is_of_few_llms
                 then as_recommended || ': the interval also allows the opposite.'
+            when holds = 'holds' and unit = 'stars' and comparison = '=' and not agrees_as_recommended
+                then as_recommended || ', stronger evidence than is printed.'
             when holds in ('weaker', 'contradicted') or (holds = 'holds' and kind = 'sentence')
                 then as_recommended || '.'
         end as said_of_holding

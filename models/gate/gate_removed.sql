@@ -52,7 +52,7 @@ llms as (
         sum(n_before) as n_before,
         sum(n_removed) as n_removed,
         sum(n_after) = 0 as is_gone,
-        flatten(list(sample order by n_removed desc) filter (where n_removed > 0))[:5] as sample
+        flatten(list(sample order by n_removed desc, sample asc) filter (where n_removed > 0))[:5] as sample
     from conditions
     group by all
     having sum(n_before) > 0

@@ -1,8 +1,9 @@
 -- One row per study, llm (null = all) and technique: how often an answer has another framing than its source (phi), had
--- the answers without a label kept it (phi_min) or changed it (phi_max), and with the errors of the judges taken off.
+-- the answers of which it is not known kept it (phi_min) or changed it (phi_max), and with the errors of the judges
+-- taken off.
 with framings as (
     select * from {{ ref('int_framings_judged') }}
-    where is_counted
+    where not is_quarantined
 ),
 
 corrected as (
@@ -18,6 +19,7 @@ of_items as (
         vignette,
         item,
         count(*) as n_trials,
+        -- neither a text nor an answer without a label says whether the framing changed
         count(is_changed) as n_labelled,
         count(*) filter (where is_changed) as n_changed
     from framings

@@ -278,6 +278,15 @@ def test_a_recommended_interval_needs_one_of_each_input_and_counts_the_fewest_ll
     }  # fmt: skip
 
 
+def test_what_is_derived_from_six_numbers_of_one_llm_each_rests_on_six_llms():
+    llms = "abcdef"
+    claims = [claim(llm, llm=llm) for llm in llms]
+    claims += [claim("mean", derivation="mean", inputs=" ".join(llms)), claim("twice", derivation="mean", inputs="a a")]
+    claims += [claim("above", derivation="difference", inputs="mean a")]
+    rows = cited(claims, [looked_up(llm, 1.0, 4.0, 3.0, 5.0, n_llms=1) for llm in llms])
+    assert [rows[name]["n_llms"] for name in ("mean", "twice", "above")] == [6, 1, 1]
+
+
 def of_people(**changed):
     claims = [
         claim("low", published_value=4.00, decimals=2, unit="months"),

@@ -147,6 +147,18 @@ def test_a_reversal_of_a_smaller_size_in_half_of_the_llms_forbids_use_although_a
     assert (row["decision"], row["decision_asked"]) == ("no_evidence", "no_evidence")
 
 
+def test_a_decision_that_does_not_stand_is_withheld_and_not_left_to_the_data():
+    reversed_in_all = decision(asked({"no_technique": [0.5] * 5, "helps": [-0.1] * 5}))
+    assert reversed_in_all["gain_low"] > 0.3
+    assert reversed_in_all["certainty"] == "withheld"
+    judged = decision(asked({"no_technique": [0.3] * 6, "helps": [0.3] * 6}), measured_from="judgement")
+    assert judged["certainty"] == "withheld"
+    no_gain = decision(asked({"no_technique": [0.3] * 6, "helps": [-0.3] * 3 + [0.3] * 3}), margin=0.01)
+    assert (no_gain["certainty"], no_gain["n_reversed"]) == ("no_evidence", 3)
+    few = decision(asked({"no_technique": [0.5] * 4, "helps": [-0.1] * 4}))
+    assert few["certainty"] == "too_few_llms"
+
+
 def of_two_vignettes(shifts, *, n_llms=6):
     """Counts of one item in each of two vignettes: 50 of 100 count in a loss frame, and so many more in a gain frame.
 

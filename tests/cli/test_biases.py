@@ -389,3 +389,43 @@ def test_a_measure_that_mirrors_another_is_said_once(ask):
     assert "took_risk says the same as chose_sure: what it gains, the other loses." in out
     assert "the share of answers “risky”" not in out
     assert "the share of answers “risky”" in ask(biases=[BIAS, MIRROR | {"n_trials": 900}])
+
+
+REVERSED = DECISION | {
+    "gain": 0.41, "gain_low": 0.34, "gain_high": 0.49, "gain_asked_low": 0.35, "gain_asked_high": 0.47, "n_llms": 5,
+    "decision": "no_evidence", "decision_asked": "no_evidence", "certainty": "withheld", "n_reversed": 5,
+    "reason": "bias_reversed",
+}  # fmt: skip
+
+
+def test_of_a_technique_that_turns_the_bias_round_the_reason_is_said_and_not_that_the_data_cannot_tell(ask, tmp_path):
+    biases = [BIAS, BIAS | OTHER | {"llm": "vendor/third"}]
+    told = " ".join(ask(biases=biases, decisions=[REVERSED]).split())
+    assert "cannot separate help from harm" not in told
+    assert (
+        "SACD (chose_sure, gain less loss) brings the bias nearer to none by 41 percentage points (34 to 49), but "
+        "turns the bias round in 5 of 5 LLMs, so that it points the other way: neither “use” nor “no difference” is "
+        "said of it."
+    ) in told
+    with contextlib.closing(duckdb.connect(str(tmp_path / "some.duckdb"))) as warehouse:
+        (headline,) = headlines_on_biases(warehouse, "s")
+    assert "SACD turns the bias round, and is not recommended." in headline
+    assert "no technique is shown" not in headline.lower()
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"n_reversed": 0}, "turns the bias round in some of the 5 LLMs or in their mean"),
+        ({"gain_low": -0.1, "certainty": "no_evidence"}, "SACD (chose_sure, gain less loss) turns the bias round in 5"),
+        ({"decision": "avoid", "certainty": "established"}, "turns the bias round in 5 of 5 LLMs"),
+    ],
+)
+def test_wherever_a_bias_is_turned_round_it_is_said_in_how_many(ask, change, said):
+    assert said in " ".join(ask(decisions=[REVERSED | change]).split())
+
+
+def test_of_one_llm_it_is_said_that_its_bias_is_turned_round(ask):
+    own = REVERSED | OWN | {"decision_asked": "no_evidence", "reason": "one_llm; bias_reversed"}
+    told = " ".join(ask("--llm", "other", decisions=[DECISION | {"technique": "other"}, own]).split())
+    assert "turns the bias of vendor/other round" in told

@@ -14,7 +14,7 @@ transitions as (
         paradigm,
         llm,
         technique,
-        sum(n_trials) as n_trials,
+        coalesce(sum(n_trials) filter (where is_changed is not null), 0) as n_labelled,
         coalesce(sum(n_trials) filter (where is_changed), 0) as n_changed
     from {{ ref('framing_transitions') }}
     group by grouping sets ((study, paradigm, llm, technique), (study, paradigm, technique))
@@ -38,5 +38,5 @@ where
     abs(changes.phi - corrected.phi) > 1e-9
     or (changes.phi is not null and corrected.phi is null)
     or changes.phi not between changes.phi_min - 1e-9 and changes.phi_max + 1e-9
-    or changes.n_trials is distinct from transitions.n_trials
-    or changes.n_changed is distinct from transitions.n_changed
+    or changes.n_labelled is distinct from coalesce(transitions.n_labelled, 0)
+    or changes.n_changed is distinct from coalesce(transitions.n_changed, 0)

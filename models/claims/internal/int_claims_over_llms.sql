@@ -102,8 +102,14 @@ means as (
     group by all
 ),
 
+-- the last bits of a mean depend on the order in which LLMs come, and are no difference
 bounded as (
-    select * exclude (half_width), value - half_width as low, value + half_width as high from means
+    select
+        * exclude (half_width, value),
+        round(means.value, 9) as value,
+        round(means.value - half_width, 9) as low,
+        round(means.value + half_width, 9) as high
+    from means
 ),
 
 -- how much more LLMs differ under one technique than under another. Pitman (1939) and Morgan (1939): the same LLMs were
@@ -114,7 +120,7 @@ spreads_of_llms as (
         sum(n_trials_of_both)::bigint as n_trials,
         count(*) as n_llms,
         var_samp(displacement) / nullif(var_samp(displacement_b), 0) as ratio,
-        1 + 2 * (1 - corr(displacement, displacement_b) ** 2)
+        1 + 2 * (1 - round(corr(displacement, displacement_b) ** 2, 12))
         * ({{ t_quantile_975('(n_llms - 2)') }}) ** 2 / (n_llms - 2) as factor
     from pairs
     where temperature_scope = 'pooled'
@@ -137,14 +143,14 @@ ratios as (
     where ratio is not null
 ),
 
--- the ranked techniques in the order of their mean loss, each beside the next
+-- the ranked techniques in the order of their mean loss; those whose means are the same share a place
 in_order as (
     select
         study, domain, technique,
         avg(displacement) as displacement,
         sum(n_trials)::bigint as n_trials,
         count(*) as n_llms,
-        row_number() over (partition by study, domain order by avg(displacement), technique) as place
+        dense_rank() over (partition by study, domain order by round(avg(displacement), 9)) as place
     from llm_means
     inner join techniques using (technique)
     where is_ranked and temperature_scope = 'pooled'
@@ -209,7 +215,6 @@ found as (
     select * from orders_told
 )
 
--- the last bits of a mean depend on the order in which LLMs come
 select
     quantity, {{ of_pair }}, round(value, 9) as value, round(low, 9) as low, round(high, 9) as high, n_trials, n_llms
 from found
