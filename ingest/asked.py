@@ -10,6 +10,7 @@ from typing import NamedTuple
 from ingest.collector import mean_baselines
 from ingest.paradigm import AS_WRITTEN
 from ingest.prompts import template_of
+from ingest.redefined import redefined, render_redefined
 from ingest.refusals import changed_items
 from ingest.responses import cell_summaries, spooled
 from ingest.spool import COLLECTED, State, read_state, spool_folder, stated_in
@@ -87,6 +88,7 @@ class Asked:
     differences: dict = field(default_factory=dict)  # by what has changed, from the lines that went and came to where
     pairs: list = field(default_factory=list)  # what was and what is in its place
     restated: list = field(default_factory=list)  # each paradigm that is measured otherwise, and what of it
+    redefined: list = field(default_factory=list)  # vignettes with another range, unit or domain
     unshown: collections.Counter = field(default_factory=collections.Counter)  # items, by columns that nobody is shown
     said: collections.Counter = field(default_factory=collections.Counter)  # items, by what they say of themselves
 
@@ -107,8 +109,10 @@ def asked_before(design: Design, state: State) -> Asked:
     if not state.closed:
         return found
     design.recognise(state)
+    path = spool_folder(design.study.study) / COLLECTED
     found.restated = [*_restated(design, state)]
-    for _, (*_, last) in changed_items(design, state, spool_folder(design.study.study) / COLLECTED):
+    found.redefined = redefined(design, state, path)
+    for _, (*_, last) in changed_items(design, state, path):
         found.unshown.update(last.unshown)
         found.said.update(last.said)
     kinds, rows = _other_ways(design, state)
@@ -419,6 +423,7 @@ def render_asked(asked: Asked) -> list[str]:
         f"and nothing is asked again for {'that alone; see what follows' if asked.n_again else 'it'}."
         for paradigm, names in asked.restated
     ]
+    lines += map(printable, render_redefined(asked.redefined))
     lines += [
         f"What the items say under {printable(column)} has come, changed or gone since they were asked (in {n:,} of "
         "them). Nobody is shown it, so it changes nothing in what is asked, and nothing is asked again for it."

@@ -257,10 +257,15 @@ def load_study_trials(study: str) -> str:
 
     started = time.monotonic()
     loaded = load_collected(study)
-    return (
+    said = (
         f"  loaded: {loaded.n_trials:,} trials added, {loaded.n_already_there:,} already there, "
         f"{loaded.n_calls:,} calls added; {time.monotonic() - started:.1f} s"
     )
+    redefined = [
+        f"  {printable(f'{vignette}: {what}')}: so for all answers alike, once `bais build` has run"
+        for vignette, what in loaded.redefined.items()
+    ]
+    return "\n".join([said, *redefined])
 
 
 def _phases(outcome):
@@ -425,6 +430,7 @@ def render_verdict(verdict) -> str:
         if not check["is_passed"]:
             names["fail" if check["observed_value"] is None else check["level"]].add(check["check_name"])
     what = "scores" if verdict.is_scored else "trials"
+    again = ", audited again with what the study says of it now," if verdict.is_redefined else ""
     said = f"failed, its {what} are not published" if verdict.verdict == "failed" else "passed"
     if verdict.is_rejected and verdict.verdict != "failed":
         said = "passed, and is not published: somebody rejected the same, and `bais accept` takes that back"
@@ -432,7 +438,15 @@ def render_verdict(verdict) -> str:
     parts += [f"warnings {', '.join(sorted(names['warn']))}"] if names["warn"] else []
     parts += [f"{n:,} {severity}" for severity, n in sorted(verdict.n_flagged.items())]
     more = f" ({'; '.join(parts)})" if parts else ""
-    return f"  gate: {printable(verdict.vignette)} of {printable(verdict.study)} {said}{more}"
+    if verdict.is_unpublished:
+        more += f"; {said_of_unpublished(verdict)}"
+    return f"  gate: {printable(verdict.vignette)} of {printable(verdict.study)}{again} {said}{more}"
+
+
+def said_of_unpublished(verdict) -> str:
+    """Say that what was published until now is not any more."""
+    what = "scores" if verdict.is_scored else "trials"
+    return f"its {verdict.n_trials:,} {what} were published, and are not any more once `bais build` has run"
 
 
 @contextlib.contextmanager

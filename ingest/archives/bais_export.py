@@ -80,7 +80,12 @@ select batch_id from known
 union
 select batch_id from here
 union
-select batch_id from batches semi join kept using (version_id);
+select batch_id from batches semi join kept using (version_id)
+union
+-- what a study said of a vignette when it asked nothing
+select batch_id from batches
+where n_trials = 0 and version_id is null and source != 'scored'
+    and study in (select study from batches semi join here using (batch_id));
 
 delete from batches where batch_id not in (from batches_there);
 delete from batch_verdicts where batch_id not in (from batches_there);
