@@ -323,6 +323,8 @@ def gate_models(memory, batches: list[dict], config: dict) -> Models:
     models.sources["raw"] = "raw"
     models.replace("stg_batch_verdicts", f"select batch_id, true as is_published from {looked_at}")
     models.replace("stg_flagged_trials", "select * from gate.flags")
+    # what a study leaves out is audited like the rest, so that its flags are there when it counts again
+    models.replace("stg_left_out_trials", "select '' as trial_id, '' as why where false")
     models.replace("int_prompts_outdated", "select '' as batch_id, '' as technique where false")
     nothing_cited = "select '' as cited_study, '' as cited_trial_id, '' as trial_id, '' as batch_id where false"
     models.replace("int_trials_cited", nothing_cited)
@@ -607,6 +609,34 @@ def decide_of_trials(act: str, trial_ids: list[str], why: str, who: str | None =
             {"act": act, "who": who, "why": why, "now": datetime.now(UTC)},
         )
         return dict(warehouse.sql("select study, count(*) from decided group by study order by study").fetchall())
+
+
+def leave_out(study: str, because: dict[str, str], who: str | None = None) -> tuple[int, int]:
+    """Leave those trials of a study out of what is decided that it asks no more, each with its reason, and no others.
+
+    Return how many are left out from now on, and how many count again.
+    """
+    who, _ = _signed(who, "the study")
+    prepare_raw(warehouse_path())
+    named = {"trial_id": pa.array(because, pa.string()), "why": pa.array(because.values(), pa.string())}
+    counts = []
+    with transaction(warehouse_path()) as warehouse:
+        warehouse.register("named", pa.table(named))
+        warehouse.execute(f"create temp table left_out as {query_of('stg_left_out_trials')}")
+        for act, here, there in (("leave_out", "named", "left_out"), ("count", "left_out", "named")):
+            counts += warehouse.execute(
+                f"""
+                insert into raw.gate_acts by name
+                select
+                    replace(uuid()::varchar, '-', '') as act_id, 'trial' as object, trial_id as object_id,
+                    $act as act, $who as who, why, $now as acted_at
+                from {here} semi join (from raw.trials where study = $study) using (trial_id)
+                anti join {there} using (trial_id, why)
+                """,
+                {"act": act, "who": who, "now": datetime.now(UTC), "study": study},
+            ).fetchall()
+    (n_left_out,), (n_counting,) = counts
+    return n_left_out, n_counting
 
 
 def _signed(who, why):

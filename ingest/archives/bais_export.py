@@ -95,7 +95,7 @@ delete from flagged_trials where batch_id not in (from batches_there);
 delete from gate_acts
 where object_id not in (from batches_there)
     and object_id not in (select trial_id from flagged_trials)
-    and not (act in ('withdraw', 'restore') and object_id in (select trial_id from trials))
+    and not (act in ('withdraw', 'restore', 'leave_out', 'count') and object_id in (select trial_id from trials))
 """
 
 # A spreadsheet takes text that begins so for a formula: in a CSV it gets an apostrophe, which the import takes off.
