@@ -184,7 +184,7 @@ def asked_before(design: Design, state: State, keep: bool | None = None) -> Aske
 
 
 def _gone(design, state, kinds, anchors):
-    """Yield, as changes, what the study does not name now, with each trial that was asked with it, and if it has an answer.
+    """Yield, as changes, what the study does not name now, with each trial asked with it, and if that has an answer.
 
     Something has come into the place of what is gone where the study names something of its kind that was never asked.
     LLMs and items are what a study is about, so that another one is in nobody's place, unless it is the same one under
