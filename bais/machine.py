@@ -44,6 +44,7 @@ def build(ctx: click.Context, as_of: str | None, to: Path | None, force: bool, e
         return _dbt_build(ctx.args)
     from bais import unchanged
     from bais.built import build_on_copy
+    from bais.redefined import answers_redefined, said_of_redefined
 
     if not ctx.args and (why := unchanged.nothing_to_build()):
         say(why)
@@ -51,7 +52,10 @@ def build(ctx: click.Context, as_of: str | None, to: Path | None, force: bool, e
     source = unchanged.source()
 
     def build_all(copy):
+        redefined = answers_redefined(copy)
         code = _dbt_build(ctx.args, {"BAIS_WAREHOUSE": str(copy)})
+        for line in said_of_redefined(copy, redefined):
+            say(line)
         if code == 0 and ctx.args in ([], ["--full-refresh"]) and copy.exists():
             unchanged.keep(copy, source)
         return code

@@ -4,7 +4,6 @@ import click
 
 from bais.options import signed
 from bais.selection import (
-    AUDITED,
     all_trials,
     explain_condition,
     find_trial,
@@ -15,8 +14,10 @@ from bais.terminal import say
 from bais.warehouse import IS_A_STUDY, interruptible, marts, opened
 from ingest.warehouse import UserError
 
-# A condition asks of those trials that may be meant: a withdrawn one is in no public table.
+# A condition asks of those trials that may be meant: of the withdrawn ones, or of all that are what their source says
+# now, whether published or not.
 WITHDRAWN = "select * from ({all}) where trial_id in (select trial_id from ({withdrawn}))"
+CURRENT = "select * from ({all}) where coalesce(reason, '') not in ('withdrawn', 'superseded', 'gone')"
 
 
 def _decides(act: str, done: str, what: str) -> click.Command:
@@ -56,14 +57,14 @@ def _named(asked):
 
 
 def _where(act, condition):
-    """Ask a condition once: of the trials in the tables or, to restore, of the withdrawn ones."""
+    """Ask a condition once: of all trials, published or not, or, to restore, of the withdrawn ones."""
     import duckdb
 
     from ingest.models import query_of
 
     refuse_unreadable(condition)
     with marts() as warehouse:
-        source = AUDITED
+        source = CURRENT.format(all=all_trials(warehouse))
         if act == "restore":
             source = WITHDRAWN.format(all=all_trials(warehouse), withdrawn=query_of("stg_withdrawn_trials"))
         there = warehouse.sql(source)
@@ -74,5 +75,5 @@ def _where(act, condition):
             raise UserError(explain_condition(error)) from None
 
 
-withdraw = _decides("withdraw", "withdrawn", "the trials in the tables")
+withdraw = _decides("withdraw", "withdrawn", "the trials, published or not,")
 restore = _decides("restore", "restored", "the withdrawn trials")

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from ingest.collector import mean_baselines
 from ingest.paradigm import AS_WRITTEN
 from ingest.prompts import template_of
+from ingest.redefined import redefined, render_redefined
 from ingest.refusals import changed_items
 from ingest.responses import cell_summaries, spooled
 from ingest.spool import COLLECTED, State, read_state, spool_folder, stated_in
@@ -19,6 +20,7 @@ from ingest.warehouse import printable
 MOST_DIFFERENCES = 5
 MOST_LINES = 30
 MOST_NAMED = 6
+AT_A_TIME = 10_000
 MOST_OF_A_LINE = 500
 WAYS = """
 vignette, technique, anchor_value is not null, coalesce(arm, role), prompt_version, if(role is null, paradigm, null),
@@ -26,15 +28,16 @@ if(option_order is null, null, session)
 """
 N_WORDS, N_WAYS = 4, 7
 ANSWERS = f"""
-select {WAYS}, llm, temperature, anchor_direction, item, judged, role, replicate, option_order from spooled
-where status is distinct from 'failed' and list_contains($hashes, prompt_version)
+select {WAYS}, llm, temperature, anchor_direction, item, judged, role, replicate, option_order, trial_id,
+    status is distinct from 'failed'
+from spooled where list_contains($hashes, prompt_version)
 """
-CELLS = f"""
-select
+OF_A_CELL = f"""
     {WAYS}, role is not null, llm, temperature, anchor_direction, anchor_value, item, item is not null and
-    not list_contains($items, item), attempt_of is null and replicate >= if(role is null, $most, $repeats), count(*)
-from spooled where status is distinct from 'failed' group by all order by all
+    not list_contains($items, item), attempt_of is null and replicate >= if(role is null, $most, $repeats)
 """
+CELLS = f"select distinct {OF_A_CELL} from spooled order by all"
+TRIALS = f"select {OF_A_CELL}, trial_id, status is distinct from 'failed' from spooled"
 WORDS, ORDER, NAME, GONE = "words", "order", "name", "gone"
 CHANGED = {
     WORDS: "to words that have changed since",
@@ -45,12 +48,10 @@ CHANGED = {
 PUT_BACK = {
     WORDS: "Put the old words back, and these answers count again. If the new words are meant, raise the `version` of "
     "the vignette, the technique or the judges: then both sets are kept apart, and the tables count the new one.",
-    ORDER: "Put the old order back (`order_seed` and `options`), and these answers count again; the tables hold them "
-    "beside those in the new order.",
-    NAME: "Put the old name back, and these answers count again; the tables keep them under it. If the new name is "
-    "meant, have everything asked anew under it; no table puts the answers under the two names together.",
-    GONE: "Put back what `-` shows, and these answers count again. The tables keep them as they were asked, and put "
-    "none of them together with what `+` shows.",
+    ORDER: "Put the old order back (`order_seed` and `options`), and these answers count again.",
+    NAME: "Put the old name back, and these answers count again. If the new name is meant, have everything asked anew "
+    "under it; no table puts the answers under the two names together.",
+    GONE: "Put back what `-` shows, and these answers count again; none of them is put together with what `+` shows.",
 }
 
 
@@ -86,8 +87,11 @@ class Asked:
     again: collections.Counter = field(default_factory=collections.Counter)  # those to ask again, not agreed to yet
     differences: dict = field(default_factory=dict)  # by what has changed, from the lines that went and came to where
     pairs: list = field(default_factory=list)  # what was and what is in its place
+    kept: list = field(default_factory=list)  # of all that was and what is in its place, what still counts
+    left_out: dict = field(default_factory=dict)  # from the trials that count no more to why
     restated: list = field(default_factory=list)  # each paradigm that is measured otherwise, and what of it
     reread: list = field(default_factory=list)  # each paradigm that is read otherwise, how it was and how it is
+    redefined: list = field(default_factory=list)  # vignettes with another range, unit or domain
     unshown: collections.Counter = field(default_factory=collections.Counter)  # items, by columns that nobody is shown
     said: collections.Counter = field(default_factory=collections.Counter)  # items, by what they say of themselves
 
@@ -102,15 +106,20 @@ class Asked:
         return self.again.total()
 
 
-def asked_before(design: Design, state: State) -> Asked:
-    """Compare what the spool of a study holds with what the study asks now."""
+def asked_before(design: Design, state: State, keep: bool | None = None) -> Asked:
+    """Compare what the spool of a study holds with what the study asks now.
+
+    What it asks no more still counts if `keep` says so or, where that says nothing, if a session has said so.
+    """
     found = Asked()
     if not state.closed:
         return found
     design.recognise(state)
+    path = spool_folder(design.study.study) / COLLECTED
     found.restated = [*_restated(design, state)]
     found.reread = [*_reread(design, state)]
-    for _, (*_, last) in changed_items(design, state, spool_folder(design.study.study) / COLLECTED):
+    found.redefined = redefined(design, state, path)
+    for _, (*_, last) in changed_items(design, state, path):
         found.unshown.update(last.unshown)
         found.said.update(last.said)
     kinds, rows = _other_ways(design, state)
@@ -121,7 +130,9 @@ def asked_before(design: Design, state: State) -> Asked:
     anchors = design.known_anchors(state.anchors)
     again = collections.Counter()
     for row in rows:
-        way, (llm, temperature, direction, item, judged, role, replicate, order) = row[:N_WAYS], row[N_WAYS:]
+        way, (llm, temperature, direction, item, judged, role, replicate, order, trial_id, is_answer) = (
+            row[:N_WAYS], row[N_WAYS:],
+        )  # fmt: skip
         if way not in kinds:
             continue
         llms, temperatures, n_asked = asked[role is not None]
@@ -129,7 +140,7 @@ def asked_before(design: Design, state: State) -> Asked:
             continue
         change = kinds[way]
         if isinstance(change, Version):
-            found.versions[change] += 1
+            found.versions[change] += is_answer
             continue
         vignette, technique, is_anchored, treatment = change[:N_WORDS]
         anchor = anchors.get((llm, vignette), {}).get(direction)
@@ -137,13 +148,26 @@ def asked_before(design: Design, state: State) -> Asked:
         cell = Cell(llm, vignette, technique, direction, anchor, temperature, arm, item, judged, role)
         if change.what == ORDER and design.option_order(cell, replicate) == tuple(json.loads(order)):
             continue
+        found.left_out[trial_id] = change
+        if not is_answer:
+            continue
         found.orphans[change] += 1
         if replicate < n_asked:
             is_decided = (anchor is not None) == is_anchored and (item is None or item in design.items)
             again[change] += not (is_decided and design.trial_id(cell, replicate).encode() in state.closed)
-    for change, n in _gone(design, state, kinds, anchors):
-        found.orphans[change] += n
-        again[change] += n if change.now else 0
+    for change, trial_id, is_answer in _gone(design, state, kinds, anchors):
+        found.left_out[trial_id] = change
+        if is_answer:
+            found.orphans[change] += 1
+            again[change] += bool(change.now)
+    last = next((of["kept"] for of in reversed(state.sessions) if "kept" in of), [])
+    changes = [[change.was, change.now] for change in {**found.orphans, **dict.fromkeys(found.left_out.values())}]
+    found.kept = changes if keep else [] if keep is not None else [pair for pair in changes if pair in last]
+    found.left_out = {
+        trial_id: why_left_out(change)
+        for trial_id, change in found.left_out.items()
+        if [change.was, change.now] not in found.kept
+    }
     agreed = _agreed(state.sessions)
     for change, n in found.orphans.items():
         pair = [change.was, change.now]
@@ -162,7 +186,7 @@ def asked_before(design: Design, state: State) -> Asked:
 
 
 def _gone(design, state, kinds, anchors):
-    """Yield what answers were given to that the study does not name now, as changes, and how many answers.
+    """Yield, as changes, what the study does not name now, with each trial asked with it, and if that has an answer.
 
     Something has come into the place of what is gone where the study names something of its kind that was never asked.
     LLMs and items are what a study is about, so that another one is in nobody's place, unless it is the same one under
@@ -170,10 +194,11 @@ def _gone(design, state, kinds, anchors):
     """
     judges, rule = design.judges, design.study.stopping_rule
     limits = {"most": rule.maximum or rule.minimum, "repeats": judges.repeats if judges else 0}
-    with spooled([spool_folder(design.study.study) / COLLECTED], "trials") as connection:
-        rows = connection.execute(CELLS, limits | {"items": [*design.items]}).fetchall()
-    places = _Places(design, state, rows, anchors)
-    for *way, is_judged, llm, temperature, direction, value, item, is_item_gone, is_beyond, n in rows:
+    path, asked = spool_folder(design.study.study) / COLLECTED, limits | {"items": [*design.items]}
+    with spooled([path], "trials") as connection:
+        rows = connection.execute(CELLS, asked).fetchall()
+    places, changes = _Places(design, state, rows, anchors), {}
+    for *way, is_judged, llm, temperature, direction, value, item, is_item_gone, is_beyond in rows:
         vignette, technique, is_anchored, treatment = way[:N_WORDS]
         is_asked_now = llm in places.llms[is_judged] and temperature in places.temperatures[is_judged]
         if tuple(way) in kinds and is_asked_now:  # its words, its order or its name have changed
@@ -185,7 +210,16 @@ def _gone(design, state, kinds, anchors):
         if of is None and is_beyond:
             of = (f"more than {limits['repeats' if is_judged else 'most']} trials of a cell", "")
         if of:
-            yield Change(vignette, technique, is_anchored, treatment, GONE, *of), n
+            cell = (*way, is_judged, llm, temperature, direction, value, item, is_item_gone, is_beyond)
+            changes[cell] = Change(vignette, technique, is_anchored, treatment, GONE, *of)
+    if not changes:
+        return
+    with spooled([path], "trials") as connection:
+        found = connection.execute(TRIALS, asked)
+        while some := found.fetchmany(AT_A_TIME):
+            for *cell, trial_id, is_answer in some:
+                if change := changes.get(tuple(cell)):
+                    yield change, trial_id, is_answer
 
 
 class _Places:
@@ -198,7 +232,7 @@ class _Places:
         self.temperatures = {False: study.temperatures, True: [judges.temperature] if judges else []}
         self.vignettes = {False: [*design.vignettes], True: [judges.paradigm] if judges else []}
         self.seen = collections.defaultdict(dict)  # dicts, for their order
-        for vignette, technique, is_anchored, arm, *_, is_judged, llm, temperature, _, _, _, _, _, _ in rows:
+        for vignette, technique, is_anchored, arm, *_, is_judged, llm, temperature, _, _, _, _, _ in rows:
             for kind, name in (
                 (("vignette", is_judged), vignette), (("technique", vignette, is_anchored), technique),
                 (("arm", vignette), arm), (("LLM", is_judged), llm), (("temperature", is_judged), temperature),
@@ -437,6 +471,7 @@ def render_asked(asked: Asked) -> list[str]:
         f"and nothing is asked again for {'that alone; see what follows' if asked.n_again else 'it'}."
         for paradigm, names in asked.restated
     ]
+    lines += map(printable, render_redefined(asked.redefined))
     lines += [
         f"Replies of {printable(paradigm)} are read as {now}, and were read as {was} when it was last asked: once it "
         "is collected, `bais build` reads all of them so, and nothing is asked again for it. `bais check --all` audits "
@@ -462,10 +497,14 @@ def render_asked(asked: Asked) -> list[str]:
             f"{version.now}; the tables count {counts}."
         )
     for what, differences in asked.differences.items():
-        n = sum(n for change, n in asked.orphans.items() if change.what == what)
-        n_again = asked.again[what]
+        of_kind = {change: n for change, n in asked.orphans.items() if change.what == what}
+        n, n_again = sum(of_kind.values()), asked.again[what]
+        n_kept = sum(n for change, n in of_kind.items() if [change.was, change.now] in asked.kept)
+        some = "" if n_kept in (0, n) else f"; {n_kept:,} of them still count, as `--keep` has said"
+        count = "count" if n > 1 else "counts"
+        counts = f"still {count}, as `--keep` has said" if n_kept == n else f"{count} for this study no more{some}"
         lines.append(
-            f"{_answers(n)} {CHANGED[what]}, and count{'s' if n == 1 else ''} for this study no more"
+            f"{_answers(n)} {CHANGED[what]}, and {counts}"
             f"{f'; {n_again:,} of them would be asked again' if n_again else ''}:"
         )
         lines += _render_differences(differences)
@@ -498,6 +537,11 @@ def _answers(n):
     return f"{n:,} answer{' was' if n == 1 else 's were'} given"
 
 
-def of_study(study) -> Asked:
+def of_study(study, keep: bool | None = None) -> Asked:
     """Compare what was collected of a study with what it asks now."""
-    return asked_before(Design(study), read_state(spool_folder(study.study) / COLLECTED))
+    return asked_before(Design(study), read_state(spool_folder(study.study) / COLLECTED), keep)
+
+
+def why_left_out(change: Change) -> str:
+    """Say in a few words what a study asks no more."""
+    return f"words of {change.vignette} with {change.technique}" if change.what == WORDS else change.was

@@ -1,16 +1,20 @@
 """Load what was collected: from the spool into `raw`. Nothing here asks anything."""
 
+import contextlib
 import json
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 import pyarrow as pa
 
 from ingest.load import land, landed_ids, same
-from ingest.raw import LOAD_ID, TABLES
+from ingest.models import query_of
+from ingest.raw import LOAD_ID, TABLES, prepare_raw
+from ingest.redefined import DEFINED, in_words
 from ingest.responses import SPOOLED_AS, spooled
 from ingest.spool import read_state, spool_files, stated_in
+from ingest.warehouse import connect, warehouse_path
 
 ROWS_AT_A_TIME = 20_000
 
@@ -33,11 +37,12 @@ MADE = {
 
 @dataclass
 class Loaded:
-    """What a load brought: trials and calls that are new, and trials that were there."""
+    """What a load brought: trials and calls that are new, trials that were there, and what is said of vignettes now."""
 
     n_trials: int = 0
     n_calls: int = 0
     n_already_there: int = 0
+    redefined: dict[str, str] = field(default_factory=dict)  # by vignette, what is said of it otherwise than before
 
 
 def load_collected(study: str) -> Loaded:
@@ -65,8 +70,14 @@ def load_collected(study: str) -> Loaded:
             yield rows
 
     def batches():
-        if counts:
-            yield _batches(study, stamp, counts, [of for of in sessions if of["session"] in asked_in])
+        stated = _stated(study)
+        asked = [of for of in sessions if of["session"] in asked_in]
+        rows = _batches(study, stamp, counts, asked, sessions[-1:], stated)
+        for row in rows:
+            if row["vignette"] in stated and (what := in_words(stated[row["vignette"]], row)):
+                loaded.redefined[row["vignette"]] = what
+        if rows:
+            yield pa.Table.from_pylist(rows)
 
     prompts = _rows(paths, "prompts", sessions, study, {"study": study})
     items = _rows(paths, "items", sessions, study, {"study": study})
@@ -139,18 +150,34 @@ def _with_version(entry, key):
     return entry[key] if entry.get("version", 1) == 1 else f"{entry[key]}@{entry['version']}"
 
 
-def _batches(study, stamp, counts, sessions):
-    """Describe the batches by the last of the sessions in which their trials were asked."""
+def _batches(study, stamp, counts, sessions, last, stated):
+    """Describe the batches by the last of the sessions in which their trials were asked.
+
+    What a study says of a vignette is the word of its last session; where that is new and no trial has come with it,
+    it is a batch without trials.
+    """
+    definitions, now = (
+        {
+            f"{study}/{name}/{stamp}": (definition, entry)
+            for session in some
+            for definition in _definitions(session.get("study", {}))
+            for name, entry in zip(_sets(definition).values(), definition.get("vignettes", []), strict=True)
+        }
+        for some in (sessions, last)
+    )
+    words = {entry["vignette"]: entry for _, entry in now.values()}
+    with_trials = {vignette for _, vignette in counts}
+    described = [(*batch, n, *definitions.get(batch[0], (None, {}))) for batch, n in counts.items()]
+    described += [
+        (batch_id, vignette, 0, definition, entry)
+        for batch_id, (definition, entry) in now.items()
+        if (vignette := entry["vignette"]) in stated.keys() - with_trials
+        and _is_news(definition, entry, stated[vignette])
+    ]
     rows = []
-    definitions = {
-        f"{study}/{name}/{stamp}": (definition, entry)
-        for session in sessions
-        for definition in _definitions(session["study"])
-        for name, entry in zip(_sets(definition).values(), definition["vignettes"], strict=True)
-    }
-    for (batch_id, vignette), n in counts.items():
-        definition, entry = definitions.get(batch_id, (None, {}))
+    for batch_id, vignette, n, definition, entry in described:
         is_simulated = definition and all(llm["provider"] == "simulated" for llm in definition["llms"])
+        word = words.get(vignette, entry)
         rows.append(
             {
                 "batch_id": batch_id,
@@ -160,7 +187,31 @@ def _batches(study, stamp, counts, sessions):
                 "n_trials": n,
                 "definition": json.dumps(definition),
                 "loaded_at": datetime.now(UTC),
-                **{key: entry.get(key) for key in ("domain", "response_unit", "valid_min", "valid_max")},
+                **{key: word.get(key) for key in DEFINED},
             }
         )
-    return pa.Table.from_pylist(rows)
+    return rows
+
+
+def _stated(study):
+    """Return by vignette what the warehouse has as the last word of a study, with the whole definition."""
+    if not warehouse_path().exists():
+        return {}
+    prepare_raw(warehouse_path())
+    query = f"""
+        select stated.*, definition::varchar as definition from ({query_of("int_vignettes_stated")}) as stated
+        inner join raw.batches using (batch_id)
+        where stated.study = $study
+    """
+    with contextlib.closing(connect()) as warehouse:
+        rows = warehouse.sql(query, params={"study": study}).to_arrow_table().to_pylist()
+    return {row["vignette"]: row for row in rows}
+
+
+def _is_news(definition, entry, stated):
+    """Whether a study says something else than before of a vignette, or of whether a technique is ranked."""
+    before, now = (
+        {of["technique"]: bool(of.get("ranked")) for of in (said or {}).get("techniques", [])}
+        for said in (json.loads(stated["definition"] or "null"), definition)
+    )
+    return bool(in_words(stated, entry)) or any(before[name] != now[name] for name in before.keys() & now.keys())

@@ -167,18 +167,21 @@ class Collector:
         Called with the trial, its record and its calls when it is complete.
     orphaned : list of pairs, optional
         The hashes of words that were asked before and of those in their place, as somebody has agreed.
+    kept : list of pairs, optional
+        Of these and of all else that the study asks no more, what still counts, as somebody has said.
     """
 
     def __init__(
-        self, design, *, max_cost_usd=None, max_calls=None, judge=None, on_progress=None, on_trial=None, orphaned=()
-    ):
+        self, design, *, max_cost_usd=None, max_calls=None, judge=None, on_progress=None, on_trial=None, orphaned=(),
+        kept=None,
+    ):  # fmt: skip
         self.design, self.study = design, design.study
         limits = self.study.limits
         self.limits = limits
         self.max_cost_usd = limits.max_cost_usd if max_cost_usd is None else max_cost_usd
         self.max_calls = limits.max_calls if max_calls is None else max_calls
         self.judge, self.on_progress, self.on_trial = judge, on_progress or (lambda collector: None), on_trial
-        self.orphaned = orphaned
+        self.orphaned, self.kept = orphaned, kept
         self.llms = {llm.llm: llm for llm in self.study.all_llms}
         self.prices = read_prices()
         self.providers, self.paces, self.lacking = {}, {}, {}
@@ -274,6 +277,7 @@ class Collector:
                 "study": self.study.model_dump(mode="json", exclude_none=True),
                 **self.design.stated(),
                 **({"orphaned": self.orphaned} if self.orphaned else {}),
+                **({"kept": self.kept} if self.kept is not None else {}),
             }
         )
 

@@ -50,6 +50,10 @@ where false
 # of all trials at once only what differs from one to the next is kept
 VIEWS = ("int_trials_treated", "gate_landed", "gate_treated", "gate_trials")
 UNASKED = "null::varchar as label_read, null as reason_recorded, null as reason_read, null as response_text"
+# What is said of a vignette, as a verdict keeps it.
+DEFINED = """json_object(
+    'domain', domain, 'response_unit', response_unit, 'valid_min', valid_min, 'valid_max', valid_max
+)::varchar"""
 SLICE = 2_000_000  # trials that are read at once: joins of more of them would need more memory
 # texts are read, and known by their hash from then on
 HASHED = {
@@ -71,6 +75,9 @@ class Verdict:
     n_flagged: dict[str, int] = field(default_factory=dict)
     is_scored: bool = False
     is_rejected: bool = False  # by a person, here or where the same was said before
+    defined_as: str | None = None  # what the study says of the vignette
+    is_redefined: bool = False  # it was audited before, when the study said something else of the vignette
+    was_published: bool = False
 
     @property
     def verdict(self) -> str:
@@ -79,6 +86,11 @@ class Verdict:
         if any(check["level"] == "fail" or check["observed_value"] is None for check in unmet):
             return "failed"
         return "passed_with_warnings" if unmet else "passed"
+
+    @property
+    def is_unpublished(self) -> bool:
+        """Whether it was published until this verdict."""
+        return self.was_published and self.verdict == "failed"
 
     def count(self, level: str) -> int:
         """Return how many expectations of a level are not met."""
@@ -91,8 +103,10 @@ def read_config(path: Path = CONFIG) -> dict:
 
 
 def audit(batch_ids: list[str] | None = None, config: dict | None = None) -> list[Verdict]:
-    """Give batches (those that have none yet, if not named) their verdict, and write it down.
+    """Give batches their verdict, and write it down.
 
+    These are, if not named, those that have none yet, and those of vignettes of which the study has said something else
+    since: another range, unit or domain.
     Batches of one study and vignette are audited one after the other, in the order in which they were loaded: what a
     batch is compared with depends on the verdicts on those before it. A failure leaves the verdicts of earlier rounds.
     """
@@ -142,7 +156,7 @@ def _beside(path):
 def _batches_to_audit(memory, batch_ids):
     """Return the batches as dicts, in the order in which they were loaded."""
     found = memory.sql(
-        """
+        f"""
         with members as (
             select batch_id, any_value(study) as study, any_value(vignette) as vignette, count(*) as n_trials
             from warehouse.raw.trials group by all
@@ -161,22 +175,45 @@ def _batches_to_audit(memory, batch_ids):
             inner join warehouse.raw.batches as batches on entries.batch_id = batches.batch_id
             left join warehouse.raw.trials as trials on entries.record_id = trials.trial_id
             group by entries.batch_id
+        ),
+
+        own_words as (
+            select batch_id, {DEFINED} as defined_as from warehouse.raw.batches where domain is not null
+        ),
+
+        last_verdicts as (
+            select
+                batch_id, published.is_published,
+                coalesce(verdicts.defined_as::varchar, own_words.defined_as) as defined_as
+            from ({query_of("stg_batch_verdicts", "warehouse.raw")}) as published
+            inner join warehouse.raw.batch_verdicts as verdicts using (verdict_id, batch_id)
+            left join own_words using (batch_id)
+        ),
+
+        stated as (
+            select study, vignette, {DEFINED} as defined_as
+            from ({query_of("int_vignettes_stated", "warehouse.raw")})
         )
 
         select
             batch_id, any_value(members.study) as study, any_value(members.vignette) as vignette,
             sum(members.n_trials)::bigint as n_trials, coalesce(any_value(batches.loaded_at), now()) as loaded_at,
-            batch_id in (select batch_id from warehouse.raw.batch_verdicts) as is_audited,
+            count(last_verdicts.batch_id) > 0 as is_audited,
+            coalesce(bool_or(last_verdicts.is_published), false) as was_published,
+            any_value(stated.defined_as) as defined_as,
+            coalesce(any_value(last_verdicts.defined_as) != any_value(stated.defined_as), false) as is_redefined,
             coalesce(any_value(batches.source) = 'scored', false) as is_scored
         from members
         left join warehouse.raw.batches as batches using (batch_id)
+        left join last_verdicts using (batch_id)
+        left join stated on batches.study = stated.study and batches.vignette = stated.vignette
         group by batch_id
         order by loaded_at, batch_id
         """
     )
     batches = found.to_arrow_table().to_pylist()
     if batch_ids is None:
-        return [batch for batch in batches if not batch["is_audited"]]
+        return [batch for batch in batches if batch["is_redefined"] or not batch["is_audited"]]
     known = {batch["batch_id"] for batch in batches}
     if missing := [batch_id for batch_id in batch_ids if batch_id not in known]:
         raise UserError(f"there is no batch {printable(missing[0])} in {warehouse_path()}; `bais check` lists them")
@@ -216,7 +253,8 @@ def _held_against_thresholds(memory, batches, measured_in, config):
     validate, verdicts = expectations(), []
     for batch in batches:
         verdict = Verdict(uuid.uuid4().hex, batch["batch_id"], batch["study"], batch["vignette"], batch["n_trials"])
-        verdict.is_scored = batch["is_scored"]
+        for name in ("is_scored", "defined_as", "is_redefined", "was_published"):
+            setattr(verdict, name, batch[name])
         verdict.checks = _check(verdict, measures[verdict.batch_id], config, validate)
         verdicts.append(verdict)
     return verdicts
@@ -285,6 +323,8 @@ def gate_models(memory, batches: list[dict], config: dict) -> Models:
     models.sources["raw"] = "raw"
     models.replace("stg_batch_verdicts", f"select batch_id, true as is_published from {looked_at}")
     models.replace("stg_flagged_trials", "select * from gate.flags")
+    # what a study leaves out is audited like the rest, so that its flags are there when it counts again
+    models.replace("stg_left_out_trials", "select '' as trial_id, '' as why where false")
     models.replace("int_prompts_outdated", "select '' as batch_id, '' as technique where false")
     nothing_cited = "select '' as cited_study, '' as cited_trial_id, '' as trial_id, '' as batch_id where false"
     models.replace("int_trials_cited", nothing_cited)
@@ -513,7 +553,7 @@ def _write(verdicts, flags, config):
             "verdict_id": verdict.verdict_id, "batch_id": verdict.batch_id, "study": verdict.study,
             "vignette": verdict.vignette, "verdict": verdict.verdict, "n_trials": verdict.n_trials,
             "n_failed": verdict.count("fail"), "n_warnings": verdict.count("warn"), "rule_version": rule_version,
-            "checked_at": now,
+            "checked_at": now, "defined_as": verdict.defined_as,
         }
         for verdict in verdicts
     ]  # fmt: skip
@@ -569,6 +609,34 @@ def decide_of_trials(act: str, trial_ids: list[str], why: str, who: str | None =
             {"act": act, "who": who, "why": why, "now": datetime.now(UTC)},
         )
         return dict(warehouse.sql("select study, count(*) from decided group by study order by study").fetchall())
+
+
+def leave_out(study: str, because: dict[str, str], who: str | None = None) -> tuple[int, int]:
+    """Leave those trials of a study out of what is decided that it asks no more, each with its reason, and no others.
+
+    Return how many are left out from now on, and how many count again.
+    """
+    who, _ = _signed(who, "the study")
+    prepare_raw(warehouse_path())
+    named = {"trial_id": pa.array(because, pa.string()), "why": pa.array(because.values(), pa.string())}
+    counts = []
+    with transaction(warehouse_path()) as warehouse:
+        warehouse.register("named", pa.table(named))
+        warehouse.execute(f"create temp table left_out as {query_of('stg_left_out_trials')}")
+        for act, here, there in (("leave_out", "named", "left_out"), ("count", "left_out", "named")):
+            counts += warehouse.execute(
+                f"""
+                insert into raw.gate_acts by name
+                select
+                    replace(uuid()::varchar, '-', '') as act_id, 'trial' as object, trial_id as object_id,
+                    $act as act, $who as who, why, $now as acted_at
+                from {here} semi join (from raw.trials where study = $study) using (trial_id)
+                anti join {there} using (trial_id, why)
+                """,
+                {"act": act, "who": who, "now": datetime.now(UTC), "study": study},
+            ).fetchall()
+    (n_left_out,), (n_counting,) = counts
+    return n_left_out, n_counting
 
 
 def _signed(who, why):

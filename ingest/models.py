@@ -55,9 +55,9 @@ def project_variable(name: str) -> str:
     return _yaml(PROJECT)["vars"][name]
 
 
-def query_of(name: str) -> str:
+def query_of(name: str, raw: str = "raw") -> str:
     """Return the SQL of a model that comes from nothing but `raw`, as a connection to the warehouse runs it."""
-    return _InOneQuery(None, {"raw": "raw"}, {}).render(name)
+    return _InOneQuery(None, {"raw": raw}, {}).render(name)
 
 
 class Models:

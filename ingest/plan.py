@@ -253,8 +253,8 @@ def _collected(design):
     path = spool_folder(design.study.study) / COLLECTED
     state = read_state(path)
     found = {
-        "trials": 0, "trials_of_other_plans": 0, "of_other_versions": 0, "orphaned": 0, "asked_again": 0,
-        "asked_again_for_other_words": 0, "notes": [], "calls": state.n_calls, "cost_usd": 0.0,
+        "trials": 0, "trials_of_other_plans": 0, "of_other_versions": 0, "orphaned": 0, "redefined": 0,
+        "asked_again": 0, "asked_again_for_other_words": 0, "notes": [], "calls": state.n_calls, "cost_usd": 0.0,
         "seconds_per_call": None,
     }  # fmt: skip
     if not path.exists():
@@ -262,6 +262,7 @@ def _collected(design):
     n_replicates = range(design.study.stopping_rule.maximum or design.study.stopping_rule.minimum)
     asked = asked_before(design, state)
     found["of_other_versions"], found["orphaned"] = asked.versions.total(), asked.n_orphans
+    found["redefined"] = sum(of.n_changed for of in asked.redefined)
     found["asked_again_for_other_words"], found["notes"] = asked.n_again, render_asked(asked)
     known = {} if design.paradigms else design.known_anchors(state.anchors)
     anchors = {pair: {"low": anchor["low"], "high": anchor["high"]} for pair, anchor in known.items()}

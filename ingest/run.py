@@ -103,6 +103,10 @@ def collect_options(command):
             "--orphan", is_flag=True,
             help="ask again, without a question, what was answered before words, names or the order of options changed",
         ),
+        click.option(
+            "--keep/--no-keep", default=None,
+            help="what the study asks no more still counts, or (--no-keep) does not (default: as was said before)",
+        ),
         click.option("--strict", is_flag=True, help="exit 1 if any planned trial is missing or has failed"),
     )  # fmt: skip
 
@@ -201,26 +205,28 @@ def land_archive(
 
 
 def collect_study(
-    name: str, *, max_cost: float | None, max_calls: int | None, ask_again: list[str], orphan: bool, strict: bool,
-    loads: bool = True,
+    name: str, *, max_cost: float | None, max_calls: int | None, ask_again: list[str], orphan: bool,
+    keep: bool | None, strict: bool, loads: bool = True,
 ) -> int:  # fmt: skip
     """Collect what is missing of a study, load it, print the summary, and return the exit code."""
     from ingest.collector import collect
     from ingest.study import load_study
 
     study = load_study(name)
-    orphaned = agreed_orphans(study, orphan)
+    orphaned, kept = agreed_orphans(study, orphan, keep)
     with shown_progress() as on_progress:
         outcome = collect(
             study, max_cost_usd=max_cost, max_calls=max_calls, ask_again=list(ask_again), on_progress=on_progress,
-            orphaned=orphaned,
+            orphaned=orphaned, kept=None if keep is None else kept,
         )  # fmt: skip
     print(render_outcome(study, outcome))
-    unparsed = said_of_unparsed(study)
+    unparsed = render_unparsed(study)
     gate = 0
     if loads:
         try:
             print(load_study_trials(study.study))
+            for line in left_out_of(study):
+                print(line)
             gate = pass_gate()
             print_measured(study.study)
         except UserError as error:
@@ -231,7 +237,7 @@ def collect_study(
     return outcome.exit_code or gate or (1 if strict and is_short else 0)
 
 
-def said_of_unparsed(study) -> str:
+def render_unparsed(study) -> str:
     """Say which share of what was collected for a study could not be read as an answer."""
     from ingest.responses import count_unparsed
     from ingest.spool import COLLECTED, read_state, spool_folder
@@ -246,11 +252,14 @@ def said_of_unparsed(study) -> str:
     )
 
 
-def agreed_orphans(study, is_agreed: bool) -> list[list[str]]:
-    """Say which answers count no more for a study, and ask whether they shall be asked again; return their words."""
+def agreed_orphans(study, is_agreed: bool, keep: bool | None = None) -> tuple[list[list[str]], list[list[str]]]:
+    """Say which answers count no more for a study, and ask whether they shall be asked again.
+
+    Return their words, and what of all that still counts.
+    """
     from ingest.asked import of_study, render_asked
 
-    asked = of_study(study)
+    asked = of_study(study, keep)
     for line in render_asked(asked):
         print(line, file=sys.stderr)
     if asked.n_again and not is_agreed:
@@ -265,7 +274,22 @@ def agreed_orphans(study, is_agreed: bool) -> list[list[str]]:
             raise KeyboardInterrupt from None
         if not is_agreed:
             raise UserError("nothing was asked, and every answer is kept")
-    return asked.pairs
+    return asked.pairs, asked.kept
+
+
+def left_out_of(study) -> list[str]:
+    """Leave out of what is decided what a study asks no more, as it was said before, and say how many answers."""
+    from ingest.asked import of_study
+    from ingest.gate import leave_out
+
+    if not warehouse_path().exists():
+        return []
+    n_left_out, n_counting = leave_out(study.study, of_study(study).left_out)
+    said = [
+        (n_left_out, "left out of what is decided from now on; `marts.trials` shows why (`left_out_because`)"),
+        (n_counting, "counted again, which had been left out"),
+    ]
+    return [f"  {n:,} answer{' is' if n == 1 else 's are'} {what}" for n, what in said if n]
 
 
 def load_study_trials(study: str) -> str:
@@ -274,10 +298,15 @@ def load_study_trials(study: str) -> str:
 
     started = time.monotonic()
     loaded = load_collected(study)
-    return (
+    said = (
         f"  loaded: {loaded.n_trials:,} trials added, {loaded.n_already_there:,} already there, "
         f"{loaded.n_calls:,} calls added; {time.monotonic() - started:.1f} s"
     )
+    redefined = [
+        f"  {printable(f'{vignette}: {what}')}: so for all answers alike, once `bais build` has run"
+        for vignette, what in loaded.redefined.items()
+    ]
+    return "\n".join([said, *redefined])
 
 
 def _phases(outcome):
@@ -442,6 +471,7 @@ def render_verdict(verdict) -> str:
         if not check["is_passed"]:
             names["fail" if check["observed_value"] is None else check["level"]].add(check["check_name"])
     what = "scores" if verdict.is_scored else "trials"
+    again = ", audited again with what the study says of it now," if verdict.is_redefined else ""
     said = f"failed, its {what} are not published" if verdict.verdict == "failed" else "passed"
     if verdict.is_rejected and verdict.verdict != "failed":
         said = "passed, and is not published: somebody rejected the same, and `bais accept` takes that back"
@@ -449,7 +479,15 @@ def render_verdict(verdict) -> str:
     parts += [f"warnings {', '.join(sorted(names['warn']))}"] if names["warn"] else []
     parts += [f"{n:,} {severity}" for severity, n in sorted(verdict.n_flagged.items())]
     more = f" ({'; '.join(parts)})" if parts else ""
-    return f"  gate: {printable(verdict.vignette)} of {printable(verdict.study)} {said}{more}"
+    if verdict.is_unpublished:
+        more += f"; {said_of_unpublished(verdict)}"
+    return f"  gate: {printable(verdict.vignette)} of {printable(verdict.study)}{again} {said}{more}"
+
+
+def said_of_unpublished(verdict) -> str:
+    """Say that what was published until now is not any more."""
+    what = "scores" if verdict.is_scored else "trials"
+    return f"its {verdict.n_trials:,} {what} were published, and are not any more once `bais build` has run"
 
 
 @contextlib.contextmanager

@@ -80,7 +80,12 @@ select batch_id from known
 union
 select batch_id from here
 union
-select batch_id from batches semi join kept using (version_id);
+select batch_id from batches semi join kept using (version_id)
+union
+-- what a study said of a vignette when it asked nothing
+select batch_id from batches
+where n_trials = 0 and version_id is null and source != 'scored'
+    and study in (select study from batches semi join here using (batch_id));
 
 delete from batches where batch_id not in (from batches_there);
 delete from batch_verdicts where batch_id not in (from batches_there);
@@ -90,7 +95,7 @@ delete from flagged_trials where batch_id not in (from batches_there);
 delete from gate_acts
 where object_id not in (from batches_there)
     and object_id not in (select trial_id from flagged_trials)
-    and not (act in ('withdraw', 'restore') and object_id in (select trial_id from trials))
+    and not (act in ('withdraw', 'restore', 'leave_out', 'count') and object_id in (select trial_id from trials))
 """
 
 # A spreadsheet takes text that begins so for a formula: in a CSV it gets an apostrophe, which the import takes off.

@@ -14,7 +14,11 @@ published as (
 ),
 
 vignettes as (
-    select study, vignette, response_unit, case_numbers as said from {{ ref('vignettes') }}
+    select study, vignette, case_numbers as said from {{ ref('vignettes') }}
+),
+
+units as (
+    select study, vignette, response_unit from {{ ref('int_vignettes_defined') }}
 ),
 
 anchor_factors as (
@@ -33,7 +37,6 @@ defined as (
             lambda entry: (entry ->> '$.vignette') = audited.vignette
         )[1] as entry,
         from_json(batches.definition -> '$.techniques', '[{"technique": "varchar"}]') as techniques_declared,
-        batches.response_unit as unit_declared,
         coalesce(entry -> '$.anchors', declared -> '$.anchors') as anchors
     from audited
     left join batches using (batch_id)
@@ -83,7 +86,7 @@ select
     ) as written_numbers,
     -- an answer in thousands repeats `$130,000` as 130
     case
-        when coalesce(unit_declared, vignettes.response_unit) like 'thousand%'
+        when units.response_unit like 'thousand%'
             then list_concat(
                     written_numbers,
                     list_transform(
@@ -94,4 +97,5 @@ select
     end as case_numbers
 from looked_at
 left join vignettes using (study, vignette)
+left join units using (study, vignette)
 left join anchor_factors using (study, vignette)

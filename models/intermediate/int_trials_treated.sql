@@ -1,7 +1,7 @@
 -- One row per trial of a published batch, of any paradigm, with the direction of its anchor: as recorded, else against
 -- the LLM's own baseline, else (an LLM without a baseline) against its other anchors, else unknown.
 with trials as (
-    select * from {{ ref('int_trials_identified') }}
+    select * from {{ ref('int_trials_shown') }}
 ),
 
 baselines as (

@@ -3,7 +3,7 @@
 -- asked.
 with trials as (
     select * from {{ ref('int_trials_treated') }}
-    where not is_quarantined
+    where not is_quarantined and left_out_because is null
 )
 
 select

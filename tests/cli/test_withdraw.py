@@ -128,6 +128,14 @@ def test_what_a_trial_says_finds_it_again_once_it_is_withdrawn(warehouse, capsys
     assert capsys.readouterr().out == "restored: 12 trials of small. `bais build` derives the tables anew.\n"
 
 
+def test_a_condition_finds_trials_that_are_not_published_too(warehouse, capsys):
+    with contextlib.closing(duckdb.connect(str(warehouse))) as unpublished:
+        unpublished.execute("delete from marts.trials; delete from marts.quarantined_trials")
+    capsys.readouterr()
+    assert main(["withdraw", "--where", "anchor_direction = 'low'", "--why", "its batch failed"]) == 0
+    assert capsys.readouterr().out == "withdrawn: 4 trials of small. `bais build` derives the tables anew.\n"
+
+
 def test_a_withdrawn_trial_is_not_asked_again(warehouse, query, capsys):
     study = str(warehouse.parents[1] / "study.yaml")
     assert main(["withdraw", "--where", "true", "--why", "all of it"]) == 0

@@ -619,7 +619,8 @@ def version(audited_recording, warehouse, monkeypatch):
         )
         loaded_at = change("select loaded_at from raw.batches where batch_id = 'version'")[0][0]
         with gate._beside(warehouse_path()) as memory:
-            landed = batch | {"loaded_at": loaded_at, "is_scored": False}
+            landed = batch | {"loaded_at": loaded_at, "is_scored": False, "defined_as": None}
+            landed |= {"is_redefined": False, "was_published": False}
             (verdict,), _ = gate._audit(memory, [landed], gate.read_config())
         return {name: (check["observed_value"], check["detail"]) for name, check in unmet(verdict).items()}
 

@@ -297,7 +297,7 @@ def test_what_changes_in_the_words_for_judges_is_shown_and_asked_once_it_is_agre
     said = render_asked(of_study(of))
     assert said[0].startswith("8 answers were given to words that have changed since")
     assert said[1:4] == ["  8 answers to tone as original", "    -What is the tone?", "    +How does it sound?"]
-    outcome = collect(of, orphaned=agreed_orphans(of, True))
+    outcome = collect(of, orphaned=agreed_orphans(of, True)[0])
     assert outcome.judgements == Counter(n_planned=24, n_before=16, n_done=8)
     assert of_study(of).n_again == 0
 

@@ -1,5 +1,5 @@
 -- Nobody is lost: every trial that was asked was answered or is counted under the reason why not, and all that are
--- published, or are of a version that claims are about, are there or quarantined.
+-- published, or are of a version that claims are about, are there, quarantined or left out by their study.
 with per_cell as (
     select study, n_asked, n_answered + n_refused + n_unparsed + n_out_of_range + n_failed as n_accounted
     from {{ ref('attrition') }}
@@ -20,6 +20,7 @@ landed as (
     select counting.study, count(*) as n_landed
     from counting
     left join {{ ref('stg_flagged_trials') }} as flags using (trial_id, batch_id)
+    anti join {{ ref('stg_left_out_trials') }} as left_out on counting.trial_id = left_out.trial_id
     where flags.is_quarantined is not true
     group by all
 )

@@ -1,0 +1,82 @@
+"""What a build changes in the answers to vignettes of which their study says something else since the last build."""
+
+import contextlib
+from pathlib import Path
+
+import pyarrow as pa
+
+from ingest.models import query_of
+from ingest.raw import prepare_raw
+from ingest.redefined import in_words
+from ingest.warehouse import connect, printable
+
+BUILT = "intermediate.int_trials_treated"
+BEFORE = f"""
+select
+    built.trial_id, built.study, built.vignette, built.status, built.response, built.domain,
+    struct_pack(
+        domain := built.domain, response_unit := built.response_unit, valid_min := built.valid_min,
+        valid_max := built.valid_max
+    ) as before,
+    struct_pack(
+        domain := stated.domain, response_unit := coalesce(stated.response_unit, 'unknown'),
+        valid_min := stated.valid_min, valid_max := stated.valid_max
+    ) as after
+from {BUILT} as built inner join ({{stated}}) as stated using (study, vignette)
+where before is distinct from after
+"""
+CHANGED = f"""
+select
+    before.study, before.vignette, any_value(before.before) as before, any_value(before.after) as after,
+    count(*) as n,
+    count(*) filter (now.trial_id is null) as n_unpublished,
+    count(*) filter (
+        (now.status, now.response, now.domain) is distinct from (before.status, before.response, before.domain)
+        and now.trial_id is not null
+    ) as n_changed
+from built_before as before left join {BUILT} as now using (trial_id)
+group by all order by all
+"""
+
+
+def answers_redefined(path: Path) -> pa.Table | None:
+    """Return the answers in the tables of a warehouse of whose vignette the study says something else by now."""
+    if not path.exists():
+        return None
+    prepare_raw(path)
+    with contextlib.closing(connect(path)) as warehouse:
+        if not _is_there(warehouse):
+            return None
+        return warehouse.sql(BEFORE.format(stated=query_of("int_vignettes_stated"))).to_arrow_table()
+
+
+def said_of_redefined(path: Path, before: pa.Table | None) -> list[str]:
+    """Say how many of these answers a build has changed, and how many are not public any more."""
+    if not (before and before.num_rows):
+        return []
+    with contextlib.closing(connect(path)) as warehouse:
+        if not _is_there(warehouse):
+            return []
+        warehouse.register("built_before", before)
+        rows = warehouse.sql(CHANGED).to_arrow_table().to_pylist()
+    lines = []
+    for row in rows:
+        what = in_words(row["before"], row["after"])
+        said = f"{row['n_changed']:,} of {row['n']:,} answers changed"
+        if row["n_unpublished"]:
+            are = "is" if row["n_unpublished"] == 1 else "are"
+            said += (
+                f", and {row['n_unpublished']:,} of them {are} not public any more: `bais check` says which batches "
+                "failed"
+            )
+        lines.append(printable(f"{row['vignette']} of {row['study']}, {what}: {said}."))
+    return lines
+
+
+def _is_there(warehouse):
+    return bool(
+        warehouse.execute(
+            "select 1 from duckdb_columns() where schema_name = 'intermediate' and table_name = 'int_trials_treated' "
+            "and column_name = 'valid_max'"
+        ).fetchall()
+    )

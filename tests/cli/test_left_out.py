@@ -1,0 +1,107 @@
+"""What a study asks no more is decided on no more: `collect` says so, the tables do so, and `--keep` keeps it in."""
+
+import contextlib
+
+import duckdb
+import pytest
+
+from bais.main import main
+from ingest import gate, load
+from ingest.models import Models
+from tests.tools.stand_ins import load_without_dlt, maxima_without_great_expectations
+
+STUDY = """
+study: small
+llms: [{llms}]
+vignettes: [burglary]
+techniques: [{techniques}]
+anchors: {{fixed: {{low: 15, high: 45}}}}
+stopping_rule: {{minimum: {minimum}}}
+"""
+BOTH, TWO = "sim/anchored, sim/steady", "no_technique, sacd"
+
+
+@pytest.fixture(autouse=True)
+def quickly(tmp_path, monkeypatch):
+    monkeypatch.setenv("BAIS_WAREHOUSE", str(tmp_path / "data" / "warehouse.duckdb"))
+    monkeypatch.setattr(load, "_load", load_without_dlt)
+    monkeypatch.setattr(gate, "expectations", maxima_without_great_expectations)
+
+
+@pytest.fixture
+def collect(tmp_path, capsys):
+    def run(*options, llms=BOTH, techniques="no_technique", minimum=3):
+        path = tmp_path / "study.yaml"
+        path.write_text(STUDY.format(llms=llms, techniques=techniques, minimum=minimum))
+        capsys.readouterr()
+        assert main(["collect", str(path), *options]) == 0
+        return " ".join("".join(capsys.readouterr()).split())
+
+    return run
+
+
+def ask(model, columns):
+    with contextlib.closing(duckdb.connect()) as memory:
+        memory.execute(f"attach '{load.warehouse_path()}' as warehouse (read_only)")
+        models = Models(memory, {"raw": "warehouse.raw"}, {"response_source": "recorded"})
+        return memory.sql(f"select {columns} from {models.ref(model)} group by all order by all").fetchall()
+
+
+N_OF_ONE = [("sim/anchored", 9)]
+N_OF_BOTH = [*N_OF_ONE, ("sim/steady", 9)]
+
+
+def test_a_dropped_llm_is_in_no_decision_and_its_answers_stay_with_the_reason(collect):
+    collect()
+    assert ask("int_trials_directed", "llm, count(*)") == N_OF_BOTH
+    said = collect(llms="sim/anchored")
+    assert "9 answers were given to what the study does not name now, and count for this study no more" in said
+    assert "9 answers are left out of what is decided from now on" in said
+    assert ask("int_trials_directed", "llm, count(*)") == N_OF_ONE
+    assert ask("int_baselines_read", "llm, count(*)") == [("sim/anchored", 1)]
+    assert ask("int_trials_treated", "llm, left_out_because, count(*)") == [
+        ("sim/anchored", None, 9), ("sim/steady", "LLM sim/steady", 9),
+    ]  # fmt: skip
+    assert "left out" not in collect(llms="sim/anchored")
+
+
+def test_what_is_put_back_counts_again(collect):
+    collect()
+    collect(llms="sim/anchored")
+    assert "9 answers are counted again, which had been left out" in collect()
+    assert ask("int_trials_directed", "llm, count(*)") == N_OF_BOTH
+    collect(llms="sim/anchored")
+    assert ask("int_trials_directed", "llm, count(*)") == N_OF_ONE
+
+
+def test_a_smaller_minimum_leaves_out_what_is_beyond_it(collect):
+    collect()
+    assert "6 answers were given to what the study does not name now" in collect(minimum=2)
+    assert ask("int_trials_directed", "llm, anchor_direction, count(*)") == [
+        (llm, direction, 2) for llm in ("sim/anchored", "sim/steady") for direction in ("high", "low", "none")
+    ]
+    assert set(ask("int_trials_treated", "left_out_because")) == {(None,), ("more than 2 trials of a cell",)}
+
+
+def test_a_dropped_technique_is_left_out_too(collect):
+    collect(techniques=TWO)
+    collect()
+    assert ask("int_trials_directed", "technique") == [("no_technique",)]
+
+
+def test_keep_keeps_in_what_the_study_asks_no_more_until_no_keep_takes_that_back(collect):
+    collect()
+    said = collect("--keep", llms="sim/anchored")
+    assert "9 answers were given to what the study does not name now, and still count, as `--keep` has said" in said
+    assert ask("int_trials_directed", "llm, count(*)") == N_OF_BOTH
+    assert "still count" in collect(llms="sim/anchored")
+    assert ask("int_trials_directed", "llm, count(*)") == N_OF_BOTH
+    assert "count for this study no more" in collect("--no-keep", llms="sim/anchored")
+    assert ask("int_trials_directed", "llm, count(*)") == N_OF_ONE
+
+
+def test_what_was_kept_says_nothing_of_what_is_dropped_later(collect):
+    collect()
+    collect("--keep", llms="sim/anchored")
+    collect(llms="sim/anchored", minimum=2)
+    assert ask("int_trials_directed", "llm, count(*)") == [("sim/anchored", 6), ("sim/steady", 9)]
