@@ -103,6 +103,10 @@ def collect_options(command):
             "--orphan", is_flag=True,
             help="ask again, without a question, what was answered before words, names or the order of options changed",
         ),
+        click.option(
+            "--new-anchors", is_flag=True,
+            help="derive anchors anew where somebody has mended the baseline since, and ask with these",
+        ),
         click.option("--strict", is_flag=True, help="exit 1 if any planned trial is missing or has failed"),
     )  # fmt: skip
 
@@ -201,8 +205,8 @@ def land_archive(
 
 
 def collect_study(
-    name: str, *, max_cost: float | None, max_calls: int | None, ask_again: list[str], orphan: bool, strict: bool,
-    loads: bool = True,
+    name: str, *, max_cost: float | None, max_calls: int | None, ask_again: list[str], orphan: bool,
+    new_anchors: bool, strict: bool, loads: bool = True,
 ) -> int:  # fmt: skip
     """Collect what is missing of a study, load it, print the summary, and return the exit code."""
     from ingest.collector import collect
@@ -213,7 +217,7 @@ def collect_study(
     with shown_progress() as on_progress:
         outcome = collect(
             study, max_cost_usd=max_cost, max_calls=max_calls, ask_again=list(ask_again), on_progress=on_progress,
-            orphaned=orphaned,
+            orphaned=orphaned, new_anchors=new_anchors,
         )  # fmt: skip
     print(render_outcome(study, outcome))
     gate = 0
@@ -225,7 +229,9 @@ def collect_study(
         except UserError as error:
             kept = "what was answered is kept in the spool, and running it again loads it"
             raise UserError(f"{error}; {kept}", outcome.exit_code or error.exit_code) from None
-    is_short = outcome.n_left or outcome.no_anchors or outcome.statuses["failed"] or outcome.stopped_llms
+    is_short = (
+        outcome.n_left or outcome.no_anchors or outcome.doubts or outcome.statuses["failed"] or outcome.stopped_llms
+    )
     return outcome.exit_code or gate or (1 if strict and is_short else 0)
 
 
@@ -312,6 +318,8 @@ def render_outcome(study, outcome) -> str:
     if outcome.no_anchors and not outcome.ended_by:
         pairs = printable(_some(outcome.no_anchors))
         lines.append(f"  no anchors, for want of baselines or because low and high come to the same: {pairs}")
+    if not outcome.ended_by:
+        lines += [f"  {printable(doubt)}" for doubt in outcome.doubts]
     if outcome.ended_by == "interrupted":
         lines.append("  interrupted; everything that was answered is kept, and running it again goes on from there")
     elif outcome.ended_by:
