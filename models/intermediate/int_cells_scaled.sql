@@ -1,5 +1,5 @@
 -- One row per study, vignette, LLM and item of which a text holds a number that a dot makes either a decimal or one of
--- thousands: what is usual of its other answers. What a person has withdrawn tells nothing, and what one has reread does.
+-- thousands: what is usual of its other answers. What a person has withdrawn tells nothing; what one has reread does.
 with trials as (
     select study, vignette, llm_recorded, item, trial_id, number_recorded, response_text from {{ ref('stg_trials') }}
     where answer_kind = 'number' and is_look_back is not true

@@ -1,8 +1,8 @@
 -- One row per trial of any batch, published or not, before flags: its canonical LLM, its vignette's domain, unit and
 -- range, what its texts say, and the number that counts with its status. With response source `recorded` an archive
 -- keeps the number that it recorded, and where it has none its text still tells a refusal; with `reparsed` what a whole
--- text states counts, and a cut one can tell a refusal, but no number. A collected text is always read. What a person has
--- reread counts before all that. A choice or a label has no number, and a text is its own answer.
+-- text states counts, and a cut one can tell a refusal, but no number. A collected text is always read. What a person
+-- has reread counts before all that. A choice or a label has no number, and a text is its own answer.
 with trials as (
     select
         {{ all_but([

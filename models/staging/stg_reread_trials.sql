@@ -1,12 +1,13 @@
--- One row per trial in whose text a person has read another number, and nobody took that back since: which, by whom, why
--- and when.
+-- One row per trial in whose text a person has read another number, and nobody took that back since: which, by whom,
+-- why and when.
 with acts as (
     select object_id as trial_id, act, response, who, why, acted_at from {{ source('raw', 'gate_acts') }}
     where object = 'trial' and act in ('reread', 'restore_reading')
 ),
 
 last_acts as (
-    select trial_id, arg_max(struct_pack(act, response, who, why), acted_at) as last_act, max(acted_at) as acted_at from acts
+    select trial_id, arg_max(struct_pack(act, response, who, why), acted_at) as last_act, max(acted_at) as acted_at
+    from acts
     group by trial_id
 )
 
