@@ -142,6 +142,7 @@ def test_a_baseline_that_is_mended_says_what_hangs_on_it_and_new_anchors_are_ask
     assert anchors() == [(1500, 4500)]
     assert main(["collect", str(path), "--new-anchors"]) == 0
     assert anchors() == [(1500, 4500), (2000, 6000)]
+    assert main(["collect", str(path)]) == 0
 
 
 def test_a_reading_is_put_right_kept_with_name_and_reason_shown_and_undone(study, capsys):
