@@ -35,7 +35,8 @@ COMMANDS = {
         "reject": ("check", "keep a batch from being published; kept with name and reason"),
         "release": ("check", "clear a trial of what the gate flagged it for; kept with name and reason"),
         "withdraw": ("withdraw", "take single trials out of every public table; kept with name and reason"),
-        "restore": ("withdraw", "undo a withdrawal; kept with name and reason"),
+        "reread": ("withdraw", "put the number right that is read in a trial's text; kept with name and reason"),
+        "restore": ("withdraw", "undo a withdrawal, or else a rereading; kept with name and reason"),
     },
     "Ask": {
         "sql": ("ask", "ask the warehouse in SQL, read-only; without a query a prompt, or the query on stdin"),

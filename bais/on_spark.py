@@ -24,7 +24,8 @@ SETTINGS = {
 FUNCTIONS = {
     "bais_read_response": (
         ("text", "unit"),
-        "struct<response: double, status: string, reason: string, note: string, said: string>",
+        "struct<response: double, status: string, reason: string, note: string, said: string, "
+        "if_decimal: double, if_grouped: double>",
         lambda: macros()["read_response"]("text", "unit"),
     ),
     "bais_read_label": (

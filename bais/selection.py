@@ -6,6 +6,10 @@ from ingest.warehouse import UserError, explain, is_damage, printable, warehouse
 MOST_LISTED = 10
 
 PUBLIC = "select * from marts.trials"
+REREAD = """
+select every.*, 'reread as ' || reread.response || ' by ' || who || ' on ' || reread_at::date || ': ' || why as reread
+from ({every}) as every left join ({reread}) as reread using (trial_id)
+"""
 AUDITED = """
 select *, null::varchar as held_back from marts.trials
 union all by name
@@ -60,8 +64,8 @@ from ({every}) left join intermediate.int_prompts_outdated using (batch_id, tech
 
 
 def all_trials(warehouse) -> str:
-    """Return the query of every landed trial, with why each is held back as far as the warehouse is built."""
-    from ingest.fates import fates
+    """Return the query of every landed trial, why each is held back as far as that is built, and who reread it."""
+    from ingest.fates import fates, rereadings
     from ingest.models import project_variable, query_of
 
     every = ALL.format(
@@ -72,7 +76,8 @@ def all_trials(warehouse) -> str:
         verdicts=query_of("stg_batch_verdicts"),
     )
     known = values(warehouse, "select 1 from information_schema.tables where table_name = 'int_prompts_outdated'")
-    return OUTDATED.format(every=every) if known else every
+    every = OUTDATED.format(every=every) if known else every
+    return REREAD.format(every=every, reread=rereadings(warehouse))
 
 
 def find_trial(warehouse, asked: str) -> str:

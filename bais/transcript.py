@@ -74,9 +74,10 @@ def mark(turns: list[dict], kept: dict, unit: str | None, number: float | None, 
     for turn in turns:
         turn["marks"] = []
     found = _pieces_read([turns[i]["reply"] for i in expected], unit)
-    for (i, wanted), (reading, marks) in zip(expected.items(), found, strict=True):
+    for (i, wanted), (reading, either, marks) in zip(expected.items(), found, strict=True):
         if reading is None or (wanted is not None and abs(reading - wanted) >= 1e-9):
-            meant = () if wanted is None else (wanted, 1000 * wanted)
+            reading = wanted if wanted in either else reading
+            meant = () if wanted is None else (wanted, 1000 * wanted, *either)
             marks = [[*at.span()] for at in NUMBER.finditer(turns[i]["reply"]) if _value(at[0]) in meant][-1:]
         turns[i] |= {"marks": marks, "number": wanted, "number_read": reading}
         if i == last_at and number is None and kept["source"] != "recorded":
@@ -85,12 +86,12 @@ def mark(turns: list[dict], kept: dict, unit: str | None, number: float | None, 
 
 
 def _pieces_read(texts, unit):
-    """Yield what is read in each text, and where that piece of it stands.
+    """Yield what is read in each text, or the two numbers that a dot makes of it, and where that piece of it stands.
 
     Where the piece is there more than once, those places count in which another number would change the reading.
     """
     read = _read(texts, unit)
-    places = [_places(text, said) for text, (_, said) in zip(texts, read, strict=True)]
+    places = [_places(text, said) for text, (_, _, said) in zip(texts, read, strict=True)]
     variants = [
         text[: at.start()] + at[0].translate(OTHER_DIGITS) + text[at.end() :]
         for text, found in zip(texts, places, strict=True)
@@ -98,10 +99,10 @@ def _pieces_read(texts, unit):
         for at in found
     ]
     changed = iter(_read(variants, unit))
-    for (number, _), found in zip(read, places, strict=True):
+    for (number, either, _), found in zip(read, places, strict=True):
         if len(found) > 1:
             found = [at for at in found if next(changed)[0] != number]
-        yield number, [span for at in found for span in _spans(at)]
+        yield number, either, [span for at in found for span in _spans(at)]
 
 
 def _places(text, said):
@@ -127,7 +128,7 @@ def _spans(at):
 
 
 def _read(texts, unit):
-    """Return the number that the models would read in each text, and the piece in which they read it."""
+    """Return what the models would read in each text: the number, else the two that it may be, and the piece of it."""
     from ingest.models import macros
 
     if not texts:
@@ -135,7 +136,7 @@ def _read(texts, unit):
     reading = macros()["read_response"]("text", "null::varchar" if unit in (None, "unknown") else quoted(unit))
     with in_memory(threads=1, memory_limit="256MB") as connection:
         return [
-            (found["response"], found["said"])
+            (found["response"], [found[name] for name in ("if_decimal", "if_grouped") if found[name]], found["said"])
             for found in values(
                 connection,
                 "with texts as (select unnest($texts::varchar[]) as text, unnest(range(len($texts))) as place) "

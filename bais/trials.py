@@ -141,6 +141,8 @@ def _table(rows, with_held_back, width):
     }
     if with_held_back:
         columns["held back"] = [row["held_back"] for row in rows]
+        if any(row["reread"] for row in rows):
+            columns["reread"] = [row["reread"] for row in rows]
 
     def laid_out(width=None):
         right = [i for i, name in enumerate(columns) if name in ("T", "response", "% of baseline")]
@@ -219,6 +221,7 @@ def _everything(warehouse, asked):
         turns = turns_of_line(line, kept["response_text"])
     first_number = (derived or kept)["first_response"]
     number = mark(turns, kept, unit, (derived or kept)["response_recorded"], first_number)
+    number = became["reread"]["response"] if became["reread"] else number
     costs = [call["cost_usd"] for call in calls if call["error"] is None or call["cost_usd"] is not None]
     is_cost_known = calls and None not in costs
 
@@ -254,11 +257,11 @@ def _everything(warehouse, asked):
 
 def _became(warehouse, there, keys):
     """Return what later versions of its source and people made of a trial."""
-    from ingest.fates import fates
+    from ingest.fates import fates, rereadings
     from ingest.models import query_of
 
     became = dict.fromkeys(("fate", "published_batch_id", "superseded_by", "version_id", "version", "imported_at"))
-    became["withdrawn"] = None
+    became["withdrawn"] = became["reread"] = None
     if "raw.source_versions" not in there:
         return became
     for of in records(warehouse, f"select * exclude (trial_id) from ({fates()}) where trial_id = $trial_id", keys):
@@ -266,6 +269,9 @@ def _became(warehouse, there, keys):
     withdrawn = f"select * exclude (trial_id) from ({query_of('stg_withdrawn_trials')}) where trial_id = $trial_id"
     for of in records(warehouse, withdrawn, keys):
         became["withdrawn"] = of
+    reread = f"select * exclude (trial_id) from ({rereadings(warehouse)}) where trial_id = $trial_id"
+    for of in records(warehouse, reread, keys):
+        became["reread"] = of
     return became
 
 
@@ -308,6 +314,9 @@ def _notices(found):
     version = f"version {became['version']} of its source, imported {fixed(became['imported_at'], '%Y-%m-%d')}"
     if withdrawn:
         yield f"WITHDRAWN by {withdrawn['who']} on {withdrawn['withdrawn_at']:%Y-%m-%d}: {withdrawn['why']}"
+    if reread := became["reread"]:
+        by = f"{reread['who']} on {reread['reread_at']:%Y-%m-%d}: {reread['why']}"
+        yield f"REREAD as {fixed(reread['response'])} by {by}"
     if became["fate"] == "superseded":
         yield f"SUPERSEDED by trial {became['superseded_by']} of {version}."
     elif became["fate"] == "gone":

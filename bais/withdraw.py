@@ -1,4 +1,6 @@
-"""`bais withdraw` and `bais restore`: single trials out of every public table, and back."""
+"""`bais withdraw`, `bais reread` and `bais restore`: single trials out of the tables, or read by hand, and back."""
+
+from math import isfinite
 
 import click
 
@@ -14,10 +16,14 @@ from bais.terminal import say
 from bais.warehouse import IS_A_STUDY, interruptible, marts, opened
 from ingest.warehouse import UserError
 
-# A condition asks of those trials that may be meant: of the withdrawn ones, or of all that are what their source says
-# now, whether published or not.
-WITHDRAWN = "select * from ({all}) where trial_id in (select trial_id from ({withdrawn}))"
+# A condition asks of those trials that may be meant: of the withdrawn or reread ones, or of all that are what their
+# source says now, whether published or not.
+DECIDED = """
+select * from ({all})
+where trial_id in (select trial_id from ({withdrawn}) union all select trial_id from ({reread}))
+"""
 CURRENT = "select * from ({all}) where coalesce(reason, '') not in ('withdrawn', 'superseded', 'gone')"
+FAILED = 6
 
 
 def _decides(act: str, done: str, what: str) -> click.Command:
@@ -27,7 +33,7 @@ def _decides(act: str, done: str, what: str) -> click.Command:
     @click.argument("trial_ids", nargs=-1, metavar="[TRIAL_ID...]", help="or their beginnings, as in `bais trial`")
     @click.option("--where", metavar="SQL", help=f'{what} that meet a condition, such as "response > 100"')
     @signed
-    def command(trial_ids: tuple[str, ...], where: str | None, why: str, who: str | None) -> None:
+    def command(trial_ids: tuple[str, ...], where: str | None, why: str, who: str | None) -> int:
         from ingest.gate import decide_of_trials
 
         if bool(trial_ids) == (where is not None):
@@ -35,20 +41,61 @@ def _decides(act: str, done: str, what: str) -> click.Command:
         found = _named(trial_ids) if trial_ids else _where(act, where)
         if not found:
             raise UserError(f"no trial meets the condition: nothing is {done}")
-        by_study = decide_of_trials(act, found, why, who)
+        by_study, batches, hanging = decide_of_trials(act, found, why, who)
         n_left = len(found) - sum(by_study.values())
         are = "the trial is" if len(found) == 1 else f"the {len(found):,} trials are"
         if not by_study:
             raise UserError(
                 f"{are} withdrawn already: nothing was done"
                 if act == "withdraw"
-                else f"{are} not withdrawn: nothing was done"
+                else f"{are} neither withdrawn nor reread: nothing was done"
             )
         counted = ", ".join(f"{n:,} trial{'' if n == 1 else 's'} of {study}" for study, n in by_study.items())
         left = f"; {n_left:,} {'was' if n_left == 1 else 'were'} so before" if n_left else ""
         say(f"{done}: {counted}{left}. `bais build` derives the tables anew.")
+        for anchors in hanging:
+            say(str(anchors))
+        return _audit_again(batches)
 
     return command
+
+
+@click.command()
+@click.argument("trial_id", metavar="TRIAL_ID", help="or as much of its beginning as no other trial shares")
+@click.option("--number", type=float, required=True, metavar="N", help="what its text says, in the vignette's unit")
+@signed
+def reread(trial_id: str, number: float, why: str, who: str | None) -> int:
+    """Put a single reading right."""
+    from ingest.gate import decide_of_trials
+
+    if not isfinite(number):
+        raise UserError(f"--number {number} is no number that an answer can be")
+    with opened() as warehouse:
+        found = find_trial(warehouse, trial_id)
+        ((kind, text),) = warehouse.execute(
+            "select coalesce(answer_kind, 'number'), response_text from raw.trials where trial_id = ?", [found]
+        ).fetchall()
+    if kind != "number" or text is None:
+        what = "no text is kept of it" if kind == "number" else f"its answer is a {kind} and no number"
+        raise UserError(f"trial {found} cannot be reread: {what}")
+    _, batches, hanging = decide_of_trials("reread", [found], why, who, number)
+    say(f"reread: trial {found} says {number:.15g}. `bais build` derives the tables anew.")
+    for anchors in hanging:
+        say(str(anchors))
+    return _audit_again(batches)
+
+
+def _audit_again(batches):
+    """Audit batches of which something is read otherwise now, and say what comes of it."""
+    from ingest.gate import audit
+    from ingest.run import render_verdict
+
+    if not batches:
+        return 0
+    verdicts = audit(batches)
+    for verdict in verdicts:
+        print(render_verdict(verdict))
+    return FAILED if any(verdict.verdict == "failed" for verdict in verdicts) else 0
 
 
 def _named(asked):
@@ -57,16 +104,21 @@ def _named(asked):
 
 
 def _where(act, condition):
-    """Ask a condition once: of all trials, published or not, or, to restore, of the withdrawn ones."""
+    """Ask a condition once: of all trials, published or not, or, to restore, of the withdrawn or reread ones."""
     import duckdb
 
+    from ingest.fates import rereadings
     from ingest.models import query_of
 
     refuse_unreadable(condition)
     with marts() as warehouse:
         source = CURRENT.format(all=all_trials(warehouse))
         if act == "restore":
-            source = WITHDRAWN.format(all=all_trials(warehouse), withdrawn=query_of("stg_withdrawn_trials"))
+            source = DECIDED.format(
+                all=all_trials(warehouse),
+                withdrawn=query_of("stg_withdrawn_trials"),
+                reread=rereadings(warehouse),
+            )
         there = warehouse.sql(source)
         try:
             found = meeting(there, [IS_A_STUDY, condition]).project("trial_id").order("trial_id")
@@ -76,4 +128,4 @@ def _where(act, condition):
 
 
 withdraw = _decides("withdraw", "withdrawn", "the trials, published or not,")
-restore = _decides("restore", "restored", "the withdrawn trials")
+restore = _decides("restore", "restored", "the withdrawn or reread trials")

@@ -226,7 +226,7 @@ class _Places:
     """What a study names now, and what its answers were given to, by kind."""
 
     def __init__(self, design, state, rows, anchors):
-        self.design, self.anchors = design, anchors
+        self.design, self.state, self.anchors = design, state, anchors
         study, judges = design.study, design.judges
         self.llms = {False: [llm.llm for llm in study.llms], True: [llm.llm for llm in judges.llms] if judges else []}
         self.temperatures = {False: study.temperatures, True: [judges.temperature] if judges else []}
@@ -267,10 +267,19 @@ class _Places:
         if item is not None:
             twin = self.twins.get(item)
             return (f"item {item}", f"item {twin}") if twin else ("items that the study does not take now", "")
-        if value is not None and self._anchors(llm, vignette).get(direction) != value:
+        if value is not None and value not in self._decided(llm, vignette, direction):
             rule = json.dumps(design.rule(vignette))
             return f"{direction} anchor {value:g} for {llm}", f"anchors by another rule: {rule}"
         return None
+
+    def _decided(self, llm, vignette, direction):
+        """Return the anchors that the rule of today gave: more than one where a baseline was mended in between."""
+        now = {self._anchors(llm, vignette).get(direction)}
+        return now | {
+            anchor[direction]
+            for anchor in self.state.anchors
+            if (anchor["llm"], anchor["vignette"]) == (llm, vignette) and anchor["rule"] == self.design.rule(vignette)
+        }
 
     def _anchors(self, llm, vignette):
         """Return the anchors as they were decided or, by a rule that decided none yet, as they would be."""

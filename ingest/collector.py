@@ -22,7 +22,7 @@ from ingest.prompts import text_hash
 from ingest.providers import NoReply, Question
 from ingest.redaction import Redaction, as_text
 from ingest.refusals import refuse_changed_items, refuse_key_in_study, refuse_without_prices
-from ingest.responses import cell_summaries, distinct_answers, ended_trials, last_call
+from ingest.responses import Offence, baseline_offences, cell_summaries, distinct_answers, ended_trials, last_call
 from ingest.spool import COLLECTED, Spool, spool_folder
 from ingest.study import Design
 from ingest.warehouse import ROOT, UserError
@@ -30,6 +30,28 @@ from ingest.warehouse import ROOT, UserError
 GIVE_UP_AFTER = 10  # trials of one LLM that failed in a row, with no answer in between
 SLOWEST_BACKOFF_S = 60
 AT_A_TIME = {"codex": 4, "local": 1}  # each call is a program of its own; one LLM is on this machine once
+MEND = "`bais reread TRIAL --number N --why …` puts one right, `bais withdraw TRIAL --why …` takes one out"
+# Why the answers of a baseline are in doubt, and what to do, by what the gate calls it.
+WHAT_IS_IN_DOUBT = {
+    "unclear_dot": (
+        "have a dot that may group thousands or not, such as \u201c{text}\u201d, and no other answer tells which",
+        f"{MEND}; once one is reread, the others are read as that one is",
+    ),
+    "factor_1000": (
+        "are about a thousand times too large or too small, such as \u201c{text}\u201d where {usual} is usual",
+        MEND,
+    ),
+    "out_of_range": (
+        "are outside of the range that the vignette allows, such as \u201c{text}\u201d",
+        f"{MEND}, or give another range",
+    ),
+    "unparsed": ("hold no number that can be read, such as \u201c{text}\u201d", MEND),
+    "refused": (
+        "are refusals",
+        "ask more often (`minimum` of the study's stopping_rule), or leave the LLM out of the study",
+    ),
+}
+MOST_NAMED, MOST_QUOTED = 3, 60
 MOST_CHARACTERS = 500_000  # of an answer; more than any LLM gives, and DuckDB reads lines of up to 16 MiB
 
 
@@ -51,8 +73,9 @@ class Outcome:
         LLMs that are asked no more, and others that could not be asked or never answered when last they were, and why.
     n_beyond_context : collections.Counter
         Of these, by LLM, those that were not asked since the question is too long for it.
-    no_anchors : list of str
-        LLM and vignette pairs whose anchors could not be derived.
+    no_anchors, doubts : list of str
+        LLM and vignette pairs whose anchors could not be derived, and sentences on those that are not derived yet,
+        since their baseline is in doubt.
     ended_by : str or None
         `interrupted`, or the limit that ended the session early.
     seconds : float
@@ -73,6 +96,7 @@ class Outcome:
     stopped_llms: dict = field(default_factory=dict)
     silent_llms: dict = field(default_factory=dict)
     no_anchors: list = field(default_factory=list)
+    doubts: list = field(default_factory=list)
     ended_by: str | None = None
     seconds: float = 0.0
     torn: object = None
@@ -80,11 +104,11 @@ class Outcome:
 
     @property
     def exit_code(self):
-        """0, 4 if an LLM could not be asked, whatever the others answered, 130 if interrupted."""
+        """0, 4 if an LLM could not be asked, or not all that was planned, 130 if interrupted."""
         if self.ended_by == "interrupted":
             return 130
         is_silent = self.stopped_llms or self.silent_llms or (self.n_calls and not self.n_replies)
-        return 4 if is_silent else 0
+        return 4 if is_silent or self.doubts else 0
 
     @property
     def n_left(self):
@@ -169,11 +193,13 @@ class Collector:
         The hashes of words that were asked before and of those in their place, as somebody has agreed.
     kept : list of pairs, optional
         Of these and of all else that the study asks no more, what still counts, as somebody has said.
+    new_anchors : bool, optional
+        Whether anchors are derived anew where the baseline, as people have mended it since, gives others.
     """
 
     def __init__(
         self, design, *, max_cost_usd=None, max_calls=None, judge=None, on_progress=None, on_trial=None, orphaned=(),
-        kept=None,
+        kept=None, new_anchors=False,
     ):  # fmt: skip
         self.design, self.study = design, design.study
         limits = self.study.limits
@@ -181,7 +207,7 @@ class Collector:
         self.max_cost_usd = limits.max_cost_usd if max_cost_usd is None else max_cost_usd
         self.max_calls = limits.max_calls if max_calls is None else max_calls
         self.judge, self.on_progress, self.on_trial = judge, on_progress or (lambda collector: None), on_trial
-        self.orphaned, self.kept = orphaned, kept
+        self.orphaned, self.kept, self.new_anchors = orphaned, kept, new_anchors
         self.llms = {llm.llm: llm for llm in self.study.all_llms}
         self.prices = read_prices()
         self.providers, self.paces, self.lacking = {}, {}, {}
@@ -357,16 +383,25 @@ class Collector:
     def _decide_anchors(self, baselines):
         """Take the anchors that were decided before; derive and write down the others."""
         known = self.design.known_anchors(self.state.anchors)
-        missing = [pair for pair in itertools.product(self.llms, self.design.vignettes) if pair not in known]
+        pairs = [*itertools.product(self.llms, self.design.vignettes)]
+        missing = pairs if self.new_anchors else [pair for pair in pairs if pair not in known]
         if missing:
-            means = {}
+            means, doubts = {}, {}
             if any("proportional" in self.design.rule(vignette) for _, vignette in missing):
                 summaries = cell_summaries(self.path, self.design, self.study.stopping_rule.minimum)
                 means = mean_baselines(summaries, baselines)
+                doubts = doubts_of_baselines(
+                    baseline_offences(self.path, self.design, self.study.stopping_rule.minimum)
+                )
             derived = self.design.anchors_from({pair: mean for pair, (mean, _) in means.items()})
             for llm, vignette in missing:
+                if (llm, vignette) in doubts and "proportional" in self.design.rule(vignette):
+                    self.outcome.doubts.append(doubts[llm, vignette])
+                    continue
                 if (llm, vignette) not in derived:
                     self.outcome.no_anchors.append(f"{llm} on {vignette}")
+                    continue
+                if all(known.get((llm, vignette), {}).get(end) == of for end, of in derived[llm, vignette].items()):
                     continue
                 rule = self.design.rule(vignette)
                 mean, n = (None, None) if "fixed" in rule else means[llm, vignette]
@@ -742,6 +777,35 @@ def mean_baselines(summaries, cells) -> dict[tuple[str, str], tuple[float, int]]
             total[0] += summaries[cell].mean * summaries[cell].n
             total[1] += summaries[cell].n
     return {pair: (total / n, n) for pair, (total, n) in sums.items()}
+
+
+def doubts_of_baselines(offences: list[Offence]) -> dict[tuple[str, str], str]:
+    """Return a sentence on each LLM and vignette of which the gate would not let the answers without anchor through."""
+    from ingest.gate import read_config
+
+    config = read_config()
+    doubts = {}
+    for of in offences:
+        check = config["checks"].get(of.check_name, {"fail": 0})
+        n_left = of.n_of_cell - of.n
+        is_refused = of.check_name == "refused" and n_left < min(config["settings"]["fewest"], of.n_of_cell)
+        if is_refused or (check["fail"] is not None and of.n > check["fail"] * of.n_of_cell):
+            doubts.setdefault((of.llm, of.vignette), _doubt(of))
+    return doubts
+
+
+def _doubt(of):
+    """Say which answers keep anchors from being derived, and what to do."""
+    which, mend = WHAT_IS_IN_DOUBT[of.check_name]
+    text = " ".join((of.text or "").split())
+    text = f"{text[:MOST_QUOTED]}\u2026" if len(text) > MOST_QUOTED else text
+    usual = f"{of.usual_number:.15g}" if of.usual_number is not None else ""
+    named = ", ".join(trial_id[:12] for trial_id in of.trial_ids[:MOST_NAMED])
+    more = f" and {of.n - MOST_NAMED:,} more" if of.n > MOST_NAMED else ""
+    return (
+        f"no anchors for {of.llm} on {of.vignette} yet: of its {of.n_of_cell:,} answers without anchor {of.n:,} "
+        f"{which.format(text=text, usual=usual)} (trial {named}{more}): {mend}, and run it again"
+    )
 
 
 def read_prices() -> dict[str, tuple[float, float]]:

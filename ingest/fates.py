@@ -68,6 +68,16 @@ left join versions as lacks on lacking.version_id = lacks.version_id
 """
 
 
+def rereadings(warehouse) -> str:
+    """Return the query of the numbers that people have reread; a warehouse that an older bais wrote last has none."""
+    is_kept = warehouse.execute(
+        "select 1 from duckdb_columns() where database_name = current_database() "
+        "and (schema_name, table_name, column_name) = ('raw', 'gate_acts', 'response')"
+    ).fetchall()
+    none = "select '' as trial_id, null::double as response, '' as who, '' as why, now() as reread_at where false"
+    return query_of("stg_reread_trials") if is_kept else none
+
+
 def fates() -> str:
     """Return the query of what became of each record of which versions speak, as a connection to the warehouse runs it.
 

@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from statistics import NormalDist
+from typing import NamedTuple
 
 import pyarrow as pa
 import yaml
@@ -28,7 +29,8 @@ from pyarrow.dataset import dataset
 from ingest.fates import RECORDS, fates
 from ingest.load import DUCKDB_SETTINGS
 from ingest.memory import memory_limit, needs_more
-from ingest.models import Models, query_of
+from ingest.mended import Hanging, hanging
+from ingest.models import Models, macros, query_of
 from ingest.prompts import template_hash, template_of
 from ingest.raw import TABLES, prepare_raw
 from ingest.warehouse import UserError, connect, explain, in_memory, printable, quoted, transaction, warehouse_path
@@ -47,6 +49,9 @@ select '' as trial_id, 0::double as number_before, false as flag_out_of_range, 0
     '' as status_said, false as is_flag_stale, false as is_mended, false as is_read_otherwise
 where false
 """
+NO_CELLS = (
+    "select '' as study, '' as vignette, '' as llm_recorded, '' as item, null::double as usual_number where false"
+)
 # of all trials at once only what differs from one to the next is kept
 VIEWS = ("int_trials_treated", "gate_landed", "gate_treated", "gate_trials")
 UNASKED = "null::varchar as label_read, null as reason_recorded, null as reason_read, null as response_text"
@@ -331,6 +336,7 @@ def gate_models(memory, batches: list[dict], config: dict) -> Models:
     _look_at(memory, looked_at)
     if not _are_there(memory, "source = 'recorded'"):
         models.replace("gate_lines", NO_LINES)
+    _scale(memory, models, looked_at)
     _read(memory, models, looked_at)
     models.replace("int_trials_read", f"select *, {UNASKED} from {models.ref('gate_readings')}")
     for shared in ("gate_lines", "llms", "techniques", "flag_reasons"):
@@ -390,6 +396,19 @@ def _look_at(memory, looked_at, condition="true"):
         )
         """
     )
+
+
+def _scale(memory, models, looked_at):
+    """Find what is usual where a dot may group thousands, before trials are read in slices, which cut cells."""
+    may_be_grouped = macros()["may_group_by_dots"]("response_text")
+    if not _are_there(memory, may_be_grouped):
+        models.replace("int_cells_scaled", NO_CELLS)
+        return
+    of_cell = "study, vignette, llm_recorded"
+    _look_at(memory, looked_at, f"({of_cell}) in (select ({of_cell}) from warehouse.raw.trials where {may_be_grouped})")
+    models.ref("int_cells_scaled")
+    memory.execute("drop table int_texts_read")
+    _look_at(memory, looked_at)
 
 
 def _read(memory, models, looked_at):
@@ -584,13 +603,32 @@ def decide(act: str, object_id: str, why: str, who: str | None = None) -> None:
             what = "audited batch" if object_kind == "batch" else "flagged trial"
             raise UserError(f"there is no {what} {printable(object_id)}")
         warehouse.execute(
-            "insert into raw.gate_acts values (?, ?, ?, ?, ?, ?, ?)",
-            [uuid.uuid4().hex, object_kind, object_id, act, who, why, datetime.now(UTC)],
+            "insert into raw.gate_acts by name select $act_id as act_id, $object as object, $object_id as object_id, "
+            "$act as act, $who as who, $why as why, $now as acted_at",
+            {
+                "act_id": uuid.uuid4().hex,
+                "object": object_kind,
+                "object_id": object_id,
+                "act": act,
+                "who": who,
+                "why": why,
+                "now": datetime.now(UTC),
+            },
         )
 
 
-def decide_of_trials(act: str, trial_ids: list[str], why: str, who: str | None = None) -> dict[str, int]:
-    """`withdraw` trials, or `restore` withdrawn ones, all or none; return how many of each study are not so already."""
+class Decided(NamedTuple):
+    """What a decision of trials came to: of which study how many, the batches read otherwise, and what hangs on it."""
+
+    by_study: dict[str, int]
+    batches_read_otherwise: list[str]
+    hanging: list[Hanging]
+
+
+def decide_of_trials(
+    act: str, trial_ids: list[str], why: str, who: str | None = None, response: float | None = None
+) -> Decided:
+    """`withdraw` trials, `restore` what was withdrawn or else reread, or `reread` the number of some, all or none."""
     who, why = _signed(who, why)
     prepare_raw(warehouse_path())
     with transaction(warehouse_path()) as warehouse:
@@ -598,17 +636,41 @@ def decide_of_trials(act: str, trial_ids: list[str], why: str, who: str | None =
         warehouse.execute(
             f"""
             create temp table decided as
-            select trial_id, study from raw.trials semi join named using (trial_id)
-            where (trial_id in (select trial_id from ({query_of("stg_withdrawn_trials")}))) = ($act = 'restore')
+            with withdrawn as ({query_of("stg_withdrawn_trials")}),
+            rereadings as ({query_of("stg_reread_trials")}),
+            versions as ({query_of("int_versions_resolved")})
+            select
+                trial_id, trials.study, coalesce(versions.batch_id, trials.batch_id) as batch_id,
+                case $act
+                    when 'withdraw' then case when withdrawn.trial_id is null then 'withdraw' end
+                    when 'restore' then case
+                        when withdrawn.trial_id is not null then 'restore'
+                        when rereadings.trial_id is not null then 'restore_reading'
+                    end
+                    else $act
+                end as act
+            from raw.trials as trials semi join named using (trial_id)
+            left join withdrawn using (trial_id)
+            left join rereadings using (trial_id)
+            left join versions using (trial_id)
             """,
             {"act": act},
         )
         warehouse.execute(
             "insert into raw.gate_acts by name select replace(uuid()::varchar, '-', '') as act_id, 'trial' as object, "
-            "trial_id as object_id, $act as act, $who as who, $why as why, $now as acted_at from decided",
-            {"act": act, "who": who, "why": why, "now": datetime.now(UTC)},
+            "trial_id as object_id, act, $who as who, $why as why, $now as acted_at, $response as response "
+            "from decided where act is not null",
+            {"who": who, "why": why, "now": datetime.now(UTC), "response": response},
         )
-        return dict(warehouse.sql("select study, count(*) from decided group by study order by study").fetchall())
+        by_study = warehouse.sql(
+            "select study, count(*) from decided where act is not null group by study order by study"
+        ).fetchall()
+        batches = warehouse.sql(
+            "select distinct batch_id from decided where act in ('reread', 'restore_reading') order by batch_id"
+        ).fetchall()
+        mended = warehouse.sql("select trial_id from decided where act is not null").fetchall()
+        of_anchors = hanging(warehouse, [trial_id for (trial_id,) in mended])
+        return Decided(dict(by_study), [batch_id for (batch_id,) in batches], of_anchors)
 
 
 def leave_out(study: str, because: dict[str, str], who: str | None = None) -> tuple[int, int]:

@@ -183,13 +183,14 @@ def read_trials(name: str, mapping: Mapping) -> str:
     """
     columns = mapping.columns
     texts = ",\n        ".join(f"{_text(getattr(columns, key))} as {key}_said" for key in Columns.model_fields)
-    units = " ".join(
-        f"when {quoted(vignette)} then {quoted(declared.response_unit)}"
-        for vignette, declared in mapping.vignettes.items()
-    )
-    unit = f"case vignette_said {units} end" if units else "null::varchar"
+    unit = _declared(mapping, "response_unit", "varchar")
     found = macros()["read_response"]("text_said", "unit") if not columns.number else "null"
-    number = "try_cast(number_said as double)" if columns.number else "struct_extract(found, 'response')"
+    by_range = macros()["number_in_cell"](
+        "struct_extract(found, 'if_decimal')", "struct_extract(found, 'if_grouped')", "null::double",
+        _declared(mapping, "valid_min", "double"), _declared(mapping, "valid_max", "double"),
+    )  # fmt: skip
+    read = f"coalesce(struct_extract(found, 'response'), {by_range})"
+    number = "try_cast(number_said as double)" if columns.number else read
     refused = "false" if columns.number else "struct_extract(found, 'status') = 'refused'"
     return f"""
 with said as (
@@ -249,6 +250,16 @@ select
     try_cast(time_said as timestamptz) as asked_at
 from judged
 """
+
+
+def _declared(mapping, name, of_type):
+    """Return what the mapping declares of the vignette of a line."""
+    declared = " ".join(
+        f"when {quoted(vignette)} then {quoted(value)}"
+        for vignette, of in mapping.vignettes.items()
+        if (value := getattr(of, name)) is not None
+    )
+    return f"(case vignette_said {declared} end)::{of_type}" if declared else f"null::{of_type}"
 
 
 def _missing(columns):

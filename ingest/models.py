@@ -16,7 +16,7 @@ from ingest.warehouse import ROOT, quoted
 if TYPE_CHECKING:
     import duckdb
 
-MACROS = ("read_response", "read_label", "trial_status", "answer_in", "engines")
+MACROS = ("read_response", "read_label", "number_in_cell", "trial_status", "answer_in", "engines")
 ENGINE = {"target": {"type": "duckdb"}, "zip": zip}  # what dbt would give macros/engines.sql
 SEED_TYPES = ROOT / "seeds" / "_seeds.yml"
 PROJECT = ROOT / "dbt_project.yml"

@@ -2,16 +2,18 @@
 
 import contextlib
 import itertools
+import time
 from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import pyarrow as pa
 
-from ingest.models import macros
+from ingest.fates import rereadings
+from ingest.models import macros, query_of
 from ingest.raw import TABLES
 from ingest.study import Cell, Design
-from ingest.warehouse import in_memory
+from ingest.warehouse import UserError, connect, in_memory, warehouse_path
 
 if TYPE_CHECKING:
     import duckdb
@@ -39,6 +41,11 @@ TEMPLATES = pa.schema(
         "prompt_version": pa.string(),
     }
 )  # fmt: skip
+NO_ACTS = (
+    pa.schema({"trial_id": pa.string()}).empty_table(),
+    pa.schema({"trial_id": pa.string(), "number_reread": pa.float64()}).empty_table(),
+)
+PATIENCE_S = 600  # for a load or an import that has the warehouse
 IS_NUMBER = "coalesce(answer_kind, 'number') = 'number'"
 OF_A_CELL = ", ".join(Cell._fields)
 
@@ -49,6 +56,19 @@ class Summary(NamedTuple):
     n: int
     mean: float | None
     sd: float | None
+
+
+class Offence(NamedTuple):
+    """What is wrong with `n` of the `n_of_cell` answers of an LLM to a vignette without anchor and technique."""
+
+    llm: str
+    vignette: str
+    check_name: str
+    n: int
+    n_of_cell: int
+    trial_ids: list[str]
+    text: str | None
+    usual_number: float | None
 
 
 @contextlib.contextmanager
@@ -88,11 +108,18 @@ def read_trials(path: Path, design: Design) -> "Iterator[duckdb.DuckDBPyConnecti
     with spooled([path], "trials") as connection:
         connection.register("ranges", pa.Table.from_pylist(ranges, RANGES))
         connection.register("templates", templates)
+        _take_acts(connection)
+        _scale(connection)
+        told = macros()["number_in_cell"](
+            "found.if_decimal", "found.if_grouped", "usual_number", "valid_min", "valid_max"
+        )
+        number = f"coalesce(number_reread, response, found.response, {told})"
         status = macros()["trial_status"](
-            "status", "found.status", "coalesce(response, found.response)", "valid_min", "valid_max"
+            "case when number_reread is null then status end", "found.status", number, "valid_min", "valid_max"
         )
         named = macros()["read_label"]("text", "labels", "reading", "options") if design.paradigms else "null"
         status = f"""case
+            when withdrawn.trial_id is not null then 'withdrawn'
             when {IS_NUMBER} then {status}
             when answer_kind = 'text' then coalesce(status, if(trim(text) != '', 'answered', 'unparsed'))
             else coalesce(status, named ->> 'status')
@@ -115,13 +142,79 @@ def read_trials(path: Path, design: Design) -> "Iterator[duckdb.DuckDBPyConnecti
                 semi join templates using ({", ".join(TEMPLATES.names)})
                 left join ranges using (vignette)
             )
-            select * replace (
+            select readings.* replace (
                 {status} as status,
-                case when status is null and {IS_NUMBER} then coalesce(response, found.response) end as response
+                case when (status is null or number_reread is not null) and {IS_NUMBER} then {number} end as response
             )
             from readings
+            left join reread on readings.trial_id = reread.trial_id
+            left join withdrawn on readings.trial_id = withdrawn.trial_id
+            left join cells on {_same_cell("readings", "cells")}
         """)
         yield connection
+
+
+def _take_acts(connection):
+    """Copy from the warehouse which trials people have withdrawn, and which number they have reread in others."""
+    withdrawn, reread = NO_ACTS
+    if warehouse_path().exists():
+        with contextlib.closing(_connect_patiently()) as warehouse:
+            there = "select 1 from duckdb_tables() where (schema_name, table_name) = ('raw', 'gate_acts')"
+            if warehouse.execute(there).fetchall():
+                of_withdrawn, of_reread = query_of("stg_withdrawn_trials"), rereadings(warehouse)
+                withdrawn = warehouse.sql(f"select trial_id from ({of_withdrawn})").to_arrow_table()
+                reread = warehouse.sql(
+                    f"select trial_id, response as number_reread from ({of_reread})"
+                ).to_arrow_table()
+    connection.register("withdrawn", withdrawn)
+    connection.register("reread", reread)
+
+
+def _connect_patiently():
+    """Open the warehouse to read, once whoever writes to it is done."""
+    until = time.monotonic() + PATIENCE_S
+    while True:
+        try:
+            return connect()
+        except UserError as error:
+            if "is in use" not in str(error) or time.monotonic() > until:
+                raise
+            time.sleep(0.2)
+
+
+def _scale(connection):
+    """Make `cells`: what is usual where a dot may group thousands, as the model `int_cells_scaled` has it."""
+    reading, may_be_grouped = macros()["read_response"]("text", "response_unit"), macros()["may_group_by_dots"]("text")
+    connection.execute(
+        f"""
+        create temp table dotted as
+            select distinct llm, vignette, item from spooled where {IS_NUMBER} and {may_be_grouped};
+        create temp table cells (cell_llm varchar, cell_vignette varchar, cell_item varchar, usual_number double);
+        """
+    )
+    if connection.execute("select 1 from dotted limit 1").fetchall():
+        connection.execute(
+            f"""
+            insert into cells
+            select llm, vignette, item, median(coalesce(number_reread, response, ({reading}).response)) as usual_number
+            from (
+                select * replace ({macros()["answer_in"]("text", "answer_after")} as text)
+                from spooled semi join dotted on {_same_cell("spooled", "dotted", prefix="")}
+            )
+            semi join templates using (vignette, technique, prompt_version)
+            anti join withdrawn using (trial_id)
+            left join reread using (trial_id)
+            left join ranges using (vignette)
+            where {IS_NUMBER}
+            group by all having usual_number is not null
+            """
+        )
+
+
+def _same_cell(one, other, prefix="cell_"):
+    return " and ".join(
+        f"{one}.{column} is not distinct from {other}.{prefix}{column}" for column in ("llm", "vignette", "item")
+    )
 
 
 def cell_summaries(path: Path, design: Design, n_first: int) -> dict[Cell, Summary]:
@@ -142,6 +235,43 @@ def cell_summaries(path: Path, design: Design, n_first: int) -> dict[Cell, Summa
         ).fetchall()
     n_columns = len(Cell._fields)
     return {Cell(*row[:n_columns]): Summary(*row[n_columns:]) for row in rows}
+
+
+def baseline_offences(path: Path, design: Design, n_first: int) -> list[Offence]:
+    """List what the gate would say of the answers without anchor and technique, by LLM, vignette and check."""
+    with read_trials(path, design) as connection:
+        rows = connection.execute(
+            f"""
+            with baselines as (
+                select llm, vignette, trial_id, text, status, response, found.if_grouped is not null as is_dotted
+                from answers
+                where technique = 'no_technique' and anchor_value is null and arm is null and judged is null
+                    and replicate < ? and attempt_of is null and status not in ('withdrawn', 'failed')
+            ),
+
+            judged as (
+                select
+                    *,
+                    median(response) filter (status = 'answered') over (partition by llm, vignette) as usual_number,
+                    response / nullif(usual_number, 0) as factor,
+                    count(*) over (partition by llm, vignette) as n_of_cell,
+                    case
+                        when status = 'unparsed' and is_dotted then 'unclear_dot'
+                        when status = 'answered' and {macros()["is_a_thousand_off"]("factor")} then 'factor_1000'
+                        when status in ('out_of_range', 'refused', 'unparsed') then status
+                    end as check_name
+                from baselines
+            )
+
+            select
+                llm, vignette, check_name, count(*), any_value(n_of_cell),
+                list(trial_id order by trial_id), first(text order by trial_id), any_value(usual_number)
+            from judged where check_name is not null
+            group by all order by all
+            """,
+            [n_first],
+        ).fetchall()
+    return [Offence(*row) for row in rows]
 
 
 def distinct_answers(path: Path, design: Design) -> Iterator[tuple[str, str | None, str]]:

@@ -107,6 +107,10 @@ def collect_options(command):
             "--keep/--no-keep", default=None,
             help="what the study asks no more still counts, or (--no-keep) does not (default: as was said before)",
         ),
+        click.option(
+            "--new-anchors", is_flag=True,
+            help="derive anchors anew where somebody has mended the baseline since, and ask with these",
+        ),
         click.option("--strict", is_flag=True, help="exit 1 if any planned trial is missing or has failed"),
     )  # fmt: skip
 
@@ -206,7 +210,7 @@ def land_archive(
 
 def collect_study(
     name: str, *, max_cost: float | None, max_calls: int | None, ask_again: list[str], orphan: bool,
-    keep: bool | None, strict: bool, loads: bool = True,
+    keep: bool | None, new_anchors: bool, strict: bool, loads: bool = True,
 ) -> int:  # fmt: skip
     """Collect what is missing of a study, load it, print the summary, and return the exit code."""
     from ingest.collector import collect
@@ -217,7 +221,7 @@ def collect_study(
     with shown_progress() as on_progress:
         outcome = collect(
             study, max_cost_usd=max_cost, max_calls=max_calls, ask_again=list(ask_again), on_progress=on_progress,
-            orphaned=orphaned, kept=None if keep is None else kept,
+            orphaned=orphaned, kept=None if keep is None else kept, new_anchors=new_anchors,
         )  # fmt: skip
     print(render_outcome(study, outcome))
     unparsed = render_unparsed(study)
@@ -233,7 +237,9 @@ def collect_study(
             kept = "what was answered is kept in the spool, and running it again loads it"
             raise UserError(f"{error}; {kept}", outcome.exit_code or error.exit_code) from None
     print(unparsed)
-    is_short = outcome.n_left or outcome.no_anchors or outcome.statuses["failed"] or outcome.stopped_llms
+    is_short = (
+        outcome.n_left or outcome.no_anchors or outcome.doubts or outcome.statuses["failed"] or outcome.stopped_llms
+    )
     return outcome.exit_code or gate or (1 if strict and is_short else 0)
 
 
@@ -358,6 +364,8 @@ def render_outcome(study, outcome) -> str:
     if outcome.no_anchors and not outcome.ended_by:
         pairs = printable(_some(outcome.no_anchors))
         lines.append(f"  no anchors, for want of baselines or because low and high come to the same: {pairs}")
+    if not outcome.ended_by:
+        lines += [f"  {printable(doubt)}" for doubt in outcome.doubts]
     if outcome.ended_by == "interrupted":
         lines.append("  interrupted; everything that was answered is kept, and running it again goes on from there")
     elif outcome.ended_by:

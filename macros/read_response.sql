@@ -1,7 +1,8 @@
 {# The one place where a number is read from an LLM's answer: pure Jinja that expands to one DuckDB expression, which
    `ingest` renders too. Strongest first: JSON, `Answer:`, a bold end, a label or a line of its own, a refusal, what the
    LLM says it decides, the one number that can be meant, a number word. Where two can be meant the reason is `ambiguous`:
-   a wrong number is worse than none. `unit` is the vignette's response_unit, a SQL expression: without one nothing is
+   a wrong number is worse than none. `3.350` may be 3.35 or 3,350: `if_decimal` and `if_grouped` are the two, between
+   which macros/number_in_cell.sql chooses. `unit` is the vignette's response_unit, a SQL expression: without one nothing is
    scaled. `said` is the piece that was read; `note` says how its number was made: range_midpoint, thousands_scaled,
    years_as_months, number_word. Rules are RE2 fragments (no lookaround). #}
 {% macro read_response(text, unit=none) -%}
@@ -23,6 +24,7 @@
         read__numbers_in_bold('ascii'),
         read__matches('weighed', read__number()),
         read__words_as_digits('worded'),
+        'case when is_in_words then [] end',
         read__matches('outside', read__deed()),
         read__matches(read__without_side_numbers('stated'), read__number()),
         read__matches('stated', read__number()),
@@ -38,10 +40,13 @@
         ('weighed', 'case when final is null and not is_refusal then ' ~ read__without_side_numbers('outside') ~ ' end'),
         ('decided', 'case when weighed is not null then coalesce(' ~ decided | join(', ') ~ ') end'),
         ('worded', 'case when weighed is not null and decided is null then ' ~ read__number_words('weighed') ~ ' end'),
+        ('is_in_words', 'worded is null and coalesce(' ~ read__is_in_words('weighed') ~ ', false)'),
         ('is_revised', 'coalesce(final, decided) is not null and ' ~ read__is_revised('kept')),
         ('meant', 'case when not is_refusal then coalesce(' ~ meant | join(', ') ~ ') end'),
         ('numbers', read__numbers('meant', asked_unit)),
         ('found', read__the_one_number('numbers', 'is_revised', asked_unit)),
+        ('grouped', read__with_grouping_dots("found['said']")),
+        ('if_grouped', 'case when worded is null then ' ~ read__value_of('grouped', asked_unit) ~ ' end'),
     ] -%}
     (
         with step_0 as (
@@ -60,6 +65,9 @@
         when is_refusal then {{ read__outcome('refused', reason="'refused'") }}
         when {{ found }} is null then {{ read__outcome('unparsed', reason="'no_number'") }}
         when isnan({{ found }}['number']) then {{ read__outcome('unparsed', reason="'ambiguous'") }}
+        when if_grouped != {{ found }}['number'] then {{ read__outcome(
+            'unparsed', reason="'ambiguous'", if_decimal=found ~ "['number']", if_grouped='if_grouped'
+        ) }}
         else {{ read__outcome(
             'answered',
             response=found ~ "['number']",
@@ -71,13 +79,15 @@
 
 
 {# One type for every outcome, so that a column of them is one. #}
-{% macro read__outcome(status, response='null', reason='null', note='null', said='null') -%}
+{% macro read__outcome(status, response='null', reason='null', note='null', said='null', if_decimal='null', if_grouped='null') -%}
     {
         'response': {{ response }}::double,
         'status': '{{ status }}',
         'reason': {{ reason }}::varchar,
         'note': {{ note }}::varchar,
-        'said': {{ said }}::varchar
+        'said': {{ said }}::varchar,
+        'if_decimal': {{ if_decimal }}::double,
+        'if_grouped': {{ if_grouped }}::double
     }
 {%- endmacro %}
 
@@ -145,7 +155,21 @@
 
 
 {# A number with groups of three or a decimal part; a full stop after it is the sentence's. #}
-{% macro read__digits() -%} (?:\b[1-9]\d{0,2}(?: \d{3})+(?:[.,]\d{1,2})?\b|\d+(?:[.,]\d+)*) {%- endmacro %}
+{% macro read__digits() -%} (?:\b[1-9]\d{0,2}(?:[ '']\d{3})+(?:[.,]\d{1,2})?\b|\d+(?:[.,]\d+)*) {%- endmacro %}
+
+
+{# The piece, if it has a dot before just three digits, with commas for such dots: as its writer may have meant it. What
+   `k` or `million` multiplies, and digits of which other signs tell what the dot is, are not written so. #}
+{% macro read__with_grouping_dots(said) -%}
+    case
+        when
+            regexp_matches({{ said }}, '(?:^|[^\d.,''])[1-9]\d{0,2}\.\d{3}(?:[^\d.,]|[.,]?$)')
+            and not regexp_matches(
+                {{ said }}, '(?i)\d\.\d{3}[.,'']\d|[.,'']\d+\.\d|\d *(?:{{ read__thousand() }}|{{ read__million() }})\b|[千万]'
+            )
+            then regexp_replace({{ said }}, '\b([1-9]\d{0,2})\.(\d{3})\b', '\1,\2', 'g')
+    end
+{%- endmacro %}
 
 
 {# What may stand before a number. #}
@@ -190,15 +214,15 @@
 {% macro read__number() -%} ((?:(?:^|[\s:=(\[])-)?{{ read__currency() | replace('(?:usd', '(?i:usd') }}{{ read__value() }}) {%- endmacro %}
 
 
-{# `115,000`, `115 000` and `1.234.567` have thousands groups, `12,5` and `1.234,5` a decimal comma; `1,2345` and
+{# `115,000`, `115 000`, `115'000` and `1.234.567` have thousands groups, `12,5` and `1.234,5` a decimal comma; `1,2345` and
    `3.2.1` are no numbers and are not guessed. #}
 {% macro read__as_double(digits) -%}
     case
         when regexp_full_match({{ digits }}, '\d+(?:\.\d+)?') then try_cast({{ digits }} as double)
-        when regexp_full_match({{ digits }}, '[1-9]\d{0,2}(?:(?:,\d{3})+|(?: \d{3})+)(?:\.\d+)?')
-            then try_cast(translate({{ digits }}, ', ', '') as double)
-        when regexp_full_match({{ digits }}, '[1-9]\d{0,2}(?:(?:\.\d{3}){2,}|(?:(?:\.\d{3})+|(?: \d{3})+),\d+)')
-            then try_cast(replace(translate({{ digits }}, '. ', ''), ',', '.') as double)
+        when regexp_full_match({{ digits }}, '[1-9]\d{0,2}(?:(?:,\d{3})+|(?:[ '']\d{3})+)(?:\.\d+)?')
+            then try_cast(translate({{ digits }}, ', ''', '') as double)
+        when regexp_full_match({{ digits }}, '[1-9]\d{0,2}(?:(?:\.\d{3}){2,}|(?:(?:\.\d{3})+|(?:[ '']\d{3})+),\d+)')
+            then try_cast(replace(translate({{ digits }}, '. ''', ''), ',', '.') as double)
         when regexp_full_match({{ digits }}, '\d+,\d{1,2}|0,\d+')
             then try_cast(replace({{ digits }}, ',', '.') as double)
     end
@@ -214,7 +238,7 @@
             when regexp_full_match({{ word }}, '{{ read__thousand() }}|千.*') then {{ number }}
             when starts_with({{ word }}, '万') then {{ number }} * 10
             when regexp_full_match({{ word }}, '{{ read__million() }}') then {{ number }} * 1000
-            when {{ number }} >= 10000 or {{ number }} >= 1000 and regexp_matches({{ digits }}, '[., ]\d{3}')
+            when {{ number }} >= 10000 or {{ number }} >= 1000 and regexp_matches({{ digits }}, '[., '']\d{3}')
                 then {{ number }} / 1000
             else {{ number }}
         end
@@ -475,7 +499,7 @@
 
 
 {# `Twelve months` on a line of its own, after a label or as the LLM's own deed, where no digits are; with what follows it
-   in a sentence only if it has a unit. #}
+   in a sentence only if it has a unit, or is one of twenty and above with a stop or a comma behind it. #}
 {% macro read__number_words(weighed) -%}
     case
         when regexp_matches({{ weighed }}, '\d') then null
@@ -485,13 +509,26 @@
             )) }},
             {{ read__matches('lower(' ~ weighed ~ ')', read__words_as_answer(
                 '(?:' ~ read__months() ~ '|' ~ read__years() ~ ')', '[ ,.;:]'
-            )) }}
+            )) }},
+            {{ read__matches('lower(' ~ weighed ~ ')', read__words_as_answer('', '(?:[,.;:!]| -)', is_large=true)) }}
         )
     end
 {%- endmacro %}
-{% macro read__words_as_answer(unit, end) -%}
+{% macro read__words_as_answer(unit, end, is_large=false) -%}
+    {%- set words = '(?:' ~ read__words() ~ ')' -%}
     (?i:^|\n|(?:answer|antwort|réponse(?: finale)?|respuesta(?: final)?) is |{{ read__answer_is() }}|{{ read__label_is() }}|
-    {{- read__doing() }})\s*{{ read__fillers() }}((?:{{ read__words() }})+{{ unit }}){{ end }}
+    {{- read__doing() }})\s*{{ read__fillers() }}(
+    {{- words ~ '*(?:' ~ read__large_words() ~ ')(?:[ -]' ~ words ~ '+)?' if is_large else words ~ '+' }}{{ unit }}){{ end }}
+{%- endmacro %}
+
+
+{# Where a number of twenty or more is written in words and none in digits, what stands beside an answer is none. #}
+{% macro read__is_in_words(weighed) -%}
+    not regexp_matches({{ weighed }}, '\d') and regexp_matches({{ weighed }}, '(?i){{ read__large_words() }}')
+{%- endmacro %}
+{% macro read__large_words() -%}
+    \b(?:{{ read__tens() }}|(?:(?:{{ read__german() }})und)?(?:{{ read__german_tens() }})|{{ read__french_tens() }}|
+    {{- read__spanish_tens() }}|{{ read__spanish_twenties() }}|hundred)\b
 {%- endmacro %}
 
 

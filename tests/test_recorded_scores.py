@@ -120,8 +120,8 @@ def test_of_fifteen_pairs_of_llms_nine_differ_in_the_abss(scored):
 
 def test_six_llms_show_no_trend_with_size(scored):
     rows = scored.query(
-        "select n_llms, n_llms_left_out, slope between low and high, low < 0 and high > 0, round(least_p_rank * 360, 9) "
-        "from inference.sensitivity_trends where metric = 'abss' and specification = 'published'"
+        "select n_llms, n_llms_left_out, slope between low and high, low < 0 and high > 0, "
+        "round(least_p_rank * 360, 9) from inference.sensitivity_trends where metric = 'abss' and specification = 'published'"
     )
     assert rows == [(6, 0, True, True, 1)]
 
@@ -139,8 +139,8 @@ def test_the_rows_of_each_finding_are_there_and_its_sentences_say_their_numbers(
     assert counts == {
         name: (n, n)
         for name, n in {
-            "expectations": 132, "attributions": 132 * 101, "sensitivities": 132, "regimes": 30, "calls": 73, "effects": 3,
-            "means": 6, "contrasts": 2 * (15 + 6), "trends": 1,
+            "expectations": 132, "attributions": 132 * 101, "sensitivities": 132, "regimes": 30, "calls": 73,
+            "effects": 3, "means": 6, "contrasts": 2 * (15 + 6), "trends": 1,
         }.items()
     }  # fmt: skip
     names = {name: [of[0] for of in scored.query(f"describe {QUERIES[name]}")] for name in SAID}

@@ -288,7 +288,7 @@ wrong as (
                     )
         end as out_of_range,
         case
-            when factor between 300 and 3000 or factor between 1 / 3000.0 and 1 / 300.0
+            when {{ is_a_thousand_off('factor') }}
                 then number || ' where ' || usual || ' is usual'
         end as factor_1000,
         case

@@ -48,5 +48,7 @@ select
     reading['status'] as status_read,
     reading['reason'] as reason_read,
     reading['note'] as note_read,
-    reading['said'] as said
+    reading['said'] as said,
+    reading['if_decimal'] as number_if_decimal,
+    reading['if_grouped'] as number_if_grouped
 from readings

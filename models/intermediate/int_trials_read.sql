@@ -1,8 +1,8 @@
 -- One row per trial of any batch, published or not, before flags: its canonical LLM, its vignette's domain, unit and
 -- range, what its texts say, and the number that counts with its status. With response source `recorded` an archive
 -- keeps the number that it recorded, and where it has none its text still tells a refusal; with `reparsed` what a whole
--- text states counts, and a cut one can tell a refusal, but no number. A collected text is always read. A choice or a
--- label has no number, and a text is its own answer.
+-- text states counts, and a cut one can tell a refusal, but no number. A collected text is always read. What a person
+-- has reread counts before all that. A choice or a label has no number, and a text is its own answer.
 with trials as (
     select
         {{ all_but([
@@ -27,6 +27,14 @@ labels as (
     select * from {{ ref('int_labels_read') }}
 ),
 
+cells as (
+    select * from {{ ref('int_cells_scaled') }}
+),
+
+rereadings as (
+    select trial_id, response from {{ ref('stg_reread_trials') }}
+),
+
 joined as (
     select
         trials.*,
@@ -40,51 +48,79 @@ joined as (
     from trials
     left join aliases on trials.llm_recorded = aliases.alias
     left join vignettes on trials.study = vignettes.study and trials.vignette = vignettes.vignette
+),
+
+told as (
+    select
+        joined.*,
+        rereadings.response as number_reread,
+        case when rereadings.response is null then joined.status_recorded end as status_told,
+        coalesce(
+            rereadings.response,
+            texts.number_read,
+            {{ number_in_cell(
+                'texts.number_if_decimal', 'texts.number_if_grouped', 'cells.usual_number', 'joined.valid_min', 'joined.valid_max'
+            ) }}
+        ) as number_told,
+        case when number_told is not null then 'answered' else texts.status_read end as status_of_number,
+        case when number_told is null then texts.reason_read end as reason_of_number,
+        case when rereadings.response is null then texts.note_read else 'reread' end as note_read,
+        case when joined.text_kept != 'cut' then texts.said end as said
+    from joined
+    left join texts
+        on
+            joined.response_text = texts.text
+            and joined.response_unit = texts.response_unit
+            and joined.is_look_back is not true
+            and joined.answer_kind = 'number'
+    left join cells
+        on
+            joined.study = cells.study
+            and joined.vignette = cells.vignette
+            and joined.llm_recorded = cells.llm_recorded
+            and joined.item is not distinct from cells.item
+    left join rereadings on joined.trial_id = rereadings.trial_id
 )
 
 select
-    {{ all_but(['first_text', 'first_response_recorded', 'status_of_text'], of='joined') }},
-    last_texts.number_read,
-    coalesce(last_texts.status_read, labels.status_read, joined.status_of_text) as status_read,
-    coalesce(last_texts.reason_read, labels.reason_read) as reason_read,
+    {{ all_but([
+        'first_text', 'first_response_recorded', 'status_of_text', 'number_reread', 'status_told', 'status_of_number',
+        'reason_of_number', 'number_told',
+    ], of='told') }},
+    told.number_told as number_read,
+    coalesce(told.status_of_number, labels.status_read, told.status_of_text) as status_read,
+    coalesce(told.reason_of_number, labels.reason_read) as reason_read,
     labels.label_read,
-    last_texts.note_read,
-    case when joined.text_kept != 'cut' then last_texts.said end as said,
-    coalesce(joined.first_response_recorded, first_texts.number_read) as first_response,
+    coalesce(told.first_response_recorded, first_texts.number_read) as first_response,
     case
-        when joined.is_read and joined.status_recorded is null
-            then coalesce(joined.number_recorded, last_texts.number_read)
-        else joined.number_recorded
+        when told.number_reread is not null then told.number_reread
+        when told.is_read and told.status_recorded is null then coalesce(told.number_recorded, told.number_told)
+        else told.number_recorded
     end as number_if_recorded,
     case
-        when joined.status_recorded is not null or last_texts.status_read is null then joined.number_recorded
-        when joined.text_kept = 'cut' then case when last_texts.status_read != 'refused' then joined.number_recorded end
-        else last_texts.number_read
+        when told.number_reread is not null then told.number_reread
+        when told.status_recorded is not null or told.status_of_number is null then told.number_recorded
+        when told.text_kept = 'cut' then case when told.status_of_number != 'refused' then told.number_recorded end
+        else told.number_told
     end as number_if_reparsed,
     {% for source in ('recorded', 'reparsed') %}
     case
-        when joined.answer_kind in ('choice', 'label', 'text')
-            then coalesce(joined.status_recorded, labels.status_read, joined.status_of_text, 'unparsed')
+        when told.answer_kind in ('choice', 'label', 'text')
+            then coalesce(told.status_recorded, labels.status_read, told.status_of_text, 'unparsed')
         else {{ trial_status(
-            'status_recorded', 'last_texts.status_read', 'number_if_' ~ source, 'valid_min', 'valid_max'
+            'status_told', 'told.status_of_number', 'number_if_' ~ source, 'valid_min', 'valid_max'
         ) }}
     end as status_if_{{ source }},
     {% endfor %}
     first_response not between coalesce(valid_min, '-inf') and coalesce(valid_max, 'inf') as is_first_out_of_range
-from joined
-left join texts as last_texts
-    on
-        joined.response_text = last_texts.text
-        and joined.response_unit = last_texts.response_unit
-        and joined.is_look_back is not true
-        and joined.answer_kind = 'number'
+from told
 left join labels
     on
-        joined.study = labels.study
-        and joined.paradigm = labels.paradigm
-        and joined.response_text = labels.response_text
-        and joined.answer_kind = labels.answer_kind
-        and joined.options_shown is not distinct from labels.options_shown
-        and joined.answer_reading = labels.answer_reading
+        told.study = labels.study
+        and told.paradigm = labels.paradigm
+        and told.response_text = labels.response_text
+        and told.answer_kind = labels.answer_kind
+        and told.options_shown is not distinct from labels.options_shown
+        and told.answer_reading = labels.answer_reading
 left join texts as first_texts
-    on joined.first_text = first_texts.text and joined.response_unit = first_texts.response_unit
+    on told.first_text = first_texts.text and told.response_unit = first_texts.response_unit

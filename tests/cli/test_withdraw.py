@@ -89,7 +89,7 @@ def test_a_trial_leaves_what_is_counted_and_comes_back_as_it_was(warehouse, quer
     before = counted()
     (gone, *_), *_ = before
     assert main(["withdraw", gone[:12], "--why", "the endpoint was cut off", "--who", "grace"]) == 0
-    assert capsys.readouterr().out == "withdrawn: 1 trial of small. `bais build` derives the tables anew.\n"
+    assert capsys.readouterr().out.startswith("withdrawn: 1 trial of small. `bais build` derives the tables anew.\n")
     assert counted() == before[1:]
     assert query("select count(*) from raw.trials") == [(12,)]
     assert main(["restore", gone, "--why", "it was not"]) == 0
@@ -125,7 +125,7 @@ def test_what_a_trial_says_finds_it_again_once_it_is_withdrawn(warehouse, capsys
     make_marts(warehouse)
     capsys.readouterr()
     assert main(["restore", "--where", condition, "--why", "it was right"]) == 0
-    assert capsys.readouterr().out == "restored: 12 trials of small. `bais build` derives the tables anew.\n"
+    assert capsys.readouterr().out.startswith("restored: 12 trials of small. `bais build` derives the tables anew.\n")
 
 
 def test_a_condition_finds_trials_that_are_not_published_too(warehouse, capsys):
@@ -153,7 +153,7 @@ def test_a_withdrawn_trial_is_not_asked_again(warehouse, query, capsys):
         (["withdraw", "--where", "nosuch = 1", "--why", "x"], "the condition is not understood"),
         (["withdraw", "--where", "true", "--why", " "], "say why"),
         (["restore", "--where", "true", "--why", "x"], "no trial meets the condition: nothing is restored"),
-        (["restore", "{trial}", "--why", "x"], "the trial is not withdrawn: nothing was done"),
+        (["restore", "{trial}", "--why", "x"], "the trial is neither withdrawn nor reread: nothing was done"),
         (["withdraw", "--where", "exists (from read_text('{study}'))", "--why", "x"], "the condition "),
         (["withdraw", "--where", "true; drop table raw.trials", "--why", "x"], "the condition "),
     ],

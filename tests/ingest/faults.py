@@ -82,6 +82,7 @@ def load_clean(shape, seed, minimum, study=None, without=()):
     parsed = parse_study(text.replace("MINIMUM", str(minimum)).replace("SEED", str(seed)))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(collector, "cell_summaries", summaries_without_duckdb)
+        patch.setattr(collector, "baseline_offences", lambda *_: [])
         patch.setattr(collected, "land", functools.partial(land_without_dlt, without))
         collector.collect(parsed)
         collected.load_collected(parsed.study)

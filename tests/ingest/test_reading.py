@@ -368,6 +368,85 @@ def test_each_written_example_is_read_as_written(unit, examples):
     assert {text: found[text] for text in examples if found[text] != examples[text]} == {}
 
 
+@pytest.mark.parametrize("unit", ["EUR", "months", "", None])
+@pytest.mark.parametrize("form", ["{}", "{} EUR", "Answer: {}", "I would offer {}.", "**{}**", '{{"answer": {}}}'])
+def test_a_dot_before_three_digits_is_read_by_nobody_who_knows_the_text_alone(form, unit):
+    for digits, decimal, grouped in (("3.350", 3.35, 3350), ("12.000", 12, 12000), ("999.999", 999.999, 999999)):
+        (reading,) = read([form.format(digits)], unit)
+        assert (reading["reason"], reading["if_decimal"], reading["if_grouped"]) == ("ambiguous", decimal, grouped)
+
+
+@pytest.mark.parametrize(
+    ("text", "unit", "number"),
+    [
+        ("3'350 EUR", "EUR", 3350),
+        ("3\u2019350", "months", 3350),
+        ("Answer: 1'234'567.50", "EUR", 1234567.5),
+        ("3.350,50 EUR", "EUR", 3350.5),
+        ("1.234.567 EUR", "EUR", 1234567),
+        ("3.35 EUR", "EUR", 3.35),
+        ("0.350", "EUR", 0.35),
+        ("1.250 million", "USD", 1250000),
+        ("3.350k EUR", "EUR", 3350),
+        ("3.350 EUR", "thousand EUR", 3.35),
+        ("115.000", "thousand USD", 115),
+    ],
+)
+def test_where_the_text_alone_tells_what_a_dot_or_a_quotation_mark_is_it_is_read(text, unit, number):
+    (reading,) = read([text], unit)
+    assert (reading["status"], reading["response"], reading["if_grouped"]) == ("answered", number, None)
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        ("Eighty-five. The patient is 52 years old.", 85),
+        ("Eighty-five, since the patient is 52 years old.", 85),
+        ("I assign eighty-five. The patient is 52 years old.", 85),
+        ("Eighty-five for a 52-year-old man", "no_number"),
+        ("My score is eighty-five for this patient, who is 52 years old", "no_number"),
+        ("He was 52 years old", 52),
+        ("One reason is that he is 52 years old", 52),
+        ("15%", 15),
+    ],
+)
+def test_an_age_is_no_answer_beside_a_number_in_words(text, number):
+    assert outcome(text, "score of 100") == number
+
+
+IN_CELL = str(
+    Environment(autoescape=False)
+    .from_string(MACRO.with_name("number_in_cell.sql").read_text("utf-8"))
+    .module.number_in_cell("3.35::double", "3350::double", "usual", "least", "most")
+)
+
+
+@pytest.mark.parametrize(
+    ("usual", "least", "most", "number"),
+    [
+        (4000, None, None, 3350),
+        (4, None, None, 3.35),
+        (105.9, None, None, 3.35),
+        (106, None, None, 3350),
+        (None, None, None, None),
+        (0, None, None, 3.35),
+        (None, 500, None, 3350),
+        (None, None, 120, 3.35),
+        (None, 1, 5000, None),
+        (4, 500, 5000, 3350),
+        (4000, 3, 5, 3.35),
+    ],
+)
+def test_of_two_numbers_that_one_counts_which_the_vignette_allows_or_else_the_cell_is_near_to(
+    usual, least, most, number
+):
+    found = CONNECTION.execute(
+        f"select {IN_CELL} from (select ?::double as usual, ?::double as least, ?::double as most)",
+        [usual, least, most],
+    )
+    assert found.fetchall() == [(number,)]
+
+
 THOUGHTS = """\
 Let me think this through step by step.
 
@@ -497,18 +576,31 @@ def test_a_unit_that_is_null_reads_as_no_unit_does():
         ("I cannot answer.", {"response": None, "status": "refused", "reason": "refused", "note": None, "said": None}),
         ("Probation.", {"response": None, "status": "unparsed", "reason": "no_number", "note": None, "said": None}),
         ("12 or 24", {"response": None, "status": "unparsed", "reason": "ambiguous", "note": None, "said": None}),
+        (
+            "3.350 EUR",
+            {
+                "response": None,
+                "status": "unparsed",
+                "reason": "ambiguous",
+                "note": None,
+                "said": None,
+                "if_decimal": 3.35,
+                "if_grouped": 3350.0,
+            },
+        ),
         (None, {"response": None, "status": "unparsed", "reason": "no_text", "note": None, "said": None}),
     ],
 )
 def test_every_outcome_is_a_response_a_status_and_a_reason(text, expected):
-    assert read([text]) == [expected]
+    assert read([text]) == [{"if_decimal": None, "if_grouped": None} | expected]
 
 
 def test_the_expression_is_one_struct_of_fixed_type():
     for sql in (SQL, SQL_WITH_UNIT):
         answer = CONNECTION.sql(f"select {sql} as answer from (select null as answer_text, null as unit) as asked")
         assert [str(t) for t in answer.types] == [
-            "STRUCT(response DOUBLE, status VARCHAR, reason VARCHAR, note VARCHAR, said VARCHAR)"
+            "STRUCT(response DOUBLE, status VARCHAR, reason VARCHAR, note VARCHAR, said VARCHAR, "
+            "if_decimal DOUBLE, if_grouped DOUBLE)"
         ]
 
 

@@ -1,0 +1,54 @@
+-- One row per study, vignette, LLM and item of which a text holds a number that a dot makes either a decimal or one of
+-- thousands: what is usual of its other answers. What a person has withdrawn tells nothing; what one has reread does.
+with trials as (
+    select study, vignette, llm_recorded, item, trial_id, number_recorded, response_text from {{ ref('stg_trials') }}
+    where answer_kind = 'number' and is_look_back is not true
+),
+
+vignettes as (
+    select study, vignette, response_unit from {{ ref('int_vignettes_defined') }}
+),
+
+texts as (
+    select text, response_unit, number_read, number_if_grouped from {{ ref('int_texts_read') }}
+),
+
+withdrawn as (
+    select trial_id from {{ ref('stg_withdrawn_trials') }}
+),
+
+rereadings as (
+    select trial_id, response from {{ ref('stg_reread_trials') }}
+),
+
+dotted as (
+    select distinct trials.study, trials.vignette, trials.llm_recorded, trials.item from trials
+    inner join texts on trials.response_text = texts.text
+    where texts.number_if_grouped is not null
+),
+
+answers as (
+    select
+        trials.study,
+        trials.vignette,
+        trials.llm_recorded,
+        trials.item,
+        coalesce(rereadings.response, trials.number_recorded, texts.number_read) as number
+    from trials
+    inner join dotted
+        on
+            trials.study = dotted.study
+            and trials.vignette = dotted.vignette
+            and trials.llm_recorded = dotted.llm_recorded
+            and trials.item is not distinct from dotted.item
+    left join vignettes on trials.study = vignettes.study and trials.vignette = vignettes.vignette
+    left join texts
+        on trials.response_text = texts.text and texts.response_unit = coalesce(vignettes.response_unit, 'unknown')
+    left join rereadings on trials.trial_id = rereadings.trial_id
+    left join withdrawn on trials.trial_id = withdrawn.trial_id
+    where withdrawn.trial_id is null
+)
+
+select study, vignette, llm_recorded, item, median(number) as usual_number from answers
+where number is not null
+group by study, vignette, llm_recorded, item
