@@ -11,6 +11,7 @@ from pathlib import Path
 import click
 
 from bais import terminal
+from bais.age import say_if_old
 from bais.options import format_option
 from bais.terminal import (
     PIPED_WIDTH,
@@ -90,6 +91,7 @@ def answer(query: str, form: str) -> None:
                 raise UserError(
                     f"{form} holds one answer, and these are {len(statements)} statements: give them one by one"
                 )
+            say_if_old(warehouse)
             for statement in statements:
                 _answer_one(warehouse, statement, form)
         except (duckdb.Error, pa.ArrowException) as error:
@@ -234,6 +236,7 @@ def _describe(asked, form):
                 f"there is no public table {printable(asked)}{similar(asked, names)}: `bais tables` lists them"
             )
         schema, name, comment = found[0]
+        say_if_old(warehouse)
         n_rows = count(warehouse, schema, name)
         columns = [(of["name"], of["type"].lower(), of["description"]) for of in columns_of(warehouse, schema, name)]
     if form != "table":

@@ -6,6 +6,7 @@ from collections import Counter
 
 import click
 
+from bais.age import say_if_old
 from bais.options import json_option, signed, strict
 from bais.terminal import say, say_json, say_rows, working
 from bais.warehouse import opened, public_tables, records
@@ -181,6 +182,7 @@ def _holds(verdict):
 def _say_where_reading_matters():
     """List the decisions that would be others with the recorded numbers, of a warehouse that is built."""
     with opened() as warehouse:
+        say_if_old(warehouse)
         is_built = any(name == "rank_probabilities" for _, name, _ in public_tables(warehouse))
         found = records(warehouse, READING_MATTERS) if is_built else []
     if found:

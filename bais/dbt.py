@@ -13,13 +13,26 @@ from bais.terminal import progress
 from ingest.warehouse import ROOT, warehouse_path
 
 RUN = "from dbt.cli.main import cli; cli(prog_name='dbt')"
+# Where dbt keeps notes of its own, and how many: what it builds, and where, hangs on none of these.
+NOTES = ("DBT_TARGET_PATH", "DBT_LOG_PATH", "DBT_LOG_LEVEL_FILE", "DBT_WRITE_JSON")
+
+
+def environment(more: dict | None = None) -> dict[str, str]:
+    """Return the environment of dbt: of the options that it would take from ours, those alone that name its notes."""
+    ours = {name: value for name, value in os.environ.items() if name in NOTES or not name.startswith("DBT_")}
+    own = {"DBT_PROFILES_DIR": str(ROOT / "profiles"), "BAIS_WAREHOUSE": str(warehouse_path())}
+    return ours | own | (more or {})
+
+
+def notes_folder() -> Path:
+    """Return where dbt keeps what it noted of its last run."""
+    return ROOT / (os.environ.get("DBT_TARGET_PATH") or "target")
 
 
 def start(*arguments: str, more_environment: dict | None = None, says: str = "--quiet", **how) -> subprocess.Popen:
     """Start dbt, which says no more than what is wrong."""
-    environment = {"DBT_PROFILES_DIR": str(ROOT / "profiles"), **os.environ, "BAIS_WAREHOUSE": str(warehouse_path())}
     command = [sys.executable, "-c", RUN, *says.split(), *arguments]
-    return subprocess.Popen(command, cwd=ROOT, env=environment | (more_environment or {}), **how)
+    return subprocess.Popen(command, cwd=ROOT, env=environment(more_environment), **how)
 
 
 def build(*arguments: str, more_environment: dict | None = None) -> int:
@@ -63,8 +76,8 @@ def _followed(line: str, on_progress: Callable[..., None]) -> list[str]:
 class Results:
     """What dbt keeps of its last run; known before a run, so that what an earlier one left is not taken for its own."""
 
-    def __init__(self):
-        self._path = Path(os.environ.get("DBT_TARGET_PATH") or ROOT / "target") / "run_results.json"
+    def __init__(self, folder: Path | None = None):
+        self._path = (folder or notes_folder()) / "run_results.json"
         self._before = self._changed_at()
         self._began = time.monotonic()
 

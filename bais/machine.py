@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from bais.options import PATH, json_option, strict
-from bais.terminal import fixed, pairs, say, say_json
+from bais.terminal import complain, fixed, pairs, say, say_json
 from ingest.warehouse import connect, parquet_folder, printable, warehouse_path
 
 RESOURCE_TYPES = ("--resource-type", "--resource-types", "--exclude-resource-type", "--exclude-resource-types")
@@ -42,9 +42,9 @@ def build(ctx: click.Context, as_of: str | None, to: Path | None, force: bool, e
         return _build_with_spark(path, test, ctx.args)
     if _names_target(ctx.args):  # which says where to build
         return _dbt_build(ctx.args)
-    from bais import unchanged
+    from bais import age, unchanged
     from bais.built import build_on_copy
-    from bais.redefined import answers_redefined, said_of_redefined
+    from bais.redefined import answers_redefined, redefined_lines
 
     if not ctx.args and (why := unchanged.nothing_to_build()):
         say(why)
@@ -52,16 +52,28 @@ def build(ctx: click.Context, as_of: str | None, to: Path | None, force: bool, e
     source = unchanged.source()
 
     def build_all(copy):
-        redefined = answers_redefined(copy)
+        since, redefined = age.n_runs_of(copy), answers_redefined(copy)
         code = _dbt_build(ctx.args, {"BAIS_WAREHOUSE": str(copy)})
-        for line in said_of_redefined(copy, redefined):
+        for line in redefined_lines(copy, redefined):
             say(line)
         if code == 0 and ctx.args in ([], ["--full-refresh"]) and copy.exists():
-            unchanged.keep(copy, source)
+            unchanged.keep(copy, source, since)
+        if code == 1:
+            _say_left_out(copy)
         return code
 
     _remove_unused_files(path)
     return build_on_copy(path, build_all)
+
+
+def _say_left_out(path):
+    """Say after a failure which tables are as they were before, and what to do."""
+    from bais import age
+
+    if path.exists():
+        with contextlib.closing(connect(path)) as warehouse:
+            if found := age.old(warehouse):
+                complain(f"{found[0]}: mend what dbt says above, and run `bais build` again")
 
 
 def _build_with_spark(path, is_tested, arguments):

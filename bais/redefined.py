@@ -50,7 +50,7 @@ def answers_redefined(path: Path) -> pa.Table | None:
         return warehouse.sql(BEFORE.format(stated=query_of("int_vignettes_stated"))).to_arrow_table()
 
 
-def said_of_redefined(path: Path, before: pa.Table | None) -> list[str]:
+def redefined_lines(path: Path, before: pa.Table | None) -> list[str]:
     """Say how many of these answers a build has changed, and how many are not public any more."""
     if not (before and before.num_rows):
         return []

@@ -11,7 +11,7 @@ import tempfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from bais import dbt
+from bais import age, dbt
 from bais.terminal import complain, say
 from bais.warehouse import values
 from ingest.folder import files_of
@@ -102,11 +102,10 @@ def _dbt_build(path, said, *arguments):
 
 def _manifest(path, *arguments) -> dict:
     """Return the project as dbt sees it in DuckDB, with the SQL of the models that are named."""
-    folder = Path(os.environ.get("DBT_TARGET_PATH") or ROOT / "target")
     asked = {"BAIS_WAREHOUSE": str(path), "DBT_WRITE_JSON": "true"}
     if dbt.ended(dbt.start("compile", *arguments, more_environment=asked)):
         raise UserError("dbt cannot read the project: what it says is above")
-    return json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+    return json.loads((dbt.notes_folder() / "manifest.json").read_text(encoding="utf-8"))
 
 
 def _selected(manifest):
@@ -158,37 +157,21 @@ def _write_inputs(path, folder, manifest):
 
 def _on_spark(said, folder, is_tested, variables):
     """Run dbt in a process with a session; what dbt itself keeps there stays apart from what it keeps of DuckDB."""
-    target = Path(os.environ.get("DBT_TARGET_PATH") or ROOT / "target") / "spark"
-    own = {
-        "DBT_TARGET_PATH": str(target),
-        "DBT_PROFILES_DIR": str(ROOT / "profiles"),
-        "BAIS_SPARK_FOLDER": str(folder),
-        "BAIS_SPARK_SCHEMA": (schema := f"bais_{folder.name.removeprefix('build_')}"),
-    }
-    with _environment(own):
-        results = dbt.Results()
-        tests = () if is_tested else ("--exclude-resource-type", "unit_test", "test")
-        asked = ["--quiet", "build", "--target", "spark", "--selector", SELECTOR, *tests, *variables]
-        command = [sys.executable, "-m", "bais.on_spark", schema, str(folder / INPUTS), json.dumps(asked)]
-        log = folder.parent / "spark.log"
-        with open(log, "wb") as file:
-            code = dbt.ended(subprocess.Popen(command, cwd=ROOT, stderr=file))
-        if code:
-            say(f"what Spark itself said is in {log}")
-        if counted := results.said():
-            say(f"{said}: {counted}")
+    target = dbt.notes_folder() / "spark"
+    schema = f"bais_{folder.name.removeprefix('build_')}"
+    own = {"DBT_TARGET_PATH": str(target), "BAIS_SPARK_FOLDER": str(folder), "BAIS_SPARK_SCHEMA": schema}
+    results = dbt.Results(target)
+    tests = () if is_tested else ("--exclude-resource-type", "unit_test", "test")
+    asked = ["--quiet", "build", "--target", "spark", "--selector", SELECTOR, *tests, *variables]
+    command = [sys.executable, "-m", "bais.on_spark", schema, str(folder / INPUTS), json.dumps(asked)]
+    log = folder.parent / "spark.log"
+    with open(log, "wb") as file:
+        code = dbt.ended(subprocess.Popen(command, cwd=ROOT, env=dbt.environment(own), stderr=file))
+    if code:
+        say(f"what Spark itself said is in {log}")
+    if counted := results.said():
+        say(f"{said}: {counted}")
     return code if code >= 0 else 128 - code
-
-
-@contextlib.contextmanager
-def _environment(own):
-    before = {name: os.environ.get(name) for name in own}
-    os.environ.update(own)
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            os.environ.pop(name) if value is None else os.environ.update({name: value})
 
 
 def _made(folder: Path) -> dict[tuple[str, str], Path]:
@@ -218,6 +201,7 @@ def _take_over(path, folder, manifest, made):
             _describe(warehouse, model, kind)
             if is_small:
                 shutil.rmtree(kept)
+        age.mark(warehouse, [model["unique_id"] for model in _selected(manifest)])
 
 
 def _columns(warehouse, model):

@@ -7,6 +7,7 @@ from itertools import islice
 import click
 
 from bais import terminal
+from bais.age import say_if_old
 from bais.options import format_option, json_option
 from bais.selection import (
     PUBLIC,
@@ -174,6 +175,7 @@ def _status(row):
 def trial(trial_id: str, as_json: bool) -> None:
     """Show one trial, wherever it has come to."""
     with opened() as warehouse:
+        say_if_old(warehouse)
         found = _everything(warehouse, trial_id)
     if as_json:
         say_json(found)

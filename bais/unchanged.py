@@ -11,6 +11,7 @@ import re
 from pathlib import Path
 
 from analysis.provenance import hash_of_files, library_versions
+from bais import age
 from bais.terminal import fixed
 from ingest.folder import folder_of
 from ingest.raw import TABLES
@@ -42,9 +43,11 @@ def source() -> str:
     return json.dumps([hash_of_files(*files), library_versions(), kept])
 
 
-def keep(path: Path, of_source: str) -> None:
-    """Record in a warehouse that all of it was built and passed, and from what."""
+def keep(path: Path, of_source: str, since: int) -> None:
+    """Record what a warehouse was built from, if a run of dbt since those counted made and passed all of it there."""
     with contextlib.closing(connect(path, read_only=False)) as warehouse:
+        if not age.is_whole(warehouse, since):
+            return
         built_from = _fingerprint(warehouse, of_source)
         warehouse.execute(f"create or replace table {RECORD} as select $built_from as built_from, now() as built_at",
                           {"built_from": built_from})  # fmt: skip

@@ -5,10 +5,10 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator
 
+from bais.age import PUBLIC_SCHEMAS, say_if_old
 from bais.terminal import similar
 from ingest.warehouse import UserError, connect, explain, printable, warehouse_path
 
-PUBLIC_SCHEMAS = ("marts", "inference")
 # `voder-bais@8749ccc` is no study of its own, but the version that claims are about of one that has gone on
 IS_A_STUDY = "not contains(study, '@')"
 # what domains and techniques of anchoring are told from: the paradigms beside it have `bais recommend --paradigm`
@@ -54,6 +54,7 @@ def marts(writes_files: bool = False) -> Iterator:
     """Open the warehouse for a command that needs the public tables."""
     with opened(writes_files) as warehouse:
         refuse_without_marts(public_tables(warehouse))
+        say_if_old(warehouse)
         yield warehouse
 
 

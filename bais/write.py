@@ -254,7 +254,8 @@ def docs(out: Path | None) -> None:
         out.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="bais-docs-") as target:
         process = dbt.start(
-            "docs", "generate", "--static", more_environment={"DBT_TARGET_PATH": target, "DBT_LOG_PATH": target},
+            "docs", "generate", "--static",
+            more_environment={"DBT_TARGET_PATH": target, "DBT_LOG_PATH": target, "DBT_WRITE_JSON": "true"},
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
         )  # fmt: skip
         with working("writing dbt's documentation"):

@@ -17,7 +17,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from ingest.lock import alone
-from ingest.warehouse import MANIFEST, PUT_BACK, UserError, kept_path, printable, quoted, same
+from ingest.warehouse import FULL, MANIFEST, PUT_BACK, UserError, kept_path, printable, quoted, same
 
 FORMAT, VERSION = "bais raw", 1
 LOCK = "lock"
@@ -28,7 +28,6 @@ ROW_GROUP = 50_000
 # a disk takes names of 255 bytes, and signs that are not plain take three to twelve of them
 NAME_OF_FOLDER = "if(length(url_encode({column})) <= 200, {column}, left({column}, 15) || ' ' || md5({column}))"
 RECORD = "landing.folder"
-FULL = re.compile("No space left on device")
 ADDRESS = re.compile(r"\w{2,}:/")  # a path has one slash where an address has two
 
 

@@ -24,6 +24,7 @@ LOCK_HOLDER = re.compile(r"lock is held in (?P<program>.*?) \(PID (?P<pid>\d+)\)
 MANIFEST = "manifest.json"  # of a folder in which a warehouse keeps trials (ingest/folder.py)
 GONE = re.compile(r'No files found that match the pattern "(?P<file>.*)"')
 PUT_BACK = "put the folder back; if you moved it, import anything with --to and its new name"
+FULL = re.compile("No space left on device")
 DAMAGE = re.compile(r"Corrupt database file|Could not read enough bytes|database has been invalidated")
 
 
@@ -175,6 +176,8 @@ def explain(error: object, path: Path) -> str:
         return f"{path} is not a DuckDB database: move it away, or point BAIS_WAREHOUSE at another file"
     if gone := GONE.search(text):
         return f"{printable(gone['file'])}, in which the warehouse {path} keeps trials, is not there: {PUT_BACK}"
+    if FULL.search(text):
+        return f"the disk that holds {path} is full (No space left on device): make room on it, and try again"
     if DAMAGE.search(text):
         return (
             f"the warehouse {path} is damaged: put a copy of it in its place, or move it away, load everything again "

@@ -143,6 +143,15 @@ def test_the_answers_that_a_baseline_needs_are_as_many_in_sql_as_in_the_statisti
     assert [tuple(map(int, of)) for of in said] == [(1, FEWEST_BASELINE - 1), (FEWEST_BASELINE, FEW_BASELINE - 1)]
 
 
+def test_no_model_groups_by_a_count_of_llms_which_may_differ_within_a_row():
+    counts = [
+        path.name
+        for path in (ROOT / "models").rglob("*.sql")
+        if re.search(r"group by(?! all)[^\n]*\bn_llms\b", path.read_text(encoding="utf-8"))
+    ]
+    assert counts == []
+
+
 @pytest.mark.parametrize("room", ["macros", "models", "tests/models"])
 def test_no_text_in_a_template_has_an_escape_that_python_does_not_know(room):
     lexer = jinja2.Environment().lexer

@@ -121,7 +121,8 @@ def test_of_fifteen_pairs_of_llms_nine_differ_in_the_abss(scored):
 def test_six_llms_show_no_trend_with_size(scored):
     rows = scored.query(
         "select n_llms, n_llms_left_out, slope between low and high, low < 0 and high > 0, "
-        "round(least_p_rank * 360, 9) from inference.sensitivity_trends where metric = 'abss' and specification = 'published'"
+        "round(least_p_rank * 360, 9) from inference.sensitivity_trends "
+        "where metric = 'abss' and specification = 'published'"
     )
     assert rows == [(6, 0, True, True, 1)]
 

@@ -303,12 +303,12 @@ headlines as (
             and places.metric = gains.metric
     union all
     select
-        study, domain, 'no_technique' as technique, llm, anchor_direction, n_llms,
+        study, domain, 'no_technique' as technique, llm, anchor_direction, max(n_llms) as n_llms,
         {{ numbers({'rank_by_{metric}_with_no_technique': (
             'null', '1 + count(*) filter (where low > 0)', '1 + count(*) filter (where coalesce(high >= 0, true))',
         )}) }}
     from gains
-    group by study, domain, llm, anchor_direction, n_llms, metric
+    group by study, domain, llm, anchor_direction, metric
     union all
     select study, domain, technique, null as llm, anchor_direction, n_llms, numbers from over_llms
     where quantity = 'skewness'

@@ -6,6 +6,34 @@ with trials as (
     where role is null
 ),
 
+asked as (
+    select trial_id, error, tokens_in, tokens_out, latency_s, cost_usd from {{ ref('stg_calls') }}
+),
+
+prices as (
+    select llm, usd_per_million_tokens_in, usd_per_million_tokens_out from {{ ref('prices') }}
+),
+
+-- what neither the endpoint nor a price told when it was asked is priced by the list as it is now
+priced as (
+    select
+        asked.trial_id,
+        asked.error,
+        asked.tokens_in,
+        asked.tokens_out,
+        asked.latency_s,
+        coalesce(
+            asked.cost_usd,
+            (
+                asked.tokens_in * prices.usd_per_million_tokens_in
+                + asked.tokens_out * prices.usd_per_million_tokens_out
+            ) / 1e6
+        ) as cost_usd
+    from asked
+    inner join trials on asked.trial_id = trials.trial_id
+    left join prices on trials.llm = prices.llm
+),
+
 calls as (
     select
         trial_id,
@@ -17,7 +45,7 @@ calls as (
         sum(latency_s) as latency_s,
         sum(cost_usd) as cost_usd,
         bool_and(error is not null or cost_usd is not null) as has_costs
-    from {{ ref('stg_calls') }}
+    from priced
     group by all
 ),
 

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections import namedtuple
 from datetime import UTC, datetime
+from pathlib import Path
 from types import SimpleNamespace
 
 import duckdb
@@ -15,7 +16,7 @@ import pytest
 import yaml
 from jinja2 import Environment
 
-from bais import built, unchanged
+from bais import age, built, dbt, unchanged
 from bais.built import build_on_copy
 from bais.main import main
 from ingest.models import ENGINE
@@ -253,6 +254,59 @@ def test_a_warehouse_behind_a_link_is_replaced_where_it_lies(warehouse, tmp_path
     assert answers(warehouse) == [2]
 
 
+def record(path, n_run, *made, all_of=("a", "b")):
+    """Record a run of dbt as its hook does: `b` is made of `a`."""
+    with contextlib.closing(duckdb.connect(str(path))) as copy:
+        copy.execute(f"create table if not exists {age.RECORD} (node varchar, kind varchar, relation varchar, "
+                     "inputs varchar[], content varchar, made_in bigint, changed_in bigint)")  # fmt: skip
+        for node in all_of:
+            inputs = ["a"] if node == "b" else []
+            if not copy.execute(f"select 1 from {age.RECORD} where node = ?", [node]).fetchall():
+                row = [node, "table", f"marts.{node}", inputs, None, None, None]
+                copy.execute(f"insert into {age.RECORD} values (?, ?, ?, ?, ?, ?, ?)", row)
+            if node in made:
+                copy.execute(f"update {age.RECORD} set made_in = $n, changed_in = $n where node = $node",
+                             {"n": n_run, "node": node})  # fmt: skip
+
+
+def said_of_age(path):
+    with contextlib.closing(connect(path)) as opened:
+        return age.old(opened)
+
+
+@pytest.mark.parametrize("variable", ["DBT_TARGET", "DBT_RESOURCE_TYPES", "DBT_ENGINE_TARGET", "DBT_PROFILES_DIR"])
+def test_dbt_takes_no_option_from_our_environment(monkeypatch, variable):
+    monkeypatch.setenv(variable, "another")
+    monkeypatch.setenv("DBT_TARGET_PATH", "notes")
+    monkeypatch.setenv("BAIS_RESAMPLES", "7")
+    given = dbt.environment()
+    assert given.get(variable) in (None, str(ROOT / "profiles"))
+    assert (given["DBT_TARGET_PATH"], given["BAIS_RESAMPLES"]) == ("notes", "7")
+
+
+def test_a_table_made_before_what_it_is_made_of_is_old_until_it_is_made_again(warehouse):
+    assert said_of_age(warehouse) is None
+    record(warehouse, 1, "a", "b")
+    assert said_of_age(warehouse) is None
+    record(warehouse, 2, "a")
+    said, _ = said_of_age(warehouse)
+    assert said == (
+        "1 public table is older than what it is made of (marts.b), since dbt did not come to it in the last build"
+    )
+    record(warehouse, 3, "b")
+    assert said_of_age(warehouse) is None
+
+
+def test_a_build_that_left_something_out_or_was_made_elsewhere_is_not_recorded(warehouse):
+    record(warehouse, 1, "a", "b")
+    for since, made, is_kept in ((1, (), False), (1, ("a",), False), (2, ("a", "b"), True)):
+        if made:
+            record(warehouse, since + 1, *made)
+        unchanged.keep(warehouse, "source", since)
+        kept = rows(warehouse, "select table_name from duckdb_tables() where table_name = 'last_build'")
+        assert bool(kept) == is_kept
+
+
 @pytest.fixture
 def build(warehouse, monkeypatch, capsys):
     """Run `bais build` with a dbt that builds and ends as asked; return whether dbt ran, and what was said."""
@@ -261,7 +315,11 @@ def build(warehouse, monkeypatch, capsys):
 
     def start(*arguments, more_environment):
         started.append(arguments)
-        builds(more_environment["BAIS_WAREHOUSE"])
+        copy = more_environment["BAIS_WAREHOUSE"]
+        builds(copy)
+        write(copy, f"drop table if exists {unchanged.RECORD}")  # as dbt does when it begins
+        n_before = age.n_runs_of(Path(copy))
+        record(copy, n_before + 1, *(("a",) if code or "--select" in arguments else ("a", "b")))
         return SimpleNamespace(wait=lambda: code)
 
     def run(*arguments, ends=0):

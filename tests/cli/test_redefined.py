@@ -131,22 +131,22 @@ from (
 
 
 def test_a_build_says_how_many_answers_a_correction_has_changed_and_how_many_are_not_public_any_more(asked):
-    from bais.redefined import answers_redefined, said_of_redefined
+    from bais.redefined import answers_redefined, redefined_lines
 
     path = load.warehouse_path()
     asked("collect")
     with contextlib.closing(duckdb.connect(str(path))) as warehouse:
         warehouse.execute(TABLES.format(most=240, status="'answered'", public="true"))
-    assert said_of_redefined(path, answers_redefined(path)) == []
+    assert redefined_lines(path, answers_redefined(path)) == []
     asked("collect", "valid_max: 20")
     before = answers_redefined(path)
     with contextlib.closing(duckdb.connect(str(path))) as warehouse:
         warehouse.execute(TABLES.format(most=20, status="'out_of_range'", public="n > 2"))
-    assert said_of_redefined(path, before) == [
+    assert redefined_lines(path, before) == [
         "burglary of small, answers up to 20, not up to 240: 2 of 12 answers changed, and 1 of them is "
         "not public any more: `bais check` says which batches failed."
     ]
-    assert said_of_redefined(path, answers_redefined(path)) == []
+    assert redefined_lines(path, answers_redefined(path)) == []
 
 
 def test_what_was_said_of_a_vignette_without_an_answer_goes_with_an_export(asked, tmp_path, monkeypatch):
