@@ -10,5 +10,7 @@ select
     replicate,
     session_id,
     asked_at,
-    finished_at
+    finished_at,
+    text_length,
+    said_hash
 from {{ ref('gate_treated') }}

@@ -54,10 +54,6 @@ kinds as (
     from {{ ref('gate_kinds') }}
 ),
 
-landed as (
-    select trial_id, source_file, source_line from {{ ref('stg_trials') }}
-),
-
 -- not put together for all trials at once: each query takes the few columns that it needs
 trials as not materialized (
     select
@@ -123,54 +119,8 @@ usual_anchors as (
     group by all
 ),
 
--- a hash of what makes a copy is counted first, as few trials are alike in it
-hashed as not materialized (
-    select
-        trial_id,
-        source,
-        hash(
-            anchored_cell, item, judged, repeat, temperature, asked_at, text_hash, number, replicate
-        ) as answer_hash,
-        hash(anchored_cell, item, judged, repeat, temperature, replicate, prompt_hash, session_id) as place_hash
-    from trials
-    where source != 'recorded' or asked_at is not null
-),
-
-answered_alike as (
-    select answer_hash from hashed
-    group by all
-    having count(*) > 1
-),
-
-asked_alike as (
-    select place_hash from hashed
-    group by all
-    having count(*) > 1 and bool_or(source != 'recorded')
-),
-
-alike as (
-    select trial_id from hashed
-    semi join answered_alike using (answer_hash)
-    union
-    select trial_id from hashed
-    semi join asked_alike using (place_hash)
-),
-
 copies as (
-    select
-        trial_id,
-        row_number() over (
-            partition by
-                anchored_cell, item, judged, repeat, temperature, asked_at, text_hash, number, replicate
-            order by is_new, source_file, source_line, trial_id
-        ) as nth_copy,
-        row_number() over (
-            partition by anchored_cell, item, judged, repeat, temperature, replicate, prompt_hash, session_id
-            order by is_new, asked_at, trial_id
-        ) as nth_replicate
-    from trials
-    semi join alike using (trial_id)
-    inner join landed using (trial_id)
+    select * from {{ ref('gate_copies') }}
 ),
 
 other_models as (
@@ -347,10 +297,7 @@ wrong as (
             when prompt_hash != usual_prompt then 'prompt ' || prompt_hash || '; most of its cell have ' || usual_prompt
         end as other_prompt,
         other_model,
-        case
-            when nth_copy > 1 then 'copy number ' || nth_copy
-            when source != 'recorded' and nth_replicate > 1 then 'its replicate is there ' || nth_replicate || ' times'
-        end as duplicate,
+        duplicate,
         case
             when greatest(asked_at, finished_at) > loaded_at + to_seconds(late_s)
                 then concat('asked at ', asked_at, ' and loaded at ', loaded_at)

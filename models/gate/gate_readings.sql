@@ -36,7 +36,7 @@ select
     response_text as text_hash,
     {% for name in [
         'session_id', 'llm_returned', 'anchor_baseline', 'anchor_n_trials', 'replicate', 'prompt_hash', 'finished_at',
-        'number_before', 'flag_out_of_range', 'flag_min', 'flag_max',
+        'text_length', 'said_hash', 'number_before', 'flag_out_of_range', 'flag_min', 'flag_max',
     ] %}
     landed['{{ name }}'] as {{ name }},
     {% endfor %}

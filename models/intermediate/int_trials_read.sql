@@ -7,6 +7,7 @@ with trials as (
     select
         {{ all_but([
             'session_id', 'llm_returned', 'anchor_baseline', 'anchor_n_trials', 'replicate', 'prompt_hash', 'finished_at', 'line',
+            'order_index',
         ]) }}
     from {{ ref('stg_trials') }}
 ),

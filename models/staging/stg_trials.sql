@@ -32,6 +32,7 @@ select
     temperature,
     replicate,
     phase,
+    order_index,
     prompt_hash,
     coalesce(status_recorded, case when is_without_marker then 'unparsed' end) as status_recorded,
     case

@@ -230,6 +230,10 @@ FAULTS = {
     "exact copies with new ids": Fault(
         "duplicate", COPY.format(""), flags="select greatest(trial_id, 'copy-' || trial_id) from hit"
     ),
+    "exact copies with new run numbers": Fault(
+        "duplicate", COPY.format(", replicate + 1000 as replicate"), flags=COPIES,
+        shapes="single, broad, growing, archive",
+    ),
     "answers equal to the anchor": Fault(
         "equals_anchor", answer("anchor_value"), sizes="50 %, all", tried="1 row, 5 %, 20 %, 50 %, all", also="drift"
     ),

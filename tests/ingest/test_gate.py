@@ -553,6 +553,70 @@ def test_what_was_loaded_again_is_the_copy_whichever_hash_sorts_first(recording)
     assert flags_of("duplicate") == trials_where("batch_id = 'again'")
 
 
+ONE_CELL = "llm_recorded = 'openai/o3' and technique = 'premortem' and anchor_direction = 'high'"
+
+
+def copy_with_new_run_numbers(condition):
+    """Write lines again under other run numbers, as a file of their own; return the copies."""
+    change(
+        "insert into raw.trials by name select * replace (md5(trial_id) as trial_id, 'copy.jsonl' as source_file, "
+        "replicate + 1000 as replicate, "
+        "replace(line, concat('\"run\":', replicate), concat('\"run\":', replicate + 1000)) as line) "
+        f"from raw.trials where {condition}"
+    )
+    return trials_where("source_file = 'copy.jsonl'")
+
+
+@pytest.fixture
+def runs(recording):
+    """The recording as lines with run numbers and latencies, without times; of one cell all runs say the same."""
+    change(
+        "update raw.trials set asked_at = null, source_file = 'a.jsonl', source_line = order_index, "
+        "line = json_object('run', replicate, 'latency', 1 + order_index / 1000); "
+        f"update raw.trials set response_text = 'Answer: 24', response_recorded = 24 where {ONE_CELL}"
+    )
+    return recording
+
+
+def test_lines_that_agree_in_all_but_the_run_number_are_copies_also_where_they_have_no_times(runs):
+    copies = copy_with_new_run_numbers(f"{ONE_CELL} and replicate < 3")
+    gate.audit()
+    assert flags_of("duplicate") == copies
+    assert len(copies) == 9  # three runs of each temperature
+
+
+def test_runs_that_say_the_same_and_took_different_times_are_no_copies(runs):
+    gate.audit()
+    assert flags_of("duplicate") == set()
+
+
+@pytest.mark.parametrize("time", ["null", "timestamptz '2026-01-02 03:04:05.678Z'"], ids=["no time", "one for all"])
+def test_runs_of_which_only_the_run_number_says_that_they_are_several_are_no_copies(runs, time):
+    change(f"update raw.trials set asked_at = {time}, line = json_object('run', replicate)")
+    gate.audit()
+    assert flags_of("duplicate") == set()
+
+
+@pytest.mark.parametrize("temperature", [0, 0.7])
+def test_a_long_text_again_is_a_copy_but_at_temperature_0(runs, temperature):
+    change(
+        "update raw.trials set line = json_object('run', replicate), "
+        "response_text = repeat('I weigh the case of run ' || order_index || '. ', 20) || 'Answer: 24'"
+    )
+    copies = copy_with_new_run_numbers(f"{ONE_CELL} and temperature = {temperature} and replicate < 3")
+    gate.audit()
+    assert flags_of("duplicate") == (copies if temperature else set())
+
+
+def test_lines_with_ids_of_their_own_are_no_copies_whatever_else_they_agree_in(recording):
+    change(
+        "update raw.trials set asked_at = '2026-01-02 03:04:05Z', replicate = 1, response_text = 'Answer: 24', "
+        "response_recorded = 24, line = json_object('id', order_index + 1, 'epoch', 1)"
+    )
+    gate.audit()
+    assert flags_of("duplicate") == set()
+
+
 def test_an_llm_without_a_baseline_is_named_though_nobody_knows_whether_its_anchors_are_low_or_high(recording):
     change(
         "delete from raw.trials where llm_recorded = 'openai/o3' and anchor_direction != 'high'; "
