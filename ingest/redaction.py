@@ -89,7 +89,7 @@ def _part(run, may_precede=r"\\*+", precedes_u=r"\\++"):
 
 
 def _in_other_coats(key: str) -> Iterator[str]:
-    """Yield patterns of a key that is spelled or in codes of its letters, in hex, and in base64, each at its alignments."""
+    """Yield patterns of a key that is spelled, in codes of its letters, in hex, and in base64 at each alignment."""
     yield _spelled([_coded(character) for character in key])
     data = key.encode()
     yield _spelled([f"{_either(f'{byte >> 4:x}')}{_either(f'{byte & 15:x}')}" for byte in data])
@@ -106,7 +106,7 @@ def _spelled(parts):
 
 
 def _coded(character):
-    """Return a pattern of a character as it is or in a code, which begins with few characters, so that it is found fast."""
+    """Return a pattern of a character as it is or in a code."""
     code = ord(character)
     hexadecimal = "".join(map(_either, f"{code:02x}"))
     named = f"|{NAMED[character]}" if character in NAMED else ""

@@ -84,9 +84,7 @@ def test_csv_holds_no_text_that_a_spreadsheet_would_run(warehouse, capsys, text)
     assert json.loads(ask(capsys, f"select $${text}$$ as n", "--format", "json")) == [{"n": text}]
 
 
-@pytest.mark.parametrize(
-    "value", ["-3.5", "'-3.5'", "'+1,000'", "-1e-9", "'-'::varchar || '5%'", "'a=b'", "'-inf'::double"]
-)
+@pytest.mark.parametrize("value", ["-3.5", "'-3.5'", "'+1,000'", "-1e-9", "'a=b'", "'-inf'::double"])
 def test_numbers_in_a_csv_stay_as_they_are(warehouse, capsys, value):
     assert "'" not in ask(capsys, f"select {value} as n", "--format", "csv")
 

@@ -136,9 +136,7 @@ def test_a_long_key_in_another_coat_is_known_too(key):
         assert len(kept) < 16, kept
 
 
-@pytest.mark.parametrize(
-    "said", ["Basic dXNlcjpzb21ldGhpbmcgZWxzZQ==", "736b2d63616e617279", "s k - c a n a r y", "s" * 99]
-)
+@pytest.mark.parametrize("said", ["Basic dXNlcjpzb21ldGhpbmcgZWxzZQ==", "736b2d63616e617279", "s k - c a n a r y"])
 def test_what_is_like_the_coat_of_a_key_and_is_none_stays(said):
     assert Redaction([LONG]).of_answer(said) == said
 
