@@ -13,6 +13,8 @@ from itertools import count, zip_longest
 from ingest.warehouse import printable
 
 FORMATS = ("table", "csv", "json")
+# what a spreadsheet would run: text that begins so and is no number, such as -3.5
+RUN = re.compile("[=@\t\r\n\uff1d\uff0b\uff0d\uff20]|[+-](?![0-9.,]+([eE][+-]?[0-9]+)?%?$)")
 
 # On a terminal a table is for reading; the other formats give everything.
 MOST_CHARACTERS = 300
@@ -163,7 +165,10 @@ def pairs(named: Iterable[tuple], indent: str = "", width: int | None = None) ->
 
 
 def write_rows(form: str, names: list[str], rows: Iterable[Sequence]) -> None:
-    """Write rows with every digit they have, as CSV where null is not the empty text, or as a JSON array."""
+    """Write rows with every digit they have, as CSV where null is not the empty text, or as a JSON array.
+
+    In a CSV, text that a spreadsheet would run has an apostrophe before it: answers of LLMs are untrusted text.
+    """
     names = _distinct(names)
     escape = printable if sys.stdout.isatty() else str
     if form == "csv":
@@ -193,6 +198,7 @@ def _csv_field(value) -> str:
     if value is None:
         return ""
     text = _full(value)
+    text = f"'{text}" if isinstance(value, str) and RUN.match(text) else text
     return '"' + text.replace('"', '""') + '"' if not text or re.search(r'[",\r\n]', text) else text
 
 

@@ -1,7 +1,8 @@
 """Take keys out of what endpoints say, in whatever form they say them; what is our own is never passed through here."""
 
+import base64
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 KEY = "[key]"
 LONG = 12  # characters; a shorter key may well be a word, as `none` and `ollama` are
@@ -12,6 +13,9 @@ BEARER = re.compile(r"\bbearer\s+(?!\[key\])[^\s\"'<>]+", re.IGNORECASE)
 # a short key is whole where a word begins, also one after an escape such as \n, \u003d or %3D, and where a word ends
 BEGINS = r"(?:(?<![\w-])|(?<=\\[bfnrt])|(?<=\\u[0-9a-fA-F]{4})|(?<=%[0-9a-fA-F]{2}))"
 ENDS = r"(?![\w-])"
+# between the letters of a key that is spelled, and between the codes or the lines of one that is encoded
+BETWEEN = r"(?:(?!{next})(?:\\[nrt]|0x|[\W_]|(?<=[\\#;])x|(?<=\\)u00)){{0,10}}+"
+BASE64 = {"+": r"(?:\+|-|%2[bB])", "/": r"(?:/|_|%2[fF])"}  # of base64url too, and in an address
 NAMED = {"&": "&amp;", '"': "&quot;", "<": "&lt;", ">": "&gt;", "'": "&apos;"}
 
 
@@ -20,7 +24,9 @@ class Redaction:
 
     def __init__(self, keys: Iterable[str | None]):
         keys = sorted({key for key in keys if key}, key=len, reverse=True)
-        self.long = [re.compile(_in_any_form(key)) for key in keys if len(key) >= LONG]
+        self.long = [
+            re.compile(form) for key in keys if len(key) >= LONG for form in (_in_any_form(key), *_in_other_coats(key))
+        ]
         self.short = [re.compile(f"{BEGINS}{_in_any_form(key)}{ENDS}") for key in keys if len(key) < LONG]
 
     def of_answer(self, text: str | None, most: int = MOST_OF_A_WORD) -> str | None:
@@ -51,6 +57,8 @@ class Redaction:
         return {"content": cleaned}
 
     def _without(self, keys, text):
+        if keys is self.long and len(text) < LONG:  # as most tokens are
+            return text
         for key in keys:
             text = key.sub(KEY, text)
         return text
@@ -78,3 +86,36 @@ def _part(run, may_precede=r"\\*+", precedes_u=r"\\++"):
     named = f"|{NAMED[character]}" if character in NAMED else ""
     coded = rf"(?i:{precedes_u}u00{code:02x}|%(?:25)*{code:02x}|&#0*{code};|&#x0*{code:x};{named})"
     return rf"(?:{plain}|{coded}{{{n}}})"
+
+
+def _in_other_coats(key: str) -> Iterator[str]:
+    """Yield patterns of a key that is spelled, in codes of its letters, in hex, and in base64 at each alignment."""
+    yield _spelled([_coded(character) for character in key])
+    data = key.encode()
+    yield _spelled([f"{_either(f'{byte >> 4:x}')}{_either(f'{byte & 15:x}')}" for byte in data])
+    for n_before in range(3):
+        encoded = base64.b64encode(bytes(n_before) + data).decode().rstrip("=")
+        # the first and the last character may be of what stands beside the key too
+        first, last = -(-8 * n_before // 6), 8 * (n_before + len(data)) // 6
+        own = [BASE64.get(character, character) for character in encoded[first:last]]
+        yield _spelled(own) + ("[A-Za-z0-9+/_-]?" if last < len(encoded) else "") + "(?:=|%3[dD]){0,2}"
+
+
+def _spelled(parts):
+    return parts[0] + "".join(BETWEEN.format(next=part) + part for part in parts[1:])
+
+
+def _coded(character):
+    """Return a pattern of a character as it is or in a code."""
+    code = ord(character)
+    hexadecimal = "".join(map(_either, f"{code:02x}"))
+    named = f"|{NAMED[character]}" if character in NAMED else ""
+    return (
+        rf"(?:{re.escape(character)}|%(?:25)*{hexadecimal}|&#0*{code};|&#[xX]0*{hexadecimal};"
+        rf"|\\[uU]00{hexadecimal}|\\[xX]{hexadecimal}{named})"
+    )
+
+
+def _either(digit):
+    """Return a pattern of a hexadecimal digit in either case."""
+    return f"[{digit}{digit.upper()}]" if digit.isalpha() else digit

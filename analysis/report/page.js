@@ -111,7 +111,10 @@ for (const table of document.querySelectorAll("table[data-table]")) {
     const cell = (one) => {
       const copy = one.cloneNode(true);
       for (const away of copy.querySelectorAll(".why, dl, button.copy")) away.remove();
-      return `"${copy.textContent.trim().replace(/\s+/g, " ").replace(/\u2212/g, "-").replace(/"/g, '""')}"`;
+      const text = copy.textContent.trim().replace(/\s+/g, " ").replace(/\u2212/g, "-");
+      // what a spreadsheet would run is made text; a number such as -3.5, also with its interval, stays as it is
+      const runs = /^[=@\uff1d\uff0b\uff0d\uff20]|^[+-](?!\d[\d.,]*( ?%| pp)?( \(-?\d[\d.,]* to -?\d[\d.,]*\))?$)/.test(text);
+      return `"${runs ? "'" : ""}${text.replace(/"/g, '""')}"`;
     };
     const rows = [table.tHead.rows[table.tHead.rows.length - 1], ...[...table.tBodies[0].rows].filter((row) => !row.hidden)];
     const text = rows.map((row) => [...row.cells].map(cell).join(",")).join("\r\n");

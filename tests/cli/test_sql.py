@@ -77,6 +77,18 @@ def refused(capsys, *arguments):
     return err.removeprefix("bais: ").rstrip("\n")
 
 
+@pytest.mark.parametrize("text", ["=1+1", "+cmd", "-cmd", "@SUM(A1)", "\t=1", "-1+cmd|' /C calc'!A0", "\uff1d1"])
+def test_csv_holds_no_text_that_a_spreadsheet_would_run(warehouse, capsys, text):
+    ((_,), (cell,)) = csv.reader(io.StringIO(ask(capsys, f"select $${text}$$ as n", "--format", "csv"), newline=""))
+    assert cell == f"'{text}"
+    assert json.loads(ask(capsys, f"select $${text}$$ as n", "--format", "json")) == [{"n": text}]
+
+
+@pytest.mark.parametrize("value", ["-3.5", "'-3.5'", "'+1,000'", "-1e-9", "'a=b'", "'-inf'::double"])
+def test_numbers_in_a_csv_stay_as_they_are(warehouse, capsys, value):
+    assert "'" not in ask(capsys, f"select {value} as n", "--format", "csv")
+
+
 def test_csv_ends_lines_as_unix_does_and_loses_neither_digits_nor_the_difference_of_null_and_empty(
     warehouse, capsys, tmp_path
 ):

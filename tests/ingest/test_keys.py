@@ -1,9 +1,11 @@
 """A key is taken out of what comes from outside, in every form, and out of nothing that is our own."""
 
+import base64
 import contextlib
 import html
 import json
 import sys
+import time
 from urllib.parse import quote
 
 import duckdb
@@ -101,6 +103,49 @@ def test_a_key_is_known_in_every_form_that_it_is_written_in_and_within_a_longer_
         assert redaction.of_error(f"I got [{form}]") == "I got [[key]]"
         assert redaction.of_answer(f"I got [{form}]") == "I got [[key]]"
         assert redaction.of_answer(f"so-{form}9").endswith("[key]9")
+
+
+def coats_of(key):
+    """Return a key as base64 at each alignment, as hex, in percent codes and letter by letter."""
+    for before in ("", "u", "u:", "Bearer "):
+        for encoded in (base64.b64encode, base64.urlsafe_b64encode):
+            text = encoded(f"{before}{key}".encode()).decode()
+            yield from (text, text.rstrip("="), quote(text, safe=""), "\n".join([text[:9], text[9:]]))
+    yield base64.b64encode(f"u:{key}:x".encode()).decode()
+    data = key.encode()
+    yield from (data.hex(), data.hex().upper(), data.hex(" "), data.hex(":"))
+    yield "".join(f"%{byte:02X}" for byte in data)
+    yield "".join(f"%25{byte:02x}" for byte in data)
+    yield "".join(f"%{byte:02x}" if at % 2 else quote(chr(byte), safe="") for at, byte in enumerate(data))
+    for code in ("\\x{:02x}", "\\u{:04x}", "&#{};", "&#x{:x};", "0x{:02x}, "):
+        yield "".join(code.format(byte) for byte in data)
+    yield from (between.join(key) for between in (" ", ", ", "-", "\n", ".", "**, **"))
+    yield json.dumps(list(key))
+
+
+@pytest.mark.parametrize("key", [LONG, OF_BACKSLASHES, "\\starts-with-one", "ends-with-one\\", "a.b+c/d===e~f$g^>?>?"])
+def test_a_long_key_in_another_coat_is_known_too(key):
+    redaction = Redaction([key, "none"])
+    for coat in coats_of(key):
+        for said in (redaction.of_answer(f"It is <{coat}>."), redaction.of_error(f"It is <{coat}>.")):
+            assert "[key]" in said, coat
+            assert len(said) < len("It is <>.[key]") + 16, said
+        pieces = [coat[at : at + 3] for at in range(0, len(coat), 3)]
+        tokens = redaction.of_tokens({"content": [{"token": piece, "logprob": -1} for piece in pieces]})
+        kept = "".join(entry["token"] for entry in tokens["content"]).replace("[key]", "")
+        assert len(kept) < 16, kept
+
+
+@pytest.mark.parametrize("said", ["Basic dXNlcjpzb21ldGhpbmcgZWxzZQ==", "736b2d63616e617279", "s k - c a n a r y"])
+def test_what_is_like_the_coat_of_a_key_and_is_none_stays(said):
+    assert Redaction([LONG]).of_answer(said) == said
+
+
+@pytest.mark.parametrize("text", ["\\", "s" + "\\" * 50, "s - ", "%73", "c2st", "736b", "-"])
+def test_a_long_answer_is_looked_through_once(text):
+    started = time.process_time()
+    Redaction([LONG, "-" * 40 + "x"]).of_answer(text * (1_000_000 // len(text)), 1_000_000)
+    assert time.process_time() - started < 30  # a second; what looks again from each place would take hours
 
 
 @pytest.mark.parametrize(
