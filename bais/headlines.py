@@ -41,7 +41,7 @@ def headlines(study: str | None) -> None:
             "select study, bool_and(source = 'simulated') as is_simulated, "
             "string_agg(distinct source, ' and ' order by source) as sources, "
             "count(*) filter (where role is null) as n_trials, count(role) as n_judgements from marts.trials "
-            f"where {IS_A_STUDY} group by study order by is_simulated, study",
+            f"where {IS_A_STUDY} and left_out_because is null group by study order by is_simulated, study",
         )
         checks = records(
             warehouse,

@@ -41,7 +41,8 @@ WITHOUT_TRIALS = {
 
 # The largest study first, those of LLMs before simulated ones.
 ASKED = f"""
-select study, domain, llm from marts.trials where {IS_A_STUDY} and {IN_ANCHORING} group by study, domain, llm
+select study, domain, llm from marts.trials
+where {IS_A_STUDY} and {IN_ANCHORING} and left_out_because is null group by study, domain, llm
 order by
     bool_or(bool_or(source = 'simulated')) over (partition by study), sum(count(*)) over (partition by study) desc,
     study, llm, domain

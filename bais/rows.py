@@ -12,7 +12,7 @@ qualify not bool_or({IN_ANCHORING}) over () order by all
 STUDIES = f"""
 select study, bool_or(source = 'simulated') as is_simulated, list(distinct source order by source) as sources,
     count(*) as n_trials, list(distinct llm order by llm) filter (where role is null) as llms
-from marts.trials where {IS_A_STUDY} group by study order by study
+from marts.trials where {IS_A_STUDY} and left_out_because is null group by study order by study
 """
 
 # What a paper may say: the recommended specification, over all LLMs of the study.

@@ -26,7 +26,7 @@ ASKED = f"""
 select study, domain, list(distinct llm order by llm) as llms, list(distinct vignette order by vignette) as vignettes,
     list(distinct temperature order by temperature) as temperatures, bool_or(temperature is null) as has_none,
     bool_or(source = 'simulated') as is_simulated
-from marts.trials where {IS_A_STUDY} and {IN_ANCHORING} group by study, domain
+from marts.trials where {IS_A_STUDY} and {IN_ANCHORING} and left_out_because is null group by study, domain
 order by bool_or(is_simulated) over (partition by study), sum(count(*)) over (partition by study) desc, study, domain
 """
 HERE = "study = $study and domain = $domain"
@@ -50,6 +50,7 @@ select anchor_direction, round(median(anchor_value / baseline), 1) as factor, me
     count(distinct anchor_value) = 1 and count(distinct llm) > 1 as is_fixed
 from marts.trials
 where {HERE} and vignette = $vignette and anchor_direction in ('low', 'high') and baseline > 0
+    and left_out_because is null
 group by all
 """
 

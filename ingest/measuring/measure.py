@@ -184,7 +184,7 @@ def _known():
         columns = {column for (column,) in warehouse.execute(there).fetchall()}
     if "measured_from" not in columns:
         return []
-    if "stated_at" not in columns:
+    if not TABLES["paradigms"].columns.keys() <= columns:
         prepare_raw(warehouse_path())
     with contextlib.closing(connect()) as warehouse:
         return [study for (study,) in warehouse.execute(STUDIES).fetchall()]

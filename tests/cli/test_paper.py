@@ -56,7 +56,7 @@ def tables(source, paradigm="anchoring"):
         ],
         "marts.trials": [
             {"study": "s", "source": source, "llm": f"v/{n}", "role": role, "vignette": "theft",
-             "response_unit": "months"}
+             "response_unit": "months", "left_out_because": None}
             for n, role in [*((n, None) for n in range(6)), ("judge", "answer")]
         ],
         "marts.technique_rankings": [

@@ -165,8 +165,9 @@ def made_once(tmp_path_factory):
         )
         made.execute("alter table marts.trials add column paradigm varchar default 'anchoring'")
         made.execute("alter table marts.trials add column role varchar")
+        made.execute("alter table marts.trials add column left_out_because varchar")
         made.executemany(
-            "insert into marts.trials values ('other', ?, 'vendor/a', 'recorded', 'v', 1, ?, ?)",
+            "insert into marts.trials values ('other', ?, 'vendor/a', 'recorded', 'v', 1, ?, ?, null)",
             [["framing", "framing", None], ["judged", "judge_framing", "answer"]],
         )
         for llm, cost in zip(LLMS, (0.002, 0.004) * 3, strict=True):

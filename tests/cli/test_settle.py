@@ -23,7 +23,8 @@ create table seeds.prices as select 'vendor/c' as llm, 1.0 as usd_per_million_to
 create table raw.batches (study varchar, source varchar, definition json, loaded_at timestamptz);
 create table marts.trials (
     study varchar, domain varchar, llm varchar, vignette varchar, temperature double, source varchar,
-    anchor_direction varchar, anchor_value double, baseline double, paradigm varchar default 'anchoring', role varchar
+    anchor_direction varchar, anchor_value double, baseline double, paradigm varchar default 'anchoring', role varchar,
+    left_out_because varchar
 );
 create table inference.rank_probabilities (
     study varchar, domain varchar, llm varchar, technique varchar, control varchar, comparison varchar

@@ -116,7 +116,7 @@ create table marts.recorded_trials (
     first_response double
 );
 create view marts.trials as select *, response_recorded as response, null::varchar as role,
-    'anchoring' as paradigm from marts.recorded_trials;
+    'anchoring' as paradigm, null::varchar as left_out_because from marts.recorded_trials;
 create view marts.quarantined_trials as from marts.recorded_trials where false;
 create table seeds.published_claims (
     claim_id varchar, part varchar, document varchar, location varchar, kind varchar, statement varchar,
@@ -708,7 +708,7 @@ def test_headlines_say_what_recommend_says(change, capsys):
         change(f"alter table raw.batches add column if not exists {column}")
     change(
         "create or replace view marts.trials as select *, response_recorded as response, 'v' as vignette, "
-        "null::varchar as role, 'anchoring' as paradigm "
+        "null::varchar as role, 'anchoring' as paradigm, null::varchar as left_out_because "
         "from marts.recorded_trials"
     )
     change(f"create table marts.technique_costs ({keys}, calls_per_trial double, cost_usd_per_trial double)")
@@ -791,7 +791,7 @@ def test_who_asks_for_trials_of_a_study_of_scores_is_told_that_nobody_answered(c
 def test_headlines_count_judgements_apart_from_trials(change, capsys):
     change(
         "create or replace view marts.trials as select *, response_recorded as response, 'anchoring' as paradigm, "
-        "case when row_number() over (partition by study order by trial_id) <= 3 then 'answer' end as role "
+        "null::varchar as left_out_because, case when row_number() over (partition by study order by trial_id) <= 3 then 'answer' end as role "
         "from marts.recorded_trials"
     )
     assert "Study s, 5 trials and 3 judgements of texts (recorded)" in ask(capsys, "headlines")

@@ -44,7 +44,7 @@ create table marts.claim_checks (claim_id varchar, part varchar, document varcha
     margin double, n_places bigint, is_first_place boolean, newest_recomputes varchar, newest_holds varchar);
 create table marts.trials (trial_id varchar, study varchar, domain varchar, vignette varchar, llm varchar,
     role varchar, source varchar, response_unit varchar, asked_at timestamptz, technique varchar,
-    anchor_direction varchar, response double, response_text varchar);
+    anchor_direction varchar, response double, response_text varchar, left_out_because varchar);
 create table marts.attrition (study varchar, domain varchar, vignette varchar default 'v', llm varchar,
     technique varchar, role varchar,
     paradigm varchar default 'anchoring',

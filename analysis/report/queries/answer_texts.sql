@@ -6,7 +6,7 @@ from (
         study, domain, vignette, llm, technique, anchor_direction, response,
         left(response_text, 240) as text
     from marts.trials
-    where response_text is not null and response is not null and role is null
+    where response_text is not null and response is not null and role is null and left_out_because is null
         and anchor_direction in ('none', 'low', 'high')
 ) as told
 group by all
