@@ -19,6 +19,7 @@ OF_BATCHES = {
     "missing_target": "Answers that could have been given have no log-probability",
     "scorings_disagree": "Two scorings of the same prompt do not agree",
     "no_baseline": "An LLM has anchored trials and no unanchored ones to hold them against",
+    "no_answer": "None of the trials has an answer",
     "removed_rows": "Rows that were published of this vignette before are not in what was loaded now",
     "removed_llms": "LLMs that were published of this vignette before are not in what was loaded now",
     "unparsed_of_batch": "Too many replies of a batch lack the number, choice, label or text that was asked for, or "

@@ -34,6 +34,16 @@ upstreams as (
     group by all
 ),
 
+-- the batches whose vignette has published trials already
+followed as (
+    select new_ones.batch_id, true as is_followed
+    from {{ ref('gate_batches') }} as new_ones
+    where new_ones.is_new and exists (
+        select 1 from {{ ref('gate_batches') }} as earlier
+        where not earlier.is_new and earlier.study = new_ones.study and earlier.vignette = new_ones.vignette
+    )
+),
+
 wrong as (
     select
         batch_id,
@@ -108,3 +118,18 @@ select
 from cells
 where lacks_baseline
 group by batch_id, llm
+union all by name
+-- few trials that follow answers may all be refused, as those that are asked again often are
+select
+    batch_id,
+    min(cell) as cell,
+    [] as sample,
+    'no_answer' as reason,
+    1 as value,
+    sum(n_trials)::bigint as n,
+    'none of ' || sum(n_trials) || ' trials has an answer' as detail
+from cells
+cross join settings
+left join followed using (batch_id)
+group by batch_id
+having sum(n_answered) = 0 and (sum(n_trials) >= any_value(fewest) or not any_value(coalesce(is_followed, false)))

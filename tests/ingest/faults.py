@@ -219,7 +219,7 @@ FAULTS = {
     "refusals that contain numbers": Fault(
         "refused",
         change("response_text", "'I cannot recommend a sentence, 12 or 24 months would both be arbitrary.'"),
-        sizes=CELLS, tried="1 row, 5 %, 20 %, 50 %, all",
+        sizes=CELLS, tried="1 row, 5 %, 20 %, 50 %, all", also="no_answer",
     ),
     "replicates asked twice": Fault(
         "duplicate",
@@ -265,12 +265,12 @@ FAULTS = {
     ),
     "empty texts": Fault(
         "unparsed", change("response_text", "''"), sizes=CELLS, tried="1 row, 5 %, 20 %, 50 %, all",
-        also="unparsed_of_batch",
+        also="unparsed_of_batch, no_answer",
     ),
     "an unknown technique": Fault(
         "unknown_technique", change("technique", "'hypnosis'"), also="below_minimum"
     ),
-    "answers out of range": Fault("out_of_range", answer("valid_max + 7")),
+    "answers out of range": Fault("out_of_range", answer("valid_max + 7"), also="no_answer"),
     "fewer trials than the minimum": Fault(
         "below_minimum", "delete from trials where trial_id in (select trial_id from hit)", flags=None
     ),
@@ -281,7 +281,7 @@ FAULTS = {
     ),
     "failed trials": Fault(
         "failed", change("status_recorded", "'failed'") + ";" + change("response_text", "null"),
-        sizes=CELLS, tried="1 row, 5 %, 20 %, 50 %, all",
+        sizes=CELLS, tried="1 row, 5 %, 20 %, 50 %, all", also="no_answer",
     ),
     "no prompt": Fault("missing_field", change("prompt_hash", "null")),
     "no time": Fault("missing_field", change("asked_at", "null")),

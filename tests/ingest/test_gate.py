@@ -145,7 +145,7 @@ def test_whatever_is_wrong_with_rows_is_flagged_by_row_and_innocent_rows_are_not
 def test_only_what_is_not_there_or_a_whole_cell_has_no_row_to_flag():
     assert set(CHECKS) - set(SEVERITIES) == {
         "no_baseline", "below_minimum", "rerun_until_enough", "removed_rows", "removed_llms",
-        "unparsed_of_batch",
+        "unparsed_of_batch", "no_answer",
     }  # fmt: skip
     assert {name for name, fault in FAULTS.items() if not fault.flags} == {
         "fewer trials than the minimum", "an LLM without baselines",
@@ -615,6 +615,25 @@ def test_lines_with_ids_of_their_own_are_no_copies_whatever_else_they_agree_in(r
     )
     gate.audit()
     assert flags_of("duplicate") == set()
+
+
+UNANSWERED = "update raw.trials set status_recorded = 'failed', response_recorded = null, response_text = null where "
+
+
+def test_a_batch_without_an_answer_fails(recording):
+    change(UNANSWERED + "true")
+    (verdict,) = gate.audit()
+    assert verdict.verdict == "failed"
+    assert [name for name, check in unmet(verdict).items() if check["level"] == "fail"] == ["no_answer"]
+
+
+@pytest.mark.parametrize(("n", "fails"), [(4, False), (5, True)])
+def test_fewer_than_five_unanswered_trials_that_follow_answers_do_not_fail(recording, n, fails):
+    few = f"trial_id in (select trial_id from raw.trials order by trial_id limit {n})"
+    change(UNANSWERED + few)
+    split_off(few, minutes=5)
+    (verdict,) = [verdict for verdict in gate.audit() if verdict.batch_id == "other"]
+    assert ("no_answer" in unmet(verdict)) == fails
 
 
 def test_an_llm_without_a_baseline_is_named_though_nobody_knows_whether_its_anchors_are_low_or_high(recording):
