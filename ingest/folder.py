@@ -241,15 +241,37 @@ def take_in(warehouse, tables: dict) -> None:
     if not (more := _more(warehouse, tables)):
         return
     folder, load_ids, loads, views = more
-    for of in (of for load in loads if load["load_id"] not in load_ids for of in load["files"]):
-        if (name := of["table"]) not in APART:
-            warehouse.execute(
-                f"insert into raw.{name} by name "
-                f"select * from read_parquet({quoted(folder.path / of['file'])}, hive_partitioning = false) as loaded "
-                f"anti join raw.{name} as landed on {same('loaded', 'landed', tables[name].key)}"
-            )
     _show(warehouse, views, tables)
+    for load in loads:
+        if load["load_id"] not in load_ids:
+            _take_in_load(warehouse, folder, load, tables)
     _record(warehouse, folder, [load["load_id"] for load in loads], _digest(views))
+
+
+def _take_in_load(warehouse, folder, load, tables):
+    """Insert the rows of a load after all that is there: those that had numbers elsewhere keep their order."""
+    from ingest.raw import next_ordinal, number_rows
+
+    loaded = []
+    for of in load["files"]:
+        if (name := of["table"]) not in APART:
+            rows = f"read_parquet({quoted(folder.path / of['file'])}, hive_partitioning = false)"
+            if "ordinal" in tables[name].columns:  # which a file of an older bais lacks
+                rows = f"(select null::bigint as ordinal where false union all by name from {rows})"
+            loaded.append((name, rows))
+    ordinals = [f"select ordinal from {rows}" for name, rows in loaded if "ordinal" in tables[name].columns]
+    ((first,),) = warehouse.execute(
+        f"select min(ordinal) from ({' union all '.join(ordinals) or 'select null as ordinal'})"
+    ).fetchall()
+    raised = 0 if first is None else next_ordinal(warehouse) - first
+    for name, rows in loaded:
+        numbered = f" replace (ordinal + {raised} as ordinal)" if "ordinal" in tables[name].columns else ""
+        warehouse.execute(
+            f"insert into raw.{name} by name select *{numbered} from {rows} as loaded "
+            f"anti join raw.{name} as landed on {same('loaded', 'landed', tables[name].key)}"
+        )
+    if first is None:
+        number_rows(warehouse)
 
 
 def files_of(warehouse) -> dict[str, list[Path]]:

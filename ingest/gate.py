@@ -30,7 +30,7 @@ from ingest.load import DUCKDB_SETTINGS
 from ingest.memory import memory_limit, needs_more
 from ingest.models import Models, query_of
 from ingest.prompts import template_hash, template_of
-from ingest.raw import TABLES, prepare_raw
+from ingest.raw import ORDERED, TABLES, next_ordinal, prepare_raw
 from ingest.warehouse import UserError, connect, explain, in_memory, printable, quoted, transaction, warehouse_path
 
 CONFIG = Path(__file__).with_name("gate.yaml")
@@ -166,12 +166,14 @@ def _batches_to_audit(memory, batch_ids):
         select
             batch_id, any_value(members.study) as study, any_value(members.vignette) as vignette,
             sum(members.n_trials)::bigint as n_trials, coalesce(any_value(batches.loaded_at), now()) as loaded_at,
+            -- what an older bais landed without a batch comes last
+            coalesce(any_value(batches.ordinal), 9223372036854775807) as ordinal,
             batch_id in (select batch_id from warehouse.raw.batch_verdicts) as is_audited,
             coalesce(any_value(batches.source) = 'scored', false) as is_scored
         from members
         left join warehouse.raw.batches as batches using (batch_id)
         group by batch_id
-        order by loaded_at, batch_id
+        order by ordinal, batch_id
         """
     )
     batches = found.to_arrow_table().to_pylist()
@@ -326,7 +328,7 @@ def _withdrawn(models, looked_at):
     """Return a query of the trials that the versions under audit lack, and what was published before had."""
     return f"""
         with last_words as (
-            select study, archive, source_name, entry, is_new, arg_max(struct_pack(record_id), imported_at) as word
+            select study, archive, source_name, entry, is_new, arg_max(struct_pack(record_id), ordinal) as word
             from {models.ref("stg_version_entries")} inner join {looked_at} using (batch_id, study)
             where record_id is not null or is_complete
             group by all
@@ -524,9 +526,11 @@ def _write(verdicts, flags, config):
         "flagged_trials": flags,
     }
     with transaction(warehouse_path()) as warehouse:
+        ordinal = next_ordinal(warehouse)
         for table, of_table in made.items():
             warehouse.register(f"made_{table}", of_table)
-            warehouse.execute(f"insert into raw.{table} by name from made_{table}")
+            numbered = f", {ordinal} as ordinal" if table in ORDERED else ""
+            warehouse.execute(f"insert into raw.{table} by name select *{numbered} from made_{table}")
         rejected = f"select batch_id from ({query_of('stg_batch_verdicts')}) where act = 'reject'"
         rejected = {batch_id for (batch_id,) in warehouse.execute(rejected).fetchall()}
     for verdict in verdicts:
@@ -544,8 +548,8 @@ def decide(act: str, object_id: str, why: str, who: str | None = None) -> None:
             what = "audited batch" if object_kind == "batch" else "flagged trial"
             raise UserError(f"there is no {what} {printable(object_id)}")
         warehouse.execute(
-            "insert into raw.gate_acts values (?, ?, ?, ?, ?, ?, ?)",
-            [uuid.uuid4().hex, object_kind, object_id, act, who, why, datetime.now(UTC)],
+            "insert into raw.gate_acts values (?, ?, ?, ?, ?, ?, ?, ?)",
+            [uuid.uuid4().hex, object_kind, object_id, act, who, why, datetime.now(UTC), next_ordinal(warehouse)],
         )
 
 
@@ -565,8 +569,8 @@ def decide_of_trials(act: str, trial_ids: list[str], why: str, who: str | None =
         )
         warehouse.execute(
             "insert into raw.gate_acts by name select replace(uuid()::varchar, '-', '') as act_id, 'trial' as object, "
-            "trial_id as object_id, $act as act, $who as who, $why as why, $now as acted_at from decided",
-            {"act": act, "who": who, "why": why, "now": datetime.now(UTC)},
+            "trial_id as object_id, $act as act, $who as who, $why as why, $now as acted_at, $ordinal as ordinal from decided",
+            {"act": act, "who": who, "why": why, "now": datetime.now(UTC), "ordinal": next_ordinal(warehouse)},
         )
         return dict(warehouse.sql("select study, count(*) from decided group by study order by study").fetchall())
 
@@ -608,7 +612,7 @@ def last_verdicts() -> list[dict]:
             from published inner join raw.batch_verdicts as verdicts using (verdict_id)
             left join displaced on verdicts.batch_id = displaced.batch_id
             left join (select batch_id, source from raw.batches) as batches on verdicts.batch_id = batches.batch_id
-            order by checked_at, verdicts.batch_id
+            order by ordinal, verdicts.batch_id
             """
         ).to_arrow_table()
         unmet = warehouse.sql(

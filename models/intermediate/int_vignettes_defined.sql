@@ -13,10 +13,10 @@ defined as (
     select
         study,
         vignette,
-        arg_max(domain, loaded_at) as domain,
-        arg_max(response_unit, loaded_at) as response_unit,
-        arg_max(valid_min, loaded_at) as valid_min,
-        arg_max(valid_max, loaded_at) as valid_max
+        arg_max(domain, ordinal) as domain,
+        arg_max(response_unit, ordinal) as response_unit,
+        arg_max(valid_min, ordinal) as valid_min,
+        arg_max(valid_max, ordinal) as valid_max
     from batches
     group by all
 )

@@ -819,7 +819,7 @@ from range(3) as t (n);
 VERDICT = """
 insert into raw.batch_verdicts by name
 select 'v1' as verdict_id, 'b1' as batch_id, 'new' as study, 'v' as vignette, '{verdict}' as verdict, 3 as n_trials,
-    0 as n_failed, 0 as n_warnings, 1 as rule_version, now() as checked_at
+    0 as n_failed, 0 as n_warnings, 1 as rule_version, now() as checked_at, 1 as ordinal
 """
 
 
