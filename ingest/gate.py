@@ -569,7 +569,8 @@ def decide_of_trials(act: str, trial_ids: list[str], why: str, who: str | None =
         )
         warehouse.execute(
             "insert into raw.gate_acts by name select replace(uuid()::varchar, '-', '') as act_id, 'trial' as object, "
-            "trial_id as object_id, $act as act, $who as who, $why as why, $now as acted_at, $ordinal as ordinal from decided",
+            "trial_id as object_id, $act as act, $who as who, $why as why, $now as acted_at, "
+            "$ordinal as ordinal from decided",
             {"act": act, "who": who, "why": why, "now": datetime.now(UTC), "ordinal": next_ordinal(warehouse)},
         )
         return dict(warehouse.sql("select study, count(*) from decided group by study order by study").fetchall())

@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from ingest.folder import folder_of, keep_in, let_go, take_in
 from ingest.lock import alone
-from ingest.raw import TABLES, next_ordinal, prepare_raw
+from ingest.raw import TABLES, next_ordinal, number_rows, prepare_raw
 from ingest.warehouse import UserError, connect, explain, quoted, same, transaction, warehouse_path
 
 SYSTEM_FAILURE = re.compile(
@@ -145,7 +145,7 @@ def _take_over(tables, path, incoming):
         new = {name: _not_landed(name, ordinal) for name in tables if (name,) in loaded}
         if kept := folder_of(warehouse):
             kept[0].write_load(warehouse, TABLES, new)
-            take_in(warehouse, TABLES)
+            take_in(warehouse, TABLES, number_rows)
             return
         for name, query in new.items():
             warehouse.execute(f"insert into raw.{name} by name {query}")

@@ -11,7 +11,7 @@ import pyarrow as pa
 import yaml
 
 from ingest.folder import take_in
-from ingest.warehouse import ROOT, UserError, connect, explain
+from ingest.warehouse import ROOT, UserError, connect, explain, number_after
 
 DECLARED = ROOT / "models" / "staging" / "sources.yml"
 LOAD_ID = "_dlt_load_id"
@@ -111,9 +111,7 @@ def number_rows(warehouse, schema: str = "raw") -> None:
 
 def next_ordinal(warehouse) -> int:
     """Return the number of what is written next: it is higher than that of all that is there."""
-    numbered = " union all ".join(f"select ordinal from raw.{name}" for name in ORDERED)
-    ((ordinal,),) = warehouse.execute(f"select 1 + coalesce(max(ordinal), 0) from ({numbered})").fetchall()
-    return ordinal
+    return number_after(warehouse, ORDERED)
 
 
 def prepare_raw(path: Path) -> None:
@@ -130,7 +128,7 @@ def prepare_raw(path: Path) -> None:
         )
         warehouse.execute(f"begin; {raw_statements(there, views)}")
         try:
-            take_in(warehouse, TABLES)
+            take_in(warehouse, TABLES, number_rows)
             number_rows(warehouse)
             warehouse.execute("commit")
         except duckdb.Error as error:

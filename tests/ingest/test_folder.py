@@ -13,13 +13,19 @@ from bais.main import main as bais
 from ingest import folder as kept
 from ingest import load
 from ingest.gate import decide_of_trials
-from ingest.raw import ORDERED, TABLES, prepare_raw
+from ingest.raw import ORDERED, TABLES, number_rows, prepare_raw
 from ingest.run import main
 from ingest.warehouse import UserError, connect, in_memory, quoted, transaction
 
 APART = sorted(kept.APART)
 OF_LOADS = {
-    "_dlt_load_id", "batch_id", "imported_at", "loaded_at", "quarantined_at", "version_id", "compared_with",
+    "_dlt_load_id",
+    "batch_id",
+    "imported_at",
+    "loaded_at",
+    "quarantined_at",
+    "version_id",
+    "compared_with",
     "ordinal",
 }
 
@@ -327,7 +333,7 @@ def test_a_copy_of_warehouse_and_folder_is_complete(first, to, warehouse, tmp_pa
     with closing(connect(tmp_path / "moved.duckdb", read_only=False)) as connection:
         connection.execute("begin")
         kept.keep_in(connection, tmp_path / "moved")
-        kept.take_in(connection, TABLES)
+        kept.take_in(connection, TABLES, number_rows)
         connection.execute("commit")
         assert connection.execute("select count(*) from raw.trials").fetchall() == [(3,)]
 

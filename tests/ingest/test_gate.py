@@ -445,7 +445,7 @@ def change(sql):
 
 
 def split_off(condition, minutes):
-    """Put trials of the archive into a batch of their own, which is loaded so many minutes after the other, or before it."""
+    """Put trials of the archive into a batch of their own, loaded so many minutes after the other."""
     change(
         "insert into raw.batches by name select * replace ('other' as batch_id, loaded_at "
         f"+ interval ({minutes}) minute as loaded_at, ordinal + ({minutes}) as ordinal) from raw.batches; "
