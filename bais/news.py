@@ -48,8 +48,8 @@ answered as (
 ),
 
 waiting as (
-    select article_id, falsified_description, made_by, arg_min(validator, verdicts.stated_at) as validated_by,
-        arg_min(is_negation, verdicts.stated_at) as is_negation
+    select article_id, falsified_description, made_by, arg_min(validator, verdicts.ordinal) as validated_by,
+        arg_min(is_negation, verdicts.ordinal) as is_negation
     from validated left join verdicts using (falsification_id)
     where reason in ('not_validated', 'too_few_validators')
     group by all

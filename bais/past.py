@@ -14,20 +14,20 @@ from ingest.warehouse import UserError, connect, explain, printable, quoted, war
 # An audit follows its import: what was decided or flagged later was not known then.
 MOMENT = """
 with first_verdicts as (
-    select min(checked_at) as checked_at from now_known.raw.batch_verdicts
+    select min(ordinal) as ordinal from now_known.raw.batch_verdicts
     semi join (from now_known.raw.batches where version_id = $version_id) using (batch_id)
     group by batch_id
 )
 
-select greatest($imported_at, (select max(checked_at) from first_verdicts)) as moment
+select greatest($ordinal, (select max(ordinal) from first_verdicts)) as moment
 """
 
 # In this order: a condition may ask what of other tables is there.
 KNOWN_THEN = {
-    "source_versions": "imported_at <= $imported_at",
+    "source_versions": "ordinal <= $ordinal",
     "version_files": "version_id in (select version_id from raw.source_versions)",
     "version_entries": "version_id in (select version_id from raw.source_versions)",
-    "batches": "loaded_at <= $imported_at",
+    "batches": "ordinal <= $ordinal",
     "trials": "batch_id in (select batch_id from raw.batches)",
     "attribution_scores": "batch_id in (select batch_id from raw.batches)",
     "target_scores": "scoring in (select definition ->> '$.scoring' from raw.batches where source = 'scored')",
@@ -37,16 +37,16 @@ KNOWN_THEN = {
     "paradigms": "study in (select study from raw.batches)",
     "paradigm_contrasts": "study in (select study from raw.batches)",
     "items": "study in (select study from raw.batches)",
-    "quarantined_lines": "quarantined_at <= $imported_at",
-    "news": "fetched_at <= $imported_at",
-    "news_fetches": "fetched_at <= $imported_at",
-    "falsifications": "stated_at <= $imported_at",
-    "falsification_verdicts": "stated_at <= $imported_at",
+    "quarantined_lines": "ordinal <= $ordinal",
+    "news": "ordinal <= $ordinal",
+    "news_fetches": "ordinal <= $ordinal",
+    "falsifications": "ordinal <= $ordinal",
+    "falsification_verdicts": "ordinal <= $ordinal",
     "human_choices": "true",  # of when people chose nothing is kept, and no version of trials hangs on it
-    "batch_verdicts": "batch_id in (select batch_id from raw.batches) and checked_at <= $moment",
+    "batch_verdicts": "batch_id in (select batch_id from raw.batches) and ordinal <= $moment",
     "batch_checks": "verdict_id in (select verdict_id from raw.batch_verdicts)",
-    "flagged_trials": "verdict_id in (select verdict_id from raw.batch_verdicts) and flagged_at <= $moment",
-    "gate_acts": "acted_at <= $moment",
+    "flagged_trials": "verdict_id in (select verdict_id from raw.batch_verdicts) and ordinal <= $moment",
+    "gate_acts": "ordinal <= $moment",
 }
 
 HELD = """
@@ -104,12 +104,12 @@ def copy_known(version: dict, path: Path) -> None:
             warehouse.execute(f"attach {quoted(warehouse_path())} as now_known (read_only)")
         except duckdb.Error as error:
             raise UserError(explain(error, warehouse_path())) from None
-        known = {"version_id": version["version_id"], "imported_at": version["imported_at"]}
+        known = {"version_id": version["version_id"], "ordinal": version["ordinal"]}
         known |= records(warehouse, MOMENT, known)[0]
         for name, condition in KNOWN_THEN.items():
             _copy(warehouse, name, condition, known)
             if "stated_at" in TABLES[name].key:
-                warehouse.execute(f"delete from raw.{name} where stated_at > ?", [known["imported_at"]])
+                warehouse.execute(f"delete from raw.{name} where ordinal > ?", [known["ordinal"]])
 
 
 def _copy(warehouse, name, condition, known):

@@ -42,7 +42,7 @@ where {HERE} and llm is null and comparison in ('control', 'placebo') order by a
 """
 DEFINED = """
 select definition::varchar from raw.batches
-where study = $study and definition is not null order by loaded_at desc limit 1
+where study = $study and definition is not null order by ordinal desc limit 1
 """
 # Where the archive does not say by which rule, what the anchors came to.
 MULTIPLES = f"""

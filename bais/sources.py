@@ -36,7 +36,7 @@ select
     versions.* exclude (_dlt_load_id),
     coalesce(n_files, 0) as n_files,
     not is_older and row_number() over (
-        partition by study, archive, source_name, is_older order by imported_at desc
+        partition by study, archive, source_name, is_older order by ordinal desc
     ) = 1 as is_newest,
     coalesce(batches, []) as batches,
     coalesce(is_scored, false) as is_scored,
@@ -46,7 +46,7 @@ from raw.source_versions as versions
 left join files using (version_id)
 left join batches using (version_id)
 left join fates using (version_id)
-order by study, archive, source_name, imported_at
+order by study, archive, source_name, ordinal
 """
 
 CHANGED_FILES = """

@@ -44,7 +44,7 @@ FLAGS = """
 select reason, severity, null as sentence, detail, who as released_by, why as released_why
 from raw.flagged_trials as flags
 asof left join (from raw.gate_acts where object = 'trial' and act = 'release') as releases
-    on flags.trial_id = releases.object_id and flags.flagged_at <= releases.acted_at
+    on flags.trial_id = releases.object_id and flags.ordinal <= releases.ordinal
 where trial_id = $trial_id and verdict_id = $verdict_id order by reason
 """
 CHECKS = """

@@ -26,6 +26,10 @@ PARADIGMS = f"""
 select distinct paradigm from marts.trials
 where study = coalesce($study, study) and not {IN_ANCHORING} and role is null order by paradigm
 """
+UNNUMBERED = (
+    "select bool_or(column_name = 'ordinal') from duckdb_columns() where database_name = current_database() "
+    "and schema_name = 'raw' and table_name = 'gate_acts'"
+)
 NOTHING_YET = "none: import some trials first, and run `bais build`"
 SCORED_STUDIES = "select distinct study from raw.batches where source = 'scored'"
 # What DuckDB itself would not refuse ends with the connection, such as a temporary table: to answer would mislead.
@@ -34,9 +38,15 @@ READS = ("SELECT", "EXPLAIN", "MULTI")  # MULTI is a pivot
 
 @contextlib.contextmanager
 def opened(writes_files: bool = False) -> Iterator:
-    """Open the warehouse to read from it."""
+    """Open the warehouse to read from it; the rows of one that an older bais made are numbered first."""
     import duckdb
 
+    with contextlib.closing(connect()) as warehouse:
+        is_older = warehouse.execute(UNNUMBERED).fetchall() == [(False,)]
+    if is_older:
+        from ingest.raw import prepare_raw
+
+        prepare_raw(warehouse_path())
     with contextlib.closing(connect(writes_files=writes_files)) as warehouse:
         try:
             yield warehouse

@@ -31,7 +31,7 @@ MADE = {
         "git_revision": "sessions.git_revision",
     },
     "prompts": {"study": "$study"},
-    "items": {"study": "$study"},
+    "items": {"study": "$study", "ordinal": "row_number() over ()"},
 }
 
 
@@ -116,12 +116,13 @@ def _rows(paths, table, sessions, study, parameters):
 def _paradigms(study, sessions):
     """Say what the sessions state of their paradigms: whole, each time that it is not what was stated before."""
     rows, last = {"paradigms": [], "paradigm_contrasts": []}, {}
-    for session in sessions:
+    for ordinal, session in enumerate(sessions, start=1):
         for table, stated in stated_in(session).items():
             for paradigm, of_paradigm in stated.items():
                 if last.get((table, paradigm)) != of_paradigm:
                     last[table, paradigm] = of_paradigm
-                    said = {"study": study, "stated_at": datetime.fromisoformat(session["started_at"])}
+                    stated_at = datetime.fromisoformat(session["started_at"])
+                    said = {"study": study, "stated_at": stated_at, "ordinal": ordinal}
                     rows[table] += [said | row for row in of_paradigm]
     return {table: [pa.Table.from_pylist(of, TABLES[table].schema)] if of else [] for table, of in rows.items()}
 

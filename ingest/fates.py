@@ -15,14 +15,14 @@ FATES = """
 with resolved as ({resolved}),
 
 versions as (
-    select version_id, coalesce(label, version_id[:8]) as version, imported_at from raw.source_versions
+    select version_id, coalesce(label, version_id[:8]) as version, imported_at, ordinal from raw.source_versions
 ),
 
 landed as (
     select
         trial_id,
         records.batch_id,
-        coalesce(versions.imported_at, batches.loaded_at) as landed_at
+        coalesce(versions.ordinal, batches.ordinal) as landed_as
     from ({records}) as records
     semi join resolved using (trial_id)
     left join raw.batches as batches using (batch_id)
@@ -32,7 +32,7 @@ landed as (
 entries as ({entries}),
 
 last_said as (
-    select study, archive, source_name, entry, arg_max(struct_pack(record_id, version_id), imported_at) as word
+    select study, archive, source_name, entry, arg_max(struct_pack(record_id, version_id), ordinal) as word
     from entries
     where not is_older
     group by all
@@ -51,7 +51,7 @@ select
         when is_held and resolved.batch_id != landed.batch_id then 'taken_over'
         when is_held and lacking.trial_id is not null then 'lacking'
         when is_held then null
-        when later.imported_at <= landed_at then null
+        when later.ordinal <= landed_as then null
         when superseded_by is not null then 'superseded'
         else 'gone'
     end as fate,

@@ -12,12 +12,13 @@ import os
 import re
 import tempfile
 import uuid
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
 from ingest.lock import alone
-from ingest.warehouse import FULL, MANIFEST, PUT_BACK, UserError, kept_path, printable, quoted, same
+from ingest.warehouse import FULL, MANIFEST, PUT_BACK, UserError, kept_path, number_after, printable, quoted, same
 
 FORMAT, VERSION = "bais raw", 1
 LOCK = "lock"
@@ -235,20 +236,44 @@ def let_go(warehouse) -> None:
         folder.path.rmdir()
 
 
-def take_in(warehouse, tables: dict) -> None:
-    """Let a warehouse have every load of its folder, in a transaction that the caller has begun."""
+def take_in(warehouse, tables: dict, number_rows: Callable) -> None:
+    """Let a warehouse have every load of its folder, in a transaction that the caller has begun.
+
+    Rows of a load that an older bais wrote have no number: `number_rows` gives them one.
+    """
     if not (more := _more(warehouse, tables)):
         return
     folder, load_ids, loads, views = more
-    for of in (of for load in loads if load["load_id"] not in load_ids for of in load["files"]):
-        if (name := of["table"]) not in APART:
-            warehouse.execute(
-                f"insert into raw.{name} by name "
-                f"select * from read_parquet({quoted(folder.path / of['file'])}, hive_partitioning = false) as loaded "
-                f"anti join raw.{name} as landed on {same('loaded', 'landed', tables[name].key)}"
-            )
     _show(warehouse, views, tables)
+    for load in loads:
+        if load["load_id"] not in load_ids:
+            _take_in_load(warehouse, folder, load, tables, number_rows)
     _record(warehouse, folder, [load["load_id"] for load in loads], _digest(views))
+
+
+def _take_in_load(warehouse, folder, load, tables, number_rows):
+    """Insert the rows of a load after all that is there: those that had numbers elsewhere keep their order."""
+    loaded = []
+    for of in load["files"]:
+        if (name := of["table"]) not in APART:
+            rows = f"read_parquet({quoted(folder.path / of['file'])}, hive_partitioning = false)"
+            if "ordinal" in tables[name].columns:  # which a file of an older bais lacks
+                rows = f"(select null::bigint as ordinal where false union all by name from {rows})"
+            loaded.append((name, rows))
+    ordered = [name for name, table in tables.items() if "ordinal" in table.columns]
+    ordinals = [f"select ordinal from {rows}" for name, rows in loaded if name in ordered]
+    ((first,),) = warehouse.execute(
+        f"select min(ordinal) from ({' union all '.join(ordinals) or 'select null as ordinal'})"
+    ).fetchall()
+    raised = 0 if first is None else number_after(warehouse, ordered) - first
+    for name, rows in loaded:
+        numbered = f" replace (ordinal + {raised} as ordinal)" if name in ordered else ""
+        warehouse.execute(
+            f"insert into raw.{name} by name select *{numbered} from {rows} as loaded "
+            f"anti join raw.{name} as landed on {same('loaded', 'landed', tables[name].key)}"
+        )
+    if first is None:
+        number_rows(warehouse)
 
 
 def files_of(warehouse) -> dict[str, list[Path]]:

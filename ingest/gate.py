@@ -32,7 +32,7 @@ from ingest.memory import memory_limit, needs_more
 from ingest.mended import Hanging, hanging
 from ingest.models import Models, macros, query_of
 from ingest.prompts import template_hash, template_of
-from ingest.raw import TABLES, prepare_raw
+from ingest.raw import ORDERED, TABLES, next_ordinal, prepare_raw
 from ingest.warehouse import UserError, connect, explain, in_memory, printable, quoted, transaction, warehouse_path
 
 CONFIG = Path(__file__).with_name("gate.yaml")
@@ -203,6 +203,8 @@ def _batches_to_audit(memory, batch_ids):
         select
             batch_id, any_value(members.study) as study, any_value(members.vignette) as vignette,
             sum(members.n_trials)::bigint as n_trials, coalesce(any_value(batches.loaded_at), now()) as loaded_at,
+            -- what an older bais landed without a batch comes last
+            coalesce(any_value(batches.ordinal), 9223372036854775807) as ordinal,
             count(last_verdicts.batch_id) > 0 as is_audited,
             coalesce(bool_or(last_verdicts.is_published), false) as was_published,
             any_value(stated.defined_as) as defined_as,
@@ -213,7 +215,7 @@ def _batches_to_audit(memory, batch_ids):
         left join last_verdicts using (batch_id)
         left join stated on batches.study = stated.study and batches.vignette = stated.vignette
         group by batch_id
-        order by loaded_at, batch_id
+        order by ordinal, batch_id
         """
     )
     batches = found.to_arrow_table().to_pylist()
@@ -372,7 +374,7 @@ def _withdrawn(models, looked_at):
     """Return a query of the trials that the versions under audit lack, and what was published before had."""
     return f"""
         with last_words as (
-            select study, archive, source_name, entry, is_new, arg_max(struct_pack(record_id), imported_at) as word
+            select study, archive, source_name, entry, is_new, arg_max(struct_pack(record_id), ordinal) as word
             from {models.ref("stg_version_entries")} inner join {looked_at} using (batch_id, study)
             where record_id is not null or is_complete
             group by all
@@ -583,9 +585,11 @@ def _write(verdicts, flags, config):
         "flagged_trials": flags,
     }
     with transaction(warehouse_path()) as warehouse:
+        ordinal = next_ordinal(warehouse)
         for table, of_table in made.items():
             warehouse.register(f"made_{table}", of_table)
-            warehouse.execute(f"insert into raw.{table} by name from made_{table}")
+            numbered = f", {ordinal} as ordinal" if table in ORDERED else ""
+            warehouse.execute(f"insert into raw.{table} by name select *{numbered} from made_{table}")
         rejected = f"select batch_id from ({query_of('stg_batch_verdicts')}) where act = 'reject'"
         rejected = {batch_id for (batch_id,) in warehouse.execute(rejected).fetchall()}
     for verdict in verdicts:
@@ -604,7 +608,7 @@ def decide(act: str, object_id: str, why: str, who: str | None = None) -> None:
             raise UserError(f"there is no {what} {printable(object_id)}")
         warehouse.execute(
             "insert into raw.gate_acts by name select $act_id as act_id, $object as object, $object_id as object_id, "
-            "$act as act, $who as who, $why as why, $now as acted_at",
+            "$act as act, $who as who, $why as why, $now as acted_at, $ordinal as ordinal",
             {
                 "act_id": uuid.uuid4().hex,
                 "object": object_kind,
@@ -613,6 +617,7 @@ def decide(act: str, object_id: str, why: str, who: str | None = None) -> None:
                 "who": who,
                 "why": why,
                 "now": datetime.now(UTC),
+                "ordinal": next_ordinal(warehouse),
             },
         )
 
@@ -658,9 +663,12 @@ def decide_of_trials(
         )
         warehouse.execute(
             "insert into raw.gate_acts by name select replace(uuid()::varchar, '-', '') as act_id, 'trial' as object, "
-            "trial_id as object_id, act, $who as who, $why as why, $now as acted_at, $response as response "
-            "from decided where act is not null",
-            {"who": who, "why": why, "now": datetime.now(UTC), "response": response},
+            "trial_id as object_id, act, $who as who, $why as why, $now as acted_at, $response as response, "
+            "$ordinal as ordinal from decided where act is not null",
+            {
+                "who": who, "why": why, "now": datetime.now(UTC), "response": response,
+                "ordinal": next_ordinal(warehouse),
+            },
         )
         by_study = warehouse.sql(
             "select study, count(*) from decided where act is not null group by study order by study"
@@ -691,11 +699,14 @@ def leave_out(study: str, because: dict[str, str], who: str | None = None) -> tu
                 insert into raw.gate_acts by name
                 select
                     replace(uuid()::varchar, '-', '') as act_id, 'trial' as object, trial_id as object_id,
-                    $act as act, $who as who, why, $now as acted_at
+                    $act as act, $who as who, why, $now as acted_at, $ordinal as ordinal
                 from {here} semi join (from raw.trials where study = $study) using (trial_id)
                 anti join {there} using (trial_id, why)
                 """,
-                {"act": act, "who": who, "now": datetime.now(UTC), "study": study},
+                {
+                    "act": act, "who": who, "now": datetime.now(UTC), "study": study,
+                    "ordinal": next_ordinal(warehouse),
+                },
             ).fetchall()
     (n_left_out,), (n_counting,) = counts
     return n_left_out, n_counting
@@ -738,7 +749,7 @@ def last_verdicts() -> list[dict]:
             from published inner join raw.batch_verdicts as verdicts using (verdict_id)
             left join displaced on verdicts.batch_id = displaced.batch_id
             left join (select batch_id, source from raw.batches) as batches on verdicts.batch_id = batches.batch_id
-            order by checked_at, verdicts.batch_id
+            order by ordinal, verdicts.batch_id
             """
         ).to_arrow_table()
         unmet = warehouse.sql(

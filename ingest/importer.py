@@ -665,7 +665,7 @@ class _Import:
             summary.n_new += streamed.get("new", 0)
         before = self._rows(
             "select version_id, digest from versions "
-            "where source_name = getvariable('source_name') and not is_older order by imported_at desc limit 1"
+            "where source_name = getvariable('source_name') and not is_older order by ordinal desc limit 1"
         )
         ((n_said,),) = self._rows("select count(*) from decided where not is_as_before")
         summary.is_complete = self.version.is_complete

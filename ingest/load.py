@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from ingest.folder import folder_of, keep_in, let_go, take_in
 from ingest.lock import alone
-from ingest.raw import TABLES, prepare_raw
+from ingest.raw import TABLES, next_ordinal, number_rows, prepare_raw
 from ingest.warehouse import UserError, connect, explain, quoted, same, transaction, warehouse_path
 
 SYSTEM_FAILURE = re.compile(
@@ -54,6 +54,8 @@ def landed_ids(study: str, table: str = "trials", *columns: str) -> pa.Table:
 
 def land(**tables: Iterable[pa.Table]) -> None:
     """Load rows into tables of `raw`, all or none; columns that they lack are null.
+
+    They come after all that is there; an `ordinal` from 1 says which of them come after others.
 
     They are consumed one table after the other, in the order given, before the warehouse is opened for writing.
     """
@@ -139,17 +141,20 @@ def _take_over(tables, path, incoming):
         loaded = warehouse.execute(
             "select table_name from duckdb_tables() where database_name = 'incoming' and schema_name = 'raw'"
         ).fetchall()
-        new = {name: _not_landed(name) for name in tables if (name,) in loaded}
+        ordinal = next_ordinal(warehouse)
+        new = {name: _not_landed(name, ordinal) for name in tables if (name,) in loaded}
         if kept := folder_of(warehouse):
             kept[0].write_load(warehouse, TABLES, new)
-            take_in(warehouse, TABLES)
+            take_in(warehouse, TABLES, number_rows)
             return
         for name, query in new.items():
             warehouse.execute(f"insert into raw.{name} by name {query}")
 
 
-def _not_landed(name):
-    columns = ", ".join(TABLES[name].columns)
+def _not_landed(name, ordinal):
+    """Select what the warehouse has not; rows that say their order among themselves keep it."""
+    of_load = {"ordinal": f"{ordinal - 1} + coalesce(ordinal, 1) as ordinal"}
+    columns = ", ".join(of_load.get(column, column) for column in TABLES[name].columns)
     return (
         f"select {columns} from incoming.raw.{name} as loaded "
         f"anti join raw.{name} as landed on {same('loaded', 'landed', TABLES[name].key)}"

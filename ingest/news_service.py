@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from operator import itemgetter
 from urllib.parse import urlsplit, urlunsplit
 
 from ingest.lines import quarantine_rows
@@ -31,16 +32,16 @@ from ingest.news import (
     time_of,
 )
 from ingest.providers.openai_compatible import MOST_BYTES, THROTTLES, key_at, retry_after
+from ingest.raw import prepare_raw
 from ingest.redaction import Redaction
 from ingest.study import Limits
-from ingest.warehouse import UserError, printable
+from ingest.warehouse import UserError, printable, warehouse_path
 
 KEY = "NEWS_API_KEY"
 CANNOT_BE_ASKED, QUARANTINED = 4, 3
 PAGE_SIZE = 100
 # services learn late of some articles: those of the last day are asked for again, and what is known stays as it is
 LAG = timedelta(days=1)
-NEVER = datetime.min.replace(tzinfo=UTC)
 OF_THE_KEY = ("apiKeyDisabled", "apiKeyExhausted", "apiKeyInvalid", "apiKeyMissing")
 MOST_RESULTS = "maximumResultsReached"
 MOST_PAGES = 10_000
@@ -109,7 +110,7 @@ class Fetch:
 def planned(url: str | None, since: datetime | None, now: datetime) -> Fetch:
     """Say what a fetch would ask for, or refuse one that would begin in the future."""
     url = address_of_service(url or URL)
-    cursor = last_cursor(now)
+    cursor = last_cursor()
     if since and since > now:
         raise UserError(f"--since {since:%Y-%m-%d %H:%M} lies in the future: name a day that has been")
     if cursor and cursor > now and not since:
@@ -139,15 +140,12 @@ def address_of_service(url: str) -> str:
     return urlunsplit((parts.scheme, parts.netloc, parts.path.rstrip("/") or urlsplit(URL).path, "", ""))
 
 
-def last_cursor(now: datetime) -> datetime | None:
-    """Return up to when news were fetched, as the last fetch that came to its end says.
-
-    A fetch that was made while the clock went ahead counts only if there is no other.
-    """
-    fetches = landed_ids(STUDY, "news_fetches", "fetched_at", "cursor").to_pylist()
-    ends = [(of["fetched_at"], of["cursor"] or NEVER) for of in fetches]
-    _, cursor = max([end for end in ends if end[0] <= now] or ends, default=(None, NEVER))
-    return None if cursor == NEVER else cursor
+def last_cursor() -> datetime | None:
+    """Return up to when news were fetched, as the last fetch that came to its end says."""
+    if warehouse_path().exists():
+        prepare_raw(warehouse_path())
+    fetches = landed_ids(STUDY, "news_fetches", "ordinal", "cursor").to_pylist()
+    return max(fetches, key=itemgetter("ordinal"), default={"cursor": None})["cursor"]
 
 
 def fetch_news(

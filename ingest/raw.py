@@ -11,7 +11,7 @@ import pyarrow as pa
 import yaml
 
 from ingest.folder import take_in
-from ingest.warehouse import ROOT, UserError, connect, explain
+from ingest.warehouse import ROOT, UserError, connect, explain, number_after
 
 DECLARED = ROOT / "models" / "staging" / "sources.yml"
 LOAD_ID = "_dlt_load_id"
@@ -94,12 +94,24 @@ def read_tables(path: Path = DECLARED) -> dict[str, Table]:
 
 TABLES = read_tables()
 LANDED = {name: table for name, table in TABLES.items() if table.is_landed}
+ORDERED = [name for name, table in TABLES.items() if "ordinal" in table.columns]
 OF_THE_GATE = {name: table for name, table in TABLES.items() if not table.is_landed}
 
 
 def raw_statements(there: Iterable[str] = (), views: Iterable[str] = ()) -> str:
     """Write the SQL that makes what is not there, with the macro that dbt uses."""
     return str(_macros().raw_statements(TABLES.values(), list(there), list(views)))
+
+
+def number_rows(warehouse, schema: str = "raw") -> None:
+    """Number the rows that an older version of bais wrote, with the macro that dbt uses."""
+    views = [name for (name,) in warehouse.execute(str(_macros().raw_views_there())).fetchall()]
+    warehouse.execute(str(_macros().raw_ordinals(views, schema)))
+
+
+def next_ordinal(warehouse) -> int:
+    """Return the number of what is written next: it is higher than that of all that is there."""
+    return number_after(warehouse, ORDERED)
 
 
 def prepare_raw(path: Path) -> None:
@@ -116,7 +128,8 @@ def prepare_raw(path: Path) -> None:
         )
         warehouse.execute(f"begin; {raw_statements(there, views)}")
         try:
-            take_in(warehouse, TABLES)
+            take_in(warehouse, TABLES, number_rows)
+            number_rows(warehouse)
             warehouse.execute("commit")
         except duckdb.Error as error:
             raise UserError(explain(error, path)) from None

@@ -41,7 +41,7 @@ SHOWN = 20
 
 # The last word of each source on each of its entries; of an entry that is gone, the record is null.
 LAST_WORDS = """
-select source_name, entry, arg_max(struct_pack(record_id), imported_at)['record_id'] as record_id
+select source_name, entry, arg_max(struct_pack(record_id), ordinal)['record_id'] as record_id
 from ({entries})
 where study = $study and archive = $archive and not is_older
 group by all
@@ -269,7 +269,7 @@ class _Source:
             words = warehouse.execute(LAST_WORDS.format(entries=query_of("stg_version_entries")), asked).fetchall()
             found = warehouse.execute(
                 "select source_name, digest, version_id, is_older from raw.source_versions "
-                "where study = $study and archive = $archive order by imported_at",
+                "where study = $study and archive = $archive order by ordinal",
                 asked,
             ).fetchall()
             landed = warehouse.execute(

@@ -41,11 +41,11 @@ select trial_id from warehouse.raw.trials
 where study = getvariable('study') and source != 'recorded';
 
 create table versions as
-select version_id, source_name, digest, is_older, imported_at from warehouse.raw.source_versions
+select version_id, source_name, digest, is_older, ordinal from warehouse.raw.source_versions
 where study = getvariable('study') and archive = getvariable('archive');
 
 create table files_before as
-select source_name, version_id, imported_at, files.* exclude (version_id)
+select source_name, version_id, ordinal, files.* exclude (version_id)
 from warehouse.raw.version_files as files
 inner join versions using (version_id)
 """
@@ -63,8 +63,8 @@ spoken_of as (
     select
         source_name,
         entry,
-        arg_max(struct_pack(record_id, batch_id, source_file), imported_at) filter (record_id is not null) as at_last,
-        arg_max(struct_pack(record_id, is_complete), imported_at) as last_word
+        arg_max(struct_pack(record_id, batch_id, source_file), ordinal) filter (record_id is not null) as at_last,
+        arg_max(struct_pack(record_id, is_complete), ordinal) as last_word
     from entries
     group by all
 ),
@@ -185,7 +185,7 @@ where source_name = getvariable('source_name') and was != is_now
 create table as_long_as_before as
 select path_in_archive as path
 from (
-    select path_in_archive, arg_max(n_lines, imported_at) as n_lines from files_before
+    select path_in_archive, arg_max(n_lines, ordinal) as n_lines from files_before
     where source_name = getvariable('source_name')
     group by all
 ) as at_last

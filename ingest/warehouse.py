@@ -70,6 +70,13 @@ def same(one: str, other: str, columns: Iterable[str]) -> str:
     return " and ".join(f"{one}.{column} is not distinct from {other}.{column}" for column in columns)
 
 
+def number_after(warehouse, tables: Iterable[str]) -> int:
+    """Return the number that follows all by which rows of some tables of `raw` are ordered."""
+    numbered = " union all ".join(f"select ordinal from raw.{name}" for name in tables)
+    ((ordinal,),) = warehouse.execute(f"select 1 + coalesce(max(ordinal), 0) from ({numbered})").fetchall()
+    return ordinal
+
+
 def kept_path(warehouse, database: str = "") -> str | None:
     """Return the folder in which a warehouse keeps trials (ingest/folder.py), if it does."""
     of_database = quoted(database) if database else "current_database()"

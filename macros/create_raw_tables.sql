@@ -1,11 +1,11 @@
 {# Makes the tables of `raw` that are not there, and the columns that a warehouse of an older version lacks, as
-   models/staging/sources.yml declares them. ingest/raw.py calls the two macros below with the same declarations. #}
+   models/staging/sources.yml declares them. ingest/raw.py calls the macros below with the same declarations. #}
 {% macro create_raw_tables() %}
 {% if execute and target.type != 'spark' %}
 {% set raw = graph.sources.values() | selectattr('source_name', 'equalto', 'raw') %}
-{{ raw_statements(
-    raw, run_query(raw_columns_there()).columns[0].values(), run_query(raw_views_there()).columns[0].values()
-) }}
+{% set views = run_query(raw_views_there()).columns[0].values() %}
+{{ raw_statements(raw, run_query(raw_columns_there()).columns[0].values(), views) }}
+{{ raw_ordinals(views) }}
 {% endif %}
 {% endmacro %}
 
@@ -46,4 +46,32 @@ alter table raw.{{ table.name }} alter column {{ column.name }} drop not null;
 comment on column raw.{{ table.name }}.{{ column.name }} is '{{ column.description | replace("'", "''") }}';
 {%- endfor %}
 {% endfor %}
+{% endmacro %}
+
+
+{# Numbers the rows that have no `ordinal`, since an older version of bais wrote them: they follow what has one, in the
+   order in which the clock had them until then. #}
+{% macro raw_ordinals(views=(), schema='raw') %}
+{%- set times = {
+    'source_versions': 'imported_at', 'batches': 'loaded_at', 'batch_verdicts': 'checked_at',
+    'flagged_trials': 'flagged_at', 'gate_acts': 'acted_at', 'paradigms': 'stated_at',
+    'paradigm_contrasts': 'stated_at', 'items': 'stated_at', 'measurements': 'measured_at',
+    'quarantined_lines': 'quarantined_at', 'news': 'fetched_at', 'news_fetches': 'fetched_at',
+    'falsifications': 'stated_at', 'falsification_verdicts': 'stated_at',
+} %}
+{%- set tables = times.items() | rejectattr(0, 'in', views) | list %}
+create or replace temp table moments as
+with numbered as (
+    {%- for table, time in tables %}
+    select ordinal, {{ time }} as moment from {{ schema }}.{{ table }}{{ ' union all' if not loop.last }}
+    {%- endfor %}
+)
+
+select moment, coalesce((select max(ordinal) from numbered), 0) + dense_rank() over (order by moment nulls first) as ordinal
+from (select distinct moment from numbered where ordinal is null);
+{% for table, time in tables %}
+update {{ schema }}.{{ table }} as unnumbered set ordinal = moments.ordinal from moments
+where unnumbered.ordinal is null and unnumbered.{{ time }} is not distinct from moments.moment;
+{% endfor %}
+drop table moments;
 {% endmacro %}

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from ingest.archives import Archive
 from ingest.load import land, landed_ids
-from ingest.raw import LANDED, LOAD_ID, OF_THE_GATE, TABLES, prepare_raw
+from ingest.raw import LANDED, LOAD_ID, OF_THE_GATE, ORDERED, TABLES, next_ordinal, number_rows, prepare_raw
 from ingest.warehouse import UserError, in_memory, printable, quoted, sha256_of, transaction, warehouse_path
 
 FORMAT, VERSION = "bais-export", 6
@@ -112,9 +112,9 @@ def import_export(folder: Path) -> str:
         named = " union ".join(f"select study from {name}" for name in LANDED)
         studies = [study for (study,) in memory.execute(f"{named} order by study").fetchall()]
         counts = _keep_what_is_new(memory, studies)
-        _land_gate(memory)
+        n_gone_up = _land_gate(memory)
         if any(n_new for n_new, _ in counts.values()):
-            land(**{name: _batches_of(memory, name) for name in LANDED})
+            land(**{name: _batches_of(memory, name, n_gone_up) for name in LANDED})
     lines = [f"{printable(folder)}: an export of {_listed(manifest['studies'])}"]
     lines += [f"  {name:<18}{added:>10,} added {there:>10,} already there" for name, (added, there) in counts.items()]
     n_scores, n_scores_there = (sum(of) for of in zip(*(counts[name] for name in SCORES), strict=True))
@@ -205,6 +205,7 @@ def _opened(folder, manifest):
             for column, declared in table.columns.items():
                 if column != LOAD_ID:
                     memory.execute(f"alter table {name} add column if not exists {column} {declared['data_type']}")
+        number_rows(memory, "main")
         yield memory
 
 
@@ -273,24 +274,31 @@ def _keep_what_is_new(memory, studies):
     return counts
 
 
-def _batches_of(memory, name):
-    """Yield the rows of a table for dlt."""
-    for rows in memory.table(name).to_arrow_reader(50_000):
+def _batches_of(memory, name, n_gone_up):
+    """Yield the rows of a table for dlt: numbered among themselves as if the gate's had not come before them."""
+    numbered = f" replace (ordinal - {n_gone_up} as ordinal)" if name in ORDERED else ""
+    for rows in memory.sql(f"select *{numbered} from {name}").to_arrow_reader(50_000):
         if rows.num_rows:
             yield pa.Table.from_batches([rows])
 
 
 def _land_gate(memory):
-    """Land verdicts, checks, flags and acts, all or none: before the trials, so that no batch is audited again."""
+    """Land verdicts, checks, flags and acts, all or none: before the trials, so that no batch is audited again.
+
+    They come after what is there, in the order that they have in the export; return by how much the numbers went up.
+    """
     path = warehouse_path()
     path.parent.mkdir(parents=True, exist_ok=True)
     prepare_raw(path)
     with transaction(path) as warehouse:
+        first = next_ordinal(warehouse)
         for name, table in OF_THE_GATE.items():
-            warehouse.register(f"made_{name}", memory.table(name).to_arrow_table())
+            numbered = f" replace (ordinal + {first - 1} as ordinal)" if name in ORDERED else ""
+            warehouse.register(f"made_{name}", memory.sql(f"select *{numbered} from {name}").to_arrow_table())
             warehouse.execute(
                 f"insert into raw.{name} by name from made_{name} anti join raw.{name} using ({', '.join(table.key)})"
             )
+        return next_ordinal(warehouse) - first
 
 
 ARCHIVE = Archive(

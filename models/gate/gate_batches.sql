@@ -1,7 +1,7 @@
 -- One row per batch that an audit looks at, with what its study declares: the audited ones (`is_new`), and what they
 -- are compared with, the published ones of that version of their study's vignette that were loaded before them.
 with audited as (
-    select batch_id, study, vignette, loaded_at from {{ source('gate', 'audited_batches') }}
+    select batch_id, study, vignette, loaded_at, ordinal from {{ source('gate', 'audited_batches') }}
 ),
 
 batches as (
@@ -51,7 +51,7 @@ looked_at as (
         on
             batches.study = defined.study and batches.vignette = defined.vignette
             and coalesce(batches.vignette_version, 1) = defined.vignette_version
-            and (batches.loaded_at, batches.batch_id) < (defined.loaded_at, defined.batch_id)
+            and (batches.ordinal, batches.batch_id) < (defined.ordinal, defined.batch_id)
 )
 
 select

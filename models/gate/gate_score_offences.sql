@@ -45,7 +45,7 @@ last_words as (
         archive,
         source_name,
         entry,
-        arg_max(struct_pack(record_id), imported_at) as last_word
+        arg_max(struct_pack(record_id), ordinal) as last_word
     from versions
     where
         not is_older and (record_id is not null or is_complete)

@@ -1,7 +1,7 @@
 -- One row per version of a source and entry that it holds: the trial that the entry is in it, and the batch by whose
 -- verdict it is published. A version has what the versions before it have, but for what it says itself.
 with versions as (
-    select version_id, study, archive, source_name, is_older, imported_at from {{ source('raw', 'source_versions') }}
+    select version_id, study, archive, source_name, is_older, ordinal from {{ source('raw', 'source_versions') }}
 ),
 
 entries as (
@@ -25,7 +25,7 @@ reach as (
             and versions.source_name = earlier.source_name
             and (
                 versions.version_id = earlier.version_id
-                or (not earlier.is_older and versions.imported_at > earlier.imported_at)
+                or (not earlier.is_older and versions.ordinal > earlier.ordinal)
             )
 ),
 
@@ -33,7 +33,7 @@ spoken_of as (
     select
         reach.version_id,
         entries.entry,
-        max_by({{ struct_of(['record_id', 'batch_id', 'source_file']) }}, imported_at) as last_word
+        max_by({{ struct_of(['record_id', 'batch_id', 'source_file']) }}, ordinal) as last_word
     from entries
     inner join reach on entries.version_id = reach.said_by
     group by all

@@ -23,7 +23,7 @@ select
     falsifications.article_id,
     falsifications.falsified_description,
     falsifications.made_by,
-    falsifications.stated_at,
+    falsifications.ordinal,
     coalesce(counted.n_validators, 0) as n_validators,
     coalesce(counted.n_negations, 0) as n_negations,
     case

@@ -17,7 +17,7 @@ counterparts as (
         *,
         count(*) over (partition by article_id) as n_falsifications
     from falsifications
-    qualify row_number() over (partition by article_id order by n_steps_left, stated_at, falsification_id) = 1
+    qualify row_number() over (partition by article_id order by n_steps_left, ordinal, falsification_id) = 1
 )
 
 select

@@ -18,14 +18,14 @@ with seeded as (
 ),
 
 batches as (
-    select study, definition, loaded_at from {{ ref('stg_batches') }}
+    select study, definition, ordinal from {{ ref('stg_batches') }}
     where definition is not null
 ),
 
 defined as (
     select
         study,
-        loaded_at,
+        ordinal,
         unnest(from_json(definition -> '$.techniques', '[{"technique": "varchar", "ranked": "boolean"}]')) as said
     from batches
 ),
@@ -34,7 +34,7 @@ said_last as (
     select
         defined.study,
         defined.said.technique,
-        arg_max(coalesce(defined.said.ranked, false), defined.loaded_at) as is_ranked
+        arg_max(coalesce(defined.said.ranked, false), defined.ordinal) as is_ranked
     from defined
     where defined.said.technique is not null
     group by all

@@ -6,7 +6,7 @@ with cited as (
 ),
 
 versions as (
-    select study, digest, arg_min(version_id, imported_at) as version_id from {{ source('raw', 'source_versions') }}
+    select study, digest, arg_min(version_id, ordinal) as version_id from {{ source('raw', 'source_versions') }}
     group by all
 )
 

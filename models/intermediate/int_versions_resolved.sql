@@ -17,7 +17,7 @@ last_words as (
         archive,
         source_name,
         entry,
-        max_by({{ struct_of(['record_id', 'batch_id', 'version_id', 'imported_at']) }}, imported_at) as last_word
+        max_by({{ struct_of(['record_id', 'batch_id', 'version_id', 'ordinal']) }}, ordinal) as last_word
     from entries
     semi join published using (batch_id)
     where record_id is not null or is_complete
@@ -25,14 +25,14 @@ last_words as (
 ),
 
 held as (
-    select last_word['record_id'] as trial_id, max_by(last_word['batch_id'], last_word['imported_at']) as batch_id
+    select last_word['record_id'] as trial_id, max_by(last_word['batch_id'], last_word['ordinal']) as batch_id
     from last_words
     where last_word['record_id'] is not null
     group by all
 ),
 
 fates as (
-    select entries.record_id as trial_id, max_by(last_word, last_word['imported_at']) as last_word
+    select entries.record_id as trial_id, max_by(last_word, last_word['ordinal']) as last_word
     from entries
     left join last_words using (study, archive, source_name, entry)
     where entries.record_id is not null

@@ -14,4 +14,4 @@ select
     valid_min,
     valid_max
 from batches
-qualify row_number() over (partition by study, vignette order by loaded_at desc, batch_id desc) = 1
+qualify row_number() over (partition by study, vignette order by ordinal desc, batch_id desc) = 1

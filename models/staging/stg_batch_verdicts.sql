@@ -24,9 +24,9 @@ batches as (
 last_verdicts as (
     select
         batch_id,
-        arg_max(verdict_id, checked_at) as verdict_id,
-        arg_max(verdict, checked_at) as verdict,
-        max(checked_at) as checked_at
+        arg_max(verdict_id, ordinal) as verdict_id,
+        arg_max(verdict, ordinal) as verdict,
+        max(ordinal) as ordinal
     from verdicts
     group by batch_id
 ),
@@ -41,8 +41,8 @@ alike as (
 last_acts as (
     select
         alike.batch_id,
-        arg_max(acts.act, acts.acted_at) as act,
-        max(acts.acted_at) as acted_at
+        arg_max(acts.act, acts.ordinal) as act,
+        max(acts.ordinal) as ordinal
     from acts
     inner join alike using (object_id)
     group by alike.batch_id
@@ -54,10 +54,10 @@ select
     last_verdicts.verdict,
     last_acts.act,
     coalesce(batches.is_older, false) as is_older,
-    coalesce(last_acts.act = 'reject' or last_acts.acted_at >= last_verdicts.checked_at, false) as is_decided,
+    coalesce(last_acts.act = 'reject' or last_acts.ordinal >= last_verdicts.ordinal, false) as is_decided,
     case
         when last_acts.act = 'reject' then false
-        when last_acts.act = 'accept' and last_acts.acted_at >= last_verdicts.checked_at then true
+        when last_acts.act = 'accept' and last_acts.ordinal >= last_verdicts.ordinal then true
         else last_verdicts.verdict != 'failed'
     end as has_passed,
     has_passed and not coalesce(batches.is_older, false) as is_published

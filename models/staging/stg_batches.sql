@@ -22,5 +22,6 @@ select
         from_json(definition -> '$.techniques', '[{"technique": "varchar", "version": "bigint"}]')
     ) as technique_versions,
     loaded_at,
+    ordinal,
     version_id
 from source

@@ -7,6 +7,6 @@ select
     falsification_id,
     validator,
     is_negation,
-    stated_at
+    ordinal
 from source
-qualify row_number() over (partition by falsification_id, validator order by stated_at desc) = 1
+qualify row_number() over (partition by falsification_id, validator order by ordinal desc) = 1

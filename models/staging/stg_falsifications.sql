@@ -8,5 +8,5 @@ select
     article_id,
     falsified_description,
     made_by,
-    stated_at
+    ordinal
 from source

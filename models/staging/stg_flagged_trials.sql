@@ -8,7 +8,7 @@ last_verdicts as (
 ),
 
 releases as (
-    select object_id as trial_id, max(acted_at) as released_at from {{ source('raw', 'gate_acts') }}
+    select object_id as trial_id, max(ordinal) as ordinal from {{ source('raw', 'gate_acts') }}
     where object = 'trial' and act = 'release'
     group by all
 )
@@ -21,5 +21,5 @@ select
 from flags
 semi join last_verdicts using (verdict_id)
 left join releases using (trial_id)
-where releases.released_at is null or releases.released_at < flags.flagged_at
+where releases.ordinal is null or releases.ordinal < flags.ordinal
 group by all

@@ -16,4 +16,4 @@ select
     source,
     licence
 from source
-qualify row_number() over (partition by study, item order by stated_at desc nulls last) = 1
+qualify row_number() over (partition by study, item order by ordinal desc) = 1

@@ -5,7 +5,8 @@ with source as (
         *,
         row_number() over (
             partition by trial_id, measure, instrument
-            order by measured_at desc, instrument_version asc
+            -- in files that an older version of bais wrote, rows have the clock's order alone
+            order by ordinal desc nulls last, measured_at desc, instrument_version asc
         ) as place
     from {{ source('raw', 'measurements') }}
 )

@@ -2,7 +2,7 @@
 -- taken off (null = the reference of the measure is). What was stated last counts.
 with source as (
     select * from {{ source('raw', 'paradigm_contrasts') }}
-    qualify rank() over (partition by study, paradigm order by stated_at desc nulls last) = 1
+    qualify rank() over (partition by study, paradigm order by ordinal desc) = 1
 )
 
 select

@@ -20,4 +20,4 @@ select
     coalesce(measured_from, 'answer') as measured_from,
     text_field
 from source
-qualify rank() over (partition by study, paradigm order by stated_at desc nulls last) = 1
+qualify rank() over (partition by study, paradigm order by ordinal desc) = 1

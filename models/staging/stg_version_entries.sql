@@ -6,7 +6,7 @@ with said as (
 ),
 
 versions as (
-    select version_id, study, archive, source_name, is_older, is_complete, imported_at
+    select version_id, study, archive, source_name, is_older, is_complete, imported_at, ordinal
     from {{ source('raw', 'source_versions') }}
 ),
 

@@ -20,7 +20,7 @@ from bais import age, built, dbt, unchanged
 from bais.built import build_on_copy
 from bais.main import main
 from ingest.models import ENGINE
-from ingest.raw import prepare_raw
+from ingest.raw import next_ordinal, prepare_raw
 from ingest.warehouse import ROOT, UserError, connect, transaction
 
 READS = """
@@ -70,8 +70,8 @@ def write(path, sql):
 def decide(path, act_id):
     """Have a person decide something, as the gate keeps it."""
     with transaction(path) as warehouse:
-        act = [act_id, "batch", "b", "accept", "me", "I looked.", datetime.now(UTC)]
-        warehouse.execute("insert into raw.gate_acts values (?, ?, ?, ?, ?, ?, ?)", act)
+        act = [act_id, "batch", "b", "accept", "me", "I looked.", datetime.now(UTC), next_ordinal(warehouse)]
+        warehouse.execute("insert into raw.gate_acts values (?, ?, ?, ?, ?, ?, ?, ?)", act)
 
 
 def rows(path, sql):

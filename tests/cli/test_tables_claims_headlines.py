@@ -791,7 +791,8 @@ def test_who_asks_for_trials_of_a_study_of_scores_is_told_that_nobody_answered(c
 def test_headlines_count_judgements_apart_from_trials(change, capsys):
     change(
         "create or replace view marts.trials as select *, response_recorded as response, 'anchoring' as paradigm, "
-        "null::varchar as left_out_because, case when row_number() over (partition by study order by trial_id) <= 3 then 'answer' end as role "
+        "null::varchar as left_out_because, "
+        "case when row_number() over (partition by study order by trial_id) <= 3 then 'answer' end as role "
         "from marts.recorded_trials"
     )
     assert "Study s, 5 trials and 3 judgements of texts (recorded)" in ask(capsys, "headlines")
@@ -819,7 +820,7 @@ from range(3) as t (n);
 VERDICT = """
 insert into raw.batch_verdicts by name
 select 'v1' as verdict_id, 'b1' as batch_id, 'new' as study, 'v' as vignette, '{verdict}' as verdict, 3 as n_trials,
-    0 as n_failed, 0 as n_warnings, 1 as rule_version, now() as checked_at
+    0 as n_failed, 0 as n_warnings, 1 as rule_version, now() as checked_at, 1 as ordinal
 """
 
 

@@ -308,8 +308,8 @@ def test_the_checks_say_what_was_met_and_what_not(ask, change):
     assert "suspect, equals_anchor: The answer is the anchor (36)" in out
     assert "this trial: passed all 2 checks of single trials" in ask("trial", "bb01")
     change(
-        "insert into raw.gate_acts (act_id, object, object_id, act, who, why, acted_at) "
-        "values ('x', 'trial', 'aa01', 'release', 'ada', 'read by hand', '2026-03-01')"
+        "insert into raw.gate_acts (act_id, object, object_id, act, who, why, acted_at, ordinal) "
+        "values ('x', 'trial', 'aa01', 'release', 'ada', 'read by hand', '2026-03-01', 9)"
     )
     assert "released by ada: read by hand" in ask("trial", "aa01")
 

@@ -12,12 +12,22 @@ from bais.built import build_on_copy
 from bais.main import main as bais
 from ingest import folder as kept
 from ingest import load
-from ingest.raw import TABLES, prepare_raw
+from ingest.gate import decide_of_trials
+from ingest.raw import ORDERED, TABLES, number_rows, prepare_raw
 from ingest.run import main
 from ingest.warehouse import UserError, connect, in_memory, quoted, transaction
 
 APART = sorted(kept.APART)
-OF_LOADS = {"_dlt_load_id", "batch_id", "imported_at", "loaded_at", "quarantined_at", "version_id", "compared_with"}
+OF_LOADS = {
+    "_dlt_load_id",
+    "batch_id",
+    "imported_at",
+    "loaded_at",
+    "quarantined_at",
+    "version_id",
+    "compared_with",
+    "ordinal",
+}
 
 
 @pytest.fixture
@@ -323,7 +333,7 @@ def test_a_copy_of_warehouse_and_folder_is_complete(first, to, warehouse, tmp_pa
     with closing(connect(tmp_path / "moved.duckdb", read_only=False)) as connection:
         connection.execute("begin")
         kept.keep_in(connection, tmp_path / "moved")
-        kept.take_in(connection, TABLES)
+        kept.take_in(connection, TABLES, number_rows)
         connection.execute("commit")
         assert connection.execute("select count(*) from raw.trials").fetchall() == [(3,)]
 
@@ -350,6 +360,54 @@ def test_a_copy_of_both_is_told_its_own_folder_and_leaves_the_first_alone(
         assert main(["--archive", str(archive), "--to", str(tmp_path / "copy")]) == 0
     assert [len(manifest(of)["loads"]) for of in (to, tmp_path / "copy")] == [1, 2]
     assert query("select count(*) from raw.trials") == [(3,)]
+
+
+def test_a_copy_of_the_warehouse_takes_in_loads_in_the_order_in_which_they_were_made_whatever_it_had_of_its_own(
+    first, archive, make, into, to, warehouse, tmp_path, monkeypatch, query
+):
+    copy = shutil.copy(warehouse, tmp_path / "copy.duckdb")
+    for number in (21, 31):
+        make.file(archive / "a.jsonl", make.baseline(sentenceMonths=number), make.baseline(runIndex=1))
+        assert into() == 0
+    in_order = query("select version_id from raw.source_versions order by ordinal")
+    with monkeypatch.context() as patch:
+        patch.setenv("BAIS_WAREHOUSE", str(copy))
+        trials = [trial for (trial,) in query("select trial_id from raw.trials")]
+        with transaction(copy) as connection:
+            connection.execute("update raw.batches set ordinal = 1000")
+        decide_of_trials("withdraw", trials[:1], "a decision of its own", "me")
+    with closing(connect(copy)) as connection:
+        assert connection.execute("select version_id from raw.source_versions order by ordinal").fetchall() == in_order
+        assert connection.execute("select min(ordinal) > 1000 from raw.gate_acts").fetchall() == [(True,)]
+
+
+@pytest.mark.parametrize("n_loads_before", [1, 2])
+def test_loads_of_an_older_bais_have_no_numbers_and_come_before_those_of_this_one(
+    n_loads_before, archive, make, into, to, warehouse, tmp_path, query
+):
+    empty = tmp_path / "empty.duckdb"
+    for number in range(3):
+        make.file(archive / "a.jsonl", make.baseline(sentenceMonths=number))
+        assert into() == 0
+        if number == n_loads_before - 1:
+            said = json.loads((to / kept.MANIFEST).read_text(encoding="utf-8"))
+            for of in (of for load_ in said["loads"] for of in load_["files"] if of["table"] in ORDERED):
+                path = to / of["file"]
+                with closing(in_memory()) as memory:
+                    rows = f"select * exclude (ordinal) from read_parquet({quoted(path)}, hive_partitioning = false)"
+                    memory.execute(f"create table rows as {rows}; copy rows to {quoted(path)} (format parquet)")
+                of["bytes"] = path.stat().st_size
+            (to / kept.MANIFEST).write_text(json.dumps(said), encoding="utf-8")
+    prepare_raw(empty)
+    with closing(connect(warehouse)) as connection:
+        folder, *_ = kept.folder_of(connection)
+    with transaction(empty) as connection:
+        kept._record(connection, folder, [], "")
+    prepare_raw(empty)
+    in_order = query("select version_id from raw.source_versions order by ordinal")
+    assert len(in_order) == 3
+    with closing(connect(empty)) as connection:
+        assert connection.execute("select version_id from raw.source_versions order by ordinal").fetchall() == in_order
 
 
 def test_what_another_copy_has_named_meanwhile_is_not_written_again(

@@ -446,10 +446,10 @@ def change(sql):
 
 
 def split_off(condition, minutes):
-    """Put trials of the archive into a batch of their own, which is loaded so many minutes after the other."""
+    """Put trials of the archive into a batch of their own, loaded so many minutes after the other."""
     change(
         "insert into raw.batches by name select * replace ('other' as batch_id, loaded_at "
-        f"+ interval ({minutes}) minute as loaded_at) from raw.batches; "
+        f"+ interval ({minutes}) minute as loaded_at, ordinal + ({minutes}) as ordinal) from raw.batches; "
         f"update raw.trials set batch_id = 'other' where {condition}"
     )
 
@@ -547,7 +547,7 @@ def test_what_was_loaded_again_is_the_copy_whichever_hash_sorts_first(recording)
     change(
         "insert into raw.trials by name select * replace (md5(trial_id) as trial_id, 'again' as batch_id, "
         "'0.jsonl' as source_file) from raw.trials; insert into raw.batches by name "
-        "select * replace ('again' as batch_id, loaded_at + interval 1 hour as loaded_at) from raw.batches"
+        "select * replace ('again' as batch_id, ordinal + 60 as ordinal) from raw.batches"
     )
     gate.audit()
     assert flags_of("duplicate") == trials_where("batch_id = 'again'")
@@ -698,11 +698,11 @@ def version(audited_recording, warehouse, monkeypatch):
         batch = {"batch_id": "version", "study": "archive", "vignette": "shoplifting", "n_trials": 0}
         change(
             "insert into raw.batches by name select * replace ('version' as batch_id, "
-            "loaded_at + interval 1 hour as loaded_at) from raw.batches"
+            "loaded_at + interval 1 hour as loaded_at, ordinal + 60 as ordinal) from raw.batches"
         )
-        loaded_at = change("select loaded_at from raw.batches where batch_id = 'version'")[0][0]
+        loaded_at, ordinal = change("select loaded_at, ordinal from raw.batches where batch_id = 'version'")[0]
         with gate._beside(warehouse_path()) as memory:
-            landed = batch | {"loaded_at": loaded_at, "is_scored": False, "defined_as": None}
+            landed = batch | {"loaded_at": loaded_at, "ordinal": ordinal, "is_scored": False, "defined_as": None}
             landed |= {"is_redefined": False, "was_published": False}
             (verdict,), _ = gate._audit(memory, [landed], gate.read_config())
         return {name: (check["observed_value"], check["detail"]) for name, check in unmet(verdict).items()}
@@ -741,7 +741,7 @@ def test_a_row_that_has_another_in_its_place_is_not_removed(version):
 def test_rows_that_nobody_published_are_not_missed(version):
     change(
         "insert into raw.flagged_trials by name select verdict_id, trial_id, batch_id, trials.study, 'quarantined' as "
-        "severity, 'duplicate' as reason, 1 as rule_version, now() as flagged_at from raw.trials as trials "
+        "severity, 'duplicate' as reason, 1 as rule_version, now() as flagged_at, ordinal from raw.trials as trials "
         "inner join raw.batch_verdicts using (batch_id) where llm_recorded = 'openai/o3'"
     )
     assert version("llm_recorded = 'openai/o3'") == {}
@@ -810,7 +810,7 @@ def test_a_failed_batch_changes_no_mart_until_somebody_accepts_it(tmp_path, monk
     assert hot[0] not in there
     assert warehouse.query("select count(*) from raw.trials") == n_raw
 
-    history = warehouse.query("select object, object_id, act, who, why from raw.gate_acts order by acted_at")
+    history = warehouse.query("select object, object_id, act, who, why from raw.gate_acts order by ordinal")
     assert history == [
         ("batch", fever, "accept", WHO, WHY),
         ("batch", burglary, "accept", WHO, WHY),

@@ -3,15 +3,16 @@
 import json
 import re
 import shutil
-from contextlib import closing
+from contextlib import closing, contextmanager
+from datetime import datetime, timedelta
 
 import duckdb
 import pytest
 
-from ingest import importer
-from ingest.gate import audit, decide
+from ingest import gate, importer
+from ingest.gate import audit, decide, decide_of_trials, last_verdicts
 from ingest.models import Models
-from ingest.raw import TABLES, prepare_raw
+from ingest.raw import ORDERED, TABLES, next_ordinal, prepare_raw
 from ingest.run import main
 from ingest.warehouse import connect, quoted
 
@@ -25,11 +26,13 @@ def land(archive, capsys, warehouse, monkeypatch):
         warehouse.parent.mkdir(exist_ok=True)
         prepare_raw(warehouse)
         with closing(connect(warehouse, read_only=False)) as connection:
+            ordinal = next_ordinal(connection)
             for name, some in rows.items():
+                numbered = f" replace ({ordinal} as ordinal)" if name in ORDERED else ""
                 for number, table in enumerate(some):
                     connection.register(f"{name}_{number}", TABLES[name].conform(table))
                     connection.execute(
-                        f"insert into raw.{name} by name select *, '' as _dlt_load_id from {name}_{number} "
+                        f"insert into raw.{name} by name select *{numbered}, '' as _dlt_load_id from {name}_{number} "
                         f"anti join raw.{name} using ({', '.join(TABLES[name].key)})"
                     )
 
@@ -43,7 +46,8 @@ def land(archive, capsys, warehouse, monkeypatch):
             with closing(connect(warehouse, read_only=False)) as connection:
                 connection.execute(
                     "insert into raw.batch_verdicts select batch_id, batch_id, study, vignette, 'passed', n_trials, "
-                    "0, 0, 1, now() from raw.batches anti join raw.batch_verdicts using (batch_id)"
+                    f"0, 0, 1, now(), {next_ordinal(connection)} "
+                    "from raw.batches anti join raw.batch_verdicts using (batch_id)"
                 )
         captured = capsys.readouterr()
         return captured.out + captured.err
@@ -124,6 +128,84 @@ def test_going_back_and_forth_lands_nothing_twice_and_publishes_what_was_importe
         assert [of for _, of in published()] == sorted([10, number, 12])
     assert query("select count(*) from raw.trials") == [(4,)]
     assert query("select count(*) from raw.source_versions") == [(5,)]
+
+
+@pytest.fixture
+def clock_ahead(monkeypatch):
+    """Let what is done meanwhile be done under a clock that is a day ahead."""
+
+    class Tomorrow(datetime):
+        @classmethod
+        def now(cls, tz=None):
+            return datetime.now(tz) + timedelta(days=1)
+
+    @contextmanager
+    def ahead():
+        with monkeypatch.context() as patch:
+            for module in (importer, gate):
+                patch.setattr(module, "datetime", Tomorrow)
+            yield
+
+    return ahead
+
+
+def test_a_clock_that_was_ahead_once_lets_no_old_version_and_no_old_decision_win(
+    archive, make, trials, land, published, query, clock_ahead
+):
+    def landed(*numbers):
+        make.file(archive / "a.jsonl", *trials(*numbers))
+        land()
+
+    def publishes():
+        return [number for _, number in published()]
+
+    landed(10, 11)
+    with clock_ahead():
+        landed(10, 99)
+    assert publishes() == [10, 99]
+    landed(10, 12)
+    assert publishes() == [10, 12]
+    ((trial,),) = query("select trial_id from raw.trials where response_recorded = 12")
+    ((batch,),) = query("select batch_id from raw.batches order by ordinal desc limit 1")
+    for decides, wrong, right, without in (
+        (decide_of_trials, ("withdraw", [trial]), ("restore", [trial]), [10]),
+        (decide, ("reject", batch), ("accept", batch), [10, 99]),
+    ):
+        with clock_ahead():
+            decides(*wrong, "it looks wrong", "me")
+        assert publishes() == without
+        decides(*right, "it is right", "me")
+        assert publishes() == [10, 12]
+
+
+def test_an_audit_is_the_last_one_though_the_clock_of_the_one_before_was_ahead(
+    archive, make, trials, land, query, clock_ahead
+):
+    make.file(archive / "a.jsonl", *trials(10, 11))
+    with clock_ahead():
+        land(audits=True)
+    ((batch,),) = query("select batch_id from raw.batches")
+    (now,) = audit([batch])
+    (last,) = last_verdicts()
+    assert last["verdict_id"] == now.verdict_id
+
+
+def test_in_a_warehouse_of_an_older_bais_the_rows_keep_the_order_of_their_times_and_what_comes_now_is_later(
+    archive, make, trials, land, published, query, warehouse
+):
+    for number in (11, 21, 11):
+        make.file(archive / "a.jsonl", *trials(10, number))
+        land()
+    in_order = "select version_id from raw.source_versions order by {}, version_id"
+    with closing(connect(warehouse, read_only=False)) as older:
+        for table in ORDERED:
+            older.execute(f"alter table raw.{table} drop column ordinal")
+    prepare_raw(warehouse)
+    assert query(in_order.format("ordinal")) == query(in_order.format("imported_at"))
+    assert [number for _, number in published()] == [10, 11]
+    make.file(archive / "a.jsonl", *trials(10, 31))
+    assert counts(land()) == (0, 1, 1, 0)
+    assert [number for _, number in published()] == [10, 31]
 
 
 def test_an_identical_version_creates_nothing(archive, make, trials, land, query):

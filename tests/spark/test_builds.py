@@ -9,7 +9,7 @@ import threading
 
 from bais import spark
 from ingest.folder import folder_of, keep_in, take_in
-from ingest.raw import TABLES
+from ingest.raw import TABLES, number_rows
 from ingest.warehouse import ROOT, transaction
 from tests.spark.conftest import MADE, cluster, executors_of, free_port, is_listening, running, wait_for
 
@@ -58,7 +58,7 @@ def keep_trials_in(folder, path):
     with transaction(path) as warehouse:
         keep_in(warehouse, folder)
         folder_of(warehouse)[0].write_load(warehouse, TABLES, {})
-        take_in(warehouse, TABLES)
+        take_in(warehouse, TABLES, number_rows)
 
 
 def test_a_server_of_spark_connect_makes_of_trials_in_a_folder_what_duckdb_makes(

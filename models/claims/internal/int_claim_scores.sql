@@ -7,12 +7,12 @@ with landed as (
 ),
 
 batches as (
-    select batch_id, loaded_at from {{ ref('stg_batches') }}
+    select batch_id, ordinal from {{ ref('stg_batches') }}
 ),
 
 -- of an LLM that several sources hold, the source that was imported first
 recorded as (
-    select expectations.study, expectations.llm, arg_min(expectations.scoring_set, batches.loaded_at) as scoring_set
+    select expectations.study, expectations.llm, arg_min(expectations.scoring_set, batches.ordinal) as scoring_set
     from {{ ref('soft_expectations') }} as expectations
     inner join landed using (scoring)
     inner join batches using (batch_id)
