@@ -60,6 +60,7 @@ PLACE_OF = {"rank_probabilities": "p_best", "predictions": "p_best_new_llm"}
 
 
 JUDGED = "judge_errors_counted"
+DESCRIBES = "measurement"  # nothing is decided on what is measured from it
 # what judges get wrong makes gains look smaller, so that it can hide a difference and not make one
 CANNOT_STAND = {"bias_reversed": ("use", "equivalent"), "bias_moved": ("equivalent",), JUDGED: ("equivalent",)}
 OVER_BOTH = "t_over_llms_and_items"
@@ -93,7 +94,7 @@ def outcome_rows(counts, paradigms, contrasts, ranked, controls, *, n_draws, see
     paradigms : pandas.DataFrame
         `study, paradigm, measure, margin, pairing, is_share, better, reference, answer_kind, measured_from`: missing
         answers of a share are bounded by 0 and 1; `better, reference, answer_kind` are asked for where an `arm_b` is
-        null; of what is measured from a `judgement` no decision is `equivalent`.
+        null; of what is measured from a `judgement` no decision is `equivalent`, and on a `measurement` none is made.
     contrasts : pandas.DataFrame
         `study, paradigm, arm, arm_b`; a null `arm_b` stands for the reference of the measure.
     ranked : collection of str
@@ -364,7 +365,9 @@ class ContrastLosses(NamedTuple):
 
     @classmethod
     def of(cls, grid, asked):
-        """Make those of a contrast, or nothing where nobody says which value is without bias.
+        """Make those of a contrast, or nothing where nobody says which value is without bias, or a measure describes.
+
+        What is measured of texts, such as a similarity, says how an answer is made and not whether it is wrong.
 
         Parameters
         ----------
@@ -375,7 +378,7 @@ class ContrastLosses(NamedTuple):
         """
         arm_b = or_none(asked.arm_b)
         best = 0.0 if arm_b is not None else best_value(asked.better, or_none(asked.reference), asked.answer_kind)
-        if best is None:
+        if best is None or asked.measured_from == DESCRIBES:
             return None
         arms = grid.arms(asked, best)
         found = [

@@ -106,6 +106,7 @@ group by measure, instrument, arm, arm_b, technique
 order by measure, instrument, arm, arm_b, technique
 """
 ELSEWHERE = "another measure or another comparison of arms of this bias says the opposite"
+DESCRIBED = "Measures of texts describe answers, and nothing is decided on them"
 EITHER = "either arm"  # a gain is a difference of two losses, also where there is one arm
 CAVEATS = {
     "attrition_could_reverse": "Missing answers could reverse what is said of {}.",
@@ -277,6 +278,8 @@ def _noun(sources):
 def _headline(biases, decisions, noun):
     """Say the clearest bias of a paradigm without a technique, and what helps against one of its biases."""
     alone = [bias for bias in biases if bias["technique"] == NO_TECHNIQUE and bias["value"] is not None]
+    # what is measured of texts describes them: it leads only where a paradigm has nothing else
+    alone = [bias for bias in alone if bias["measured_from"] != "measurement"] or alone
     alone, _ = without_mirrors(alone)
     if not alone:
         return f"no {noun} has answers without a technique that can be compared."
@@ -294,7 +297,8 @@ def _headline(biases, decisions, noun):
         said.append(f"How sure that is cannot be said: {_unsure(clearest, noun)}")
     if clearest["llm"]:
         said.append(f"Only one {noun} was asked, {printable(clearest['llm'])}: this says nothing of others")
-    return f"{'. '.join([*said, _helpers(decisions)])}."
+    is_described = all(bias["measured_from"] == "measurement" for bias in biases)
+    return f"{'. '.join([*said, DESCRIBED if is_described else _helpers(decisions)])}."
 
 
 def _clearness(bias):
@@ -482,7 +486,10 @@ def _notes(biases, decisions, sensitivity, shown):
             "comparisons of the measure that are tested at once."
         )
     if not decisions:
-        yield f"{printable(shown.llm)} was not asked with a technique." if shown.llm else "No technique was asked."
+        if all(bias["measured_from"] == "measurement" for bias in biases):
+            yield f"{DESCRIBED}."
+        else:
+            yield f"{printable(shown.llm)} was not asked with a technique." if shown.llm else "No technique was asked."
         return
     nearer = f"how much nearer {_nearer(decisions, shown)}, with what noise adds taken off"
     not_a_difference = "not the difference of two rows above, in which opposite signs cancel"

@@ -322,8 +322,8 @@ MIRROR = BIAS | {"measure": "took_risk", "value": -0.16, "low": -0.27, "high": -
             [BIAS | COVERAGE],
             [],
             "without a technique the likeness of an answer to the thirds of its text, in their mean (by tfidf) is "
-            "0.16, where higher is better, and 1 is best (95 % interval 0.05 to 0.27; 6 LLMs, 40 items). No technique "
-            "was asked.",
+            "0.16, where higher is better, and 1 is best (95 % interval 0.05 to 0.27; 6 LLMs, 40 items). Measures of "
+            "texts describe answers, and nothing is decided on them.",
         ),
         (
             [BIAS | {"measure": "strict_correct", "arm_b": None, "value": -0.25, "low": -0.4, "high": -0.1}],
@@ -429,3 +429,28 @@ def test_of_one_llm_it_is_said_that_its_bias_is_turned_round(ask):
     own = REVERSED | OWN | {"decision_asked": "no_evidence", "reason": "one_llm; bias_reversed"}
     told = " ".join(ask("--llm", "other", decisions=[DECISION | {"technique": "other"}, own]).split())
     assert "turns the bias of vendor/other round" in told
+
+
+def test_a_headline_leads_with_what_is_judged_and_not_with_a_similarity_that_is_clearer(ask, tmp_path):
+    framing = BIAS | {
+        "measure": "framing_changed",
+        "arm": "asked",
+        "arm_b": None,
+        "value": 0.55,
+        "low": 0.2,
+        "high": 0.9,
+    }
+    similarity = BIAS | COVERAGE | {"value": 0.9, "low": 0.89, "high": 0.91}
+    others = [of | {"llm": "vendor/third", "level": "items", "is_headline": False} for of in (framing, similarity)]
+    avoided = DECISION | {"measure": "framing_changed", "arm": "asked", "arm_b": None, "decision": "avoid"}
+    known = {"study": "s", "paradigm": "framing", "technique": "no_technique", "llm": None, "phi_corrected": None}
+    known |= {"phi_corrected_low": None, "phi_corrected_high": 0.5}
+    ask(
+        biases=[similarity, framing, *others],
+        decisions=[avoided],
+        corrected=[known, known | {"phi_corrected": 0.5, "llm": "v/a", "phi_corrected_low": 0.1}],
+    )
+    with contextlib.closing(duckdb.connect(str(tmp_path / "some.duckdb"))) as warehouse:
+        (headline,) = headlines_on_biases(warehouse, "s")
+    assert headline.startswith("framing: without a technique the share of answers with another framing than their text")
+    assert "Avoid SACD" in headline
