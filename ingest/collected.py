@@ -176,7 +176,7 @@ def _batches(study, stamp, counts, sessions, last, stated):
         and _is_news(definition, entry, stated[vignette])
     ]
     rows = []
-    for batch_id, vignette, n, definition, entry in described:
+    for ordinal, (batch_id, vignette, n, definition, entry) in enumerate(described, start=1):
         is_simulated = definition and all(llm["provider"] == "simulated" for llm in definition["llms"])
         word = words.get(vignette, entry)
         rows.append(
@@ -188,6 +188,7 @@ def _batches(study, stamp, counts, sessions, last, stated):
                 "n_trials": n,
                 "definition": json.dumps(definition),
                 "loaded_at": datetime.now(UTC),
+                "ordinal": ordinal,
                 **{key: word.get(key) for key in DEFINED},
             }
         )

@@ -58,7 +58,7 @@ def test_a_range_that_is_corrected_is_applied_and_audited_though_nothing_is_aske
     assert "burglary: answers up to 240, not up to 33" in said
     assert "gate: burglary of small, audited again with what the study says of it now, passed" in said
     assert ask("select valid_max, status, count(*) from TRIALS group by all") == [(240, "answered", 12)]
-    assert ask("select n_trials from warehouse.raw.batches order by loaded_at") == [(12,), (0,), (0,)]
+    assert ask("select n_trials from warehouse.raw.batches order by ordinal") == [(12,), (0,), (0,)]
 
 
 def test_nothing_is_unpublished_by_a_correction_without_being_said(asked):
@@ -82,9 +82,9 @@ def test_a_bound_that_is_taken_away_is_gone():
     with contextlib.closing(duckdb.connect()) as memory:
         memory.execute(
             "create schema raw; create table raw.batches as select * from (values "
-            "('a', 's', 'v', 'loan', 'USD', 0, 9, timestamptz '2026-01-01'),"
-            "('b', 's', 'v', 'loan', 'USD', null, null, timestamptz '2026-01-02')) as rows "
-            "(batch_id, study, vignette, domain, response_unit, valid_min, valid_max, loaded_at),"
+            "('a', 's', 'v', 'loan', 'USD', 0, 9, timestamptz '2026-01-09', 1),"
+            "('b', 's', 'v', 'loan', 'USD', null, null, timestamptz '2026-01-02', 2)) as rows "
+            "(batch_id, study, vignette, domain, response_unit, valid_min, valid_max, loaded_at, ordinal),"
             "(values ('collected', 1, null::json, null)) as more (source, n_trials, definition, version_id)"
         )
         assert memory.sql(f"select valid_min, valid_max from ({query})").fetchall() == [(None, None)]
@@ -152,7 +152,7 @@ def test_a_build_says_how_many_answers_a_correction_has_changed_and_how_many_are
 def test_what_was_said_of_a_vignette_without_an_answer_goes_with_an_export(asked, tmp_path, monkeypatch):
     asked("collect")
     asked("collect", "domain: criminal")
-    batches = "select batch_id, domain, n_trials from warehouse.raw.batches order by loaded_at"
+    batches = "select batch_id, domain, n_trials from warehouse.raw.batches order by ordinal"
     there = ask(batches)
     with contextlib.closing(duckdb.connect(str(load.warehouse_path()))) as warehouse:
         warehouse.execute("create schema marts; create view marts.trials as from raw.trials")
