@@ -607,7 +607,7 @@ class Collector:
             }  # fmt: skip
         self.outcome.n_replies += 1
         text = self.redaction.of_answer(reply.text, MOST_CHARACTERS)
-        status, error = _status(reply), None
+        status, error = _status(reply, self.study.cut_texts == "counted"), None
         if self.judge is not None and status is None:
             error = self.judge.error(trial, number, text)
         for name in reply.__slots__:  # the other fields stay as they came
@@ -859,14 +859,17 @@ def _why(call):
     return f"{call['error']}: {call['error_detail']}" if call["error_detail"] else call["error"]
 
 
-def _status(reply):
-    """Return the status and the reason of an answer that is known before it is read, or None."""
+def _status(reply, counts_cut):
+    """Return the status and the reason of an answer that is known before it is read, or None.
+
+    A reply that reached `max_tokens` is cut off, and is read as others are where the study counts cut texts.
+    """
     if reply.finish_reason == "content_filter":
         return "refused", "content_filter"
     if reply.refusal and not (reply.text or "").strip():
         return "refused", "refusal"
-    if reply.finish_reason == "length":
-        return "unparsed", "length"
+    if reply.finish_reason == "length" and not counts_cut:
+        return "unparsed", "cut_off"
     if reply.text and len(reply.text) > MOST_CHARACTERS:
         return "unparsed", "too_long"
     return None

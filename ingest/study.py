@@ -470,6 +470,7 @@ class Study(Part):
     stopping_rule: StoppingRule = StoppingRule()
     order_seed: int = 1
     answer_format: str = "text"
+    cut_texts: Literal["left_out", "counted"] = "left_out"
     limits: Limits = Limits()
 
     @model_validator(mode="after")

@@ -70,7 +70,16 @@ select
     coalesce((ends ->> '$.low')::double, anchor_factors.low) as rule_low,
     coalesce((ends ->> '$.high')::double, anchor_factors.high) as rule_high,
     (declared ->> '$.stopping_rule.minimum')::bigint as minimum,
-    map_from_entries(from_json(declared -> '$.llms', '[{"llm": "varchar", "model": "varchar"}]')) as models,
+    -- an LLM on this machine answers under its own name, whatever its folder is called
+    map_from_entries(
+        list_transform(
+            from_json(declared -> '$.llms', '[{"llm": "varchar", "model": "varchar", "provider": "varchar"}]'),
+            lambda asked: struct_pack(
+                llm := asked['llm'],
+                model := case when coalesce(asked['provider'], '') != 'local' then asked['model'] end
+            )
+        )
+    ) as models,
     list_transform(techniques_declared, lambda declared_one: declared_one['technique']) as techniques,
     -- in a case text also `12th` is a number, `2,400` is one, and `7,8` begins with one
     list_transform(

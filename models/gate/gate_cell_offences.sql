@@ -39,9 +39,9 @@ followed as (
     select new_ones.batch_id, true as is_followed
     from {{ ref('gate_batches') }} as new_ones
     where new_ones.is_new and exists (
-        select 1 from {{ ref('gate_batches') }} as earlier
-        where not earlier.is_new and earlier.study = new_ones.study and earlier.vignette = new_ones.vignette
-    )
+            select 1 from {{ ref('gate_batches') }} as earlier
+            where not earlier.is_new and earlier.study = new_ones.study and earlier.vignette = new_ones.vignette
+        )
 ),
 
 wrong as (

@@ -37,6 +37,8 @@ select
     coalesce(status_recorded, case when is_without_marker then 'unparsed' end) as status_recorded,
     case
         when is_without_marker and status_recorded is null then 'no_marker'
+        -- as an endpoint says it, and an older bais did
+        when reason_recorded = 'length' then 'cut_off'
         else reason_recorded
     end as reason_recorded,
     response_recorded as number_recorded,

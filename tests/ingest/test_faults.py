@@ -165,7 +165,7 @@ ANSWERS = {
     "filtered before": (
         lambda request: error(400, "the prompt was filtered", code="content_filter"), "refused", "content_filter",
     ),
-    "length": (lambda request: answer(request, "I say 1", choice={"finish_reason": "length"}), "unparsed", "length"),
+    "length": (lambda request: answer(request, "I say 1", choice={"finish_reason": "length"}), "unparsed", "cut_off"),
     "refusal": (lambda request: answer(request, None, message={"refusal": "I can't do that."}), "refused", "refusal"),
     "null": (lambda request: answer(request, None), None, None),
     "bad request": (lambda request: error(400, "the context is too long"), "failed", "http_400"),
@@ -185,6 +185,12 @@ def test_an_answer_that_is_no_number_has_a_status_and_is_not_asked_for_again(kin
     assert {(trial["status"], trial["reason"]) for trial in records["trial"]} == {(status, reason)}
     if kind == "refusal":
         assert records["trial"][0]["text"] == "I can't do that."
+
+
+def test_a_study_may_say_that_texts_which_reached_max_tokens_count():
+    with Endpoint(ANSWERS["length"][0]) as endpoint:
+        _, records = gather(endpoint, n=1, cut_texts="counted")
+    assert {(trial["status"], trial["reason"], trial["text"]) for trial in records["trial"]} == {(None, None, "I say 1")}
 
 
 def test_after_a_refusal_nothing_more_is_said_in_that_trial():

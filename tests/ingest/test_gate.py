@@ -617,6 +617,17 @@ def test_lines_with_ids_of_their_own_are_no_copies_whatever_else_they_agree_in(r
     assert flags_of("duplicate") == set()
 
 
+@pytest.mark.parametrize(("provider", "is_another"), [("local", False), ("openai", True)])
+def test_an_llm_on_this_machine_answers_under_its_own_name_whatever_its_folder_is_called(small, provider, is_another):
+    change(
+        "update raw.batches set definition = json_merge_patch(definition, json_object('llms', [json_object("
+        f"'llm', 'sim/one', 'model', 'weights/a-folder', 'provider', '{provider}')])); "
+        "update raw.trials set llm_returned = llm_recorded"
+    )
+    verdict, *_ = gate.audit()
+    assert ("other_model" in unmet(verdict)) == is_another
+
+
 UNANSWERED = "update raw.trials set status_recorded = 'failed', response_recorded = null, response_text = null where "
 
 
