@@ -230,10 +230,6 @@ FAULTS = {
     "exact copies with new ids": Fault(
         "duplicate", COPY.format(""), flags="select greatest(trial_id, 'copy-' || trial_id) from hit"
     ),
-    "exact copies with new run numbers": Fault(
-        "duplicate", COPY.format(", replicate + 1000 as replicate"), flags=COPIES,
-        shapes="single, broad, growing, archive",
-    ),
     "answers equal to the anchor": Fault(
         "equals_anchor", answer("anchor_value"), sizes="50 %, all", tried="1 row, 5 %, 20 %, 50 %, all", also="drift"
     ),
@@ -305,6 +301,10 @@ FAULTS = {
     ),
     "an archive's answers out of range": Fault(
         "out_of_range", change("response_recorded", "valid_max + 7"), shapes="archive", also="reading_differs"
+    ),
+    "exact copies with new run numbers": Fault(
+        "duplicate", COPY.format(", replicate + 1000 as replicate"), flags=COPIES,
+        shapes="single, broad, growing, archive",
     ),
 }  # fmt: skip
 
