@@ -666,7 +666,10 @@ def decide_of_trials(
             "trial_id as object_id, act, $who as who, $why as why, $now as acted_at, $response as response, "
             "$ordinal as ordinal from decided where act is not null",
             {
-                "who": who, "why": why, "now": datetime.now(UTC), "response": response,
+                "who": who,
+                "why": why,
+                "now": datetime.now(UTC),
+                "response": response,
                 "ordinal": next_ordinal(warehouse),
             },
         )
@@ -704,7 +707,10 @@ def leave_out(study: str, because: dict[str, str], who: str | None = None) -> tu
                 anti join {there} using (trial_id, why)
                 """,
                 {
-                    "act": act, "who": who, "now": datetime.now(UTC), "study": study,
+                    "act": act,
+                    "who": who,
+                    "now": datetime.now(UTC),
+                    "study": study,
                     "ordinal": next_ordinal(warehouse),
                 },
             ).fetchall()

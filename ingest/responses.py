@@ -2,7 +2,6 @@
 
 import contextlib
 import itertools
-import time
 from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -13,7 +12,7 @@ from ingest.fates import rereadings
 from ingest.models import macros, query_of
 from ingest.raw import TABLES
 from ingest.study import Cell, Design
-from ingest.warehouse import UserError, connect, in_memory, warehouse_path
+from ingest.warehouse import connect, in_memory, patiently, warehouse_path
 
 if TYPE_CHECKING:
     import duckdb
@@ -45,7 +44,6 @@ NO_ACTS = (
     pa.schema({"trial_id": pa.string()}).empty_table(),
     pa.schema({"trial_id": pa.string(), "number_reread": pa.float64()}).empty_table(),
 )
-PATIENCE_S = 600  # for a load or an import that has the warehouse
 IS_NUMBER = "coalesce(answer_kind, 'number') = 'number'"
 OF_A_CELL = ", ".join(Cell._fields)
 
@@ -158,7 +156,7 @@ def _take_acts(connection):
     """Copy from the warehouse which trials people have withdrawn, and which number they have reread in others."""
     withdrawn, reread = NO_ACTS
     if warehouse_path().exists():
-        with contextlib.closing(_connect_patiently()) as warehouse:
+        with contextlib.closing(patiently(connect)) as warehouse:
             there = "select 1 from duckdb_tables() where (schema_name, table_name) = ('raw', 'gate_acts')"
             if warehouse.execute(there).fetchall():
                 of_withdrawn, of_reread = query_of("stg_withdrawn_trials"), rereadings(warehouse)
@@ -168,18 +166,6 @@ def _take_acts(connection):
                 ).to_arrow_table()
     connection.register("withdrawn", withdrawn)
     connection.register("reread", reread)
-
-
-def _connect_patiently():
-    """Open the warehouse to read, once whoever writes to it is done."""
-    until = time.monotonic() + PATIENCE_S
-    while True:
-        try:
-            return connect()
-        except UserError as error:
-            if "is in use" not in str(error) or time.monotonic() > until:
-                raise
-            time.sleep(0.2)
 
 
 def _scale(connection):

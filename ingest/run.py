@@ -18,7 +18,7 @@ if __package__ in (None, ""):
     sys.path[0] = str(Path(__file__).resolve().parent.parent)
 
 from ingest.archives import archive_of, formats
-from ingest.warehouse import ROOT, UserError, explain, is_damage, printable, warehouse_path
+from ingest.warehouse import ROOT, UserError, explain, is_damage, patiently, printable, warehouse_path
 
 MOST_NAMED = 20
 DEFAULT_STUDY = "simulated"
@@ -228,11 +228,11 @@ def collect_study(
     gate = 0
     if loads:
         try:
-            print(load_study_trials(study.study))
-            for line in left_out_of(study):
+            print(patiently(lambda: load_study_trials(study.study)))
+            for line in patiently(lambda: left_out_of(study)):
                 print(line)
-            gate = pass_gate()
-            print_measured(study.study)
+            gate = patiently(pass_gate)
+            patiently(lambda: print_measured(study.study))
         except UserError as error:
             kept = "what was answered is kept in the spool, and running it again loads it"
             raise UserError(f"{error}; {kept}", outcome.exit_code or error.exit_code) from None

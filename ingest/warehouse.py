@@ -4,7 +4,9 @@ import contextlib
 import hashlib
 import os
 import re
-from collections.abc import Iterable
+import sys
+import time
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -25,6 +27,8 @@ MANIFEST = "manifest.json"  # of a folder in which a warehouse keeps trials (ing
 GONE = re.compile(r'No files found that match the pattern "(?P<file>.*)"')
 PUT_BACK = "put the folder back; if you moved it, import anything with --to and its new name"
 FULL = re.compile("No space left on device")
+PATIENCE_S = 600  # for a load, an import or a build that has the warehouse
+BUSY = ("is in use by", "is importing into")
 DAMAGE = re.compile(r"Corrupt database file|Could not read enough bytes|database has been invalidated")
 
 
@@ -194,6 +198,21 @@ def explain(error: object, path: Path) -> str:
         wanted = text.splitlines()[0]
         return f"a view in the warehouse {path} wants another file, and bais reads the warehouse alone: {wanted}"
     return f"the warehouse {path} cannot be read or written: {text.splitlines()[0]}"
+
+
+def patiently(act: Callable):
+    """Return what an act gives that needs the warehouse, once whoever has it is done; say once what is waited for."""
+    until, is_said = time.monotonic() + PATIENCE_S, False
+    while True:
+        try:
+            return act()
+        except UserError as error:
+            if not any(busy in str(error) for busy in BUSY) or time.monotonic() > until:
+                raise
+            if not is_said:
+                print(f"bais waits: {error}", file=sys.stderr, flush=True)
+                is_said = True
+            time.sleep(0.2)
 
 
 def is_in_use(error: object) -> bool:

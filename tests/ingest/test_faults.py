@@ -190,7 +190,9 @@ def test_an_answer_that_is_no_number_has_a_status_and_is_not_asked_for_again(kin
 def test_a_study_may_say_that_texts_which_reached_max_tokens_count():
     with Endpoint(ANSWERS["length"][0]) as endpoint:
         _, records = gather(endpoint, n=1, cut_texts="counted")
-    assert {(trial["status"], trial["reason"], trial["text"]) for trial in records["trial"]} == {(None, None, "I say 1")}
+    assert {(trial["status"], trial["reason"], trial["text"]) for trial in records["trial"]} == {
+        (None, None, "I say 1")
+    }
 
 
 def test_after_a_refusal_nothing_more_is_said_in_that_trial():

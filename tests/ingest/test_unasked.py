@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import threading
 
 import pytest
 
@@ -129,9 +130,31 @@ def test_where_no_llm_has_a_key_nothing_is_asked_and_it_is_exit_code_2(collect, 
     assert not (spool_folder("faults") / COLLECTED).exists()
 
 
-def test_answers_that_meet_another_writer_of_the_warehouse_are_kept_said_to_be_and_load_on_the_next_run(
-    collect, warehouse, query
+def test_a_collector_that_meets_another_writer_of_the_warehouse_waits_for_it(collect, warehouse, query):
+    with Endpoint(lambda request: answer(request)) as endpoint:
+        assert collect(endpoint, loads=True, n=1, llms=["any/model"])[0] == 0
+        command = [sys.executable, "-c", HOLDER, str(warehouse)]
+        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
+            assert holder.stdout.readline() == b"ready\n"
+            is_asked = threading.Event()
+
+            def let_go():
+                is_asked.wait(timeout=60)
+                holder.stdin.close()
+
+            endpoint.decide = lambda request: is_asked.set() or answer(request)
+            releasing = threading.Thread(target=let_go)
+            releasing.start()
+            code, said = collect(endpoint, loads=True, n=4, llms=["any/model"])
+            releasing.join()
+    assert (code, query("select count(*) from raw.trials")) == (0, [(8,)])
+    assert "6 trials added" in said
+
+
+def test_answers_that_meet_a_writer_who_stays_are_kept_said_to_be_and_load_on_the_next_run(
+    collect, warehouse, query, monkeypatch
 ):
+    monkeypatch.setattr("ingest.warehouse.PATIENCE_S", 0)
     with Endpoint(lambda request: answer(request)) as endpoint:
         assert collect(endpoint, loads=True, n=1, llms=["any/model"])[0] == 0
         command = [sys.executable, "-c", HOLDER, str(warehouse)]
