@@ -157,10 +157,15 @@ def _folder():
 
 def modelled_tables() -> set[str]:
     """Return the public tables of a warehouse of this version, as `schema.table`, by the files of their models."""
-    schemas = {"marts": "marts", "claims": "marts", "inference": "inference"}
+    import yaml
+
+    from bais.age import PUBLIC_SCHEMAS
+
+    folders = yaml.safe_load((ROOT / "dbt_project.yml").read_text(encoding="utf-8"))["models"]["bais"]
     return {
-        f"{schema}.{path.stem}"
-        for folder, schema in schemas.items()
+        f"{of['+schema']}.{path.stem}"
+        for folder, of in folders.items()
+        if of.get("+schema") in PUBLIC_SCHEMAS
         for path in (ROOT / "models" / folder).iterdir()
         if path.suffix in (".sql", ".py")
     }

@@ -115,12 +115,14 @@ def _fetch(url, since):
     from ingest.news_service import QUARANTINED, fetch_news
 
     fetch = fetch_news(url, since)
-    n_before = len(fetch.quarantined) - len(fetch.set_apart)
+    n_before, n_amended = len(fetch.quarantined) - len(fetch.set_apart), len(fetch.amended)
     pages = f"{fetch.n_pages:,} page{'' if fetch.n_pages == 1 else 's'}"
     say(f"{fetch.url}, articles published from {fetch.asked_from:%Y-%m-%d %H:%M} on:")
     say(
         f"{fetch.n_read:,} article{'' if fetch.n_read == 1 else 's'} on {pages}: {len(fetch.articles):,} new, "
-        f"{fetch.n_again:,} known before, {len(fetch.quarantined):,} quarantined"
+        f"{fetch.n_again:,} known before"
+        + (f" ({n_amended:,} of them with another description now; the first is kept)" if n_amended else "")
+        + f", {len(fetch.quarantined):,} quarantined"
         + (f" ({n_before:,} of them before)" if n_before else ""),
         indent="  ",
     )

@@ -57,7 +57,8 @@ class Fetch:
     cursor: datetime | None
     n_pages: int = 0
     n_read: int = 0
-    known: set[str] = field(default_factory=set)
+    known: dict[str, str | None] = field(default_factory=dict)
+    amended: set[str] = field(default_factory=set)
     articles: dict[str, dict] = field(default_factory=dict)
     quarantined: list = field(default_factory=list)
     set_apart: list = field(default_factory=list)
@@ -81,8 +82,12 @@ class Fetch:
                 self.quarantined.append(refused(given, complaint, self.url))
                 continue
             self.cursor = max(filter(None, (self.cursor, article["published_at"])))
-            if article["article_id"] not in self.known:
-                self.articles.setdefault(article["article_id"], article)
+            article_id, description = article["article_id"], article["api_description"]
+            if article_id not in self.known:
+                self.articles[article_id] = article
+                self.known[article_id] = description
+            elif self.known[article_id] != description:
+                self.amended.add(article_id)
 
     def end(self) -> None:
         """Say what of the quarantined articles no earlier fetch had set apart as they are."""
@@ -162,7 +167,8 @@ def fetch_news(
     this one did.
     """
     fetch = planned(url, since, now or datetime.now(UTC))
-    fetch.known = known_ids("news", "article_id")
+    kept = landed_ids(STUDY, "news", "article_id", "api_description").to_pylist()
+    fetch.known = {article["article_id"]: article["api_description"] for article in kept}
     try:
         with closing(NewsService(fetch.url, limits or Limits(timeout_s=30), sleep)) as service:
             for page in service.pages(fetch.asked_from, fetch.began_at):
@@ -212,30 +218,31 @@ class NewsService:
         published up to the oldest article seen.
         """
         asked = asked_of(since)
-        number, read, most, last, oldest = 1, set(), 0, None, None
+        number, read, n_repeated, most, last, oldest = 1, set(), 0, 0, None, None
         for _ in range(MOST_PAGES):
             page = self._page(asked | {"page": number})
             if page is None:
                 until = oldest and _as_asked(oldest)
                 if not until or asked.get("to") == until:
                     raise self._failed("gives no more results, and says that there are more")
-                asked, number, read, most, last = asked | {"to": until}, 1, set(), 0, None
+                asked, number, read, n_repeated, most, last = asked | {"to": until}, 1, set(), 0, 0, None
                 continue
             articles, n_in_all = page
             most = max(most, n_in_all or 0)
             if not articles or articles == last:
-                if len(read) < most:
+                if len(read) + n_repeated < most:
                     raise self._failed(f"says that there are {most:,} articles, and gave {len(read):,}")
                 return
             yield articles
             times = [_time_of(article, now) for article in articles]
             # an article from before what was asked for, such as a removed one of 1970, says nothing of what is left
             oldest = min([time for time in [oldest, *times] if time and time >= since], default=None)
-            # pages that overlap say an article twice: it counts once
-            read |= {json.dumps((isinstance(article, dict) and article.get("url")) or article) for article in articles}
+            # pages that overlap say an article twice: it counts once; one that a page itself repeats hides no other
+            named = {json.dumps((isinstance(article, dict) and article.get("url")) or article) for article in articles}
+            read, n_repeated = read | named, n_repeated + len(articles) - len(named)
             number, last = number + 1, articles
             # after a full page there may be more, whatever the service says that there is in all
-            if n_in_all is not None and len(read) >= most and len(articles) < PAGE_SIZE:
+            if n_in_all is not None and len(read) + n_repeated >= most and len(articles) < PAGE_SIZE:
                 return
         raise self._failed(f"gives page after page, {MOST_PAGES:,} by now: name a later day with --since")
 

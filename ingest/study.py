@@ -13,6 +13,7 @@ import random
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from datetime import date
 from decimal import Decimal
+from difflib import get_close_matches
 from functools import cache, partial
 from pathlib import Path
 from typing import Annotated, Literal, NamedTuple
@@ -270,7 +271,7 @@ class Vignette(Part):
     case: Annotated[str, Field(min_length=1)]
     anchor: Annotated[str, Field(pattern=r"\{anchor\}")]
     second_anchor: Annotated[str, Field(pattern=r"\{second_anchor\}")] | None = None
-    question: str = ""
+    question: Annotated[str, Field(pattern=r"\S")]
     words: dict[str, str] = Field({})
     anchors: Anchors | None = None
 
@@ -782,8 +783,11 @@ def load_study(name) -> "Study | ParadigmStudy":
     path = Path(name)
     if str(name) in shipped_studies() and not path.is_file():
         path = FOLDER / f"{name}.yaml"
-    known = ", ".join(shipped_studies())
-    text = text_of(path, f"there is no study {printable(name)}: give a YAML file or one of {known}")
+    known = shipped_studies()
+    there = [str(file) for file in path.parent.glob("*.y*ml")] if path.suffix else []
+    meant = get_close_matches(str(path), [*known, *there], n=1, cutoff=0.6)
+    perhaps = f" (perhaps {printable(meant[0])})" if meant else ""
+    text = text_of(path, f"there is no study {printable(name)}{perhaps}: give a YAML file or one of {', '.join(known)}")
     return parse_study(text, printable(path), path.parent)
 
 

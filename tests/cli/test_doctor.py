@@ -148,6 +148,12 @@ def test_a_warehouse_with_every_public_table_is_ok_and_one_that_lacks_some_names
     assert lines_on(examined()[1], "warehouse")[0][0] == "ok"
 
 
+def test_doctor_counts_the_views_of_scores_as_python_and_export_do():
+    of_scores = {f"marts.{path.stem}" for path in (ROOT / "models" / "scores").glob("*.sql")}
+    assert "marts.anchor_calls" in of_scores
+    assert of_scores <= health.modelled_tables()
+
+
 def test_a_warehouse_without_marts_is_told_to_build(machine, examined):
     made(machine, "raw.trials")
     assert lines_on(examined()[1], "warehouse")[0][3] == "run `bais build`"

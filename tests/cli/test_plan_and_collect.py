@@ -20,7 +20,7 @@ PRICED = """
 study: priced
 llms: [openai/o3]
 vignettes:
-  - {vignette: v, domain: d, response_unit: u, case: "12345678", anchor: "{anchor} is 8", question: ""}
+  - {vignette: v, domain: d, response_unit: u, case: "1234", anchor: "{anchor} is 8", question: "5?"}
 techniques: [no_technique]
 anchors: {fixed: {low: 1, high: 2}}
 baselines: false
@@ -88,7 +88,7 @@ def test_a_plan_leads_with_trials_calls_cost_and_hours_and_its_table_fits_80_col
 def test_tokens_cost_and_hours_are_those_of_a_sum_done_by_hand(study, capsys, monkeypatch):
     monkeypatch.setattr(planning, "read_prices", lambda: {"openai/o3": (2.0, 8.0)})
     planned = plan_of(study(PRICED), capsys)
-    # two cells of 10 to 20 trials; 8 + 2 + 7 characters, "10 is 8", make 5 tokens; a reply has 60 to 800
+    # two cells of 10 to 20 trials; 4 + 2 + 7 + 2 + 2 characters make 5 tokens; a reply has 60 to 800
     assert planned["calls"] == {"low": 20, "high": 40}
     assert planned["tokens_in"] == {"low": 100, "high": 200}
     assert planned["tokens_out"] == {"low": 20 * 60, "high": 40 * 800}

@@ -228,6 +228,24 @@ def test_pages_that_overlap_lose_no_article(fetch, held):
     assert (len(held()[0]), held()[1]) == (100, None)
 
 
+def test_an_article_that_a_page_repeats_does_not_end_a_fetch(fetch, held):
+    with served(ok(DAY_1[0], DAY_1[0], DAY_1[1], n_in_all=3), ok(n_in_all=3)) as service:
+        done = fetch(service)
+    assert (len(done.articles), done.n_again) == (2, 1)
+    assert held() == ({"tax", "bridge"}, datetime(2026, 1, 2, 8, tzinfo=UTC))
+
+
+def test_amended_descriptions_are_counted_and_the_first_is_kept(without_dlt, capsys, query):
+    amended = DAY_1[3] | {"description": "The court has decided otherwise."}
+    with served(ok(*DAY_1), ok(DAY_1[2], amended, amended)) as service:
+        assert main(["news", "--url", service.url]) == 0
+        assert "description" not in capsys.readouterr().out
+        assert main(["news", "--url", service.url]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "3 known before (1 of them with another description now; the first is kept), 0 quarantined" in said
+    assert query("select count(*) from raw.news where api_description like '%otherwise%'") == [(0,)]
+
+
 def test_pages_without_end_are_left(fetch, monkeypatch):
     monkeypatch.setattr("ingest.news_service.MOST_PAGES", 3)
     pages = [ok(article(f"n{number}"), n_in_all=99) for number in range(5)]

@@ -33,7 +33,10 @@ SMALL = {
     "techniques": ["no_technique"],
     "anchors": {"fixed": {"low": 3, "high": 9}},
 }
-MINE = {"vignette": "mine", "domain": "d", "response_unit": "points", "case": "A case.", "anchor": "Drawn: {anchor}."}
+MINE = {
+    "vignette": "mine", "domain": "d", "response_unit": "points", "case": "A case.", "anchor": "Drawn: {anchor}.",
+    "question": "How many points?",
+}  # fmt: skip
 
 
 def small(**changes):
@@ -240,6 +243,27 @@ def test_a_study_that_is_not_there_is_one_sentence(tmp_path, monkeypatch, wareho
     assert (out, err.count("\n")) == ("", 1)
     assert message in err
     assert not warehouse.parent.exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("judical", "there is no study judical (perhaps judicial): give"),
+        ("mistudy.yaml", "there is no study mistudy.yaml (perhaps my_study.yaml): give"),
+        ("zzzzzzzz", "there is no study zzzzzzzz: give"),
+    ],
+)
+def test_a_mistyped_study_is_told_which_one_was_perhaps_meant(tmp_path, monkeypatch, warehouse, capsys, name, said):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "my_study.yaml").write_text(text_of())
+    assert main([name]) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_a_vignette_without_a_question_is_refused(refused):
+    asked = {key: value for key, value in MINE.items() if key != "question"}
+    assert "question: this key is missing" in refused(text_of(vignettes=[asked]))
+    assert "question: should not be blank" in refused(text_of(vignettes=[asked | {"question": " "}]))
 
 
 def test_a_folder_of_the_name_of_a_shipped_study_does_not_hide_it(tmp_path, monkeypatch):
