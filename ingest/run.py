@@ -224,18 +224,18 @@ def collect_study(
             orphaned=orphaned, kept=None if keep is None else kept, new_anchors=new_anchors,
         )  # fmt: skip
     print(render_outcome(study, outcome))
-    unparsed = render_unparsed(study)
     gate = 0
-    if loads:
-        try:
+    try:
+        unparsed = render_unparsed(study)
+        if loads:
             print(patiently(lambda: load_study_trials(study.study)))
             for line in patiently(lambda: left_out_of(study)):
                 print(line)
             gate = patiently(pass_gate)
             patiently(lambda: print_measured(study.study))
-        except UserError as error:
-            kept = "what was answered is kept in the spool, and running it again loads it"
-            raise UserError(f"{error}; {kept}", outcome.exit_code or error.exit_code) from None
+    except UserError as error:
+        kept = "what was answered is kept in the spool, and running it again loads it"
+        raise UserError(f"{error}; {kept}", outcome.exit_code or error.exit_code) from None
     print(unparsed)
     is_short = (
         outcome.n_left or outcome.no_anchors or outcome.doubts or outcome.statuses["failed"] or outcome.stopped_llms

@@ -12,6 +12,10 @@ cells as (
     select * from {{ ref('gate_cells') }}
 ),
 
+batches as (
+    select batch_id, study, vignette, is_new from {{ ref('gate_batches') }}
+),
+
 calls as (
     select trial_id, upstream_provider from {{ ref('stg_calls') }}
     where error is null
@@ -37,11 +41,9 @@ upstreams as (
 -- the batches whose vignette has published trials already
 followed as (
     select new_ones.batch_id, true as is_followed
-    from {{ ref('gate_batches') }} as new_ones
-    where new_ones.is_new and exists (
-            select 1 from {{ ref('gate_batches') }} as earlier
-            where not earlier.is_new and earlier.study = new_ones.study and earlier.vignette = new_ones.vignette
-        )
+    from batches as new_ones
+    semi join (select study, vignette from batches where not is_new) as earlier using (study, vignette)
+    where new_ones.is_new
 ),
 
 wrong as (

@@ -12,6 +12,10 @@ lines as (
     select * from {{ ref('gate_lines') }}
 ),
 
+copies as (
+    select * from {{ ref('gate_copies') }}
+),
+
 frequent_answers as (
     select * from {{ ref('gate_frequent_answers') }}
 ),
@@ -117,10 +121,6 @@ usual_anchors as (
     from kinds
     inner join most_frequent using (study, vignette, direction)
     group by all
-),
-
-copies as (
-    select * from {{ ref('gate_copies') }}
 ),
 
 other_models as (

@@ -70,8 +70,8 @@ def write(path, sql):
 def decide(path, act_id):
     """Have a person decide something, as the gate keeps it."""
     with transaction(path) as warehouse:
-        act = [act_id, "batch", "b", "accept", "me", "I looked.", datetime.now(UTC), next_ordinal(warehouse)]
-        warehouse.execute("insert into raw.gate_acts values (?, ?, ?, ?, ?, ?, ?, ?)", act)
+        act = [act_id, "batch", "b", "accept", "me", "I looked.", datetime.now(UTC), None, next_ordinal(warehouse)]
+        warehouse.execute("insert into raw.gate_acts values (?, ?, ?, ?, ?, ?, ?, ?, ?)", act)
 
 
 def rows(path, sql):

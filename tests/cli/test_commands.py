@@ -27,6 +27,8 @@ COMMANDS = {
         "--max-calls": "int of at least 1",
         "--ask-again": "failed|refused|unparsed|out_of_range, repeated",
         "--orphan": "flag",
+        "--keep": "flag",
+        "--new-anchors": "flag",
         "--strict": "flag",
     },
     "score": {
@@ -133,6 +135,12 @@ COMMANDS = {
     "withdraw": {
         "TRIAL_ID...": "text",
         "--where": "text",
+        "--why": "text, required",
+        "--who": "text",
+    },
+    "reread": {
+        "TRIAL_ID": "text, required",
+        "--number": "float, required",
         "--why": "text, required",
         "--who": "text",
     },

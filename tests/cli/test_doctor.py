@@ -325,7 +325,8 @@ def test_every_command_and_option_is_offered_in_each_shell(shell, capsys):
     assert offered(shell, "show", "simulated") >= {"simulated"}
     for name in names:
         options = {option for option in TAKEN[name] if option.startswith("--")}
-        assert offered(shell, name, "--") == options | {"--help"}
+        opposites = {"--no-keep"} if "--keep" in options else set()
+        assert offered(shell, name, "--") == options | opposites | {"--help"}
 
 
 def test_help_answers_at_once():

@@ -46,7 +46,7 @@ def land(archive, capsys, warehouse, monkeypatch):
             with closing(connect(warehouse, read_only=False)) as connection:
                 connection.execute(
                     "insert into raw.batch_verdicts select batch_id, batch_id, study, vignette, 'passed', n_trials, "
-                    f"0, 0, 1, now(), {next_ordinal(connection)} "
+                    f"0, 0, 1, now(), null, {next_ordinal(connection)} "
                     "from raw.batches anti join raw.batch_verdicts using (batch_id)"
                 )
         captured = capsys.readouterr()

@@ -198,7 +198,7 @@ def test_collect_and_import_measure_as_their_last_step(archive, make, tmp_path, 
     monkeypatch.setattr(measuring, "measured_lines", lines)
     (tmp_path / "tiny.yaml").write_text(TINY)
     assert main(["collect", str(tmp_path / "tiny.yaml")]) == 0
-    assert capsys.readouterr().out.splitlines()[-1] == "  measured: tiny"
+    assert capsys.readouterr().out.splitlines()[-2] == "  measured: tiny"
     make.file(archive / "baseline-o3.jsonl", make.baseline())
     main(["import", str(archive)])
     assert capsys.readouterr().out.splitlines()[-1] == "  measured: all"
