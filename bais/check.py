@@ -159,7 +159,8 @@ def _say_next(verdicts, is_wrong):
         print()
     for batch_id in failed:
         say(
-            f"Next: {batch_id} is not published. Mend its source and import it again; or, if the answers are right, "
+            f"Next: {batch_id} is not published. Mend its source and import it again; or take what is wrong out "
+            "(`bais withdraw --flag REASON --why TEXT`) and run `bais check` again; or, if the answers are right, "
             f"`bais accept '{batch_id}' --why TEXT` publishes it as it is; or `bais reject '{batch_id}' --why TEXT` "
             "keeps it out for good."
         )

@@ -13,7 +13,7 @@ from bais.selection import (
     refuse_unreadable,
 )
 from bais.terminal import say
-from bais.warehouse import IS_A_STUDY, interruptible, marts, opened
+from bais.warehouse import IS_A_STUDY, interruptible, marts, opened, refuse_unknown
 from ingest.warehouse import UserError
 
 # A condition asks of those trials that may be meant: of the withdrawn or reread ones, or of all that are what their
@@ -33,12 +33,12 @@ def _decides(act: str, done: str, what: str) -> click.Command:
     @click.argument("trial_ids", nargs=-1, metavar="[TRIAL_ID...]", help="or their beginnings, as in `bais trial`")
     @click.option("--where", metavar="SQL", help=f'{what} that meet a condition, such as "response > 100"')
     @signed
-    def command(trial_ids: tuple[str, ...], where: str | None, why: str, who: str | None) -> int:
+    def command(trial_ids: tuple[str, ...], where: str | None, why: str, who: str | None, flag=None) -> int:
         from ingest.gate import decide_of_trials
 
-        if bool(trial_ids) == (where is not None):
-            raise click.UsageError("name trials, or give a condition with --where")
-        found = _named(trial_ids) if trial_ids else _where(act, where)
+        if [bool(trial_ids), where is not None, flag is not None].count(True) != 1:
+            raise click.UsageError(f"name trials, or give a condition with --where{flags}")
+        found = _named(trial_ids) if trial_ids else _where(act, where) if flag is None else _flagged(flag)
         if not found:
             raise UserError(f"no trial meets the condition: nothing is {done}")
         by_study, batches, hanging = decide_of_trials(act, found, why, who)
@@ -57,6 +57,11 @@ def _decides(act: str, done: str, what: str) -> click.Command:
             say(str(anchors))
         return _audit_again(batches)
 
+    if act == "withdraw":
+        flags = ", or what they are flagged for with --flag"
+        of_flag = "all that their last audits flag for this, such as other_prompt (`bais check` lists the reasons)"
+        return click.option("--flag", metavar="KIND", help=of_flag)(command)
+    flags = ""
     return command
 
 
@@ -101,6 +106,19 @@ def _audit_again(batches):
 def _named(asked):
     with opened() as warehouse:
         return sorted({find_trial(warehouse, trial_id) for trial_id in asked})
+
+
+def _flagged(reason):
+    """Return the trials that the last verdicts flag for a reason and nobody has withdrawn, also before any build."""
+    from ingest.models import query_of
+
+    with opened() as warehouse:
+        rows = warehouse.execute(
+            f"select trial_id, unnest(string_split(flag_reasons, '; ')) as reason from "
+            f"({query_of('stg_flagged_trials')}) anti join ({query_of('stg_withdrawn_trials')}) using (trial_id)"
+        ).fetchall()
+    refuse_unknown("flag", reason, sorted({of for _, of in rows}), " of the last audits")
+    return sorted(trial_id for trial_id, of in rows if of == reason)
 
 
 def _where(act, condition):

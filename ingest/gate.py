@@ -189,6 +189,14 @@ def _batches_to_audit(memory, batch_ids):
         last_verdicts as (
             select
                 batch_id, published.is_published,
+                -- what failed is looked at again once somebody has taken trials of it out, back or read them by hand
+                published.verdict = 'failed' and not published.is_decided and exists (
+                    select 1 from warehouse.raw.gate_acts as acts
+                    inner join warehouse.raw.trials as trials on acts.object_id = trials.trial_id
+                    where
+                        trials.batch_id = published.batch_id and acts.ordinal > verdicts.ordinal
+                        and acts.act in ('withdraw', 'restore', 'reread', 'restore_reading')
+                ) as is_mended,
                 coalesce(verdicts.defined_as::varchar, own_words.defined_as) as defined_as
             from ({query_of("stg_batch_verdicts", "warehouse.raw")}) as published
             inner join warehouse.raw.batch_verdicts as verdicts using (verdict_id, batch_id)
@@ -207,6 +215,7 @@ def _batches_to_audit(memory, batch_ids):
             coalesce(any_value(batches.ordinal), 9223372036854775807) as ordinal,
             count(last_verdicts.batch_id) > 0 as is_audited,
             coalesce(bool_or(last_verdicts.is_published), false) as was_published,
+            coalesce(bool_or(last_verdicts.is_mended), false) as is_mended,
             any_value(stated.defined_as) as defined_as,
             coalesce(any_value(last_verdicts.defined_as) != any_value(stated.defined_as), false) as is_redefined,
             coalesce(any_value(batches.source) = 'scored', false) as is_scored
@@ -220,7 +229,7 @@ def _batches_to_audit(memory, batch_ids):
     )
     batches = found.to_arrow_table().to_pylist()
     if batch_ids is None:
-        return [batch for batch in batches if batch["is_redefined"] or not batch["is_audited"]]
+        return [batch for batch in batches if batch["is_redefined"] or batch["is_mended"] or not batch["is_audited"]]
     known = {batch["batch_id"] for batch in batches}
     if missing := [batch_id for batch_id in batch_ids if batch_id not in known]:
         raise UserError(f"there is no batch {printable(missing[0])} in {warehouse_path()}; `bais check` lists them")

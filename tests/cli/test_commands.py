@@ -133,6 +133,7 @@ COMMANDS = {
         "--who": "text",
     },
     "withdraw": {
+        "--flag": "text",
         "TRIAL_ID...": "text",
         "--where": "text",
         "--why": "text, required",

@@ -172,3 +172,26 @@ def test_what_cannot_be_done_is_said_and_nothing_is_done(warehouse, query, capsy
 def test_trials_are_named_or_described(warehouse, capsys, arguments):
     assert main(arguments) == 2
     assert "name trials, or give a condition with --where" in capsys.readouterr().err
+
+
+def test_what_a_failed_audit_flags_is_withdrawn_by_its_reason_and_the_next_check_audits_what_is_left(
+    warehouse, query, capsys
+):
+    wrong = "select trial_id from raw.trials order by trial_id limit 3"
+    with contextlib.closing(duckdb.connect(str(warehouse))) as faulty:
+        faulty.execute(f"update raw.trials set temperature = 7 where trial_id in ({wrong})")
+        faulty.execute("drop schema marts cascade")
+    (batch_id,) = query("select batch_id from raw.batches")[0]
+    assert main(["check", "--batch", batch_id]) == 6
+    assert main(["check"]) == 6
+    assert "`bais withdraw --flag REASON --why TEXT`" in " ".join(capsys.readouterr().out.split())
+    assert main(["withdraw", "--flag", "temperature_out_of_rang", "--why", "mistyped"]) == 2
+    assert "there is no flag temperature_out_of_rang" in capsys.readouterr().err
+    assert main(["withdraw", "--flag", "temperature_out_of_range", "--why", "mistyped"]) == 0
+    assert sorted(query("select object_id from raw.gate_acts")) == sorted(query(wrong))
+    n_audits = query("select count(*) from raw.batch_verdicts")
+    main(["check"])
+    assert query("select count(*) from raw.batch_verdicts") == [(n_audits[0][0] + 1,)]
+    assert "temperature_out_of_range" not in capsys.readouterr().out
+    main(["check"])
+    assert query("select count(*) from raw.batch_verdicts") == [(n_audits[0][0] + 1,)]
