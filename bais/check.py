@@ -50,7 +50,9 @@ def check(batch: str | None, every: bool, as_json: bool, strict: bool) -> int:
     with working("auditing"):
         if every:
             audit([verdict["batch_id"] for verdict in last_verdicts()])
-        audit([batch] if batch else None)
+        audited = audit([batch] if batch else None)
+    if batch and audited:
+        batch = audited[0].batch_id
     verdicts = [verdict for verdict in last_verdicts() if batch in (None, verdict["batch_id"])]
     if as_json:
         say_json(verdicts)
@@ -75,7 +77,10 @@ def _say_verdicts(verdicts, in_full):
         _list_batches(shown)
     wrong = {}
     for verdict in shown:
+        has_failed = {found["check_name"] for found in verdict["checks"] if _has_failed(found)}
         for found in verdict["checks"] if in_full or not verdict["is_replaced"] else ():
+            if not _has_failed(found) and found["check_name"] in has_failed:
+                continue  # what fails a batch is above the threshold of its warning too
             wrong.setdefault((not _has_failed(found), found["check_name"]), []).append((verdict, found))
     for (is_warning, name), of in sorted(wrong.items(), key=lambda item: item[0]):
         print()

@@ -35,7 +35,7 @@ from ingest.warehouse import UserError, printable, quoted, warehouse_path
 
 STATUSES = ("answered", "refused", "unparsed", "out_of_range", "failed")
 DIRECTIONS = ("none", "low", "high", "unknown")
-ORDER = "study, domain, vignette, llm, technique, anchor_direction, trial_id"
+ORDER = "source = 'simulated', study, domain, vignette, llm, technique, anchor_direction, trial_id"
 SHOWN = 50
 SHORT_ID = 10
 OPENS, CLOSES = "\ue000", "\ue001"  # `printable` escapes them, so that no answer holds them

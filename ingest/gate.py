@@ -231,9 +231,21 @@ def _batches_to_audit(memory, batch_ids):
     if batch_ids is None:
         return [batch for batch in batches if batch["is_redefined"] or batch["is_mended"] or not batch["is_audited"]]
     known = {batch["batch_id"] for batch in batches}
-    if missing := [batch_id for batch_id in batch_ids if batch_id not in known]:
-        raise UserError(f"there is no batch {printable(missing[0])} in {warehouse_path()}; `bais check` lists them")
-    return [batch for batch in batches if batch["batch_id"] in batch_ids]
+    meant = {_batch_meant(known, batch_id) for batch_id in batch_ids}
+    return [batch for batch in batches if batch["batch_id"] in meant]
+
+
+def _batch_meant(known, named):
+    """Return the batch of this id or, where there is none, the only one whose id holds it: ids are long to type."""
+    if named in known:
+        return named
+    meant = sorted(batch_id for batch_id in known if named in batch_id)
+    if not named or not meant:
+        raise UserError(f"there is no batch {printable(named)} in {warehouse_path()}; `bais check` lists them")
+    if len(meant) > 1:
+        some = ", ".join(map(printable, meant[:3]))
+        raise UserError(f"{len(meant):,} batches have {printable(named)} in their id, such as {some}: give more of it")
+    return meant[0]
 
 
 def _next_round(batches):
@@ -610,11 +622,14 @@ def decide(act: str, object_id: str, why: str, who: str | None = None) -> None:
     object_kind = ACTS[act]
     who, why = _signed(who, why)
     prepare_raw(warehouse_path())
-    table, column = ("batch_verdicts", "batch_id") if object_kind == "batch" else ("flagged_trials", "trial_id")
     with transaction(warehouse_path()) as warehouse:
-        if not warehouse.execute(f"select 1 from raw.{table} where {column} = ? limit 1", [object_id]).fetchall():
-            what = "audited batch" if object_kind == "batch" else "flagged trial"
-            raise UserError(f"there is no {what} {printable(object_id)}")
+        if object_kind == "batch":
+            audited = warehouse.execute("select distinct batch_id from raw.batch_verdicts").fetchall()
+            object_id = _batch_meant({batch_id for (batch_id,) in audited}, object_id)
+        elif not warehouse.execute(
+            "select 1 from raw.flagged_trials where trial_id = ? limit 1", [object_id]
+        ).fetchall():
+            raise UserError(f"there is no flagged trial {printable(object_id)}")
         warehouse.execute(
             "insert into raw.gate_acts by name select $act_id as act_id, $object as object, $object_id as object_id, "
             "$act as act, $who as who, $why as why, $now as acted_at, $ordinal as ordinal",

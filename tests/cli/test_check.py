@@ -141,7 +141,7 @@ def test_accepting_a_failed_batch_publishes_it_and_the_history_says_who_and_why(
     ("arguments", "said"),
     [
         (["check", "--batch", "nope"], "there is no batch nope"),
-        (["accept", "nope", "--why", "x"], "there is no audited batch nope"),
+        (["accept", "nope", "--why", "x"], "there is no batch nope"),
         (["release", "nope", "--why", "x"], "there is no flagged trial nope"),
         (["accept", "nope", "--why", "  "], "say why"),
     ],

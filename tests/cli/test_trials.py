@@ -104,7 +104,7 @@ def made_once(tmp_path_factory):
         for batch, verdict in (("s/case/1", "passed_with_warnings"), ("s/case/2", "failed"), ("s/case/3", "passed")):
             insert(
                 made, "raw.batch_verdicts", verdict_id=f"v-{batch}", batch_id=batch, verdict=verdict, n_trials=5,
-                checked_at=AT,
+                checked_at=AT, ordinal=1,
             )  # fmt: skip
         for name, passed, sample in (("refused", True, []), ("equals_anchor", False, ["aa01"])):
             insert(
@@ -117,7 +117,7 @@ def made_once(tmp_path_factory):
         ):
             insert(
                 made, "raw.flagged_trials", verdict_id="v-s/case/1", batch_id="s/case/1", trial_id=trial_id,
-                severity=severity, reason=reason, detail="36", flagged_at=AT,
+                severity=severity, reason=reason, detail="36", flagged_at=AT, ordinal=1,
             )  # fmt: skip
         made.execute(TABLES)
     return path
@@ -370,7 +370,7 @@ def test_a_trial_in_the_version_that_claims_are_about_is_shown_and_listed_where_
 
 
 def test_filters_are_combined_with_and(ids):
-    assert ids() == ["ee01", "aa02", "bb01", "bb02", "aa01"]
+    assert ids() == ["aa02", "bb01", "bb02", "aa01", "ee01"]
     assert ids("--study", "s", "--technique", "premortem", "--status", "answered") == ["bb01"]
     assert ids("--llm", "a-alias", "--direction", "high", "--domain", "judicial", "--where", "response > 24") == [
         "bb01"
@@ -412,7 +412,7 @@ def test_a_limit_keeps_the_first_and_says_how_many_there_are(warehouse, capsys):
     assert run("trials", "--limit", "2") == 0
     out, err = capsys.readouterr()
     assert "aa02" in out
-    assert "bb01" not in out
+    assert "bb02" not in out
     assert err == "the first 2 of 5 trials; --limit N shows more, --format csv all\n"
 
 

@@ -195,3 +195,22 @@ def test_what_a_failed_audit_flags_is_withdrawn_by_its_reason_and_the_next_check
     assert "temperature_out_of_range" not in capsys.readouterr().out
     main(["check"])
     assert query("select count(*) from raw.batch_verdicts") == [(n_audits[0][0] + 1,)]
+
+
+def test_a_batch_is_named_by_a_part_of_its_id_that_no_other_has(warehouse, query, capsys):
+    ((batch_id,),) = query("select batch_id from raw.batches")
+    assert main(["check", "--batch", batch_id[3:12]]) in (0, 6)
+    assert batch_id in capsys.readouterr().out
+    assert main(["accept", batch_id[3:12], "--why", "read by hand"]) == 0
+    assert query("select object_id from raw.gate_acts") == [(batch_id,)]
+    with contextlib.closing(duckdb.connect(str(warehouse))) as doubled:
+        doubled.execute(
+            "insert into raw.batches by name select * replace (batch_id || '2' as batch_id) from raw.batches"
+        )
+        doubled.execute(
+            "insert into raw.trials by name select * replace (batch_id || '2' as batch_id, trial_id || '2' as trial_id) "
+            "from raw.trials limit 1"
+        )
+    capsys.readouterr()
+    assert main(["check", "--batch", batch_id[3:12]]) == 2
+    assert "2 batches have" in capsys.readouterr().err

@@ -837,7 +837,7 @@ def test_a_failed_batch_changes_no_mart_until_somebody_accepts_it(tmp_path, monk
 @pytest.mark.parametrize(
     ("act", "object_id", "why", "said"),
     [
-        ("accept", "nobodys", "because", "there is no audited batch nobodys"),
+        ("accept", "nobodys", "because", "there is no batch nobodys"),
         ("release", "nobodys", "because", "there is no flagged trial nobodys"),
         ("accept", "single", "  ", "say why"),
     ],
