@@ -647,7 +647,6 @@ class _Import:
         summary.part = part_of_before(memory, self.folder)
         memory.execute("set variable is_part = $is_part", {"is_part": summary.part is not None})
         unreadable = [name for (name,) in self._rows("select name from files where sha256 is null order by name")]
-        unreadable += [f"{name}:{number}" if number else name for name, number, _ in summary.quarantined]
         refuse_part_as_whole(self.version, summary.part, unreadable)
         compare(memory, self.archive, warehouse_path())
         self._sum_up()

@@ -118,7 +118,10 @@ left join warehouse.raw.batches as batches on trials.batch_id = batches.batch_id
 # The lines of the version that may be other entries than they seem, against the entries that no line is.
 OLD = """
 create table old as
-select row_number() over (order by path, line_number, record_id) as line_number, * exclude (line_number)
+select
+    row_number() over (order by path, line_number, record_id) as line_number,
+    line_number as source_line,
+    * exclude (line_number)
 from held
 anti join found on held.record_id = found.trial_id
 where source_name = getvariable('source_name')
@@ -316,6 +319,13 @@ select
     not is_in_version and not is_to_publish as is_as_before
 from old
 where line_number not in (select old_id from pairs)
+    -- what stands where a line cannot be read has not left
+    and (path, source_line) not in (
+        select path_in_archive, rejected.line_number from rejected
+        inner join files using (file)
+        inner join as_long_as_before on files.path_in_archive = as_long_as_before.path
+        where class != 'foreign' and rejected.line_number is not null
+    )
 """
 
 # What changes a vignette hangs on a verdict of its own; then so does what no other verdict has published.
@@ -427,7 +437,7 @@ def _has_another_name(memory) -> bool:
 
 
 def refuse_part_as_whole(version: Version, part: str | None, unreadable: list[str]) -> None:
-    """Refuse to take for the whole of a source what is a part of it, or what could not all be read, line by line."""
+    """Refuse to take for the whole of a source what is a part of it, or has a file that cannot be opened."""
     if version.is_complete and part:
         raise UserError(
             f"--complete says that this is the whole of the source, and it is {part} of it: import the whole folder, "
