@@ -23,6 +23,7 @@ from ingest.versions import (
     compare,
     look_back,
     part_of_before,
+    reading,
     refuse_part_as_whole,
     source_of,
 )
@@ -80,7 +81,7 @@ where hash(try(json_keys(line, {objects}))) in (select shape from odd)
 """
 
 # DuckDB has the last word on what is JSON, also on what `mend` made of a line.
-# A trial is identified by its line. What a format does not record is null.
+# A trial is identified by its line, and by what a mapping makes of it. What a format does not record is null.
 PARSE = """
 create or replace temp view lines as
 select file, line_number, line from chunk anti join unread using (file, line_number)
@@ -100,13 +101,15 @@ select
     copy_of,
     {own_id} as own_id,
     {own_name} as own_name,
-    sha256(concat_ws(chr(10), getvariable('study'), path_in_archive, line, 1))[:32] as trial_id
+    {reading} as reading,
+    sha256(concat_ws(chr(10), getvariable('study'), path_in_archive, line, 1, reading))[:32] as trial_id
 from (
     from ({read_trials})
     union all by name
     from recorded
 ) as trials
-inner join files using (file);
+inner join files using (file)
+left join declared using (vignette);
 
 create or replace temp table no_trials as
 select
@@ -155,7 +158,7 @@ insert into seen
 select file, trial_id, count(*) from parsed where file = (select max(file) from chunk) group by all;
 
 update parsed set
-    trial_id = sha256(concat_ws(chr(10), getvariable('study'), path_in_archive, line, occurrence))[:32]
+    trial_id = sha256(concat_ws(chr(10), getvariable('study'), path_in_archive, line, occurrence, reading))[:32]
 from repeated
 where parsed.file = repeated.file and parsed.line_number = repeated.line_number and occurrence > 1
 """
@@ -617,6 +620,7 @@ class _Import:
             read_trials=self.archive.read_trials,
             own_id=self.archive.own_id or "null::varchar",
             own_name=self.archive.own_name or "null::varchar",
+            reading=reading(self.archive),
             is_like_a_trial=" and ".join(
                 f"list_has_any(keys, {_listed(map(str.lower, fields))})"
                 for fields in (self.archive.llm_fields, self.archive.answer_fields)
@@ -643,7 +647,6 @@ class _Import:
         summary.part = part_of_before(memory, self.folder)
         memory.execute("set variable is_part = $is_part", {"is_part": summary.part is not None})
         unreadable = [name for (name,) in self._rows("select name from files where sha256 is null order by name")]
-        unreadable += [f"{name}:{number}" if number else name for name, number, _ in summary.quarantined]
         refuse_part_as_whole(self.version, summary.part, unreadable)
         compare(memory, self.archive, warehouse_path())
         self._sum_up()

@@ -25,6 +25,21 @@ class Version:
     gives_way: bool = False
 
 
+# All that a mapping says of a trial, of a line just read as of one that has landed.
+READING = """
+md5(struct_pack(
+    texts := [
+        llm_recorded, llm_returned, trials.vignette, technique, anchor_direction, status_recorded, reason_recorded,
+        response_text, replicate::varchar, epoch_us(asked_at)::varchar
+    ],
+    numbers := list_transform(
+        [anchor_value, temperature, response_recorded, first_response],
+        lambda number: case when isfinite(number) then number end
+    ),
+    declared := [domain, response_unit, valid_min::varchar, valid_max::varchar]
+)::varchar)
+"""
+
 NOT_PARSED = ("file", "line_number", "line", "kind", "looks_like", "complaint")
 
 # What the warehouse knows of the sources of a study and format: the last trial of each entry, and where that lies.
@@ -93,15 +108,20 @@ select
     trials.source_file as landed_path,
     trials.source_line as line_number,
     {own_id} as own_id,
+    {reading} as reading,
     of_sources.batch_id in (from published) as is_published
 from of_sources
 inner join warehouse.raw.trials as trials on of_sources.record_id = trials.trial_id
+left join warehouse.raw.batches as batches on trials.batch_id = batches.batch_id and trials.study = batches.study
 """
 
 # The lines of the version that may be other entries than they seem, against the entries that no line is.
 OLD = """
 create table old as
-select row_number() over (order by path, line_number, record_id) as line_number, * exclude (line_number)
+select
+    row_number() over (order by path, line_number, record_id) as line_number,
+    line_number as source_line,
+    * exclude (line_number)
 from held
 anti join found on held.record_id = found.trial_id
 where source_name = getvariable('source_name')
@@ -134,6 +154,7 @@ select
     source_line,
     md5(line) as line_hash,
     coalesce('id ' || own_id, 'at ' || source_file || chr(10) || asked_at) as own_key,
+    reading,
     {parsed} as parsed
 from pending;
 
@@ -195,7 +216,10 @@ inner join files_now using (path_in_archive, n_lines)
 DECIDE = """
 create table decided as
 with paired as (
-    select pairs.id, old.*, before.parsed is not distinct from after.parsed as is_equal
+    select
+        pairs.id,
+        old.*,
+        before.parsed is not distinct from after.parsed and old.reading is not distinct from after.reading as is_equal
     from pairs
     inner join before on pairs.old_id = before.id
     inner join after on pairs.id = after.id
@@ -295,6 +319,13 @@ select
     not is_in_version and not is_to_publish as is_as_before
 from old
 where line_number not in (select old_id from pairs)
+    -- what stands where a line cannot be read has not left
+    and (path, source_line) not in (
+        select path_in_archive, rejected.line_number from rejected
+        inner join files using (file)
+        inner join as_long_as_before on files.path_in_archive = as_long_as_before.path
+        where class != 'foreign' and rejected.line_number is not null
+    )
 """
 
 # What changes a vignette hangs on a verdict of its own; then so does what no other verdict has published.
@@ -323,6 +354,11 @@ where not is_as_before or (not is_published and vignette in (from touched))
 """
 
 
+def reading(archive) -> str:
+    """Write the SQL that tells apart what two mappings make of one line; null where a format needs no mapping."""
+    return READING if archive.mapping else "null::varchar"
+
+
 def look_back(memory, archive, warehouse: Path) -> None:
     """Make the tables of what the warehouse knows of a study and of its sources of a format."""
     if warehouse.exists():
@@ -332,7 +368,7 @@ def look_back(memory, archive, warehouse: Path) -> None:
         models = Models(memory, {"raw": "warehouse.raw"}, {})
         for name in ("stg_version_entries", "stg_batch_verdicts"):
             models.ref(name)
-        memory.execute(HELD.format(own_id=archive.own_id or "null::varchar"))
+        memory.execute(HELD.format(own_id=archive.own_id or "null::varchar", reading=reading(archive)))
 
 
 def source_of(memory, version: Version, own: list[str], folder: Path) -> str:
@@ -401,7 +437,7 @@ def _has_another_name(memory) -> bool:
 
 
 def refuse_part_as_whole(version: Version, part: str | None, unreadable: list[str]) -> None:
-    """Refuse to take for the whole of a source what is a part of it, or what could not all be read, line by line."""
+    """Refuse to take for the whole of a source what is a part of it, or has a file that cannot be opened."""
     if version.is_complete and part:
         raise UserError(
             f"--complete says that this is the whole of the source, and it is {part} of it: import the whole folder, "

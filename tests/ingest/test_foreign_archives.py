@@ -101,6 +101,33 @@ def test_the_same_log_again_adds_nothing_and_a_grown_one_what_is_new(archive, ma
 
 
 @pytest.mark.parametrize(
+    ("corrected", "now", "n_changed"),
+    [
+        ({"technique": {"field": "vars.technique", "values": {"premortem": "sacd"}}}, ("sacd", 110, 1000), 1),
+        ({"number": "latencyMs"}, ("premortem", 120, 1000), 1),
+        ({"vignettes": {"analyst": VIGNETTES["analyst"] | {"valid_max": 500}}}, ("premortem", 110, 500), 2),
+    ],
+)
+def test_what_a_corrected_mapping_changes_is_a_version_and_everything_else_is_unchanged(
+    archive, make, query, mapped, capsys, corrected, now, n_changed
+):
+    other = result(90, vars={"vignette": "analyst", "technique": "no_technique"})
+    path = make.file(archive / "results.jsonl", result(110, latencyMs=120), other)
+    assert bring(path, mapping=mapped(text="response.output")) == 0
+    capsys.readouterr()
+    for n, unchanged in ((n_changed, 2 - n_changed), (0, 2)):
+        assert bring(path, mapping=mapped(**{"text": "response.output"} | corrected)) == 0
+        said = capsys.readouterr().out
+        assert f"{unchanged} unchanged" in said
+        assert f"{n} changed" in said or not n
+        assert ("nothing has changed" in said) is (n == 0)
+    assert query("select count(*) from raw.source_versions") == [(2,)]
+    assert query("select count(*) from raw.trials") == [(2 + n_changed,)]
+    last = "select technique, response_recorded, valid_max from raw.trials inner join raw.batches using (batch_id) "
+    assert now in query(last + "where batches.ordinal = (select max(ordinal) from raw.batches)")
+
+
+@pytest.mark.parametrize(
     ("changes", "reason"),
     [
         ({"provider": None}, "there is no provider.id or provider (llm)"),
