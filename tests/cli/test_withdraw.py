@@ -208,8 +208,8 @@ def test_a_batch_is_named_by_a_part_of_its_id_that_no_other_has(warehouse, query
             "insert into raw.batches by name select * replace (batch_id || '2' as batch_id) from raw.batches"
         )
         doubled.execute(
-            "insert into raw.trials by name select * replace (batch_id || '2' as batch_id, trial_id || '2' as trial_id) "
-            "from raw.trials limit 1"
+            "insert into raw.trials by name select * replace "
+            "(batch_id || '2' as batch_id, trial_id || '2' as trial_id) from raw.trials limit 1"
         )
     capsys.readouterr()
     assert main(["check", "--batch", batch_id[3:12]]) == 2
