@@ -38,11 +38,16 @@ upstreams as (
     group by all
 ),
 
+earlier as (
+    select study, vignette from batches
+    where not is_new
+),
+
 -- the batches whose vignette has published trials already
 followed as (
     select new_ones.batch_id, true as is_followed
     from batches as new_ones
-    semi join (select study, vignette from batches where not is_new) as earlier using (study, vignette)
+    semi join earlier using (study, vignette)
     where new_ones.is_new
 ),
 
