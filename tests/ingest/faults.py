@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from ingest import collected, collector
-from ingest.raw import TABLES, prepare_raw
+from ingest.raw import ORDERED, TABLES, next_ordinal, prepare_raw
 from ingest.responses import Summary
 from ingest.study import Cell, parse_study
 from ingest.warehouse import warehouse_path
@@ -107,10 +107,14 @@ def land_without_dlt(without, **tables):
     if not warehouse_path().exists():
         prepare_raw(warehouse_path())
     with opened() as warehouse:
+        ordinal = next_ordinal(warehouse)
         for name, made in tables.items():
+            numbered = f"* replace ({ordinal - 1} + coalesce(ordinal, 1) as ordinal)" if name in ORDERED else "*"
             for rows in made:
                 warehouse.register("made", TABLES[name].conform(rows))
-                warehouse.execute(f"insert into raw.{name} by name select *, 'a load' as _dlt_load_id from made")
+                warehouse.execute(
+                    f"insert into raw.{name} by name select {numbered}, 'a load' as _dlt_load_id from made"
+                )
 
 
 @contextmanager
