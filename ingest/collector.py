@@ -789,7 +789,7 @@ def doubts_of_baselines(offences: list[Offence]) -> dict[tuple[str, str], str]:
         check = config["checks"].get(of.check_name, {"fail": 0})
         n_left = of.n_of_cell - of.n
         # where all are refusals, nothing could be misread: there are no baselines
-        is_refused = of.check_name == "refused" and 0 < n_left < min(config["settings"]["fewest"], of.n_of_cell)
+        is_refused = of.check_name == "refused" and 0 < n_left < config["settings"]["fewest"] <= of.n_of_cell
         if is_refused or (check["fail"] is not None and of.n > check["fail"] * of.n_of_cell):
             doubts.setdefault((of.llm, of.vignette), _doubt(of))
     return doubts

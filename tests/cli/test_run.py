@@ -221,7 +221,7 @@ MODES = {
     "mismatch": (4, (0, 0), (2, 2), "condition_mismatch"),
     "extra key": (4, (0, 0), (2, 2), "unknown_key"),
     "exit 1": (4, (0, 0), (2, 2), "codex_exit"),
-    "one condition bad": (0, (0, 2), (2, 0), "not_json_only"),
+    "one condition bad": (6, (0, 2), (2, 0), "not_json_only"),  # half of what was asked cannot be read
     "ok": (0, (2, 2), (0, 0), None),
     "bad once": (0, (2, 2), (0, 0), None),
 }
