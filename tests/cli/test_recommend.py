@@ -40,7 +40,7 @@ LLMS = [f"vendor/{letter}" for letter in "abcdef"]
 
 TABLES = """
 create schema seeds; create schema marts; create schema inference; create schema raw;
-create table raw.batches (study varchar, source varchar, definition varchar, loaded_at timestamp);
+create table raw.batches (study varchar, source varchar, definition varchar, loaded_at timestamp, ordinal bigint);
 create table seeds.techniques (technique varchar, display_name varchar);
 create table seeds.llm_aliases as select 'a-alias' as alias, 'vendor/a' as llm;
 create table marts.trials (

@@ -20,7 +20,7 @@ create table seeds.llms as from (values
     ('sim/x', 'simulated', true)
 ) as t (llm, provider, is_askable);
 create table seeds.prices as select 'vendor/c' as llm, 1.0 as usd_per_million_tokens_in;
-create table raw.batches (study varchar, source varchar, definition json, loaded_at timestamptz);
+create table raw.batches (study varchar, source varchar, definition json, loaded_at timestamptz, ordinal bigint);
 create table marts.trials (
     study varchar, domain varchar, llm varchar, vignette varchar, temperature double, source varchar,
     anchor_direction varchar, anchor_value double, baseline double, paradigm varchar default 'anchoring', role varchar,

@@ -704,7 +704,7 @@ def test_headlines_say_what_recommend_says(change, capsys):
         "refusals varchar, decision varchar, is_recommended boolean, n_specifications bigint, "
         "n_same_decision bigint, carried_by varchar)"
     )
-    for column in ("definition varchar", "loaded_at timestamp"):
+    for column in ("definition varchar", "loaded_at timestamp", "ordinal bigint"):
         change(f"alter table raw.batches add column if not exists {column}")
     change(
         "create or replace view marts.trials as select *, response_recorded as response, 'v' as vignette, "
