@@ -6,9 +6,8 @@ import duckdb
 import pytest
 
 from bais.main import main
-from ingest import gate, load
+from ingest import load
 from ingest.models import Models
-from tests.tools.stand_ins import load_without_dlt, maxima_without_great_expectations
 
 STUDY = """
 study: small
@@ -22,10 +21,8 @@ BOTH, TWO = "sim/anchored, sim/steady", "no_technique, sacd"
 
 
 @pytest.fixture(autouse=True)
-def quickly(tmp_path, monkeypatch):
+def warehouse(tmp_path, monkeypatch):
     monkeypatch.setenv("BAIS_WAREHOUSE", str(tmp_path / "data" / "warehouse.duckdb"))
-    monkeypatch.setattr(load, "_load", load_without_dlt)
-    monkeypatch.setattr(gate, "expectations", maxima_without_great_expectations)
 
 
 @pytest.fixture

@@ -15,8 +15,9 @@ from pathlib import Path
 import duckdb
 import yaml
 
+from bais.age import PUBLIC_SCHEMAS
+
 ROOT = Path(__file__).resolve().parents[2]
-PUBLIC_SCHEMAS = ("marts", "inference")
 LEFT_OUT = {
     "_dlt_load_id", "acted_at", "asked_at", "batch_id", "checked_at", "finished_at", "flagged_at", "git_revision",
     "latency_s", "latency_s_per_trial", "loaded_at", "quarantined_at", "session_id", "verdict_id",
