@@ -61,11 +61,46 @@ def weighted_median(values, counts):
     -------
     numpy.ndarray, shape (r,)
     """
-    order = np.argsort(values)
-    cumulated = 2 * np.cumsum(counts[:, order], axis=1)
-    total = cumulated[:, -1:] / 2
-    lower, upper = np.argmax(cumulated >= total, axis=1), np.argmax(cumulated > total, axis=1)
+    order, total = np.argsort(values), counts.sum(axis=1)
+    cumulated, lower, upper = np.zeros(len(counts)), np.zeros(len(counts), np.intp), np.zeros(len(counts), np.intp)
+    for of_response in np.ascontiguousarray(counts.T)[order]:
+        cumulated += 2 * of_response
+        lower += cumulated < total
+        upper += cumulated <= total
     return (values[order][lower] + values[order][upper]) / 2
+
+
+class Resampled:
+    """Distinct responses of a cell, shape (k,), with how often each was given in each resample, shape (r, k)."""
+
+    def __init__(self, values, counts):
+        self.values, self.counts, self.n_trials = values, counts, int(counts[0].sum())
+
+    @cached_property
+    def mean(self):
+        """Mean response, shape (r,)."""
+        return self.counts @ self.values / self.n_trials
+
+    @cached_property
+    def median(self):
+        """Median response, shape (r,)."""
+        return weighted_median(self.values, self.counts)
+
+    def mean_of(self, of_responses):
+        """Return the mean of what each response has, shape (1 or r, k): of one row where it is the same in all."""
+        if len(of_responses) == 1:
+            return self.counts @ of_responses[0] / self.n_trials
+        return np.einsum("rk,rk->r", self.counts, of_responses) / self.n_trials
+
+
+def with_both(sides):
+    """Return the cells of the directions that were asked, and with two of them that of their trials together."""
+    if len(sides) < 2:
+        return sides
+    joined = (
+        np.concatenate([getattr(side, name) for side in sides.values()], axis=-1) for name in ("values", "counts")
+    )
+    return sides | {"both": Resampled(*joined)}
 
 
 @dataclass(frozen=True)
@@ -103,10 +138,11 @@ class Statistic:
             Which LLMs are drawn, and which resample of its trials stands for each.
         """
         weights = self.weights[picks]
-        values = np.where(weights > 0, self.values[picks, rows], 0.0)
-        total = weights.sum(axis=1)
+        values = self.values.ravel().take(picks * self.values.shape[1] + rows)
+        if not self.has_it.all():
+            values = np.where(weights > 0, values, 0.0)
         with np.errstate(invalid="ignore", divide="ignore"):
-            drawn = (weights * values).sum(axis=1) / total
+            drawn = np.einsum("rl,rl->r", weights, values) / weights.sum(axis=1)
         return np.concatenate([self.over_llms()[:1], drawn])
 
 
@@ -177,13 +213,18 @@ class DomainDraws:
 
     def smallest_cell(self, llm, technique):
         """Return the number of trials in the smallest of the samples that an LLM's statistics are made of."""
-        sizes = [counts.sum() for (of, _), (_, counts) in self._unanchored.items() if of == llm]
-        sizes += [
-            counts.sum()
-            for (of, _, of_technique, _), (_, counts) in self._anchored.items()
-            if of == llm and of_technique == technique
-        ]
-        return int(min(sizes))
+        return min(self._smallest[key] for key in ((llm, None), (llm, technique)) if key in self._smallest)
+
+    @cached_property
+    def _smallest(self):
+        """The fewest trials of a cell by LLM and technique (none: unanchored)."""
+        cells = [(llm, None, counts) for (llm, _), (_, counts) in self._unanchored.items()]
+        cells += [(llm, technique, counts) for (llm, _, technique, _), (_, counts) in self._anchored.items()]
+        smallest = {}
+        for llm, technique, counts in cells:
+            n = int(counts.sum())
+            smallest[llm, technique] = min(n, smallest.get((llm, technique), n))
+        return smallest
 
     def fewest_baseline(self, technique, llms):
         """Return the fewest answers that a baseline rests on among LLMs and the vignettes of a technique."""
@@ -213,7 +254,8 @@ class DomainDraws:
                     for direction in ("low", "high"):
                         if cell := self._anchored.get((llm, vignette, technique, direction)):
                             rng = self.stream(llm, vignette, technique, direction)
-                            sides[direction] = (cell[0], resampled_counts(cell[1], self.n_resamples, rng))
+                            sides[direction] = Resampled(cell[0], resampled_counts(cell[1], self.n_resamples, rng))
+                    sides = with_both(sides)
                     baseline = self.baselines.get((llm, vignette))
                     known = None if baseline is None else baseline[:1]
                     for is_known, divisor in ((False, baseline), (True, known)):
@@ -289,20 +331,18 @@ class DomainDraws:
     def _combined(self, cells, weighting):
         values = np.full((len(self.llms), 1 + self.n_resamples), np.nan)
         weights, n_trials = np.zeros(len(self.llms)), np.zeros(len(self.llms), dtype=np.int64)
-        by_vignette = {}
+        by_vignette, by_place = {}, {}
         for (llm, vignette), (value, n) in sorted(cells.items()):
             by_vignette.setdefault(vignette, []).append((self._place[llm], value, n))
-        sums = np.zeros_like(values)
         for of_vignette in by_vignette.values():
             total = sum(n if weighting == "trial" else 1 for *_, n in of_vignette)
             for place, value, n in of_vignette:
                 weight = (n if weighting == "trial" else 1) / total / len(by_vignette)
-                weight = 1 / len(cells) if weighting == "own" else weight
-                weights[place] += weight
-                sums[place] += weight * value
+                by_place.setdefault(place, []).append((1 / len(cells) if weighting == "own" else weight, value))
                 n_trials[place] += n
-        has_it = weights > 0
-        values[has_it] = sums[has_it] / weights[has_it, None]
+        for place, weighed in by_place.items():
+            weights[place] = sum(weight for weight, _ in weighed)
+            values[place] = _mean(weighed, weights[place])
         return Statistic(values, weights, n_trials)
 
 
@@ -315,41 +355,38 @@ def _cells(rows, keys):
     }
 
 
+def _mean(weighed, total):
+    """Weighted mean of arrays, which of a single one is itself."""
+    return weighed[0][1] if len(weighed) == 1 else sum(weight / total * value for weight, value in weighed)
+
+
 def _by_direction(sides, baseline):
     """Metrics and number of trials of each direction that was asked, and of both."""
-    known = {side: (_statistics(*cell, baseline), int(cell[1][0].sum())) for side, cell in sides.items()}
-    if len(known) == 2:
-        known["both"] = _of_both(known["low"], known["high"], sides, baseline)
+    known = {side: (_statistics(cell, baseline), cell.n_trials) for side, cell in sides.items() if side != "both"}
+    if "both" in sides:
+        known["both"] = (_of_both(known["low"], known["high"], sides["both"], baseline), sides["both"].n_trials)
     elif known:
         known["both"] = next(iter(known.values()))
     return known
 
 
-def _statistics(values, counts, baseline):
-    """Every metric of a cell for many rows of counts at once, and many baselines."""
-    total = counts[0].sum()
-    mean = counts @ values / total
-    statistics = {"mean_response": mean}
-    if baseline is not None:
-        distances = np.abs(100 * values / baseline[:, None] - 100)
-        statistics |= {
-            "percent_of_baseline": 100 * mean / baseline,
-            "deviation": mean - baseline,
-            "madb_percent": np.einsum("rk,rk->r", counts, distances) / total,
-            "median_percent_of_baseline": 100 * weighted_median(values, counts) / baseline,
-            "share_within_10_percent": np.where(
-                np.isnan(baseline), np.nan, np.einsum("rk,rk->r", counts, distances <= WITHIN) / total
-            ),
-        }
-    return statistics
+def _statistics(cell, baseline):
+    """Every metric of a cell in each of its resamples, which have as many baselines or one."""
+    if baseline is None:
+        return {"mean_response": cell.mean}
+    distances = np.abs(100 * cell.values / baseline[:, None] - 100)
+    return {
+        "mean_response": cell.mean,
+        "percent_of_baseline": 100 * cell.mean / baseline,
+        "deviation": cell.mean - baseline,
+        "madb_percent": cell.mean_of(distances),
+        "median_percent_of_baseline": 100 * cell.median / baseline,
+        "share_within_10_percent": np.where(np.isnan(baseline), np.nan, cell.mean_of(distances <= WITHIN)),
+    }
 
 
-def _of_both(low, high, sides, baseline):
+def _of_both(low, high, both, baseline):
     """Every metric of both directions together, as they were asked: means of means, but not of medians."""
     (of_low, n_low), (of_high, n_high) = low, high
-    n = n_low + n_high
-    both = {metric: (n_low * of_low[metric] + n_high * of_high[metric]) / n for metric in of_low}
-    if baseline is not None:
-        values, counts = (np.concatenate(parts, axis=-1) for parts in zip(*sides.values(), strict=True))
-        both["median_percent_of_baseline"] = 100 * weighted_median(values, counts) / baseline
-    return both, n
+    found = {metric: (n_low * of_low[metric] + n_high * of_high[metric]) / both.n_trials for metric in of_low}
+    return found if baseline is None else found | {"median_percent_of_baseline": 100 * both.median / baseline}

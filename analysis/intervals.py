@@ -30,7 +30,10 @@ CHANGE = "spread_change_percent"
 METRICS = (*CELL_METRICS, *SPREADS)
 WEIGHED_BY_LLM = (*SPREADS, "median_percent_of_baseline")  # no mean over LLMs is one over trials
 OVER_BASELINE = {*CELL_METRICS, "spread_pp", CHANGE} - {"mean_response", "deviation"}  # divided by the baseline
+UNDIVIDED = ("mean_response", "spread")  # the same whatever the baseline is
 METHODS = ("trial", "cluster", "headline")
+FIXED = ("trial_fixed_baseline",)
+WITH_BASELINE, WITHOUT_BASELINE = ((False, METHODS), (True, FIXED)), ((False, METHODS + FIXED),)
 RANGES = {"madb_percent": (0, np.inf), "share_within_10_percent": (0, 1)}
 PROCEDURES = {
     "trial": "percentile bootstrap of trials and of unanchored trials, stratified by LLM and anchor direction",
@@ -129,12 +132,19 @@ def percentile_interval(draws, *, alpha):
 
 def percentile_intervals(draws, *, alphas):
     """Intervals at several levels from one pass over the resamples; see `percentile_interval`."""
-    resamples = draws[1:][~np.isnan(draws[1:])]
-    estimate = float(draws[0])
-    if not len(resamples) or np.ptp(resamples) <= 1e-12 * max(1.0, np.abs(resamples).max()):
+    resamples, estimate = np.sort(draws[1:]), float(draws[0])  # what is NaN comes last
+    resamples = resamples[: np.searchsorted(resamples, np.nan)]
+    if not len(resamples) or resamples[-1] - resamples[0] <= 1e-12 * max(1.0, -resamples[0], resamples[-1]):
         return [Interval(estimate, None, None, reason="zero_variance")] * len(alphas)
-    lows, highs = np.quantile(resamples, [list(alphas), [1 - alpha for alpha in alphas]])
-    return [Interval(estimate, float(low), float(high)) for low, high in zip(lows, highs, strict=True)]
+    return [Interval(estimate, *(_quantile(resamples, level) for level in (alpha, 1 - alpha))) for alpha in alphas]
+
+
+def _quantile(ascending, level):
+    """Quantile of ascending values, linear between two of them."""
+    place = level * (len(ascending) - 1)
+    below = int(place)
+    above = min(below + 1, len(ascending) - 1)
+    return float(ascending[below] + (place - below) * (ascending[above] - ascending[below]))
 
 
 def spread_change(spread, reference):
@@ -150,7 +160,7 @@ def _of_domain(draws, alpha):
             for direction in ("both",) if metric in SPREADS else DIRECTIONS:
                 keys = {"technique": technique, "anchor_direction": direction, "metric": metric}
                 weightings = ("llm",) if metric in WEIGHED_BY_LLM else ("llm", "trial")
-                for baseline_is_known, methods in ((False, METHODS), (True, ("trial_fixed_baseline",))):
+                for baseline_is_known, methods in WITHOUT_BASELINE if metric in UNDIVIDED else WITH_BASELINE:
                     options = {"baseline_is_known": baseline_is_known}
                     for weighting in weightings:
                         statistic = draws.statistic(technique, metric, direction, weighting, **options)
@@ -212,16 +222,18 @@ def _over_llms(draws, statistic, keys, methods, alpha):
     if not n_llms:
         return
     keys = keys | {"llm": None, "n_trials": statistic.n_trials.sum(), "n_llms": n_llms}
+    drawn = statistic.over_llms()
+    of_trials = percentile_interval(drawn, alpha=alpha) if {"trial", *FIXED} & {*methods} else None
     for method in methods:
         if method == "headline":
             found = cr2_interval(statistic.values[:, 0], statistic.weights, confidence=1 - 2 * alpha)
             found = _within_range(found, keys["metric"])
         elif method == "cluster" and n_llms < FEWEST_LLMS:
-            found = Interval(float(statistic.over_llms()[0]), None, None, reason="too_few_llms")
+            found = Interval(float(drawn[0]), None, None, reason="too_few_llms")
         elif method == "cluster":
             found = percentile_interval(statistic.over_drawn_llms(*draws.picks(statistic.has_it)), alpha=alpha)
         else:
-            found = percentile_interval(statistic.over_llms(), alpha=alpha)
+            found = of_trials
         yield _row(keys, method, PROCEDURES[method], found)
 
 

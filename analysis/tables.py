@@ -4,6 +4,8 @@ import math
 
 import pyarrow as pa
 
+CASTS = {"varchar": str, "double": float, "bigint": int, "boolean": bool}
+NOT_FINITE = (math.inf, -math.inf)  # beside NaN, which equals nothing
 TYPES = {"varchar": pa.string(), "double": pa.float64(), "bigint": pa.int64(), "boolean": pa.bool_()}
 
 
@@ -46,9 +48,7 @@ def table(rows, columns):
     for row in rows:
         if unknown := row.keys() - columns.keys():
             raise KeyError(f"no column {sorted(unknown)}")
-    arrays = [
-        pa.array([_value(row.get(name), kind) for row in rows], type=TYPES[kind]) for name, kind in columns.items()
-    ]
+    arrays = [_array([row.get(name) for row in rows], kind) for name, kind in columns.items()]
     return pa.table(arrays, names=list(columns))
 
 
@@ -62,9 +62,9 @@ def first_reason(**holds):
     return next((word for word, it_holds in holds.items() if it_holds), None)
 
 
-def _value(value, kind):
-    if value is None or (isinstance(value, float) and not math.isfinite(value)):
-        return None
-    if kind == "double":
-        return float(value) if math.isfinite(value) else None
-    return {"varchar": str, "bigint": int, "boolean": bool}[kind](value)
+def _array(values, kind):
+    cast = CASTS[kind]
+    return pa.array(
+        [None if value is None or value in NOT_FINITE or value != value else cast(value) for value in values],
+        type=TYPES[kind],
+    )

@@ -21,7 +21,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import ndtr
 
-from analysis.bootstrap import DIRECTIONS, DomainDraws, Statistic, _by_direction
+from analysis.bootstrap import DIRECTIONS, DomainDraws, Resampled, Statistic, _by_direction, with_both
 from analysis.counts import Summary, selected
 from analysis.intervals import METHODS, _of_llms, _over_llms
 from analysis.small_samples import FEWEST_LLMS
@@ -295,8 +295,8 @@ def statistics_of_datasets(by_llm, n_trials):
     """
     found = []
     for baseline, low, high in by_llm:
-        sides = {"low": (MONTHS, low.astype(float)), "high": (MONTHS, high.astype(float))}
-        found.append(_by_direction(sides, baseline @ MONTHS / baseline[0].sum()))
+        sides = {"low": Resampled(MONTHS, low.astype(float)), "high": Resampled(MONTHS, high.astype(float))}
+        found.append(_by_direction(with_both(sides), baseline @ MONTHS / baseline[0].sum()))
     for metric, weighting in METRICS:
         weights = n_trials / n_trials.sum() if weighting == "trial" else np.full(len(n_trials), 1 / len(n_trials))
         for direction in ("both",) if metric == "spread_pp" else DIRECTIONS:
