@@ -368,23 +368,21 @@ def random_effect_rows(fits):
     """
     for fitted in fits:
         cells = fitted.cells
-        terms = {"intercept": cells}
+        llms, techniques, means, counts = (cells[name].to_numpy() for name in ("llm", "technique", "mean", "n_trials"))
+        terms = {"intercept": np.full(len(cells), True)}
         if fitted.fit == "slopes":
-            terms = {f"slope:{name}": cells[cells["technique"] == name] for name in fitted.sample.techniques}
-        for level, llm in enumerate(sorted(cells["llm"].unique())):
+            terms = {f"slope:{name}": techniques == name for name in fitted.sample.techniques}
+        for level, llm in enumerate(np.unique(llms)):
             for i, (term, of_all) in enumerate(terms.items()):
-                own = of_all[of_all["llm"] == llm]
-                row = {**fitted.keys, "llm": llm, "term": term, **fitted.notes, "n_trials": own["n_trials"].sum()}
-                row["reason"] = reasons(fitted.reason, "no_trials" if own.empty else None)
+                own = of_all & (llms == llm)
+                row = {**fitted.keys, "llm": llm, "term": term, **fitted.notes, "n_trials": counts[own].sum()}
+                row["reason"] = reasons(fitted.reason, None if own.any() else "no_trials")
                 if fitted.result is not None:
                     row["estimate"] = float(fitted.result.modes["llm"][level, i])
-                if not own.empty:
-                    row["observed"] = _mean(own) - _mean(of_all)
+                if own.any():
+                    mean, of_everybody = (np.average(means[rows], weights=counts[rows]) for rows in (own, of_all))
+                    row["observed"] = float(mean - of_everybody)
                 yield row
-
-
-def _mean(cells):
-    return float(np.average(cells["mean"], weights=cells["n_trials"]))
 
 
 def likelihood_ratio_rows(fits):

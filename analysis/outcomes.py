@@ -180,9 +180,10 @@ class Grid:
     def __init__(self, rows):
         answered = rows[rows["n_trials"] > 0]
         for name in ("llm", "technique", "vignette"):
-            rows = rows[rows[name].isin(answered[name])]
+            rows = rows[rows[name].isin(answered[name].unique())]
         self.llms, self.techniques = (sorted(rows[name].unique()) for name in ("llm", "technique"))
-        self.units = sorted(set(zip(rows["vignette"], rows["item"].fillna(""), strict=True)))
+        units = rows[["vignette", "item"]].drop_duplicates().fillna("")
+        self.units = sorted(units.itertuples(index=False, name=None))
         self.vignettes = sorted({vignette for vignette, _ in self.units})
         self.of_vignette = [
             np.array([place for place, (of, _) in enumerate(self.units) if of == vignette])
