@@ -19,7 +19,7 @@ run: .venv/installed  ## load what is at hand, build and test every table, say w
 	$(BIN)/bais report
 
 test: .venv/installed  ## the whole suite, offline: pytest builds its own warehouses with dbt
-	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder --durations 15
+	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 test-spark: spark  ## what needs Java 17 and Spark: builds on this machine, through a server, and on a cluster of two workers
 	$(BIN)/python -m pytest -n 0 --durations 15 tests/spark

@@ -1,12 +1,15 @@
 """Warehouses for the tests, each in a folder of its own; the checkout's own warehouse is never touched."""
 
+import csv
 import functools
 import io
 import json
 import os
 import subprocess
 import sys
+from collections import Counter, defaultdict
 from contextlib import closing, redirect_stderr, redirect_stdout
+from itertools import chain
 from pathlib import Path
 
 import duckdb
@@ -32,6 +35,8 @@ settings.register_profile("explore", deadline=None, max_examples=2000)
 settings.load_profile("steady")
 
 
+PHASES = ("setup", "call", "teardown")
+
 # a file is one worker's: the longest come first, and those that need what another one builds not right after it
 LONGEST = (
     "tests/test_recorded.py", "tests/ingest/test_gate.py", "tests/test_simulated.py", "tests/test_how_to.py",
@@ -50,6 +55,30 @@ def pytest_collection_modifyitems(items):
     """Begin with the longest files: one of them last would leave the other worker idle."""
     order = {ROOT / path: place for place, path in enumerate(LONGEST)}
     items.sort(key=lambda item: order.get(item.path, len(order)))
+
+
+def pytest_terminal_summary(terminalreporter, config):
+    """Say which files took longest, by phase, and write all of them to `logs/durations.csv`."""
+    seconds = defaultdict(Counter)
+    for report in chain.from_iterable(terminalreporter.stats.values()):
+        if isinstance(report, pytest.TestReport):
+            seconds[report.nodeid.partition("::")[0]][report.when] += report.duration
+    rows = sorted(
+        ((path, *(of[phase] for phase in PHASES)) for path, of in seconds.items()), key=lambda row: -sum(row[1:])
+    )
+    (ROOT / "logs").mkdir(exist_ok=True)
+    with (ROOT / "logs" / "durations.csv").open("w", newline="") as file:
+        csv.writer(file).writerows(
+            [("file", *PHASES), *([path, *(f"{took:.2f}" for took in of)] for path, *of in rows)]
+        )
+    if len(rows) > 1:
+        terminalreporter.section("seconds by file, all of them in logs/durations.csv")
+        for path, *of in [
+            ("all files", *(sum(phase) for phase in zip(*(row[1:] for row in rows), strict=True))),
+            *rows[:9],
+        ]:
+            phases = ", ".join(f"{phase} {took:.0f}" for phase, took in zip(PHASES, of, strict=True))
+            terminalreporter.write_line(f"{sum(of):7.0f}  {path} ({phases})")
 
 
 @functools.cache
