@@ -681,7 +681,7 @@ def test_headlines_of_a_domain_of_two_llms_are_no_evidence_with_what_those_asked
     place = lines.index("few: no evidence: only 2 LLMs were asked (five are needed).")
     assert (
         lines[place + 1]
-        == "  For the 2 LLMs asked alone, on average: use SACD (an anchor moves the average answer less)."
+        == "  For the 2 LLMs asked, and no others, on average: use SACD (an anchor moves the average answer less)."
     )
 
 
