@@ -415,14 +415,14 @@ def _plain(evidence, row):
 
 
 def _asked(evidence, leading):
-    """What is said of those asked alone, never without the decision before it."""
+    """What is said of those asked and of no others, never without the decision before it."""
     rows = evidence.of(leading)
     if not rows or (evidence.llm and evidence.is_asked):
         return None
     n, noun = len(evidence.llms), _noun(evidence)
-    those = f"For the {n} {noun}s asked alone, on average" if n > 1 else f"For the one {noun} asked alone"
+    those = f"{n} {noun}s asked, and no others, on average" if n > 1 else f"one {noun} asked, and no other"
     is_said = any(row["decision"] in ("use", "avoid") for row in rows)
-    return f"{those}: {_phrase(evidence, rows, 'decision_asked', leading, is_beside=is_said)}."
+    return f"For the {those}: {_phrase(evidence, rows, 'decision_asked', leading, is_beside=is_said)}."
 
 
 def _goals(evidence, leading):

@@ -138,7 +138,7 @@ WRONG = (
     "Sentences that compare unlike conditions, so that the cause is not known",
     "Sentences whose direction holds, but that no interval confirms",
     "Sentences that the paper's own method does not give",
-    "Stars of significance that our test, in which neighbouring answers are not independent, does not give",
+    "Stars of significance, or none, where our test, in which neighbouring answers are not independent, disagrees",
     "Numbers that are contradicted, and that the paper's own method does not give either",
     "Numbers that the analysis we recommend contradicts",
     "Bounds of intervals that are too narrow, or elsewhere",

@@ -503,8 +503,7 @@ class Study(Part):
         self._check_kinds(["number"], ANCHORING)
         self._check_cutoffs()
         for llm, vignette in itertools.product(self.llms, self.vignettes):
-            if llm.simulated and vignette["vignette"] not in llm.simulated.baselines:
-                raise ValueError(f"llms: {llm.llm} has no baseline for vignette {vignette['vignette']}")
+            _check_baseline(llm, vignette["vignette"])
         self._check_engines()
         return self
 
@@ -698,9 +697,8 @@ class ParadigmStudy(Study):
     def _check_truth(self, llm):
         kinds = {paradigm.paradigm: paradigm.answer.kind for paradigm in self.paradigm}
         for vignette in self.vignettes:
-            is_number = kinds[vignette["paradigm"]] == "number"
-            if llm.simulated and is_number and vignette["vignette"] not in llm.simulated.baselines:
-                raise ValueError(f"llms: {llm.llm} has no baseline for vignette {vignette['vignette']}")
+            if kinds[vignette["paradigm"]] == "number":
+                _check_baseline(llm, vignette["vignette"])
 
 
 class _Inline(Part):
@@ -747,6 +745,15 @@ def with_paradigms(content: dict, folder: Path | None) -> dict:
     return {key: value for key, value in content.items() if key != "items"} | {
         "paradigm": paradigms, "vignettes": vignettes
     }  # fmt: skip
+
+
+def _check_baseline(llm, vignette):
+    """Refuse a simulated respondent of which nobody says what it answers to a vignette without an anchor."""
+    if llm.simulated and vignette not in llm.simulated.baselines:
+        raise ValueError(
+            f"llms: {llm.llm} has no baseline for vignette {vignette}: give it one under simulated, as in "
+            f"{{baselines: {{{vignette}: NUMBER}}}}"
+        )
 
 
 @cache

@@ -270,6 +270,14 @@ def test_the_readme_says_of_document_d_what_the_ledger_says(scored):
     assert [*map(int, counts)] == [found.total(), found["yes"]]
 
 
+def test_no_printed_star_holds_only_where_our_test_gives_none_either(scored):
+    found = scored.query(
+        "select distinct recommended_value > 0, holds from marts.claim_checks where document = 'D' and unit = 'stars' "
+        "and kind = 'value' and published_value = 0 and recommended_value is not null"
+    )
+    assert sorted(map(tuple, found)) == [(False, "holds"), (True, "contradicted")]
+
+
 def test_all_15_pairs_of_the_ranking_recompute(scored):
     found = Counter(recomputes for recomputes, _ in verdicts(scored, "quantity = 'abss_difference'").values())
     assert found == {"yes": 15}

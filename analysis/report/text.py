@@ -449,7 +449,7 @@ def _decisions_table(study, domain, rows, name, caption):
     several = {(row["metric"], row["comparison"]) for row in rows} - {(LEADING, "control")}
     heads = [
         "technique", *(["goal"] if several else []), "held against", "of LLMs like those asked",
-        "of the LLMs asked alone", "how sure", "gain (all at once)", "this technique alone", "of the LLMs asked",
+        "of the LLMs asked, no others", "how sure", "gain (all at once)", "this technique alone", "of the LLMs asked",
         "LLMs that gained", "p, sign flip", "beyond the margin (at most)", "trials", "limits",
     ]  # fmt: skip
 

@@ -236,7 +236,7 @@ def _quotable(facts):
 def _label_problems(sections, facts, names):
     """Find decisions that were not made: in a sentence with a technique, its label must be one of that technique's.
 
-    What is decided of the LLMs asked alone may only stand where they are spoken of; a placebo's likewise.
+    What is decided of the LLMs asked and of no others may only stand where they are spoken of; a placebo's likewise.
     """
     problems = []
     for section, sentence, label in stated(LABEL, sections):

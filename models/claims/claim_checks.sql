@@ -77,13 +77,13 @@ judged as (
             else 'no'
         end as recomputes,
         -- a p value itself says how sure something is: fewer stars are weaker evidence, none to the contrary, and more
-        -- are stronger evidence
+        -- are stronger evidence; but no star, or a sentence that there are few, says that there is none
         case
             when describes != 'effect' then 'not_applicable'
             when not is_loaded or recommended_value is null then null
             when unit = 'stars' and agrees_as_recommended then 'holds'
             when unit = 'stars' and comparison != '<' and recommended_value < published_value then 'weaker'
-            when unit = 'stars' and comparison = '=' then 'holds'
+            when unit = 'stars' and comparison = '=' and published_value > 0 then 'holds'
             when unit = 'stars' then 'contradicted'
             when confounded_by is not null then 'confounded'
             when not agrees_as_recommended and not is_near then 'contradicted'

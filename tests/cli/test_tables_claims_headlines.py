@@ -679,10 +679,7 @@ def test_headlines_say_what_to_use_and_where_goals_are_opposed(warehouse, capsys
 def test_headlines_of_a_domain_of_two_llms_are_no_evidence_with_what_those_asked_show_beneath(warehouse, capsys):
     lines = ask(capsys, "headlines", "--study", "s").splitlines()
     place = lines.index("few: no evidence: only 2 LLMs were asked (five are needed).")
-    assert (
-        lines[place + 1]
-        == "  For the 2 LLMs asked alone, on average: use SACD (an anchor moves the average answer less)."
-    )
+    assert lines[place + 1].startswith("  For the 2 LLMs asked, and no others, on average: use SACD (")
 
 
 def test_headlines_say_what_recommend_says(change, capsys):

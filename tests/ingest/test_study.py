@@ -136,7 +136,7 @@ WRONG = {
     "a second anchor without words": ({"llms": ["a/b"], "vignettes": [MINE], "second_anchor": 1}, 6, "second_anchor",
                                       "vignette mine has no words for it"),
     "a truth without the vignette": ({"llms": [{"llm": "sim/me", "simulated": {"baselines": {"fall": 3}}}]}, 2, "llms",
-                                     "sim/me has no baseline for vignette fever"),
+                                     "sim/me has no baseline for vignette fever: give it one under simulated"),
     "a truth of noise below zero": ({"llms": [{"llm": "sim/me", "simulated": {"baselines": {}, "noise": -1}}]}, 2,
                                     "llms.0.simulated.noise", "not -1"),
     "a truth for a real LLM": ({"llms": [{"llm": "a/b", "simulated": {"baselines": {"fever": 3}}}]}, 2, "llms.0",
