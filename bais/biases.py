@@ -246,9 +246,9 @@ def _asked(warehouse, study):
 def on_a_page(warehouse, study: str) -> tuple[list[dict], list[dict]]:
     """Return what a page says of each paradigm of a study, and the rows that it shows.
 
-    Of the first, each row has a `paradigm`, its `headline`, `sentences` on each bias, `notes` beneath the table, and the
-    names of the techniques that by the leading measure are to `use`, to `avoid`, or `either` by
-    comparison; of the second, each has a bias with a technique beside what is decided and foretold of that technique.
+    Of the first, each row has a `paradigm`, its `headline`, `sentences` on each bias, `notes` beneath the table, and
+    the techniques that its leading measure says to `use`, to `avoid`, or `either` by comparison; of the second, each
+    has a bias with a technique beside what is decided and foretold of that technique.
     """
     said, shown = [], []
     for paradigm, keys, noun in _asked(warehouse, study):

@@ -559,9 +559,10 @@ class Paradigm(Part):
         leading = self.leading or next(iter(self._decided), None)
         return [
             {
-                "paradigm": self.paradigm, "measure": name, "is_leading": self.measures.get(leading) is measure, "measure_of": of and json.dumps(of, ensure_ascii=False),
+                "paradigm": self.paradigm, "measure": name, "measure_of": of and json.dumps(of, ensure_ascii=False),
                 "better": measure.better, "reference": measure.reference, "margin": measure.margin,
                 "measured_from": None if measure.source == "answer" else measure.source,
+                "is_leading": self.measures.get(leading) is measure,
                 "text_field": self.text_field, "pairing": self.pairing, "answer_kind": self.answer.kind,
                 "answer_reading": self.answer.reading if labels else None,
                 "labels": labels and json.dumps(labels, ensure_ascii=False),
