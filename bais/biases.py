@@ -1,5 +1,7 @@
 """`bais recommend --paradigm`: how large a bias is, and which technique makes it smaller."""
 
+from itertools import groupby
+from operator import itemgetter
 from typing import NamedTuple
 
 from bais import terminal
@@ -44,12 +46,16 @@ select distinct source from marts.trials where study = $study and paradigm = $pa
 # what the paradigm says of a measure, and what the technique is called
 IN_WORDS = """
 left join (
-    select study, paradigm, measure, better, reference, answer_kind, counted_labels, measured_from
+    select study, paradigm, measure, better, reference, answer_kind, counted_labels, measured_from, is_leading
     from staging.stg_paradigms
 ) using (study, paradigm, measure)
 left join (select technique, display_name from seeds.techniques) using (technique)
 """
-WORDS = "better, reference, answer_kind, counted_labels, measured_from, coalesce(display_name, technique) as name"
+WORDS = """better, reference, answer_kind, counted_labels, measured_from, is_leading,
+    coalesce(display_name, technique) as name"""
+LEADING = """
+select measure from staging.stg_paradigms where study = $study and paradigm = $paradigm and is_leading order by measure
+"""
 # of all LLMs with an interval over LLMs and items; of one, over its items
 BIASES = f"""
 select study, paradigm, measure, instrument, arm, arm_b, llm, technique, value, low, high, p_holm, n_tests, sd_of_items,
@@ -61,7 +67,7 @@ where
         when $llm is null then is_headline
         else llm = $llm and level = 'items' and row_set = 'accepted' and weighting = 'llm'
     end
-order by measure, instrument, arm, arm_b, technique != 'no_technique', technique
+order by not is_leading, measure, instrument, arm, arm_b, technique != 'no_technique', technique
 """
 DECISIONS = f"""
 select study, paradigm, measure, instrument, arm, arm_b, llm, technique, control, comparison, loss, loss_control, gain,
@@ -71,7 +77,7 @@ from inference.outcome_decisions {IN_WORDS}
 where
     study = $study and paradigm = $paradigm and measure = coalesce($measure, measure) and comparison = 'control'
     and llm is not distinct from $llm
-order by measure, instrument, arm, arm_b, technique
+order by not is_leading, measure, instrument, arm, arm_b, technique
 """
 PREDICTIONS = """
 select study, paradigm, measure, instrument, arm, arm_b, llm, technique, control, expected_loss, gain, gain_low,
@@ -199,13 +205,20 @@ def _refuse_unanswered(warehouse, paradigm, measure, study):
 
 
 def _sentences(warehouse, biases, noun, keys):
-    """Say how large each bias is without a technique, once of two measures that say the same."""
+    """Say how large each bias is without a technique, the leading one first, and once of two that say the same."""
+    from analysis.advice import listed
+
     different, mirrors = without_mirrors(biases)
-    for bias in different:
-        if bias["technique"] == NO_TECHNIQUE:
-            yield _sentence(bias, noun)
-            if bias["measured_from"] == "judgement":
-                yield _corrected(records(warehouse, CORRECTED, keys))
+    leading = list(dict.fromkeys(bias["measure"] for bias in different if bias["is_leading"]))
+    for is_leading, of_kind in groupby(different, key=itemgetter("is_leading")):
+        if leading and not is_leading:
+            leads, them = ("leads", "it") if len(leading) == 1 else ("lead", "them")
+            yield f"{listed(leading)} {leads}: headlines speak of {them} alone. The other measures follow."
+        for bias in of_kind:
+            if bias["technique"] == NO_TECHNIQUE:
+                yield _sentence(bias, noun)
+                if bias["measured_from"] == "judgement":
+                    yield _corrected(records(warehouse, CORRECTED, keys))
     for measure, other in mirrors.items():
         yield f"{measure} says the same as {other}: what it gains, the other loses."
 
@@ -213,7 +226,8 @@ def _sentences(warehouse, biases, noun, keys):
 def headlines_on_biases(warehouse, study: str) -> list[str]:
     """Say of each paradigm of a study in a few sentences how large the bias is and which technique helps."""
     return [
-        f"{paradigm}: {_headline(*(records(warehouse, query, keys) for query in (BIASES, DECISIONS)), noun)} "
+        f"{paradigm}: "
+        f"{_headline(*(records(warehouse, query, keys) for query in (BIASES, DECISIONS, LEADING)), noun)} "
         f"`bais recommend --paradigm {printable(paradigm)}` says more."
         for paradigm, keys, noun in _asked(warehouse, study)
     ]
@@ -232,20 +246,23 @@ def _asked(warehouse, study):
 def on_a_page(warehouse, study: str) -> tuple[list[dict], list[dict]]:
     """Return what a page says of each paradigm of a study, and the rows that it shows.
 
-    Of the first, each row has a `paradigm`, its `headline`, `sentences` on each bias, and `notes` beneath the table;
-    of the second, each has a bias with a technique beside what is decided and foretold of that technique.
+    Of the first, each row has a `paradigm`, its `headline`, `sentences` on each bias, `notes` beneath the table, and
+    the techniques that its leading measure says to `use`, to `avoid`, or `either` by comparison; of the second, each
+    has a bias with a technique beside what is decided and foretold of that technique.
     """
     said, shown = [], []
     for paradigm, keys, noun in _asked(warehouse, study):
-        biases, decisions, predictions = (records(warehouse, query, keys) for query in (BIASES, DECISIONS, PREDICTIONS))
-        sensitivity = records(warehouse, SENSITIVITY, keys)
+        biases, decisions, predictions, leading, sensitivity = (
+            records(warehouse, query, keys) for query in (BIASES, DECISIONS, PREDICTIONS, LEADING, SENSITIVITY)
+        )
         notes = _notes(biases, decisions, sensitivity, Shown(keys["llm"], is_foretold=False, noun=noun))
         said.append(
             {
                 "study": study,
                 "paradigm": paradigm,
                 "noun": noun,
-                "headline": _headline(biases, decisions, noun),
+                "headline": _headline(biases, decisions, leading, noun),
+                **_decided(decisions),
                 "sentences": list(_sentences(warehouse, biases, noun, keys)),
                 "notes": list(notes),
             }
@@ -275,14 +292,14 @@ def _noun(sources):
     return "respondent" if sources == ["simulated"] else "LLM"
 
 
-def _headline(biases, decisions, noun):
-    """Say the clearest bias of a paradigm without a technique, and what helps against one of its biases."""
-    alone = [bias for bias in biases if bias["technique"] == NO_TECHNIQUE and bias["value"] is not None]
-    # what is measured of texts describes them: it leads only where a paradigm has nothing else
-    alone = [bias for bias in alone if bias["measured_from"] != "measurement"] or alone
+def _headline(biases, decisions, leading, noun):
+    """Say by the leading measure the clearest bias of a paradigm without a technique, and what helps against one."""
+    told = [bias for bias in biases if bias["is_leading"]] if leading else biases  # none leads of those that describe
+    alone = [bias for bias in told if bias["technique"] == NO_TECHNIQUE and bias["value"] is not None]
     alone, _ = without_mirrors(alone)
     if not alone:
-        return f"no {noun} has answers without a technique that can be compared."
+        by = f" by {' or '.join(of['measure'] for of in leading)}" if leading else ""
+        return f"no {noun} has answers without a technique that can be compared{by}."
     # of what is measured without a value to hold it against, no mean is a bias
     held = [bias for bias in alone if is_held_against_best(bias)]
     sure = [bias for bias in held if bias["low"] is not None]
@@ -297,8 +314,7 @@ def _headline(biases, decisions, noun):
         said.append(f"How sure that is cannot be said: {_unsure(clearest, noun)}")
     if clearest["llm"]:
         said.append(f"Only one {noun} was asked, {printable(clearest['llm'])}: this says nothing of others")
-    is_described = all(bias["measured_from"] == "measurement" for bias in biases)
-    return f"{'. '.join([*said, DESCRIBED if is_described else _helpers(decisions)])}."
+    return f"{'. '.join([*said, _helpers(decisions) if leading else DESCRIBED])}."
 
 
 def _clearness(bias):
@@ -333,16 +349,31 @@ def _bounds(bias):
     return " to ".join(ends)
 
 
-def _helpers(decisions):
-    """Say what to use and to avoid: of one LLM that was asked alone, for that one."""
-    decided = {
-        word: {of["name"] for of in decisions if of["decision_asked" if of["llm"] else "decision"] == word}
+def _decided(decisions):
+    """Return the techniques that the leading measure says to use, to avoid, or the one here and the other there.
+
+    Of one LLM that was asked alone, it is what is decided for that one.
+    """
+    use, avoid = (
+        {
+            of["name"]
+            for of in decisions
+            if of["is_leading"] and of["decision_asked" if of["llm"] else "decision"] == word
+        }
         for word in ("use", "avoid")
-    }
-    both = decided["use"] & decided["avoid"]
-    said = [f"{word} {', '.join(sorted(names - both))}" for word, names in decided.items() if names - both]
-    said += [f"{', '.join(sorted(both))} helps by one measure or comparison and harms by another"] if both else []
-    turned = {of["name"] for of in decisions if "bias_reversed" in _codes(of)} - decided["use"] - decided["avoid"]
+    )
+    return {"use": sorted(use - avoid), "avoid": sorted(avoid - use), "either": sorted(use & avoid)}
+
+
+def _helpers(decisions):
+    """Say what to use and to avoid by the leading measure."""
+    decisions = [of for of in decisions if of["is_leading"]]
+    decided = _decided(decisions)
+    said = [f"{word} {', '.join(decided[word])}" for word in ("use", "avoid") if decided[word]]
+    said += (
+        [f"{', '.join(decided['either'])} helps in one comparison and harms in another"] if decided["either"] else []
+    )
+    turned = {of["name"] for of in decisions if "bias_reversed" in _codes(of)}.difference(*decided.values())
     said += [f"{name} turns the bias round, and is not recommended" for name in sorted(turned)]
     if not decisions:
         return "No technique was asked"
@@ -485,10 +516,10 @@ def _notes(biases, decisions, sensitivity, shown):
             "p, by Holm: how probable a bias at least so large is by chance if there is none, made larger for all the "
             "comparisons of the measure that are tested at once."
         )
+    if any(bias["measured_from"] == "measurement" for bias in biases):
+        yield f"{DESCRIBED}."
     if not decisions:
-        if all(bias["measured_from"] == "measurement" for bias in biases):
-            yield f"{DESCRIBED}."
-        else:
+        if not all(bias["measured_from"] == "measurement" for bias in biases):
             yield f"{printable(shown.llm)} was not asked with a technique." if shown.llm else "No technique was asked."
         return
     nearer = f"how much nearer {_nearer(decisions, shown)}, with what noise adds taken off"

@@ -330,7 +330,9 @@ def _restated(design, state):
     for paradigm, measures in now["paradigms"].items():
         before, after = (
             {
-                row["measure"]: row | {"labels": sorted(json.loads(row["labels"] or "[]")), "answer_reading": None}
+                row["measure"]: {"is_leading": row.get("measured_from") != "measurement"}  # until it was stated
+                | row
+                | {"labels": sorted(json.loads(row["labels"] or "[]")), "answer_reading": None}
                 for row in rows
             }
             for rows in (last.get("paradigms", {}).get(paradigm, ()), measures)

@@ -174,6 +174,7 @@ class Paradigm(Part):
         list[Annotated[list[Name], Field(min_length=1, max_length=2)]], BeforeValidator(_in_pairs), Field(min_length=1)
     ]
     measures: dict[Name, Measure] = Field(min_length=1)
+    leading: Name | None = None  # the measure that is told first; no part of what is asked
     pairing: Literal["item", "between"] = "item"
     options: Options = Options()
     words: dict[str, str] = Field({})
@@ -215,6 +216,7 @@ class Paradigm(Part):
         for place, vignette in enumerate(self.vignettes):
             self._check_vignette(vignette, "vignettes", place)
         self._check_measures()
+        self._check_leading()
         self._check_truth()
         return self
 
@@ -325,6 +327,27 @@ class Paradigm(Part):
                     )
         if labels and any(measure.truth == "correct" for measure in self.measures.values()):
             self.check_correct(labels, "the answers")
+
+    def _check_leading(self):
+        if self.leading is None:
+            return
+        if self.leading not in self.measures:
+            raise Mistake(
+                f"leading: {self.leading} is none of the measures ({', '.join(self.measures)}): name one of them",
+                "leading",
+            )
+        if self.leading not in self._decided:
+            instead = f"name {' or '.join(self._decided)}" if self._decided else "take this key away"
+            raise Mistake(
+                f"leading: {self.leading} is measured of texts, which describes answers, and nothing is decided on it: "
+                f"{instead}",
+                "leading",
+            )
+
+    @property
+    def _decided(self) -> list[str]:
+        """The measures that say how right answers are; what is measured of texts describes them."""
+        return [name for name, of in self.measures.items() if of.source != "measurement"]
 
     def check_correct(self, labels: list[str], whose: str, *above: str) -> None:
         """Refuse items whose correct answer is none that can be given; `above` is where the paradigm stands."""
@@ -533,11 +556,13 @@ class Paradigm(Part):
     def rows(self) -> list[dict]:
         """Return what a model needs to know of the paradigm: a row for each measure."""
         labels = self.labels
+        leading = self.leading or next(iter(self._decided), None)
         return [
             {
                 "paradigm": self.paradigm, "measure": name, "measure_of": of and json.dumps(of, ensure_ascii=False),
                 "better": measure.better, "reference": measure.reference, "margin": measure.margin,
                 "measured_from": None if measure.source == "answer" else measure.source,
+                "is_leading": self.measures.get(leading) is measure,
                 "text_field": self.text_field, "pairing": self.pairing, "answer_kind": self.answer.kind,
                 "answer_reading": self.answer.reading if labels else None,
                 "labels": labels and json.dumps(labels, ensure_ascii=False),

@@ -17,6 +17,7 @@ CONTRASTS, DECIDED = "inference.outcome_contrasts", "inference.outcome_decisions
 FORETOLD = "inference.outcome_predictions"
 PLACE = ("paradigm", "measure", "instrument", "arm", "arm_b")
 MOST_PANELS = 24
+FOUND = {"use": "helps", "avoid": "harms", "either": "helps in one comparison and harms in another"}
 ALTERED = {
     "framing_changed": "changes of framing: how often an answer frames its text otherwise",
     "fact_check_wrong": "facts: how often a true statement and its falsified twin are not both judged rightly",
@@ -78,9 +79,7 @@ def _figure(study, said, rows):
         FEWEST_LLMS,
         f" {len(shown) - MOST_PANELS} more comparisons are in the tables." if len(shown) > MOST_PANELS else "",
     )
-    helps = list(dict.fromkeys(row["name"] for row in rows if row["decision"] == "use"))
-    harms = list(dict.fromkeys(row["name"] for row in rows if row["decision"] == "avoid" and row["name"] not in helps))
-    found = [f"{listed(map(clean, names))} {verb}" for names, verb in ((helps, "helps"), (harms, "harms")) if names]
+    found = [f"{listed(map(clean, said[word]))} {verb}" for word, verb in FOUND.items() if said[word]]
     title = f"{clean(said['paradigm'])}: {'; '.join(found) or 'no technique is shown to make it better or worse'}"
     return Figure(f"biases-{clean(said['paradigm'])}", title, caption, panels, tables)
 

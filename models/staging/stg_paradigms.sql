@@ -18,6 +18,7 @@ select
     answer_reading,
     from_json(labels::json, '["varchar"]') as labels,
     coalesce(measured_from, 'answer') as measured_from,
+    coalesce(is_leading, measured_from is distinct from 'measurement') as is_leading,
     text_field
 from source
 qualify rank() over (partition by study, paradigm order by ordinal desc) = 1

@@ -2,11 +2,14 @@
 
 import contextlib
 import json
+import re
 
 import duckdb
 import pytest
 
-from bais.biases import headlines_on_biases
+from analysis.report.biases import sections_on_biases
+from analysis.report.studies import Study
+from bais.biases import headlines_on_biases, on_a_page
 from bais.main import main
 
 BIAS = {
@@ -53,6 +56,7 @@ create table staging.stg_paradigms as from (values
     ('s', 'framing', 'minutes', 'lower', null, 'number', null, 'answer'),
     ('s', 'framing', 'framing_changed', 'lower', 0, 'text', null, 'judgement')
 ) as of (study, paradigm, measure, better, reference, answer_kind, counted_labels, measured_from);
+alter table staging.stg_paradigms add column is_leading boolean;
 """
 COVERAGE = {"measure": "coverage", "instrument": "tfidf", "arm": "asked", "arm_b": None}
 KINDS = {str: "varchar", type(None): "varchar", float: "double", int: "bigint", bool: "boolean"}
@@ -68,18 +72,26 @@ def made(warehouse, table, rows):
     )
 
 
+def lead(warehouse, measure):
+    """Declare that a measure leads; those of texts never do."""
+    declared = "update staging.stg_paradigms set is_leading = measure = ? and measured_from != 'measurement'"
+    warehouse.execute(WORDS)
+    warehouse.execute(declared, [measure])
+
+
 @pytest.fixture
 def ask(tmp_path, monkeypatch, capsys):
     """Run `bais recommend --paradigm framing` on biases and decisions, and return its stdout."""
 
     def run(
-        *arguments, biases=(BIAS,), decisions=(DECISION,), turned=(), sources=("recorded",), corrected=(), expect=0
-    ):
+        *arguments, biases=(BIAS,), decisions=(DECISION,), turned=(), sources=("recorded",), corrected=(), leading=None,
+        expect=0,
+    ):  # fmt: skip
         path = tmp_path / "some.duckdb"
         path.unlink(missing_ok=True)
         with contextlib.closing(duckdb.connect(str(path))) as warehouse:
             warehouse.execute("create schema inference; create schema marts; create schema seeds")
-            warehouse.execute(WORDS)
+            lead(warehouse, leading or biases[0]["measure"])
             warehouse.execute("create table seeds.llm_aliases as select 'other' as alias, 'vendor/other' as llm")
             trials = [{"study": "s", "paradigm": "framing", "source": source, "role": None} for source in sources]
             made(warehouse, "marts.trials", trials)
@@ -292,12 +304,17 @@ MIRROR = BIAS | {"measure": "took_risk", "value": -0.16, "low": -0.27, "high": -
         ),
         ([BIAS, MIRROR], [DECISION], f"{SIZE} {RESTS_ON}. This is a bias. Use SACD."),
         (
-            [BIAS, MIRROR | {"value": -0.15}], [DECISION | {"decision": "avoid"}],
-            f"{SIZE} {RESTS_ON}. The data show a bias in 2 of 2 comparisons; this one is the clearest. Avoid SACD.",
+            [BIAS, MIRROR | {"value": -0.9, "low": -0.91, "high": -0.89}],
+            [DECISION | {"decision": "avoid"}, DECISION | {"measure": "took_risk"}],
+            f"{SIZE} {RESTS_ON}. This is a bias. Avoid SACD.",
         ),
         (
-            [BIAS], [DECISION, DECISION | {"measure": "minutes", "decision": "avoid"}],
-            f"{SIZE} {RESTS_ON}. This is a bias. SACD helps by one measure or comparison and harms by another.",
+            [BIAS], [DECISION | {"decision": "no_evidence"}, DECISION | {"measure": "minutes"}],
+            f"{SIZE} {RESTS_ON}. This is a bias. No technique is shown to make it better or worse.",
+        ),
+        (
+            [BIAS], [DECISION, DECISION | {"arm": "other", "decision": "avoid"}],
+            f"{SIZE} {RESTS_ON}. This is a bias. SACD helps in one comparison and harms in another.",
         ),
         (
             [BIAS | {"low": -0.05}], [],
@@ -337,7 +354,7 @@ MIRROR = BIAS | {"measure": "took_risk", "value": -0.16, "low": -0.27, "high": -
 def test_a_headline_says_the_clearest_bias_of_a_paradigm_and_what_helps(biases, decisions, said):
     with contextlib.closing(duckdb.connect()) as warehouse:
         warehouse.execute("create schema inference; create schema marts")
-        warehouse.execute(WORDS)
+        lead(warehouse, biases[0]["measure"])
         made(warehouse, "marts.trials", [{"study": "s", "paradigm": "framing", "source": "recorded", "role": None}])
         others = [] if any(bias["llm"] for bias in biases) else [BIAS | OTHER, BIAS | OTHER | {"llm": "vendor/a"}]
         made(warehouse, "inference.outcome_contrasts", [*others, *biases])
@@ -447,6 +464,7 @@ def test_a_headline_leads_with_what_is_judged_and_not_with_a_similarity_that_is_
     known |= {"phi_corrected_low": None, "phi_corrected_high": 0.5}
     ask(
         biases=[similarity, framing, *others],
+        leading="framing_changed",
         decisions=[avoided],
         corrected=[known, known | {"phi_corrected": 0.5, "llm": "v/a", "phi_corrected_low": 0.1}],
     )
@@ -454,3 +472,61 @@ def test_a_headline_leads_with_what_is_judged_and_not_with_a_similarity_that_is_
         (headline,) = headlines_on_biases(warehouse, "s")
     assert headline.startswith("framing: without a technique the share of answers with another framing than their text")
     assert "Avoid SACD" in headline
+
+
+def test_the_leading_measure_comes_first_in_sentences_and_table_and_what_describes_texts_is_said_to(ask):
+    similarity = BIAS | COVERAGE
+    out = ask(
+        biases=[similarity, BIAS | {"measure": "minutes"}, BIAS, BIAS | {"technique": "sacd"}], leading="chose_sure"
+    )
+    said, _, table = out.partition("measure ")
+    assert re.findall(r"^(\w+)(?: \(tfidf\))?: without", said, re.MULTILINE) == ["chose_sure", "coverage", "minutes"]
+    assert "chose_sure leads" in said
+    measures = re.findall(r"^(chose_sure|coverage|minutes)\b.* (?:less|no_tech)", table, re.MULTILINE)
+    assert measures == ["chose_sure", "chose_sure", "coverage", "minutes"]
+    assert "Measures of texts describe answers" in out
+    assert not {"leads", "describe answers"} & set(re.findall("leads|describe answers", ask()))
+
+
+def test_of_two_measures_that_mirror_each_other_the_leading_one_is_said(ask):
+    out = ask(biases=[BIAS, MIRROR], leading="took_risk")
+    assert "chose_sure says the same as took_risk" in out
+    assert "the share of answers “sure”" not in out
+
+
+def test_a_headline_of_a_leading_measure_without_answers_says_that_and_nothing_of_a_similarity(ask, tmp_path):
+    ask(biases=[BIAS | COVERAGE, BIAS | COVERAGE | OTHER | {"llm": "vendor/a"}], leading="framing_changed")
+    with contextlib.closing(duckdb.connect(str(tmp_path / "some.duckdb"))) as warehouse:
+        (headline,) = headlines_on_biases(warehouse, "s")
+    assert "no LLM has answers" in headline
+    assert "by framing_changed" in headline
+    assert "likeness" not in headline
+
+
+@pytest.mark.parametrize(
+    ("leading", "others", "title"),
+    [
+        (["avoid"], ["use"], "framing: SACD harms"),
+        (["no_evidence"], ["use"], "framing: no technique is shown to make it better or worse"),
+        (["use"], ["avoid"], "framing: SACD helps"),
+        (["use", "avoid"], [], "framing: SACD helps in one comparison and harms in another"),
+    ],
+)
+def test_the_title_of_a_figure_says_what_the_leading_measure_says(ask, tmp_path, leading, others, title):
+    of_others = [BIAS | {"measure": "minutes", "technique": technique} for technique in ("no_technique", "sacd")]
+    decisions = [DECISION | {"arm": f"arm_{n}", "decision": decision} for n, decision in enumerate(leading)]
+    decisions += [DECISION | {"measure": "minutes", "decision": decision} for decision in others]
+    arms = [
+        BIAS | {"arm": f"arm_{n}", "technique": technique}
+        for n in range(len(leading)) for technique in ("no_technique", "sacd")
+    ]  # fmt: skip
+    second = BIAS | OTHER | {"llm": "vendor/a"}
+    ask(biases=[*of_others, *arms, second], decisions=decisions, leading="chose_sure")
+    with contextlib.closing(duckdb.connect(str(tmp_path / "some.duckdb"))) as warehouse:
+        said, shown = on_a_page(warehouse, "s")
+    rows = {"said_of_biases": said, "biases": shown, "biases_of_each_llm": [], "alterations": []}
+    (section,) = sections_on_biases(Study("s", False, rows), "study-1")
+    (figure,) = section.figures
+    assert figure.title == title
+    assert "chose_sure" in figure.panels[0][0]
+    assert figure.tables[0].name.startswith("chose_sure")

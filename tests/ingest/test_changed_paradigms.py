@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import re
 import sys
 
 import pytest
@@ -87,6 +88,45 @@ def test_another_measure_margin_and_contrast_are_those_of_the_tables_and_nothing
         ("took_tea", "higher", 0.2),
     ]
     assert query("stg_paradigm_contrasts", "arm, arm_b") == [("plain", "praised")]
+
+
+TWO = {**PARADIGM["measures"], "took_milk": {"of": ["milk"], "better": "lower"}}
+
+
+def test_another_measure_that_leads_is_that_of_the_tables_and_no_part_of_what_was_asked(query):
+    def ids(of):
+        design = Design(of)
+        return [trial.trial_id for trial in design.trials(design.paradigm_cells(), "answers", range(3))]
+
+    collect(study({"measures": TWO}))
+    assert query("stg_paradigms", "measure, is_leading") == [("took_milk", False), ("took_tea", True)]
+    changed = study({"measures": TWO, "leading": "took_milk"})
+    assert ids(changed) == ids(study({"measures": TWO}))
+    assert "(took_tea, took_milk)" in notes(changed)
+    assert "nothing is asked again for it" in notes(changed)
+    assert (of_study(changed).n_again, collect(changed).n_before) == (0, N_TRIALS)
+    assert query("stg_paradigms", "measure, is_leading") == [("took_milk", True), ("took_tea", False)]
+
+
+def test_in_a_spool_and_a_warehouse_that_say_of_no_measure_that_it_leads_each_that_is_decided_on_does(query):
+    collect(study({"measures": TWO}))
+    query("stg_paradigms", "measure")
+    path = spool_folder("cups") / COLLECTED
+    path.write_text(re.sub(r', ?"is_leading": ?(true|false)', "", path.read_text(encoding="utf-8")), encoding="utf-8")
+    assert "is_leading" not in path.read_text(encoding="utf-8")
+    with contextlib.closing(connect(read_only=False)) as raw:
+        raw.execute("alter table raw.paradigms drop column is_leading")
+    assert notes(study()) != ""
+    assert query("stg_paradigms", "measure, is_leading") == [("took_milk", True), ("took_tea", True)]
+    collect(study())
+    assert query("stg_paradigms", "measure, is_leading") == [("took_tea", True)]
+
+
+def test_a_spool_from_before_a_measure_led_is_not_said_to_have_measured_otherwise(warehouse):
+    collect(study())
+    path = spool_folder("cups") / COLLECTED
+    path.write_text(re.sub(r', ?"is_leading": ?(true|false)', "", path.read_text(encoding="utf-8")), encoding="utf-8")
+    assert notes(study()) == ""
 
 
 def test_a_measure_that_is_taken_back_leaves_the_tables_and_what_was_stated_before_stays_in_raw(query):

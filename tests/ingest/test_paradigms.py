@@ -249,6 +249,7 @@ def test_turns_of_an_arm_stand_around_those_of_the_technique():
         ({"simulated": {"praised": {"tea": 0.9}}}, "simulated: the shares in arm praised are"),
         ({"simulated": {"praised": {"gin": 0.1}}}, "simulated: gin is none of the answers in arm praised"),
         ({"hypothesis": "x"}, "paradigm.hypothesis: there is no such key"),
+        ({"leading": "took_milk"}, "leading: took_milk is none of the measures (took_tea)"),
     ],
 )
 def test_a_mistake_in_a_paradigm_is_one_sentence_with_its_line(paradigm, sentence):
@@ -270,6 +271,7 @@ def test_a_mistake_in_a_paradigm_is_one_sentence_with_its_line(paradigm, sentenc
         ("tea: 0.3", "tea: 0.9", "simulated: the shares in arm praised are tea 1.1"),
         ("tea: 0.2,", "tee: 0.2,", "simulated: shares: tee is none of the answers"),
         ("id: item", "id: nr", "items.id: the items have no column nr (they have item, when, text)"),
+        ("leading: took_tea", "leading: took_cup", "leading: took_cup is none of the measures (took_tea)"),
         ("contrasts:", "contrast:", "contrast: there is no such key (perhaps contrasts) (and 1 more)"),
         ("better: lower", "better: less", "better: should be 'lower', 'higher' or 'closer_to_reference', not 'less'"),
         (
@@ -287,6 +289,7 @@ contrasts: [[praised, plain]]
 measures:
   took_tea: {of: [tea],
              better: lower}
+leading: took_tea
 items:
   id: item
   rows: [{item: morning, when: early, text: "8"}]
@@ -582,6 +585,35 @@ def test_an_option_that_several_arms_favour_is_a_measure_of_its_own_for_each():
     assert [(row["measure"], row["measure_of"]) for row in paradigm.rows()] == [
         ("took_target_tea", '["tea"]'), ("took_target_milk", '["milk"]'),
     ]  # fmt: skip
+
+
+TWO = {"took_tea": {"of": ["tea"], "better": "lower"}, "took_milk": {"of": ["milk"], "better": "lower"}}
+OF_TEXTS = {"likeness": {"from": "measurement", "better": "higher"}, "tone": {"from": "judgement", "better": "lower"}}
+
+
+def leaders(changes):
+    (paradigm,) = study(changes).paradigm
+    return [row["measure"] for row in paradigm.rows() if row["is_leading"]]
+
+
+def test_the_measure_that_is_named_leads_else_the_first_that_something_is_decided_on():
+    as_texts = vignette(case="{text} {when} {praise}", options=None) | {"answer": {"kind": "text"}, "simulated": None}
+    assert leaders({}) == ["took_tea"]
+    assert leaders({"measures": TWO}) == ["took_tea"]
+    assert leaders({"measures": TWO, "leading": "took_milk"}) == ["took_milk"]
+    assert leaders(as_texts | {"measures": OF_TEXTS}) == ["tone"]
+    assert leaders(as_texts | {"measures": {"likeness": OF_TEXTS["likeness"]}}) == []
+    with pytest.raises(UserError, match="leading: likeness is measured of texts") as refused:
+        study(as_texts | {"measures": OF_TEXTS, "leading": "likeness"})
+    assert "name tone" in str(refused.value)
+    with pytest.raises(UserError, match="take this key away"):
+        study(as_texts | {"measures": {"likeness": OF_TEXTS["likeness"]}, "leading": "likeness"})
+
+
+def test_a_shipped_paradigm_with_several_measures_says_which_of_them_leads():
+    paradigms = [load_paradigm(name, None) for name in shipped_paradigms()]
+    named = {of.paradigm: of.leading for of in paradigms if of.leading or len(of.measures) > 1}
+    assert named == {"decoy": "chose_large", "fact_check": "strict_correct", "summarise": "framing_changed"}
 
 
 @pytest.mark.parametrize("name", sorted(OF_SHARES))
