@@ -19,6 +19,7 @@ from ingest.lines import beginning, read_blocks, repeated_keys, split_blocks, wa
 from ingest.load import DUCKDB_SETTINGS, land, work_path
 from ingest.raw import TABLES
 from ingest.versions import (
+    UNREAD_BEFORE,
     Version,
     decide,
     doubt_of_whole,
@@ -291,6 +292,16 @@ from rejected
 inner join files using (file)
 left join fruitless using (file);
 
+-- the reasons without the values that they quote
+create table unread_lines as
+select
+    name as path,
+    split_part(replace(reason, 'no trial of this format: ', ''), ': ', 1) as reason,
+    nullif(count(line_number), 0) as n_lines
+from refused
+where not is_skipped
+group by all;
+
 create table quarantined as
 select
     name,
@@ -307,11 +318,25 @@ union all
 select 'other data: ' || shape, sum(n)::bigint from foreign_lines group by all
 """
 
-# The reasons without the values that they quote.
-QUARANTINED_LINES = """
-select split_part(replace(reason, 'no trial of this format: ', ''), ': ', 1), count(*)
-from refused where class != 'file' and not is_skipped group by all
+QUARANTINED_LINES = "select reason, sum(n_lines)::bigint from unread_lines where n_lines is not null group by reason"
+
+# A part of a source says nothing of the files that it lacks.
+KEEP_UNREAD_OF_OTHER_FILES = """
+insert into unread_lines
+select path, reason, n_lines from unread_before
+where path not in (select name from files)
+    and not exists (select 1 from files where ends_with(unread_before.path, '/' || name))
 """
+
+IS_UNREAD_AS_BEFORE = """
+select count(*) = 0 from (
+    (from unread_lines except select path, reason, n_lines from unread_before)
+    union all
+    (select path, reason, n_lines from unread_before except from unread_lines)
+)
+"""
+
+SELECT_UNREAD = "select getvariable('version_id') as version_id, getvariable('study') as study, * from unread_lines"
 
 SELECT_QUARANTINED = """
 select
@@ -555,6 +580,11 @@ class _Import:
         if self.summary.version:
             yield self.memory.sql(SELECT_VERSION_FILES).to_arrow_table()
 
+    def unread_lines(self):
+        """Yield how many lines of which file the version holds that could not be read, and why."""
+        if self.summary.version:
+            yield from self._some(SELECT_UNREAD)
+
     def version_entries(self):
         """Yield what the version says of entries that the source had before."""
         if self.summary.version:
@@ -649,6 +679,9 @@ class _Import:
         summary.part = part_of_before(memory, self.folder)
         memory.execute("set variable is_part = $is_part", {"is_part": summary.part is not None})
         unreadable = [name for (name,) in self._rows("select name from files where sha256 is null order by name")]
+        memory.execute(UNREAD_BEFORE)
+        if summary.part:
+            memory.execute(KEEP_UNREAD_OF_OTHER_FILES)
         refuse_part_as_whole(self.version, summary.part, unreadable)
         match(memory, self.archive, warehouse_path())
         commit = commit_of(self.folder)
@@ -692,7 +725,8 @@ class _Import:
         summary.is_older = bool(before) and (
             self.version.is_older or (self.version.gives_way and before[0][1] != digest)
         )
-        is_another = not before or n_said or before[0][1] != digest
+        ((is_unread_as_before,),) = self._rows(IS_UNREAD_AS_BEFORE)
+        is_another = not before or n_said or before[0][1] != digest or not is_unread_as_before
         if summary.is_older:
             known = "select 1 from versions where source_name = getvariable('source_name') and digest = $digest"
             is_another = not self.memory.execute(known, {"digest": digest}).fetchall()

@@ -21,7 +21,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from ingest.commits import commit_of
-from ingest.lines import Line, beginning, quarantine_rows, walk
+from ingest.lines import Line, beginning, quarantine_rows, unread_rows, walk
 from ingest.load import land
 from ingest.models import query_of
 from ingest.raw import TABLES, prepare_raw
@@ -83,7 +83,8 @@ def import_scores(folder: Path, version: Version, archive) -> tuple[str, int]:
     scorings, quarantined, skipped = _read(folder, archive)
     source = _Source(folder, version, archive, scorings)
     refuse_part_as_whole(version, source.part, [f"{line.file}:{line.number}" for line in quarantined])
-    tables = source.tables() | {"quarantined_lines": quarantine_rows(quarantined, archive.study, source.stamp)}
+    apart = quarantine_rows(quarantined, archive.study, source.stamp)
+    tables = source.tables(quarantined) | {"quarantined_lines": apart}
     if brought := {name: rows for name, rows in tables.items() if rows}:
         land(**{name: [TABLES[name].conform(pa.Table.from_pylist(rows))] for name, rows in brought.items()})
     lines = [f"{printable(folder)}: {len(scorings):,} file{'' if len(scorings) == 1 else 's'} of scores"]
@@ -308,8 +309,8 @@ class _Source:
         if self.version.is_complete:
             yield from ((entry, None, None, entry.rpartition("/")[2]) for entry in sorted(self.gone))
 
-    def tables(self):
-        """Return the rows that the import adds, by table."""
+    def tables(self, quarantined):
+        """Return the rows that the version adds, by table."""
         if not self.is_another:
             return {}
         study, archive = self.archive.study, self.archive.name
@@ -354,6 +355,7 @@ class _Source:
             }
             for scoring in self.scorings
         ]  # fmt: skip
+        tables["unread_lines"] = unread_rows(quarantined, **of_version)
         return tables
 
     def said(self):

@@ -62,7 +62,21 @@ where study = getvariable('study') and archive = getvariable('archive');
 create table files_before as
 select source_name, version_id, ordinal, files.* exclude (version_id)
 from warehouse.raw.version_files as files
+inner join versions using (version_id);
+
+create table unread_of_versions as
+select version_id, path, reason, n_lines from warehouse.raw.unread_lines
 inner join versions using (version_id)
+"""
+
+# Lines of the source's last version that could not be read.
+UNREAD_BEFORE = """
+create table unread_before as
+from unread_of_versions
+where version_id = (
+    select arg_max(version_id, ordinal) from versions
+    where source_name = getvariable('source_name') and not is_older
+)
 """
 
 HELD = """

@@ -478,6 +478,38 @@ def test_a_source_that_is_only_told_by_what_is_shared_lets_nothing_leave(
     assert "leaves" in land("--source", "archive", folder=tmp_path / "clone")
 
 
+def test_what_cannot_be_read_is_known_by_version_file_and_reason_and_gone_once_it_is_mended(
+    archive, make, trials, land, query
+):
+    of_newest = (
+        "select path, reason, n_lines from raw.unread_lines where version_id = "
+        "(select arg_max(version_id, ordinal) from raw.source_versions) order by all"
+    )
+    hot = make.baseline(**at(9, temperature="hot"))
+    make.file(archive / "one" / "a.jsonl", *trials(10, 11), "{", hot, "[", hot | {"temperature": "cold"})
+    make.file(archive / "two" / "b.jsonl", *trials(20, first=5), "{")
+    make.file(archive / "empty.jsonl")
+    land(code=3)
+    of_b = [("two/b.jsonl", "cut off", 1)]
+    whole = [("empty.jsonl", "the file is empty", None)]
+    assert query(of_newest) == [
+        *whole,
+        ("one/a.jsonl", "cut off", 2),
+        ("one/a.jsonl", "temperature is no number", 2),
+        *of_b,
+    ]
+    assert "nothing has changed" in land(code=3)
+    make.file(archive / "one" / "a.jsonl", *trials(10, 11))
+    land("--source", "archive", folder=archive / "one")
+    assert query(of_newest) == [*whole, *of_b]
+    (archive / "empty.jsonl").unlink()  # no trial comes or goes
+    land(code=3)
+    assert query(of_newest) == of_b
+    make.file(archive / "two" / "b.jsonl", *trials(20, first=5))
+    land()
+    assert query(of_newest) == []
+
+
 def test_a_folder_by_another_name_that_shares_most_goes_on_with_the_source(
     archive, make, trials, land, published, tmp_path, query
 ):
