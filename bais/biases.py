@@ -20,6 +20,7 @@ from bais.bias_words import (
     with_unit,
     without_mirrors,
 )
+from bais.sources import said_of_unread, unread_lines
 from bais.terminal import fixed, lay_out, say, say_json
 from bais.warehouse import llm_named, records, refuse_unknown, values
 from ingest.warehouse import UserError, printable, warehouse_path
@@ -166,10 +167,11 @@ def recommend_on_bias(
     biases, decisions, predictions = (records(warehouse, query, keys) for query in (BIASES, DECISIONS, PREDICTIONS))
     sensitivity = records(warehouse, SENSITIVITY, place | {"measure": measure})
     sources = values(warehouse, SOURCES, place)
+    unread = unread_lines(warehouse, studies[0])
     if as_json:
         say_json(
             {**place, "llm": llm, "is_asked": is_asked, "sources": sources, "biases": biases, "decisions": decisions,
-             "predictions": predictions, "sensitivity": sensitivity}
+             "predictions": predictions, "sensitivity": sensitivity, "unread_lines": unread}
         )  # fmt: skip
         return
     noun = _noun(sources)
@@ -185,6 +187,8 @@ def recommend_on_bias(
     print()
     for note in _notes(biases, decisions, sensitivity, shown):
         say(note)
+    for sentence in said_of_unread(unread):
+        say(sentence)
     say(f"Study: {studies[0]}. Warehouse: {warehouse_path()}")
 
 

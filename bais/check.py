@@ -8,6 +8,7 @@ import click
 
 from bais.age import say_if_old
 from bais.options import json_option, signed, strict
+from bais.sources import said_of_unread, unread_lines
 from bais.terminal import say, say_json, say_rows, working
 from bais.warehouse import opened, public_tables, records
 from ingest.warehouse import ROOT
@@ -58,6 +59,7 @@ def check(batch: str | None, every: bool, as_json: bool, strict: bool) -> int:
         say_json(verdicts)
     elif verdicts:
         _say_verdicts(verdicts, in_full=bool(batch))
+        _say_unread({verdict["study"] for verdict in verdicts})
         if every:
             _say_where_reading_matters()
     else:
@@ -101,6 +103,15 @@ def _say_how_many(verdicts):
     ]
     singles = f" Of single trials, {' and '.join(flagged)}." if flagged else ""
     say(f"{len(verdicts):,} batch{'' if len(verdicts) == 1 else 'es'}: {', '.join(parts)}.{singles}")
+
+
+def _say_unread(studies):
+    """Say what of the studies could not be read, and is in no batch."""
+    with opened() as warehouse:
+        unread = [of for of in unread_lines(warehouse) if of["study"] in studies]
+    for sentence in said_of_unread(unread):
+        print()
+        say(sentence)
 
 
 def _list_batches(verdicts):

@@ -10,6 +10,7 @@ from bais.options import only_study
 from bais.people import sentences_on_alterations, sentences_on_people
 from bais.published import CHECKED, say_versions, sum_up
 from bais.recommend import DECIDED, GOALS, HEADS
+from bais.sources import said_of_unread, unread_lines
 from bais.terminal import fixed, say, say_rows
 from bais.warehouse import (
     IS_A_STUDY,
@@ -53,6 +54,7 @@ def headlines(study: str | None) -> None:
         scored = _scored(warehouse)
         known = list(dict.fromkeys([*(of["study"] for of in studies), *scored, *people]))
         held_back = not_public(warehouse)
+        unread = unread_lines(warehouse, study)
         if study:
             refuse_not_public(warehouse, study, known)
     refuse_unknown("study", study, known, " in this warehouse")
@@ -71,6 +73,8 @@ def headlines(study: str | None) -> None:
         if study in (None, name):
             say(sentence)
     say_studies(are_simulated=True)
+    for sentence in said_of_unread(unread):
+        say(sentence)
     for why in () if study else held_back.values():
         say(f"{why[0].upper()}{why[1:]}.")
     if not (studies or scored or people or held_back):

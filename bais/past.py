@@ -26,6 +26,7 @@ select greatest($ordinal, (select max(ordinal) from first_verdicts)) as moment
 KNOWN_THEN = {
     "source_versions": "ordinal <= $ordinal",
     "version_files": "version_id in (select version_id from raw.source_versions)",
+    "unread_lines": "version_id in (select version_id from raw.source_versions)",
     "version_entries": "version_id in (select version_id from raw.source_versions)",
     "batches": "ordinal <= $ordinal",
     "trials": "batch_id in (select batch_id from raw.batches)",

@@ -6,6 +6,7 @@ from analysis import advice
 from bais import terminal
 from bais.biases import recommend_on_bias
 from bais.options import json_option
+from bais.sources import said_of_unread, unread_lines
 from bais.terminal import fixed, lay_out, say, say_json, similar
 from bais.warehouse import (
     IN_ANCHORING,
@@ -171,6 +172,7 @@ def recommend(
         study, others = _study(study, domain, llm, asked)
         is_asked = llm in {None, *(row["llm"] for row in asked if (row["study"], row["domain"]) == (study, domain))}
         evidence = _evidence(warehouse, study, domain, llm, is_asked, goal or GOALS[0])
+        unread = unread_lines(warehouse, study)
     sentences = advise(evidence, goal)
     if not is_asked and (meant := similar(llm, evidence.llms)):
         sentences.insert(1, {"about": "llm", "text": f"{printable(llm)} was not asked{meant}."})
@@ -185,7 +187,7 @@ def recommend(
                 "techniques": [{"technique": of, "name": name} | evidence.costs[of] for of, name in techniques],
                 "decisions": [row for row in evidence.places + evidence.own if row["metric"] in goals],
                 "predictions": [row for row in evidence.predictions if row["metric"] in goals],
-                "next_steps": evidence.next_steps,
+                "next_steps": evidence.next_steps, "unread_lines": unread,
             }
         )  # fmt: skip
         return
@@ -196,6 +198,8 @@ def recommend(
             say(text)
         print()
         _print_decisions(evidence, goals[0])
+        for sentence in said_of_unread(unread):
+            say(sentence)
         say(f"`--why` says how sure that is, what the other goals say and what would settle it. {source}")
         return
     *said, last = sentences
@@ -206,6 +210,8 @@ def recommend(
         _print_evidence(evidence, goals)
     if unranked := not_ranked(evidence.rankings):
         say(unranked)
+    for sentence in said_of_unread(unread):
+        say(sentence)
     say(source)
     if last["about"] == "next":
         say(last["text"])
@@ -224,11 +230,15 @@ def _say_each_domain(warehouse, named, llm, goal, asked):
 
     refuse_unknown("study", named, dict.fromkeys(row["study"] for row in asked), **WORDS)
     domains = sorted({row["domain"] for row in asked if named in (None, row["study"])})
+    studies = set()
     for domain in domains:
         study, _ = _study(named, domain, llm, asked)
         is_asked = llm in {None, *(row["llm"] for row in asked if (row["study"], row["domain"]) == (study, domain))}
         evidence = _evidence(warehouse, study, domain, llm, is_asked, goal or GOALS[0])
         say(advise(evidence, goal)[0]["text"])
+        studies.add(study)
+    for sentence in said_of_unread([of for of in unread_lines(warehouse) if of["study"] in studies]):
+        say(sentence)
     say(f"`bais recommend --domain {printable(domains[0])}` says how sure that is, and with `--why` why.")
     if others := values(warehouse, PARADIGMS, {"study": named}):
         say(

@@ -1,5 +1,9 @@
 """Versions of sources as commands speak of them: what each brought, and which one is meant."""
 
+from collections.abc import Iterator
+from itertools import groupby
+from operator import itemgetter
+
 from bais.terminal import similar
 from bais.warehouse import records, values
 from ingest.warehouse import UserError, printable
@@ -49,6 +53,21 @@ left join fates using (version_id)
 order by study, archive, source_name, ordinal
 """
 
+# Of the newest version of each source.
+UNREAD = """
+with newest as (
+    select arg_max(version_id, ordinal) as version_id from raw.source_versions
+    where not is_older
+    group by study, archive, source_name
+)
+
+select study, path, reason, n_lines from raw.unread_lines
+semi join newest using (version_id)
+where study = coalesce($study, study)
+order by study, n_lines desc nulls last, path, reason
+"""
+MOST_UNREAD_NAMED = 3
+
 CHANGED_FILES = """
 with before as (from raw.version_files where version_id = $compared_with),
 
@@ -84,12 +103,46 @@ def known_versions(warehouse) -> list[dict]:
     from ingest.fates import RECORDS, fates
     from ingest.models import query_of
 
-    tables = values(warehouse, "select table_name from information_schema.tables where table_schema = 'raw'")
-    if "source_versions" not in tables:
+    if not _are_there(warehouse, "source_versions"):
         return []
     asked = VERSIONS.format(verdicts=query_of("stg_batch_verdicts"), fates=fates(), records=RECORDS)
     found = records(warehouse, asked)
     return [{**version, "version": version["label"] or version["version_id"][:SHORT_ID]} for version in found]
+
+
+def _are_there(warehouse, *tables):
+    there = values(warehouse, "select table_name from information_schema.tables where table_schema = 'raw'")
+    return set(tables) <= set(there)
+
+
+def unread_lines(warehouse, study: str | None = None) -> list[dict]:
+    """Return by study, file and reason what the newest version of each source holds and could not be read.
+
+    Of a warehouse that an older bais made nothing is known until the source is imported again.
+    """
+    is_known = _are_there(warehouse, "source_versions", "unread_lines")
+    return records(warehouse, UNREAD, {"study": study}) if is_known else []
+
+
+def said_of_unread(unread: list[dict]) -> Iterator[str]:
+    """Say of each study in a sentence how much of what was imported could not be read, where most of it is, and why."""
+    from analysis.advice import listed
+    from analysis.report.values import counted
+
+    for study, found in groupby(unread, itemgetter("study")):
+        files = list(found)
+        n_lines, n_whole = sum(of["n_lines"] or 0 for of in files), sum(of["n_lines"] is None for of in files)
+        counts = [(n_lines, "line"), (n_whole, "whole file")]
+        said = " and ".join(f"{n:,} {counted(n, what)}" for n, what in counts if n)
+        named = [
+            f"{'all' if of['n_lines'] is None else format(of['n_lines'], ',')} of {of['path']} ({of['reason']})"
+            for of in files[:MOST_UNREAD_NAMED]
+        ]
+        more = ["more"] if len(files) > len(named) else []
+        yield (
+            f"Of what was imported for {study}, {said} could not be read and count{'s' * (n_lines + n_whole == 1)} "
+            f'nowhere: {listed([*named, *more])}. `bais sql "from raw.unread_lines"` lists files and reasons.'
+        )
 
 
 def changed_files(warehouse, version: dict) -> list[dict]:

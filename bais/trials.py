@@ -324,7 +324,7 @@ def _notices(found):
     elif became["fate"] == "gone":
         yield f"GONE: {version} as the whole of it, lacks this trial."
     elif became["fate"] == "lacking":
-        yield f"The newest {version}, lacks this trial; it stays, since that was not imported with --complete."
+        yield f"The newest {version}, lacks this trial; it stays, since that was not imported as the whole of it."
     elif found["held_back"] in HELD_BACK and not withdrawn:
         yield HELD_BACK[found["held_back"]]
     if became["is_still_in_tables"]:

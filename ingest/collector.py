@@ -9,13 +9,13 @@ import itertools
 import json
 import random
 import signal
-import subprocess
 import time
 import uuid
 from collections.abc import Collection
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
+from ingest.commits import git
 from ingest.context import BEYOND_CONTEXT, is_beyond_context
 from ingest.judges import JUDGEMENTS
 from ingest.prompts import text_hash
@@ -830,11 +830,8 @@ def cost_of_call(told, price: tuple[float, float] | None) -> tuple[float | None,
 @functools.cache
 def git_revision():
     """Return the revision of this checkout, or None if that cannot be told."""
-    command = ["git", "-C", str(ROOT), "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*"]
-    with contextlib.suppress(OSError, subprocess.TimeoutExpired):
-        done = subprocess.run(command, capture_output=True, text=True, timeout=10)
-        return done.stdout.strip() or None
-    return None
+    said = git(ROOT, "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*")
+    return said and said.strip()
 
 
 def _came_to(script, replies, last, calls, problem):

@@ -14,14 +14,17 @@ from pathlib import Path
 import pyarrow as pa
 
 from ingest.archives import Archive
+from ingest.commits import commit_of
 from ingest.lines import beginning, read_blocks, repeated_keys, split_blocks, walk, whole_characters
 from ingest.load import DUCKDB_SETTINGS, land, work_path
 from ingest.raw import TABLES
 from ingest.versions import (
+    UNREAD_BEFORE,
     Version,
-    commit_of,
-    compare,
+    decide,
+    doubt_of_whole,
     look_back,
+    match,
     part_of_before,
     reading,
     refuse_part_as_whole,
@@ -289,6 +292,16 @@ from rejected
 inner join files using (file)
 left join fruitless using (file);
 
+-- the reasons without the values that they quote
+create table unread_lines as
+select
+    name as path,
+    split_part(replace(reason, 'no trial of this format: ', ''), ': ', 1) as reason,
+    nullif(count(line_number), 0) as n_lines
+from refused
+where not is_skipped
+group by all;
+
 create table quarantined as
 select
     name,
@@ -305,11 +318,25 @@ union all
 select 'other data: ' || shape, sum(n)::bigint from foreign_lines group by all
 """
 
-# The reasons without the values that they quote.
-QUARANTINED_LINES = """
-select split_part(replace(reason, 'no trial of this format: ', ''), ': ', 1), count(*)
-from refused where class != 'file' and not is_skipped group by all
+QUARANTINED_LINES = "select reason, sum(n_lines)::bigint from unread_lines where n_lines is not null group by reason"
+
+# A part of a source says nothing of the files that it lacks.
+KEEP_UNREAD_OF_OTHER_FILES = """
+insert into unread_lines
+select path, reason, n_lines from unread_before
+where path not in (select name from files)
+    and not exists (select 1 from files where ends_with(unread_before.path, '/' || name))
 """
+
+IS_UNREAD_AS_BEFORE = """
+select count(*) = 0 from (
+    (from unread_lines except select path, reason, n_lines from unread_before)
+    union all
+    (select path, reason, n_lines from unread_before except from unread_lines)
+)
+"""
+
+SELECT_UNREAD = "select getvariable('version_id') as version_id, getvariable('study') as study, * from unread_lines"
 
 SELECT_QUARANTINED = """
 select
@@ -451,6 +478,7 @@ class Summary:
     version: str | None = None
     is_older: bool = False
     is_complete: bool = False
+    doubt: str | None = None
     n_new: int = 0
     n_unchanged: int = 0
     n_collected: int = 0
@@ -504,7 +532,6 @@ class _Import:
             "seeds": str(ROOT / "seeds"),
             "stamp": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ"),
             "version_id": uuid.uuid4().hex,
-            "is_complete": version.is_complete,
         }
         spill = work_path(warehouse_path()) / "spill"
         self.memory = in_memory(**DUCKDB_SETTINGS, temp_directory=str(spill))
@@ -552,6 +579,11 @@ class _Import:
         """Yield the files that the version was read from."""
         if self.summary.version:
             yield self.memory.sql(SELECT_VERSION_FILES).to_arrow_table()
+
+    def unread_lines(self):
+        """Yield how many lines of which file the version holds that could not be read, and why."""
+        if self.summary.version:
+            yield from self._some(SELECT_UNREAD)
 
     def version_entries(self):
         """Yield what the version says of entries that the source had before."""
@@ -647,11 +679,30 @@ class _Import:
         summary.part = part_of_before(memory, self.folder)
         memory.execute("set variable is_part = $is_part", {"is_part": summary.part is not None})
         unreadable = [name for (name,) in self._rows("select name from files where sha256 is null order by name")]
+        memory.execute(UNREAD_BEFORE)
+        if summary.part:
+            memory.execute(KEEP_UNREAD_OF_OTHER_FILES)
         refuse_part_as_whole(self.version, summary.part, unreadable)
-        compare(memory, self.archive, warehouse_path())
+        match(memory, self.archive, warehouse_path())
+        commit = commit_of(self.folder)
+        summary.label = self.version.label or (commit and commit.label)
+        summary.is_complete = self.version.is_complete or (not unreadable and self._is_whole_by(commit, own_names))
+        memory.execute("set variable is_complete = $is_complete", {"is_complete": summary.is_complete})
+        decide(memory)
         self._sum_up()
         if summary.version:
             yield from self._some(SELECT_TO_LAND)
+
+    def _is_whole_by(self, commit, own_names):
+        """Whether a commit tells that this is the whole of its source; if it does not, the summary says why."""
+        asked, summary = self.version, self.summary
+        if not commit or asked.is_older or asked.gives_way or summary.part or self.folder.is_file():
+            return False
+        sizes, skipped, _ = self.walked
+        read = {path.relative_to(self.folder).as_posix() for path in [*sizes, *skipped]}
+        is_named = summary.source_name in (asked.source_name, self.folder.name, *own_names)
+        summary.doubt = doubt_of_whole(self.memory, commit, read, self.archive.suffix, is_named)
+        return summary.doubt is None
 
     def _sum_up(self):
         """Count what became of the entries, and decide whether this is a version of its own."""
@@ -671,12 +722,11 @@ class _Import:
             "where source_name = getvariable('source_name') and not is_older order by ordinal desc limit 1"
         )
         ((n_said,),) = self._rows("select count(*) from decided where not is_as_before")
-        summary.is_complete = self.version.is_complete
         summary.is_older = bool(before) and (
             self.version.is_older or (self.version.gives_way and before[0][1] != digest)
         )
-        summary.label = self.version.label or commit_of(self.folder)
-        is_another = not before or n_said or before[0][1] != digest
+        ((is_unread_as_before,),) = self._rows(IS_UNREAD_AS_BEFORE)
+        is_another = not before or n_said or before[0][1] != digest or not is_unread_as_before
         if summary.is_older:
             known = "select 1 from versions where source_name = getvariable('source_name') and digest = $digest"
             is_another = not self.memory.execute(known, {"digest": digest}).fetchall()

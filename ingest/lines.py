@@ -64,6 +64,15 @@ def quarantine_rows(lines: Iterable[Line], study: str, stamp: datetime) -> list[
     ]  # fmt: skip
 
 
+def unread_rows(lines: Iterable[Line], **version: str) -> list[dict]:
+    """Return the rows of `raw.unread_lines` that some lines are: their reasons without the values that they quote."""
+    counts = {}
+    for line in lines:
+        n_before = counts.setdefault((line.file, line.reason.split(": ")[0]), 0)
+        counts[line.file, line.reason.split(": ")[0]] = n_before + (line.number is not None)
+    return [version | {"path": path, "reason": why, "n_lines": n or None} for (path, why), n in counts.items()]
+
+
 def beginning(line: bytes, reason: str) -> tuple[str, str]:
     """Return what is kept of an unreadable line, and the reason, which says so if that is not all of it."""
     if len(line) > KEPT_BYTES:

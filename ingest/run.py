@@ -553,12 +553,17 @@ def render(summary) -> str:
             "audited again with this version, and published if it passes"
         )
     if summary.n_gone and not summary.is_older:
-        lines.append(
-            "  what is gone leaves the public tables; nothing is deleted"
-            if summary.is_complete
-            else "  what is gone stays published; if this is the whole of the source, import it with --complete"
-        )
+        lines.append(f"  {_fate_of_gone(summary)}")
     return "\n".join(lines)
+
+
+def _fate_of_gone(summary) -> str:
+    """Say whether what a version lacks leaves the public tables, and why not."""
+    if summary.is_complete:
+        return "what is gone leaves the public tables; nothing is deleted"
+    why = f", since {summary.doubt}" if summary.doubt else ""
+    name = f" --source {printable(summary.source_name)}" if summary.doubt else ""
+    return f"what is gone stays published{why}; if this is the whole of the source, import it with --complete{name}"
 
 
 def _version(summary) -> str:

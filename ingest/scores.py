@@ -20,11 +20,12 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from ingest.lines import Line, beginning, quarantine_rows, walk
+from ingest.commits import commit_of
+from ingest.lines import Line, beginning, quarantine_rows, unread_rows, walk
 from ingest.load import land
 from ingest.models import query_of
 from ingest.raw import TABLES, prepare_raw
-from ingest.versions import Version, commit_of, refuse_part_as_whole
+from ingest.versions import Version, refuse_part_as_whole
 from ingest.warehouse import ROOT, UserError, connect, printable, sha256_of, warehouse_path
 
 ATTRIBUTIONS = {
@@ -82,7 +83,8 @@ def import_scores(folder: Path, version: Version, archive) -> tuple[str, int]:
     scorings, quarantined, skipped = _read(folder, archive)
     source = _Source(folder, version, archive, scorings)
     refuse_part_as_whole(version, source.part, [f"{line.file}:{line.number}" for line in quarantined])
-    tables = source.tables() | {"quarantined_lines": quarantine_rows(quarantined, archive.study, source.stamp)}
+    apart = quarantine_rows(quarantined, archive.study, source.stamp)
+    tables = source.tables(quarantined) | {"quarantined_lines": apart}
     if brought := {name: rows for name, rows in tables.items() if rows}:
         land(**{name: [TABLES[name].conform(pa.Table.from_pylist(rows))] for name, rows in brought.items()})
     lines = [f"{printable(folder)}: {len(scorings):,} file{'' if len(scorings) == 1 else 's'} of scores"]
@@ -226,6 +228,8 @@ class _Source:
         self.folder, self.version, self.archive, self.scorings = folder, version, archive, scorings
         self.stamp = datetime.now(UTC)
         self.version_id = uuid.uuid4().hex
+        commit = commit_of(folder)
+        self.label = version.label or (commit and commit.label)
         self.newest = {}
         self.known, self.digests, self.landed = self._look_back()
         self.entries = {
@@ -305,8 +309,8 @@ class _Source:
         if self.version.is_complete:
             yield from ((entry, None, None, entry.rpartition("/")[2]) for entry in sorted(self.gone))
 
-    def tables(self):
-        """Return the rows that the import adds, by table."""
+    def tables(self, quarantined):
+        """Return the rows that the version adds, by table."""
         if not self.is_another:
             return {}
         study, archive = self.archive.study, self.archive.name
@@ -338,7 +342,7 @@ class _Source:
                 tables["attribution_scores"] += [named | row for row in rows]
         tables["source_versions"].append(
             of_version | {
-                "archive": archive, "source_name": self.name, "label": self.version.label or commit_of(self.folder),
+                "archive": archive, "source_name": self.name, "label": self.label,
                 "digest": self.digest, "compared_with": self.newest.get(self.name), "is_older": self.version.is_older,
                 "is_complete": self.version.is_complete, "n_new": self.n["new"], "n_unchanged": self.n["unchanged"],
                 "n_changed": self.n["changed"], "n_gone": self.n["gone"], "imported_at": self.stamp,
@@ -351,6 +355,7 @@ class _Source:
             }
             for scoring in self.scorings
         ]  # fmt: skip
+        tables["unread_lines"] = unread_rows(quarantined, **of_version)
         return tables
 
     def said(self):
@@ -358,7 +363,7 @@ class _Source:
         name = printable(self.name) + (f", {self.part}" if self.part else "")
         if not self.is_another:
             return f"source {name}: nothing has changed since it was last imported"
-        called = printable(self.version.label or commit_of(self.folder) or self.version_id[:8])
+        called = printable(self.label or self.version_id[:8])
         older = ", an older version, of which nothing is published" if self.version.is_older else ""
         gone = ""
         if self.gone:

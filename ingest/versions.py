@@ -5,10 +5,10 @@ place in a file that is as long as before. What the models make of versions is i
 """
 
 import contextlib
-import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
+from ingest.commits import Commit
 from ingest.models import Models
 from ingest.raw import prepare_raw, raw_statements
 from ingest.warehouse import UserError, printable, quoted
@@ -56,13 +56,27 @@ select trial_id from warehouse.raw.trials
 where study = getvariable('study') and source != 'recorded';
 
 create table versions as
-select version_id, source_name, digest, is_older, ordinal from warehouse.raw.source_versions
+select version_id, source_name, label, digest, is_older, ordinal from warehouse.raw.source_versions
 where study = getvariable('study') and archive = getvariable('archive');
 
 create table files_before as
 select source_name, version_id, ordinal, files.* exclude (version_id)
 from warehouse.raw.version_files as files
+inner join versions using (version_id);
+
+create table unread_of_versions as
+select version_id, path, reason, n_lines from warehouse.raw.unread_lines
 inner join versions using (version_id)
+"""
+
+# Lines of the source's last version that could not be read.
+UNREAD_BEFORE = """
+create table unread_before as
+from unread_of_versions
+where version_id = (
+    select arg_max(version_id, ordinal) from versions
+    where source_name = getvariable('source_name') and not is_older
+)
 """
 
 HELD = """
@@ -211,6 +225,30 @@ from (
     group by all
 ) as at_last
 inner join files_now using (path_in_archive, n_lines)
+"""
+
+# Whether more than half of the files that the source's entries lie in are there again, and of the entries.
+HAS_MOST = """
+with here as (
+    select
+        path,
+        path in (select path_in_archive from files_now) as is_path_there,
+        record_id in (select trial_id from found)
+        or record_id in (
+            select record_id from old semi join pairs on old.line_number = pairs.old_id
+        ) as is_there
+    from held
+    where source_name = getvariable('source_name') and not is_withdrawn
+)
+
+select
+    (
+        select arg_max(label, ordinal) from versions
+        where source_name = getvariable('source_name') and not is_older
+    ) as label,
+    2 * count(distinct path) filter (is_path_there) > count(distinct path)
+    and 2 * count(*) filter (is_there) > count(*) as has_most
+from here
 """
 
 DECIDE = """
@@ -450,8 +488,8 @@ def refuse_part_as_whole(version: Version, part: str | None, unreadable: list[st
         )
 
 
-def compare(memory, archive, warehouse: Path) -> None:
-    """Make the tables `decided` and `entries`: what became of each entry, and what the version says of it."""
+def match(memory, archive, warehouse: Path) -> None:
+    """Make the tables `old` and `pairs`: the entries that the source had, and which lines of the version they are."""
     with _beside(memory, warehouse):
         memory.execute(OLD)
     read = memory.sql(f"{archive.read_trials}").columns
@@ -460,27 +498,24 @@ def compare(memory, archive, warehouse: Path) -> None:
     memory.execute(PLACES)
     for key, condition in MATCHES:
         memory.execute(PAIR.format(key=key, condition=condition))
+
+
+def doubt_of_whole(memory, commit: Commit, read: set[str], suffix: str | tuple[str, ...], is_named: bool) -> str | None:
+    """Say what keeps a commit from being the whole of a source that was there before; None where nothing does."""
+    if not commit.is_clean or any(file.endswith(suffix) for file in commit.files ^ read):
+        return f"the folder is not just what its commit {commit.name} has"
+    if not is_named:
+        return "that this is a version of it is only told by what they share"
+    ((label, has_most),) = memory.sql(HAS_MOST).fetchall()
+    if not commit.follows(label):
+        return f"commit {commit.name} does not come after {printable(label)}, which was imported before"
+    return None if has_most else "most of what the source had is not there, as in another archive of the same name"
+
+
+def decide(memory) -> None:
+    """Make the tables `decided` and `entries`: what became of each entry, and what the version says of it."""
     memory.execute(DECIDE)
     memory.execute(CONCLUDE)
-
-
-def commit_of(folder: Path) -> str | None:
-    """Return the commit that a folder is at, if git keeps its files, with `-dirty` where they differ from it."""
-
-    def git(*arguments):
-        place = folder if folder.is_dir() else folder.parent
-        try:
-            done = subprocess.run(
-                ["git", "-C", str(place), *arguments], capture_output=True, text=True, timeout=20, check=True
-            )
-        except (OSError, subprocess.SubprocessError):
-            return ""
-        return done.stdout.strip()
-
-    if not git("ls-files", "--", str(folder)):
-        return None
-    commit = git("rev-parse", "--short=7", "HEAD")
-    return f"{commit}{'-dirty' if git('status', '--porcelain', '--', str(folder)) else ''}" if commit else None
 
 
 @contextlib.contextmanager

@@ -1,6 +1,11 @@
-"""A stranger's own trials, of an LLM, a vignette and a technique that the seeds do not know."""
+"""A stranger's own trials, of LLMs, vignettes and a technique that the seeds do not know."""
 
 import json
+
+import pytest
+
+PREMORTEM = {"experimentId": "premortem", "technique": "premortem"}
+ANCHORS = {"none": None, "low": 5, "high": 15}
 
 
 def write(folder, name, *lines):
@@ -22,39 +27,69 @@ def judicial(months, at, **fields):
     }
 
 
-def test_they_build_and_have_their_effects_without_a_line_of_configuration(tmp_path, new_warehouse):
-    premortem = {"experimentId": "premortem", "technique": "premortem"}
-    parking = {
-        "model": "lab/new-llm",
-        "vignetteId": "parking",
-        "technique": "hindsight",
-        "anchorType": "low",
-        "anchor": 5,
-        "response": 8,
-        "raw": "8",
-        "temperature": 1,
-    }
-    write(tmp_path / "own", "baseline.jsonl", judicial(20, 1), judicial(20, 2))
+def decided(vignette, llm, technique, direction, *responses):
+    """Write lines of a vignette that no seed declares."""
+    return [
+        {
+            "model": f"lab/{llm}", "vignetteId": vignette, "technique": technique, "temperature": 1,
+            "anchorType": direction, "anchor": ANCHORS[direction], "response": response, "raw": f"{response}",
+        }
+        for response in responses
+    ]  # fmt: skip
+
+
+def tied():
+    """Write trials of two techniques that halve what two anchors do, of which one LLM was asked with one alone."""
+    for vignette in ("parking", "towing"):
+        for llm, techniques in (("one", ("premortem", "sacd")), ("two", ("premortem",))):
+            yield from decided(vignette, llm, "baseline", "none", *[9, 11] * 5)
+            for technique, pull in (("baseline", 4), *((technique, 2) for technique in techniques)):
+                yield from decided(vignette, llm, technique, "low", 10 - pull, 10 - pull)
+                yield from decided(vignette, llm, technique, "high", 10 + pull, 10 + pull)
+
+
+@pytest.fixture(scope="module")
+def built(warehouse_in, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("own_archive")
+    warehouse = warehouse_in(folder)
+    write(folder / "own", "baseline.jsonl", judicial(20, 1), judicial(20, 2))
     write(
-        tmp_path / "own",
+        folder / "own",
         "premortem.jsonl",
-        judicial(15, 3, anchor=10, **premortem),
-        judicial(25, 4, anchor=30, **premortem),
-        judicial(35, 5, anchor=30, **premortem),
+        judicial(15, 3, anchor=10, **PREMORTEM),
+        judicial(25, 4, anchor=30, **PREMORTEM),
+        judicial(35, 5, anchor=30, **PREMORTEM),
     )
     write(
-        tmp_path / "own",
+        folder / "own",
         "parking.jsonl",
-        parking,
-        {**parking, "technique": "baseline", "anchorType": "none", "anchor": None, "response": 10, "raw": "10"},
+        *decided("parking", "new-llm", "hindsight", "low", 8),
+        *decided("parking", "new-llm", "baseline", "none", 10),
     )
+    write(folder / "own", "tied.jsonl", *tied())
+    warehouse.land("--archive", folder / "own")
+    warehouse.dbt("--quiet", "build", "--exclude-resource-type", "unit_test")
+    return warehouse
 
-    new_warehouse.land("--archive", tmp_path / "own")
-    new_warehouse.dbt("--quiet", "build", "--selector", "light", "--exclude-resource-type", "unit_test")
 
+def test_they_build_and_have_their_effects_without_a_line_of_configuration(built):
     # 15, 25 and 35 of 20 are 75 %, 125 % and 175 %; low is 75, high is 150
-    effects = new_warehouse.query(
+    effects = built.query(
         "select domain, technique, percent_of_baseline, net_spread from marts.technique_rankings "
         "where llm = 'lab/new-llm' order by all"
     )
     assert effects == [("judicial", "premortem", 125.0, 75.0), ("unknown", "hindsight", 80.0, None)]
+
+
+def test_techniques_that_tie_over_two_unknown_vignettes_and_other_numbers_of_llms_have_one_place_each(built):
+    # 6 and 14 of 10 are displaced by 40, 8 and 12 by 20: so both techniques gain as much, and none is third
+    places = built.query(
+        "select technique, rank_by_displacement, n_llms from marts.technique_rankings "
+        "where domain = 'unknown' and llm is null and rank_by_displacement is not null order by all"
+    )
+    assert places == [("premortem", 1, 2), ("sacd", 1, 1)]
+    doing_nothing = built.query(
+        "select value, n_llms from marts.estimates where domain = 'unknown' and technique = 'no_technique' "
+        "and quantity = 'rank_by_displacement_with_no_technique' and llm is null"
+    )
+    assert doing_nothing == [(3, 2)]

@@ -83,7 +83,8 @@ class Archive:
     magic: bytes | None = None
     # the tables of `raw` that it fills, in this order
     tables: tuple[str, ...] = (
-        "trials", "quarantined_lines", "batches", "source_versions", "version_files", "version_entries",
+        "trials", "quarantined_lines", "batches", "source_versions", "version_files", "unread_lines",
+        "version_entries",
     )  # fmt: skip
     # a SQL expression over a `line`: the id that the source itself gives it, the same in every file; if none, its time
     own_id: str | None = None

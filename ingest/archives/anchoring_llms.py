@@ -19,6 +19,7 @@ ARCHIVE = Archive(
         "batches",
         "source_versions",
         "version_files",
+        "unread_lines",
         "version_entries",
     ),
     expected="anchoring_LLM_results_standard.csv or _different_anchors.csv with log-probabilities of targets",

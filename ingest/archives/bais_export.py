@@ -15,7 +15,7 @@ from ingest.load import land, landed_ids
 from ingest.raw import LANDED, LOAD_ID, OF_THE_GATE, ORDERED, TABLES, next_ordinal, number_rows, prepare_raw
 from ingest.warehouse import UserError, in_memory, printable, quoted, sha256_of, transaction, warehouse_path
 
-FORMAT, VERSION = "bais-export", 6
+FORMAT, VERSION = "bais-export", 7
 # the other tables came with version 1
 CAME_WITH = {
     "source_versions": 2,
@@ -32,6 +32,7 @@ CAME_WITH = {
     "falsifications": 6,
     "falsification_verdicts": 6,
     "human_choices": 6,
+    "unread_lines": 7,
 }
 MANIFEST = "manifest.json"
 SCORES = ("attribution_scores", "target_scores")
@@ -73,6 +74,7 @@ where version_id not in (select version_id from brought union all select version
 
 delete from source_versions where version_id not in (from kept);
 delete from version_files where version_id not in (from kept);
+delete from unread_lines where version_id not in (from kept);
 delete from version_entries where version_id not in (from kept);
 
 create table batches_there as

@@ -11,6 +11,7 @@ from analysis.report.biases import sections_on_biases
 from analysis.report.studies import Study
 from bais.biases import headlines_on_biases, on_a_page
 from bais.main import main
+from tests.tools.stand_ins import SAID_OF_UNREAD, leave_unread
 
 BIAS = {
     "study": "s", "paradigm": "framing", "measure": "chose_sure", "instrument": None, "arm": "gain", "arm_b": "loss",
@@ -112,6 +113,13 @@ def ask(tmp_path, monkeypatch, capsys):
 
 def sentence(ask, **bias):
     return ask(biases=[BIAS | bias]).splitlines()[0]
+
+
+def test_what_could_not_be_read_is_said_of_a_bias_too(ask, tmp_path, capsys):
+    assert "could not be read" not in ask()
+    leave_unread(tmp_path / "some.duckdb", "s")
+    assert main(["recommend", "--paradigm", "framing"]) == 0
+    assert SAID_OF_UNREAD.search(capsys.readouterr().out)
 
 
 def test_a_bias_is_said_as_the_mean_of_one_arm_above_or_below_that_of_the_other(ask):

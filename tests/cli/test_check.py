@@ -10,6 +10,7 @@ from bais.check import _in_full, words_of_checks
 from bais.main import main
 from ingest.gate import read_config
 from tests.ingest.faults import damage
+from tests.tools.stand_ins import SAID_OF_UNREAD, leave_unread
 
 STUDY = """
 study: small
@@ -159,6 +160,13 @@ def test_without_a_warehouse_there_is_nothing_to_check(tmp_path, monkeypatch, ca
     assert main(["check"]) == 0
     assert "There is no batch yet" in capsys.readouterr().out
     assert not (tmp_path / "none.duckdb").exists()
+
+
+def test_what_could_not_be_read_is_said_beside_the_verdicts(warehouse, capsys):
+    leave_unread(warehouse, "small")
+    capsys.readouterr()
+    assert main(["check"]) == 0
+    assert SAID_OF_UNREAD.search(capsys.readouterr().out)
 
 
 def test_a_check_that_observed_nothing_is_called_a_failure_whatever_its_level(warehouse, capsys):

@@ -8,6 +8,7 @@ import pytest
 
 from analysis.advice import Evidence, advise, in_brief, in_words, probability
 from bais.main import main
+from tests.tools.stand_ins import SAID_OF_UNREAD, leave_unread
 
 SPLIT = {
     # technique: decision, decision of those asked, loss, gain, bounds; by displacement, by gap
@@ -622,3 +623,19 @@ def test_without_a_domain_each_has_a_line_and_other_biases_are_named(ask):
 def test_a_measure_goes_with_a_paradigm_and_domain_and_goal_do_not(refused):
     assert "--measure goes with --paradigm" in refused("--measure", "chose_sure")
     assert "with --paradigm say --measure" in refused("--paradigm", "framing", "--domain", "loan")
+
+
+@pytest.mark.parametrize(
+    "arguments", [[], ["--domain", "split"], ["--domain", "split", "--why"]], ids=["each domain", "in brief", "why"]
+)
+def test_what_could_not_be_read_is_said_with_the_files_and_reasons_that_have_most(warehouse, ask, arguments):
+    leave_unread(warehouse, "real")
+    said = ask(*arguments, why=False)
+    assert len(SAID_OF_UNREAD.findall(said)) == 1
+    assert "gone.jsonl" not in said
+
+
+def test_what_could_not_be_read_of_another_study_is_not_said(warehouse, ask):
+    leave_unread(warehouse, "elsewhere")
+    assert "could not be read" not in ask("--domain", "split")
+    assert json.loads(ask("--domain", "split", "--json"))["unread_lines"] == []

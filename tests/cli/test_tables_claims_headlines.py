@@ -17,6 +17,7 @@ from bais.terminal import size_of
 from ingest.raw import raw_statements
 from ingest.versions import Version
 from ingest.warehouse import ROOT
+from tests.tools.stand_ins import SAID_OF_UNREAD, leave_unread
 
 CLAIMS = {
     # claim_id: what differs from a claim about the percentage of one technique in study `s`, domain `d`
@@ -714,6 +715,11 @@ def test_headlines_say_what_recommend_says(change, capsys):
     lines = ask(capsys, "headlines", "--study", "s").splitlines()
     for domain in ("split", "few"):
         assert ask(capsys, "recommend", "--domain", domain, "--study", "s").splitlines()[0] in lines
+
+
+def test_headlines_say_of_a_study_what_could_not_be_read(warehouse, capsys):
+    leave_unread(warehouse, "s")
+    assert SAID_OF_UNREAD.search(ask(capsys, "headlines"))
 
 
 def test_headlines_names_what_is_not_ranked_with_the_reason(change, capsys):

@@ -10,6 +10,7 @@ import duckdb
 import pytest
 
 from ingest import gate, importer
+from ingest.commits import git
 from ingest.gate import audit, decide, decide_of_trials, last_verdicts
 from ingest.models import Models
 from ingest.raw import ORDERED, TABLES, next_ordinal, prepare_raw
@@ -339,6 +340,174 @@ def test_lines_that_cannot_be_read_let_a_complete_version_be_one_and_what_stood_
     said = land("--complete", code=3)
     assert counts(said) == (0, 2, 0, 1)
     assert [number for _, number in published()] == [10, 11, 20]
+
+
+@pytest.fixture
+def kept(archive, monkeypatch):
+    """Return a function that has git keep a folder, commits all that is in it, and names the commit."""
+    monkeypatch.setenv("GIT_DIR", str(archive / "elsewhere"))
+    monkeypatch.setenv("GIT_WORK_TREE", "/")
+
+    def git_in(folder, *arguments):
+        said = git(folder, "-c", "user.name=a", "-c", "user.email=a@b.c", *arguments)
+        assert said is not None, arguments
+        return said
+
+    def commit(folder=archive):
+        git_in(folder, "init", "--quiet")
+        git_in(folder, "add", "--all")
+        git_in(folder, "commit", "--quiet", "--allow-empty", "--message", "as it is")
+        return git_in(folder, "rev-parse", "--short=7", "HEAD").strip()
+
+    return commit
+
+
+def numbers_of(published):
+    return sorted(number for _, number in published())
+
+
+ALL_NINE = [0, 1, 2, 10, 11, 12, 20, 21, 22]
+
+
+def three_files(archive, make, trials):
+    """Write three files of three trials, and return the last."""
+    for place, name in enumerate("abc"):
+        made = make.file(archive / f"{name}.jsonl", *trials(*range(10 * place, 10 * place + 3), first=5 * place))
+    return made
+
+
+def test_what_a_later_commit_lacks_leaves_and_is_counted(archive, make, trials, land, published, query, kept):
+    three_files(archive, make, trials)
+    land()
+    kept()
+    make.file(archive / "b.jsonl", *trials(10, 11, first=5), "{")
+    (archive / "c.jsonl").unlink()
+    name = kept()
+    said = land(code=3)
+    assert counts(said) == (0, 5, 0, 3)
+    assert "leaves the public tables" in said
+    assert f"version {name}:" in said
+    assert numbers_of(published) == [0, 1, 2, 10, 11, 12]  # what stands where a line cannot be read has not left
+    assert query("select label, is_complete from raw.source_versions order by ordinal") == [(None, False), (name, True)]
+
+
+def test_what_a_commit_that_was_imported_before_lacks_leaves_when_it_is_imported_again(
+    archive, make, trials, land, published, kept
+):
+    left = three_files(archive, make, trials)
+    land()
+    left.unlink()
+    land()
+    kept()
+    assert counts(land()) == (0, 6, 0, 3)
+    assert numbers_of(published) == [0, 1, 2, 10, 11, 12]
+    assert "nothing has changed" in land()
+
+
+def edited(archive, make, trials):
+    make.file(archive / "a.jsonl", *trials(0))
+
+
+def added_unknown_to_git(archive, make, trials):
+    make.file(archive / ".gitignore", "d.jsonl")
+    make.file(archive / "d.jsonl", *trials(30, first=20))
+
+
+def hidden_from_the_folder(archive, make, trials):
+    git(archive, "update-index", "--skip-worktree", "a.jsonl")
+    (archive / "a.jsonl").unlink()
+
+
+@pytest.mark.parametrize("change", [edited, hidden_from_the_folder, added_unknown_to_git])
+def test_a_folder_that_is_not_just_what_its_commit_has_lets_nothing_leave(
+    archive, make, trials, land, published, kept, change
+):
+    left = three_files(archive, make, trials)
+    added_unknown_to_git(archive, make, trials)
+    land()
+    left.unlink()
+    (archive / "d.jsonl").unlink()
+    name = kept()
+    change(archive, make, trials)
+    said = land()
+    assert f"its commit {name}" in said
+    assert "--complete --source archive" in said
+    assert numbers_of(published) == [*ALL_NINE, 30]
+
+
+def test_of_commits_only_one_that_follows_lets_anything_leave(archive, make, trials, land, published, kept):
+    three_files(archive, make, trials)
+    earlier = kept()
+    make.file(archive / "d.jsonl", *trials(30, first=20))
+    later = kept()
+    land()
+    git(archive, "checkout", "--quiet", earlier)
+    said = land()
+    assert f"{earlier} does not come after {later}" in said
+    assert numbers_of(published) == [*ALL_NINE, 30]
+    assert "nothing of it" not in land("--older")
+
+
+def test_of_two_folders_of_one_name_neither_takes_away_what_is_of_the_other(
+    archive, make, trials, land, published, tmp_path, kept
+):
+    three_files(archive, make, trials)
+    land()
+    other = tmp_path / "others" / "archive"
+    for place, name in enumerate("abc"):
+        make.file(other / f"{name}.jsonl", *trials(50 + place, first=30 + place))
+    kept(other)
+    said = land(folder=other)
+    assert counts(said) == (3, 0, 0, 9)
+    assert "another archive of the same name" in said
+    assert numbers_of(published) == [*ALL_NINE, 50, 51, 52]
+
+
+def test_a_source_that_is_only_told_by_what_is_shared_lets_nothing_leave(
+    archive, make, trials, land, published, tmp_path, kept
+):
+    three_files(archive, make, trials).unlink()
+    make.file(archive / "e.jsonl", *trials(40, first=40))
+    land()
+    (archive / "e.jsonl").unlink()
+    kept()
+    archive.rename(tmp_path / "clone")
+    said = land(folder=tmp_path / "clone")
+    assert "--complete --source archive" in said
+    assert numbers_of(published) == [0, 1, 2, 10, 11, 12, 40]
+    assert "leaves" in land("--source", "archive", folder=tmp_path / "clone")
+
+
+def test_what_cannot_be_read_is_known_by_version_file_and_reason_and_gone_once_it_is_mended(
+    archive, make, trials, land, query
+):
+    of_newest = (
+        "select path, reason, n_lines from raw.unread_lines where version_id = "
+        "(select arg_max(version_id, ordinal) from raw.source_versions) order by all"
+    )
+    hot = make.baseline(**at(9, temperature="hot"))
+    make.file(archive / "one" / "a.jsonl", *trials(10, 11), "{", hot, "[", hot | {"temperature": "cold"})
+    make.file(archive / "two" / "b.jsonl", *trials(20, first=5), "{")
+    make.file(archive / "empty.jsonl")
+    land(code=3)
+    of_b = [("two/b.jsonl", "cut off", 1)]
+    whole = [("empty.jsonl", "the file is empty", None)]
+    assert query(of_newest) == [
+        *whole,
+        ("one/a.jsonl", "cut off", 2),
+        ("one/a.jsonl", "temperature is no number", 2),
+        *of_b,
+    ]
+    assert "nothing has changed" in land(code=3)
+    make.file(archive / "one" / "a.jsonl", *trials(10, 11))
+    land("--source", "archive", folder=archive / "one")
+    assert query(of_newest) == [*whole, *of_b]
+    (archive / "empty.jsonl").unlink()  # no trial comes or goes
+    land(code=3)
+    assert query(of_newest) == of_b
+    make.file(archive / "two" / "b.jsonl", *trials(20, first=5))
+    land()
+    assert query(of_newest) == []
 
 
 def test_a_folder_by_another_name_that_shares_most_goes_on_with_the_source(
