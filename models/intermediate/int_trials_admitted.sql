@@ -1,6 +1,6 @@
 -- One row per trial that is published unless a person withdrew it: it is what its source says now, in a batch that is
--- published, and was asked with the highest version of its words. A trial belongs to the batch that publishes it: where a
--- later version of its source took it over from a batch that is not published, to that of the version.
+-- published, and was asked with the highest version of its words. A trial belongs to the batch that publishes it:
+-- where a later version of its source took it over from a batch that is not published, to that of the version.
 with versions as (
     select * from {{ ref('int_versions_resolved') }}
 ),

@@ -1,5 +1,5 @@
--- One row per study, llm, domain, paradigm, change and reason: how many trials of published batches a person withdrew or
--- reread after they had been seen. What was withdrawn is in no other table, whether it was reread before or not.
+-- One row per study, llm, domain, paradigm, change and reason: how many trials of published batches a person withdrew
+-- or reread after they had been seen. What was withdrawn is in no other table, whether it was reread before or not.
 with withdrawn as (
     select trial_id, why from {{ ref('stg_withdrawn_trials') }}
 ),
