@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 from shlex import quote
 from typing import NamedTuple
 
+from analysis.post_hoc import counted, sentences
+
 CONTROL = "no_technique"
 LEADING = "displacement"
 FIVE = "five"  # FEWEST_LLMS in words
@@ -129,6 +131,10 @@ class Evidence:
     unaskable : bool
         Whether the words that were asked are not known, so that nobody else can be asked the same.
     vignettes : list of str
+    n_asked : dict of str to int
+        By LLM, how many trials were asked, without those that were withdrawn.
+    changes : list of dict
+        Rows of `marts.post_hoc_changes`.
     sensitivity : list of dict
         Of each technique, control and goal: `n_same_decision`, `n_specifications`, `carried_by`, and as `others` the
         switch and what it was turned to of each other specification that decides otherwise.
@@ -149,6 +155,8 @@ class Evidence:
     study_file: str | None = None
     unaskable: bool = False
     vignettes: list = field(default_factory=list)
+    n_asked: dict = field(default_factory=dict)
+    changes: list = field(default_factory=list)
     sensitivity: list = field(default_factory=list)
 
     def of(self, goal, comparison="control", *, own=False):
@@ -182,6 +190,7 @@ def advise(evidence, goal=None):
         *(("beside", text) for text in beside),
         ("goals", _goals(evidence, leading)),
         *(("evidence", text) for text in _counts(evidence, leading)),
+        *(("post_hoc", text) for text in _changes(evidence)),
         *(("incomparable", text) for text in _incomparable(evidence, leading)),
         *(("control", text) for text in _own_controls(evidence, leading)),
         *(("placebo", text) for text in _placebos(evidence, leading)),
@@ -477,6 +486,18 @@ def _counts(evidence, leading):
                 f"{row['name']}: {gained}; {row['n_beyond_margin']} of them lie beyond {row['margin_pp']:g} {unit} on "
                 f"either side, and up to {row['beyond_margin_high']:.0%} of {_noun(evidence)}s like them could."
             )
+
+
+def _changes(evidence):
+    """Say what people withdrew or reread after they had seen it: of all LLMs, and of that which is asked about."""
+
+    def said(rows, n_asked, whose=""):
+        return sentences(counted(rows, n_asked), lambda value, *_: value and f"{value:,}", whose=whose)
+
+    yield from said(evidence.changes, sum(evidence.n_asked.values()))
+    if evidence.own:
+        own = [row for row in evidence.changes if row["llm"] == evidence.llm]
+        yield from said(own, evidence.n_asked.get(evidence.llm, 0), f" of {evidence.llm}")
 
 
 def _incomparable(evidence, leading):

@@ -109,6 +109,11 @@ RANKINGS = "from marts.technique_rankings where study = $study and domain = $dom
 NEXT_STEPS = """
 from inference.power where design = 'to_settle' and study = $study and domain = $domain order by technique_a, quantity
 """
+TRIALS_ASKED = f"""
+select llm, sum(n_asked)::bigint as n_asked from marts.attrition
+where study = $study and domain = $domain and {IN_ANCHORING} group by llm
+"""
+CHANGES = f"from marts.post_hoc_changes where study = $study and domain = $domain and {IN_ANCHORING} order by all"
 WITHOUT_BASELINE = """
 select distinct llm from marts.technique_rankings
 where study = $study and domain = $domain and llm is not null and contains(reason, 'no_baseline')
@@ -300,6 +305,8 @@ def _evidence(warehouse, study, domain, llm, is_asked, goal):
         study_file=following.sentence,
         unaskable=not following.can_be_asked,
         vignettes=following.vignettes,
+        n_asked={row["llm"]: row["n_asked"] for row in records(warehouse, TRIALS_ASKED, keys)},
+        changes=records(warehouse, CHANGES, keys),
         sensitivity=records(warehouse, SENSITIVITY, keys),
     )  # fmt: skip
 

@@ -48,6 +48,10 @@ PAPER = {
         select domain, vignette, sum(columns('n_.*'))::bigint from marts.attrition
         where study = $study and {IN_ANCHORING} group by all order by all
     """,
+    "changes": f"""
+        select domain, change, why, sum(n_trials)::bigint as n_trials from marts.post_hoc_changes
+        where study = $study and {IN_ANCHORING} group by all order by all
+    """,
     "batches": """
         select batch_id, coalesce(verdict, 'not_audited') as verdict, coalesce(is_published, false) as is_published
         from staging.stg_batches left join staging.stg_batch_verdicts using (batch_id)

@@ -7,6 +7,7 @@ from analysis.report.figures import room_for_text
 from analysis.report.panels import Figure, around, draw_panel, fixed, tabled, told
 from analysis.report.studies import NO_TECHNIQUE
 from analysis.report.tables import Row, named
+from analysis.report.text import changes_after_seeing
 from analysis.report.values import MISSING, Number, clean, listed
 from analysis.small_samples import FEWEST_LLMS
 
@@ -772,7 +773,7 @@ def _printed(claim):
 @of_the_page
 def attrition_figure(study):
     """Who did not answer, and what they could have changed."""
-    panels, tables = [], []
+    panels, tables, changes = [], [], []
     for domain in study.domains:
         bounds = {row["technique"]: row for row in study.rows("attrition_bounds", domain=domain)}
         losses = {
@@ -781,6 +782,9 @@ def attrition_figure(study):
         asked = study.in_order(study.rows("attrition", domain=domain))
         if not asked:
             continue
+        in_domain = {"domain": domain, "paradigm": "anchoring"}
+        for said in changes_after_seeing(study, sum(row["n_asked"] for row in asked), **in_domain):
+            changes.append(Markup(" {}: {}").format(clean(domain), said))
         values = []
         for row in asked:
             of = bounds.get(row["technique"], {})
@@ -849,7 +853,7 @@ def attrition_figure(study):
         "The share of trials that were answered (unanchored ones included), and how small or large the displacement "
         "(tick; dashed: without a technique) could be had everybody answered within the valid range. Where the ranges "
         "of two techniques overlap, their order is not identified by the trials."
-    )
+    ) + Markup("").join(changes)
     return Figure("attrition", "Who did not answer", caption, panels, tables)
 
 

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from analysis.advice import CAVEATS, CERTAINTY, CONTRADICTED, DECISIONS, GOALS, LEADING, counted_otherwise
+from analysis.post_hoc import counted as changes_counted
+from analysis.post_hoc import sentences as changes_said
 from analysis.report.studies import NO_TECHNIQUE
 from analysis.report.tables import Row, Table
 from analysis.report.values import MISSING, Number, clean, counted, key_text, listed, reason_text
@@ -567,6 +569,40 @@ def in_short(study, answers):
     )
 
 
+ASKED = (
+    "(select study, domain, paradigm, n_asked as n from marts.attrition union all by name select study, domain, "
+    "paradigm, n_trials as n from marts.post_hoc_changes where change = 'withdrawn')"
+)
+
+
+def changes_after_seeing(study, n_asked, **where):
+    """Say what people withdrew or reread after they had seen it.
+
+    Parameters
+    ----------
+    study : Study
+    n_asked : int
+        Trials that were asked, without those that were withdrawn.
+    **where : object
+        The domain and paradigm, where only those are meant.
+
+    Returns
+    -------
+    list of Markup
+        A sentence for each change; none where there was none.
+    """
+
+    def shown(value, name, change, why):
+        key = {"study": study.name, **where}
+        if name == "n_trials_asked":
+            return Number(value, "sum(n)", 0, table=ASKED, key=key)
+        key |= {"change": change} if why is None else {"change": change, "why": why}
+        return Number(value, "sum(n_trials)", 0, table="marts.post_hoc_changes", key=key)
+
+    found = changes_counted(study.rows("post_hoc_changes", **where), n_asked)
+    return list(changes_said(found, shown, clean, form=Markup))
+
+
 def counts(study):
     """Say how many trials and LLMs a study has.
 
@@ -602,6 +638,7 @@ def counts(study):
             ("n_llms", "count(distinct llm) filter (where role is null)"),
         )
     )
-    return Markup("{} trials in published batches, {} of them answered, {} {}.").format(
+    said = Markup("{} trials in published batches, {} of them answered, {} {}.").format(
         asked, answered, llms, counted(row["n_llms"], "LLM")
     )
+    return Markup(" ").join([said, *changes_after_seeing(study, row["n_asked"] or 0)])

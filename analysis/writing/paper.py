@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from analysis.advice import GOALS
+from analysis.post_hoc import sentences
 from analysis.writing.documents import MINUS, filters, written
 from analysis.writing.facts import exact, is_number, leaves
 from analysis.writing.markdown import (
@@ -87,7 +88,7 @@ def check_paper(text, facts):
     list of str
         One sentence per problem; empty if the paper may stand.
     """
-    text = normalised(text)
+    text = _without_reasons(normalised(text), facts)
     sections, starts = sections_of(text)
     names = _Names(facts)
     problems = missing_sections(sections)
@@ -111,6 +112,21 @@ def check_paper(text, facts):
 
 
 # The check
+
+
+def _without_reasons(text, facts):
+    """Blank out why people withdrew or reread trials, where that stands after `reason: `: any words of theirs may."""
+    found = {
+        normalised(_text(each["reason"]))
+        for of in (facts, *facts["domains"].values())
+        for change in of["post_hoc_changes"].values()
+        for each in change["reasons"]
+    }
+    for reason in sorted(found, key=len, reverse=True):
+        said = re.escape(reason)
+        pattern = rf"(?<=reason: ){said}(?=\))|(?:(?<=reasons: )|(?<=; )){said}(?= \([\d,]+\)[;)])"
+        text = re.sub(pattern, " " * len(reason), text)
+    return text
 
 
 class _Names:
@@ -307,6 +323,12 @@ def _foretold(domain):
     return _decided(domain, f"{FORETOLD}_by")
 
 
+def _changes(post_hoc_changes):
+    """Say what people withdrew or reread, each sentence after a space."""
+    said = sentences(post_hoc_changes, lambda value, *_: _shown(value), _text)
+    return "".join(f" {sentence}" for sentence in said)
+
+
 def _in_unit(by, name, goal):
     """Print what a decision stands on, in the unit of its goal."""
     unit = GOALS[goal].unit
@@ -324,5 +346,5 @@ def _spoken(name):
 
 FILTERS = filters(
     _shown, _setting, _text, _spoken, _p_value, _why,
-    _reasons_of_nulls, _decided, _against_placebo, _confounded, _foretold, _in_unit,
+    _reasons_of_nulls, _decided, _against_placebo, _confounded, _foretold, _in_unit, _changes,
 )  # fmt: skip

@@ -4,6 +4,7 @@ from collections import Counter
 
 from analysis.advice import CAVEATS, CERTAINTY, CONTRADICTED, GOALS, in_words
 from analysis.claims import HOLDS, KINDS, RECOMPUTES
+from analysis.post_hoc import counted
 
 DECISIONS = {"use": "USE", "avoid": "AVOID", "equivalent": "EQUIVALENT", "no_evidence": "NO EVIDENCE"}
 ALONE = "without a technique"
@@ -36,8 +37,8 @@ def facts_of(study, rows):
         `study`, `sources` (list of str), `is_simulated`, `n_trials`, `llms` (list of str).
     rows : dict of str to list of dict
         Rows of the study, of the recommended specification and over all LLMs: `techniques`, `rankings`, `decisions`,
-        `predictions`, `baselines`, `conditions`, `spreads`, `attrition`, `batches`, `flags`, `claims`, `open_claims`,
-        `method` (one row).
+        `predictions`, `baselines`, `conditions`, `spreads`, `attrition`, `changes`, `batches`, `flags`, `claims`,
+        `open_claims`, `method` (one row).
 
     Returns
     -------
@@ -63,7 +64,7 @@ def facts_of(study, rows):
         "goals": {goal: of.measures for goal, of in GOALS.items()},
         "method": _method(rows["method"]),
         "gate": _gate(rows["batches"], rows["flags"]),
-        "attrition": _attrition(rows["attrition"]),
+        **_asked(rows["attrition"], rows["changes"]),
         "domains": {domain: _domain(domain, rows, named) for domain in domains},
         "published_claims": _claims(rows["claims"], rows["open_claims"]),
         "references": [citation for *_, citation in REFERENCES],
@@ -94,17 +95,21 @@ def _gate(batches, flags):
     }
 
 
-def _attrition(rows):
+def _asked(rows, changes):
+    """What became of the trials that were asked, and what people changed after they had seen it."""
     names = ("n_asked", "n_answered", "n_refused", "n_unparsed", "n_out_of_range", "n_failed")
-    counted = {name: sum(row[name] for row in rows) for name in names}
-    share = counted["n_answered"] / counted["n_asked"] if counted["n_asked"] else None
-    return {**counted, "answered_percent": _percent(share)}
+    sums = {name: sum(row[name] for row in rows) for name in names}
+    share = sums["n_answered"] / sums["n_asked"] if sums["n_asked"] else None
+    return {
+        "attrition": {**sums, "answered_percent": _percent(share)},
+        "post_hoc_changes": counted(changes, sums["n_asked"]),
+    }
 
 
-def _claims(counted, unsettled):
+def _claims(rows, unsettled):
     def by(column, said):
         numbers = Counter()
-        for row in counted:
+        for row in rows:
             numbers[row["kind"], row[column]] += row["n_claims"]
         return {
             f"{nouns[n > 1]} {said[code][n > 1]}": n
@@ -148,7 +153,7 @@ def _domain(domain, rows, named):
     return {
         "units": sorted({row["response_unit"] for row in of("baselines") if row.get("response_unit")}),
         "n_vignettes": len({row["vignette"] for row in attrition}),
-        "attrition": _attrition(attrition),
+        **_asked(attrition, of("changes")),
         "techniques": techniques,
         "llms": llms,
         "conclusion": _conclusion(domain, rankings, decisions, named),

@@ -1,27 +1,3 @@
--- One row per trial that is published: it is what its source says now, in a batch that is published, was asked with the
--- highest version of its words, and nobody withdrew it. A trial belongs to the batch that publishes it: where a later
--- version of its source took it over from a batch that is not published, to that of the version.
-with versions as (
-    select * from {{ ref('int_versions_resolved') }}
-),
-
-trials as (
-    select
-        trials.trial_id,
-        trials.study,
-        trials.technique,
-        coalesce(versions.batch_id, trials.batch_id) as batch_id
-    from {{ ref('stg_trials') }} as trials
-    left join versions using (trial_id)
-    where versions.is_held is distinct from false
-),
-
-published as (
-    select batch_id from {{ ref('stg_batch_verdicts') }}
-    where is_published
-)
-
-select trial_id, study, batch_id from trials
-semi join published using (batch_id)
-anti join {{ ref('int_prompts_outdated') }} using (batch_id, technique)
+-- One row per trial that is published: it is admitted, and nobody withdrew it.
+select * from {{ ref('int_trials_admitted') }}
 anti join {{ ref('stg_withdrawn_trials') }} using (trial_id)

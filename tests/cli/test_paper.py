@@ -76,6 +76,10 @@ def tables(source, paradigm="anchoring"):
              "reason": None}
         ],
         "marts.attrition": [{**key, "vignette": "theft", "paradigm": paradigm, "role": None, **asked}],
+        "marts.post_hoc_changes": [
+            {**key, "paradigm": paradigm, "change": "withdrawn", "why": "cut off", "llm": llm, "n_trials": n}
+            for llm, n in (("v/0", 4), ("v/1", 2))
+        ],
         "inference.rank_probabilities": [
             {**key, "llm": None, "technique": "sacd", "metric": goal, **decided} for goal in GOALS
         ],
@@ -155,6 +159,7 @@ def test_without_an_llm_a_template_writes_it_from_the_warehouse(warehouse, capsy
         "technique with a probability of 94.2 %" in shown.out
     )
     assert "Trials were flagged for: equals anchor (1)." in shown.out
+    assert "6 of 76 trials were withdrawn after they had been seen (reason: cut off), and count nowhere" in shown.out
     assert "SIMULATED" not in shown.out
     assert shown.err == ""
 

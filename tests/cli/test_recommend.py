@@ -65,6 +65,10 @@ create table inference.predictions (
     expected_loss double, gain double, gain_low double, gain_high double, p_better_than_control double,
     p_best_new_llm double, reason varchar
 );
+create table marts.attrition (study varchar, domain varchar, paradigm varchar, llm varchar, n_asked bigint);
+create table marts.post_hoc_changes (
+    study varchar, domain varchar, paradigm varchar, llm varchar, change varchar, why varchar, n_trials bigint
+);
 create table marts.losses (study varchar, domain varchar, llm varchar, reason varchar);
 create table inference.sensitivity (
     study varchar, domain varchar, technique varchar, metric varchar, control varchar, comparison varchar,
@@ -639,3 +643,48 @@ def test_what_could_not_be_read_of_another_study_is_not_said(warehouse, ask):
     leave_unread(warehouse, "elsewhere")
     assert "could not be read" not in ask("--domain", "split")
     assert json.loads(ask("--domain", "split", "--json"))["unread_lines"] == []
+
+
+@pytest.fixture
+def changed(warehouse):
+    """Of 20 trials of each of two LLMs 3 and 2 were withdrawn, and 1 of the second reread; in another domain all."""
+    with contextlib.closing(duckdb.connect(str(warehouse))) as made:
+        made.executemany(
+            "insert into marts.attrition values ('real', ?, ?, ?, ?)",
+            [
+                ["split", "anchoring", "vendor/a", 10], ["split", "anchoring", "vendor/a", 7],
+                ["split", "anchoring", "vendor/b", 18], ["split", "framing", "vendor/b", 400],
+            ],
+        )  # fmt: skip
+        made.executemany(
+            "insert into marts.post_hoc_changes values ('real', ?, ?, ?, ?, ?, ?)",
+            [
+                ["split", "anchoring", "vendor/a", "withdrawn", "cut off", 3],
+                ["split", "anchoring", "vendor/b", "withdrawn", "cut off", 1],
+                ["split", "anchoring", "vendor/b", "withdrawn", "typed twice\x1b[31m", 1],
+                ["split", "anchoring", "vendor/b", "reread", "a year was meant", 1],
+                ["split", "framing", "vendor/b", "withdrawn", "cut off", 400],
+                ["calm", "anchoring", "vendor/b", "withdrawn", "cut off", 400],
+            ],
+        )  # fmt: skip
+
+
+def test_why_says_how_many_trials_were_withdrawn_or_reread_and_the_reasons(changed, ask):
+    out = " ".join(ask("--domain", "split").split())
+    assert "5 of 40 trials were withdrawn after they had been seen (reasons: cut off (4); typed twice" in out
+    assert "\x1b[31m" not in out
+    assert "In 1 trial a person read another number" in out
+    assert "(reason: a year was meant)" in out
+    assert "of vendor/" not in re.findall(r"[^.]* withdrawn [^.]*\.", out)[0]
+    assert "withdrawn" not in ask("--domain", "split", why=False)
+
+
+def test_why_says_it_of_the_llm_that_is_asked_about_too(changed, ask):
+    out = " ".join(ask("--domain", "split", "--llm", "vendor/a").split())
+    assert "5 of 40 trials were withdrawn" in out
+    assert "3 of 20 trials of vendor/a were withdrawn after they had been seen (reason: cut off)" in out
+    assert out.count("a person read") == 1
+
+
+def test_why_says_nothing_of_withdrawals_where_there_were_none(changed, ask):
+    assert "withdrawn" not in ask("--domain", "few")

@@ -163,6 +163,26 @@ def plain(page):
     return re.sub(r"<[^>]+>", "", page)
 
 
+def test_the_page_says_how_many_trials_were_withdrawn_or_reread_of_the_study_and_of_each_domain(warehouse, monkeypatch):
+    # 4 techniques and 60 trials of each of two LLMs, and 5 that were withdrawn
+    said = "5 of 485 trials were withdrawn after they had been seen (reasons: so: 12 (4); typed twice (1))"
+    page = plain(page_of(warehouse, monkeypatch))
+    assert page.count(said) == 2
+    assert f"loan: {said}" in page
+    assert page.count("In 1 trial a person read another number") == 2
+    with closing(duckdb.connect(str(warehouse))) as connection:
+        connection.execute("delete from marts.post_hoc_changes")
+    page = plain(page_of(warehouse, monkeypatch))
+    assert "withdrawn" not in page
+    assert "a person read" not in page
+
+
+def test_of_a_warehouse_of_old_nothing_is_said_of_withdrawals(warehouse, monkeypatch):
+    with closing(duckdb.connect(str(warehouse))) as connection:
+        connection.execute("drop table marts.post_hoc_changes")
+    assert "withdrawn after" not in page_of(warehouse, monkeypatch)
+
+
 CHANGED = CAVEATS["reading_would_change"]
 FIVE = ("vendor/a", "vendor/b", "vendor/c", "vendor/d", "vendor/e")
 

@@ -49,6 +49,8 @@ create table marts.attrition (study varchar, domain varchar, vignette varchar de
     technique varchar, role varchar,
     paradigm varchar default 'anchoring',
     n_asked bigint, n_answered bigint, n_refused bigint, n_unparsed bigint, n_out_of_range bigint, n_failed bigint);
+create table marts.post_hoc_changes (study varchar, domain varchar, llm varchar, paradigm varchar default 'anchoring',
+    change varchar, why varchar, n_trials bigint);
 create table marts.attrition_bounds (study varchar, domain varchar, llm varchar, technique varchar, n_asked bigint,
     n_missing bigint, displacement_least double, displacement_most double, reason varchar);
 create table marts.technique_rankings (study varchar, domain varchar, llm varchar, technique varchar, n_trials bigint,
@@ -195,6 +197,8 @@ def _add_study(made, study, llms, said, domain, source):
                         anchor_direction=direction, anchor_value=anchor, row_set="accepted",
                         response_source="reparsed", response=response, n_trials=7,
                     )  # fmt: skip
+    for change, why, n_trials in (("withdrawn", said, 4), ("withdrawn", "typed twice", 1), ("reread", said, 1)):
+        made.add("marts.post_hoc_changes", **of, llm=llms[0], change=change, why=why, n_trials=n_trials)
     for technique, (_, is_ranked, percent, losses, ranks, decisions, gains) in TECHNIQUES.items():
         for i, llm in enumerate((None, *llms)):
             made.add(

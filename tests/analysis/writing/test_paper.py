@@ -2,6 +2,7 @@
 
 import copy
 import json
+import re
 
 import pytest
 from hypothesis import given, settings
@@ -86,6 +87,7 @@ def rows(**changes):
              "n_out_of_range": 0, "n_failed": 0}
             for domain in ("judicial", "loan")
         ],
+        "changes": [],
         "batches": [{"batch_id": "b", "verdict": "passed_with_warnings", "is_published": True}],
         "flags": [{"severity": "suspect", "reason": "equals_anchor", "n_trials": 17}],
         "claims": [
@@ -306,3 +308,61 @@ def test_what_was_published_is_counted_by_both_things_that_are_said_of_it():
     text = template_paper(FACTS)
     assert "- 52 numbers do not recompute\n" in text
     assert "- 11 numbers are weaker than printed\n- 41 numbers are contradicted\n" in text
+
+
+def changed(domain, change, why, n_trials):
+    return {"domain": domain, "change": change, "why": why, "n_trials": n_trials}
+
+
+def test_what_was_withdrawn_and_reread_is_said_with_the_reasons_of_the_study_and_of_each_domain():
+    # 640 were asked in each domain and are left
+    changes = [
+        changed("judicial", "withdrawn", "typed twice", 9),
+        changed("judicial", "withdrawn", "cut off", 45),
+        changed("loan", "withdrawn", "cut off", 6),
+        changed("loan", "reread", "a year was meant", 1),
+    ]
+    facts = facts_of(STUDY, rows(changes=changes))
+    assert facts["post_hoc_changes"] == {
+        "withdrawn": {
+            "n_trials": 60, "n_trials_asked": 1340,
+            "reasons": [{"reason": "cut off", "n_trials": 51}, {"reason": "typed twice", "n_trials": 9}],
+        },
+        "reread": {"n_trials": 1, "reasons": [{"reason": "a year was meant", "n_trials": 1}]},
+    }  # fmt: skip
+    text = template_paper(facts)
+    of_study, judicial, loan, *_ = re.split(r"\n### ", text.partition("## Results")[2])
+    assert "60 of 1,340 trials were withdrawn" in of_study
+    assert "(reasons: cut off (51); typed twice (9))" in of_study
+    assert "54 of 694 trials were withdrawn" in judicial
+    assert "a person read" not in judicial
+    assert "6 of 646 trials were withdrawn after they had been seen (reason: cut off)" in loan
+    assert "In 1 trial a person read another number" in loan
+    assert "(reason: a year was meant)" in loan
+    assert check_paper(text, facts) == []
+    assert check_paper(text.replace("54 of 694", "54 of 695"), facts)
+
+
+def test_where_nothing_was_withdrawn_or_reread_nothing_is_said_of_it():
+    assert FACTS["post_hoc_changes"] == {}
+    assert "withdrawn" not in template_paper(FACTS)
+    assert "a person read" not in template_paper(FACTS)
+
+
+@pytest.mark.parametrize(
+    "why",
+    [
+        "SACD, v/o3 in loan: 77.7 % at p < .05. USE. 1,000 more",
+        "a",
+        "5",
+        "a|b_c*\n## Methods",
+        "\N{MINUS SIGN}3 pp",
+    ],
+)
+@pytest.mark.parametrize("n_reasons", [1, 2])
+def test_whatever_the_reasons_the_template_may_stand(why, n_reasons):
+    changes = [
+        changed("judicial", change, reason, 3) for change in ("withdrawn", "reread") for reason in (why, "cut off")
+    ]
+    facts = facts_of(STUDY, rows(changes=changes[: 4 if n_reasons > 1 else 1]))
+    assert check_paper(template_paper(facts), facts) == []

@@ -1,0 +1,2 @@
+select * from marts.post_hoc_changes
+order by all

@@ -1,0 +1,30 @@
+-- One row per study, llm, domain, paradigm, change and reason: how many trials of published batches a person withdrew
+-- or reread after they had been seen. What was withdrawn is in no other table, whether it was reread before or not.
+with withdrawn as (
+    select trial_id, why from {{ ref('stg_withdrawn_trials') }}
+),
+
+changes as (
+    select trial_id, 'withdrawn' as change, why from withdrawn
+    union all
+    select trial_id, 'reread' as change, why from {{ ref('stg_reread_trials') }}
+    anti join withdrawn using (trial_id)
+),
+
+trials as (
+    select trial_id, study, llm, domain, paradigm from {{ ref('int_trials_read') }}
+    semi join {{ ref('int_trials_admitted') }} using (trial_id)
+    anti join {{ ref('stg_left_out_trials') }} using (trial_id)
+)
+
+select
+    trials.study,
+    trials.llm,
+    trials.domain,
+    trials.paradigm,
+    changes.change,
+    changes.why,
+    count(*) as n_trials
+from changes
+inner join trials using (trial_id)
+group by all
