@@ -570,7 +570,7 @@ def in_short(study, answers):
 
 
 ASKED = (
-    "(select study, domain, paradigm, n_asked as n from marts.attrition union all by name select study, domain, "
+    "(select study, domain, paradigm, n_asked as n from marts.attrition union all select study, domain, "
     "paradigm, n_trials as n from marts.post_hoc_changes where change = 'withdrawn')"
 )
 

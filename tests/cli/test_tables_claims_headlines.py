@@ -710,6 +710,8 @@ def test_headlines_say_what_recommend_says(change, capsys):
         "from marts.recorded_trials"
     )
     change(f"create table marts.technique_costs ({keys}, calls_per_trial double, cost_usd_per_trial double)")
+    change(f"create table marts.attrition ({keys}, paradigm varchar, n_asked bigint)")
+    change(f"create table marts.post_hoc_changes ({keys}, paradigm varchar, change varchar, n_trials bigint)")
     change("update marts.recorded_trials set domain = 'split', llm = 'vendor/0' where trial_id = 't1'")
     change("update marts.recorded_trials set domain = 'few', llm = 'vendor/0' where trial_id = 't2'")
     lines = ask(capsys, "headlines", "--study", "s").splitlines()
