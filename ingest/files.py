@@ -1,6 +1,6 @@
 """Files that people write: YAML, checked with pydantic; a mistake is one sentence with file, line and key."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, TypeVar
@@ -105,9 +105,13 @@ def _located(error):
 
 def _unknown(name, missing):
     """Say of a key that there is none like it, and which of the missing ones it may stand for."""
-    meant = get_close_matches(name, missing, n=1, cutoff=0.5)
-    perhaps = f" (perhaps {meant[0]})" if meant else ""
-    return OF_TYPES["extra_forbidden"] + perhaps + (f": {NO_KEYS}" if name.lower() in KEYS else "")
+    return OF_TYPES["extra_forbidden"] + perhaps(name, missing) + (f": {NO_KEYS}" if name.lower() in KEYS else "")
+
+
+def perhaps(given: str, names: Iterable[str], likeness: float = 0.5) -> str:
+    """Say which of some names is meant by one that is none of them, if one is like it."""
+    meant = get_close_matches(given, names, n=1, cutoff=likeness)
+    return f" (perhaps {printable(meant[0])})" if meant else ""
 
 
 def parse_checked(text: str, path: str, expected: str, validate: Callable[[dict], Checked]) -> Checked:

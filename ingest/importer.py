@@ -465,6 +465,7 @@ class Summary:
     files: Counter = field(default_factory=Counter)
     rows: Counter = field(default_factory=Counter)
     skipped: dict = field(default_factory=dict)
+    unfinished: dict = field(default_factory=dict)
     quarantined: list = field(default_factory=list)
     n_lines: int = 0
     skipped_lines: Counter = field(default_factory=Counter)
@@ -640,6 +641,8 @@ class _Import:
                     yield block
                     n_done += len(block.data)
                     self.on_bytes(n_done, n_total)
+                if why := self.archive.unfinished(path):
+                    self.summary.unfinished[self._name(path)] = printable(why)
             except OSError as error:
                 self._reject([(file, None, "", f"the file cannot be read: {error.strerror}", "file")])
 

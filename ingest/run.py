@@ -523,12 +523,14 @@ def render(summary) -> str:
     for reason in sorted({*summary.skipped.values(), *summary.skipped_lines}):
         n, files = summary.skipped_lines[reason], sorted(file for file, why in summary.skipped.items() if why == reason)
         lines.append(f"  skipped, {reason}{f' ({n:,} lines)' if n else ''}{f': {_some(files)}' if files else ''}")
+    if summary.unfinished:
+        lines.append(f"  unfinished, and imported as far as they go: {len(summary.unfinished):,} files")
+        lines += _listed(f"{file}: {why}" for file, why in sorted(summary.unfinished.items()))
     if summary.quarantined:
         reasons = [f"{n:,} {reason}" for reason, n in summary.quarantined_lines.most_common()]
         more = f": {_some(reasons)}" if reasons else ""
         lines.append(f"  quarantined: {len(summary.quarantined):,} (table raw.quarantined_lines){more}")
-        named = [f"    {file}{f':{number}' if number else ''}: {why}" for file, number, why in summary.quarantined]
-        lines += named[:MOST_NAMED] + ([f"    and {len(named) - MOST_NAMED:,} more"] if len(named) > MOST_NAMED else [])
+        lines += _listed(f"{file}{f':{number}' if number else ''}: {why}" for file, number, why in summary.quarantined)
     for what, unknown, seed in (
         ("LLM ids", summary.unknown_llms, "seeds/llms.csv or seeds/llm_aliases.csv"),
         ("vignettes", summary.unknown_vignettes, "seeds/vignettes.csv"),
@@ -581,6 +583,11 @@ def _version(summary) -> str:
         f"source {name}, {called}{older}: {summary.n_new:,} new, {summary.n_unchanged:,} unchanged, "
         f"{summary.n_changed:,} changed, {summary.n_gone:,} gone"
     )
+
+
+def _listed(said):
+    lines = [f"    {line}" for line in said]
+    return lines[:MOST_NAMED] + ([f"    and {len(lines) - MOST_NAMED:,} more"] if len(lines) > MOST_NAMED else [])
 
 
 def _some(names):

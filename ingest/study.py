@@ -10,10 +10,10 @@ import itertools
 import json
 import math
 import random
+import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from datetime import date
 from decimal import Decimal
-from difflib import get_close_matches
 from functools import cache, partial
 from pathlib import Path
 from typing import Annotated, Literal, NamedTuple
@@ -35,6 +35,7 @@ from ingest.files import (
     Share,
     Temperature,
     parse_checked,
+    perhaps,
     text_of,
 )
 from ingest.items import Item
@@ -59,6 +60,13 @@ from ingest.warehouse import ROOT, printable
 
 FOLDER = Path(__file__).resolve().parent / "studies"
 SIMULATED = Path(__file__).resolve().parent / "simulated.yaml"
+# What units say of time, multiples and scales, and what is nearly that and meant; other words are units of one's own.
+WORDS_OF_UNITS = (
+    "seconds", "minutes", "hours", "days", "weeks", "fortnights", "months", "quarters", "years", "decades", "hundreds",
+    "thousand", "thousands", "million", "millions", "billions", "percent", "points", "scores", "pints", "quarts",
+)  # fmt: skip
+NEARLY_A_UNIT = 0.82
+WORD = re.compile(r"[^\W\d_]+")
 EXPECTED = (
     "a study is a mapping with the keys study, llms, vignettes, techniques and anchors; one of a bias other than "
     "anchoring has the key paradigm in place of vignettes and anchors"
@@ -558,13 +566,26 @@ class Study(Part):
             for of in entries
             if has_blank(of)
         ]
+        said = [*blank, *self._misspelt_units()]
         if any(technique["technique"] == "no_technique" for technique in self.techniques):
-            return blank
+            return said
         return [
-            *blank,
+            *said,
             "No technique can be compared with the plain question: add no_technique to the techniques, or nothing will "
             "say what a technique changes.",
         ]
+
+    def _misspelt_units(self):
+        """Yield the units that are nearly ordinary ones: nothing would be converted to them."""
+        for vignette in self.vignettes:
+            unit = vignette.get("response_unit") or ""
+            for word in WORD.findall(unit):
+                is_known = {word, f"{word}s"} & {*WORDS_OF_UNITS}
+                if not is_known and (meant := perhaps(word, WORDS_OF_UNITS, NEARLY_A_UNIT)):
+                    yield (
+                        f"The unit {unit} of vignette {vignette['vignette']} is none that is known{meant}: answers in "
+                        "it are read as plain numbers, and none is converted to it."
+                    )
 
 
 class Judges(Judging):
@@ -792,9 +813,8 @@ def load_study(name) -> "Study | ParadigmStudy":
         path = FOLDER / f"{name}.yaml"
     known = shipped_studies()
     there = [str(file) for file in path.parent.glob("*.y*ml")] if path.suffix else []
-    meant = get_close_matches(str(path), [*known, *there], n=1, cutoff=0.6)
-    perhaps = f" (perhaps {printable(meant[0])})" if meant else ""
-    text = text_of(path, f"there is no study {printable(name)}{perhaps}: give a YAML file or one of {', '.join(known)}")
+    meant = perhaps(str(path), [*known, *there], 0.6)
+    text = text_of(path, f"there is no study {printable(name)}{meant}: give a YAML file or one of {', '.join(known)}")
     return parse_study(text, printable(path), path.parent)
 
 

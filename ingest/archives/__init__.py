@@ -96,6 +96,8 @@ class Archive:
     path_in_archive: Callable[[Path], str] = lambda path: path.name
     # yields the lines of a file, as `ingest.lines.read_blocks` does; an OSError says why it cannot be read
     read: "Callable[[Path, int, int], Iterator[Block]] | None" = None
+    # of a file that was read: why it is not all that it was to become, where it says so itself
+    unfinished: Callable[[Path], str | None] = lambda path: None
     # lands a folder whose rows are those of `raw` already, known by a file directly in it, and says what came of it
     land: Callable[[Path], str] | None = None
     # what its files are called, where names alone tell them

@@ -39,11 +39,22 @@ def read(path: Path, file: int, block_bytes: int) -> Iterator[Block]:
     except Exception as error:
         raise OSError(0, f"Inspect cannot read it: {_first_line(error)}") from None
     if frame.empty:
-        raise OSError(0, f"Inspect finds no sample in it{f': {_first_line(errors[0])}' if errors else ''}")
+        why = _first_line(errors[0]) if errors else unfinished(path)
+        raise OSError(0, f"Inspect finds no sample in it{f': {why}' if why else ''}")
     # what is missing, whatever pandas calls it, is null
     rows = frame.astype(object).where(frame.notna(), None).to_dict("records")
     lines = (json.dumps({name: _plain(name, value) for name, value in row.items()}, default=_as_json) for row in rows)
     yield from blocks_of(lines, file, block_bytes)
+
+
+def unfinished(path: Path) -> str | None:
+    """Return the status of a log whose evaluation did not succeed, with the beginning of the error that ended it."""
+    from inspect_ai.log import read_eval_log
+
+    log = read_eval_log(str(path), header_only=True)
+    if log.status == "success":
+        return None
+    return f"status {log.status}{f', {_first_line(log.error.message)}' if log.error and log.error.message else ''}"
 
 
 def _first_line(error):
@@ -75,4 +86,5 @@ ARCHIVE = Archive(
     mapping=Path(__file__).with_suffix(".yaml"),
     expected="logs of Inspect, whose samples have the columns that the mapping names",
     read=read,
+    unfinished=unfinished,
 )

@@ -68,6 +68,25 @@ def test_a_plan_without_the_plain_question_says_that_no_technique_can_be_compare
     assert said.startswith("No technique can be compared")
 
 
+@pytest.mark.parametrize(
+    ("unit", "meant"),
+    [("fortnihgts", "fortnights"), ("monhts", "months"), ("thousnad USD", "thousand"), ("Months", "months")],
+)
+def test_a_plan_cautions_of_a_unit_that_is_nearly_another_one(study, capsys, unit, meant):
+    (said,) = plan_of(study(PRICED.replace("response_unit: u", f"response_unit: {unit}")), capsys)["cautions"]
+    assert unit in said
+    assert f"(perhaps {meant})" in said
+
+
+@pytest.mark.parametrize(
+    "unit",
+    ["months", "fortnights", "thousand USD", "thousands of euros", "score of 100", "points of 10", "percent", "%",
+     "EUR", "EUR per month", "US Dollars", "km", "yards", "pints", "kWh per year", "people", "件"],
+)  # fmt: skip
+def test_a_plan_cautions_of_no_unit_of_ones_own(study, capsys, unit):
+    assert "cautions" not in plan_of(study(PRICED.replace("response_unit: u", f'response_unit: "{unit}"')), capsys)
+
+
 @pytest.mark.parametrize("name", ["judicial", "multi-domain", "simulated", "anchoring-prosecutor-sentencing"])
 def test_every_shipped_study_prints_its_plan(study, capsys, name):
     assert main(["plan", name]) == 0

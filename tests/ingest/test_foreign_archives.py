@@ -3,7 +3,7 @@
 import json
 import sys
 from datetime import UTC, datetime
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 
 import pandas as pd
 import pytest
@@ -15,6 +15,7 @@ from ingest.run import main
 from ingest.warehouse import ROOT, UserError
 
 EXAMPLES = {"promptfoo": "promptfoo.yaml", "inspect-logs": "inspect_logs.yaml"}
+DOWN = "RuntimeError('endpoint is down')\nTraceback"
 VIGNETTES = {"analyst": {"domain": "salary", "response_unit": "thousand USD", "valid_min": 10, "valid_max": 1000}}
 
 
@@ -385,8 +386,8 @@ def samples(path):
 
 @pytest.fixture
 def inspect(monkeypatch):
-    """A stand-in for `inspect_ai.analysis`; it cannot read a log named `torn`."""
-    module, asked = ModuleType("inspect_ai.analysis"), []
+    """A stand-in for `inspect_ai`; it cannot read a log named `torn`, finds no sample in one named `none`."""
+    module, log, asked = ModuleType("inspect_ai.analysis"), ModuleType("inspect_ai.log"), []
 
     def column(kind):
         return lambda name, *, path, full=False: (kind, name, path, full)
@@ -395,13 +396,19 @@ def inspect(monkeypatch):
         asked.append((columns, full, strict, quiet))
         if "torn" in logs:
             raise RuntimeError("bad zip\nat 0")
-        return samples(logs), []
+        return samples(logs)[: 0 if "none" in logs else None], []
+
+    def read_eval_log(path, header_only):
+        assert header_only
+        status = next((status for status in ("error", "cancelled", "started") if status in path), "success")
+        return SimpleNamespace(status=status, error=SimpleNamespace(message=DOWN) if status == "error" else None)
 
     module.EvalColumn, module.SampleColumn = column("eval"), column("sample")
     module.EvalModel, module.SampleSummary = ["the model's"], ["the samples'"]
-    module.samples_df = samples_df
+    module.samples_df, log.read_eval_log = samples_df, read_eval_log
     monkeypatch.setitem(sys.modules, "inspect_ai", ModuleType("inspect_ai"))
     monkeypatch.setitem(sys.modules, "inspect_ai.analysis", module)
+    monkeypatch.setitem(sys.modules, "inspect_ai.log", log)
     return asked
 
 
@@ -453,6 +460,27 @@ def test_a_log_that_inspect_cannot_read_is_set_apart_and_the_others_load(archive
         ("torn.eval", "the file cannot be read: Inspect cannot read it: bad zip")
     ]
     assert query("select count(*) from raw.trials") == [(3,)]
+
+
+def test_a_log_whose_evaluation_did_not_succeed_is_named_with_status_and_message_and_its_samples_load(
+    archive, query, inspect, capsys
+):
+    for name in ("whole.eval", "cancelled.eval", "error.eval", "started.eval"):
+        (archive / name).write_bytes(name.encode())
+    assert bring(archive, "inspect-logs") == 0
+    said = [line.strip() for line in capsys.readouterr().out.splitlines() if ".eval" in line]
+    assert said == [
+        "cancelled.eval: status cancelled",
+        "error.eval: status error, RuntimeError('endpoint is down')",
+        "started.eval: status started",
+    ]
+    assert query("select count(*) > 0 from raw.trials") == [(True,)]
+
+
+def test_a_log_without_a_sample_says_why_its_evaluation_ended(archive, inspect, capsys):
+    (archive / "none_error.eval").write_bytes(b"PK")
+    assert bring(archive, "inspect-logs") == 2
+    assert "no sample in it: status error, RuntimeError('endpoint is down')" in capsys.readouterr().err
 
 
 def test_without_inspect_one_sentence_says_what_to_install(archive, warehouse, monkeypatch, capsys):
