@@ -191,6 +191,7 @@ def advise(evidence, goal=None):
         ("goals", _goals(evidence, leading)),
         *(("evidence", text) for text in _counts(evidence, leading)),
         *(("post_hoc", text) for text in _changes(evidence)),
+        ("bounds", _above_the_loss(evidence, (goal,) if goal else GOALS)),
         *(("incomparable", text) for text in _incomparable(evidence, leading)),
         *(("control", text) for text in _own_controls(evidence, leading)),
         *(("placebo", text) for text in _placebos(evidence, leading)),
@@ -350,6 +351,20 @@ def probability(p):
     return "> 0.99" if p > 0.99 else "< 0.01" if p < 0.01 else f"{p:.2f}"
 
 
+def has_rivals(rows):
+    """Say whether some technique can be best: of one alone that is certain, and means nothing.
+
+    Parameters
+    ----------
+    rows : list of dict
+
+    Returns
+    -------
+    bool
+    """
+    return len({row["technique"] for row in rows}) > 1
+
+
 def _answer(evidence, goal):
     leading, noun = goal or LEADING, _noun(evidence)
     rows = evidence.of(leading)
@@ -500,6 +515,26 @@ def _changes(evidence):
         yield from said(own, evidence.n_asked.get(evidence.llm, 0), f" of {evidence.llm}")
 
 
+def _above_the_loss(evidence, goals):
+    """Name the gains whose intervals end above the whole loss, which nothing can take away more than."""
+    is_own = bool(evidence.own)
+    high = "gain_asked_high" if is_own else "gain_high"
+    said = []
+    for goal in goals:
+        rows = [row for row in evidence.of(goal, own=is_own) if (row[high] or 0) > (row["loss_control"] or 0)]
+        ends = [
+            f"{row['name']} (up to {row[high]:.1f} of {row['loss_control']:.1f} {GOALS[goal].unit})" for row in rows
+        ]
+        said += [f"by {goal} {listed(ends)}"] if ends else []
+    if not said:
+        return None
+    few = "trials of this LLM" if is_own else f"{_noun(evidence)}s"
+    return (
+        f"No technique can take away more than the whole loss. An interval of a gain that ends above it is wide "
+        f"because few {few} were compared, and is not cut: {'; '.join(said)}."
+    )
+
+
 def _incomparable(evidence, leading):
     """Name the techniques of which nothing can be said, and why."""
     rows = [row for row in evidence.places if row["metric"] == leading and row["comparison"] == "control"]
@@ -518,8 +553,10 @@ def _own_controls(evidence, leading):
         for of in beside:
             said += (
                 f" Held against a plain prompt it gains {_gain(of, GOALS[leading].unit)}: a confounded "
-                "comparison, on which nothing is decided. Its P(best) is against a plain prompt, as that of the others."
+                "comparison, on which nothing is decided."
             )
+            if has_rivals(evidence.of(leading)):
+                said += " Its P(best) is against a plain prompt, as that of the others."
         yield said
 
 
@@ -543,9 +580,10 @@ def _prediction(evidence, leading):
     best, unit = max(known, key=lambda row: (row["p_best_new_llm"], row["technique"])), GOALS[leading].unit
     whom = f"For {evidence.llm or 'one more LLM like these'}"
     drawn = f"{whom}, its own trials drawn towards the other LLMs" if best["llm"] else whom
+    is_best = f"the likeliest to be best (probability {probability(best['p_best_new_llm'])}), and "
     return (
-        f"{drawn}: {best['name']} is the likeliest to be best (probability {probability(best['p_best_new_llm'])}), "
-        f"and better than its control with probability {probability(best['p_better_than_control'])}; expected "
+        f"{drawn}: {best['name']} is {is_best if has_rivals(known) else ''}better than its control with probability "
+        f"{probability(best['p_better_than_control'])}; expected "
         f"{leading} {best['expected_loss']:.1f} {unit}, expected gain {best['gain']:.1f} {unit} (95 % prediction "
         f"interval {best['gain_low']:.1f} to {best['gain_high']:.1f})."
     )
@@ -613,6 +651,7 @@ def _next_step(evidence, leading):
     """Say how many more LLMs or trials would settle what is open, and what they cost: rows of `inference.power`."""
     names = {(row["technique"], row["control"]): row["name"] for row in evidence.places}
     llms, trials, unreachable, costs = [], [], [], []
+    is_cost_of_study_said = "USD" in (evidence.study_file or "")
     for row in evidence.next_steps:
         if row["metric"] != leading:
             continue
@@ -622,7 +661,8 @@ def _next_step(evidence, leading):
                 unreachable.append(name)
             continue
         costs.append(row["cost_usd"])
-        usd = "" if row["cost_usd"] is None else f" ({row['cost_usd']:,.2f} USD)"
+        is_said = row["quantity"] == "needed_llms" and is_cost_of_study_said
+        usd = "" if row["cost_usd"] is None or is_said else f" ({row['cost_usd']:,.2f} USD)"
         ways, more = (llms, more - row["n_llms"]) if row["quantity"] == "needed_llms" else (trials, more)
         ways.append((max(more, 0), f"{usd}", f"that {name} {SETTLES[row['settles']]}"))
     said = []
@@ -636,7 +676,7 @@ def _next_step(evidence, leading):
         return None
     if unreachable:
         said.append(f"More trials of the {_noun(evidence)}s asked would not settle {listed(unreachable, 'or')}")
-    if None in costs and "USD" not in (evidence.study_file or ""):
+    if None in costs and not is_cost_of_study_said:
         said.append("What that costs is not known")
     return " ".join(
         filter(

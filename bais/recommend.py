@@ -330,15 +330,19 @@ def _print_decisions(evidence, goal):
 
 def _print_evidence(evidence, goals):
     """Print the decisions by each goal, what is predicted of one LLM, and what it all rests on."""
+    from analysis.advice import has_rivals
+
     for goal in goals:
         _print_decisions(evidence, goal)
     predicted = [row for row in evidence.predictions if row["metric"] == goals[0] and row["gain"] is not None]
     predicted.sort(key=lambda row: (-row["p_best_new_llm"], row["technique"]))
     foretold = predicted[0]["llm"] or evidence.llm or "one more LLM" if predicted else ""
-    heads = [f"by {goals[0]},\n{foretold}", "expected\nloss", "expected gain", "P(better)", "P(best)"]
-    _show(heads, [_predicted(row) for row in predicted], range(1, 5))
-    heads = [HEADS[goal] for goal in goals] + ["P(best)", "P(worse)", "trials\ncompared", "USD per\n1,000"]
-    _show(["loss", *heads], list(_sizes(evidence, goals)), range(1, len(heads) + 1))
+    best = ["P(best)"] * has_rivals(predicted)
+    heads = [f"by {goals[0]},\n{foretold}", "expected\nloss", "expected gain", "P(better)", *best]
+    _show(heads, [_predicted(row, bool(best)) for row in predicted], range(1, len(heads)))
+    best = ["P(best)"] * has_rivals(evidence.of(goals[0]))
+    heads = ["loss", *(HEADS[goal] for goal in goals), *best, "P(worse)", "trials\ncompared", "USD per\n1,000"]
+    _show(heads, list(_sizes(evidence, goals, bool(best))), range(1, len(heads)))
     for note in _notes(evidence, goals):
         say(note)
 
@@ -369,12 +373,12 @@ def _decided(row, evidence):
     return [label, *decisions, gained, gain]
 
 
-def _predicted(row):
+def _predicted(row, has_rivals):
     from analysis.advice import probability
 
     gain = _gain(row["gain"], row["gain_low"], row["gain_high"])
-    p_better, p_best = probability(row["p_better_than_control"]), probability(row["p_best_new_llm"])
-    return [row["name"], fixed(row["expected_loss"], ".1f"), gain, p_better, p_best]
+    best = [probability(row["p_best_new_llm"])] * has_rivals
+    return [row["name"], fixed(row["expected_loss"], ".1f"), gain, probability(row["p_better_than_control"]), *best]
 
 
 def _gain(gain, low, high):
@@ -383,7 +387,7 @@ def _gain(gain, low, high):
     return gain if gain is None else f"{gain:+.1f}" + (f" ({bounds[0]} to {bounds[1]})" if bounds else "")
 
 
-def _sizes(evidence, goals):
+def _sizes(evidence, goals, has_rivals):
     """What each technique and each control loses by each goal, how probable its place is, and what it rests on."""
     from analysis.advice import CONTROL, probability
 
@@ -393,7 +397,7 @@ def _sizes(evidence, goals):
     for technique in sorted(first, key=lambda name: (name == CONTROL, first[name]["loss"], name)):
         row = first[technique]
         losses = [fixed(of[technique, goal]["loss"], ".1f") if (technique, goal) in of else None for goal in goals]
-        places = [probability(row["p_best"]), probability(row["p_worse_than_control"])]
+        places = [*[probability(row["p_best"])] * has_rivals, probability(row["p_worse_than_control"])]
         usd = evidence.costs[technique]["cost_usd_per_1000"]
         yield [row["name"], *losses, *places, f"{row['n_trials']:,}", "unknown" if usd is None else f"{usd:,.2f}"]
 
@@ -406,7 +410,7 @@ def _unit(goal):
 
 def _notes(evidence, goals):
     from analysis.advice import GOALS as WORDED
-    from analysis.advice import in_words
+    from analysis.advice import has_rivals, in_words
 
     rows = [row for row in evidence.places if row["comparison"] == "control" and row["metric"] == goals[0]]
     measured = "; ".join(f"{goal}: {WORDED[goal].measures}" for goal in goals)
@@ -414,13 +418,16 @@ def _notes(evidence, goals):
     if any(row["n_comparisons"] for row in rows):
         first = max(rows, key=lambda row: row["n_comparisons"] or 0)
         whose = f"its interval is of {evidence.llm}'s own trials and" if evidence.own else "its 95 % interval"
+        best = (
+            "P(best): of the smallest loss, on average over LLMs (where one more LLM is foretold, in that LLM); for a "
+            "plain prompt, that no technique gains. "
+        ) * has_rivals(evidence.of(goals[0]))
         yield (
             "gain: loss of the control less that of the technique, without what noise adds to either; "
             f"{whose} holds for all {first['n_comparisons']} techniques at once; no difference: within "
-            f"{first['margin_pp']:g} {_unit(goals[0])}. P(best): of the smallest loss, on average over LLMs "
-            "(where one more LLM is foretold, in that LLM); for a plain prompt, that no technique gains. P(worse): of "
-            "losing on its control, on average; both from one model of all techniques, in which LLMs differ alike on "
-            "each. Trials compared: its own and its control's. A name after vs is what a technique is held against "
+            f"{first['margin_pp']:g} {_unit(goals[0])}. {best}P(worse): of losing on its control, on average. "
+            "Probabilities are from one model of all techniques, in which LLMs differ alike on each. Trials compared: "
+            "its own and its control's. A name after vs is what a technique is held against "
             "instead of a plain prompt."
         )
     decides = any(row["certainty"] != "too_few_llms" for row in rows)

@@ -450,6 +450,34 @@ def test_trials_that_would_do_are_named_with_llms_and_a_cost_that_is_unknown_is_
     assert "90 trials in each cell (1.50 USD) would show that SACD helps. What that costs is not known." in text
 
 
+def test_what_more_llms_cost_is_said_once():
+    rows = [settling("needed_llms", needed_llms=7, cost_usd=3), settling("needed_trials", needed_trials=9, cost_usd=5)]
+    asks_anew = "`bais plan` writes it. To ask 1 more LLM costs 2 to 9 USD."
+    text = said("next", places=places(SPLIT), next_steps=rows, study_file=asks_anew)
+    assert "(3.00 USD)" not in text
+    assert "(5.00 USD)" in text
+    assert asks_anew in text
+
+
+def test_a_gain_whose_interval_ends_above_the_whole_loss_is_named_with_both():
+    shown = said("bounds", places=places(FEW))  # of losses of 32.3
+    assert "by displacement SACD (up to 113.9 of 32.3 pp); by gap SACD (up to 648.0 of 32.3 pp)" in shown
+    assert "few LLMs" in shown
+    assert "by displacement" not in said("bounds", places=places(FEW), goal="gap")
+    assert said("bounds", places=places(SPLIT, loss_control=37.3)) == ""
+    own = said("bounds", places=places(FEW), own=places(FEW), llm="vendor/a")
+    assert "(up to 113.4 of 32.3 pp)" in own
+    assert "few LLMs" not in own
+
+
+def test_of_one_technique_alone_it_is_not_said_how_probably_it_is_best(ask):
+    alone = said("prediction", places=places(FEW), predictions=[prediction("sacd", 1.0)])
+    assert "best" not in alone
+    assert "SACD is better than its control with probability 0.91" in alone
+    assert "P(best)" in ask("--domain", "split")
+    assert "P(best)" not in ask("--domain", "few")
+
+
 def test_the_cheaper_of_two_techniques_to_use_is_named():
     costs = {"devils_advocate": {"cost_usd_per_1000": 3.0}, "premortem": {"cost_usd_per_1000": 1.0}}
     assert said("cost", places=places(SPLIT), costs=costs) == (
