@@ -39,7 +39,7 @@ from bais.warehouse import (
     refuse_writing,
     stream,
 )
-from ingest.warehouse import UserError, connect, explain, is_damage, printable, warehouse_path
+from ingest.warehouse import UserError, connect, explain, is_of_the_file, printable, warehouse_path
 
 MOST_ROWS = 500
 NOT_TEXT = "the query is not UTF-8 text"
@@ -95,7 +95,7 @@ def answer(query: str, form: str) -> None:
             for statement in statements:
                 _answer_one(warehouse, statement, form)
         except (duckdb.Error, pa.ArrowException) as error:
-            if is_damage(error):
+            if is_of_the_file(error):
                 raise UserError(explain(error, warehouse_path())) from None
             raise UserError(_explain_sql(error, warehouse)) from None
 

@@ -16,7 +16,17 @@ from bais.exported import unfinished_beside, unfinished_folder
 from bais.terminal import complain
 from ingest import folder as raw_folder
 from ingest.raw import TABLES
-from ingest.warehouse import UserError, connect, explain, in_memory, is_in_use, printable, quoted, same
+from ingest.warehouse import (
+    UserError,
+    connect,
+    explain,
+    free_bytes,
+    in_memory,
+    is_in_use,
+    printable,
+    quoted,
+    same,
+)  # fmt: skip
 
 # dbt built what it could, and kept what was there of the rest; after any other end nothing is put in place
 ENDED_BY_ITSELF = (0, 1)
@@ -30,7 +40,7 @@ def build_on_copy(path: Path, build: Callable[[Path], int]) -> int:
     The copy has the name of the warehouse: views name the database that they are in.
     """
     _refuse_while_an_orphan_builds(path)
-    with unfinished_beside(path.resolve(), "is building") as folder:
+    with unfinished_beside(path.resolve(), "is building") as folder, _worded(path):
         copy = folder / path.name
         state = copy_of(path, copy)
         code = build(copy)
@@ -39,6 +49,17 @@ def build_on_copy(path: Path, build: Callable[[Path], int]) -> int:
         elif copy.exists():
             put_in_place(copy, path, state)
     return code
+
+
+@contextlib.contextmanager
+def _worded(path):
+    """Say what DuckDB says of the copy while that is there, since it takes the room of which a full disk is short."""
+    import duckdb
+
+    try:
+        yield
+    except duckdb.Error as error:
+        raise UserError(explain(error, path)) from None
 
 
 def _refuse_while_an_orphan_builds(path):
@@ -167,7 +188,7 @@ def _attach(memory, path, named):
 
 
 def _refuse_a_full_disk(path, size):
-    free = shutil.disk_usage(path.resolve().parent).free
+    free = free_bytes(path.resolve())
     if free < size:
         raise UserError(
             f"a build works on a copy of the warehouse {path}, which takes {size / 1e9:,.1f} GB beside it, and "

@@ -1,5 +1,6 @@
 """dbt as commands run it: on this project, and on the warehouse that they are asked about."""
 
+import contextlib
 import json
 import os
 import subprocess
@@ -10,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from bais.terminal import progress
-from ingest.warehouse import ROOT, warehouse_path
+from ingest.warehouse import FULL, ROOT, UserError, free_bytes, warehouse_path, why_not_written
 
 RUN = "from dbt.cli.main import cli; cli(prog_name='dbt')"
 # Where dbt keeps notes of its own, and how many: what it builds, and where, hangs on none of these.
@@ -36,17 +37,24 @@ def start(*arguments: str, more_environment: dict | None = None, says: str = "--
 
 
 def build(*arguments: str, more_environment: dict | None = None) -> int:
-    """Run `dbt build` and return its exit code; show a person at a terminal which node it is at."""
-    if not sys.stderr.isatty():
-        return ended(start("build", *arguments, more_environment=more_environment))
-    how = {"says": "--log-format json --log-level info", "stdout": subprocess.PIPE, "text": True}
+    """Run `dbt build` and return its exit code; show a person at a terminal which node it is at.
+
+    What dbt says of a full disk, in traces too, is one sentence instead.
+    """
+    is_watched = sys.stderr.isatty()
+    how = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+    how |= {"says": "--log-format json --log-level info"} if is_watched else {}
     dbt, wrong = start("build", *arguments, more_environment=more_environment, **how), []
-    with progress("reading the project") as on_progress:
+    with progress("reading the project") if is_watched else contextlib.nullcontext() as on_progress:
         try:
             for line in dbt.stdout:
                 wrong += _followed(line, on_progress)
         finally:
             code = ended(dbt)
+    if full := next(filter(FULL.search, wrong), None):
+        at = Path(environment(more_environment)["BAIS_WAREHOUSE"]), notes_folder() / "dbt.log"
+        why = why_not_written(full, min(at, key=free_bytes))
+        raise UserError(f"what dbt builds has no room ({why}): make room, and try again")
     for message in wrong:
         print(message)
     return code

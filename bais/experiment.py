@@ -126,7 +126,7 @@ def _put(study, json_mode: str, out: Path | None):
     with contextlib.ExitStack() as open_files:
         lines = sys.stdout
         if out:
-            with texts.writing(f"--out {printable(out)}"):
+            with texts.writing(out, f"--out {printable(out)}"):
                 lines = open_files.enter_context(open(out, "x", encoding="utf-8", newline="\n"))
 
         def on_line(line):

@@ -18,7 +18,7 @@ from ingest.download import COMMIT
 from ingest.lock import alone
 from ingest.memory import memory_limit, needs_more
 from ingest.raw import LOAD_ID, TABLES
-from ingest.warehouse import UserError, printable, quoted, sha256_of
+from ingest.warehouse import UserError, printable, quoted, sha256_of, why_not_written
 
 TEMPLATES = Path(__file__).with_name("templates")
 MOST_MEMORY = 1_500_000_000  # bytes; to put rows in order needs little more than to read them
@@ -103,7 +103,7 @@ def unfinished_beside(target: Path, who_does_so: str = "is exporting to") -> Ite
     """Lend an empty folder beside the target to one process; it is gone afterwards, unless it was put in place."""
     folder = unfinished_folder(target)
     unfinished = folder.parent
-    with writing(printable(target)):
+    with writing(target):
         unfinished.mkdir(parents=True, exist_ok=True)
         with alone(unfinished / "lock", lambda who: f"{who} {who_does_so} {printable(target)}: wait until it is done"):
             shutil.rmtree(folder, ignore_errors=True)
@@ -250,7 +250,7 @@ def write_table(warehouse, folder, form, table, only):
     except duckdb.OutOfMemoryException:
         raise needs_more("an export", memory_limit(MOST_MEMORY)) from None
     except duckdb.IOException as error:
-        raise UserError(f"the export cannot be written: {printable(str(error).splitlines()[0])}") from None
+        raise UserError(f"the export cannot be written: {why_not_written(error, path)}") from None
     return {
         "table": table["table"],
         "file": f"{schema}/{path.name}",

@@ -8,7 +8,7 @@ from pathlib import Path
 from shutil import which
 from typing import NamedTuple
 
-from ingest.warehouse import ROOT, UserError, warehouse_path
+from ingest.warehouse import ROOT, UserError, free_bytes, warehouse_path
 
 OK, NOTE, WARNING, MISSING = "ok", "note", "warning", "missing"
 OLDEST_PYTHON = (3, 11)
@@ -172,10 +172,8 @@ def modelled_tables() -> set[str]:
 
 
 def _disk():
-    import shutil
-
     folder = _nearest(warehouse_path().parent)
-    free = shutil.disk_usage(folder).free
+    free = free_bytes(folder)
     said = f"{free / (1 << 30):.1f} GiB free at {folder}"
     mend = f"make room: a build of a large archive takes {LEAST_FREE_BYTES >> 30} GiB"
     yield _here("disk", free >= LEAST_FREE_BYTES and said, WARNING, said, mend)

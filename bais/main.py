@@ -4,13 +4,14 @@ import os
 import sys
 from importlib import import_module
 from keyword import iskeyword
+from pathlib import Path
 
 import click
 from click.shell_completion import CompletionItem, shell_complete
 
 from bais.terminal import complain, similar
 from ingest.run import run_command
-from ingest.warehouse import printable
+from ingest.warehouse import printable, why_not_written
 
 COMMANDS = {
     "Collect": {
@@ -145,7 +146,8 @@ def main(arguments: list[str] | None = None) -> int:
         return 0
     except OSError as error:
         _drop_output()
-        complain(f"{error.filename or 'the output'} cannot be written: {error.strerror}")
+        why = why_not_written(error, Path(error.filename)) if error.filename else error.strerror
+        complain(f"{error.filename or 'the output'} cannot be written: {why}")
         return 2
     return code
 

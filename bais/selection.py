@@ -1,7 +1,7 @@
 """Which trials are meant: by an id, by as much of its beginning as no other has, or by a condition in SQL."""
 
 from bais.warehouse import is_text, values
-from ingest.warehouse import UserError, explain, is_damage, printable, warehouse_path
+from ingest.warehouse import UserError, explain, is_of_the_file, printable, warehouse_path
 
 MOST_LISTED = 10
 
@@ -134,7 +134,7 @@ def meeting(found, conditions: list[str]):
 
 def explain_condition(error: Exception) -> str:
     """Keep DuckDB's first line, and say what a condition is where it is none."""
-    if is_damage(error):
+    if is_of_the_file(error):
         return explain(error, warehouse_path())
     said = printable(str(error).strip().splitlines()[0])
     if "modifiers" in said or "expression list" in said or "single expression" in said:

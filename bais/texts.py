@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from bais.terminal import complain
-from ingest.warehouse import UserError, printable
+from ingest.warehouse import UserError, printable, why_not_written
 
 LLM_SILENT, UNGROUNDED = 4, 5
 MOST_PROBLEMS = 10
@@ -25,17 +25,17 @@ def refuse_existing(path: Path, option: str) -> None:
 
 
 @contextlib.contextmanager
-def writing(what: str, to: str = "") -> Iterator[None]:
+def writing(path: Path, what: str = "", to: str = "") -> Iterator[None]:
     """Say in a sentence what cannot be written, and why."""
     try:
         yield
     except OSError as error:
-        raise UserError(f"{what} cannot be written{to}: {error.strerror}") from None
+        raise UserError(f"{what or printable(path)} cannot be written{to}: {why_not_written(error, path)}") from None
 
 
 def write_new(path: Path, text: str, what: str) -> None:
     """Write a file whole or not at all."""
-    with writing(what, f" to {printable(path)}"), open(path, "x", encoding="utf-8", newline="\n") as file:
+    with writing(path, what, f" to {printable(path)}"), open(path, "x", encoding="utf-8", newline="\n") as file:
         file.write(text)
 
 

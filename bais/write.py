@@ -74,7 +74,7 @@ def _replace(out, text):
     """Write a file whole or not at all."""
     new = out.with_name(f".{out.name}.{os.getpid()}")
     try:
-        with texts.writing(printable(out)):
+        with texts.writing(out):
             out.parent.mkdir(parents=True, exist_ok=True)
             new.write_text(text, encoding="utf-8", newline="\n")
             new.replace(out)
@@ -250,7 +250,7 @@ def docs(out: Path | None) -> None:
     with marts():
         pass
     out = (out or warehouse_path().parent / "docs").absolute()
-    with texts.writing(f"--out {printable(out)}"):
+    with texts.writing(out, f"--out {printable(out)}"):
         out.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="bais-docs-") as target:
         process = dbt.start(
@@ -263,6 +263,6 @@ def docs(out: Path | None) -> None:
         page = Path(target) / "static_index.html"
         if process.returncode or not page.exists():
             raise UserError(f"dbt could not write its documentation: {printable((said or ['no reason given'])[-1])}", 1)
-        with texts.writing(printable(out / page.name)):
+        with texts.writing(out / page.name):
             shutil.copyfile(page, out / page.name)
     print(printable(out / page.name))

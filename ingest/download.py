@@ -11,7 +11,7 @@ import zlib
 from collections.abc import Callable
 from pathlib import Path, PurePosixPath
 
-from ingest.warehouse import UserError, sha256_of
+from ingest.warehouse import UserError, sha256_of, why_not_written
 
 COMMIT = "8749ccc21623dcb0e040dd56698f984e203ed3d9"
 URL = f"https://github.com/voder-ai/bAIs/archive/{COMMIT}.tar.gz"
@@ -50,7 +50,7 @@ def download(
                 raise UserError(f"in the archive of {url} {_names(wrong)}: nothing was imported")
             unpacked.replace(folder)
     except OSError as error:
-        raise UserError(f"{folder} cannot be written: {error.strerror or error}") from None
+        raise UserError(f"{folder} cannot be written: {why_not_written(error, folder)}") from None
     return folder
 
 

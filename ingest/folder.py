@@ -18,7 +18,17 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from ingest.lock import alone
-from ingest.warehouse import FULL, MANIFEST, PUT_BACK, UserError, kept_path, number_after, printable, quoted, same
+from ingest.warehouse import (
+    MANIFEST,
+    PUT_BACK,
+    UserError,
+    kept_path,
+    number_after,
+    printable,
+    quoted,
+    same,
+    why_not_written,
+)  # fmt: skip
 
 FORMAT, VERSION = "bais raw", 1
 LOCK = "lock"
@@ -101,11 +111,8 @@ class Folder:
                 if files:
                     landed_at = datetime.now(UTC).isoformat(timespec="seconds")
                     self._name([*loads, {"load_id": load_id, "landed_at": landed_at, "files": files}])
-        except OSError as error:
-            raise UserError(f"{printable(self.path)} cannot be written: {error.strerror}") from None
-        except duckdb.IOException as error:
-            full = FULL.search(str(error))
-            raise UserError(f"{printable(self.path)} cannot be written: {full[0] if full else error}") from None
+        except (OSError, duckdb.IOException) as error:
+            raise UserError(f"{printable(self.path)} cannot be written: {why_not_written(error, self.path)}") from None
 
     def _write(self, warehouse, name, query, load_id):
         """Write the rows of a query to files that nothing names, and return their names and sizes."""
@@ -192,7 +199,7 @@ def keep_in(warehouse, to: Path) -> bool:
         path.mkdir(parents=True, exist_ok=True)
         tempfile.TemporaryFile(dir=path).close()
     except OSError as error:
-        raise UserError(f"{printable(path)} cannot be written: {error.strerror}") from None
+        raise UserError(f"{printable(path)} cannot be written: {why_not_written(error, path)}") from None
     _record(warehouse, Folder(path, kept[0].folder_id if kept else uuid.uuid4().hex), *(kept or ("", [], ""))[1:])
     return not kept
 

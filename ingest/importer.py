@@ -512,9 +512,12 @@ def import_archive(
     started = time.monotonic()
     folder = Path(folder).resolve()
     found = _Import(folder, archive, on_bytes, version or Version())
+    rows = {table: getattr(found, table)() for table in archive.tables}
     try:
-        land(**{table: getattr(found, table)() for table in archive.tables})
+        land(**rows)
     finally:
+        for table_rows in rows.values():  # what is read ahead in a thread has the memory until it is closed
+            table_rows.close()
         found.memory.close()
     found.summary.seconds = time.monotonic() - started
     return found.summary

@@ -18,7 +18,7 @@ if __package__ in (None, ""):
     sys.path[0] = str(Path(__file__).resolve().parent.parent)
 
 from ingest.archives import archive_of, formats
-from ingest.warehouse import ROOT, UserError, explain, is_damage, patiently, printable, warehouse_path
+from ingest.warehouse import ROOT, UserError, explain, is_of_the_file, patiently, printable, warehouse_path
 
 MOST_NAMED = 20
 DEFAULT_STUDY = "simulated"
@@ -163,7 +163,7 @@ def run_command(command: click.Command, name: str, arguments: list[str] | None =
         print("bais: interrupted", file=sys.stderr)
         return 130
     except Exception as error:
-        if not is_damage(error):
+        if not is_of_the_file(error):
             raise
         print(f"bais: {explain(error, warehouse_path())}", file=sys.stderr)
         return 2

@@ -21,7 +21,7 @@ from typing import Self
 from ingest.items import Stated, digest_of
 from ingest.judges import Judged
 from ingest.lock import alone
-from ingest.warehouse import UserError, printable, warehouse_path
+from ingest.warehouse import UserError, printable, warehouse_path, why_not_written
 
 SYNC_EVERY_S = 0.5
 COLLECTED = "collected.jsonl"
@@ -214,7 +214,7 @@ class Spool:
                 self.state.torn = self._set_torn_line_aside(self.state.n_bytes)
                 self._held = held.pop_all()
         except OSError as error:
-            raise UserError(f"{printable(self.path)} cannot be written: {error.strerror}") from None
+            raise UserError(f"{printable(self.path)} cannot be written: {why_not_written(error, self.path)}") from None
         self._size = self._synced = self.state.n_bytes
         self._failure = None
         self._lock = threading.Lock()
@@ -258,8 +258,8 @@ class Spool:
                 with contextlib.suppress(OSError):
                     self._file.truncate(self._size)
                 raise UserError(
-                    f"{printable(self.path)} cannot be written ({error.strerror}): {self.words.before} is kept; "
-                    "make room and run the same command again"
+                    f"{printable(self.path)} cannot be written ({why_not_written(error, self.path)}): "
+                    f"{self.words.before} is kept; make room and run the same command again"
                 ) from None
 
     def _set_torn_line_aside(self, start: int) -> Path | None:

@@ -4,6 +4,7 @@ import contextlib
 import hashlib
 import os
 import re
+import shutil
 import sys
 import time
 from collections.abc import Callable, Iterable
@@ -26,7 +27,7 @@ LOCK_HOLDER = re.compile(r"lock is held in (?P<program>.*?) \(PID (?P<pid>\d+)\)
 MANIFEST = "manifest.json"  # of a folder in which a warehouse keeps trials (ingest/folder.py)
 GONE = re.compile(r'No files found that match the pattern "(?P<file>.*)"')
 PUT_BACK = "put the folder back; if you moved it, import anything with --to and its new name"
-FULL = re.compile("No space left on device")
+FULL = re.compile("No space left on device|Disk quota exceeded")
 PATIENCE_S = 600  # for a load, an import or a build that has the warehouse
 BUSY = ("is in use by", "is importing into")
 DAMAGE = re.compile(r"Corrupt database file|Could not read enough bytes|database has been invalidated")
@@ -188,7 +189,7 @@ def explain(error: object, path: Path) -> str:
     if gone := GONE.search(text):
         return f"{printable(gone['file'])}, in which the warehouse {path} keeps trials, is not there: {PUT_BACK}"
     if FULL.search(text):
-        return f"the disk that holds {path} is full (No space left on device): make room on it, and try again"
+        return f"the disk that holds {path} is full ({why_not_written(error, path)}): make room on it, and try again"
     if DAMAGE.search(text):
         return (
             f"the warehouse {path} is damaged: put a copy of it in its place, or move it away, load everything again "
@@ -198,6 +199,24 @@ def explain(error: object, path: Path) -> str:
         wanted = text.splitlines()[0]
         return f"a view in the warehouse {path} wants another file, and bais reads the warehouse alone: {wanted}"
     return f"the warehouse {path} cannot be read or written: {text.splitlines()[0]}"
+
+
+def why_not_written(error: object, path: Path) -> str:
+    """Say why a file could not be written; of a full disk also where it is and how many bytes of it are free."""
+    if not (full := FULL.search(str(error))):
+        return getattr(error, "strerror", None) or printable(str(error).splitlines()[0])
+    return f"{full[0]}: {free_bytes(path):,} bytes are free on the disk at {printable(disk_of(path))}"
+
+
+def free_bytes(path: Path) -> int:
+    """Return how much is free on the disk that holds a file, or would."""
+    return shutil.disk_usage(disk_of(path)).free
+
+
+def disk_of(path: Path) -> Path:
+    """Return the folder at which the disk is mounted that holds a file, or would."""
+    path = path.resolve()
+    return next(folder for folder in (path, *path.parents) if folder.is_mount())
 
 
 def patiently(act: Callable):
@@ -220,10 +239,10 @@ def is_in_use(error: object) -> bool:
     return "Could not set lock" in str(error)
 
 
-def is_damage(error: Exception) -> bool:
-    """Whether DuckDB says that a file of the warehouse is damaged or gone, which it may at any query."""
+def is_of_the_file(error: Exception) -> bool:
+    """Whether DuckDB says that a file is damaged or gone, or its disk full, which it may at any query."""
     said = str(error)
-    return type(error).__module__.endswith("duckdb") and bool(DAMAGE.search(said) or GONE.search(said))
+    return type(error).__module__.endswith("duckdb") and any(kind.search(said) for kind in (DAMAGE, GONE, FULL))
 
 
 def _command_of(pid):

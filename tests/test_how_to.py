@@ -207,7 +207,7 @@ def test_a_page_that_changes_no_code_works_step_by_step(page, tmp_path, warehous
         there = warehouse_in(tmp_path)
         there.environment |= more_environment
         there.dbt(*arguments, "--select", "+trials", "--exclude-resource-type", "test", "unit_test")
-        return SimpleNamespace(wait=lambda: 0)
+        return SimpleNamespace(wait=lambda: 0, stdout=[])
 
     monkeypatch.setattr("bais.dbt.start", start)
     monkeypatch.setenv("BAIS_WAREHOUSE", str(warehouse_in(tmp_path).path))

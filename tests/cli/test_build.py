@@ -246,6 +246,52 @@ def test_a_disk_without_room_for_the_copy_is_said_before_anything_is_built(wareh
         build_on_copy(warehouse, lambda copy: pytest.fail("it was built"))
 
 
+FULL = "No space left on device"
+NAMES_THE_DISK = rf"{FULL}: [\d,]+ bytes are free on the disk at /"
+DBT_ON_A_FULL_DISK = f"""
+import sys
+print("Traceback (most recent call last):", file=sys.stderr)
+print("OSError: [Errno 28] {FULL}", flush=True)
+sys.exit(2)
+"""
+
+
+def of_duckdb(*_):
+    raise duckdb.IOException(f'FATAL Error: database has been invalidated: Could not write file "a.duckdb": {FULL}')
+
+
+def of_the_system(*_):
+    raise OSError(28, FULL)
+
+
+@pytest.mark.parametrize(
+    ("step", "fails"),
+    [("_copy_bytes", of_the_system), ("bring_over", of_duckdb), ("_rename", of_the_system), (None, of_duckdb)],
+)
+def test_a_disk_that_a_build_fills_is_named_and_the_warehouse_stays_as_it_was(warehouse, monkeypatch, step, fails):
+    def build(copy):
+        builds(copy)
+        decide(warehouse, "meanwhile")  # so that there is something to bring over
+        return 0 if step else fails()
+
+    if step:
+        monkeypatch.setattr(built, step, fails)
+    with pytest.raises(UserError, match=NAMES_THE_DISK):
+        build_on_copy(warehouse, build)
+    assert answers(warehouse) == [1]
+    assert not built.unfinished_folder(warehouse).parent.exists()
+
+
+@pytest.mark.parametrize("is_watched", [True, False])
+def test_what_dbt_says_of_a_full_disk_is_one_sentence(warehouse, monkeypatch, capfd, is_watched):
+    monkeypatch.setattr(dbt, "RUN", DBT_ON_A_FULL_DISK)
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: is_watched, raising=False)
+    with pytest.raises(UserError, match=NAMES_THE_DISK):
+        build_on_copy(warehouse, lambda copy: dbt.build(more_environment={"BAIS_WAREHOUSE": str(copy)}))
+    assert "Traceback" not in "".join(capfd.readouterr())
+    assert answers(warehouse) == [1]
+
+
 def test_a_warehouse_behind_a_link_is_replaced_where_it_lies(warehouse, tmp_path):
     link = tmp_path / "link.duckdb"
     link.symlink_to(warehouse)
@@ -313,14 +359,14 @@ def build(warehouse, monkeypatch, capsys):
     started = []
     code = 0
 
-    def start(*arguments, more_environment):
+    def start(*arguments, more_environment, **_):
         started.append(arguments)
         copy = more_environment["BAIS_WAREHOUSE"]
         builds(copy)
         write(copy, f"drop table if exists {unchanged.RECORD}")  # as dbt does when it begins
         n_before = age.n_runs_of(Path(copy))
         record(copy, n_before + 1, *(("a",) if code or "--select" in arguments else ("a", "b")))
-        return SimpleNamespace(wait=lambda: code)
+        return SimpleNamespace(wait=lambda: code, stdout=[])
 
     def run(*arguments, ends=0):
         nonlocal code
@@ -412,9 +458,9 @@ def test_dbt_forgets_the_last_build_whenever_it_begins():
 def test_a_build_of_another_target_is_left_to_dbt(warehouse, monkeypatch, asked):
     started = []
 
-    def start(*arguments, more_environment):
+    def start(*arguments, more_environment, **_):
         started.append((arguments[1 : 1 + len(asked)], more_environment))
-        return SimpleNamespace(wait=lambda: 0)
+        return SimpleNamespace(wait=lambda: 0, stdout=[])
 
     monkeypatch.setenv("BAIS_WAREHOUSE", str(warehouse))
     monkeypatch.setattr("bais.dbt.start", start)

@@ -107,7 +107,7 @@ def test_a_build_says_what_was_built_how_many_tests_passed_and_how_long_it_took(
                     }
                 )
             )
-        return SimpleNamespace(wait=lambda: code)
+        return SimpleNamespace(wait=lambda: code, stdout=[])
 
     monkeypatch.setenv("DBT_TARGET_PATH", str(tmp_path))
     monkeypatch.setenv("BAIS_WAREHOUSE", str(tmp_path / "data" / "warehouse.duckdb"))
@@ -130,7 +130,7 @@ def test_a_build_leaves_the_unit_tests_of_models_out_unless_kinds_are_chosen(tmp
 
     def start(*arguments, **_):
         started.extend(arguments)
-        return SimpleNamespace(wait=lambda: 0)
+        return SimpleNamespace(wait=lambda: 0, stdout=[])
 
     monkeypatch.setenv("DBT_TARGET_PATH", str(tmp_path))
     monkeypatch.setenv("BAIS_WAREHOUSE", str(tmp_path / "data" / "warehouse.duckdb"))

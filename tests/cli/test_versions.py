@@ -88,17 +88,17 @@ def dbt(warehouse_in, tmp_path, monkeypatch):
     """Let `bais build` run dbt without starting it anew, or find a failure; return what it was asked."""
     asked = []
 
-    def start(*arguments, more_environment=None):
+    def start(*arguments, more_environment=None, **_):
         asked.append(SimpleNamespace(arguments=arguments, path=Path(more_environment["BAIS_WAREHOUSE"])))
         if "fails" in arguments:
-            return SimpleNamespace(wait=lambda: 1)
+            return SimpleNamespace(wait=lambda: 1, stdout=[])
         if "interrupted" in arguments:
             raise KeyboardInterrupt
         built = warehouse_in(tmp_path)
         built.path = asked[-1].path
         built.environment |= more_environment
         built.dbt("--quiet", *arguments)
-        return SimpleNamespace(wait=lambda: 0)
+        return SimpleNamespace(wait=lambda: 0, stdout=[])
 
     monkeypatch.setattr("bais.dbt.start", start)
     return asked

@@ -316,7 +316,7 @@ def test_an_import_that_the_disk_has_no_room_for_leaves_nothing_and_says_so(
     make.file(archive / "a.jsonl", make.baseline())
     monkeypatch.setattr(kept.Folder, "_write", full)
     assert into() == 2
-    assert f"{to} cannot be written: No space left on device\n" in capsys.readouterr().err
+    assert f"{to} cannot be written: No space left on device: " in capsys.readouterr().err
     assert not to.exists()
     assert not warehouse.exists()
 

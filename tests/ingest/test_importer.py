@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,7 +18,7 @@ from ingest.archives.voder_bais import ARCHIVE
 from ingest.load import land
 from ingest.raw import LANDED, raw_statements
 from ingest.run import main
-from ingest.warehouse import ROOT, connect
+from ingest.warehouse import ROOT, UserError, connect
 from tests.tools.stand_ins import load_without_dlt
 
 NEEDS = ("dlt",)
@@ -388,3 +389,20 @@ def test_what_stands_for_dlt_in_other_tests_lands_the_same(archive, make, tmp_pa
         monkeypatch.setattr("ingest.load._load", load_without_dlt)
     assert found[0] == found[1]
     assert (len(found[0]["trials"]), len(found[0]["quarantined_lines"])) == (2, 1)
+
+
+def test_an_import_that_fails_while_it_reads_ahead_says_why(archive, make, monkeypatch, capsys):
+    def land_one(trials, **_):
+        next(trials)
+        time.sleep(0.2)  # what is next is being made
+        raise UserError("the disk is full")
+
+    def slow(found):
+        yield 1
+        found.memory.execute("select sum(hash(range)) from range(50_000_000)")
+
+    make.file(archive / "a.jsonl", make.baseline())
+    monkeypatch.setattr(importer, "land", land_one)
+    monkeypatch.setattr(importer._Import, "_trials", slow)
+    assert main(["--archive", str(archive)]) == 2
+    assert capsys.readouterr().err == "bais: the disk is full\n"

@@ -229,7 +229,7 @@ def test_a_spool_of_scores_that_is_held_or_full_is_refused_in_words_on_scores(mo
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("ingest.spool.os.write", full)
-    with pytest.raises(UserError, match=r"No space left on device\): what was scored before is kept"):
+    with pytest.raises(UserError, match=r"No space left on device: .* at /.*\): what was scored before is kept"):
         score(Named(), FEW)
 
 
