@@ -13,7 +13,8 @@ from analysis.writing.documents import written
 from bais.terminal import one_line
 from bais.texts import writing
 from bais.warehouse import IS_A_STUDY, columns_of, public_tables, records, refuse_unknown, values
-from ingest.archives.bais_export import CAME_WITH, FORMAT, FORMULA, MANIFEST, read_manifest
+from ingest.archives.bais_export import CAME_WITH, FORMAT, MANIFEST, read_manifest
+from ingest.csv_text import FORMULA
 from ingest.download import COMMIT
 from ingest.lock import alone
 from ingest.memory import memory_limit, needs_more
@@ -268,7 +269,7 @@ def _in_file(column, form):
         return name if form == "parquet" else f"strftime({name}, '%Y-%m-%dT%H:%M:%S.%fZ')"
     if kind in ("VARCHAR", "JSON"):
         text = f"{name}::varchar"
-        escaped = f"case when regexp_matches({text}, '{FORMULA}') then '''' || {text} else {text} end"
+        escaped = f"case when regexp_matches({text}, {quoted(FORMULA)}) then '''' || {text} else {text} end"
         return escaped if form == "csv" else text
     if kind.endswith("[]") and form == "csv":
         return f"to_json({name})::varchar"

@@ -12,6 +12,7 @@ from bais.options import PATH
 from bais.terminal import say
 from bais.texts import refuse_existing, write_new
 from bais.warehouse import opened, records
+from ingest.csv_text import disarmed
 from ingest.run import worded
 from ingest.warehouse import UserError, printable, warehouse_path
 
@@ -111,18 +112,16 @@ def _say_plan(url, since):
 
 
 def _fetch(url, since):
-    from ingest.news_files import said_of_quarantine
+    from ingest.news_files import said_of_amended, said_of_quarantine
     from ingest.news_service import QUARANTINED, fetch_news
 
     fetch = fetch_news(url, since)
-    n_before, n_amended = len(fetch.quarantined) - len(fetch.set_apart), len(fetch.amended)
+    n_before = len(fetch.quarantined) - len(fetch.set_apart)
     pages = f"{fetch.n_pages:,} page{'' if fetch.n_pages == 1 else 's'}"
     say(f"{fetch.url}, articles published from {fetch.asked_from:%Y-%m-%d %H:%M} on:")
     say(
         f"{fetch.n_read:,} article{'' if fetch.n_read == 1 else 's'} on {pages}: {len(fetch.articles):,} new, "
-        f"{fetch.n_again:,} known before"
-        + (f" ({n_amended:,} of them with another description now; the first is kept)" if n_amended else "")
-        + f", {len(fetch.quarantined):,} quarantined"
+        f"{fetch.n_again:,} known before{said_of_amended(len(fetch.amended))}, {len(fetch.quarantined):,} quarantined"
         + (f" ({n_before:,} of them before)" if n_before else ""),
         indent="  ",
     )
@@ -180,6 +179,8 @@ def _write_to_validate(path):
     )
     if not found:
         raise UserError("there is no falsified text that waits for people to validate it: nothing was written")
+    for row in found:
+        row.update({name: disarmed(value) for name, value in row.items() if isinstance(value, str)})
     _write(path, list(found[0]), found, "the falsified texts")
     say(
         f"{printable(path)}: {len(found):,} falsified texts. Have two people say, apart from each other, who they are "

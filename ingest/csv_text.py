@@ -1,9 +1,13 @@
-"""Read CSV that people write: a line that does not fit its header, or a quote left open, is refused with its line."""
+"""Read CSV that people write: a line that does not fit its header, or a quote left open, is refused with its line.
+
+Text that a spreadsheet would take for a formula has an apostrophe before it in the files that bais writes for people.
+"""
 
 import codecs
 import csv
 import gzip
 import itertools
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +18,18 @@ QUOTE = (
     "a quote is opened here and not closed where its value ends: a value that holds a quote stands in quotes as a "
     "whole, with each quote in it doubled"
 )
+# what a spreadsheet would take for a formula, in Python and in DuckDB, and what has an apostrophe of its own
+FORMULA = r"^[=+\-@\t\r\n" + "\uff1d\uff0b\uff0d\uff20']"
+
+
+def disarmed(text: str) -> str:
+    """Return text as a spreadsheet shows it and does not run it."""
+    return f"'{text}" if re.match(FORMULA, text) else text
+
+
+def rearmed(text: str) -> str:
+    """Return what `disarmed` was given, and text that people wrote as it is."""
+    return text[1:] if text.startswith("'") and re.match(FORMULA, text[1:]) else text
 
 
 class CsvRow(dict):

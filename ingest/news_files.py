@@ -10,6 +10,7 @@ from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 
+from ingest.csv_text import rearmed
 from ingest.items import TRUTHS
 from ingest.lines import Line, repeated_keys, walk
 from ingest.load import landed_ids
@@ -45,8 +46,9 @@ def import_news(path: Path, version: Version, archive) -> tuple[str, int]:
     """Import the articles and falsified descriptions of a file, or of the files below a folder."""
     _refuse_version(version)
     now = datetime.now(UTC)
-    articles, falsifications, quarantined, n = {}, {}, [], Counter()
-    known = known_ids("news", "article_id")
+    new, falsifications, quarantined, n = {}, {}, [], Counter()
+    descriptions = landed_ids(STUDY, "news", "article_id", "api_description").to_pylist()
+    known = {row["article_id"]: row["api_description"] for row in descriptions}
     for found in _rows(path, archive, COLUMNS):
         if isinstance(found, Line):
             quarantined.append(found)
@@ -57,29 +59,32 @@ def import_news(path: Path, version: Version, archive) -> tuple[str, int]:
         except Complaint as complaint:
             quarantined.append(refused(given, complaint, file, number))
             continue
-        if article["article_id"] in known or article["article_id"] in articles:
+        article_id, description = article["article_id"], article["api_description"]
+        if article_id in known:
             n["again"] += 1
-        articles.setdefault(article["article_id"], article)
+            n["amended"] += known[article_id] != description
+        else:
+            new[article_id], known[article_id] = article, description
         try:
             text = _text_of(given, "falsified_description")
         except Complaint as complaint:
             quarantined.append(refused(given, complaint, file, number))
             continue
         if text:
-            if text == article["api_description"]:
+            if text == description:
                 quarantined.append(refused(given, SAME_TEXT, file, number))
                 continue
-            row = falsified(article["article_id"], text, MADE_BY, now)
+            row = falsified(article_id, text, MADE_BY, now)
             falsifications.setdefault(row["falsification_id"], row)
-    _refuse_fruitless(path, articles, quarantined, archive)
-    new = [row for row in articles.values() if row["article_id"] not in known]
+    _refuse_fruitless(path, new or n["again"], quarantined, archive)
     known_texts = known_ids("falsifications", "falsification_id")
     n_texts = len(falsifications.keys() - known_texts)
-    land_news(now, quarantined, news=new, falsifications=falsifications.values())
+    land_news(now, quarantined, news=new.values(), falsifications=falsifications.values())
     return _said(
         path,
         quarantined,
-        f"{len(new):,} new articles, {n['again']:,} known before; {n_texts:,} new falsified texts",
+        f"{len(new):,} new articles, {n['again']:,} known before{said_of_amended(n['amended'])}; "
+        f"{n_texts:,} new falsified texts",
     )
 
 
@@ -97,6 +102,7 @@ def import_falsifications(path: Path, version: Version, archive) -> tuple[str, i
             continue
         file, number, given = found
         try:
+            given = {name: rearmed(value) if isinstance(value, str) else value for name, value in given.items()}
             text, said = _stated(given, known, now)
             for validator, is_negation in said.items():
                 if verdicts.get((text["falsification_id"], validator), is_negation) != is_negation:
@@ -296,6 +302,11 @@ def _said(path, quarantined, what):
     """Say what came of an import, and with which exit code."""
     lines = [f"{printable(path)}: {what}", *said_of_quarantine(quarantined)]
     return "\n".join(lines), QUARANTINED if quarantined else 0
+
+
+def said_of_amended(n: int) -> str:
+    """Say of how many articles the source has another description than the one that is kept."""
+    return f" ({n:,} of them with another description now; the first is kept)" if n else ""
 
 
 def said_of_quarantine(quarantined: list[Line]) -> Iterator[str]:

@@ -100,9 +100,6 @@ where object_id not in (from batches_there)
     and not (act in ('withdraw', 'restore', 'leave_out', 'count') and object_id in (select trial_id from trials))
 """
 
-# A spreadsheet takes text that begins so for a formula: in a CSV it gets an apostrophe, which the import takes off.
-FORMULA = r"^[=+\-@\t\r\n\x{FF1D}\x{FF0B}\x{FF0D}\x{FF20}'']"
-
 
 def import_export(folder: Path) -> str:
     """Land what an export holds and the warehouse does not, all or nothing, and say what came of it."""

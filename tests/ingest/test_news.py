@@ -1,5 +1,6 @@
 """News that are fetched from a service on this machine, or imported: what lands, what is set apart, what is refused."""
 
+import csv
 import json
 import re
 import shlex
@@ -422,6 +423,11 @@ def test_files_of_newslenssync_land_without_the_full_text(newslenssync, query, c
     assert b"THE WHOLE ARTICLE" not in warehouse.read_bytes()
     assert main(["import", "--format", "newslenssync", str(newslenssync)]) == 3
     assert "0 new articles, 1 known before; 0 new falsified texts" in capsys.readouterr().out
+    later = [NEWSLENSSYNC[0] | {"api_description": "The law has passed at last."}]
+    newslenssync.write_text(json.dumps(later[0]))
+    assert main(["import", "--format", "newslenssync", str(newslenssync)]) == 0
+    assert "1 known before (1 of them with another description now; the first is kept)" in capsys.readouterr().out
+    assert query("select api_description from raw.news") == [("The law has passed.",)]
 
 
 @pytest.mark.parametrize(
@@ -501,6 +507,19 @@ def test_pairs_that_two_people_validated_become_items(newslenssync, tmp_path, qu
     items.unlink()
     assert main(["news", "--items", str(items)]) == 2
     assert "1 whose falsified text somebody calls no negation" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("text", ["=HYPERLINK(1)", "+1", "-1", "@x", "'tis not so", "'=1", "It did not."])
+def test_texts_to_validate_run_in_no_spreadsheet_and_come_back_as_they_were(newslenssync, tmp_path, query, text):
+    newslenssync.write_text(json.dumps(NEWSLENSSYNC[0] | {"falsified_description": text}))
+    assert main(["import", "--format", "newslenssync", str(newslenssync)]) == 0
+    sheet = tmp_path / "sheet.csv"
+    assert main(["news", "--to-validate", str(sheet)]) == 0
+    ((shown, *_),) = [row[2:] for row in csv.reader(sheet.read_text().splitlines()[1:])]
+    assert shown == (text if text == "It did not." else f"'{text}")
+    sheet.write_text(sheet.read_text().replace("NewsLensSync,,,,", "NewsLensSync,ann,true,bob,yes"))
+    assert main(["import", str(sheet)]) == 0
+    assert query("select falsified_description from raw.falsifications") == [(text,)]
 
 
 def test_falsified_texts_that_cannot_be_read_are_set_apart_line_by_line(newslenssync, tmp_path, query):
