@@ -44,8 +44,8 @@ from ingest.warehouse import UserError, connect, explain, is_of_the_file, printa
 MOST_ROWS = 500
 NOT_TEXT = "the query is not UTF-8 text"
 SHOWN = (
-    f"on a terminal a table stops at {MOST_ROWS} rows and {terminal.MOST_CHARACTERS} characters a cell; "
-    "elsewhere, and in the other formats, nothing is left out"
+    f"a table stops at {terminal.MOST_CHARACTERS} characters a cell, and on a terminal at {MOST_ROWS} rows; "
+    "in the other formats nothing is left out"
 )
 
 

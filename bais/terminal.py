@@ -84,14 +84,17 @@ def lay_out(
     """Lay rows out as a table: numbers and the columns `right` to the right, folded to a width if there is one.
 
     A name may have several lines. Where even that does not fit, the columns `spare` are left out one after the other,
-    and a line names them; where none is left, each row becomes a block of lines. Without a width nothing is folded, cut
-    or left out; nor is anything cut of a table that `is_whole`.
+    and a line names them; where none is left, each row becomes a block of lines. Without a width nothing is folded or
+    left out. Longer texts than are read in a table are cut, unless it `is_whole`.
     """
     from rich.cells import cell_len
 
-    cells = [
-        [null if value is None else _cut(_shown(value), None if is_whole else width) for value in row] for row in rows
-    ]
+    cells = [[null if value is None else _shown(value) for value in row] for row in rows]
+    if not is_whole:
+        cells = [
+            [text if len(text) <= MOST_CHARACTERS else text[: MOST_CHARACTERS - 1] + "…" for text in row]
+            for row in cells
+        ]
     heads, right = [name.split("\n") for name in names], set(right)
     to_right = [i in right or _holds_numbers(row[i] for row in rows) for i in range(len(names))]
     sizes = [max(map(cell_len, [*heads[i], *(row[i] for row in cells)])) for i in range(len(names))]
@@ -253,10 +256,6 @@ def _holds_numbers(of: Iterable) -> bool:
 
     kinds = {type(value) for value in of} - {type(None)}
     return bool(kinds) and kinds <= {int, float, Decimal}
-
-
-def _cut(text: str, width: int | None) -> str:
-    return text if width is None or len(text) <= MOST_CHARACTERS else text[: MOST_CHARACTERS - 1] + "…"
 
 
 def one_line(text: str | None) -> str | None:

@@ -53,7 +53,6 @@ def load_collected(study: str) -> Loaded:
         return loaded
     stamp = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
     sessions = [session for path in paths for session in read_state(path).sessions]
-    sessions.sort(key=lambda session: session.get("started_at") or "")
     loaded.n_already_there = landed_ids(study).num_rows
     counts, asked_in = Counter(), set()
 

@@ -19,6 +19,7 @@ import duckdb
 import pyarrow.parquet as pq
 import pytest
 
+from bais import terminal
 from bais.ask import MOST_ROWS
 from bais.main import main
 from bais.terminal import lay_out
@@ -182,10 +183,12 @@ def test_a_table_aligns_numbers_right_and_shows_nulls(warehouse, capsys):
     assert lines == ["text     n     x", "────  ────  ────", "a     1000   2.5", "NULL     1  NULL"]
 
 
-def test_no_cell_is_cut_and_no_row_left_out_where_there_is_no_terminal(warehouse, capsys):
-    out = ask(capsys, "select repeat('long ', 2000) || range as text from range(700)")
+def test_no_row_is_left_out_where_there_is_no_terminal_and_long_cells_are_cut_in_a_table_alone(warehouse, capsys):
+    query = "select repeat('long ', 2000) || range as text, 1 as one from range(700)"
+    out = ask(capsys, query)
     assert len(out.splitlines()) == 2 + 700
-    assert out.splitlines()[-1] == "long " * 2000 + "699"
+    assert out.splitlines()[-1] == ("long " * 2000)[: terminal.MOST_CHARACTERS - 1] + "…    1"
+    assert ask(capsys, "--format", "csv", query).splitlines()[-1] == "long " * 2000 + "699,1"
 
 
 def test_the_number_of_rows_goes_to_stderr(warehouse, capsys):

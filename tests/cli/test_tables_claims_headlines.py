@@ -862,6 +862,7 @@ def dbt(monkeypatch):
 
     class Started:
         code = 0
+        stdout = ()
 
         def __init__(self, command, **options):
             calls.append((command, options))
