@@ -3,6 +3,7 @@
 import contextlib
 import json
 import re
+import re
 import sys
 
 import pytest
@@ -381,6 +382,14 @@ def test_another_reading_asks_nothing_and_reads_all_replies_so(query, monkeypatc
     assert (collect(begins).n_calls, notes(begins)) == (0, "")
     assert query("stg_paradigms", "answer_reading") == [("first_word",)]
     assert query("int_labels_read", "distinct status_read") == [("answered",)]
+
+
+def test_the_session_that_was_written_down_last_counts_whatever_its_clock_said(query):
+    collect(study())
+    path = spool_folder("cups") / COLLECTED
+    path.write_text(re.sub(r'"started_at": ?"[^"]*"', '"started_at": "2999-01-01T00:00:00+00:00"', path.read_text()))
+    collect(study({"answer": {"kind": "choice", "reading": "first_word"}}))
+    assert query("stg_paradigms", "answer_reading") == [("first_word",)]
 
 
 def test_what_was_asked_in_the_words_that_hung_on_a_reading_keeps_them_whatever_the_reading_is_now(warehouse):
