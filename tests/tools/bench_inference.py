@@ -207,7 +207,8 @@ def count_trials(path, compiled, n_trials, counts):
         """)
         ((n_few,),) = connection.sql("select count(*) from few").fetchall()
         connection.execute(f"""
-            create or replace table intermediate.int_trials_directed as
+            drop view intermediate.int_trials_directed;
+            create table intermediate.int_trials_directed as
             with drawn as (select range as trial, (hash(range) % {n_few})::bigint as i from range({n_trials}))
             select few.* exclude (i) replace (trial::varchar as trial_id) from drawn inner join few using (i)
         """)
