@@ -254,7 +254,9 @@ def render_unparsed(study) -> str:
     n_unparsed, n_trials = count_unparsed(path, design)
     share = f"{100 * n_unparsed / n_trials:.1f} %" if n_trials else "none"
     return f"  {share} of the answers ({n_unparsed:,} of {n_trials:,}) could not be read" + (
-        f"; `bais trials --study {printable(study.study)} --status unparsed` shows them" if n_unparsed else ""
+        f"; `bais build`, then `bais trials --study {printable(study.study)} --status unparsed`, shows them"
+        if n_unparsed
+        else ""
     )
 
 
