@@ -6,7 +6,7 @@ ARCHIVE ?= $(wildcard $(BAIS_SHARED)/data/bais_recorded)
 SCORES ?= $(wildcard $(BAIS_SHARED)/data/anchoring_llms)
 export BAIS_SHARED
 
-.PHONY: run test test-spark check bench picture local spark embed coverage oracle lock clean
+.PHONY: run test test-all test-spark check bench picture local spark embed coverage oracle lock clean
 
 run: .venv/installed  ## load what is at hand, build and test every table, say what came out, write the report
 	$(BIN)/python ingest/run.py
@@ -18,8 +18,13 @@ run: .venv/installed  ## load what is at hand, build and test every table, say w
 	$(BIN)/bais headlines
 	$(BIN)/bais report
 
-test: .venv/installed  ## the whole suite, offline: pytest builds its own warehouses with dbt
-	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
+SUITE := $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
+
+test: .venv/installed  ## the suite, offline, without what is slow; of one file or test alone with FILE=tests/…
+	$(if $(FILE),$(BIN)/python -m pytest -n 0 $(FILE),$(SUITE) -m "not slow")
+
+test-all: .venv/installed  ## the whole suite: also pages followed step by step, programs killed, pages in a browser
+	$(SUITE)
 
 test-spark: spark  ## what needs Java 17 and Spark: builds on this machine, through a server, and on a cluster of two workers
 	$(BIN)/python -m pytest -n 0 --durations 15 tests/spark

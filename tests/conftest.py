@@ -2,9 +2,11 @@
 
 import csv
 import functools
+import hashlib
 import io
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections import Counter, defaultdict
@@ -17,13 +19,18 @@ import pytest
 from filelock import FileLock
 from hypothesis import settings
 
+from analysis.provenance import hash_of_files
+from bais import unchanged
 from bais.main import main as bais
 from ingest.run import main
+from ingest.warehouse import sha256_of
 from tests.tools.stand_ins import load_without_dlt, maxima_without_great_expectations
 
 ROOT = Path(__file__).resolve().parent.parent
 SHARED = Path(os.environ.get("BAIS_SHARED") or ROOT.parent / "shared").resolve()
 RECORDED = SHARED / "data" / "bais_recorded"
+GOLDEN = ROOT / "target" / "golden"  # warehouses that are built once, of this many states of the code
+MOST_GOLDEN = 3
 
 
 # a tenth of what a user's build draws: enough for everything that is asserted
@@ -164,20 +171,31 @@ def stood_in(request):
 
 
 @pytest.fixture(scope="session")
-def built_once(tmp_path_factory):
-    """From a name and the arguments of `ingest/run.py` to what these land, built; the workers of a run share it."""
-    root = tmp_path_factory.getbasetemp()
-    root = root.parent if os.environ.get("PYTEST_XDIST_WORKER") else root
+def built_once():
+    """From a name and the arguments of `ingest/run.py` to what these land, built.
+
+    It stays under a hash of what it is made from, for this run's workers and for later runs: tests read it, and copy it
+    to write. One that was written to is built anew.
+    """
 
     def built(name, *arguments):
-        folder = root / name
-        warehouse = Warehouse(folder)
-        with FileLock(root / f"{name}.lock"):
-            if not (folder / "built").exists():
-                folder.mkdir(exist_ok=True)
+        given = [argument for argument in arguments if isinstance(argument, Path)]
+        made_from = hash_of_files(ROOT / "bais", ROOT / "ingest", Path(__file__), *given) + unchanged.source()
+        folder = GOLDEN / f"{name}-{hashlib.sha256(made_from.encode()).hexdigest()[:16]}"
+        warehouse, built = Warehouse(folder), folder / "built"
+        GOLDEN.mkdir(parents=True, exist_ok=True)
+        with FileLock(GOLDEN / f"{name}.lock"):
+            if not (built.exists() and built.read_text() == sha256_of(warehouse.path)):
+                shutil.rmtree(folder, ignore_errors=True)
+                folder.mkdir()
                 warehouse.land(*arguments)
                 warehouse.dbt("--quiet", "build", "--exclude-resource-type", "unit_test")
-                (folder / "built").touch()
+                with closing(duckdb.connect(str(warehouse.path))) as connection:
+                    connection.execute("force checkpoint")  # so that the file is all there is
+                built.write_text(sha256_of(warehouse.path))
+                older = sorted(GOLDEN.glob(f"{name}-*/built"), key=lambda path: path.stat().st_mtime)
+                for path in older[:-MOST_GOLDEN]:
+                    shutil.rmtree(path.parent, ignore_errors=True)
         return warehouse
 
     return built

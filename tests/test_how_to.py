@@ -19,6 +19,8 @@ from bais.main import main
 from ingest.warehouse import ROOT
 from tests.tools.report_page import make_warehouse, numbers_that_differ
 
+pytestmark = pytest.mark.slow
+
 PAGES = (
     "add-an-llm", "add-a-technique", "add-a-vignette", "add-an-archive", "add-a-metric", "add-a-claim", "add-a-command",
     "add-a-figure", "add-a-check-to-the-gate", "add-a-column-to-raw",

@@ -8,6 +8,8 @@ import pytest
 from bais.main import main
 from tests.tools.report_page import TRIED, make_warehouse
 
+pytestmark = pytest.mark.slow
+
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 
 BROWSERS = ("/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome")

@@ -16,6 +16,8 @@ from tests.ingest.faults import damage
 NEEDS = ("dlt",)
 HOLDER = """
 import sys, duckdb
+
+pytestmark = pytest.mark.slow
 connection = duckdb.connect(sys.argv[1], read_only=sys.argv[2] == "reader")
 print("ready", flush=True)
 sys.stdin.read()

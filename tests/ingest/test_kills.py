@@ -14,6 +14,8 @@ from ingest.collected import load_collected
 from ingest.spool import COLLECTED, Spool, spool_folder
 from tests.ingest.endpoint import Endpoint, answer, error, spooled, study_at
 
+pytestmark = pytest.mark.slow
+
 IN_FLIGHT = 16
 
 
