@@ -528,10 +528,9 @@ def _above_the_loss(evidence, goals):
         said += [f"by {goal} {listed(ends)}"] if ends else []
     if not said:
         return None
-    few = "trials of this LLM" if is_own else f"{_noun(evidence)}s"
     return (
-        f"No technique can take away more than the whole loss. An interval of a gain that ends above it is wide "
-        f"because few {few} were compared, and is not cut: {'; '.join(said)}."
+        "No technique can take away more than the whole loss. Intervals of gains that end above it are not cut, so "
+        f"that they say how little is known: {'; '.join(said)}."
     )
 
 

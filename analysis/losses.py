@@ -17,6 +17,7 @@ from analysis.small_samples import FEW_BASELINE, FEWEST_BASELINE
 GOALS = {"displacement": "pp", "gap": "pp", "error": "%"}
 SIDES = ("low", "high")
 COMPATIBLE = 2.5  # standard errors within which a true value is taken to be possible
+STEP = 0.025  # standard errors between the true values at which the bias of a fold is worked out
 SAME = 1e-9
 
 
@@ -120,12 +121,15 @@ def bias_bounds(value, error):
 @cache
 def _bias_of_standardised():
     """Bounds of the bias by how many standard errors the estimate is from 0."""
-    truths = np.arange(0, 10.01, 0.025)
+    truths = np.arange(0, 10.01, STEP)
     noise = np.linspace(-8, 8, 3201)
     density = np.exp(-(noise**2) / 2)
     drawn = np.abs(truths[:, None] + noise)
     bias = (drawn - folding_excess(drawn, np.ones_like(drawn))) @ density / density.sum() - truths
-    near = np.abs(truths[:, None] - truths) <= COMPATIBLE
+    steps = np.arange(len(truths))
+    near = np.abs(steps[:, None] - steps) <= round(
+        COMPATIBLE / STEP
+    )  # in whole steps, so that none is lost to rounding
     return truths, np.where(near, bias, np.inf).min(axis=1), np.where(near, bias, -np.inf).max(axis=1)
 
 

@@ -4,6 +4,7 @@ from itertools import groupby
 from operator import itemgetter
 from typing import NamedTuple
 
+from analysis.post_hoc import counted, sentences
 from bais import terminal
 from bais.bias_words import (
     arms,
@@ -112,6 +113,14 @@ from (
 group by measure, instrument, arm, arm_b, technique
 order by measure, instrument, arm, arm_b, technique
 """
+CHANGES = """
+from marts.post_hoc_changes where study = $study and paradigm = $paradigm and coalesce(llm = $llm, $llm is null)
+order by all
+"""
+N_ASKED = """
+select coalesce(sum(n_asked), 0)::bigint from marts.attrition
+where study = $study and paradigm = $paradigm and coalesce(llm = $llm, $llm is null)
+"""
 ELSEWHERE = "another measure or another comparison of arms of this bias says the opposite"
 DESCRIBED = "Measures of texts describe answers, and nothing is decided on them"
 EITHER = "either arm"  # a gain is a difference of two losses, also where there is one arm
@@ -168,10 +177,13 @@ def recommend_on_bias(
     sensitivity = records(warehouse, SENSITIVITY, place | {"measure": measure})
     sources = values(warehouse, SOURCES, place)
     unread = unread_lines(warehouse, studies[0])
+    trials = place | {"llm": keys["llm"]}
+    changes = counted(records(warehouse, CHANGES, trials), *values(warehouse, N_ASKED, trials))
     if as_json:
         say_json(
             {**place, "llm": llm, "is_asked": is_asked, "sources": sources, "biases": biases, "decisions": decisions,
-             "predictions": predictions, "sensitivity": sensitivity, "unread_lines": unread}
+             "predictions": predictions, "sensitivity": sensitivity, "unread_lines": unread,
+             "post_hoc_changes": changes}
         )  # fmt: skip
         return
     noun = _noun(sources)
@@ -187,6 +199,9 @@ def recommend_on_bias(
     print()
     for note in _notes(biases, decisions, sensitivity, shown):
         say(note)
+    whose = f" of {printable(keys['llm'])}" if keys["llm"] else ""
+    for sentence in sentences(changes, lambda value, *_: value and f"{value:,}", printable, whose):
+        say(sentence)
     for sentence in said_of_unread(unread):
         say(sentence)
     say(f"Study: {studies[0]}. Warehouse: {warehouse_path()}")

@@ -14,7 +14,7 @@ with named as (
     where technique = 'no_technique' and anchor_value is null and arm is null
 ),
 
-withdrawn as ({withdrawn}),
+gone as (select trial_id from ({withdrawn}) union select trial_id from ({left_out})),
 
 costs as (
     select trial_id, count(*) as n_calls, sum(cost_usd) as cost_usd, count(*) = count(cost_usd) as is_known
@@ -28,7 +28,7 @@ select
     coalesce(bool_and(is_known), false) as is_known
 from raw.trials
 semi join named using (study, llm_recorded, vignette)
-anti join withdrawn using (trial_id)
+anti join gone using (trial_id)
 left join costs using (trial_id)
 where anchor_baseline is not null
 group by study, llm_recorded, vignette
@@ -64,7 +64,8 @@ class Hanging:
 
 
 def hanging(warehouse, trial_ids: list[str]) -> list[Hanging]:
-    """List the anchors that hang on a baseline of which some trials were mended; what is withdrawn hangs on nothing."""
+    """List the anchors that hang on a baseline of which some trials were mended, of the trials that count."""
     warehouse.register("mended", pa.table({"trial_id": pa.array(trial_ids, pa.string())}))
-    found = warehouse.execute(HANGING.format(withdrawn=query_of("stg_withdrawn_trials"))).fetchall()
+    gone = {name: query_of(f"stg_{name}_trials") for name in ("withdrawn", "left_out")}
+    found = warehouse.execute(HANGING.format(**gone)).fetchall()
     return [Hanging(*row) for row in found]

@@ -243,7 +243,7 @@ def baseline_offences(path: Path, design: Design, n_first: int) -> list[Offence]
                     count(*) over (partition by llm, vignette) as n_of_cell,
                     case
                         when status = 'unparsed' and is_dotted then 'unclear_dot'
-                        when status = 'answered' and {macros()["is_a_thousand_off"]("factor")} then 'factor_1000'
+                        when {macros()["is_a_thousand_off"]("factor")} then 'factor_1000'
                         when status in ('out_of_range', 'refused', 'unparsed') then status
                     end as check_name
                 from baselines

@@ -161,6 +161,14 @@ def test_what_noise_adds_to_an_absolute_value_is_its_integral(value):
     assert folding_excess(value, 0) == folding_excess(value, np.nan) == 0
 
 
+@pytest.mark.parametrize("estimate", np.arange(2.6, 3.2, 0.05))
+def test_the_most_bias_is_that_of_a_true_value_as_far_away_as_is_possible(estimate):
+    truth, noise = estimate - COMPATIBLE, np.linspace(-8, 8, 16001)
+    left = np.abs(truth + noise) - folding_excess(np.abs(truth + noise), np.ones_like(noise))
+    density = stats.norm.pdf(noise)
+    assert bias_bounds(estimate, 1.0)[1] == pytest.approx(left @ density / density.sum() - truth, abs=2e-5)
+
+
 @pytest.mark.parametrize("truth", [0, 0.5, 1, 2, 3.5])
 def test_the_bias_that_is_left_lies_within_its_bounds(truth):
     def left(x):

@@ -59,6 +59,8 @@ create table staging.stg_paradigms as from (values
 ) as of (study, paradigm, measure, better, reference, answer_kind, counted_labels, measured_from);
 alter table staging.stg_paradigms add column is_leading boolean;
 """
+ASKED = {"study": "s", "paradigm": "framing", "llm": "vendor/a"}
+CHANGED = ASKED | {"change": "withdrawn", "why": "a wrong key", "n_trials": 3}
 COVERAGE = {"measure": "coverage", "instrument": "tfidf", "arm": "asked", "arm_b": None}
 KINDS = {str: "varchar", type(None): "varchar", float: "double", int: "bigint", bool: "boolean"}
 
@@ -86,7 +88,7 @@ def ask(tmp_path, monkeypatch, capsys):
 
     def run(
         *arguments, biases=(BIAS,), decisions=(DECISION,), turned=(), sources=("recorded",), corrected=(), leading=None,
-        expect=0,
+        changed=(), expect=0,
     ):  # fmt: skip
         path = tmp_path / "some.duckdb"
         path.unlink(missing_ok=True)
@@ -96,6 +98,8 @@ def ask(tmp_path, monkeypatch, capsys):
             warehouse.execute("create table seeds.llm_aliases as select 'other' as alias, 'vendor/other' as llm")
             trials = [{"study": "s", "paradigm": "framing", "source": source, "role": None} for source in sources]
             made(warehouse, "marts.trials", trials)
+            made(warehouse, "marts.attrition", [{**ASKED, "n_asked": n} for n in (60, 37)])
+            made(warehouse, "marts.post_hoc_changes", changed or [CHANGED | {"paradigm": "another"}])
             made(warehouse, "inference.outcome_contrasts", [BIAS | OTHER, *biases])
             made(warehouse, "inference.outcome_decisions", [OWN, *decisions])
             made(warehouse, "inference.outcome_sensitivity", turned or [RECOMMENDED])
@@ -120,6 +124,16 @@ def test_what_could_not_be_read_is_said_of_a_bias_too(ask, tmp_path, capsys):
     leave_unread(tmp_path / "some.duckdb", "s")
     assert main(["recommend", "--paradigm", "framing"]) == 0
     assert SAID_OF_UNREAD.search(capsys.readouterr().out)
+
+
+def test_what_was_withdrawn_after_it_had_been_seen_is_said_of_a_bias_too(ask):
+    assert "had been seen" not in ask()
+    changed = [CHANGED, CHANGED | {"change": "reread", "why": "a typo", "n_trials": 1}]
+    said = " ".join(ask(changed=changed).split())
+    assert "3 of 100 trials were withdrawn after they had been seen (reason: a wrong key)" in said
+    assert "In 1 trial a person read another number" in said
+    found = json.loads(ask("--json", changed=changed))["post_hoc_changes"]
+    assert {change: of["n_trials"] for change, of in found.items()} == {"withdrawn": 3, "reread": 1}
 
 
 def test_a_bias_is_said_as_the_mean_of_one_arm_above_or_below_that_of_the_other(ask):

@@ -105,6 +105,7 @@ def test_where_the_range_tells_what_a_dot_is_nothing_is_asked_of_anybody(study):
     ("odd", "changes", "sentence"),
     [
         ("4 EUR", {}, "1 are about a thousand times too large or too small, such as “4 EUR” where 4000 is usual"),
+        ("4 EUR", {"valid_min": 500}, "1 are about a thousand times too large or too small, such as “4 EUR”"),
         ("90 EUR", {"valid_min": 500}, "3 are outside of the range that the vignette allows, such as “90 EUR”"),
         ("I cannot recommend a salary.", {}, "5 are refusals"),
     ],

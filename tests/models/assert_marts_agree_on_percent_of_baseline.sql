@@ -1,5 +1,5 @@
 -- One LLM's percent of baseline under one anchor is the same number in anchored_conditions, in technique_effects and
--- as the average over marts.trials.
+-- as the average over the trials in marts.trials that count.
 with conditions as (
     select study, llm, vignette, technique, anchor_direction, percent_of_baseline as of_conditions
     from {{ ref('anchored_conditions') }}
@@ -17,6 +17,7 @@ effects as (
 trials as (
     select study, llm, vignette, technique, anchor_direction, avg(percent_of_baseline) as of_trials
     from {{ ref('trials') }}
+    where left_out_because is null
     group by all
 )
 
