@@ -325,6 +325,8 @@ def _notices(found):
         yield f"GONE: {version} as the whole of it, lacks this trial."
     elif became["fate"] == "lacking":
         yield f"The newest {version}, lacks this trial; it stays, since that was not imported as the whole of it."
+    elif found["held_back"] == "not_published" and (found["gate"] or {}).get("is_published") and not withdrawn:
+        yield "NOT BUILT YET: the trial's batch is published, and `bais build` brings it into the public tables."
     elif found["held_back"] in HELD_BACK and not withdrawn:
         yield HELD_BACK[found["held_back"]]
     if became["is_still_in_tables"]:

@@ -294,6 +294,7 @@ def test_a_trial_says_what_later_versions_made_of_it(made, warehouse, capsys):
     assert ": typed twice\n" in out
     found = json.loads(printed(capsys, "trial", superseded["superseded_by"], "--json"))
     assert (found["held_back"], found["became"]["fate"], found["became"]["withdrawn"]) == ("not_published", None, None)
+    assert "NOT BUILT YET" in printed(capsys, "trial", superseded["superseded_by"])
 
 
 def test_the_list_of_all_trials_says_what_holds_each_back(made, warehouse, tmp_path, monkeypatch, capsys):
