@@ -68,6 +68,7 @@ def biases(warehouse_in, tmp_path_factory):
         "+judge_agreement",
         "+technique_costs",
         "+attrition",
+        "+post_hoc_changes",
         "+outcome_contrasts",
         "+outcome_decisions",
         "+outcome_predictions",

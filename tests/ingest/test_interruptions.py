@@ -14,10 +14,9 @@ from ingest.run import main
 from tests.ingest.faults import damage
 
 NEEDS = ("dlt",)
+pytestmark = pytest.mark.slow
 HOLDER = """
 import sys, duckdb
-
-pytestmark = pytest.mark.slow
 connection = duckdb.connect(sys.argv[1], read_only=sys.argv[2] == "reader")
 print("ready", flush=True)
 sys.stdin.read()
