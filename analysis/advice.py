@@ -90,6 +90,10 @@ CAVEATS = {
     "baseline_below_30": "Some LLMs have fewer than 30 unanchored answers, which makes {names} uncertain in them.",
     "confounded_prompt": "{names} and what they are held against were asked with different prompts.",
 }
+ABOVE_THE_LOSS = (
+    "No technique can take away more than the whole loss. Intervals of gains that end above it are not cut, so that "
+    "they say how little is known"
+)
 PLACEBO = {
     "use": "{name} also gains on {placebo}, a placebo of neutral turns, by {gain}: content helps, not turns alone.",
     "equivalent": "{placebo}, a placebo of neutral turns, does as well as {name}, which gains {gain} on it.",
@@ -528,10 +532,7 @@ def _above_the_loss(evidence, goals):
         said += [f"by {goal} {listed(ends)}"] if ends else []
     if not said:
         return None
-    return (
-        "No technique can take away more than the whole loss. Intervals of gains that end above it are not cut, so "
-        f"that they say how little is known: {'; '.join(said)}."
-    )
+    return f"{ABOVE_THE_LOSS}: {'; '.join(said)}."
 
 
 def _incomparable(evidence, leading):

@@ -570,6 +570,7 @@ def _notes(biases, decisions, sensitivity, shown):
         yield from _certainties(decisions, shown.noun)
         yield from _turns(decisions, sensitivity)
     yield from _reversals(decisions, shown)
+    yield from _above_the_loss(decisions, shown)
     for code, said in CAVEATS.items():
         if names := [_named(of) for of in decisions if code in _codes(of)]:
             yield said.format(listed(names))
@@ -596,6 +597,20 @@ def _named(of):
 
 def _codes(of):
     return (of["reason"] or "").split("; ")
+
+
+def _above_the_loss(decisions, shown):
+    """Name the gains whose intervals end above the whole loss."""
+    from analysis.advice import ABOVE_THE_LOSS, listed
+
+    high = "gain_asked_high" if shown.llm else "gain_high"
+    ends = [
+        f"{_named(of)}, up to {difference(of, of[high])} of {difference(of, of['loss_control'])}"
+        for of in decisions
+        if of[high] is not None and of["loss_control"] is not None and of[high] > of["loss_control"]
+    ]
+    if ends and not shown.is_foretold:
+        yield f"{ABOVE_THE_LOSS}: {listed(ends)}."
 
 
 def _reversals(decisions, shown):

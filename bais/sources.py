@@ -26,13 +26,23 @@ batches as (
     group by all
 ),
 
+became as (
+    select fates.fate, fates.version_id, records.batch_id, records.n from ({records}) as records
+    left join ({fates}) as fates using (trial_id)
+),
+
 fates as (
     select
         version_id,
         sum(n) filter (fate = 'superseded')::bigint as n_superseded,
         sum(n) filter (fate = 'gone')::bigint as n_withdrawn
-    from ({fates})
-    inner join ({records}) using (trial_id)
+    from became
+    group by all
+),
+
+brought as (
+    select batches.version_id, bool_and(fate is not null and fate in ('superseded', 'gone')) as is_overtaken from became
+    inner join raw.batches as batches using (batch_id)
     group by all
 )
 
@@ -44,12 +54,14 @@ select
     ) = 1 as is_newest,
     coalesce(batches, []) as batches,
     coalesce(is_scored, false) as is_scored,
+    coalesce(is_overtaken, false) as is_overtaken,
     coalesce(n_superseded, 0) as n_superseded,
     coalesce(n_withdrawn, 0) as n_withdrawn
 from raw.source_versions as versions
 left join files using (version_id)
 left join batches using (version_id)
 left join fates using (version_id)
+left join brought using (version_id)
 order by study, archive, source_name, ordinal
 """
 

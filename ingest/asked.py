@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from ingest.collector import mean_baselines
+from ingest.load import landed_ids
 from ingest.paradigm import AS_WRITTEN
 from ingest.prompts import template_of
 from ingest.redefined import redefined, render_redefined
@@ -15,7 +16,7 @@ from ingest.refusals import changed_items
 from ingest.responses import cell_summaries, spooled
 from ingest.spool import COLLECTED, State, read_state, spool_folder, stated_in
 from ingest.study import Cell, Design
-from ingest.warehouse import printable
+from ingest.warehouse import UserError, printable
 
 MOST_DIFFERENCES = 5
 MOST_LINES = 30
@@ -27,6 +28,7 @@ vignette, technique, anchor_value is not null, coalesce(arm, role), prompt_versi
 if(option_order is null, null, session)
 """
 N_WORDS, N_WAYS = 4, 7
+IMPORTED = "recorded"  # the `source` of a batch of trials that were collected elsewhere
 ANSWERS = f"""
 select {WAYS}, llm, temperature, anchor_direction, item, judged, role, replicate, option_order, trial_id,
     status is distinct from 'failed'
@@ -551,6 +553,21 @@ def _answers(n):
 def of_study(study, keep: bool | None = None) -> Asked:
     """Compare what was collected of a study with what it asks now."""
     return asked_before(Design(study), read_state(spool_folder(study.study) / COLLECTED), keep)
+
+
+def said_of_imported(study: str) -> list[str]:
+    """Say that the warehouse has imported trials of a study of this name; of none say nothing."""
+    n = 0
+    with contextlib.suppress(UserError):  # while somebody else writes to the warehouse; it keeps nobody from asking
+        batches = landed_ids(study, "batches", "source", "n_trials").to_pylist()
+        n = sum(batch["n_trials"] for batch in batches if batch["source"] == IMPORTED)
+    if not n:
+        return []
+    return [
+        f"The warehouse has {n:,} imported trial{'' if n == 1 else 's'} of a study that is called "
+        f"{printable(study)} too: whatever is collected now counts together with them. If another study is meant, give "
+        "this one another name (`study`) before you collect it."
+    ]
 
 
 def why_left_out(change: Change) -> str:

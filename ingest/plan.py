@@ -4,7 +4,7 @@ import collections
 import itertools
 import math
 
-from ingest.asked import asked_before, derived_anchors, render_asked
+from ingest.asked import asked_before, derived_anchors, render_asked, said_of_imported
 from ingest.collector import read_prices
 from ingest.context import context_windows, is_beyond_context
 from ingest.judges import JUDGEMENTS
@@ -254,8 +254,8 @@ def _collected(design):
     state = read_state(path)
     found = {
         "trials": 0, "trials_of_other_plans": 0, "of_other_versions": 0, "orphaned": 0, "redefined": 0,
-        "asked_again": 0, "asked_again_for_other_words": 0, "notes": [], "calls": state.n_calls, "cost_usd": 0.0,
-        "seconds_per_call": None,
+        "asked_again": 0, "asked_again_for_other_words": 0, "notes": said_of_imported(design.study.study),
+        "calls": state.n_calls, "cost_usd": 0.0, "seconds_per_call": None,
     }  # fmt: skip
     if not path.exists():
         return found
@@ -263,7 +263,7 @@ def _collected(design):
     asked = asked_before(design, state)
     found["of_other_versions"], found["orphaned"] = asked.versions.total(), asked.n_orphans
     found["redefined"] = sum(of.n_changed for of in asked.redefined)
-    found["asked_again_for_other_words"], found["notes"] = asked.n_again, render_asked(asked)
+    found["asked_again_for_other_words"], found["notes"] = asked.n_again, found["notes"] + render_asked(asked)
     known = {} if design.paradigms else design.known_anchors(state.anchors)
     anchors = {pair: {"low": anchor["low"], "high": anchor["high"]} for pair, anchor in known.items()}
     if not anchors and not design.paradigms:

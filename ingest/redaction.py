@@ -1,4 +1,7 @@
-"""Take keys out of what endpoints say, in whatever form they say them; what is our own is never passed through here."""
+"""Take keys out of what endpoints say; what is our own is never passed through here.
+
+A key is found as it is, escaped, spelled letter by letter, and in percent, hex, base64 and base64url; in no other code.
+"""
 
 import base64
 import re

@@ -265,10 +265,10 @@ def agreed_orphans(study, is_agreed: bool, keep: bool | None = None) -> tuple[li
 
     Return their words, and what of all that still counts.
     """
-    from ingest.asked import of_study, render_asked
+    from ingest.asked import of_study, render_asked, said_of_imported
 
     asked = of_study(study, keep)
-    for line in render_asked(asked):
+    for line in [*said_of_imported(study.study), *render_asked(asked)]:
         print(line, file=sys.stderr)
     if asked.n_again and not is_agreed:
         if not (sys.stdin.isatty() and sys.stderr.isatty()):

@@ -136,6 +136,19 @@ def test_what_was_withdrawn_after_it_had_been_seen_is_said_of_a_bias_too(ask):
     assert {change: of["n_trials"] for change, of in found.items()} == {"withdrawn": 3, "reread": 1}
 
 
+def test_a_gain_whose_interval_ends_above_the_whole_loss_is_named(ask):
+    said = " ".join(ask().split())
+    assert (
+        "No technique can take away more than the whole loss. Intervals of gains that end above it are not cut, so "
+        "that they say how little is known: SACD (chose_sure, gain less loss), up to 18 percentage "
+        "points of 16 percentage points."
+    ) in said
+    assert "whole loss" not in ask(decisions=[DECISION | {"gain_high": 0.16}])
+    assert "up to 17 percentage points of 16" in " ".join(
+        ask("--llm", "vendor/other", decisions=[OWN | {"gain_asked_high": 0.17}]).split()
+    )
+
+
 def test_a_bias_is_said_as_the_mean_of_one_arm_above_or_below_that_of_the_other(ask):
     assert sentence(ask) == (
         "chose_sure: without a technique the share of answers “sure” is 16 percentage points higher in gain than in "
@@ -192,7 +205,7 @@ def test_arms_that_no_llm_has_both_of_are_said_not_to_be_comparable(ask):
 
 def test_a_row_of_the_table_says_what_each_technique_does_to_the_bias(ask):
     out = ask(biases=[BIAS, BIAS | {"technique": "sacd", "value": 0.02, "low": -0.04, "high": 0.08}])
-    (row,) = [" ".join(line.split()) for line in out.splitlines() if " SACD " in line]
+    (row,) = [" ".join(line.split()) for line in out.splitlines() if line.startswith("chose_sure") and "SACD" in line]
     assert row == "chose_sure (pp) gain less loss SACD +2 (-4 to +8) 0.01 use +14 (+10 to +18) 0.93 0"
     assert out.splitlines()[-1].startswith("Study: s. Warehouse: ")
     said = " ".join(out.split())
@@ -259,7 +272,9 @@ def test_of_one_llm_its_own_bias_and_gain_are_shown_and_not_those_of_all(ask):
         said = " ".join(out.split())
         assert "the share of answers “sure” is 30 percentage points lower in gain than in loss" in said
         assert "there is a bias, for vendor/other and items like the 40 asked." in said
-        (row,) = [" ".join(line.split()) for line in out.splitlines() if " SACD " in line]
+        (row,) = [
+            " ".join(line.split()) for line in out.splitlines() if line.startswith("chose_sure") and "SACD" in line
+        ]
         assert row == "chose_sure (pp) gain less loss SACD -5 (-15 to +5) 0.01 use +25 (+20 to +30) 0.88 yes"
         assert "ewer than five LLMs" not in said
 
@@ -267,7 +282,7 @@ def test_of_one_llm_its_own_bias_and_gain_are_shown_and_not_those_of_all(ask):
 def test_of_an_llm_that_was_not_asked_the_prediction_for_one_more_is_shown(ask):
     out = ask("--llm", "vendor/none", biases=[BIAS, BIAS | {"technique": "sacd"}])
     assert "vendor/none was not asked: what follows is of the LLMs that were, and of one more like them." in out
-    (row,) = [" ".join(line.split()) for line in out.splitlines() if " SACD " in line]
+    (row,) = [" ".join(line.split()) for line in out.splitlines() if line.startswith("chose_sure") and "SACD" in line]
     assert row.endswith("use +12 (-2 to +26) 0.93 0")
     assert "there is no LLM nobody" in ask("--llm", "nobody", expect=2)
 

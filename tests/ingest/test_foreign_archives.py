@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 import yaml
 
+from bais.main import main as commands
 from ingest.gate import audit
 from ingest.mapping import read_mapping
 from ingest.run import main
@@ -99,6 +100,22 @@ def test_the_same_log_again_adds_nothing_and_a_grown_one_what_is_new(archive, ma
     make.file(path, result(1), result(2), result(2), result(3))
     assert bring(path) == 0
     assert query("select count(*), count(distinct trial_id) from raw.trials") == [(4, 4)]
+
+
+def test_a_study_that_is_called_like_imported_trials_says_so_before_it_asks(archive, make, tmp_path, capsys):
+    study = tmp_path / "study.yaml"
+    study.write_text(
+        "study: another\nllms: [sim/constant]\nvignettes: [analyst]\ntechniques: [no_technique]\n"
+        "anchors: {fixed: {low: 1, high: 2}}\nstopping_rule: {minimum: 5}\n"
+    )
+    assert commands(["plan", str(study)]) == 0
+    assert "imported" not in capsys.readouterr().out
+    assert bring(make.file(archive / "r.jsonl", result()), "promptfoo", None, "--study", "another") == 0
+    sentence = "The warehouse has 1 imported trial of a study that is called another too: "
+    assert commands(["plan", str(study)]) == 0
+    assert sentence in capsys.readouterr().out
+    assert commands(["collect", str(study)]) == 0
+    assert sentence in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

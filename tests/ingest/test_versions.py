@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 import duckdb
 import pytest
 
+from bais.main import main as commands
 from ingest import gate, importer
 from ingest.commits import git
 from ingest.gate import audit, decide, decide_of_trials, last_verdicts
@@ -129,6 +130,23 @@ def test_going_back_and_forth_lands_nothing_twice_and_publishes_what_was_importe
         assert [of for _, of in published()] == sorted([10, number, 12])
     assert query("select count(*) from raw.trials") == [(4,)]
     assert query("select count(*) from raw.source_versions") == [(5,)]
+
+
+def test_a_version_of_which_nothing_counts_any_more_is_not_published(archive, make, trials, land, capsys):
+    def is_published():
+        assert commands(["versions", "--json"]) == 0
+        overtaken = [version["is_overtaken"] for version in json.loads(capsys.readouterr().out)]
+        assert commands(["versions"]) == 0
+        assert capsys.readouterr().out.count("no: later versions") == sum(overtaken)
+        return [not of for of in overtaken]
+
+    for numbers in ((10, 11), (10, 21), (30, 31)):
+        make.file(archive / "a.jsonl", *trials(*numbers))
+        land()
+    assert is_published() == [False, False, True]
+    make.file(archive / "a.jsonl", *trials(10, 31))
+    land()
+    assert is_published() == [True, False, True, True]
 
 
 @pytest.fixture
