@@ -1,5 +1,6 @@
 """`bais withdraw`, `bais reread` and `bais restore`: single trials out of the tables, or read by hand, and back."""
 
+import re
 from math import isfinite
 
 import click
@@ -24,6 +25,7 @@ where trial_id in (select trial_id from ({withdrawn}) union all select trial_id 
 """
 CURRENT = "select * from ({all}) where coalesce(reason, '') not in ('withdrawn', 'superseded', 'gone')"
 FAILED = 6
+SEPARATOR = r"[.,'\u2019\s]?"  # of digits
 
 
 def _decides(act: str, done: str, what: str) -> click.Command:
@@ -85,9 +87,21 @@ def reread(trial_id: str, number: float, why: str, who: str | None) -> int:
         raise UserError(f"trial {found} cannot be reread: {what}")
     _, batches, hanging = decide_of_trials("reread", [found], why, who, number)
     say(f"reread: trial {found} says {number:.15g}. `bais build` derives the tables anew.")
+    if not _has_digits(text, number):
+        say(
+            f"Its text has no {number:.15g} in digits: `bais trial {found}` shows the text, and `bais restore {found}` "
+            "takes this back."
+        )
     for anchors in hanging:
         say(str(anchors))
     return _audit_again(batches)
+
+
+def _has_digits(text, number):
+    """Whether a number stands in a text, whatever separates its digits there."""
+    digits = f"{abs(number):.15g}".replace(".", "")
+    zeros = "(?:[.,]0+)?" if number.is_integer() else "0*"
+    return re.search(rf"(?<!\d){SEPARATOR.join(digits)}{zeros}(?!\d)", text) is not None
 
 
 def _audit_again(batches):

@@ -8,6 +8,7 @@ import duckdb
 import pytest
 
 from bais.main import main
+from bais.withdraw import _has_digits
 from ingest.models import Models
 from ingest.spool import COLLECTED, spool_folder
 from tests.ingest.endpoint import Endpoint, answer, spooled
@@ -154,9 +155,9 @@ def test_a_reading_is_put_right_kept_with_name_and_reason_shown_and_undone(study
     n_verdicts = asked("select count(*) from raw.batch_verdicts")[0][0]
     capsys.readouterr()
     assert main(["reread", trial[:12], "--number", "4100", "--why", "a quarter of the time", "--who", "grace"]) == 0
-    assert capsys.readouterr().out.startswith(
-        f"reread: trial {trial} says 4100. `bais build` derives the tables anew.\n"
-    )
+    said = capsys.readouterr().out
+    assert said.startswith(f"reread: trial {trial} says 4100. `bais build` derives the tables anew.\n")
+    assert f"Its text has no 4100 in digits: `bais trial {trial}` shows the text" in " ".join(said.split())
     assert asked("select count(*) from raw.batch_verdicts")[0][0] == n_verdicts + 1
     assert ("3900 EUR", 4100.0, "answered") in numbers()
     assert main(["trial", trial]) == 0
@@ -167,6 +168,21 @@ def test_a_reading_is_put_right_kept_with_name_and_reason_shown_and_undone(study
     assert main(["restore", trial, "--why", "it was the month"]) == 0
     assert numbers() == before
     assert asked(acts)[1:] == [(trial, "restore_reading", None, "ada", "it was the month")]
+
+
+@pytest.mark.parametrize(
+    ("text", "number", "is_there"),
+    [
+        ("3.350 EUR", 3350, True),
+        ("EUR 3 350,00", 3350, True),
+        ("33500 EUR", 3350, False),
+        ("13350", 3350, False),
+        ("about 2,50 years", 2.5, True),
+        ("eighty-five", 85, False),
+    ],
+)
+def test_a_number_is_found_in_a_text_whatever_separates_its_digits(text, number, is_there):
+    assert _has_digits(text, float(number)) == is_there
 
 
 @pytest.mark.parametrize(
