@@ -73,11 +73,10 @@ def _published(version):
     """Say whether the version is published, and which of its vignettes is not."""
     if version["is_older"]:
         return "no"
-    if version["is_overtaken"]:
-        return "no: later versions have all of it otherwise, or not at all"
     held_back = [f"{batch['vignette']} {_why_not(batch)}" for batch in version["batches"] if not batch["is_published"]]
     if not held_back:
-        return "yes"
+        overtaken = version["is_overtaken"]
+        return "no: later versions have all of it otherwise, or not at all" if overtaken else "yes"
     return f"{'no' if len(held_back) == len(version['batches']) else 'not all'}: {', '.join(held_back)}"
 
 
