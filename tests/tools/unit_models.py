@@ -76,7 +76,7 @@ def _files() -> dict[str, Path]:
 
 @functools.cache
 def _environment():
-    """Return what renders models: the project's macros, each of which knows all others, and dbt's words for relations."""
+    """Return what renders models: the macros, each of which knows all others, and dbt's words for relations."""
     environment = jinja2.Environment(undefined=jinja2.StrictUndefined, extensions=["jinja2.ext.do"])
 
     def give(value):
