@@ -52,18 +52,30 @@ where false
 NO_CELLS = (
     "select '' as study, '' as vignette, '' as llm_recorded, '' as item, null::double as usual_number where false"
 )
-# of all trials at once only what differs from one to the next is kept
+# of all trials at once only what differs from one to the next is kept, if they are many
 VIEWS = ("int_trials_treated", "gate_landed", "gate_treated", "gate_trials")
+FEW_TRIALS, VIEWS_OF_FEW = 20_000, {"gate_landed"}  # to plan a query of a table takes less than one of a view
 UNASKED = "null::varchar as label_read, null as reason_recorded, null as reason_read, null as response_text"
 # What is said of a vignette, as a verdict keeps it.
 DEFINED = """json_object(
     'domain', domain, 'response_unit', response_unit, 'valid_min', valid_min, 'valid_max', valid_max
 )::varchar"""
 SLICE = 2_000_000  # trials that are read at once: joins of more of them would need more memory
-# texts are read, and known by their hash from then on
+# texts are read, and known by their hash from then on: how, in which trials they are, and no rows where there are none
 HASHED = {
-    "int_texts_read": "null as said, md5_number(text) as text",
-    "int_labels_read": "md5_number(response_text) as response_text",
+    "int_texts_read": (
+        "null as said, md5_number(text) as text",
+        "coalesce(answer_kind, 'number') = 'number' and coalesce(response_text, first_text) is not null",
+        "select 0::uhugeint as text, '' as response_unit, '' as reader_version, 0::double as number_read, "
+        "'' as status_read, '' as reason_read, '' as note_read, null as said, 0::double as number_if_decimal, "
+        "0::double as number_if_grouped where false",
+    ),
+    "int_labels_read": (
+        "md5_number(response_text) as response_text",
+        "answer_kind in ('choice', 'label') and response_text is not null",
+        "select '' as study, '' as paradigm, 0::uhugeint as response_text, '' as answer_kind, [''] as options_shown, "
+        "'' as answer_reading, '' as label_read, '' as status_read, '' as reason_read where false",
+    ),
 }
 
 
@@ -438,12 +450,15 @@ def _read(memory, models, looked_at):
     """Make the readings of the trials that the models see, slice after slice of them; equal texts are in one slice."""
     ((n_trials,),) = memory.execute("select count(*) from raw.trials").fetchall()
     n_slices = 1 + n_trials // SLICE
+    if n_trials <= FEW_TRIALS:
+        models.views = VIEWS_OF_FEW
     # to look texts up, one trial after the other, needs the memory of the texts; the other way round that of all trials
     memory.execute("set disabled_optimizers = 'build_side_probe_side'")
     for nth in range(n_slices):
         _look_at(memory, looked_at, f"hash(coalesce(response_text, trial_id)) % {n_slices} = {nth}")
-        for name, hashed in HASHED.items():
-            models.keep(name, f"select * replace ({hashed}) from ({models.render(name)})")
+        for name, (hashed, condition, nothing) in HASHED.items():
+            is_there = _are_there(memory, condition)
+            models.keep(name, f"select * replace ({hashed}) from ({models.render(name)})" if is_there else nothing)
         if nth:
             memory.execute(f"insert into gate_readings {models.render('gate_readings')}")
         else:

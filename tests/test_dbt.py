@@ -15,6 +15,7 @@ from bais.spark import AFTER, BEFORE, SELECTOR
 from ingest.warehouse import ROOT
 
 
+@pytest.mark.slow("starts dbt as a user does")
 def test_a_selection_builds_in_a_warehouse_of_its_own_on_a_fresh_clone(new_warehouse, tmp_path):
     new_warehouse.environment["BAIS_DEV_WAREHOUSE"] = str(tmp_path / "dev.duckdb")
     new_warehouse.run("dbt", "--quiet", "build", "--target", "dev", "--select", "+trials")

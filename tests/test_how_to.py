@@ -19,7 +19,7 @@ from bais.main import main
 from ingest.warehouse import ROOT
 from tests.tools.report_page import make_warehouse, numbers_that_differ
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.slow("pages followed step by step")
 
 PAGES = (
     "add-an-llm", "add-a-technique", "add-a-vignette", "add-an-archive", "add-a-metric", "add-a-claim", "add-a-command",

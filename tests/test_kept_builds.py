@@ -10,6 +10,8 @@ from ingest.raw import TABLES
 from ingest.warehouse import connect
 from tests.tools import compare
 
+pytestmark = pytest.mark.slow("builds one study again and again")
+
 LLMS = ("openai/o3", "openai/gpt-4o", "anthropic/claude-opus-4.6", "lab/one", "lab/two", "lab/three")
 ASKED = [
     (technique, anchor)

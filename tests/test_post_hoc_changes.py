@@ -2,6 +2,10 @@
 
 import json
 
+import pytest
+
+pytestmark = pytest.mark.slow("builds one study three times")
+
 CHANGES = "select llm, domain, paradigm, change, why, n_trials from marts.post_hoc_changes order by all"
 ASKED = "select llm, sum(n_asked)::bigint from marts.attrition group by llm order by llm"
 BUILD = ("--quiet", "build", "--select", "+post_hoc_changes", "+attrition", "--exclude-resource-type", "unit_test")

@@ -417,6 +417,7 @@ def gone_on(recorded, recorded_archive, warehouse_in, tmp_path_factory):
         ("A-T3-claude-opus-4.6-sd", 0, 30 / 90 * 89**0.5, "not_applicable", "not_applicable"),
     ],
 )
+@pytest.mark.slow("the recorded archive imported and built twice")
 def test_one_trial_flips_the_claim_that_rests_on_it(gone_on, claim, value, would_be, holds, would_hold):
     said = ("recomputed_value", "newest_value", "recomputes", "newest_recomputes", "holds", "newest_holds")
     was, now, *flips = of_one(gone_on, claim, *said)
@@ -424,6 +425,7 @@ def test_one_trial_flips_the_claim_that_rests_on_it(gone_on, claim, value, would
     assert flips == ["yes", "no", holds, would_hold]
 
 
+@pytest.mark.slow("the recorded archive imported and built twice")
 def test_one_trial_flips_no_claim_that_does_not_rest_on_it(recorded, gone_on):
     opus = "anthropic/claude-opus-4.6"
     rows = gone_on.query(
@@ -446,6 +448,7 @@ def test_one_trial_flips_no_claim_that_does_not_rest_on_it(recorded, gone_on):
     assert verdicts(gone_on) == verdicts(recorded)
 
 
+@pytest.mark.slow("the recorded archive imported and built twice")
 def test_what_is_said_of_a_claim_stays_when_the_study_goes_on(recorded, gone_on):
     said = "select * exclude (newest_value, newest_recomputes, newest_holds) from marts.claim_checks"
     before, after = (
@@ -455,12 +458,14 @@ def test_what_is_said_of_a_claim_stays_when_the_study_goes_on(recorded, gone_on)
     assert after == before
 
 
+@pytest.mark.slow("the recorded archive imported and built twice")
 def test_the_trials_of_a_claim_are_those_of_its_version(recorded, gone_on):
     query = "select trials_query from marts.claim_trials where claim_id = 'A-T3-claude-opus-4.6-mean'"
     before, after = (warehouse.query(warehouse.query(query)[0][0]) for warehouse in (recorded, gone_on))
     assert [(f"{trial_id}@8749ccc", *of) for trial_id, *of in sorted(before)] == sorted(after)
 
 
+@pytest.mark.slow("the recorded archive imported and built twice")
 def test_the_ledger_and_the_headlines_alone_speak_of_the_version_of_a_paper(recorded, gone_on, tmp_path):
     before, after = (warehouse.bais("claims").splitlines() for warehouse in (recorded, gone_on))
     (sentence,) = [line for line in after if line not in before]

@@ -14,6 +14,8 @@ from ingest.models import Models
 from ingest.versions import Version
 from ingest.warehouse import quoted
 
+pytestmark = pytest.mark.slow("the recorded archive there and back")
+
 RECORDED = archive_of("voder-bais")
 
 

@@ -8,7 +8,7 @@ import pytest
 from bais.main import main
 from tests.tools.report_page import TRIED, make_warehouse
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.slow("pages in a browser")
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 

@@ -204,6 +204,7 @@ def test_technique_effects_agree_with_pandas_and_scipy_on_the_trials(simulated):
     assert n_compared == 4 * 6 * 3 * 7
 
 
+@pytest.mark.slow("lands and builds twice")
 def test_a_second_run_adds_nothing_and_a_rebuild_changes_nothing(simulated, warehouse_in, tmp_path):
     simulated = warehouse_in(shutil.copytree(simulated.path.parent, tmp_path / "again"))
     sql = "select * from marts.technique_rankings order by all"

@@ -33,7 +33,7 @@ def test_a_row_that_is_not_expected_and_one_that_is_missing_are_told_apart(types
     assert {sign: 77 in row for sign, *row in found} == {"-": True, "+": False}
 
 
-@pytest.mark.slow
+@pytest.mark.slow("dbt starts each of them")
 def test_dbt_runs_each_of_them_and_finds_the_same(simulated, warehouse_in, tmp_path):
     copied = warehouse_in(tmp_path)
     shutil.copy(simulated.path, copied.path)

@@ -299,6 +299,7 @@ def test_a_warehouse_without_marts_says_what_to_run(tmp_path, monkeypatch, capsy
 
 
 @pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.slow("a whole warehouse there and back")
 def test_an_import_back_has_the_same_rows_and_a_second_adds_nothing(warehouse, tmp_path, monkeypatch, capsys, form):
     assert main(["export", str(tmp_path / "out"), "--format", form]) == 0
     back = tmp_path / "back" / "w.duckdb"

@@ -125,6 +125,7 @@ def test_a_missing_price_is_said_and_no_cost_is_made_up(study, capsys):
     assert "No price is known of someone/new" in capsys.readouterr().out
 
 
+@pytest.mark.slow("a study of 3,120 trials")
 def test_collecting_does_what_was_planned_and_the_plan_then_says_so(study, capsys):
     path = study(STUDY)
     assert plan_of(path, capsys)["collected"]["trials"] == 0

@@ -342,6 +342,7 @@ def test_a_codex_that_hangs_is_stopped_and_its_time_limit_recorded(codex, work, 
     assert {line["error"]["code"] for line in lines} == {"timeout"}
 
 
+@pytest.mark.slow("runs and builds an experiment")
 def test_the_analysis_equals_the_marts(new_warehouse, tmp_path):
     out = tmp_path / "r.jsonl"
     new_warehouse.bais("run", EXPERIMENT, "--runs", "30", "--model", "sim/anchored", "--out", out, "--no-report")
@@ -496,6 +497,7 @@ def test_an_experiment_of_ones_own_is_a_file(own, work, capsys):
     assert again["comparison"]["difference"] == analysis["comparison"]["difference"]
 
 
+@pytest.mark.slow("runs and builds an experiment")
 def test_results_of_an_experiment_of_ones_own_are_known_by_their_shape_and_measured_as_where_they_were_asked(
     own, new_warehouse, tmp_path, monkeypatch
 ):

@@ -450,6 +450,7 @@ def test_scores_are_withdrawn_by_the_batch(imported):
     assert "there is no trial 0a1b" in imported.run("withdraw", "0a1b", "--why", "wrong", expect=2)
 
 
+@pytest.mark.slow("a whole warehouse there and back")
 def test_exports_and_copies_of_the_past_take_scores_along_once(here, tmp_path, monkeypatch, warehouse_in):
     lines = lines_of("standard")
     lines[5]["LogProbFullPrompt"] = ""

@@ -39,6 +39,7 @@ files = st.lists(st.lists(st.sampled_from(LINES), max_size=8), min_size=1, max_s
 
 @settings(max_examples=10, deadline=None)
 @given(contents=files, block_bytes=st.integers(1, 900), chunk_bytes=st.integers(1, 900))
+@pytest.mark.slow("an archive read in many ways")
 def test_the_sizes_of_blocks_and_chunks_change_nothing(make, read, folders, contents, block_bytes, chunk_bytes):
     folder = next(folders)
     make.file(folder / "always.jsonl", make.vignette())

@@ -96,6 +96,7 @@ def test_a_tail_of_nul_bytes_is_one_bad_line(archive, make, read):
     assert (len(result.trials), result.reasons) == (2, {("a.jsonl", 3): "binary: it holds NUL bytes"})
 
 
+@pytest.mark.slow("lines of fifty megabytes")
 def test_lines_of_fifty_megabytes_load_or_are_kept_in_part(archive, make, read):
     size = 50 << 20
     long_raw = "€" + "x" * size

@@ -135,6 +135,7 @@ def test_an_llm_that_fails_and_fails_is_asked_no_more_and_the_others_go_on():
     assert collections.Counter(trial["llm"] for trial in records["trial"])["any/model"] == 60
 
 
+@pytest.mark.slow("a study of hundreds of calls, most of which fail")
 def test_among_many_faults_every_trial_ends_with_a_status_and_no_turn_is_answered_twice():
     chance = random.Random(20)
     acts = [act for act in FAULTS.values() for _ in range(4)]

@@ -773,6 +773,7 @@ def contents(warehouse):
     }
 
 
+@pytest.mark.slow("builds three times")
 def test_a_failed_batch_changes_no_mart_until_somebody_accepts_it(tmp_path, monkeypatch, warehouse_in):
     warehouse = warehouse_in(tmp_path)
     monkeypatch.setenv("BAIS_WAREHOUSE", str(warehouse.path))

@@ -345,6 +345,7 @@ def test_an_answer_that_is_a_number_without_end_is_quarantined(archive, make, re
     assert [trial["source_line"] for trial in result.trials] == [1]
 
 
+@pytest.mark.slow("starts the script as a user does")
 def test_the_script_imports_as_its_help_says(archive, make, query, warehouse):
     make.file(archive / "a.jsonl", make.baseline(), "{")
     done = subprocess.run(

@@ -14,7 +14,7 @@ from ingest.run import main
 from tests.ingest.faults import damage
 
 NEEDS = ("dlt",)
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.slow("programs killed, starved and locked out")
 HOLDER = """
 import sys, duckdb
 connection = duckdb.connect(sys.argv[1], read_only=sys.argv[2] == "reader")

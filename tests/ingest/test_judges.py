@@ -128,6 +128,7 @@ def test_texts_stay_as_they_were_decided_and_those_of_later_answers_are_added(re
     assert outcome.judgements == Counter(n_planned=28, n_before=24, n_done=4)
 
 
+@pytest.mark.slow("a study, stopped at each call")
 def test_a_session_that_was_cut_short_at_any_call_goes_on_where_it_was_and_puts_nothing_twice(replies):
     for _ in range(60):
         outcome = collect(study(), max_calls=1)

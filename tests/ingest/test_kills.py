@@ -14,7 +14,7 @@ from ingest.collected import load_collected
 from ingest.spool import COLLECTED, Spool, spool_folder
 from tests.ingest.endpoint import Endpoint, answer, error, spooled, study_at
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.slow("programs killed")
 
 IN_FLIGHT = 16
 

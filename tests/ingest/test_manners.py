@@ -345,6 +345,7 @@ def leaks(request):
     return answer(request, text, message=said, choice=choice, headers={"x-request-id": key}, **more)
 
 
+@pytest.mark.slow("looks through every file that a collection leaves")
 def test_a_key_is_nowhere_but_in_the_environment(tmp_path, warehouse, spool):
     with Endpoint(leaks) as endpoint:
         text = study_at(endpoint.url, n=10, turns=2, llms=["any/locked", {"llm": "any/model", "top_logprobs": 1}])

@@ -82,6 +82,7 @@ def test_answers_do_not_depend_on_how_many_are_asked_at_a_time(uninterrupted, in
 
 
 @pytest.mark.parametrize("max_calls", [1, 7, 50, 333])
+@pytest.mark.slow("a whole study, stopped again and again")
 def test_answers_do_not_depend_on_interruptions(uninterrupted, in_warehouse, max_calls):
     in_warehouse("again")
     study = parse_study(SMALL.format(concurrency=5, order_seed=1))
@@ -116,6 +117,7 @@ def test_nothing_is_asked_outside_this_process(in_warehouse, monkeypatch):
         assert {json.loads(record)[key] for record in spooled(study)[kind]} == {"simulated"}
 
 
+@pytest.mark.slow("a whole study twice")
 def test_the_acceptance_study_stopped_half_way_is_the_same_as_uninterrupted(in_warehouse, query, warehouse):
     study = parse_study(ACCEPTANCE)
     in_warehouse("whole")
