@@ -18,7 +18,7 @@ run: .venv/installed  ## load what is at hand, build and test every table, say w
 	$(BIN)/bais headlines
 	$(BIN)/bais report
 
-SUITE := $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
+SUITE := $(BIN)/python -m pytest -n 2 --dist loadfile
 
 test: .venv/installed  ## the suite, offline, without what is slow; of one file or test alone with FILE=tests/…
 	$(if $(FILE),$(BIN)/python -m pytest -n 0 $(FILE),$(SUITE) -m "not slow")

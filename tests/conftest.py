@@ -44,24 +44,10 @@ settings.load_profile("steady")
 
 PHASES = ("setup", "call", "teardown")
 
-# a file is one worker's: the longest come first, and those that need what another one builds not right after it
-LONGEST = (
-    "tests/test_recorded.py", "tests/ingest/test_gate.py", "tests/test_simulated.py", "tests/test_how_to.py",
-    "tests/ingest/test_interruptions.py", "tests/test_recorded_scores.py", "tests/cli/test_scores.py",
-    "tests/cli/test_run.py", "tests/cli/test_export.py", "tests/test_recorded_claims.py", "tests/test_dbt.py",
-)  # fmt: skip
-
-
 def pytest_ignore_collect(collection_path, config):
     """Leave out what needs Spark and Java, but where its folder is named, as `make test-spark` does."""
     is_named = any(Path(argument).name == "spark" or "tests/spark" in argument for argument in config.args)
     return True if collection_path == ROOT / "tests" / "spark" and not is_named else None
-
-
-def pytest_collection_modifyitems(items):
-    """Begin with the longest files: one of them last would leave the other worker idle."""
-    order = {ROOT / path: place for place, path in enumerate(LONGEST)}
-    items.sort(key=lambda item: order.get(item.path, len(order)))
 
 
 def pytest_terminal_summary(terminalreporter, config):
