@@ -104,9 +104,12 @@ def raw_statements(there: Iterable[str] = (), views: Iterable[str] = ()) -> str:
 
 
 def number_rows(warehouse, schema: str = "raw") -> None:
-    """Number the rows that an older version of bais wrote, with the macro that dbt uses."""
+    """Number the rows that an older version of bais wrote, if there are any, with the macro that dbt uses."""
     views = [name for (name,) in warehouse.execute(str(_macros().raw_views_there())).fetchall()]
-    warehouse.execute(str(_macros().raw_ordinals(views, schema)))
+    tables = [name for name in ORDERED if name not in views]
+    unnumbered = " union all ".join(f"select 1 from {schema}.{name} where ordinal is null" for name in tables)
+    if warehouse.execute(f"select 1 from ({unnumbered}) limit 1").fetchall():
+        warehouse.execute(str(_macros().raw_ordinals(views, schema)))
 
 
 def next_ordinal(warehouse) -> int:
@@ -126,13 +129,23 @@ def prepare_raw(path: Path) -> None:
             [name for (name,) in warehouse.execute(str(query())).fetchall()]
             for query in (_macros().raw_columns_there, _macros().raw_views_there)
         )
-        warehouse.execute(f"begin; {raw_statements(there, views)}")
+        warehouse.execute("begin")
         try:
+            if not _described() <= {*there}:
+                warehouse.execute(raw_statements(there, views))
             take_in(warehouse, TABLES, number_rows)
             number_rows(warehouse)
             warehouse.execute("commit")
         except duckdb.Error as error:
             raise UserError(explain(error, path)) from None
+
+
+@cache
+def _described() -> set[str]:
+    """Return every column of `raw` with its meaning, as the macro writes those that are there."""
+    return {
+        f"{name} {column} {of['description']}" for name, table in TABLES.items() for column, of in table.columns.items()
+    }
 
 
 @cache

@@ -85,10 +85,16 @@ def number_after(warehouse, tables: Iterable[str]) -> int:
 def kept_path(warehouse, database: str = "") -> str | None:
     """Return the folder in which a warehouse keeps trials (ingest/folder.py), if it does."""
     of_database = quoted(database) if database else "current_database()"
-    is_there = warehouse.execute(
-        "select 1 from duckdb_tables() "
-        f"where (database_name, schema_name, table_name) = ({of_database}, 'landing', 'folder')"
-    ).fetchall()
+    # to look among schemas first takes a tenth of the time in a warehouse that has just been opened
+    is_there = (
+        warehouse.execute(
+            f"select 1 from duckdb_schemas() where (database_name, schema_name) = ({of_database}, 'landing')"
+        ).fetchall()
+        and warehouse.execute(
+            "select 1 from duckdb_tables() "
+            f"where (database_name, schema_name, table_name) = ({of_database}, 'landing', 'folder')"
+        ).fetchall()
+    )
     if not is_there:
         return None
     ((path,),) = warehouse.execute(f"select path from {f'{database}.' if database else ''}landing.folder").fetchall()
