@@ -3,6 +3,7 @@
 import math
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 CASTS = {"varchar": str, "double": float, "bigint": int, "boolean": bool}
 NOT_FINITE = (math.inf, -math.inf)  # beside NaN, which equals nothing
@@ -63,6 +64,16 @@ def first_reason(**holds):
 
 
 def _array(values, kind):
+    try:
+        found = pa.array(values, type=TYPES[kind], from_pandas=True)
+    except (pa.ArrowInvalid, pa.ArrowTypeError):
+        return _cast(values, kind)
+    # what is left are numbers that are not finite
+    return pc.if_else(pc.is_finite(found), found, None) if kind == "double" else found
+
+
+def _cast(values, kind):
+    """One by one, where Arrow does not take values as they are."""
     cast = CASTS[kind]
     return pa.array(
         [None if value is None or value in NOT_FINITE or value != value else cast(value) for value in values],

@@ -48,3 +48,11 @@ def test_columns_are_declared_by_type_in_their_order():
 def test_the_first_reason_that_holds_is_the_one():
     assert first_reason(one_llm=False, one_technique=True, zero_variance=True) == "one_technique"
     assert first_reason(one_llm=False) is None
+
+
+def test_what_arrow_does_not_take_as_it_is_is_cast_one_by_one():
+    rows = [{"name": 3, "value": "1.5", "n": 2.7, "holds": 1}, {"name": np.nan, "n": np.inf, "holds": None}]
+    assert table(rows, COLUMNS).to_pylist() == [
+        {"name": "3", "value": 1.5, "n": 2, "holds": True},
+        {"name": None, "value": None, "n": None, "holds": None},
+    ]
