@@ -44,6 +44,7 @@ settings.load_profile("steady")
 
 PHASES = ("setup", "call", "teardown")
 
+
 def pytest_ignore_collect(collection_path, config):
     """Leave out what needs Spark and Java, but where its folder is named, as `make test-spark` does."""
     is_named = any(Path(argument).name == "spark" or "tests/spark" in argument for argument in config.args)
