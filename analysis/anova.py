@@ -5,7 +5,7 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 
-from analysis.mixed_effects import cells_of, samples
+from analysis.mixed_effects import cells_of
 from analysis.small_samples import FEWEST_LLMS
 from analysis.t_and_f_tests import f_test
 from analysis.tables import first_reason
@@ -100,13 +100,12 @@ def repeated_measures(values):
     return rows
 
 
-def anova_rows(responses, techniques):
+def anova_rows(of_samples):
     """Analyses of variance of technique x temperature, as rows of `analysis.mixed_effects.MIXED_MODELS`.
 
     Parameters
     ----------
-    responses, techniques
-        As `analysis.mixed_effects.samples` takes them.
+    of_samples : iterable of analysis.mixed_effects.Sample
 
     Yields
     ------
@@ -115,7 +114,7 @@ def anova_rows(responses, techniques):
         LLM (and vignette); `anova_repeated_measures`: the LLM as subject, its cells weighing the same. The first two
         also for each pair of techniques, interaction only. Trials without a temperature stay out.
     """
-    for sample in samples(responses, techniques):
+    for sample in of_samples:
         trials = sample.trials[sample.trials["temperature"].notna()]
         reason = None
         if len(trials) == 0:

@@ -1,7 +1,9 @@
 """Bootstrap of trials and of LLMs from counts: a resample of trials is one multinomial draw on distinct responses."""
 
+from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 
@@ -35,18 +37,25 @@ def resampled_counts(counts, n_resamples, rng):
     numpy.ndarray, shape (1 + n_resamples, k)
         The observed counts, then those of each resample: the same number of trials, drawn with replacement. It is what
         drawing trials one by one and counting gives (Efron & Tibshirani 1993, An Introduction to the Bootstrap,
-        chapter 6), at a cost that does not depend on how many there are.
+        chapter 6), at a cost that does not depend on how many there are. What one response has lies together.
     """
     counts = np.asarray(counts, dtype=np.int64)
     n, k = counts.sum(), len(counts)
+    found = np.empty((k, 1 + n_resamples))
+    found[:, 0] = counts
     if n <= FEW_PER_RESPONSE * k:
         # a few trials of each response: to draw them one by one and count is the same, and faster
-        response = np.repeat(np.arange(k), counts)[rng.integers(n, size=(n_resamples, n))]
-        response += k * np.arange(n_resamples)[:, None]
-        drawn = np.bincount(response.ravel(), minlength=n_resamples * k).reshape(n_resamples, k)
+        kind = np.min_scalar_type(int(n))
+        drawn = np.ascontiguousarray(rng.integers(n, size=(n_resamples, n), dtype=np.uint32).astype(kind).T)
+        is_below, counted = np.empty(drawn.shape, bool), np.zeros(n_resamples, kind)
+        for response, n_up_to in enumerate(counts.cumsum()[:-1].astype(kind)):
+            before = counted
+            counted = np.less(drawn, n_up_to, out=is_below).view(np.uint8).sum(axis=0, dtype=kind)
+            found[response, 1:] = counted - before
+        found[-1, 1:] = n - counted
     else:
-        drawn = rng.multinomial(n, counts / n, size=n_resamples)
-    return np.vstack([counts, drawn]).astype(float)
+        found[:, 1:] = rng.multinomial(n, counts / n, size=n_resamples).T
+    return found.T
 
 
 def weighted_median(values, counts):
@@ -62,12 +71,18 @@ def weighted_median(values, counts):
     numpy.ndarray, shape (r,)
     """
     order, total = np.argsort(values), counts.sum(axis=1)
-    cumulated, lower, upper = np.zeros(len(counts)), np.zeros(len(counts), np.intp), np.zeros(len(counts), np.intp)
-    for of_response in np.ascontiguousarray(counts.T)[order]:
-        cumulated += 2 * of_response
+    # the smallest numbers that hold twice the trials, since most of the time goes into moving them
+    kind, place = np.min_scalar_type(int(2 * total.max())), np.min_scalar_type(len(values))
+    total = total.astype(kind)
+    cumulated = np.zeros(len(counts), kind)
+    lower, upper = np.zeros(len(counts), place), np.zeros(len(counts), place)
+    for response in order:
+        cumulated += (2 * counts[:, response]).astype(kind)
         lower += cumulated < total
         upper += cumulated <= total
-    return (values[order][lower] + values[order][upper]) / 2
+        if (cumulated > total).all():
+            break
+    return (values[order].take(lower) + values[order].take(upper)) / 2
 
 
 class Resampled:
@@ -86,11 +101,39 @@ class Resampled:
         """Median response, shape (r,)."""
         return weighted_median(self.values, self.counts)
 
-    def mean_of(self, of_responses):
-        """Return the mean of what each response has, shape (1 or r, k): of one row where it is the same in all."""
-        if len(of_responses) == 1:
-            return self.counts @ of_responses[0] / self.n_trials
-        return np.einsum("rk,rk->r", self.counts, of_responses) / self.n_trials
+    def madb(self, baseline):
+        """Mean distance of the responses from a baseline in percent of it, shape (r,).
+
+        Parameters
+        ----------
+        baseline : numpy.ndarray, shape (r,) or (1,)
+            Most responses are above or below all of them, so that their mean is all that has to be known.
+        """
+        side = np.where(self.values >= np.nanmax(baseline), 1.0, np.where(self.values <= np.nanmin(baseline), -1.0, 0))
+        total = self.counts @ (side * self.values) - baseline * (self.counts @ side)
+        for response in np.flatnonzero(side == 0):
+            total += self.counts[:, response] * np.abs(self.values[response] - baseline)
+        return 100 * total / self.n_trials / np.abs(baseline)
+
+    def share_within(self, baseline, distance):
+        """Share of the responses that lie within a distance from a baseline, in percent of it, shape (r,).
+
+        Parameters
+        ----------
+        baseline : numpy.ndarray, shape (r,) or (1,)
+            Most responses are within the distance from all of them, or from none.
+        distance : float
+        """
+        least, most = np.nanmin(baseline), np.nanmax(baseline)
+        ends = 100 * self.values / np.array([[least], [most]]) - 100
+        is_within = (np.abs(ends) <= distance).all(axis=0)
+        is_outside = (ends > distance).all(axis=0) | (ends < -distance).all(axis=0)
+        is_settled = (is_within | is_outside) & (least * most > 0)
+        total = self.counts @ (is_within & is_settled).astype(float)
+        for response in np.flatnonzero(~is_settled):
+            is_near = np.abs(100 * self.values[response] / baseline - 100) <= distance
+            total += self.counts[:, response] * is_near
+        return np.where(np.isnan(baseline), np.nan, total / self.n_trials)
 
 
 def with_both(sides):
@@ -120,6 +163,10 @@ class Statistic:
         """Which LLMs have the statistic, shape (n LLMs,)."""
         return self.weights > 0
 
+    def is_same(self, other):
+        """Return whether another statistic is this one: of the same values, weighed alike."""
+        return self.values is other.values and np.array_equal(self.weights, other.weights)
+
     def among(self, llms):
         """Return the statistic of some of the LLMs, given which, shape (n LLMs,)."""
         weights = np.where(llms, self.weights, 0)
@@ -137,12 +184,15 @@ class Statistic:
         picks, rows : numpy.ndarray of int, shape (n_resamples, n LLMs)
             Which LLMs are drawn, and which resample of its trials stands for each.
         """
-        weights = self.weights[picks]
+        picks, rows = picks.T, rows.T
         values = self.values.ravel().take(picks * self.values.shape[1] + rows)
+        if np.ptp(self.weights) == 0:
+            return np.concatenate([self.over_llms()[:1], values.mean(axis=0)])
+        weights = self.weights.take(picks)
         if not self.has_it.all():
             values = np.where(weights > 0, values, 0.0)
         with np.errstate(invalid="ignore", divide="ignore"):
-            drawn = np.einsum("rl,rl->r", weights, values) / weights.sum(axis=1)
+            drawn = (weights * values).sum(axis=0) / weights.sum(axis=0)
         return np.concatenate([self.over_llms()[:1], drawn])
 
 
@@ -175,6 +225,7 @@ class DomainDraws:
         self.techniques = sorted({technique for *_, technique, _ in self._anchored})
         self._place = {llm: i for i, llm in enumerate(self.llms)}
         self._known, self._picks = {}, {}
+        self._found = self._weighed = (None, None)  # the last, since the same is asked for with other weights
 
     def stream(self, *names):
         """Return the random numbers of what is named, the same whatever else there is."""
@@ -197,8 +248,8 @@ class DomainDraws:
         key = tuple(among)
         if key not in self._picks:
             rng, size = self.stream("llms", *(self.llms[place] for place in among)), (self.n_resamples, len(among))
-            drawn = among[rng.integers(len(among), size=size)]
-            self._picks[key] = (drawn, rng.integers(1, 1 + self.n_resamples, size=size))
+            drawn = among[rng.integers(len(among), size=size)], rng.integers(1, 1 + self.n_resamples, size=size)
+            self._picks[key] = tuple(map(np.asfortranarray, drawn))  # what is drawn first lies together
         return self._picks[key]
 
     @cached_property
@@ -228,8 +279,17 @@ class DomainDraws:
 
     def fewest_baseline(self, technique, llms):
         """Return the fewest answers that a baseline rests on among LLMs and the vignettes of a technique."""
-        asked = {(llm, vignette) for llm, vignette, of, _ in self._anchored if of == technique and llm in llms}
-        return min((counts.sum() for key, (_, counts) in self._unanchored.items() if key in asked), default=np.inf)
+        return min((self._fewest.get((llm, technique), np.inf) for llm in llms), default=np.inf)
+
+    @cached_property
+    def _fewest(self):
+        """The fewest answers of a baseline by LLM and technique."""
+        fewest = {}
+        for llm, vignette, technique, _ in self._anchored:
+            if (llm, vignette) in self._unanchored:
+                n = int(self._unanchored[llm, vignette][1].sum())
+                fewest[llm, technique] = min(n, fewest.get((llm, technique), n))
+        return fewest
 
     def percents(self, technique, anchor_direction, llm=None):
         """Return percent of baseline of every trial of a technique: values, counts, and how many LLMs they are of."""
@@ -245,9 +305,9 @@ class DomainDraws:
         return np.concatenate(percents), np.concatenate(counts), len(set(llms))
 
     def _cell_statistics(self, technique, baseline_is_known):
-        """Statistics by direction, LLM and vignette: arrays (1 + n_resamples,) by metric; and numbers of trials."""
+        """By direction, and by LLM and vignette: arrays (1 + n_resamples,) by metric, and the number of trials."""
         if technique not in self._known:
-            self._known[technique] = {False: {}, True: {}}
+            found = {is_known: {direction: {} for direction in DIRECTIONS} for is_known in (False, True)}
             for llm in self.llms:
                 for vignette in self.vignettes:
                     sides = {}
@@ -260,7 +320,8 @@ class DomainDraws:
                     known = None if baseline is None else baseline[:1]
                     for is_known, divisor in ((False, baseline), (True, known)):
                         for direction, statistics in _by_direction(sides, divisor).items():
-                            self._known[technique][is_known][direction, llm, vignette] = statistics
+                            found[is_known][direction][llm, vignette] = statistics
+            self._known[technique] = found
         return self._known[technique][baseline_is_known]
 
     def statistic(self, technique, metric, anchor_direction="both", weighting="llm", *, baseline_is_known=False):
@@ -288,14 +349,12 @@ class DomainDraws:
         ValueError
             If a spread is to be weighed by trials: its two sides have weights of their own (see `draws`).
         """
-        found = self._cell_statistics(technique, baseline_is_known)
-        if metric in SPREADS:
-            if weighting == "trial":
-                raise ValueError(f"the {metric} of an LLM is weighed by LLM, not by {weighting}")
-            low, high = (self._table(found, SPREADS[metric], side) for side in ("low", "high"))
-            paired = {key: (high[key][0] - low[key][0], high[key][1] + low[key][1]) for key in high.keys() & low.keys()}
-            return self._combined(paired, weighting)
-        return self._combined(self._table(found, metric, anchor_direction), weighting)
+        if metric in SPREADS and weighting == "trial":
+            raise ValueError(f"the {metric} of an LLM is weighed by LLM, not by {weighting}")
+        key = technique, metric, anchor_direction, baseline_is_known
+        if self._found[0] != key:
+            self._found, self._weighed = (key, self._cells_with(*key)), (None, None)
+        return self._combined(self._found[1], weighting)
 
     def draws(self, technique, metric, anchor_direction="both", weighting="llm", *, llms=None):
         """Return a metric over LLMs as observed and in each resample, shape (1 + n_resamples,).
@@ -320,44 +379,54 @@ class DomainDraws:
             return np.full(1 + self.n_resamples, np.nan)
         return statistic.over_llms() if llms is None else statistic.over_drawn_llms(*self.picks(llms))
 
-    def _table(self, found, metric, direction):
-        """(llm, vignette) to the statistic and its number of trials, where it exists."""
-        return {
-            (llm, vignette): (statistics[metric], n)
-            for (of, llm, vignette), (statistics, n) in found.items()
-            if of == direction and metric in statistics
-        }
+    def _cells_with(self, technique, metric, direction, baseline_is_known):
+        """Vignette, place of the LLM, metric and number of trials of each cell that has the metric."""
+        found = self._cell_statistics(technique, baseline_is_known)
+        if metric in SPREADS:
+            low, high = (_with_metric(found[side], SPREADS[metric]) for side in ("low", "high"))
+            cells = {key: (high[key][0] - low[key][0], high[key][1] + low[key][1]) for key in high.keys() & low.keys()}
+        else:
+            cells = _with_metric(found[direction], metric)
+        return [(vignette, self._place[llm], *cell) for (llm, vignette), cell in sorted(cells.items())]
 
     def _combined(self, cells, weighting):
-        values = np.full((len(self.llms), 1 + self.n_resamples), np.nan)
+        n_of = Counter()
+        for vignette, _, _, n in cells:
+            n_of[vignette] += n if weighting == "trial" else 1
         weights, n_trials = np.zeros(len(self.llms)), np.zeros(len(self.llms), dtype=np.int64)
-        by_vignette, by_place = {}, {}
-        for (llm, vignette), (value, n) in sorted(cells.items()):
-            by_vignette.setdefault(vignette, []).append((self._place[llm], value, n))
-        for of_vignette in by_vignette.values():
-            total = sum(n if weighting == "trial" else 1 for *_, n in of_vignette)
-            for place, value, n in of_vignette:
-                weight = (n if weighting == "trial" else 1) / total / len(by_vignette)
-                by_place.setdefault(place, []).append((1 / len(cells) if weighting == "own" else weight, value))
-                n_trials[place] += n
+        by_place = {}
+        for vignette, place, value, n in cells:
+            weight = (n if weighting == "trial" else 1) / n_of[vignette] / len(n_of)
+            by_place.setdefault(place, []).append((1 / len(cells) if weighting == "own" else weight, value))
+            n_trials[place] += n
         for place, weighed in by_place.items():
             weights[place] = sum(weight for weight, _ in weighed)
-            values[place] = _mean(weighed, weights[place])
-        return Statistic(values, weights, n_trials)
+        return Statistic(self._means(by_place, weights), weights, n_trials)
+
+    def _means(self, by_place, weights):
+        """The weighted mean of each LLM, shape (n LLMs, 1 + n_resamples): the last ones again if they are the same."""
+        shares = {place: [weight / weights[place] for weight, _ in of_llm] for place, of_llm in by_place.items()}
+        if self._weighed[0] != shares:
+            values = np.full((len(self.llms), 1 + self.n_resamples), np.nan)
+            for place, of_llm in by_place.items():
+                of_vignettes = [value for _, value in of_llm]
+                values[place] = of_vignettes[0] if len(of_llm) == 1 else np.dot(shares[place], of_vignettes)
+            self._weighed = shares, values
+        return self._weighed[1]
 
 
 def _cells(rows, keys):
     """Each cell's distinct responses, ascending, and how many trials gave each."""
     counted = rows.groupby([*keys, "response"], observed=True, sort=True)["n_trials"].sum().reset_index()
-    return {
-        name: (cell["response"].to_numpy(float), cell["n_trials"].to_numpy(np.int64))
-        for name, cell in counted.groupby(keys, observed=True)
-    }
+    named = list(zip(*(counted[key] for key in keys), strict=True))
+    starts = [place for place, name in enumerate(named) if place == 0 or name != named[place - 1]]
+    responses, n_trials = counted["response"].to_numpy(float), counted["n_trials"].to_numpy(np.int64)
+    return {named[start]: (responses[start:end], n_trials[start:end]) for start, end in pairwise([*starts, len(named)])}
 
 
-def _mean(weighed, total):
-    """Weighted mean of arrays, which of a single one is itself."""
-    return weighed[0][1] if len(weighed) == 1 else sum(weight / total * value for weight, value in weighed)
+def _with_metric(cells, metric):
+    """The metric and the number of trials of the cells that have it."""
+    return {key: (statistics[metric], n) for key, (statistics, n) in cells.items() if metric in statistics}
 
 
 def _by_direction(sides, baseline):
@@ -374,14 +443,13 @@ def _statistics(cell, baseline):
     """Every metric of a cell in each of its resamples, which have as many baselines or one."""
     if baseline is None:
         return {"mean_response": cell.mean}
-    distances = np.abs(100 * cell.values / baseline[:, None] - 100)
     return {
         "mean_response": cell.mean,
         "percent_of_baseline": 100 * cell.mean / baseline,
         "deviation": cell.mean - baseline,
-        "madb_percent": cell.mean_of(distances),
+        "madb_percent": cell.madb(baseline),
         "median_percent_of_baseline": 100 * cell.median / baseline,
-        "share_within_10_percent": np.where(np.isnan(baseline), np.nan, cell.mean_of(distances <= WITHIN)),
+        "share_within_10_percent": cell.share_within(baseline, WITHIN),
     }
 
 

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import numpy as np
-from scipy import stats
+from scipy import special
 
 from analysis.bootstrap import CELL_METRICS, DIRECTIONS, SPREADS, DomainDraws
 from analysis.counts import CONTROL, SMALLEST_SPREAD_PP, study_without_version
@@ -162,11 +162,15 @@ def _of_domain(draws, alpha):
                 weightings = ("llm",) if metric in WEIGHED_BY_LLM else ("llm", "trial")
                 for baseline_is_known, methods in WITHOUT_BASELINE if metric in UNDIVIDED else WITH_BASELINE:
                     options = {"baseline_is_known": baseline_is_known}
+                    before = None
                     for weighting in weightings:
                         statistic = draws.statistic(technique, metric, direction, weighting, **options)
-                        llms = np.array(draws.llms)[statistic.has_it]
-                        for row in _over_llms(draws, statistic, keys | {"weighting": weighting}, methods, alpha):
-                            yield _with_enough_baseline(draws, row, llms)
+                        if before is None or not statistic.is_same(before):
+                            llms = np.array(draws.llms)[statistic.has_it]
+                            rows = _over_llms(draws, statistic, keys, methods, alpha)
+                            rows = [_with_enough_baseline(draws, row, llms) for row in rows]
+                        yield from (row | {"weighting": weighting} for row in rows)
+                        before = statistic
                     own = draws.statistic(technique, metric, direction, "own", **options)
                     yield from _of_llms(draws, own, keys, methods, alpha, weightings)
         if technique != CONTROL and CONTROL in draws.techniques:
@@ -211,7 +215,7 @@ def bootstrap_limit(values, counts, *, alpha):
     if variance <= (1e-12 * max(1.0, abs(mean))) ** 2:
         return Interval(float(mean), None, None, reason="zero_variance" if n > 1 else "one_trial")
     skewness = third / variance**1.5 / np.sqrt(n)
-    quantiles = stats.norm.ppf([alpha, 1 - alpha])
+    quantiles = special.ndtri([alpha, 1 - alpha])
     low, high = mean + np.sqrt(variance / n) * (quantiles + (quantiles**2 - 1) * skewness / 6)
     return Interval(float(mean), float(low), float(high))
 

@@ -5,7 +5,7 @@ from functools import cached_property
 
 import numpy as np
 import pandas as pd
-from scipy.stats import chi2
+from scipy import special
 
 from analysis.cluster_robust import ClusterRobust
 from analysis.counts import compared
@@ -142,13 +142,12 @@ def cells_of(trials, by):
     )
 
 
-def fit_all(responses, techniques):
+def fit_all(of_samples):
     """Fit every model to every sample, by REML and by ML.
 
     Parameters
     ----------
-    responses, techniques
-        As `samples` takes them.
+    of_samples : iterable of Sample
 
     Returns
     -------
@@ -160,10 +159,7 @@ def fit_all(responses, techniques):
         likelihood what it is under lme4's default contrasts.
     """
     return [
-        fit_sample(sample, fit_name, estimation)
-        for sample in samples(responses, techniques)
-        for fit_name in FITS
-        for estimation in METHODS
+        fit_sample(sample, fit_name, estimation) for sample in of_samples for fit_name in FITS for estimation in METHODS
     ]
 
 
@@ -446,7 +442,7 @@ def _least_squares_ratio(fitted):
 
 
 def _chi2_test(statistic, df, unexplained):
-    p_value = float(chi2.sf(statistic, df))
+    p_value = float(special.chdtrc(df, statistic))
     return {"statistic": statistic, "df1": df, "p_value": p_value, "partial_eta_squared": 1 - unexplained}
 
 
@@ -484,13 +480,12 @@ def wald_rows(fits):
         yield row
 
 
-def llm_level_rows(responses, techniques):
+def llm_level_rows(of_samples):
     """Hotelling tests over LLMs of the same two hypotheses, as rows of part `model_tests`.
 
     Parameters
     ----------
-    responses, techniques
-        As `samples` takes them.
+    of_samples : iterable of Sample
 
     Yields
     ------
@@ -503,7 +498,7 @@ def llm_level_rows(responses, techniques):
     ----------
     Hotelling (1931), Annals of Mathematical Statistics 2, 360-378.
     """
-    for sample in samples(responses, techniques):
+    for sample in of_samples:
         cells = sample.cells
         wide = cells.pivot_table(index="llm", columns=["technique", "anchor_direction", "vignette"], values="mean")
         complete = wide.dropna()
@@ -528,26 +523,25 @@ def llm_level_rows(responses, techniques):
             yield row
 
 
-def mixed_model_rows(responses, ranked):
+def mixed_model_rows(of_samples):
     """Fit every sample once and say all of it.
 
     Parameters
     ----------
-    responses : pandas.DataFrame
-        Rows of `marts.response_counts`, of one response source.
-    ranked : collection of str
+    of_samples : list of Sample
+        Of one response source.
 
     Yields
     ------
     dict
         Rows of `MIXED_MODELS`, with the name of the table that they are of as `part`.
     """
-    fits = fit_all(responses, ranked)
+    fits = fit_all(of_samples)
     parts = {
         "mixed_effects": mixed_effects_rows(fits),
         "variance_components": variance_component_rows(fits),
         "random_effects": random_effect_rows(fits),
-        "model_tests": [*likelihood_ratio_rows(fits), *wald_rows(fits), *llm_level_rows(responses, ranked)],
+        "model_tests": [*likelihood_ratio_rows(fits), *wald_rows(fits), *llm_level_rows(of_samples)],
     }
     for part, rows in parts.items():
         yield from ({"part": part, **row} for row in rows)

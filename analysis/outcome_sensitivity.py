@@ -3,7 +3,7 @@
 import numpy as np
 
 from analysis.decisions import comparisons, decide, decided, one_sided
-from analysis.outcomes import BIAS, MAIN, OVER_BOTH, ContrastLosses, by_measure, or_none, taken_back
+from analysis.outcomes import BIAS, MAIN, OVER_BOTH, ContrastLosses, or_none, taken_back
 from analysis.sensitivity import COLUMNS as OF_ANCHORING
 from analysis.sensitivity import LEAST, LEFT_OUT, METHOD, MOST, counted
 from analysis.small_samples import FEWEST_LLMS
@@ -25,7 +25,7 @@ COULD_TURN = ("attrition_could_reverse", "attrition_could_change")
 PART = "outcome_sensitivity"
 
 
-def outcome_sensitivity_rows(counts, paradigms, contrasts, ranked, controls):
+def outcome_sensitivity_rows(found, ranked, controls):
     """Decide on every technique against a bias anew, with one thing changed at a time.
 
     The decisions are those of `analysis.outcomes`, on all LLMs; changed is an LLM that is left out, the row set, or
@@ -33,7 +33,7 @@ def outcome_sensitivity_rows(counts, paradigms, contrasts, ranked, controls):
 
     Parameters
     ----------
-    counts, paradigms, contrasts, ranked, controls
+    found, ranked, controls
         As of `analysis.outcomes.outcome_rows`.
 
     Yields
@@ -47,9 +47,9 @@ def outcome_sensitivity_rows(counts, paradigms, contrasts, ranked, controls):
     Steegen, Tuerlinckx, Gelman & Vanpaemel (2016), Increasing transparency through a multiverse analysis,
     Perspectives on Psychological Science 11(5), 702-712.
     """
-    for (study, paradigm), of_paradigm in by_measure(counts, paradigms, contrasts):
+    for (study, paradigm), of_paradigm in found:
         for measured in of_paradigm:
-            grids = measured.grids()
+            grids = measured.grids
             if MAIN["row_set"] not in grids:
                 continue
             grid = grids[MAIN["row_set"]]
@@ -57,11 +57,11 @@ def outcome_sensitivity_rows(counts, paradigms, contrasts, ranked, controls):
             pairs = comparisons(study, paradigm, grid.techniques, ranked, controls)
             pairs = [pair for pair in pairs if not pair.is_confounded and pair.control]
             for asked in measured.contrasts:
-                found = _of_contrast(study, asked, grids, fewer, pairs)
-                if found is None:
+                of_contrast = _of_contrast(study, asked, grids, fewer, pairs)
+                if of_contrast is None:
                     continue
                 keys = measured.keys | {"arm": asked.arm, "arm_b": or_none(asked.arm_b), "part": PART, "method": METHOD}
-                for pair, rows in found.items():
+                for pair, rows in of_contrast.items():
                     of = {"technique": pair.technique, "control": pair.control, "comparison": pair.kind}
                     yield from (keys | of | row for row in counted(rows))
 

@@ -6,6 +6,8 @@ each item in each arm, and of their sums.
 """
 
 from copy import copy
+from dataclasses import dataclass
+from functools import cached_property
 from itertools import compress
 from typing import NamedTuple
 
@@ -76,7 +78,7 @@ PREDICTIONS = _of_contrasts(OF_PREDICTIONS)
 OUTCOMES = {"part": "varchar", **CONTRASTS, **DECISIONS, **PREDICTIONS}
 
 
-def outcome_rows(counts, paradigms, contrasts, ranked, controls, *, n_draws, seed):
+def outcome_rows(found, ranked, controls, *, n_draws, seed):
     """Estimate every contrast of arms, and decide on each ranked technique by how far the bias is from none.
 
     The loss of a technique is the absolute contrast of each LLM and vignette, corrected for what noise adds to an
@@ -89,14 +91,8 @@ def outcome_rows(counts, paradigms, contrasts, ranked, controls, *, n_draws, see
 
     Parameters
     ----------
-    counts : pandas.DataFrame
-        Rows of `marts.item_counts`.
-    paradigms : pandas.DataFrame
-        `study, paradigm, measure, margin, pairing, is_share, better, reference, answer_kind, measured_from`: missing
-        answers of a share are bounded by 0 and 1; `better, reference, answer_kind` are asked for where an `arm_b` is
-        null; of what is measured from a `judgement` no decision is `equivalent`, and on a `measurement` none is made.
-    contrasts : pandas.DataFrame
-        `study, paradigm, arm, arm_b`; a null `arm_b` stands for the reference of the measure.
+    found : iterable of (str, str), list of Measured
+        As of `by_measure`.
     ranked : collection of str
         The techniques that are decided on.
     controls : pandas.DataFrame
@@ -113,10 +109,10 @@ def outcome_rows(counts, paradigms, contrasts, ranked, controls, *, n_draws, see
     Holm (1979), Scandinavian Journal of Statistics 6(2). The references of `analysis.crossed_effects` and
     `analysis.decisions`.
     """
-    for _, of_paradigm in by_measure(counts, paradigms, contrasts):
+    for _, of_paradigm in found:
         decided = []
         for measured in of_paradigm:
-            grids = measured.grids()
+            grids = measured.grids
             estimated = []
             for asked in measured.contrasts:
                 keys = measured.keys | {"arm": asked.arm, "arm_b": or_none(asked.arm_b)}
@@ -128,15 +124,17 @@ def outcome_rows(counts, paradigms, contrasts, ranked, controls, *, n_draws, see
         yield from _named(decided)
 
 
-class Measured(NamedTuple):
+@dataclass(frozen=True)
+class Measured:
     """Counts of one measure, as one instrument measures it, and the contrasts that are asked of it."""
 
     keys: dict
     counts: pd.DataFrame
     contrasts: list
 
+    @cached_property
     def grids(self):
-        """Return the counts of each row set that has any as a `Grid`."""
+        """The counts of each row set that has any as a `Grid`."""
         by_row_set = self.counts.groupby("row_set", sort=True)
         return {row_set: Grid(rows) for row_set, rows in by_row_set if rows["n_trials"].any()}
 
@@ -146,8 +144,14 @@ def by_measure(counts, paradigms, contrasts):
 
     Parameters
     ----------
-    counts, paradigms, contrasts : pandas.DataFrame
-        As of `outcome_rows`.
+    counts : pandas.DataFrame
+        Rows of `marts.item_counts`.
+    paradigms : pandas.DataFrame
+        `study, paradigm, measure, margin, pairing, is_share, better, reference, answer_kind, measured_from`: missing
+        answers of a share are bounded by 0 and 1; `better, reference, answer_kind` are asked for where an `arm_b` is
+        null; of what is measured from a `judgement` no decision is `equivalent`, and on a `measurement` none is made.
+    contrasts : pandas.DataFrame
+        `study, paradigm, arm, arm_b`; a null `arm_b` stands for the reference of the measure.
 
     Yields
     ------

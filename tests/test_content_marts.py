@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import special
 
-from analysis.outcomes import OUTCOMES, outcome_rows
+from analysis.outcomes import OUTCOMES, by_measure, outcome_rows
 from analysis.tables import table
 from ingest.models import ENGINE
 from ingest.warehouse import ROOT, in_memory
@@ -187,7 +187,7 @@ def retold():
     )
     contrasts = pd.DataFrame([{"study": "s", "paradigm": "retelling", "arm": "asked", "arm_b": None}])
     paradigms = pd.DataFrame(paradigms).assign(reference=None, is_share=False)
-    rows = outcome_rows(counts, paradigms, contrasts, {"helps"}, controls, n_draws=200, seed=1)
+    rows = outcome_rows(by_measure(counts, paradigms, contrasts), {"helps"}, controls, n_draws=200, seed=1)
     return outcomes, effects, curves, table(rows, OUTCOMES).to_pandas()
 
 

@@ -10,7 +10,7 @@ from statsmodels.formula.api import ols
 from statsmodels.stats.anova import AnovaRM
 
 from analysis.anova import anova_rows, repeated_measures, type_two
-from analysis.mixed_effects import MIXED_MODELS, cells_of
+from analysis.mixed_effects import MIXED_MODELS, cells_of, samples
 from analysis.tables import table
 
 TECHNIQUES = ["devils_advocate", "premortem", "sacd"]
@@ -129,7 +129,7 @@ def responses(rows):
     ],
 )
 def test_every_null_has_its_reason(change, reason):
-    made = table(anova_rows(responses(change(simulated(4))), TECHNIQUES), MIXED_MODELS).to_pandas()
+    made = table(anova_rows(samples(responses(change(simulated(4))), TECHNIQUES)), MIXED_MODELS).to_pandas()
     assert len(made) > 0
     nulls = made[STATISTICS].isna().any(axis=1)
     assert made.loc[nulls, "reason"].notna().all()
@@ -138,7 +138,7 @@ def test_every_null_has_its_reason(change, reason):
 
 
 def test_pairs_of_techniques_are_tested_for_their_interaction():
-    made = table(anova_rows(responses(simulated(5)), TECHNIQUES), MIXED_MODELS).to_pandas()
+    made = table(anova_rows(samples(responses(simulated(5)), TECHNIQUES)), MIXED_MODELS).to_pandas()
     pairs = made[made["technique_a"].notna()]
     assert set(pairs["term"]) == {"technique x temperature"}
     assert set(zip(pairs["technique_a"], pairs["technique_b"], strict=True)) == {

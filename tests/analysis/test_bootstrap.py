@@ -10,7 +10,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from analysis.bootstrap import CELL_METRICS, SPREADS, DomainDraws, Statistic, resampled_counts, weighted_median
+from analysis.bootstrap import (
+    CELL_METRICS,
+    SPREADS,
+    DomainDraws,
+    Resampled,
+    Statistic,
+    resampled_counts,
+    weighted_median,
+)
 
 COLUMNS = [
     *("study", "domain", "vignette", "llm", "technique", "anchor_direction", "temperature"),
@@ -132,6 +140,44 @@ def test_every_resample_is_as_frequent_as_the_multinomial_says(way):
 def test_up_to_four_trials_per_response_are_drawn_one_by_one(counts, way):
     found = resampled_counts(counts, 50, np.random.default_rng(1))
     assert found.tolist() == drawn_by(way, counts, 50, 1).tolist()
+
+
+def test_bounds_hang_on_the_way_to_draw_by_no_more_than_resampling_leaves_open():
+    counts, months = np.array([3, 9, 20, 11, 7]), np.array([6.0, 9, 12, 18, 24])
+    ways = [[drawn_by(way, counts, 10_000, seed) @ months / counts.sum() for seed in range(4)] for way in WAYS]
+    bounds = np.quantile(ways, [0.025, 0.975], axis=2)
+    # the standard error of such a quantile is 0.027 standard deviations
+    assert np.ptp(bounds, axis=(1, 2)).max() < 6 * 0.027 * np.std(ways[0][0])
+    assert len(np.unique(bounds)) > 2
+
+
+@settings(max_examples=60)
+@given(
+    counted.filter(lambda pairs: any(n for _, n in pairs)),
+    st.lists(st.one_of(st.integers(-60, 60), st.just(np.nan)), min_size=11, max_size=11),
+)
+def test_distances_from_a_baseline_are_those_of_the_expanded_rows(pairs, baseline):
+    values, counts = np.array([float(v) for v, _ in pairs]), np.array([n for _, n in pairs])
+    baseline = np.array([1.0, *baseline[1:]])
+    baseline[baseline == 0] = np.nan
+    cell = Resampled(values, resampled_counts(counts, 10, np.random.default_rng(1)))
+    for divisor in (baseline, np.array([20.0]), np.array([-7.0])):
+        madb, share = cell.madb(divisor), cell.share_within(divisor, 10)
+        for r, row in enumerate(cell.counts):
+            distances = np.abs(100 * np.repeat(values, row.astype(int)) / divisor[r % len(divisor)] - 100)
+            expected = distances.mean(), np.where(np.isnan(distances), np.nan, distances <= 10).mean()
+            assert (madb[r], share[r]) == pytest.approx(expected, nan_ok=True)
+
+
+def test_the_same_statistic_is_told_from_one_that_is_weighed_otherwise():
+    draws = draws_of(designed(n_llms=3))
+    by_llm, by_trial = (draws.statistic("sacd", "madb_percent", "low", weighting) for weighting in ("llm", "trial"))
+    assert by_llm.values is by_trial.values
+    assert not by_llm.is_same(by_trial)  # LLMs have unequal numbers of trials
+    alike = draws_of(UNEQUAL[(UNEQUAL["vignette"] == "v") & (UNEQUAL["anchor_direction"] != "low")])
+    first, second = (alike.statistic("sacd", "madb_percent", "high", weighting) for weighting in ("llm", "trial"))
+    assert first.is_same(second)
+    assert not first.is_same(alike.statistic("sacd", "percent_of_baseline", "high"))
 
 
 def test_the_two_ways_to_draw_differ():

@@ -271,7 +271,7 @@ def responses(rows, baseline=100.0):
 
 
 def tables(counts):
-    made = table(mixed_model_rows(counts, TECHNIQUES), MIXED_MODELS).to_pandas()
+    made = table(mixed_model_rows(samples(counts, TECHNIQUES)), MIXED_MODELS).to_pandas()
     return {part: made[made["part"] == part] for part in STATISTICS}
 
 
@@ -316,7 +316,7 @@ def test_without_a_baseline_nothing_is_estimated():
 
 def test_without_trials_the_tables_are_empty_and_typed():
     nothing = responses(simulated(8)).head(0)
-    assert table(mixed_model_rows(nothing, TECHNIQUES), MIXED_MODELS).num_rows == 0
+    assert table(mixed_model_rows(samples(nothing, TECHNIQUES)), MIXED_MODELS).num_rows == 0
 
 
 def test_terms_are_the_means_and_differences_that_they_say():

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.outcomes import CONTRASTS, DECISIONS, OUTCOMES, outcome_rows
+from analysis.outcomes import CONTRASTS, DECISIONS, OUTCOMES, by_measure, outcome_rows
 from analysis.tables import table
 
 KEYS = {"study": "s", "paradigm": "framing", "measure": "chose_safe"}
@@ -42,7 +42,7 @@ def found(rows, *, margin=0.05, pairing="item", ranked=("helps",), arms=("gain",
     } | said
     paradigms = pd.DataFrame([{**KEYS, "margin": margin, "pairing": pairing, **said}])
     contrasts = pd.DataFrame([{"study": "s", "paradigm": "framing", **dict(zip(("arm", "arm_b"), arms, strict=True))}])
-    rows = outcome_rows(rows, paradigms, contrasts, set(ranked), CONTROLS, n_draws=n_draws, seed=1)
+    rows = outcome_rows(by_measure(rows, paradigms, contrasts), set(ranked), CONTROLS, n_draws=n_draws, seed=1)
     return table(rows, OUTCOMES).to_pandas()
 
 
@@ -421,7 +421,8 @@ def test_a_technique_that_another_contrast_of_the_paradigm_decides_against_is_co
             "answer_kind": "choice", "measured_from": "answer",
         }])  # fmt: skip
         contrasts = pd.DataFrame([{"study": "s", "paradigm": "framing", "arm": a, "arm_b": b} for a, b in pairs])
-        made = table(outcome_rows(rows, paradigms, contrasts, {"helps"}, CONTROLS, n_draws=20, seed=1), OUTCOMES)
+        measured = by_measure(rows, paradigms, contrasts)
+        made = table(outcome_rows(measured, {"helps"}, CONTROLS, n_draws=20, seed=1), OUTCOMES)
         of = made.to_pandas().query("part == 'outcome_decisions' and technique == 'helps' and llm.isna()")
         return of.set_index("arm")[["decision", "certainty"]].T.to_dict("list")
 

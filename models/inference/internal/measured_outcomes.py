@@ -5,11 +5,11 @@ def model(dbt, session):
     """Read the counts of items, estimate for the studies that changed, and return the table."""
     from analysis.kept import kept_by_study
     from analysis.outcome_sensitivity import COLUMNS, outcome_sensitivity_rows
-    from analysis.outcomes import OUTCOMES, outcome_rows
+    from analysis.outcomes import OUTCOMES, by_measure, outcome_rows
 
     def rows_of(counts, paradigms, contrasts, techniques, controls, **options):
         ranked = set(techniques.loc[techniques["is_ranked"], "technique"])
-        given = counts, paradigms, contrasts, ranked, controls
+        given = list(by_measure(counts, paradigms, contrasts)), ranked, controls
         return [*outcome_rows(*given, **options), *outcome_sensitivity_rows(*given)]
 
     declared = "study, paradigm, measure, margin, pairing, is_share, better, reference, answer_kind, measured_from"

@@ -5,12 +5,13 @@ def model(dbt, session):
     """Read the counts, fit the studies that changed, and return the table."""
     from analysis.anova import anova_rows
     from analysis.kept import kept_by_study
-    from analysis.mixed_effects import MIXED_MODELS, mixed_model_rows
+    from analysis.mixed_effects import MIXED_MODELS, mixed_model_rows, samples
 
     def rows_of(responses, techniques):
         ranked = techniques.loc[techniques["is_ranked"], "technique"]
-        anovas = ({"part": "model_tests", **row} for row in anova_rows(responses, ranked))
-        return [*mixed_model_rows(responses, ranked), *anovas]
+        of_samples = samples(responses, ranked)
+        anovas = ({"part": "model_tests", **row} for row in anova_rows(of_samples))
+        return [*mixed_model_rows(of_samples), *anovas]
 
     response_source = dbt.config.meta_get("response_source")
     return kept_by_study(
