@@ -41,13 +41,14 @@ def opened(writes_files: bool = False) -> Iterator:
     """Open the warehouse to read from it; the rows of one that an older bais made are numbered first."""
     import duckdb
 
-    with contextlib.closing(connect()) as warehouse:
-        is_older = warehouse.execute(UNNUMBERED).fetchall() == [(False,)]
-    if is_older:
-        from ingest.raw import prepare_raw
+    with contextlib.ExitStack() as stack:
+        warehouse = stack.enter_context(contextlib.closing(connect(writes_files=writes_files)))
+        if warehouse.execute(UNNUMBERED).fetchall() == [(False,)]:
+            from ingest.raw import prepare_raw
 
-        prepare_raw(warehouse_path())
-    with contextlib.closing(connect(writes_files=writes_files)) as warehouse:
+            warehouse.close()
+            prepare_raw(warehouse_path())
+            warehouse = stack.enter_context(contextlib.closing(connect(writes_files=writes_files)))
         try:
             yield warehouse
         except (duckdb.CatalogException, duckdb.BinderException) as error:

@@ -32,7 +32,7 @@ from ingest.memory import memory_limit, needs_more
 from ingest.mended import Hanging, hanging
 from ingest.models import Models, macros, query_of
 from ingest.prompts import template_hash, template_of
-from ingest.raw import ORDERED, TABLES, next_ordinal, prepare_raw
+from ingest.raw import ORDERED, TABLES, lacks_nothing, next_ordinal, prepare_raw, raw_transaction
 from ingest.warehouse import UserError, connect, explain, in_memory, printable, quoted, transaction, warehouse_path
 
 CONFIG = Path(__file__).with_name("gate.yaml")
@@ -131,7 +131,6 @@ def audit(batch_ids: list[str] | None = None, config: dict | None = None) -> lis
     path = warehouse_path()
     if not path.exists():
         return []
-    prepare_raw(path)
     verdicts = []
     try:
         while batch_ids is None or batch_ids:
@@ -162,7 +161,13 @@ def _beside(path):
     settings = DUCKDB_SETTINGS | {"memory_limit": memory_limit(), "temp_directory": spill}
     try:
         with contextlib.closing(in_memory(**settings)) as memory:
-            memory.execute(f"attach {quoted(path)} as warehouse (read_only)")
+            attach = f"attach {quoted(path)} as warehouse (read_only); use warehouse"
+            memory.execute(attach)
+            if not lacks_nothing(memory):
+                memory.execute("use memory; detach warehouse")
+                prepare_raw(path)
+                memory.execute(attach)
+            memory.execute("use memory")
             yield memory
     except duckdb.OutOfMemoryException:
         raise needs_more("an audit", settings["memory_limit"]) from None
@@ -636,8 +641,7 @@ def decide(act: str, object_id: str, why: str, who: str | None = None) -> None:
     """Keep what a person decides: `accept` or `reject` a batch whatever its verdict, or `release` a trial's flags."""
     object_kind = ACTS[act]
     who, why = _signed(who, why)
-    prepare_raw(warehouse_path())
-    with transaction(warehouse_path()) as warehouse:
+    with raw_transaction(warehouse_path()) as warehouse:
         if object_kind == "batch":
             audited = warehouse.execute("select distinct batch_id from raw.batch_verdicts").fetchall()
             object_id = _batch_meant({batch_id for (batch_id,) in audited}, object_id)
@@ -674,8 +678,7 @@ def decide_of_trials(
 ) -> Decided:
     """`withdraw` trials, `restore` what was withdrawn or else reread, or `reread` the number of some, all or none."""
     who, why = _signed(who, why)
-    prepare_raw(warehouse_path())
-    with transaction(warehouse_path()) as warehouse:
+    with raw_transaction(warehouse_path()) as warehouse:
         warehouse.register("named", pa.table({"trial_id": pa.array(trial_ids, pa.string())}))
         warehouse.execute(
             f"""
@@ -729,10 +732,9 @@ def leave_out(study: str, because: dict[str, str], who: str | None = None) -> tu
     Return how many are left out from now on, and how many count again.
     """
     who, _ = _signed(who, "the study")
-    prepare_raw(warehouse_path())
     named = {"trial_id": pa.array(because, pa.string()), "why": pa.array(because.values(), pa.string())}
     counts = []
-    with transaction(warehouse_path()) as warehouse:
+    with raw_transaction(warehouse_path()) as warehouse:
         warehouse.register("named", pa.table(named))
         warehouse.execute(f"create temp table left_out as {query_of('stg_left_out_trials')}")
         for act, here, there in (("leave_out", "named", "left_out"), ("count", "left_out", "named")):

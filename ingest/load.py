@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from ingest.folder import folder_of, keep_in, let_go, take_in
 from ingest.lock import alone
-from ingest.raw import TABLES, next_ordinal, number_rows, prepare_raw
+from ingest.raw import TABLES, next_ordinal, number_rows, prepare_raw, raw_transaction
 from ingest.warehouse import UserError, connect, explain, quoted, same, transaction, warehouse_path
 
 SYSTEM_FAILURE = re.compile(
@@ -133,8 +133,7 @@ def work_folder(warehouse: Path) -> Iterator[Path]:
 
 def _take_over(tables, path, incoming):
     """Insert what dlt loaded and the warehouse has not, all or nothing."""
-    prepare_raw(path)
-    with transaction(path) as warehouse:
+    with raw_transaction(path) as warehouse:
         for setting, value in DUCKDB_SETTINGS.items():
             warehouse.execute(f"set {setting} = '{value}'")
         warehouse.execute(f"attach {quoted(incoming)} as incoming (read_only)")

@@ -11,7 +11,7 @@ import pyarrow as pa
 import yaml
 
 from ingest.folder import take_in
-from ingest.warehouse import ROOT, UserError, connect, explain, number_after
+from ingest.warehouse import ROOT, kept_path, number_after, transaction
 
 DECLARED = ROOT / "models" / "staging" / "sources.yml"
 LOAD_ID = "_dlt_load_id"
@@ -106,10 +106,14 @@ def raw_statements(there: Iterable[str] = (), views: Iterable[str] = ()) -> str:
 def number_rows(warehouse, schema: str = "raw") -> None:
     """Number the rows that an older version of bais wrote, if there are any, with the macro that dbt uses."""
     views = [name for (name,) in warehouse.execute(str(_macros().raw_views_there())).fetchall()]
+    if _are_unnumbered(warehouse, schema, views):
+        warehouse.execute(str(_macros().raw_ordinals(views, schema)))
+
+
+def _are_unnumbered(warehouse, schema="raw", views=()):
     tables = [name for name in ORDERED if name not in views]
     unnumbered = " union all ".join(f"select 1 from {schema}.{name} where ordinal is null" for name in tables)
-    if warehouse.execute(f"select 1 from ({unnumbered}) limit 1").fetchall():
-        warehouse.execute(str(_macros().raw_ordinals(views, schema)))
+    return bool(warehouse.execute(f"select 1 from ({unnumbered}) limit 1").fetchall())
 
 
 def next_ordinal(warehouse) -> int:
@@ -122,22 +126,33 @@ def prepare_raw(path: Path) -> None:
 
     What a folder keeps for it is taken in.
     """
-    import duckdb
+    with raw_transaction(path):
+        pass
 
-    with contextlib.closing(connect(path, read_only=False)) as warehouse:
-        there, views = (
-            [name for (name,) in warehouse.execute(str(query())).fetchall()]
-            for query in (_macros().raw_columns_there, _macros().raw_views_there)
-        )
-        warehouse.execute("begin")
-        try:
-            if not _described() <= {*there}:
-                warehouse.execute(raw_statements(there, views))
-            take_in(warehouse, TABLES, number_rows)
-            number_rows(warehouse)
-            warehouse.execute("commit")
-        except duckdb.Error as error:
-            raise UserError(explain(error, path)) from None
+
+@contextlib.contextmanager
+def raw_transaction(path: Path):
+    """Open the warehouse, make what `raw` lacks, and write that and all of what follows, or none."""
+    with transaction(path) as warehouse:
+        there, views = _there(warehouse)
+        if not _described() <= there:
+            warehouse.execute(raw_statements(there, views))
+        take_in(warehouse, TABLES, number_rows)
+        number_rows(warehouse)
+        yield warehouse
+
+
+def lacks_nothing(warehouse) -> bool:
+    """Whether `prepare_raw` would change nothing; of a warehouse that keeps trials in a folder that is not known."""
+    return _described() <= _there(warehouse)[0] and not kept_path(warehouse) and not _are_unnumbered(warehouse)
+
+
+def _there(warehouse):
+    """Return what `raw` has: its columns with their meaning, and its views."""
+    return tuple(
+        {name for (name,) in warehouse.execute(str(query())).fetchall()}
+        for query in (_macros().raw_columns_there, _macros().raw_views_there)
+    )
 
 
 @cache

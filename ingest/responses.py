@@ -1,6 +1,7 @@
 """Read spool files with DuckDB, and the numbers in their answers by the one rule that the models use."""
 
 import contextlib
+import functools
 import itertools
 from collections.abc import Collection, Iterator
 from pathlib import Path
@@ -12,7 +13,7 @@ from ingest.fates import rereadings
 from ingest.models import macros, query_of
 from ingest.raw import TABLES
 from ingest.study import Cell, Design
-from ingest.warehouse import connect, in_memory, patiently, warehouse_path
+from ingest.warehouse import SESSION, connect, in_memory, patiently, quoted, warehouse_path
 
 if TYPE_CHECKING:
     import duckdb
@@ -75,11 +76,25 @@ def spooled(paths: list[Path], table: str) -> "Iterator[duckdb.DuckDBPyConnectio
     columns = {"kind": "varchar", "session": "varchar"} | {
         SPOOLED_AS[table].get(name, name): column["data_type"] for name, column in TABLES[table].columns.items()
     }
-    with contextlib.closing(in_memory(memory_limit="256MB", threads=1, preserve_insertion_order=False)) as connection:
-        connection.read_json(
-            list(map(str, paths)), columns=columns, format="newline_delimited", ignore_errors=True
-        ).filter(f"kind = '{table.removesuffix('s')}'").create_view("spooled")
+    with contextlib.closing(_reader().cursor()) as connection:
+        connection.execute(SESSION)
+        connection.execute(
+            f"""
+            create temp view spooled as
+            from read_json(
+                [{", ".join(map(quoted, paths))}], columns = {columns},
+                format = 'newline_delimited', ignore_errors = true
+            )
+            where kind = '{table.removesuffix("s")}'
+            """
+        )
         yield connection
+
+
+@functools.cache
+def _reader():
+    """Return the DuckDB that reads spools: to start one takes longer than to read what most of them hold."""
+    return in_memory(memory_limit="256MB", threads=1, preserve_insertion_order=False)
 
 
 @contextlib.contextmanager
@@ -123,7 +138,7 @@ def read_trials(path: Path, design: Design) -> "Iterator[duckdb.DuckDBPyConnecti
             else coalesce(status, named ->> 'status')
         end"""
         connection.execute(f"""
-            create view answers as
+            create temp view answers as
             with readings as (
                 select
                     *,

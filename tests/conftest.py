@@ -2,6 +2,7 @@
 
 import csv
 import functools
+import gc
 import hashlib
 import io
 import json
@@ -49,6 +50,16 @@ def pytest_ignore_collect(collection_path, config):
     """Leave out what needs Spark and Java, but where its folder is named, as `make test-spark` does."""
     is_named = any(Path(argument).name == "spark" or "tests/spark" in argument for argument in config.args)
     return True if collection_path == ROOT / "tests" / "spark" and not is_named else None
+
+
+def pytest_collection_finish():
+    """Leave what is there by now out of each later collection of garbage: statsmodels and hypothesis ask for many."""
+    gc.freeze()
+
+
+def pytest_sessionfinish():
+    """Have what was left out freed as ever."""
+    gc.unfreeze()
 
 
 def pytest_terminal_summary(terminalreporter, config):

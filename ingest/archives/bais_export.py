@@ -12,8 +12,8 @@ import pyarrow as pa
 
 from ingest.archives import Archive
 from ingest.load import land, landed_ids
-from ingest.raw import LANDED, LOAD_ID, OF_THE_GATE, ORDERED, TABLES, next_ordinal, number_rows, prepare_raw
-from ingest.warehouse import UserError, in_memory, printable, quoted, sha256_of, transaction, warehouse_path
+from ingest.raw import LANDED, LOAD_ID, OF_THE_GATE, ORDERED, TABLES, next_ordinal, number_rows, raw_transaction
+from ingest.warehouse import UserError, in_memory, printable, quoted, sha256_of, warehouse_path
 
 FORMAT, VERSION = "bais-export", 7
 # the other tables came with version 1
@@ -288,8 +288,7 @@ def _land_gate(memory):
     """
     path = warehouse_path()
     path.parent.mkdir(parents=True, exist_ok=True)
-    prepare_raw(path)
-    with transaction(path) as warehouse:
+    with raw_transaction(path) as warehouse:
         first = next_ordinal(warehouse)
         for name, table in OF_THE_GATE.items():
             numbered = f" replace (ordinal + {first - 1} as ordinal)" if name in ORDERED else ""

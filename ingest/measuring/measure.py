@@ -182,12 +182,12 @@ def _known():
     there = "select column_name from duckdb_columns() where schema_name = 'raw' and table_name = 'paradigms'"
     with contextlib.closing(connect()) as warehouse:
         columns = {column for (column,) in warehouse.execute(there).fetchall()}
-    if "measured_from" not in columns:
-        return []
-    if not TABLES["paradigms"].columns.keys() <= columns:
-        prepare_raw(warehouse_path())
-    with contextlib.closing(connect()) as warehouse:
-        return [study for (study,) in warehouse.execute(STUDIES).fetchall()]
+        if "measured_from" not in columns:
+            return []
+        if TABLES["paradigms"].columns.keys() <= columns:
+            return [study for (study,) in warehouse.execute(STUDIES).fetchall()]
+    prepare_raw(warehouse_path())
+    return _known()
 
 
 @contextlib.contextmanager
