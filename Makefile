@@ -40,15 +40,8 @@ check: .venv/installed  ## style: Python and SQL, and which room imports which
 	$(BIN)/sqlfluff lint --processes 2 models tests/models macros analysis/report/queries
 	$(BIN)/lint-imports --no-cache
 
-bench: .venv/installed  ## speed, as ratios against named peers in the same run; then what each step takes as trials grow (BIG=1: to 10 million)
-	$(BIN)/python tests/tools/bench.py
-	$(BIN)/python tests/tools/bench_collector.py
-	$(BIN)/python tests/tools/bench_inference.py
-	$(BIN)/python -m tests.tools.bench_scorer
-	$(BIN)/python -m tests.tools.bench_measuring
-	$(BIN)/python -m tests.tools.bench_outcomes
-	$(BIN)/python -m tests.tools.bench_page
-	$(BIN)/python -m tests.tools.bench_scale
+bench: .venv/installed  ## speed, as one table of ratios to peers that run beside (SCALE=0.1: in less time; BIG=1: to 10 million trials)
+	$(BIN)/python -m tests.tools.ratios $(if $(SCALE),--scale $(SCALE))
 
 picture: .venv/installed  ## docs/answers.svg of the README, from the recorded trials of document A
 	$(BIN)/python -m tests.tools.picture
