@@ -4,8 +4,11 @@ import json
 import tempfile
 from pathlib import Path
 
-from tests.tools.processes import RECORDED, ROOT, Warehouse
+from tests.tools.processes import RECORDED, ROOT, SHARED, Warehouse
 from tests.tools.ratios import Bench
+
+SCORES = SHARED / "data" / "anchoring_llms"
+SIMULATED = ("simulated", "biases-simulated", "content-simulated")
 
 IMPORT = """
 import json, sys, time
@@ -33,6 +36,13 @@ connection.close()
 print(json.dumps({"seconds": time.perf_counter() - started}))
 """
 
+LAND = """
+import json, sys
+from ingest.run import main
+for arguments in json.loads(sys.argv[1]):
+    assert main(arguments) == 0, arguments
+"""
+
 
 def main():
     """Run the benchmarks."""
@@ -46,6 +56,10 @@ def main():
             bench.leave_out("the recorded archive", f"there is none at {RECORDED}")
         generate(folder / "generated", lines := bench.scaled(1_000_000))
         compare_import(bench, f"{lines:,} generated lines", folder / "generated", "*.jsonl", folder / "big")
+        everything = Warehouse(folder / "everything")
+        land_everything(everything, bench.scaled(100_000))
+        build = ("bais", "build", "--full-refresh", *bench.nodes)
+        compare_build(bench, "bais build of everything that make run lands", everything, *build)
 
 
 def compare_import(bench, name, archive, files, folder):
@@ -59,6 +73,13 @@ def compare_import(bench, name, archive, files, folder):
         details=f"{ours['rows']:,} trials, {ours['rows'] / ours['seconds']:,.0f}/s, peak {ours['megabytes']:.0f} MB",
     )  # fmt: skip
     return warehouse
+
+
+def land_everything(warehouse, most_calls):
+    """Land what `make run` lands; of a simulated study no more than so many calls are made."""
+    studies = [[study, "--max-calls", str(most_calls)] for study in SIMULATED]
+    archives = [["--archive", str(archive)] for archive in (RECORDED, SCORES) if archive.is_dir()]
+    warehouse.run("python", "-c", LAND, json.dumps(studies + archives))
 
 
 def compare_build(bench, name, warehouse, *build):
