@@ -28,7 +28,7 @@ SUITE := $(BIN)/python -m pytest -n 2 --dist loadfile
 test: .venv/installed  ## the suite, offline, without what is slow; of one file or test alone with FILE=tests/…
 	$(if $(FILE),$(BIN)/python -m pytest -n 0 $(FILE),$(SUITE) -m "not slow")
 
-test-all: .venv/installed  ## the whole suite: also pages followed step by step, programs killed, pages in a browser
+test-all: .venv/installed  ## the whole suite: also pages followed step by step, programs killed, pages in a browser, every bench made small
 	$(SUITE)
 
 test-spark: spark  ## what needs Java 17 and Spark: builds on this machine, through a server, and on a cluster of two workers
