@@ -1,7 +1,7 @@
 """What each step from a folder of trials to the public tables takes, as trials grow (BIG=1: to 10 million).
 
-Trials of one vignette are generated, with texts of which each is another and with texts that repeat. Each size stands
-beside the first; below its table stand the exponents: a step whose cost grows with the trials has 1.
+Trials of one vignette are generated, with texts of which each is another and with texts that repeat. The largest size
+stands beside the first; below its table stand the exponents: a step whose cost grows with the trials has 1.
 """
 
 import math
@@ -92,12 +92,11 @@ def main() -> None:
         for name, rows in found.items():
             exponents = (exponent([(n_trials, took[i]) for n_trials, took in rows]) for i in range(len(MEASURES)))
             print(_line("exponent", name, *(f"{value:.2f}" for value in exponents)))
-        for name, ((few, least), *larger) in found.items():
-            for n_trials, took in larger:
-                bench.record(
-                    f"{name} of {n_trials:,} trials, {texts} texts", f"{few:,} trials", took[0] / least[0],
-                    f"at most {n_trials / few:g}", seconds=took[0],
-                )  # fmt: skip
+        for name, ((few, least), *_, (many, most)) in found.items():
+            bench.record(
+                f"{name} of {many:,} trials, {texts} texts", f"{few:,} trials", most[0] / least[0],
+                f"at most {many / few:g}", seconds=most[0],
+            )  # fmt: skip
         print()
 
 
