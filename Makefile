@@ -8,22 +8,27 @@ export BAIS_SHARED
 
 .PHONY: run test test-all test-spark check bench picture local spark embed coverage oracle lock clean
 
-run: .venv/installed  ## load what is at hand, build and test every table, say what came out, write the report
-	$(BIN)/python ingest/run.py
-	$(BIN)/python ingest/run.py biases-simulated
-	$(BIN)/python ingest/run.py content-simulated
-	$(if $(ARCHIVE),$(BIN)/python ingest/run.py --archive $(ARCHIVE))
-	$(if $(SCORES),$(BIN)/python ingest/run.py --archive $(SCORES))
-	$(BIN)/bais build
-	$(BIN)/bais headlines
-	$(BIN)/bais report
+STEP = @$(BIN)/python -m bais.step
+LAND = $(BIN)/python ingest/run.py
+
+run: .venv/installed  ## load what is at hand, build and test every table, write the report, say in short what came out
+	$(STEP) simulated $(LAND)
+	$(STEP) biases-simulated $(LAND) biases-simulated
+	$(STEP) content-simulated $(LAND) content-simulated
+	$(if $(ARCHIVE),$(STEP) archive $(LAND) --archive $(ARCHIVE))
+	$(if $(SCORES),$(STEP) scores $(LAND) --archive $(SCORES))
+	$(STEP) build $(BIN)/bais build
+	$(STEP) headlines $(BIN)/bais headlines
+	$(STEP) report $(BIN)/bais report
+	@$(BIN)/bais headlines --brief
+	@echo "What each step said is in logs/run/; \`$(BIN)/bais headlines\` says all that came out, as logs/run/headlines.txt does."
 
 SUITE := $(BIN)/python -m pytest -n 2 --dist loadfile
 
 test: .venv/installed  ## the suite, offline, without what is slow; of one file or test alone with FILE=tests/…
 	$(if $(FILE),$(BIN)/python -m pytest -n 0 $(FILE),$(SUITE) -m "not slow")
 
-test-all: .venv/installed  ## the whole suite: also pages followed step by step, programs killed, pages in a browser
+test-all: .venv/installed  ## the whole suite: also pages followed step by step, programs killed, pages in a browser, every bench made small
 	$(SUITE)
 
 test-spark: spark  ## what needs Java 17 and Spark: builds on this machine, through a server, and on a cluster of two workers
@@ -35,15 +40,8 @@ check: .venv/installed  ## style: Python and SQL, and which room imports which
 	$(BIN)/sqlfluff lint --processes 2 models tests/models macros analysis/report/queries
 	$(BIN)/lint-imports --no-cache
 
-bench: .venv/installed  ## speed, as ratios against named peers in the same run; then what each step takes as trials grow (BIG=1: to 10 million)
-	$(BIN)/python tests/tools/bench.py
-	$(BIN)/python tests/tools/bench_collector.py
-	$(BIN)/python tests/tools/bench_inference.py
-	$(BIN)/python -m tests.tools.bench_scorer
-	$(BIN)/python -m tests.tools.bench_measuring
-	$(BIN)/python -m tests.tools.bench_outcomes
-	$(BIN)/python -m tests.tools.bench_page
-	$(BIN)/python -m tests.tools.bench_scale
+bench: .venv/installed  ## speed, as one table of ratios to peers that run beside (SCALE=0.1: in less time; BIG=1: to 10 million trials)
+	$(BIN)/python -m tests.tools.ratios $(if $(SCALE),--scale $(SCALE))
 
 picture: .venv/installed  ## docs/answers.svg of the README, from the recorded trials of document A
 	$(BIN)/python -m tests.tools.picture
@@ -67,12 +65,19 @@ coverage: .venv/installed  ## how often intervals hold and probabilities come tr
 oracle: .venv/installed  ## the mixed models against lme4, where R has it
 	$(BIN)/python tests/tools/oracle.py
 
-.venv/installed: requirements.lock pyproject.toml
+# It holds a hash of what it was installed from: what is only newer is not installed again.
+INSTALLED_FROM := $(shell cat requirements.lock pyproject.toml | cksum)
+ifneq ($(INSTALLED_FROM),$(shell cat .venv/installed 2>/dev/null))
+.PHONY: .venv/installed
+endif
+
+.venv/installed:
 	@python3 -c 'import sys; sys.exit("bais needs Python 3.11 or newer; python3 here is " + sys.version.split()[0]) if sys.version_info < (3, 11) else None'
 	@python3 -m venv --clear .venv || { echo "python3 cannot make a virtual environment here: install its venv package (python3-venv) and run make again"; exit 1; }
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
-	@touch $@
+	@echo "Installing the packages of requirements.lock into .venv: this takes about a minute."
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@echo "$(INSTALLED_FROM)" > $@
 
 LOCK := uv pip compile --universal --python-version 3.11 --generate-hashes --upgrade \
   --no-emit-index-url --no-strip-extras --no-header --no-annotate --quiet

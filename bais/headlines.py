@@ -1,5 +1,6 @@
 """`bais headlines`: what each domain's evidence says to use and to avoid, as `bais recommend` says it."""
 
+import re
 from itertools import groupby
 from operator import itemgetter
 
@@ -11,7 +12,7 @@ from bais.people import sentences_on_alterations, sentences_on_people
 from bais.published import CHECKED, say_versions, sum_up
 from bais.recommend import DECIDED, GOALS, HEADS
 from bais.sources import said_of_unread, unread_lines
-from bais.terminal import fixed, say, say_rows
+from bais.terminal import first_sentence, fixed, say, say_rows
 from bais.warehouse import (
     IS_A_STUDY,
     marts,
@@ -24,13 +25,20 @@ from bais.warehouse import (
 )
 from ingest.warehouse import printable, warehouse_path
 
+ASIDE = re.compile(r" \([^()]*\)")  # what a short form leaves out
+FINDINGS_IN_BRIEF = 2  # of scores: how far anchors move answers, and how often
 KINDS = ("control", None)  # the rows that hold the loss of a technique, and of a control
 
 
 @click.command()
 @only_study
-def headlines(study: str | None) -> None:
+@click.option(
+    "--brief", "is_brief", is_flag=True, help="a line for each answer; simulated studies where there is no other"
+)
+def headlines(study: str | None, is_brief: bool) -> None:
     """Say what to use and what to avoid in each domain by the three goals, and what other biases and scores show."""
+    from analysis.advice import listed
+
     with marts() as warehouse:
         rankings = records(
             warehouse,
@@ -63,16 +71,23 @@ def headlines(study: str | None) -> None:
         for of in studies:
             if study in (None, of["study"]) and of["is_simulated"] == are_simulated:
                 of_study = ([row for row in rows if row["study"] == of["study"]] for rows in (rankings, places))
-                _say_study(of, *of_study, [*biases.get(of["study"], []), *altered[of["study"]]])
+                _say_study(of, *of_study, [*biases.get(of["study"], []), *altered[of["study"]]], is_brief)
 
     say_studies(are_simulated=False)
     for name, findings in scored.items():
         if study in (None, name):
-            _say_scored(name, findings)
+            _say_scored(name, findings, is_brief)
     for name, sentence in people.items():
         if study in (None, name):
             say(sentence)
-    say_studies(are_simulated=True)
+    simulated = [of["study"] for of in studies if of["is_simulated"]]
+    if is_brief and not study and simulated and (scored or len(simulated) < len(studies)):
+        say(
+            f"Left out here, as no LLM was asked: the SIMULATED {listed(simulated)}. "
+            f"`bais headlines --study {simulated[0]}` shows one of them, `bais headlines` all."
+        )
+    else:
+        say_studies(are_simulated=True)
     for sentence in said_of_unread(unread):
         say(sentence)
     for why in () if study else held_back.values():
@@ -81,7 +96,8 @@ def headlines(study: str | None) -> None:
         say("The warehouse holds no trials: land some with `bais import`, then run `bais build`.")
     for document in sorted({check["document"] for check in checks}):
         of_document = [check for check in checks if check["document"] == document]
-        say(f"Document {document}. {' '.join([*sum_up(of_document), *say_versions(of_document)])}")
+        said = " ".join([*sum_up(of_document), *say_versions(of_document)])
+        say(f"Document {document}. {ASIDE.sub('', said) if is_brief else said}")
     if checks:
         say("`bais claims` says more of these published claims.")
     print(f"Warehouse: {printable(warehouse_path())}")
@@ -108,7 +124,7 @@ def _scored(warehouse):
     }
 
 
-def _say_scored(name, findings):
+def _say_scored(name, findings, is_brief):
     from analysis.anchor_findings import sentences
     from analysis.report.values import counted
 
@@ -118,12 +134,14 @@ def _say_scored(name, findings):
         f"{counted(n_variations, 'pair')} of anchors, {n_llms} {counted(n_llms, 'LLM')} "
         "(scored: how likely each answer is was read off, and nobody answered)"
     )
-    for sentence in sentences(findings) or ["No question of it was scored under a low and a high anchor."]:
+    said = sentences(findings) or ["No question of it was scored under a low and a high anchor."]
+    for sentence in map(first_sentence, said[:FINDINGS_IN_BRIEF]) if is_brief else said:
         say(sentence, indent="  ")
-    print()
+    if not is_brief:
+        print()
 
 
-def _say_study(study, rankings, places, biases):
+def _say_study(study, rankings, places, biases, is_brief):
     from analysis.advice import Evidence, listed, verdict
 
     how = "SIMULATED respondents, no LLM was asked" if study["is_simulated"] else study["sources"]
@@ -139,6 +157,10 @@ def _say_study(study, rankings, places, biases):
         )
     if not rankings and not biases:
         print("No trial of it had a low or a high anchor, so that there is nothing to compare.")
+    if is_brief:
+        for sentence in [*(verdict(evidence)[0] for evidence in domains), *biases]:
+            say(sentence, indent="  ")
+        return
     if rows := [row for evidence in domains for row in _losses(evidence)]:
         say_rows("table", ["domain", "technique", *HEADS.values(), "decision"], rows, null="", right=range(2, 5))
     if rankings:

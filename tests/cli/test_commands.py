@@ -203,6 +203,7 @@ COMMANDS = {
         "--limit": "int",
     },
     "headlines": {
+        "--brief": "flag",
         "--study": "text",
     },
     "report": {

@@ -803,6 +803,21 @@ def test_headlines_count_judgements_apart_from_trials(change, capsys):
     assert "Study s, 5 trials and 3 judgements of texts (recorded)" in ask(capsys, "headlines")
 
 
+def test_brief_headlines_are_a_line_for_each_answer_and_of_simulated_studies_only_where_there_is_no_other(
+    change, capsys
+):
+    whole, brief = (ask(capsys, "headlines", *more).splitlines() for more in (["--study", "s"], ["--brief"]))
+    assert [line.strip() for line in brief if line.startswith("  ")] == [
+        line for line in whole if line.startswith(("agreed: ", "bare: ", "few: ", "split: "))
+    ]
+    assert "Left out here, as no LLM was asked: the SIMULATED made-up." in " ".join(brief)
+    (claims,) = (line for line in brief if line.startswith("Document A. "))
+    assert claims.startswith("Document A. Of 6 printed numbers, 4 recompute")
+    assert "(" not in claims
+    change("update marts.recorded_trials set source = 'simulated'")
+    assert "Study made-up, 1 trials (SIMULATED" in ask(capsys, "headlines", "--brief")
+
+
 def test_headlines_of_one_study_leaves_out_the_others(warehouse, capsys):
     assert "made-up" not in ask(capsys, "headlines", "--study", "s")
     assert "there is s, made-up" in refused(capsys, "headlines", "--study", "t")

@@ -1,12 +1,8 @@
-"""`make bench`: how fast calls are made and kept, beside the bare `openai` client and inspect_ai in the same run.
+"""How fast calls are made and kept, beside the bare `openai` client and inspect_ai.
 
-A loopback endpoint in a process of its own answers after 50 ms; 64 calls are in flight; a trial is one call. Each job
-runs in a process of its own. What a figure should be is printed beside it; nothing fails on a slow machine.
+A loopback endpoint in a process of its own answers after 50 ms; 64 calls are in flight; a trial is one call.
 """
 
-import argparse
-import json
-import os
 import subprocess
 import sys
 import tempfile
@@ -14,7 +10,9 @@ from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
+from tests.tools.processes import ROOT, Warehouse
+from tests.tools.ratios import Bench
+
 IN_FLIGHT = 64
 LATENCY_MS = 50
 
@@ -30,7 +28,7 @@ limits: {{concurrency: {in_flight}}}
 
 # A round of calls before the clock starts, so that no connection is opened and nothing is imported while it runs.
 OURS = """
-import json, resource, sys, time
+import json, sys, time
 from ingest.collector import Collector
 from ingest.study import Design, parse_study
 collector = Collector(Design(parse_study(sys.argv[1])))
@@ -44,12 +42,11 @@ outcome = collector.collect()
 seconds, cpu = time.perf_counter() - started, time.process_time() - cpu_before
 n = outcome.n_done - warm
 assert outcome.n_calls == outcome.n_done == outcome.n_planned and outcome.statuses == {"replied": outcome.n_done}
-peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-print(json.dumps({"n": n, "seconds": seconds, "cpu": cpu, "megabytes": peak}))
+print(json.dumps({"n": n, "seconds": seconds, "cpu": cpu}))
 """
 
 BARE = """
-import asyncio, json, resource, sys, time
+import asyncio, json, sys, time
 import openai
 url, prompt, n, in_flight = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
 async def main():
@@ -68,12 +65,11 @@ async def main():
         await run(n)
         return time.perf_counter() - started, time.process_time() - cpu
 seconds, cpu = asyncio.run(main())
-peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-print(json.dumps({"n": n, "seconds": seconds, "cpu": cpu, "megabytes": peak}))
+print(json.dumps({"n": n, "seconds": seconds, "cpu": cpu}))
 """
 
 INSPECT = """
-import json, resource, sys, time
+import json, sys, time
 from inspect_ai import Task, eval
 from inspect_ai.dataset import Sample
 from inspect_ai.model import get_model
@@ -85,48 +81,51 @@ started, cpu = time.perf_counter(), time.process_time()
 logs = eval(task, model=model, max_connections=in_flight, max_samples=in_flight, display="none", log_dir=sys.argv[5])
 seconds, cpu = time.perf_counter() - started, time.process_time() - cpu
 assert logs[0].status == "success"
-peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-print(json.dumps({"n": n, "seconds": seconds, "cpu": cpu, "megabytes": peak}))
+print(json.dumps({"n": n, "seconds": seconds, "cpu": cpu}))
 """
 
 
 def main():
-    """Run the benchmarks and print a line for each."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--trials", type=int, default=12_000, help="how many trials are timed")
-    parser.add_argument("--memory-trials", type=int, default=100_000, help="trials for the memory; 0 leaves it out")
-    options = parser.parse_args()
+    """Run the benchmarks."""
+    bench = Bench(__doc__)
     prompt = prompt_of_the_study()
     with tempfile.TemporaryDirectory() as folder, endpoint(LATENCY_MS) as url:
-        bare = measure(BARE, url, prompt, options.trials, IN_FLIGHT)
-        ours = collect(url, options.trials, folder)
-        speed, peer = ours["n"] / ours["seconds"], bare["n"] / bare["seconds"]
-        print(
-            f"collect, {ours['n']:,} one-call trials, {LATENCY_MS} ms, {IN_FLIGHT} in flight, spool on: "
-            f"{speed:,.0f} trials/s (at least 600), {1000 * ours['cpu'] / ours['n']:.2f} ms CPU a call (at most 1.6); "
-            f"{speed / peer:.2f} x the bare openai client ({peer:,.0f} calls/s, "
-            f"{1000 * bare['cpu'] / bare['n']:.2f} ms; at least 0.75)"
-        )
+        folder = Path(folder)
+        bare = Warehouse(folder / "bare").said(BARE, url, prompt, bench.scaled(12_000), IN_FLIGHT)
+        ours = collect(url, bench.scaled(12_000), folder / "ours")
+        speed, cpu_ms = ours["n"] / ours["seconds"], 1000 * ours["cpu"] / ours["n"]
+        name = f"{ours['n']:,} trials collected, {LATENCY_MS} ms a call, {IN_FLIGHT} in flight"
+        bench.record(
+            f"{name}: trials a second", "the bare openai client", speed * bare["seconds"] / bare["n"],
+            "at least 0.75", seconds=ours["seconds"],
+            details=f"{speed:,.0f} trials/s, {bare['n'] / bare['seconds']:,.0f} calls/s of its own",
+        )  # fmt: skip
+        bench.record(f"{name}: trials a second", "600", speed / 600, "at least 1", seconds=ours["seconds"])
+        bench.record(
+            f"{name}: CPU a call", "1.6 ms", cpu_ms / 1.6, "at most 1", seconds=ours["cpu"],
+            details=f"{cpu_ms:.2f} ms, of the bare client {1000 * bare['cpu'] / bare['n']:.2f} ms",
+        )  # fmt: skip
         if find_spec("inspect_ai"):
-            theirs = measure(INSPECT, url, prompt, 2000, IN_FLIGHT, Path(folder) / "inspect")
-            rate = theirs["n"] / theirs["seconds"]
-            print(f"collect: {speed / rate:.1f} x inspect_ai ({rate:,.0f} samples/s; at least 6)")
+            inspect = Warehouse(folder / "inspect")
+            theirs = inspect.said(INSPECT, url, prompt, bench.scaled(2_000), IN_FLIGHT, folder / "inspect" / "logs")
+            bench.record(
+                f"{name}: trials a second", "inspect_ai", speed * theirs["seconds"] / theirs["n"], "at least 6",
+                seconds=ours["seconds"],
+            )  # fmt: skip
         else:
-            print("collect, beside inspect_ai: left out, it is not installed")
-    if options.memory_trials:
-        with tempfile.TemporaryDirectory() as folder, endpoint(0) as url:
-            ours = collect(url, options.memory_trials, folder)
-            print(
-                f"collect, {options.memory_trials:,} one-call trials, no latency: {ours['seconds']:.0f} s, "
-                f"peak {ours['megabytes']:.0f} MB (at most 300)"
-            )
+            bench.leave_out("collecting beside inspect_ai", "it is not installed")
+    with tempfile.TemporaryDirectory() as folder, endpoint(0) as url:
+        ours = collect(url, n := bench.scaled(100_000), Path(folder) / "ours")
+        bench.record(
+            f"peak of memory, {n:,} trials collected without latency", "300 MB", ours["megabytes"] / 300, "at most 1",
+            seconds=ours["seconds"],
+        )  # fmt: skip
 
 
 def collect(url, n, folder):
     """Collect a study of one cell."""
-    warm = min(5 * IN_FLIGHT, n // 2)
     study = STUDY.format(url=url, n=n // 3, in_flight=IN_FLIGHT)
-    return measure(OURS, study, warm, warehouse=Path(folder) / "warehouse.duckdb")
+    return Warehouse(folder).said(OURS, study, min(5 * IN_FLIGHT, n // 2))
 
 
 def prompt_of_the_study():
@@ -144,14 +143,6 @@ def endpoint(latency_ms):
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as server:
         yield server.stdout.readline().strip()
         server.stdin.close()
-
-
-def measure(program, *arguments, warehouse=None):
-    """Run a program in a process of its own and return what it says of itself."""
-    environment = {**os.environ, "OPENAI_API_KEY": "none", "BAIS_WAREHOUSE": str(warehouse)}
-    command = [sys.executable, "-c", program, *map(str, arguments)]
-    done = subprocess.run(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True, check=True)
-    return json.loads(done.stdout.splitlines()[-1])
 
 
 if __name__ == "__main__":

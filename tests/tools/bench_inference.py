@@ -1,19 +1,13 @@
-"""`make bench`: what schema `inference` costs, beside the peers that compute the same from rows.
+"""What schema `inference` costs, beside the peers that compute the same from rows.
 
-Each job runs in a process of its own, imports before the clock starts. What a figure should be is printed beside it;
-nothing fails on a slow machine. Needs the recorded archive for the first figure; without it the others take the
-simulated study.
+It takes the recorded archive; without it, the simulated study.
 """
 
-import argparse
 import importlib
 import importlib.util
 import json
-import os
 import pkgutil
 import shutil
-import subprocess
-import sys
 import tempfile
 import time
 from multiprocessing import get_context
@@ -24,9 +18,9 @@ import duckdb
 import numpy as np
 import pandas as pd
 
-ROOT = Path(__file__).resolve().parents[2]
-SHARED = Path(os.environ.get("BAIS_SHARED") or ROOT.parent / "shared").resolve()
-RECORDED = SHARED / "data" / "bais_recorded"
+from tests.tools.processes import RECORDED, ROOT, Warehouse
+from tests.tools.ratios import Bench
+
 INFERENCE = ("build", "--full-refresh", "--select", "path:models/inference")  # every study, also those that are kept
 NO_TESTS = ("--exclude-resource-type", "test", "unit_test")
 PATIENCE_S = 120
@@ -34,87 +28,46 @@ N_LLMS, TECHNIQUES = 10, ("devils_advocate", "no_technique", "premortem", "sacd"
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--trials", type=int, default=10_000_000, help="trials that are built from raw to claims")
-    parser.add_argument("--simulated", type=int, default=10_000_000, help="trials whose counts cost no more than few")
-    parser.add_argument("--rows", type=int, default=1_000_000, help="rows of scipy's and statsmodels' jobs")
-    options = parser.parse_args()
+    """Run the benchmarks."""
+    bench = Bench(__doc__)
     with tempfile.TemporaryDirectory() as folder:
         folder = Path(folder)
-        warehouse = Warehouse(folder / "recorded")
-        warehouse.run("python", "ingest/run.py", *(["--archive", str(RECORDED)] if RECORDED.is_dir() else []))
+        warehouse = Warehouse(folder / "first")
+        warehouse.land(*(["--archive", RECORDED] if RECORDED.is_dir() else ["--max-calls", bench.scaled(100_000)]))
         warehouse.dbt("build", *NO_TESTS)
-        if RECORDED.is_dir():
-            rebuild(warehouse)
-        else:
-            print(f"inference, recorded archive: left out, there is none at {RECORDED}")
-        grow(warehouse, Warehouse(folder / "grown"), options.simulated)
-        build_many(warehouse, Warehouse(folder / "many"), options.trials)
-    beside_scipy(options.rows)
-    beside_statsmodels(options.rows)
+        rebuild(bench, warehouse)
+        grow(bench, warehouse, Warehouse(folder / "grown"))
+        build_many(bench, warehouse, Warehouse(folder / "many"))
+    beside_scipy(bench, bench.scaled(1_000_000))
+    beside_statsmodels(bench, bench.scaled(1_000_000))
 
 
-class Warehouse:
-    """A warehouse file in a folder of its own, and the commands of the project run on it."""
-
-    def __init__(self, folder):
-        folder.mkdir()
-        self.folder, self.path, self.target = folder, folder / "warehouse.duckdb", folder / "target"
-        self.environment = {
-            **os.environ,
-            "BAIS_WAREHOUSE": str(self.path),
-            "DBT_TARGET_PATH": str(self.target),
-            "DBT_LOG_PATH": str(folder / "logs"),
-        }
-
-    def run(self, program, *arguments):
-        """Run a program to its end; return its seconds and the MB at its peak."""
-        started = time.perf_counter()
-        log = self.folder / "output"
-        with log.open("w") as output:
-            process = subprocess.Popen(
-                [Path(sys.executable).parent / program, *arguments],
-                cwd=ROOT, env=self.environment, stdout=output, stderr=subprocess.STDOUT,
-            )  # fmt: skip
-            _, status, used = os.wait4(process.pid, 0)
-        if status:
-            raise RuntimeError(f"{program} {' '.join(arguments)}:\n{log.read_text()}")
-        return time.perf_counter() - started, used.ru_maxrss / 1024
-
-    def dbt(self, *arguments):
-        return self.run("dbt", "--quiet", *arguments)
-
-    @property
-    def nodes(self):
-        """Models and seeds, by name."""
-        nodes = json.loads((self.target / "manifest.json").read_text())["nodes"].values()
-        return {node["name"]: node for node in nodes if node["resource_type"] in ("model", "seed")}
-
-    def compiled(self, name):
-        """Return the SQL of a model."""
-        node = self.nodes[name]
-        return (self.target / "compiled" / node["package_name"] / node["original_file_path"]).read_text()
+def nodes_of(warehouse):
+    """Return the models and seeds of a build, by name."""
+    nodes = json.loads((warehouse.target / "manifest.json").read_text())["nodes"].values()
+    return {node["name"]: node for node in nodes if node["resource_type"] in ("model", "seed")}
 
 
-def rebuild(warehouse):
+def rebuild(bench, warehouse):
     """Time schema `inference` on a built warehouse, and the Python in it."""
-    seconds = min(warehouse.dbt(*INFERENCE, *NO_TESTS)[0] for _ in range(2))
+    seconds = min(warehouse.dbt(*INFERENCE, *NO_TESTS).seconds for _ in range(bench.scaled(2)))
     by_model, n_trials, _ = python_part(warehouse)
-    slowest = ", ".join(f"{name} {took:.1f}" for name, took in sorted(by_model.items(), key=lambda item: -item[1])[:3])
-    print(
-        f"inference, recorded archive of {n_trials:,} trials: {seconds:.1f} s of dbt build, of it "
-        f"{sum(by_model.values()):.1f} s Python models beyond imports ({slowest})"
-    )
+    slowest = ", ".join(f"{name} {took:.1f} s" for name, took in sorted(by_model.items(), key=lambda of: -of[1])[:3])
+    bench.record(
+        f"dbt build of inference, {n_trials:,} trials", "its Python models alone", seconds / sum(by_model.values()),
+        seconds=seconds, details=slowest,
+    )  # fmt: skip
 
 
 def python_part(warehouse, counts=None):
     """Run every Python model of `inference` once; return seconds by model, numbers of trials and of distinct rows."""
-    relations = {name: f"{warehouse.path.stem}.{node['schema']}.{name}" for name, node in warehouse.nodes.items()}
+    nodes = nodes_of(warehouse)
+    relations = {name: f"{warehouse.path.stem}.{node['schema']}.{name}" for name, node in nodes.items()}
     if counts:
         relations["response_counts"] = f"read_parquet('{counts}')"
     models = {
         name: (node["original_file_path"], node["config"]["meta"])
-        for name, node in sorted(warehouse.nodes.items())
+        for name, node in sorted(nodes.items())
         if node.get("language") == "python"
     }
     return alone(run_models, warehouse.path, models, relations)
@@ -156,33 +109,35 @@ class Config(dict):
         pass
 
 
-def grow(warehouse, grown, n_trials):
+def grow(bench, warehouse, grown):
     """Draw many trials from those of a warehouse, count them, and compare counting and inference."""
     shutil.copy(warehouse.path, grown.path)
-    compiled = {
-        f"{warehouse.nodes[name]['schema']}.{name}": warehouse.compiled(name)
-        for name in ("int_responses_sourced", "response_counts")
-    }
-    counts = grown.folder / "counts.parquet"
+    nodes, counts, n_trials = nodes_of(warehouse), grown.folder / "counts.parquet", bench.scaled(10_000_000)
+    compiled = {}
+    for node in (nodes["int_responses_sourced"], nodes["response_counts"]):
+        path = warehouse.target / "compiled" / node["package_name"] / node["original_file_path"]
+        compiled[f"{node['schema']}.{node['name']}"] = path.read_text()
     took = alone(count_trials, grown.path, compiled, n_trials, counts)
-    runs = [(python_part(warehouse), python_part(warehouse, counts)) for _ in range(2)]
+    runs = [(python_part(warehouse), python_part(warehouse, counts)) for _ in range(bench.scaled(2))]
     (few, n_few, rows_few), (many, n_many, rows_many) = (
         min(of_one, key=lambda run: sum(run[0].values())) for of_one in zip(*runs, strict=True)
     )
-    ratio = sum(many.values()) / sum(few.values())
     slower = max(many, key=lambda name: many[name] - few[name])
-    print(
-        f"inference, Python models on {n_many:,} trials ({rows_many:,} distinct responses): "
-        f"{sum(many.values()):.1f} s, {ratio:.2f} x those on {n_few:,} ({rows_few:,}; {sum(few.values()):.1f} s; "
-        f"at most 1.2); most of the difference is in {slower}, {few[slower]:.1f} to {many[slower]:.1f} s"
-    )
-    print(
-        f"count, {n_trials:,} trials: GROUP BY key and response {took['count']:.2f} s, "
-        f"{took['count'] / took['scan_key']:.1f} x a scan of the same columns ({took['scan_key']:.2f} s; at most 2; "
-        f"of the response alone {took['scan_one']:.2f} s); the models that make marts.response_counts "
-        f"{took['models']:.2f} s, {took['models'] / took['scan_read']:.1f} x a scan of what they read "
-        f"({took['scan_read']:.2f} s); GROUP BY one integer for the key {took['count_id']:.2f} s"
-    )
+    bench.record(
+        f"Python models of inference, {n_many:,} trials of {rows_many:,} distinct responses",
+        f"{n_few:,} trials of {rows_few:,}", sum(many.values()) / sum(few.values()), "at most 1.2",
+        seconds=sum(many.values()),
+        details=f"most of the difference is in {slower}, {few[slower]:.1f} to {many[slower]:.1f} s",
+    )  # fmt: skip
+    bench.record(
+        f"GROUP BY key and response, {n_trials:,} trials", "a scan of the same columns",
+        took["count"] / took["scan_key"], "at most 2", seconds=took["count"],
+        details=f"a scan of the response alone {took['scan_one']:.2f} s, GROUP BY one integer {took['count_id']:.2f} s",
+    )  # fmt: skip
+    bench.record(
+        f"what makes marts.response_counts, {n_trials:,} trials", "a scan of what it reads",
+        took["models"] / took["scan_read"], seconds=took["models"],
+    )  # fmt: skip
 
 
 KEY = "study, domain, vignette, llm, technique, anchor_direction, anchor_value, temperature"
@@ -239,20 +194,20 @@ def fastest(connection, relation, sql):
     return min(seconds)
 
 
-def build_many(warehouse, many, n_trials):
+def build_many(bench, warehouse, many):
     """Repeat the raw trials of a warehouse until there are many, and time `dbt build` of them in little memory."""
     shutil.copy(warehouse.path, many.path)
-    n_trials = alone(repeat_raw, many.path, n_trials)
+    n_trials = alone(repeat_raw, many.path, bench.scaled(10_000_000))
     profiles = many.folder / "profiles"
     profiles.mkdir()
     profile = (ROOT / "profiles" / "profiles.yml").read_text()
     profile = profile.replace("settings:\n", "settings:\n        memory_limit: 2500MB\n        threads: 2\n")
     (profiles / "profiles.yml").write_text(profile)
-    seconds, megabytes = many.dbt("build", "--profiles-dir", str(profiles), *NO_TESTS)
-    print(
-        f"dbt build, {n_trials:,} trials from raw to claims, 2 threads: {seconds:.0f} s, "
-        f"peak {megabytes:,.0f} MB (at most 4,096)"
-    )
+    used = many.dbt("build", "--profiles-dir", profiles, *NO_TESTS, *bench.nodes)
+    bench.record(
+        f"peak of memory, dbt build of {n_trials:,} trials from raw to claims, 2 threads", "4,096 MB",
+        used.megabytes / 4096, "at most 1", seconds=used.seconds,
+    )  # fmt: skip
 
 
 def repeat_raw(path, n_trials):
@@ -272,14 +227,15 @@ def repeat_raw(path, n_trials):
         return connection.sql("select count(*) from raw.trials").fetchall()[0][0]
 
 
-def beside_scipy(n_rows, n_resamples=10_000):
+def beside_scipy(bench, n_rows, n_resamples=10_000):
     """Time resamples of the mean percent of baseline of ten LLMs against scipy's on the same trials as rows."""
     ours = alone(bootstrap_counts, n_rows, n_resamples)
     theirs = alone(bootstrap_rows, n_rows, 40)
-    print(
-        f"stratified bootstrap of {n_rows:,} trials of {N_LLMS} LLMs: {1e6 * ours:.1f} us a resample from counts, "
-        f"{theirs / ours:,.0f} x as fast as scipy.stats.bootstrap on rows ({1e3 * theirs:.1f} ms; at least 100)"
-    )
+    bench.record(
+        f"stratified bootstrap from counts, {n_rows:,} trials of {N_LLMS} LLMs: speed", "scipy's on rows",
+        theirs / ours, "at least 100", seconds=ours * n_resamples,
+        details=f"{1e6 * ours:.1f} us a resample, scipy {1e3 * theirs:.1f} ms",
+    )  # fmt: skip
 
 
 def strata(n_rows, seed=1):
@@ -314,18 +270,20 @@ def bootstrap_rows(n_rows, n_resamples):
     return (time.perf_counter() - started) / n_resamples
 
 
-def beside_statsmodels(n_rows):
+def beside_statsmodels(bench, n_rows):
     """Time the mixed models against statsmodels on the same trials as rows."""
     for fit in ("intercept", "slopes"):
         ours, estimates = alone(fit_counts, n_rows, fit)
-        found = alone(fit_rows, n_rows, fit, timeout=PATIENCE_S)
-        if found:
+        if found := alone(fit_rows, n_rows, fit, timeout=PATIENCE_S):
             theirs, expected = found
             apart = max(abs(estimates[name] / expected[name] - 1) for name in expected)
-            beside = f"{theirs / ours:,.0f} x as fast as statsmodels ({theirs:.1f} s; means within {apart:.0e}"
+            details = f"statsmodels {theirs:.1f} s; means within {apart:.0e}"
         else:
-            beside = f"more than {PATIENCE_S / ours:,.0f} x as fast as statsmodels (no answer in {PATIENCE_S} s"
-        print(f"mixed model, random {fit}, {n_rows:,} trials: {1e3 * ours:.0f} ms from counts, {beside}; at least 50)")
+            theirs, details = PATIENCE_S, f"or more: statsmodels gave no answer in {PATIENCE_S} s"
+        bench.record(
+            f"mixed model from counts, random {fit}, {n_rows:,} trials: speed", "statsmodels on rows", theirs / ours,
+            "at least 50", seconds=ours, details=details,
+        )  # fmt: skip
 
 
 def mixed_rows(n_rows, seed=3):

@@ -1,4 +1,4 @@
-"""How fast MiniLM is in numpy against torch, with the same weights and texts in the same run; both on this CPU."""
+"""How fast MiniLM is in numpy against torch, with the same weights and texts, both on this CPU."""
 
 import time
 
@@ -6,17 +6,17 @@ import numpy as np
 
 from ingest.measuring.minilm import WINDOW, MiniLm
 from ingest.warehouse import UserError
+from tests.tools.ratios import Bench
 
-LEAST = 0.2  # of torch's texts a second
 N_TEXTS = 32
 WORDS = ("battery", "kettle", "lasts", "two", "days", "and", "the", "court", "postponed", "its", "hearing", ".")
 AT_A_TIME = 16
 ROUNDS = 3
 
 
-def texts_of(rng):
+def texts_of(rng, n_texts):
     """Make texts of 20 to 200 words, as reviews, their thirds and summaries have."""
-    return [" ".join(rng.choice(WORDS, size)) for size in rng.integers(20, 200, N_TEXTS)]
+    return [" ".join(rng.choice(WORDS, size)) for size in rng.integers(20, 200, n_texts)]
 
 
 def timed(vectors, texts):
@@ -59,21 +59,21 @@ def in_torch(folder):
 
 def main():
     """Time both, where both are here; else say what is missing."""
+    bench = Bench(__doc__)
     try:
         numpys = MiniLm()
         torchs = in_torch(numpys.folder)
     except (UserError, ImportError) as error:
-        print(f"MiniLM is not timed: {error}")
+        bench.leave_out("MiniLM", str(error))
         return
-    texts = texts_of(np.random.default_rng(0))
+    texts = texts_of(np.random.default_rng(0), n_texts := bench.scaled(N_TEXTS))
     seconds_of_torch, expected = timed(torchs, texts)
     seconds, found = timed(numpys.vectors, texts)
     furthest = max(np.abs(of.direction - other).max() for of, other in zip(found, expected, strict=True))
-    ratio = seconds_of_torch / seconds
-    print(
-        f"MiniLM: {N_TEXTS / seconds:.1f} texts/s in numpy, {N_TEXTS / seconds_of_torch:.1f} in torch: {ratio:.2f} "
-        f"(at least {LEAST}: {'yes' if ratio >= LEAST else 'NO'}); they differ by at most {furthest:.1e}"
-    )
+    bench.record(
+        "MiniLM in numpy: texts a second", "torch", seconds_of_torch / seconds, "at least 0.2", seconds=seconds,
+        details=f"{n_texts / seconds:.1f} texts/s; they differ by at most {furthest:.1e}",
+    )  # fmt: skip
 
 
 if __name__ == "__main__":

@@ -1,103 +1,90 @@
-"""`make bench`: 200,000 trials of another bias, half of them choices and half texts, of 1,000 items and 6 LLMs.
+"""Trials of another bias, half of them choices and half texts, of 1,000 items and 6 LLMs.
 
-Collecting, the gate and `dbt build` run in processes of their own, beside a collection of a tenth as many items and the
-build of the recorded archive in the same run. What a figure should be is printed beside it; nothing fails on a slow
-machine.
+Collecting them stands beside a collection of a tenth as many items, their build beside that of the recorded archive.
 """
 
-import argparse
-import json
-import os
-import subprocess
-import sys
 import tempfile
 from pathlib import Path
 
 import yaml
 
-from tests.tools.bench import RECORDED, ROOT
+from tests.tools.processes import RECORDED, Warehouse
+from tests.tools.ratios import Bench
 
 N_LLMS = 6
-N_ITEMS = 1_000
 SENTENCE = "the parcel came late but its blue handle feels sturdy and both neighbours use it every day"
 WORDS = tuple(SENTENCE.split(" "))
 
-# Each says what it took beyond its imports; peaks are those of the whole process.
+# Each says what it took beyond its imports.
 COLLECT = """
-import json, resource, sys, time
+import json, sys, time
 from ingest.collector import collect
 from ingest.study import load_study
 study = load_study(sys.argv[1])
 started = time.perf_counter()
 outcome = collect(study)
 assert outcome.n_done == outcome.n_planned and not outcome.n_left
-peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-print(json.dumps({"n": outcome.n_done, "seconds": time.perf_counter() - started, "megabytes": peak}))
+print(json.dumps({"n": outcome.n_done, "seconds": time.perf_counter() - started}))
 """
 LOAD = """
 import sys
 from ingest.run import load_study_trials
 for study in sys.argv[1:]:
     load_study_trials(study)
-print("{}")
 """
 GATE = """
-import json, resource, time
+import json, time
 from ingest.gate import audit
 started = time.perf_counter()
 verdicts = audit()
 assert verdicts and all(verdict.verdict == "passed" for verdict in verdicts)
-peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-print(json.dumps({"n": len(verdicts), "seconds": time.perf_counter() - started, "megabytes": peak}))
+print(json.dumps({"n": len(verdicts), "seconds": time.perf_counter() - started}))
 """
 
 
 def main():
-    """Run the benchmark and print its lines."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--trials", type=int, default=200_000, help="choices and texts together")
-    n_trials = parser.parse_args().trials
+    """Run the benchmark."""
+    bench = Bench(__doc__)
+    n_items, n_trials = bench.scaled(1_000), bench.scaled(200_000)
     with tempfile.TemporaryDirectory() as folder:
-        folder = Path(folder)
-        ours = collected(folder / "ours", N_ITEMS, n_trials)
-        fewer = collected(folder / "fewer", N_ITEMS // 10, n_trials // 10)
-        print(
-            f"collect, {ours['n']:,} trials of {N_ITEMS:,} items: {ours['n'] / ours['seconds']:,.0f}/s, peak "
-            f"{ours['megabytes']:.0f} MB; {ours['megabytes'] / fewer['megabytes']:.2f} x that of {N_ITEMS // 10} items "
-            f"({fewer['megabytes']:.0f} MB; flat is 1)"
-        )
-        run(LOAD, "choices", "texts", folder=folder / "ours")
-        gate = run(GATE, folder=folder / "ours")
-        print(
-            f"gate, {gate['n']} batches of {ours['n']:,} trials: {gate['seconds']:.1f} s beyond imports (at most 20), "
-            f"peak {gate['megabytes']:.0f} MB"
-        )
-        build = built(folder / "ours")
-        said = (
-            f"dbt build, {ours['n']:,} trials of items: {build['seconds']:.1f} s, peak {build['megabytes']:.0f} MB (at "
-            "most 4,000)"
-        )
+        warehouse, recorded = Warehouse(Path(folder) / "ours"), Warehouse(Path(folder) / "recorded")
+        ours = collected(warehouse, n_items, n_trials)
+        fewer = collected(Warehouse(Path(folder) / "fewer"), n_fewer := max(1, n_items // 10), n_trials // 10)
+        name = f"{ours['n']:,} trials of {n_items:,} items"
+        bench.record(
+            f"peak of memory, {name} collected", f"a tenth as many, of {n_fewer:,} items",
+            ours["megabytes"] / fewer["megabytes"], "at most 1.2", seconds=ours["seconds"],
+            details=f"{ours['n'] / ours['seconds']:,.0f} trials/s, peak {ours['megabytes']:.0f} MB",
+        )  # fmt: skip
+        warehouse.run("python", "-c", LOAD, "choices", "texts")
+        gate = warehouse.said(GATE)
+        bench.record(
+            f"gate of {name}, beyond imports", "20 s", gate["seconds"] / 20, "at most 1", seconds=gate["seconds"],
+            details=f"{gate['n']} batches, peak {gate['megabytes']:.0f} MB",
+        )  # fmt: skip
+        build = built(bench, warehouse)
+        bench.record(
+            f"peak of memory, dbt build of {name}", "4,000 MB", build.megabytes / 4000, "at most 1",
+            seconds=build.seconds,
+        )  # fmt: skip
         if RECORDED.is_dir():
-            subprocess.run(
-                [sys.executable, "ingest/run.py", "--archive", RECORDED],
-                cwd=ROOT, env=environment(folder / "recorded"), check=True, stdout=subprocess.DEVNULL,
+            recorded.land("--archive", RECORDED)
+            peer = built(bench, recorded).seconds
+            bench.record(
+                f"dbt build of {name}", "that of the recorded archive", build.seconds / peer, "at most 3",
+                seconds=build.seconds,
             )  # fmt: skip
-            peer = built(folder / "recorded")
-            said += (
-                f"; {build['seconds'] / peer['seconds']:.2f} x that of the recorded archive ({peer['seconds']:.1f} s; "
-                "at most 3)"
-            )
-        print(said)
+        else:
+            bench.leave_out("the build of the recorded archive", f"there is none at {RECORDED}")
 
 
-def collected(folder, n_items, n_trials):
-    """Collect both studies into a warehouse of their own; return the trials, the seconds, and the higher peak."""
-    folder.mkdir()
+def collected(warehouse, n_items, n_trials):
+    """Collect both studies into a warehouse; return the trials, the seconds, and the higher peak."""
     both = []
     for name, study in studies(n_items, n_trials).items():
-        path = folder / f"{name}.yaml"
+        path = warehouse.folder / f"{name}.yaml"
         path.write_text(yaml.safe_dump(study, sort_keys=False))
-        both.append(run(COLLECT, path, folder=folder))
+        both.append(warehouse.said(COLLECT, path))
     return {
         "n": sum(one["n"] for one in both),
         "seconds": sum(one["seconds"] for one in both),
@@ -156,30 +143,10 @@ def text(n):
     )
 
 
-def environment(folder):
-    """Return the environment of a command on a warehouse in a folder."""
-    return {**os.environ, "BAIS_WAREHOUSE": str(folder / "warehouse.duckdb"), "DBT_TARGET_PATH": str(folder / "target")}
-
-
-def run(program, *arguments, folder):
-    """Run a program in a process of its own and return what it says of itself."""
-    command = [sys.executable, "-c", program, *map(str, arguments)]
-    done = subprocess.run(command, cwd=ROOT, env=environment(folder), check=True, stdout=subprocess.PIPE, text=True)
-    return json.loads(done.stdout.splitlines()[-1])
-
-
-def built(folder):
-    """Build with dbt, which has parsed the project before; return the seconds and the peak."""
-    dbt = [str(Path(sys.executable).parent / "dbt"), "--quiet"]
-    subprocess.run([*dbt, "parse"], cwd=ROOT, env=environment(folder), check=True)
-    started = os.times().elapsed
-    process = subprocess.Popen(
-        [*dbt, "build", "--exclude-resource-type", "unit_test"], cwd=ROOT, env=environment(folder)
-    )
-    _, status, usage = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    assert process.returncode == 0
-    return {"seconds": os.times().elapsed - started, "megabytes": usage.ru_maxrss / 1024}
+def built(bench, warehouse):
+    """Build with dbt, which has parsed the project before; return what it used."""
+    warehouse.dbt("parse")
+    return warehouse.dbt("build", "--exclude-resource-type", "unit_test", *bench.nodes)
 
 
 if __name__ == "__main__":

@@ -1,21 +1,19 @@
-"""`make bench`: what each step from a folder of trials to the public tables takes, as the number of trials grows.
+"""What each step from a folder of trials to the public tables takes, as trials grow (BIG=1: to 10 million).
 
-Trials of one vignette are generated, with texts of which each is another and with texts that repeat. Each step runs in
-a process of its own; below the table stand the exponents: a step whose cost grows with the trials has 1.
+Trials of one vignette are generated, with texts of which each is another and with texts that repeat. The largest size
+stands beside the first; below its table stand the exponents: a step whose cost grows with the trials has 1.
 """
 
-import argparse
 import math
 import os
 import statistics
-import subprocess
-import sys
 import tempfile
-import time
 from pathlib import Path
 
 from ingest.load import DUCKDB_SETTINGS
 from ingest.warehouse import ROOT, in_memory
+from tests.tools.processes import Warehouse
+from tests.tools.ratios import Bench
 
 SIZES = (100_000, 1_000_000, 3_000_000)
 BIG = 10_000_000
@@ -72,65 +70,56 @@ GATE = """
 from ingest.gate import audit
 assert [verdict.verdict for verdict in audit()] == ["passed"]
 """
-BAIS = "-m", "bais"
 MEASURES = {"wall": "s", "CPU": "s", "peak": "MB", "disk": "MB"}
 
 
 def main() -> None:
-    """Run each step at each size, and print the tables."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("sizes", nargs="*", type=int, help=f"numbers of trials (default: {SIZES}; BIG=1: {BIG} too)")
-    parser.add_argument("--texts", choices=TEXTS, help="one kind of texts alone")
-    parser.add_argument("--steps", default=",".join(STEPS), help="the first of them are needed by the later ones")
-    asked = parser.parse_args()
-    sizes = asked.sizes or [*SIZES, *([BIG] if os.environ.get("BIG") == "1" else [])]
-    for texts in [asked.texts] if asked.texts else TEXTS:
+    """Run each step at each size."""
+    bench = Bench(__doc__)
+    sizes = (*SIZES, *([BIG] if os.environ.get("BIG") == "1" else []))
+    sizes = [bench.scaled(n) for n in (sizes[:2] if bench.is_small else sizes)]
+    for texts in ("distinct",) if bench.is_small else TEXTS:
         found = {}
         print(f"{texts} texts\n{_line('trials', 'step', *(f'{name}, {unit}' for name, unit in MEASURES.items()))}")
         for n_trials in sizes:
             with tempfile.TemporaryDirectory() as folder:
-                archive = Path(folder) / "archive"
+                warehouse, archive = Warehouse(Path(folder) / "warehouse"), Path(folder) / "archive"
                 generate(archive, n_trials, texts)
-                for name in asked.steps.split(","):
-                    took = measure(STEPS[name](archive, n_trials), Path(folder), os.environ)
+                for name, command in steps(bench, archive, n_trials).items():
+                    took = measure(warehouse, command)
                     found.setdefault(name, []).append((n_trials, took))
                     print(_line(f"{n_trials:,}", name, *(f"{value:,.1f}" for value in took)), flush=True)
-        if len(sizes) > 1:
-            for name, rows in found.items():
-                exponents = (exponent([(n_trials, took[i]) for n_trials, took in rows]) for i in range(len(MEASURES)))
-                print(_line("exponent", name, *(f"{value:.2f}" for value in exponents)))
+        for name, rows in found.items():
+            exponents = (exponent([(n_trials, took[i]) for n_trials, took in rows]) for i in range(len(MEASURES)))
+            print(_line("exponent", name, *(f"{value:.2f}" for value in exponents)))
+        for name, ((few, least), *_, (many, most)) in found.items():
+            bench.record(
+                f"{name} of {many:,} trials, {texts} texts", f"{few:,} trials", most[0] / least[0],
+                f"at most {many / few:g}", seconds=most[0],
+            )  # fmt: skip
         print()
 
 
-STEPS = {
-    "import": lambda archive, n_trials: ("-c", IMPORT, archive, n_trials),
-    "gate": lambda archive, n_trials: ("-c", GATE),
-    "build": lambda archive, n_trials: (*BAIS, "build", "--exclude-resource-type", "test", "unit_test"),
-    "tests": lambda archive, n_trials: (*BAIS, "build", "--resource-type", "test"),
-    "report": lambda archive, n_trials: (*BAIS, "report", "--out", archive.with_name("report.html")),
-    "export": lambda archive, n_trials: (*BAIS, "export", archive.with_name("export")),
-}
+def steps(bench, archive: Path, n_trials: int) -> dict[str, tuple]:
+    """Return the commands by step; where all is small, none of those that need more tables than are built."""
+    first = {
+        "import": ("python", "-c", IMPORT, archive, n_trials),
+        "gate": ("python", "-c", GATE),
+        "build": ("bais", "build", *bench.nodes, "--exclude-resource-type", "test", "unit_test"),
+    }
+    later = {
+        "tests": ("bais", "build", "--resource-type", "test"),
+        "report": ("bais", "report", "--out", archive.with_name("report.html")),
+        "export": ("bais", "export", archive.with_name("export")),
+    }
+    return first if bench.is_small else first | later
 
 
-def measure(arguments: tuple, folder: Path, environment: dict) -> tuple[float, ...]:
-    """Run a step in a process of its own; return its seconds, those of its cores, its peak and what its files take.
-
-    The peak is that of the largest of the step's processes; the disk is what the folder holds more than before.
-    """
-    of_step = {"BAIS_WAREHOUSE": str(folder / "bais.duckdb"), "DBT_TARGET_PATH": str(folder / "target")}
-    before, started = megabytes_in(folder), time.monotonic()
-    with open(folder / "said", "w+", encoding="utf-8") as said:
-        step = subprocess.Popen(
-            [sys.executable, *map(str, arguments)], cwd=ROOT, env={**environment, **of_step}, stdout=said, stderr=said
-        )
-        _, status, used = os.wait4(step.pid, 0)
-        step.returncode = os.waitstatus_to_exitcode(status)
-        seconds = time.monotonic() - started
-        said.seek(0)
-        if step.returncode:
-            sys.exit(f"{arguments[:3]} ended with {step.returncode}:\n{said.read()}")
-    peak = used.ru_maxrss / (1024**2 if sys.platform == "darwin" else 1024)
-    return seconds, used.ru_utime + used.ru_stime, peak, megabytes_in(folder) - before
+def measure(warehouse: Warehouse, command: tuple) -> tuple[float, ...]:
+    """Run a step; return its seconds, those of its cores, its peak and what more its files take."""
+    before = megabytes_in(warehouse.folder.parent)
+    used = warehouse.run(*command)
+    return *used, megabytes_in(warehouse.folder.parent) - before
 
 
 def megabytes_in(folder: Path) -> float:

@@ -1,4 +1,4 @@
-"""How much faster `bais score` is than the notebook of document D, on the same LLM in the same run.
+"""How much faster `bais score` is than the notebook of document D, on the same LLM.
 
 The notebook makes 17 passes for each anchor and target of a variation: one for the score, and one for each coalition of
 the fields. It is timed on 8 of the 101 targets. On a GPU an LLM of the shape of a 7B Llama is scored as well, and how
@@ -13,9 +13,8 @@ from pathlib import Path
 from ingest.scoring.questions import PLAYERS, load_questions
 from ingest.scoring.targets import TARGETS
 from tests.ingest.scoring.tiny import questions_of
+from tests.tools.ratios import Bench
 
-N_TARGETS_TIMED = 8
-LEAST = {"one variation": 40, "all variations": 60}
 H100_TFLOPS = 989  # dense, in bfloat16, as its maker says
 
 
@@ -46,31 +45,31 @@ def made(config, device, dtype):
     return LocalLlm("random", "0", model, byte_level(False))
 
 
-def bench_gpt2():
+def bench_gpt2(bench):
     import torch
     import transformers
 
-    llm = made(transformers.GPT2Config(), "cpu", torch.float32)
+    config = transformers.GPT2Config(n_layer=bench.scaled(12), n_embd=12 * bench.scaled(64))
+    llm = made(config, "cpu", torch.float32)
     questions = load_questions()
     of_v0 = [cell.prompt for cell in questions.cells if cell.variation == "V0"]
     full = [cell.prompt for cell in questions.cells if cell.variation == "V0" and cell.coalition == set(PLAYERS)]
     notebook(llm, full[:1], [0])  # warm
     began = time.perf_counter()
-    timed = list(TARGETS)[:: len(TARGETS) // N_TARGETS_TIMED][:N_TARGETS_TIMED]
+    n_timed = bench.scaled(8)
+    timed = list(TARGETS)[:: len(TARGETS) // n_timed][:n_timed]
     notebook(llm, of_v0 + full, timed)
-    of_notebook = (time.perf_counter() - began) * len(TARGETS) / len(timed)
+    of_notebook = (time.perf_counter() - began) * len(TARGETS) / n_timed
     n_variations = len({cell.variation for cell in questions.cells})
-    v0 = questions_of("V0")
-    for what, asked, expected in (
-        ("one variation", v0, of_notebook),
-        ("all variations", questions, of_notebook * n_variations),
+    for what, asked, expected, goal in (
+        ("one variation", questions_of("V0"), of_notebook, "at least 40"),
+        ("all variations", questions, of_notebook * n_variations, "at least 60"),
     ):
         seconds = timed_scoring(llm, asked)
-        ratio = expected / seconds
-        print(
-            f"{what}: bais score {seconds:.1f} s, the notebook {expected:.0f} s from {len(timed)} of {len(TARGETS)} "
-            f"targets: {ratio:.0f}x (at least {LEAST[what]}x: {'yes' if ratio >= LEAST[what] else 'NO'})"
-        )
+        bench.record(
+            f"bais score, {what}: speed", "the notebook", expected / seconds, goal, seconds=seconds,
+            details=f"the notebook {expected:.0f} s, from {n_timed} of {len(TARGETS)} targets",
+        )  # fmt: skip
 
 
 def timed_scoring(llm, questions):
@@ -86,7 +85,7 @@ def timed_scoring(llm, questions):
     return seconds
 
 
-def bench_7b():
+def bench_7b(bench):
     import torch
     import transformers
 
@@ -94,8 +93,8 @@ def bench_7b():
     from ingest.scoring.targets import Targets
 
     config = transformers.LlamaConfig(
-        vocab_size=32_000, hidden_size=4096, intermediate_size=11_008, num_hidden_layers=32, num_attention_heads=32,
-        max_position_embeddings=4096,
+        vocab_size=32_000, hidden_size=4096, intermediate_size=11_008, num_hidden_layers=bench.scaled(32),
+        num_attention_heads=32, max_position_embeddings=4096,
     )  # fmt: skip
     llm = made(config, "cuda", torch.bfloat16)
     questions = load_questions()
@@ -104,24 +103,25 @@ def bench_7b():
     n_tokens = sum(len(Tree(spelling).ids) for spelling in Targets(llm).after(list(questions.prompts.values())))
     n_weights = sum(weights.numel() for weights in llm.model.parameters())
     tflops = 2 * n_weights * n_tokens / seconds / 1e12
-    print(
-        f"7B Llama in bfloat16 on {torch.cuda.get_device_name()}: {seconds:.1f} s for {len(questions.prompts)} "
-        f"prompts, {n_tokens / seconds:,.0f} tokens/s, {tflops:.0f} TFLOP/s, {tflops / H100_TFLOPS:.0%} of an H100's "
-        f"{H100_TFLOPS}"
-    )
+    bench.record(
+        "bais score of a 7B Llama in bfloat16: TFLOP/s", f"an H100's {H100_TFLOPS}", tflops / H100_TFLOPS,
+        seconds=seconds,
+        details=f"{torch.cuda.get_device_name()}, {len(questions.prompts)} prompts, {n_tokens / seconds:,.0f} tokens/s",
+    )  # fmt: skip
 
 
 def main():
     """Time what is here to be timed; without torch say so."""
+    bench = Bench(__doc__)
     try:
         import torch
         import transformers  # noqa: F401
     except ImportError as error:
-        print(f"the scorer is not timed: {error}; `make local` installs what it takes")
+        bench.leave_out("the scorer", f"{error}; `make local` installs what it takes")
         return
-    bench_gpt2()
+    bench_gpt2(bench)
     if torch.cuda.is_available():
-        bench_7b()
+        bench_7b(bench)
 
 
 if __name__ == "__main__":
