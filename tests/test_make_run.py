@@ -45,7 +45,8 @@ def checkout(tmp_path):
 
     def run(fails="", **more):
         (tmp_path / "said").write_text("")
-        environment = os.environ | {"PATH": f"{tmp_path / 'bin'}:{os.environ['PATH']}", "FAILS": fails}
+        outside = {name: of for name, of in os.environ.items() if "MAKE" not in name and name != "MFLAGS"}
+        environment = outside | {"PATH": f"{tmp_path / 'bin'}:{os.environ['PATH']}", "FAILS": fails}
         environment |= {"BAIS_SHARED": str(tmp_path / "none")} | more
         done = subprocess.run(["make", "run"], cwd=tmp_path, env=environment, capture_output=True, text=True)
         return SimpleNamespace(
