@@ -18,6 +18,8 @@ from ingest.study import load_study, parse_study
 from ingest.thirds import thirds
 from ingest.warehouse import ROOT
 
+pytestmark = pytest.mark.slow("collects three studies and builds their tables")
+
 STUDY = load_study("content-simulated")
 TEXTS, FACTS = STUDY.paradigm
 OF_STUDY = f"study = '{STUDY.study}'"

@@ -4,6 +4,8 @@ import json
 
 import pytest
 
+pytestmark = pytest.mark.slow("an archive of one's own, built to its end")
+
 PREMORTEM = {"experimentId": "premortem", "technique": "premortem"}
 ANCHORS = {"none": None, "low": 5, "high": 15}
 

@@ -126,6 +126,7 @@ def test_over_few_llms_there_is_no_interval_and_over_five_it_is_wider_than_over_
     assert of_all["phi_corrected_low"] < of_all["phi_corrected"] < of_all["phi_corrected_high"]
 
 
+@pytest.mark.slow("counts on thousands of answers")
 def test_the_error_of_the_corrected_share_is_that_of_leaving_out_one_text_after_the_other():
     rng = np.random.default_rng(4)
     true = rng.integers(0, 3, 300)
@@ -142,6 +143,7 @@ def test_the_error_of_the_corrected_share_is_that_of_leaving_out_one_text_after_
     assert half / 1.968 == pytest.approx(jackknife, rel=0.05)
 
 
+@pytest.mark.slow("counts on thousands of answers")
 def test_corrected_intervals_hold_the_truth_as_often_as_they_say():
     held = []
     for seed in range(60):

@@ -333,6 +333,7 @@ def test_an_import_back_and_a_build_give_the_same_marts(warehouse, warehouse_in,
             assert all(map(same, row, other)), (name, row, other)
 
 
+@pytest.mark.slow("exports and imports back")
 def test_trials_that_are_there_under_another_batch_stay_and_their_second_verdict_does_not_come(
     warehouse, tmp_path, monkeypatch
 ):
@@ -380,6 +381,7 @@ def as_before_versions(folder):
     change_manifest(format_version=1, tables=manifest["tables"])(folder)
 
 
+@pytest.mark.slow("exports and imports back")
 def test_an_export_of_before_there_were_versions_is_imported(warehouse, exported, tmp_path, monkeypatch):
     folder = tmp_path / "out"
     shutil.copytree(exported, folder)

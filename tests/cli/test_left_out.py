@@ -9,6 +9,8 @@ from bais.main import main
 from ingest import load
 from ingest.models import Models
 
+AGAIN = pytest.mark.slow("asks, changes and audits again and again")
+
 STUDY = """
 study: small
 llms: [{llms}]
@@ -48,6 +50,7 @@ N_OF_ONE = [("sim/anchored", 9)]
 N_OF_BOTH = [*N_OF_ONE, ("sim/steady", 9)]
 
 
+@AGAIN
 def test_a_dropped_llm_is_in_no_decision_and_its_answers_stay_with_the_reason(collect):
     collect()
     assert ask("int_trials_directed", "llm, count(*)") == N_OF_BOTH
@@ -80,12 +83,14 @@ def test_a_smaller_minimum_leaves_out_what_is_beyond_it(collect):
     assert set(ask("int_trials_treated", "left_out_because")) == {(None,), ("more than 2 trials of a cell",)}
 
 
+@AGAIN
 def test_a_dropped_technique_is_left_out_too(collect):
     collect(techniques=TWO)
     collect()
     assert ask("int_trials_directed", "technique") == [("no_technique",)]
 
 
+@AGAIN
 def test_keep_keeps_in_what_the_study_asks_no_more_until_no_keep_takes_that_back(collect):
     collect()
     said = collect("--keep", llms="sim/anchored")
@@ -97,6 +102,7 @@ def test_keep_keeps_in_what_the_study_asks_no_more_until_no_keep_takes_that_back
     assert ask("int_trials_directed", "llm, count(*)") == N_OF_ONE
 
 
+@AGAIN
 def test_what_was_kept_says_nothing_of_what_is_dropped_later(collect):
     collect()
     collect("--keep", llms="sim/anchored")

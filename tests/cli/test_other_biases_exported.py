@@ -51,6 +51,7 @@ def imported_twice(folder, back, monkeypatch, capsys):
         assert f"{added} trials added, {N_TRIALS - added} already there" in capsys.readouterr().out
 
 
+@pytest.mark.slow("exports and imports back")
 def test_an_export_of_another_bias_comes_back_with_its_items_and_what_was_stated(
     exported, tmp_path, monkeypatch, capsys
 ):

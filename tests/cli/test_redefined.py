@@ -10,6 +10,8 @@ from bais.main import main
 from ingest import load
 from ingest.models import Models, query_of
 
+AGAIN = pytest.mark.slow("asks, changes and audits again and again")
+
 STUDY = """
 study: small
 llms: [sim/anchored]
@@ -45,6 +47,7 @@ def ask(sql):
         return memory.sql(sql.replace("TRIALS", models.ref("int_trials_identified"))).fetchall()
 
 
+@AGAIN
 def test_a_range_that_is_corrected_is_applied_and_audited_though_nothing_is_asked(asked):
     asked("collect")
     assert asked("collect", "valid_max: 33")[0] == 6  # answers to the high anchor lie above
@@ -66,6 +69,7 @@ def test_nothing_is_unpublished_by_a_correction_without_being_said(asked):
     assert ask("select count(*) from TRIALS") == [(0,)]
 
 
+@AGAIN
 def test_a_correction_that_comes_with_new_answers_has_the_old_ones_audited_again_too(asked):
     assert asked("collect")[0] == 0
     code, said = asked("collect", "valid_max: 33", minimum=8)
@@ -87,6 +91,7 @@ def test_a_bound_that_is_taken_away_is_gone():
         assert memory.sql(f"select valid_min, valid_max from ({query})").fetchall() == [(None, None)]
 
 
+@AGAIN
 def test_what_was_audited_with_what_holds_is_not_audited_again(asked):
     asked("collect", "valid_max: 33")
     asked("collect")
@@ -127,6 +132,7 @@ from (
 """
 
 
+@AGAIN
 def test_a_build_says_how_many_answers_a_correction_has_changed_and_how_many_are_not_public_any_more(asked):
     from bais.redefined import answers_redefined, redefined_lines
 
@@ -146,6 +152,7 @@ def test_a_build_says_how_many_answers_a_correction_has_changed_and_how_many_are
     assert redefined_lines(path, answers_redefined(path)) == []
 
 
+@AGAIN
 def test_what_was_said_of_a_vignette_without_an_answer_goes_with_an_export(asked, tmp_path, monkeypatch):
     asked("collect")
     asked("collect", "domain: criminal")

@@ -13,6 +13,7 @@ from ingest.models import Models
 from ingest.spool import COLLECTED, spool_folder
 from tests.ingest.endpoint import Endpoint, answer, spooled
 
+AGAIN = pytest.mark.slow("asks, changes and audits again and again")
 SALARY = {"vignette": "pay", "domain": "salary", "response_unit": "EUR", "case": "An electrician is hired.",
           "anchor": "She asks for {anchor} EUR.", "question": "Which monthly salary do you offer?"}  # fmt: skip
 
@@ -106,9 +107,15 @@ def test_where_the_range_tells_what_a_dot_is_nothing_is_asked_of_anybody(study):
     ("odd", "changes", "sentence"),
     [
         ("4 EUR", {}, "1 are about a thousand times too large or too small, such as “4 EUR” where 4000 is usual"),
-        ("4 EUR", {"valid_min": 500}, "1 are about a thousand times too large or too small, such as “4 EUR”"),
-        ("90 EUR", {"valid_min": 500}, "3 are outside of the range that the vignette allows, such as “90 EUR”"),
-        ("I cannot recommend a salary.", {}, "5 are refusals"),
+        pytest.param(
+            *("4 EUR", {"valid_min": 500}, "1 are about a thousand times too large or too small, such as “4 EUR”"),
+            marks=AGAIN,
+        ),
+        pytest.param(
+            *("90 EUR", {"valid_min": 500}, "3 are outside of the range that the vignette allows, such as “90 EUR”"),
+            marks=AGAIN,
+        ),
+        pytest.param("I cannot recommend a salary.", {}, "5 are refusals", marks=AGAIN),
     ],
 )
 def test_what_the_gate_would_not_let_through_is_no_baseline_of_anchors(study, capsys, odd, changes, sentence):
@@ -127,6 +134,7 @@ def odd_ones():
     return asked("select trial_id from raw.trials where response_text != '4000 EUR'")
 
 
+@AGAIN
 def test_a_baseline_that_is_mended_says_what_hangs_on_it_and_new_anchors_are_asked_for(study, capsys):
     path = study("4000 EUR", "4000 EUR", "1000 EUR")
     assert main(["collect", str(path)]) == 0

@@ -12,6 +12,7 @@ import pytest
 from bais.main import main
 from ingest.warehouse import ROOT
 
+TWICE = pytest.mark.slow("runs an experiment twice")
 STUB = """#!{python}
 import json, os, re, sys
 from pathlib import Path
@@ -116,6 +117,7 @@ def test_five_runs_give_five_lines_a_condition_with_one_key_set(work):
     assert "SIMULATED" in (work / "r.md").read_text()
 
 
+@TWICE
 def test_the_same_seed_gives_a_byte_identical_analysis_and_another_seed_another(work):
     for name, seed in (("a", "1"), ("b", "1"), ("c", "2")):
         assert main(
@@ -408,6 +410,7 @@ def test_the_recorded_sixes_have_no_difference_and_no_t(recorded_archive, work, 
     assert comparison["reasons"]["t"] == "zero_variance"
 
 
+@TWICE
 def test_results_of_a_run_can_be_imported_elsewhere(work, monkeypatch, query_of):
     assert simulated("--out", "r.jsonl", "--no-report") == 0
     landed = query_of("select anchor_direction, anchor_value, response_recorded from raw.trials order by all")
@@ -417,6 +420,7 @@ def test_results_of_a_run_can_be_imported_elsewhere(work, monkeypatch, query_of)
     assert query_of("select anchor_direction, anchor_value, response_recorded from raw.trials order by all") == landed
 
 
+@TWICE
 def test_results_of_a_run_are_not_landed_again_where_they_were_collected(work, query_of, capsys):
     assert simulated("--out", "r.jsonl", "--no-report") == 0
     capsys.readouterr()
@@ -574,6 +578,7 @@ def test_the_human_baseline_is_the_only_one_typed_in(work):
     assert not {"standard_error", "p_value", "low_95", "high_95"} & set(row)
 
 
+@TWICE
 def test_a_batch_is_described_by_the_run_that_asked_its_trials_whatever_was_run_before(work, query_of):
     for model in ("sim/steady", "sim/constant", "sim/anchored", "sim/follower"):
         out = work / f"{model.partition('/')[2]}.jsonl"

@@ -270,6 +270,7 @@ def test_a_scoring_that_was_computed_here_is_held_against_the_recorded_one_whose
     assert all(detail.endswith(f"0.02 nats; no dtype is recorded of {recorded}") for detail in details.values())
 
 
+@pytest.mark.slow("imports again and again")
 def test_two_scorings_are_held_against_each_other_where_dtype_and_words_are_the_same(here):
     first, again = scored_here(), scored_here(revision="2", seed=1)
     scored_here(revision="3", seed=2, dtype="float32")

@@ -174,6 +174,7 @@ def test_trials_are_named_or_described(warehouse, capsys, arguments):
     assert "name trials, or give a condition with --where" in capsys.readouterr().err
 
 
+@pytest.mark.slow("audits again and again")
 def test_what_a_failed_audit_flags_is_withdrawn_by_its_reason_and_the_next_check_audits_what_is_left(
     warehouse, query, capsys
 ):

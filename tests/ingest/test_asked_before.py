@@ -301,6 +301,7 @@ def with_a_third_replicate(change):
     return both
 
 
+@pytest.mark.slow("asks, changes and audits again and again")
 def test_answers_to_the_same_words_are_no_other_prompt_though_they_are_hashed_otherwise(spool, loaded, warehouse):
     verdicts = loaded(lambda study: None, with_a_third_replicate(UNSAID["a word that nobody says"]))
     assert [verdict.n_trials for verdict in verdicts] == [22, 4]
@@ -318,6 +319,7 @@ def unmet_by(verdicts):
     return {check["check_name"] for verdict in verdicts for check in verdict.checks if not check["is_passed"]}
 
 
+@pytest.mark.slow("asks, changes and audits again and again")
 def test_the_tables_count_the_highest_version_and_an_older_one_that_comes_later_is_only_checked(
     spool, loaded, warehouse
 ):

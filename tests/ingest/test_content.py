@@ -205,6 +205,7 @@ def is_near(n_of, n, share):
     return abs(n_of / n - share) <= 4 * max(share * (1 - share) / n, 0.25 / n**2) ** 0.5
 
 
+@pytest.mark.slow("counts on thousands of answers")
 def test_simulated_summaries_favour_the_beginning_as_much_as_is_stated(collected):
     of, trials = collected
     items = {item.item: sentences_of(item.fields["text"]) for item in of.paradigm[0].all_items}

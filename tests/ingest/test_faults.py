@@ -313,6 +313,7 @@ print(outcome.statuses["failed"], int(peak[1]) // 1024)
 """
 
 
+@pytest.mark.slow("bodies without end")
 def test_bodies_without_end_take_no_more_memory_than_a_few_of_the_largest():
     packed = FAULTS["a body that is large once it is unpacked"]
     with Endpoint(lambda request: packed(request) if request.number % 3 == 0 else endless(request)) as endpoint:

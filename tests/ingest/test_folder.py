@@ -17,6 +17,8 @@ from ingest.raw import ORDERED, TABLES, number_rows, prepare_raw
 from ingest.run import main
 from ingest.warehouse import UserError, connect, in_memory, quoted, transaction
 
+AGAIN = pytest.mark.slow("imports again and again")
+
 APART = sorted(kept.APART)
 OF_LOADS = {
     "_dlt_load_id",
@@ -133,6 +135,7 @@ def test_what_a_warehouse_has_already_moves_into_the_folder(archive, make, into,
 
 
 @pytest.mark.parametrize("where", ["written", "named"])
+@pytest.mark.slow("programs killed")
 def test_a_load_that_is_killed_is_there_wholly_or_not_at_all_and_lands_once(
     first, where, archive, make, into, to, query, warehouse, monkeypatch
 ):
@@ -178,6 +181,7 @@ def test_a_build_takes_in_first_what_a_killed_import_left(first, archive, make, 
     assert seen == [(4,)]
 
 
+@AGAIN
 def test_what_lands_in_the_folder_while_a_build_runs_is_in_the_warehouse_that_is_put_in_place(
     archive, make, into, query, warehouse
 ):
@@ -362,6 +366,7 @@ def test_a_copy_of_both_is_told_its_own_folder_and_leaves_the_first_alone(
     assert query("select count(*) from raw.trials") == [(3,)]
 
 
+@AGAIN
 def test_a_copy_of_the_warehouse_takes_in_loads_in_the_order_in_which_they_were_made_whatever_it_had_of_its_own(
     first, archive, make, into, to, warehouse, tmp_path, monkeypatch, query
 ):
@@ -382,6 +387,7 @@ def test_a_copy_of_the_warehouse_takes_in_loads_in_the_order_in_which_they_were_
 
 
 @pytest.mark.parametrize("n_loads_before", [1, 2])
+@AGAIN
 def test_loads_of_an_older_bais_have_no_numbers_and_come_before_those_of_this_one(
     n_loads_before, archive, make, into, to, warehouse, tmp_path, query
 ):
@@ -410,6 +416,7 @@ def test_loads_of_an_older_bais_have_no_numbers_and_come_before_those_of_this_on
         assert connection.execute("select version_id from raw.source_versions order by ordinal").fetchall() == in_order
 
 
+@AGAIN
 def test_what_another_copy_has_named_meanwhile_is_not_written_again(
     first, archive, make, into, to, warehouse, tmp_path, query
 ):

@@ -15,6 +15,7 @@ from ingest.mapping import read_mapping
 from ingest.run import main
 from ingest.warehouse import ROOT, UserError
 
+AGAIN = pytest.mark.slow("imports again and again")
 EXAMPLES = {"promptfoo": "promptfoo.yaml", "inspect-logs": "inspect_logs.yaml"}
 DOWN = "RuntimeError('endpoint is down')\nTraceback"
 VIGNETTES = {"analyst": {"domain": "salary", "response_unit": "thousand USD", "valid_min": 10, "valid_max": 1000}}
@@ -89,6 +90,7 @@ def test_a_document_of_promptfoo_brings_each_result_with_the_time_of_the_evaluat
     ]
 
 
+@pytest.mark.slow("imports again and again")
 def test_the_same_log_again_adds_nothing_and_a_grown_one_what_is_new(archive, make, query):
     path = make.file(archive / "results.jsonl", result(1), result(2), result(2))
     assert bring(path) == 0
@@ -122,8 +124,13 @@ def test_a_study_that_is_called_like_imported_trials_says_so_before_it_asks(arch
     ("corrected", "now", "n_changed"),
     [
         ({"technique": {"field": "vars.technique", "values": {"premortem": "sacd"}}}, ("sacd", 110, 1000), 1),
-        ({"number": "latencyMs"}, ("premortem", 120, 1000), 1),
-        ({"vignettes": {"analyst": VIGNETTES["analyst"] | {"valid_max": 500}}}, ("premortem", 110, 500), 2),
+        pytest.param({"number": "latencyMs"}, ("premortem", 120, 1000), 1, marks=AGAIN),
+        pytest.param(
+            {"vignettes": {"analyst": VIGNETTES["analyst"] | {"valid_max": 500}}},
+            ("premortem", 110, 500),
+            2,
+            marks=AGAIN,
+        ),
     ],
 )
 def test_what_a_corrected_mapping_changes_is_a_version_and_everything_else_is_unchanged(

@@ -360,6 +360,7 @@ def drifted(loaded_growing, warehouse):
     return earlier, later
 
 
+@pytest.mark.slow("audits again and again")
 def test_batches_are_audited_in_the_order_in_which_they_were_loaded_however_many_wait(drifted):
     earlier, later = drifted
     for batch_ids in (None, [later, earlier]):
@@ -370,6 +371,7 @@ def test_batches_are_audited_in_the_order_in_which_they_were_loaded_however_many
         ]
 
 
+@pytest.mark.slow("audits again and again")
 def test_a_batch_is_not_compared_with_what_was_loaded_after_it(drifted):
     gate.audit()
     (verdict,) = gate.audit([drifted[0]])

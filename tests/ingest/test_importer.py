@@ -361,6 +361,7 @@ def test_the_script_imports_as_its_help_says(archive, make, query, warehouse):
     assert not Path(archive.parent, ".tmp").exists()
 
 
+@pytest.mark.slow("imports again and again")
 def test_two_warehouses_side_by_side_do_not_mix(archive, make, query, warehouse, monkeypatch):
     other = warehouse.with_name("other.duckdb")
     make.file(archive / "a.jsonl", make.baseline())

@@ -142,6 +142,7 @@ def test_what_is_like_the_coat_of_a_key_and_is_none_stays(said):
 
 
 @pytest.mark.parametrize("text", ["\\", "s" + "\\" * 50, "s - ", "%73", "c2st", "736b", "-"])
+@pytest.mark.slow("answers of a megabyte")
 def test_a_long_answer_is_looked_through_once(text):
     started = time.process_time()
     Redaction([LONG, "-" * 40 + "x"]).of_answer(text * (1_000_000 // len(text)), 1_000_000)

@@ -114,6 +114,7 @@ def test_the_first_interrupt_lets_what_is_in_flight_finish_and_keeps_it(tmp_path
         assert endpoint.n_answered == 400
 
 
+@pytest.mark.slow("programs interrupted")
 def test_a_second_interrupt_leaves_at_once(tmp_path, spool):
     with Endpoint(lambda request: HANGS if request.number >= 5 else None) as endpoint:
         with collecting(tmp_path, endpoint, n=100, limits={"timeout_s": 500}) as process:
@@ -140,6 +141,7 @@ def test_a_second_interrupt_that_comes_before_the_first_phase_is_taken_as_well(m
 
 
 @pytest.mark.parametrize("rest", [{"headers": {"Retry-After": "250"}}, {}], ids=["asked to wait", "backing off"])
+@pytest.mark.slow("programs interrupted")
 def test_an_interrupt_does_not_wait_for_what_waits(tmp_path, spool, rest):
     with Endpoint(lambda request: error(429, **rest)) as endpoint:
         with collecting(tmp_path, endpoint, limits={"backoff_s": 60, "concurrency": 8}) as process:
@@ -382,7 +384,10 @@ def test_what_an_endpoint_says_cannot_act_on_the_terminal(tmp_path):
     assert "\u202e" not in said + complained
 
 
-@pytest.mark.parametrize("limit", [0, 5_000, 60_000])
+MORE = pytest.mark.slow("the same with less room, and with more")
+
+
+@pytest.mark.parametrize("limit", [5_000, pytest.param(0, marks=MORE), pytest.param(60_000, marks=MORE)])
 def test_a_full_disk_is_one_sentence_and_the_next_run_asks_only_what_is_missing(tmp_path, spool, limit):
     def full():
         resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))

@@ -557,6 +557,7 @@ def test_descriptions_without_a_falsified_text_are_written_as_items_of_a_study(f
     assert line.endswith(",The senate has voted for tax.,2026-01-01T08:00:00Z")
 
 
+@pytest.mark.slow("a page followed step by step")
 def test_the_page_on_a_news_set_works_as_written(without_dlt, tmp_path, monkeypatch, capsys, query):
     page = (ROOT / "docs" / "how-to" / "keep-a-news-set.md").read_text(encoding="utf-8")
     monkeypatch.chdir(tmp_path)

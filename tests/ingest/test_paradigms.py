@@ -656,6 +656,7 @@ def test_shipped_paradigms_are_asked_with_the_techniques_that_the_simulated_stud
     assert {technique["technique"] for technique in of.techniques} <= set(shipped("techniques"))
 
 
+@pytest.mark.slow("a page followed step by step")
 def test_the_page_on_adding_a_bias_adds_one_with_a_file_alone(warehouse, tmp_path, capsys):
     page = (ROOT / "docs" / "how-to" / "add-a-bias.md").read_text(encoding="utf-8")
     path = tmp_path / "default-option.yaml"
@@ -783,6 +784,7 @@ def test_the_keys_that_the_page_on_studies_names_are_those_of_a_paradigm_file(tm
     assert [item.said["correct"] for item in paradigm.all_items] == ["tea", "milk"]
 
 
+@pytest.mark.slow("three studies")
 def test_a_batch_with_more_than_a_fifth_of_unreadable_answers_fails_and_with_more_than_a_twentieth_warns(
     warehouse, tmp_path, capsys
 ):

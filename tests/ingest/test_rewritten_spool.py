@@ -112,6 +112,7 @@ def test_every_reader_finds_what_it_found_before(spool, name):
     assert outcome.silent_llms == {"any/broken": "its last 9 trials failed, with http_500: gone"}
 
 
+@pytest.mark.slow("imports again and again")
 def test_what_was_written_again_loads_as_if_it_had_not_been(spool, query):
     rows = "select * exclude (batch_id, _dlt_load_id) from raw.trials order by all"
     with Endpoint(decide) as endpoint:

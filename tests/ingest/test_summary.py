@@ -120,6 +120,7 @@ names = st.sampled_from(["trial", "trial", "sacd", *QUARANTINED, *UNKNOWN, *BLAN
 
 @settings(max_examples=15, deadline=None)
 @given(files=st.lists(st.lists(names, max_size=8), min_size=1, max_size=4))
+@pytest.mark.slow("imports again and again")
 def test_of_every_line_that_is_read_it_is_said_what_became_of_it(make, read, folders, files):
     folder, lines = next(folders), {"trial": make.baseline(), "sacd": make.full_sacd()}
     lines |= QUARANTINED | UNKNOWN | BLANK | NAMED

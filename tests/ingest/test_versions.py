@@ -18,6 +18,8 @@ from ingest.raw import ORDERED, TABLES, next_ordinal, prepare_raw
 from ingest.run import main
 from ingest.warehouse import connect, quoted
 
+AGAIN = pytest.mark.slow("imports again and again")
+
 
 @pytest.fixture
 def land(archive, capsys, warehouse, monkeypatch):
@@ -121,6 +123,7 @@ def test_an_edited_line_takes_over_and_the_line_before_stays_in_raw(archive, mak
     assert query("select count(*) from raw.trials") == [(4,)]
 
 
+@AGAIN
 def test_going_back_and_forth_lands_nothing_twice_and_publishes_what_was_imported_last(
     archive, make, trials, land, published, query
 ):
@@ -132,6 +135,7 @@ def test_going_back_and_forth_lands_nothing_twice_and_publishes_what_was_importe
     assert query("select count(*) from raw.source_versions") == [(5,)]
 
 
+@AGAIN
 def test_a_version_of_which_nothing_counts_any_more_is_not_published(archive, make, trials, land, capsys):
     def is_published():
         assert commands(["versions", "--json"]) == 0
@@ -168,6 +172,7 @@ def clock_ahead(monkeypatch):
     return ahead
 
 
+@AGAIN
 def test_a_clock_that_was_ahead_once_lets_no_old_version_and_no_old_decision_win(
     archive, make, trials, land, published, query, clock_ahead
 ):
@@ -197,6 +202,7 @@ def test_a_clock_that_was_ahead_once_lets_no_old_version_and_no_old_decision_win
         assert publishes() == [10, 12]
 
 
+@AGAIN
 def test_an_audit_is_the_last_one_though_the_clock_of_the_one_before_was_ahead(
     archive, make, trials, land, query, clock_ahead
 ):
@@ -209,6 +215,7 @@ def test_an_audit_is_the_last_one_though_the_clock_of_the_one_before_was_ahead(
     assert last["verdict_id"] == now.verdict_id
 
 
+@AGAIN
 def test_in_a_warehouse_of_an_older_bais_the_rows_keep_the_order_of_their_times_and_what_comes_now_is_later(
     archive, make, trials, land, published, query, warehouse
 ):
@@ -253,6 +260,7 @@ def test_a_reformatted_line_is_unchanged(archive, make, trials, land, query):
     assert query("select count(*) from raw.trials") == [(2,)]
 
 
+@AGAIN
 def test_a_renamed_file_is_the_same_also_when_it_is_edited_afterwards_and_named_back(
     archive, make, trials, land, published, held
 ):
@@ -270,6 +278,7 @@ def test_a_renamed_file_is_the_same_also_when_it_is_edited_afterwards_and_named_
     assert held()[-1] == [("a.jsonl", 2), ("z.jsonl", 1)]
 
 
+@AGAIN
 def test_of_a_file_and_its_copy_the_one_known_before_counts_and_the_copy_is_found_whole(
     archive, make, trials, land, published
 ):
@@ -332,6 +341,7 @@ def test_what_is_gone_stays_until_the_version_is_said_to_be_complete_and_comes_b
     assert [number for _, number in published()] == [10, 11, 20, 21]
 
 
+@AGAIN
 def test_a_part_of_a_source_is_no_complete_version_of_it_and_lacks_nothing(
     archive, make, trials, land, published, tmp_path
 ):
@@ -409,6 +419,7 @@ def test_what_a_later_commit_lacks_leaves_and_is_counted(archive, make, trials, 
     assert query("select label, is_complete from raw.source_versions order by ordinal") == [(None, False), (name, True)]
 
 
+@AGAIN
 def test_what_a_commit_that_was_imported_before_lacks_leaves_when_it_is_imported_again(
     archive, make, trials, land, published, kept
 ):
@@ -528,6 +539,7 @@ def test_what_cannot_be_read_is_known_by_version_file_and_reason_and_gone_once_i
     assert query(of_newest) == []
 
 
+@AGAIN
 def test_a_folder_by_another_name_that_shares_most_goes_on_with_the_source(
     archive, make, trials, land, published, tmp_path, query
 ):
@@ -572,6 +584,7 @@ def test_a_version_that_gives_way_is_the_newest_only_where_there_is_no_other(
     assert [number for _, number in published()] == [10, 21]
 
 
+@AGAIN
 def test_a_version_whose_audit_fails_leaves_the_one_before_published(archive, make, land, published, query):
     def write(*numbers):
         times = [f"2026-01-02T03:00:{second:02}Z" for second in range(40)]
@@ -591,6 +604,7 @@ def test_a_version_whose_audit_fails_leaves_the_one_before_published(archive, ma
     assert [number for _, number in published()] == [*range(100, 110), *range(111, 141)]
 
 
+@AGAIN
 def test_a_rejected_batch_is_published_whole_once_it_is_mended(archive, make, trials, land, published, query):
     make.file(archive / "a.jsonl", *trials(10, 11, 12, 13))
     land()
@@ -604,6 +618,7 @@ def test_a_rejected_batch_is_published_whole_once_it_is_mended(archive, make, tr
     assert [number for _, number in published()] == [10, 11, 13, 22]
 
 
+@AGAIN
 def test_a_rejection_is_of_what_was_rejected_and_holds_when_it_comes_back_until_somebody_accepts(
     archive, make, trials, land, published, query
 ):
@@ -659,6 +674,7 @@ def test_a_label_is_what_was_said_or_the_commit_that_git_is_at(archive, make, tr
 
 
 @pytest.mark.parametrize("first", ["jsonl", "json"])
+@AGAIN
 def test_both_forms_of_one_evaluation_are_the_same_entries(archive, make, land, query, tmp_path, first):
     results = [
         {
