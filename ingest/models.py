@@ -52,7 +52,7 @@ def _files() -> dict[str, Path]:
 
 def project_variable(name: str) -> str:
     """Return the value that `dbt_project.yml` gives a var."""
-    return _yaml(PROJECT)["vars"][name]
+    return declarations(PROJECT)["vars"][name]
 
 
 def query_of(name: str, raw: str = "raw") -> str:
@@ -76,7 +76,7 @@ class Models:
         self.variables = variables
         self.made: set[str] = set()
         self.files = _files()
-        self.seeds = {seed["name"]: seed["config"]["column_types"] for seed in _yaml(SEED_TYPES)["seeds"]}
+        self.seeds = {seed["name"]: seed["config"]["column_types"] for seed in declarations(SEED_TYPES)["seeds"]}
 
     def ref(self, name: str) -> str:
         """Return the relation of a model or seed, which is made if it is not there yet."""
@@ -119,7 +119,7 @@ class Models:
     def _kind(self, name: str) -> str:
         if name in self.views:
             return "view"
-        folder = _yaml(PROJECT)["models"]["bais"][self.files[name].parent.name]
+        folder = declarations(PROJECT)["models"]["bais"][self.files[name].parent.name]
         kind = folder.get(name, {}).get("+materialized", folder["+materialized"])
         return "view" if kind == "view" else "table"
 
@@ -133,5 +133,6 @@ class _InOneQuery(Models):
 
 
 @functools.cache
-def _yaml(path: Path) -> dict:
+def declarations(path: Path) -> dict:
+    """Return what a YAML file of the project declares."""
     return yaml.load(path.read_text(encoding="utf-8"), getattr(yaml, "CSafeLoader", yaml.SafeLoader))

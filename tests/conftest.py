@@ -52,8 +52,10 @@ def pytest_ignore_collect(collection_path, config):
     return True if collection_path == ROOT / "tests" / "spark" and not is_named else None
 
 
-def pytest_collection_finish():
+@pytest.fixture(autouse=True, scope="module")
+def garbage():
     """Leave what is there by now out of each later collection of garbage: statsmodels and hypothesis ask for many."""
+    gc.collect()
     gc.freeze()
 
 

@@ -19,6 +19,8 @@ from ingest.paradigm import load_paradigm
 from tests.test_how_to import steps, words_of
 from tests.tools.report_page import numbers_that_differ
 
+pytestmark = pytest.mark.slow("collects two studies and builds their tables")
+
 PARADIGMS = ("framing", "sunk_cost", "decoy", "order", "sycophancy", "incidental_anchor")
 TECHNIQUES = ("no_technique", "devils_advocate")
 ACCURACIES = {"sim/judge-a": 0.92, "sim/judge-b": 0.6}

@@ -1,5 +1,7 @@
 """Chain-of-thought, from the words to its place among the techniques."""
 
+import pytest
+
 STUDY = """
 study: step-by-step
 llms:
@@ -18,6 +20,7 @@ stopping_rule: {minimum: 10}
 """
 
 
+@pytest.mark.slow("collects and builds a study")
 def test_it_is_asked_read_and_ranked_like_any_other_technique(tmp_path, new_warehouse):
     (tmp_path / "study.yaml").write_text(STUDY, encoding="utf-8")
     new_warehouse.bais("collect", tmp_path / "study.yaml")

@@ -320,6 +320,7 @@ def test_an_import_back_has_the_same_rows_and_a_second_adds_nothing(warehouse, t
     }
 
 
+@pytest.mark.slow("exports and imports back")
 def test_an_import_back_and_a_build_give_the_same_marts(warehouse, warehouse_in, tmp_path, monkeypatch):
     assert main(["export", str(tmp_path / "out"), "--format", "csv"]) == 0
     back = warehouse_in(tmp_path / "back").path

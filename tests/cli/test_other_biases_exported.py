@@ -61,6 +61,7 @@ def test_an_export_of_another_bias_comes_back_with_its_items_and_what_was_stated
     assert all(rows(tmp_path / "back.duckdb", f"from raw.{name}") for name in STATED)
 
 
+@pytest.mark.slow("exports and imports back")
 def test_an_export_without_times_of_statements_has_none_after_the_import_and_all_else(
     exported, tmp_path, monkeypatch, capsys
 ):

@@ -112,6 +112,7 @@ def test_the_plan_says_how_many_answers_a_correction_changes(asked):
     assert "answers up to" not in asked("plan")[1]
 
 
+@AGAIN
 def test_a_domain_that_is_corrected_is_that_of_every_answer(asked):
     asked("collect")
     said = asked("plan", "domain: criminal")[1]

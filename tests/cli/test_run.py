@@ -331,6 +331,7 @@ def test_a_grounded_report_of_the_llm_is_written_as_it_came(codex, work, monkeyp
     assert (work / "r.md").read_text() == text
 
 
+@pytest.mark.slow("waits for a time limit")
 def test_a_codex_that_hangs_is_stopped_and_its_time_limit_recorded(codex, work, monkeypatch):
     from ingest.study import load_study
 

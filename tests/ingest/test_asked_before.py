@@ -332,6 +332,7 @@ def test_the_tables_count_the_highest_version_and_an_older_one_that_comes_later_
     assert n == sum(verdict.n_trials for verdict in verdicts) > 40  # all of them are kept
 
 
+@pytest.mark.slow("asks, changes and audits again and again")
 def test_two_versions_that_one_load_brings_are_two_batches(spool, loaded, warehouse):
     verdicts = loaded(lambda study: None, RAISED, loads_each=False)
     assert sorted(verdict.batch_id.split("/")[1] for verdict in verdicts) == [OLD_SET, NEW_SET]

@@ -226,6 +226,7 @@ def test_simulated_summaries_favour_the_beginning_as_much_as_is_stated(collected
     assert plain - mended > 0.2
 
 
+@pytest.mark.slow("counts on thousands of answers")
 def test_simulated_summaries_change_the_framing_as_often_as_is_stated(collected):
     of, trials = collected
     originals = {
@@ -248,6 +249,7 @@ def test_simulated_summaries_change_the_framing_as_often_as_is_stated(collected)
         assert is_near(n_changed, len(labels), stated(llm, technique, "flip_rate")), (llm, technique)
 
 
+@pytest.mark.slow("counts on thousands of answers")
 def test_simulated_judges_are_right_as_often_as_is_stated(collected):
     of, trials = collected
     texts = {trial["trial_id"]: trial["text"] for trial in trials if trial["paradigm"] == "summarise"}

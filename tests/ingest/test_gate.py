@@ -63,6 +63,7 @@ def clean(elsewhere):
         return verdicts + gate.audit()
 
 
+@pytest.mark.slow("studies of each shape with several seeds")
 def test_a_clean_batch_passes_without_a_warning_or_a_flag_whatever_the_seed(clean):
     assert len(clean) == N_SEEDS * (1 + 1 + 2 + 2)
     assert [(v.batch_id, unmet(v)) for v in clean if v.verdict != "passed"] == []
@@ -378,6 +379,7 @@ def test_a_batch_is_not_compared_with_what_was_loaded_after_it(drifted):
     assert (verdict.verdict, verdict.n_flagged) == ("passed", {})
 
 
+@pytest.mark.slow("audits again and again")
 def test_a_crash_in_a_later_round_keeps_the_verdicts_of_the_rounds_before(drifted, monkeypatch):
     def flags(memory, verdicts, config):
         return pa.table({"not_a_column": [1]}) if drifted[1] in verdicts else usual(memory, verdicts, config)
@@ -481,7 +483,14 @@ def test_what_stands_for_the_lines_of_archives_has_the_columns_that_their_model_
 HIT = "llm_recorded = 'openai/o3' and technique = 'premortem' and anchor_direction = 'high'"
 
 
-@pytest.mark.parametrize("minutes", [None, 1, -1], ids=["in one batch", "later", "earlier"])
+IN_EITHER_ORDER = pytest.mark.parametrize(
+    "minutes",
+    [None, 1, pytest.param(-1, marks=pytest.mark.slow("audits again and again"))],
+    ids=["in one batch", "later", "earlier"],
+)
+
+
+@IN_EITHER_ORDER
 def test_an_unknown_llm_gets_the_same_verdict_whatever_the_order_of_batches(recording, minutes):
     change("update raw.trials set llm_recorded = 'acme/unheard-of' where llm_recorded = 'openai/o3'")
     due = trials_where("llm_recorded = 'acme/unheard-of'")
@@ -492,7 +501,7 @@ def test_an_unknown_llm_gets_the_same_verdict_whatever_the_order_of_batches(reco
     assert flags_of("new_llm") == due
 
 
-@pytest.mark.parametrize("minutes", [None, 1, -1], ids=["in one batch", "later", "earlier"])
+@IN_EITHER_ORDER
 def test_where_nobody_knows_the_protocol_the_rarer_anchor_is_the_other_one_whatever_the_order(recording, minutes):
     due = trials_where(f"{HIT} order by replicate limit 9")
     hit = f"trial_id in {tuple(due)}"
@@ -505,7 +514,7 @@ def test_where_nobody_knows_the_protocol_the_rarer_anchor_is_the_other_one_whate
     assert n_verdicts == [(2, 2) if minutes else (1, 1)]
 
 
-@pytest.mark.parametrize("minutes", [None, 1, -1], ids=["in one batch", "later", "earlier"])
+@IN_EITHER_ORDER
 def test_the_anchor_that_departs_from_the_protocol_is_the_other_one_even_where_most_have_it(recording, minutes):
     change("update raw.trials set study = 'voder-bais'; update raw.batches set study = 'voder-bais'")
     due = trials_where(f"{HIT} order by replicate limit 20")

@@ -557,6 +557,7 @@ def test_a_folder_by_another_name_that_shares_most_goes_on_with_the_source(
     assert query("select count(distinct source_name) from raw.source_versions") == [(2,)]
 
 
+@AGAIN
 def test_an_older_version_is_kept_and_nothing_of_it_is_published(archive, make, trials, land, published, query):
     make.file(archive / "a.jsonl", *trials(10, 11))
     land()
@@ -650,6 +651,7 @@ def test_a_vignette_that_changes_takes_no_other_vignette_with_it(archive, make, 
     ]
 
 
+@AGAIN
 def test_a_warehouse_of_an_older_bais_gets_the_version_when_the_archive_is_imported_again(
     archive, make, trials, land, published, query, warehouse
 ):

@@ -11,9 +11,8 @@ from typing import Any
 
 import duckdb
 import jinja2
-import yaml
 
-from ingest.models import ENGINE, PROJECT
+from ingest.models import ENGINE, PROJECT, declarations
 from ingest.warehouse import ROOT
 
 MACRO = re.compile(r"{%-?\s*macro\s+(\w+).*?{%-?\s*endmacro\s*-?%}", re.DOTALL)
@@ -32,7 +31,7 @@ class Returned(Exception):
 def unit_tests() -> Iterator[dict]:
     """Yield every unit test of the project as its file declares it."""
     for path in sorted((ROOT / "models").rglob("*.yml")):
-        yield from yaml.safe_load(path.read_text(encoding="utf-8")).get("unit_tests", [])
+        yield from declarations(path).get("unit_tests", [])
 
 
 def differences(test: dict, types: dict[str, dict[str, str]]) -> list[tuple]:
@@ -61,7 +60,7 @@ def differences(test: dict, types: dict[str, dict[str, str]]) -> list[tuple]:
 
 def _render(test):
     overrides = test.get("overrides", {})
-    variables = yaml.safe_load(PROJECT.read_text(encoding="utf-8"))["vars"] | overrides.get("vars", {})
+    variables = declarations(PROJECT)["vars"] | overrides.get("vars", {})
     environment = _environment()
     environment.globals["var"] = variables.__getitem__
     return environment.from_string(_files()[test["model"]].read_text(encoding="utf-8")).render(
