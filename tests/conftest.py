@@ -88,10 +88,22 @@ def pytest_terminal_summary(terminalreporter, config):
             terminalreporter.write_line(f"{sum(of):7.0f}  {path} ({phases})")
 
 
+def golden_folder(name, made_from):
+    """Return the folder of what is made from something that this text tells apart; some older ones are forgotten."""
+    GOLDEN.mkdir(parents=True, exist_ok=True)
+    folder = GOLDEN / f"{name}-{hashlib.sha256(made_from.encode()).hexdigest()[:16]}"
+    older = sorted((of for of in GOLDEN.glob(f"{name}-*/") if of != folder), key=lambda of: of.stat().st_mtime)
+    for path in older[: 1 - MOST_GOLDEN]:
+        shutil.rmtree(path, ignore_errors=True)
+    return folder
+
+
 @functools.cache
 def server():
     """The process that runs dbt for this one; it ends with it."""
-    command = [sys.executable, ROOT / "tests" / "tools" / "dbt_server.py"]
+    script = ROOT / "tests" / "tools" / "dbt_server.py"
+    parsed_from = hash_of_files(ROOT / "selectors.yml", script) + unchanged.source() + sys.version
+    command = [sys.executable, script, golden_folder("parsed", parsed_from)]
     return subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
 
@@ -181,9 +193,8 @@ def built_once():
     def built(name, *arguments):
         given = [argument for argument in arguments if isinstance(argument, Path)]
         made_from = hash_of_files(ROOT / "bais", ROOT / "ingest", Path(__file__), *given) + unchanged.source()
-        folder = GOLDEN / f"{name}-{hashlib.sha256(made_from.encode()).hexdigest()[:16]}"
+        folder = golden_folder(name, made_from)
         warehouse, built = Warehouse(folder), folder / "built"
-        GOLDEN.mkdir(parents=True, exist_ok=True)
         with FileLock(GOLDEN / f"{name}.lock"):
             if not (built.exists() and built.read_text() == sha256_of(warehouse.path)):
                 shutil.rmtree(folder, ignore_errors=True)
@@ -193,9 +204,6 @@ def built_once():
                 with closing(duckdb.connect(str(warehouse.path))) as connection:
                     connection.execute("force checkpoint")  # so that the file is all there is
                 built.write_text(sha256_of(warehouse.path))
-                older = sorted(GOLDEN.glob(f"{name}-*/built"), key=lambda path: path.stat().st_mtime)
-                for path in older[:-MOST_GOLDEN]:
-                    shutil.rmtree(path.parent, ignore_errors=True)
         return warehouse
 
     return built

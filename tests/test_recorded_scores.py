@@ -20,6 +20,8 @@ from bais.warehouse import records
 from tests.conftest import ROOT, SHARED
 from tests.tools.report_page import numbers_that_differ
 
+pytestmark = pytest.mark.slow("builds the tables of the recorded scores")
+
 SCORES = SHARED / "data" / "anchoring_llms"
 FILES = {
     "google/gemma-2b": "google_gemma-2b",
@@ -375,7 +377,6 @@ def test_each_sentence_of_document_d_has_its_two_verdicts(scored):
     assert len(expected) == sum(len(claims.split()) for claims in SENTENCES.values())
 
 
-@pytest.mark.slow("dbt makes the claims once more")
 def test_one_changed_score_flips_the_claims_that_rest_on_it_and_no_other(scored, warehouse_in, tmp_path_factory):
     changed = warehouse_in(tmp_path_factory.mktemp("changed"))
     with contextlib.closing(duckdb.connect(str(scored.path))) as opened:

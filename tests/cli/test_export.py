@@ -41,6 +41,8 @@ KILLED = """
 import os, signal
 from bais import exported
 from bais.main import main
+
+pytestmark = pytest.mark.slow("whole warehouses there and back")
 real, n = exported.write_table, []
 def write_table(*arguments):
     n.append(1)
@@ -299,7 +301,6 @@ def test_a_warehouse_without_marts_says_what_to_run(tmp_path, monkeypatch, capsy
 
 
 @pytest.mark.parametrize("form", FORMATS)
-@pytest.mark.slow("a whole warehouse there and back")
 def test_an_import_back_has_the_same_rows_and_a_second_adds_nothing(warehouse, tmp_path, monkeypatch, capsys, form):
     assert main(["export", str(tmp_path / "out"), "--format", form]) == 0
     back = tmp_path / "back" / "w.duckdb"
@@ -320,7 +321,6 @@ def test_an_import_back_has_the_same_rows_and_a_second_adds_nothing(warehouse, t
     }
 
 
-@pytest.mark.slow("exports and imports back")
 def test_an_import_back_and_a_build_give_the_same_marts(warehouse, warehouse_in, tmp_path, monkeypatch):
     assert main(["export", str(tmp_path / "out"), "--format", "csv"]) == 0
     back = warehouse_in(tmp_path / "back").path
@@ -334,7 +334,6 @@ def test_an_import_back_and_a_build_give_the_same_marts(warehouse, warehouse_in,
             assert all(map(same, row, other)), (name, row, other)
 
 
-@pytest.mark.slow("exports and imports back")
 def test_trials_that_are_there_under_another_batch_stay_and_their_second_verdict_does_not_come(
     warehouse, tmp_path, monkeypatch
 ):
@@ -382,7 +381,6 @@ def as_before_versions(folder):
     change_manifest(format_version=1, tables=manifest["tables"])(folder)
 
 
-@pytest.mark.slow("exports and imports back")
 def test_an_export_of_before_there_were_versions_is_imported(warehouse, exported, tmp_path, monkeypatch):
     folder = tmp_path / "out"
     shutil.copytree(exported, folder)

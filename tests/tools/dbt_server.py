@@ -1,5 +1,6 @@
 """dbt as forks of one process that has imported it and parsed the project, which each `dbt` would do anew.
 
+What it parsed and compiled stays in the folder that it is given, for others that are given the same one.
 The tests that build warehouses ask it: a line of JSON (`arguments`, `environment`, `output`: the file for what dbt
 prints) is answered with dbt's exit code. A few tests run the real command.
 """
@@ -15,7 +16,10 @@ from pathlib import Path
 
 import jinja2
 from dbt.cli.main import dbtRunner
+from dbt.contracts.graph.manifest import Manifest
+from dbt.parser.manifest import extended_mashumaro_encoder, extended_mashumuro_decoder
 from dbt_common.events.event_manager import EventManager
+from filelock import FileLock
 
 sys.path.insert(0, os.getcwd())
 for needed in (
@@ -65,6 +69,17 @@ def compiled_once(compile_anew, folder):
     return code
 
 
+def parsed_once(folder):
+    """Return the parsed project, from the folder if it is there."""
+    file = folder / "project"
+    with FileLock(folder / "lock"):
+        if not file.exists():
+            whole = file.with_suffix(".whole")
+            whole.write_bytes(parsed().to_msgpack(extended_mashumaro_encoder))
+            whole.replace(file)
+    return Manifest.from_msgpack(file.read_bytes(), decoder=extended_mashumuro_decoder)
+
+
 def parsed():
     """Return the parsed project; the name of the warehouse is in it, its folder is not."""
     with tempfile.TemporaryDirectory() as folder:
@@ -90,19 +105,20 @@ def answer(manifest, arguments, environment, output):
     os._exit(2 if done.exception else 0 if done.success else 1)
 
 
-def serve():
-    """Answer one line after the other until there are no more."""
+def serve(folder):
+    """Answer one line after the other until there are no more; what may be used again is kept in the folder."""
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
-    with tempfile.TemporaryDirectory() as folder:
-        jinja2.Environment.compile = compiled_once(jinja2.Environment.compile, folder)
-        manifest = parsed()
-        for line in sys.stdin:
-            child = os.fork()
-            if not child:
-                answer(manifest, **json.loads(line))
-            print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), file=answers, flush=True)
+    templates = folder / "templates"
+    templates.mkdir(parents=True, exist_ok=True)
+    jinja2.Environment.compile = compiled_once(jinja2.Environment.compile, templates)
+    manifest = parsed_once(folder)
+    for line in sys.stdin:
+        child = os.fork()
+        if not child:
+            answer(manifest, **json.loads(line))
+        print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), file=answers, flush=True)
 
 
 if __name__ == "__main__":
-    serve()
+    serve(Path(sys.argv[1]))
