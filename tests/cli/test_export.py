@@ -24,6 +24,8 @@ from ingest.raw import OF_THE_GATE, TABLES
 from ingest.warehouse import ROOT
 
 FORMATS = ("parquet", "csv", "jsonl")
+pytestmark = pytest.mark.slow("whole warehouses there and back")
+
 STUDY = """
 study: small
 llms: [sim/anchored, sim/refuser]
@@ -42,7 +44,6 @@ import os, signal
 from bais import exported
 from bais.main import main
 
-pytestmark = pytest.mark.slow("whole warehouses there and back")
 real, n = exported.write_table, []
 def write_table(*arguments):
     n.append(1)
