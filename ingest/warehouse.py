@@ -24,6 +24,10 @@ LOCKED = "set lock_configuration = true"
 LOCK_HOLDER = re.compile(r"lock is held in (?P<program>.*?) \(PID (?P<pid>\d+)\)")
 
 
+# As the name of a file it would be that of a database, and `raw.trials` could be a table of either.
+NAMES_TAKEN = {
+    "main", "temp", "system", "landing", "raw", "seeds", "staging", "intermediate", "marts", "inference", "gate",
+}  # fmt: skip
 MANIFEST = "manifest.json"  # of a folder in which a warehouse keeps trials (ingest/folder.py)
 GONE = re.compile(r'No files found that match the pattern "(?P<file>.*)"')
 PUT_BACK = "put the folder back; if you moved it, import anything with --to and its new name"
@@ -46,7 +50,13 @@ def warehouse_path():
 
     A relative `BAIS_WAREHOUSE` is resolved as dbt resolves it, from the working directory.
     """
-    return Path(os.environ.get("BAIS_WAREHOUSE") or ROOT / "data" / "bais.duckdb").absolute()
+    path = Path(os.environ.get("BAIS_WAREHOUSE") or ROOT / "data" / "bais.duckdb").absolute()
+    if path.stem.lower() in NAMES_TAKEN:
+        raise UserError(
+            f"a warehouse cannot be called {printable(path.name)}, as DuckDB or a schema in it has that name: call the "
+            f"file otherwise, as in BAIS_WAREHOUSE={printable(path.with_name('bais.duckdb'))}"
+        )
+    return path
 
 
 def parquet_folder(path: Path) -> Path:

@@ -408,6 +408,18 @@ def test_who_locks_the_warehouse_is_said_in_one_sentence_and_dbt_is_not_run(writ
     assert "\n" not in message
 
 
+@pytest.mark.parametrize("name", ["raw.duckdb", "Main.db", "temp"])
+@pytest.mark.parametrize("command", [["sql", "select 1"], ["build"], ["collect", "simulated"], ["doctor"]])
+def test_a_warehouse_whose_name_duckdb_or_a_schema_has_is_refused_before_anything_is_asked(
+    tmp_path, monkeypatch, capsys, command, name
+):
+    monkeypatch.setenv("BAIS_WAREHOUSE", str(tmp_path / name))
+    message = refused(capsys, *command)
+    assert name in message
+    assert str(tmp_path / "bais.duckdb") in message
+    assert list(tmp_path.iterdir()) == []
+
+
 @contextlib.contextmanager
 def running(*arguments):
     """Run the command beside the test, and end it whatever becomes of the test."""
