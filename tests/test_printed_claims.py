@@ -164,6 +164,7 @@ def test_every_claim_that_cannot_be_derived_says_why(simulated):
         ),
     ],
 )  # fmt: skip
+@pytest.mark.slow("dbt makes the claims once more for each")
 def test_a_printed_input_that_changes_flips_its_claim_and_no_other(
     simulated, warehouse_in, tmp_path, changed, printed, flips
 ):

@@ -6,6 +6,8 @@ import pytest
 
 from tests.ingest.endpoint import Endpoint, answer, study_at
 
+pytestmark = pytest.mark.slow("collects a study and builds its tables")
+
 ROWS = """
 select llm, anchor_direction, scoring, variation, question, anchor, n_trials, n_trials_read, n_targets, reason
 from marts.soft_expectations where evidence_from = 'api_top_k' order by llm, anchor_direction

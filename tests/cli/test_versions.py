@@ -16,6 +16,8 @@ from ingest.models import Models
 from ingest.raw import TABLES
 from tests.tools import compare
 
+pytestmark = pytest.mark.slow("versions built one after the other")
+
 MARTS = ("trials", "baselines", "quarantined_trials", "attrition")
 BUILD = ("--exclude-resource-type", "test", "unit_test", "--select", *(f"+{name}" for name in MARTS))
 
@@ -243,7 +245,6 @@ def test_options_that_do_not_go_together_are_refused(warehouse, capsys, argument
     assert main(["build", *arguments]) == 2
 
 
-@pytest.mark.slow("imports again and again")
 def test_an_export_takes_versions_and_withdrawals_with_it(made, warehouse, tmp_path, monkeypatch, capsys):
     listed = printed(capsys, "versions", "own")
     printed(capsys, "export", tmp_path / "out")
@@ -262,7 +263,6 @@ def test_an_export_takes_versions_and_withdrawals_with_it(made, warehouse, tmp_p
     assert "source own: nothing has changed since it was last imported" in out
 
 
-@pytest.mark.slow("imports again and again")
 def test_an_export_brings_no_versions_of_what_is_there_already(made, warehouse, tmp_path, monkeypatch, capsys):
     printed(capsys, "export", tmp_path / "out")
     here = Path(shutil.copy(made.then, tmp_path / "here.duckdb"))
