@@ -105,7 +105,7 @@ def raw_statements(there: Iterable[str] = (), views: Iterable[str] = ()) -> str:
 
 def number_rows(warehouse, schema: str = "raw") -> None:
     """Number the rows that an older version of bais wrote, if there are any, with the macro that dbt uses."""
-    views = [name for (name,) in warehouse.execute(str(_macros().raw_views_there())).fetchall()]
+    views = _names(warehouse, _macros().raw_views_there)
     if _are_unnumbered(warehouse, schema, views):
         warehouse.execute(str(_macros().raw_ordinals(views, schema)))
 
@@ -134,9 +134,9 @@ def prepare_raw(path: Path) -> None:
 def raw_transaction(path: Path):
     """Open the warehouse, make what `raw` lacks, and write that and all of what follows, or none."""
     with transaction(path) as warehouse:
-        there, views = _there(warehouse)
+        there = _names(warehouse, _macros().raw_columns_there)
         if not _described() <= there:
-            warehouse.execute(raw_statements(there, views))
+            warehouse.execute(raw_statements(there, _names(warehouse, _macros().raw_views_there)))
         take_in(warehouse, TABLES, number_rows)
         number_rows(warehouse)
         yield warehouse
@@ -144,15 +144,13 @@ def raw_transaction(path: Path):
 
 def lacks_nothing(warehouse) -> bool:
     """Whether `prepare_raw` would change nothing; of a warehouse that keeps trials in a folder that is not known."""
-    return _described() <= _there(warehouse)[0] and not kept_path(warehouse) and not _are_unnumbered(warehouse)
+    there = _names(warehouse, _macros().raw_columns_there)
+    return _described() <= there and not kept_path(warehouse) and not _are_unnumbered(warehouse)
 
 
-def _there(warehouse):
-    """Return what `raw` has: its columns with their meaning, and its views."""
-    return tuple(
-        {name for (name,) in warehouse.execute(str(query())).fetchall()}
-        for query in (_macros().raw_columns_there, _macros().raw_views_there)
-    )
+def _names(warehouse, query):
+    """Return what a query of the macros finds: columns of `raw` with their meaning, or its views."""
+    return {name for (name,) in warehouse.execute(str(query())).fetchall()}
 
 
 @cache

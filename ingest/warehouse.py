@@ -26,7 +26,7 @@ LOCK_HOLDER = re.compile(r"lock is held in (?P<program>.*?) \(PID (?P<pid>\d+)\)
 
 # As the name of a file it would be that of a database, and `raw.trials` could be a table of either.
 NAMES_TAKEN = {
-    "main", "temp", "system", "landing", "raw", "seeds", "staging", "intermediate", "marts", "inference", "gate",
+    "main", "temp", "system", "landing", "raw", "seeds", "staging", "intermediate", "marts", "inference",
 }  # fmt: skip
 MANIFEST = "manifest.json"  # of a folder in which a warehouse keeps trials (ingest/folder.py)
 GONE = re.compile(r'No files found that match the pattern "(?P<file>.*)"')
@@ -51,7 +51,7 @@ def warehouse_path():
     A relative `BAIS_WAREHOUSE` is resolved as dbt resolves it, from the working directory.
     """
     path = Path(os.environ.get("BAIS_WAREHOUSE") or ROOT / "data" / "bais.duckdb").absolute()
-    if path.stem.lower() in NAMES_TAKEN:
+    if path.name.partition(".")[0].lower() in NAMES_TAKEN:
         raise UserError(
             f"a warehouse cannot be called {printable(path.name)}, as DuckDB or a schema in it has that name: call the "
             f"file otherwise, as in BAIS_WAREHOUSE={printable(path.with_name('bais.duckdb'))}"

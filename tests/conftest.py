@@ -92,9 +92,10 @@ def golden_folder(name, made_from):
     """Return the folder of what is made from something that this text tells apart; some older ones are forgotten."""
     GOLDEN.mkdir(parents=True, exist_ok=True)
     folder = GOLDEN / f"{name}-{hashlib.sha256(made_from.encode()).hexdigest()[:16]}"
-    older = sorted((of for of in GOLDEN.glob(f"{name}-*/") if of != folder), key=lambda of: of.stat().st_mtime)
-    for path in older[: 1 - MOST_GOLDEN]:
-        shutil.rmtree(path, ignore_errors=True)
+    with FileLock(GOLDEN / f"{name}.lock"):
+        older = sorted((of for of in GOLDEN.glob(f"{name}-*/") if of != folder), key=lambda of: of.stat().st_mtime)
+        for path in older[: 1 - MOST_GOLDEN]:
+            shutil.rmtree(path, ignore_errors=True)
     return folder
 
 

@@ -23,7 +23,8 @@ from bais import terminal
 from bais.ask import MOST_ROWS
 from bais.main import main
 from bais.terminal import lay_out
-from ingest.warehouse import ROOT
+from ingest.models import PROJECT
+from ingest.warehouse import NAMES_TAKEN, ROOT
 
 COMMAND = [sys.executable, "-m", "bais"]
 NASTY = 'a "quoted", text\r\nof two lines; \x1b[31mred\x07 \u202eback é'
@@ -408,7 +409,7 @@ def test_who_locks_the_warehouse_is_said_in_one_sentence_and_dbt_is_not_run(writ
     assert "\n" not in message
 
 
-@pytest.mark.parametrize("name", ["raw.duckdb", "Main.db", "temp"])
+@pytest.mark.parametrize("name", ["raw.duckdb", "Main.db", "temp", "marts.2026.duckdb"])
 @pytest.mark.parametrize("command", [["sql", "select 1"], ["build"], ["collect", "simulated"], ["doctor"]])
 def test_a_warehouse_whose_name_duckdb_or_a_schema_has_is_refused_before_anything_is_asked(
     tmp_path, monkeypatch, capsys, command, name
@@ -418,6 +419,12 @@ def test_a_warehouse_whose_name_duckdb_or_a_schema_has_is_refused_before_anythin
     assert name in message
     assert str(tmp_path / "bais.duckdb") in message
     assert list(tmp_path.iterdir()) == []
+
+
+def test_the_names_of_all_schemas_of_dbt_are_taken():
+    schemas = set(re.findall(r"\+schema: (\w+)", PROJECT.read_text(encoding="utf-8")))
+    assert schemas
+    assert schemas <= NAMES_TAKEN
 
 
 @contextlib.contextmanager

@@ -23,7 +23,7 @@ import tokenize
 from collections.abc import Iterator
 from pathlib import Path
 
-from ingest.warehouse import ROOT
+from tests.tools.processes import ROOT, SHARED
 
 LOG = ROOT / "logs" / "mutations.jsonl"
 FOLDERS = {"*.sql": ("models", "macros"), "*.py": ("analysis", "ingest", "bais")}
@@ -93,7 +93,7 @@ def first_failure(name: str, number: int, becomes: str, slow: bool) -> tuple[str
         file.write_text("\n".join(lines), encoding="utf-8")
         environment = os.environ | {
             "PYTHONPATH": str(copy),
-            "BAIS_SHARED": str(_shared()),
+            "BAIS_SHARED": str(SHARED),
             "PYTHONDONTWRITEBYTECODE": "1",
         }
         naming = [of for of in sorted((copy / "tests").rglob("test_*.py")) if _names(of, file)]
@@ -109,10 +109,6 @@ def first_failure(name: str, number: int, becomes: str, slow: bool) -> tuple[str
             if done.returncode not in (0, 5):
                 return (done.stdout + done.stderr)[-200:], time.monotonic() - began
         return None, time.monotonic() - began
-
-
-def _shared():
-    return Path(os.environ.get("BAIS_SHARED") or ROOT.parent / "shared").resolve()
 
 
 def _names(test, file):
