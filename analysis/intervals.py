@@ -132,19 +132,28 @@ def percentile_interval(draws, *, alpha):
 
 def percentile_intervals(draws, *, alphas):
     """Intervals at several levels from one pass over the resamples; see `percentile_interval`."""
-    resamples, estimate = np.sort(draws[1:]), float(draws[0])  # what is NaN comes last
-    resamples = resamples[: np.searchsorted(resamples, np.nan)]
-    if not len(resamples) or resamples[-1] - resamples[0] <= 1e-12 * max(1.0, -resamples[0], resamples[-1]):
+    resamples, estimate = draws[1:], float(draws[0])
+    if np.isnan(resamples.sum()):
+        resamples = resamples[~np.isnan(resamples)]
+    least, most = (resamples.min(), resamples.max()) if len(resamples) else (0.0, 0.0)
+    if most - least <= 1e-12 * max(1.0, -least, most):
         return [Interval(estimate, None, None, reason="zero_variance")] * len(alphas)
-    return [Interval(estimate, *(_quantile(resamples, level) for level in (alpha, 1 - alpha))) for alpha in alphas]
+    places = [level * (len(resamples) - 1) for alpha in alphas for level in (alpha, 1 - alpha)]
+    around = sorted({neighbour for place in places for neighbour in (int(place), _above(place, len(resamples)))})
+    ordered = np.partition(resamples, around)  # only what is read lies where it does in ascending order
+    bounds = [_between(ordered, place) for place in places]
+    return [Interval(estimate, *of_level) for of_level in zip(bounds[::2], bounds[1::2], strict=True)]
 
 
-def _quantile(ascending, level):
-    """Quantile of ascending values, linear between two of them."""
-    place = level * (len(ascending) - 1)
-    below = int(place)
-    above = min(below + 1, len(ascending) - 1)
-    return float(ascending[below] + (place - below) * (ascending[above] - ascending[below]))
+def _between(ordered, place):
+    """Value at a place that is no whole number: linear between its two neighbours."""
+    below, above = ordered[int(place)], ordered[_above(place, len(ordered))]
+    return float(below + (place - int(place)) * (above - below))
+
+
+def _above(place, n):
+    """The place after this one, or the last of n."""
+    return min(int(place) + 1, n - 1)
 
 
 def spread_change(spread, reference):

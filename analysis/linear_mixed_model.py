@@ -1,13 +1,14 @@
 """Linear mixed models: the exact (restricted) likelihood from cell counts, means and squares, and its maximum."""
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 
 import numpy as np
 import pandas as pd
 from scipy.optimize import minimize
 
 SINGULAR = 1e-4
+_triangle = cache(np.tril_indices)
 
 
 class NotFittedError(ValueError):
@@ -165,13 +166,13 @@ class ProfiledDeviance:
         factors, ends = [], np.cumsum([term.n_parameters for term in self.terms])
         for term, triangle in zip(self.terms, np.split(theta, ends[:-1]), strict=True):
             factor = np.zeros((len(term.columns),) * 2)
-            factor[np.tril_indices(len(factor))] = triangle
+            factor[_triangle(len(factor))] = triangle
             factors.append(factor)
         return factors
 
     def theta(self, factors):
         """Return the lower triangles of the factors, one after another."""
-        return np.concatenate([factor[np.tril_indices(len(factor))] for factor in factors])
+        return np.concatenate([factor[_triangle(len(factor))] for factor in factors])
 
     def solve(self, theta):
         """Solve the penalised least squares problem at theta by one QR decomposition.

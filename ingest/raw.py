@@ -76,6 +76,12 @@ def resolved(text: str, definitions: dict[str, str]) -> str:
     return DOC_CALL.sub(lambda call: definitions.get(call[1], ""), text)
 
 
+def key_of(table: dict) -> list[str]:
+    """Return the columns that no two rows of a declared table share together, or none where it has no such test."""
+    tests = [test["columns_are"] for test in table.get("data_tests", []) if "columns_are" in test]
+    return next((test["arguments"]["unique"] for test in tests if "unique" in test["arguments"]), [])
+
+
 def read_tables(path: Path = DECLARED) -> dict[str, Table]:
     """Read the declarations, by the name of the table."""
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -83,12 +89,11 @@ def read_tables(path: Path = DECLARED) -> dict[str, Table]:
     definitions = glossary()
     tables = {}
     for of in source["tables"]:
-        (key,) = (test["unique_key"]["arguments"]["columns"] for test in of["data_tests"] if "unique_key" in test)
         columns = {
             column["name"]: column | {"description": resolved(column["description"], definitions)}
             for column in of["columns"]
         }
-        tables[of["name"]] = Table(of["name"], of["description"].strip(), tuple(key), columns)
+        tables[of["name"]] = Table(of["name"], of["description"].strip(), tuple(key_of(of)), columns)
     return tables
 
 

@@ -12,6 +12,7 @@ from scipy.special import ndtri, stdtrit
 
 from analysis.small_samples import FEW_BASELINE, FEWEST_BASELINE
 from bais.spark import AFTER, BEFORE, SELECTOR
+from ingest.raw import key_of
 from ingest.warehouse import ROOT
 
 
@@ -82,14 +83,8 @@ def test_every_model_has_a_description_and_every_one_below_the_marts_that_is_sto
     paths = [path for path in (ROOT / "models").rglob("*.*") if path.suffix in (".sql", ".py")]
     assert [path.stem for path in paths if not declared[path.stem].get("description")] == []
 
-    def has_key(model):
-        tests = model.get("data_tests", []) + [
-            test for of in model.get("columns", []) for test in of.get("data_tests", [])
-        ]
-        return "unique" in tests or any("unique_key" in test for test in tests)
-
     stored = [path.stem for path in paths if path.parent.name in ("staging", "intermediate")]
-    assert [name for name in stored if not has_key(declared[name])] == []
+    assert [name for name in stored if not key_of(declared[name])] == []
 
 
 def test_what_holds_of_single_columns_is_one_test_of_their_table():
@@ -112,9 +107,11 @@ def test_a_column_that_breaks_its_rule_is_named_with_its_table_and_an_example(ne
             create schema intermediate;
             create table intermediate.decided as select unnest([null, 'predictions', 'both', 'both']) as part;
             create table marts.anchored_conditions as
-            select *, 1 as anchoring_index, 'low' as anchor_direction from (
-                values (0, 1.5, 99, null), (1, null, 'inf'::double, null), (null, null, null, 'no_answer')
-            ) as conditions (n_trials, sd_response, percent_of_baseline, reason);
+            select *, 1 as anchoring_index, 'low' as anchor_direction, 'v' as vignette, 't' as technique, null as llm,
+                'all' as temperature_scope
+            from (values
+                ('a', 0, 1.5, 99, null), ('b', 1, null, 'inf'::double, null), ('b', null, null, null, 'no_answer')
+            ) as conditions (study, n_trials, sd_response, percent_of_baseline, reason);
         """)
     with pytest.raises(AssertionError) as complaint:
         new_warehouse.dbt("--quiet", "test", "--select", "anchored_conditions decided,test_name:columns_are")
@@ -124,6 +121,8 @@ def test_a_column_that_breaks_its_rule_is_named_with_its_table_and_an_example(ne
         "anchored_conditions: offence = n_trials is below 1 or no finite number, n_rows = 1, example = 0",
         "anchored_conditions: offence = percent_of_baseline is no finite number, n_rows = 1, example = inf",
         "anchored_conditions: offence = sd_response is null without a reason, n_rows = 1, example = None",
+        "anchored_conditions: offence = study, llm, vignette, technique, anchor_direction, temperature_scope is there "
+        "more than once, n_rows = 2, example = b, null, v, t, low, all",
     }
 
 

@@ -1,5 +1,6 @@
-{# What holds of single columns, in one query for each table: a test for each column would take many times as long. #}
-{% test columns_are(model, not_null=[], finite=[], within={}, one_of={}, null_only_with_reason=[]) %}
+{# What holds of columns, in one query for each table: a test for each would take many times as long. No two rows share what
+   `unique` names together, nulls counting as equal. #}
+{% test columns_are(model, unique=[], not_null=[], finite=[], within={}, one_of={}, null_only_with_reason=[]) %}
 {{ config(fail_calc='coalesce(sum(n_rows), 0)') }}
 {% set rules = [] %}
 {% for column in not_null %}
@@ -35,6 +36,7 @@
         'example': 'any_value(' ~ column ~ ') filter (where ' ~ broken ~ ')::' ~ text_type(),
     })) %}
 {% endfor %}
+{% if structs %}
 with counted as (
     select {{ rows_of(structs) }}
     from {{ model }}
@@ -42,4 +44,19 @@ with counted as (
 
 select * from counted
 where n_rows > 0
+{% endif %}
+{% if structs and unique %}union all{% endif %}
+{% if unique %}
+{% set values = [] %}
+{% for column in unique %}
+    {% do values.append("coalesce(" ~ column ~ "::" ~ text_type() ~ ", 'null')") %}
+{% endfor %}
+select
+    '{{ unique | join(', ') }} is there more than once' as offence,
+    count(*) as n_rows,
+    concat_ws(', ', {{ values | join(', ') }}) as example
+from {{ model }}
+group by {{ unique | join(', ') }}
+having count(*) > 1
+{% endif %}
 {% endtest %}

@@ -1,8 +1,8 @@
 """Say how two warehouses, or two exports, differ: `python tests/tools/compare.py BEFORE AFTER`.
 
 BEFORE and AFTER are two DuckDB files or two folders that `bais export` wrote. Every public table is compared, and of
-`raw` the last verdict on each batch with its checks and flags. Rows are matched by the key that the table's
-`unique_key` test declares, otherwise by all that is not a double; doubles are equal to 1e-12. What says when or by
+`raw` the last verdict on each batch with its checks and flags. Rows are matched by the columns that are
+declared `unique` together, otherwise by all that is not a double; doubles are equal to 1e-12. What says when or by
 which process something was done differs between any two builds and is left out by name. Exit 1 if anything differs.
 """
 
@@ -16,6 +16,7 @@ import duckdb
 import yaml
 
 from bais.age import PUBLIC_SCHEMAS
+from ingest.raw import key_of
 
 ROOT = Path(__file__).resolve().parents[2]
 LEFT_OUT = {
@@ -34,14 +35,11 @@ N_EXAMPLES = 3
 
 @functools.cache
 def declared_keys() -> dict[str, list[str]]:
-    """Return the key of each table that has a `unique_key` test."""
+    """Return the key of each table that declares one."""
     keys = {}
     for path in (ROOT / "models").rglob("*.yml"):
         declared = yaml.load(path.read_text(encoding="utf-8"), getattr(yaml, "CSafeLoader", yaml.SafeLoader)) or {}
-        for model in declared.get("models", []):
-            for test in model.get("data_tests", []):
-                if isinstance(test, dict) and "unique_key" in test:
-                    keys[model["name"]] = test["unique_key"]["arguments"]["columns"]
+        keys |= {model["name"]: key for model in declared.get("models", []) if (key := key_of(model))}
     return keys
 
 
