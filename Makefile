@@ -23,7 +23,7 @@ run: .venv/installed  ## load what is at hand, build and test every table, write
 	@$(BIN)/bais headlines --brief
 	@echo "What each step said is in logs/run/; \`$(BIN)/bais headlines\` says all that came out, as logs/run/headlines.txt does."
 
-SUITE := $(BIN)/python -m pytest -n 2 --dist loadfile
+SUITE := $(BIN)/python -m pytest -n 2
 
 test: .venv/installed  ## the suite, offline, without what is slow; of one file or test alone with FILE=tests/…
 	$(if $(FILE),$(BIN)/python -m pytest -n 0 $(FILE),$(SUITE) -m "not slow")

@@ -32,6 +32,7 @@ SHARED = Path(os.environ.get("BAIS_SHARED") or ROOT.parent / "shared").resolve()
 RECORDED = SHARED / "data" / "bais_recorded"
 GOLDEN = ROOT / "target" / "golden"  # warehouses that are built once, of this many states of the code
 MOST_GOLDEN = 3
+DURATIONS = ROOT / "logs" / "durations.csv"
 
 
 # a tenth of what a user's build draws: enough for everything that is asserted
@@ -52,6 +53,22 @@ def pytest_ignore_collect(collection_path, config):
     return True if collection_path == ROOT / "tests" / "spark" and not is_named else None
 
 
+def pytest_collection_modifyitems(items):
+    """Begin with what took longest in the last run, or has most tests, and before it with a reader of each golden one.
+
+    So two workers build the golden warehouses side by side, and no long file is left to one of them at the end.
+    """
+    files = defaultdict(list)
+    for item in items:
+        files[item.path].append(item)
+    took = {ROOT / path: sum(phases) for path, phases in last_durations().items()}
+    order = sorted(files, key=lambda path: (-took.get(path, 0), -len(files[path]), path))
+    for name in ("simulated", "recorded"):
+        readers = [path for path in order if any(name in item.fixturenames for item in files[path])]
+        order = [*readers[:1], *(path for path in order if path not in readers[:1])]
+    items[:] = [item for path in order for item in files[path]]
+
+
 @pytest.fixture(autouse=True, scope="module")
 def garbage():
     """Leave what is there by now out of each later collection of garbage: statsmodels and hypothesis ask for many."""
@@ -64,28 +81,33 @@ def pytest_sessionfinish():
     gc.unfreeze()
 
 
+def last_durations():
+    """Return the seconds that each file took when it last ran, as logs/durations.csv has them: by file, by phase."""
+    if not DURATIONS.exists():
+        return {}
+    with DURATIONS.open(newline="") as file:
+        return {row["file"]: [float(row[phase]) for phase in PHASES] for row in csv.DictReader(file)}
+
+
 def pytest_terminal_summary(terminalreporter, config):
-    """Say which files took longest, by phase, and write all of them to `logs/durations.csv`."""
+    """Say which files took longest, by phase, and write these and what others took before to logs/durations.csv."""
     seconds = defaultdict(Counter)
     for report in chain.from_iterable(terminalreporter.stats.values()):
         if isinstance(report, pytest.TestReport):
             seconds[report.nodeid.partition("::")[0]][report.when] += report.duration
-    rows = sorted(
-        ((path, *(of[phase] for phase in PHASES)) for path, of in seconds.items()), key=lambda row: -sum(row[1:])
-    )
-    (ROOT / "logs").mkdir(exist_ok=True)
-    with (ROOT / "logs" / "durations.csv").open("w", newline="") as file:
+    took = {path: [by_phase[phase] for phase in PHASES] for path, by_phase in seconds.items()}
+    known = {path: phases for path, phases in (last_durations() | took).items() if (ROOT / path).exists()}
+    DURATIONS.parent.mkdir(exist_ok=True)
+    with DURATIONS.open("w", newline="") as file:
         csv.writer(file).writerows(
-            [("file", *PHASES), *([path, *(f"{took:.2f}" for took in of)] for path, *of in rows)]
+            [("file", *PHASES), *([path, *(f"{phase:.2f}" for phase in phases)] for path, phases in known.items())]
         )
-    if len(rows) > 1:
+    if len(took) > 1:
         terminalreporter.section("seconds by file, all of them in logs/durations.csv")
-        for path, *of in [
-            ("all files", *(sum(phase) for phase in zip(*(row[1:] for row in rows), strict=True))),
-            *rows[:9],
-        ]:
-            phases = ", ".join(f"{phase} {took:.0f}" for phase, took in zip(PHASES, of, strict=True))
-            terminalreporter.write_line(f"{sum(of):7.0f}  {path} ({phases})")
+        longest = sorted(took.items(), key=lambda row: -sum(row[1]))[:9]
+        for path, phases in [("all files", [sum(phase) for phase in zip(*took.values(), strict=True)]), *longest]:
+            by_phase = ", ".join(f"{phase} {of:.0f}" for phase, of in zip(PHASES, phases, strict=True))
+            terminalreporter.write_line(f"{sum(phases):7.0f}  {path} ({by_phase})")
 
 
 def golden_folder(name, made_from):

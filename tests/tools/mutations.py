@@ -98,7 +98,7 @@ def first_failure(name: str, number: int, becomes: str, slow: bool) -> tuple[str
         }
         naming = [of for of in sorted((copy / "tests").rglob("test_*.py")) if _names(of, file)]
         naming += [copy / "tests" / "test_unit_models.py"] if file.suffix == ".sql" else []
-        command = ["-m", "pytest", "-x", "-q", "-n", "2", "--dist", "loadfile", *([] if slow else ["-m", "not slow"])]
+        command = ["-m", "pytest", "-x", "-n", "2", *([] if slow else ["-m", "not slow"])]
         began = time.monotonic()
         for those in [naming, []] if naming else [[]]:
             done = subprocess.run(
