@@ -29,6 +29,11 @@ def insert(connection, relation, **values):
     connection.execute(f"insert into {relation} ({', '.join(values)}) values ({marks})", list(values.values()))
 
 
+def relation_of(name: str) -> str:
+    """Return where dbt makes a model or seed."""
+    return _relations()[name]
+
+
 @functools.cache
 def columns_of(relation: str) -> dict[str, str]:
     """Return the columns of a table of the project with their types."""
@@ -100,7 +105,7 @@ def _columns_of_query(name):
 
     query = render(
         name,
-        ref=lambda of: add(_relations()[of]),
+        ref=lambda of: add(relation_of(of)),
         source=lambda schema, table: add(f"{schema}.{table}"),
         is_incremental=lambda: False,
     )
