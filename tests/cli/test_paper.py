@@ -4,10 +4,10 @@ import stat
 import sys
 
 import duckdb
-import pyarrow as pa
 import pytest
 
 from bais.main import main
+from tests.tools.contracts import insert, make_tables
 
 GOALS = ("displacement", "gap", "error")
 
@@ -105,12 +105,10 @@ def warehouse(tmp_path, monkeypatch):
         path = tmp_path / "data" / "warehouse.duckdb"
         path.parent.mkdir()
         with duckdb.connect(str(path)) as connection:
-            for schema in ("raw", "staging", "intermediate", "marts", "inference", "seeds"):
-                connection.execute(f"create schema {schema}")
-            for name, rows in tables(*(given or ("recorded",))).items():
-                connection.register("given", pa.Table.from_pylist(rows))
-                connection.execute(f"create table {name} as from given")
-                connection.unregister("given")
+            for relation, rows in tables(*(given or ("recorded",))).items():
+                make_tables(connection, relation)
+                for row in rows:
+                    insert(connection, relation, **row)
         monkeypatch.setenv("BAIS_WAREHOUSE", str(path))
         monkeypatch.chdir(tmp_path)
         return tmp_path
