@@ -11,7 +11,7 @@ from analysis.report.biases import sections_on_biases
 from analysis.report.studies import Study
 from bais.biases import headlines_on_biases, on_a_page
 from bais.main import main
-from tests.tools.contracts import insert, make_tables
+from tests.tools.contracts import fill
 from tests.tools.stand_ins import SAID_OF_UNREAD, leave_unread
 
 BIAS = {
@@ -60,17 +60,9 @@ CHANGED = ASKED | {"change": "withdrawn", "why": "a wrong key", "n_trials": 3}
 COVERAGE = {"measure": "coverage", "instrument": "tfidf", "arm": "asked", "arm_b": None}
 
 
-def fill(warehouse, relation, rows):
-    """Make a table of rows."""
-    make_tables(warehouse, relation)
-    for row in rows:
-        insert(warehouse, relation, **row)
-
-
-def declare(warehouse, leading):
-    """Say what the measures are, which of them leads (those of texts never do), and what a technique is called."""
-    fill(warehouse, "seeds.techniques", [{"technique": "sacd", "display_name": "SACD"}])
-    rows = [
+def words(leading):
+    """What measures are declared, one of which leads (those of texts never do), and what a technique is called."""
+    measures = [
         {
             "study": "s", "paradigm": "framing", "measure": measure, "better": better, "reference": reference,
             "answer_kind": kind, "counted_labels": labels, "measured_from": source,
@@ -78,7 +70,10 @@ def declare(warehouse, leading):
         }
         for measure, better, reference, kind, labels, source in MEASURES
     ]  # fmt: skip
-    fill(warehouse, "staging.stg_paradigms", rows)
+    return {
+        "staging.stg_paradigms": measures,
+        "seeds.techniques": [{"technique": "sacd", "display_name": "SACD"}],
+    }
 
 
 @pytest.fixture
@@ -92,19 +87,19 @@ def ask(tmp_path, monkeypatch, capsys):
         path = tmp_path / "some.duckdb"
         path.unlink(missing_ok=True)
         with contextlib.closing(duckdb.connect(str(path))) as warehouse:
-            declare(warehouse, leading or biases[0]["measure"])
-            fill(warehouse, "seeds.llm_aliases", [{"alias": "other", "llm": "vendor/other"}])
-            trials = [{"study": "s", "paradigm": "framing", "source": source, "role": None} for source in sources]
-            fill(warehouse, "marts.trials", trials)
-            fill(warehouse, "marts.attrition", [{**ASKED, "n_asked": n} for n in (60, 37)])
-            fill(warehouse, "marts.post_hoc_changes", changed or [CHANGED | {"paradigm": "another"}])
-            fill(warehouse, "inference.outcome_contrasts", [BIAS | OTHER, *biases])
-            fill(warehouse, "inference.outcome_decisions", [OWN, *decisions])
-            fill(warehouse, "inference.outcome_sensitivity", turned or [RECOMMENDED])
-            if corrected:
-                fill(warehouse, "marts.framing_changes", corrected)
-            of_other = {"llm": "vendor/other", "p_better_than_control": 0.88}
-            fill(warehouse, "inference.outcome_predictions", [PREDICTION, PREDICTION | of_other])
+            tables = words(leading or biases[0]["measure"]) | {
+                "seeds.llm_aliases": [{"alias": "other", "llm": "vendor/other"}],
+                "marts.trials": [{"study": "s", "paradigm": "framing", "source": source} for source in sources],
+                "marts.attrition": [{**ASKED, "n_asked": n} for n in (60, 37)],
+                "marts.post_hoc_changes": changed or [CHANGED | {"paradigm": "another"}],
+                "inference.outcome_contrasts": [BIAS | OTHER, *biases],
+                "inference.outcome_decisions": [OWN, *decisions],
+                "inference.outcome_sensitivity": turned or [RECOMMENDED],
+                "inference.outcome_predictions": [
+                    PREDICTION, PREDICTION | {"llm": "vendor/other", "p_better_than_control": 0.88},
+                ],
+            }  # fmt: skip
+            fill(warehouse, tables | ({"marts.framing_changes": corrected} if corrected else {}))
         monkeypatch.setenv("BAIS_WAREHOUSE", str(path))
         assert main(["recommend", "--paradigm", "framing", *arguments]) == expect
         printed = capsys.readouterr()
@@ -188,7 +183,7 @@ def test_a_bias_without_any_usable_answer_is_said_to_have_been_asked_in_vain(ask
     ask()
     of = {"study": "s", "paradigm": "silent", "measure": "m", "value": None, "reason": "refused"}
     with contextlib.closing(duckdb.connect(str(tmp_path / "some.duckdb"))) as warehouse:
-        fill(warehouse, "marts.outcomes", [of, of])
+        fill(warehouse, {"marts.outcomes": [of, of]})
     assert main(["recommend", "--paradigm", "silent"]) == 2
     said = capsys.readouterr().err
     assert "silent was asked" in said
@@ -388,11 +383,13 @@ MIRROR = BIAS | {"measure": "took_risk", "value": -0.16, "low": -0.27, "high": -
 )  # fmt: skip
 def test_a_headline_says_the_clearest_bias_of_a_paradigm_and_what_helps(biases, decisions, said):
     with contextlib.closing(duckdb.connect()) as warehouse:
-        declare(warehouse, biases[0]["measure"])
-        fill(warehouse, "marts.trials", [{"study": "s", "paradigm": "framing", "source": "recorded", "role": None}])
         others = [] if any(bias["llm"] for bias in biases) else [BIAS | OTHER, BIAS | OTHER | {"llm": "vendor/a"}]
-        fill(warehouse, "inference.outcome_contrasts", [*others, *biases])
-        fill(warehouse, "inference.outcome_decisions", [*([] if OWN in decisions else [OWN]), *decisions])
+        tables = {
+            "marts.trials": [{"study": "s", "paradigm": "framing", "source": "recorded"}],
+            "inference.outcome_contrasts": [*others, *biases],
+            "inference.outcome_decisions": [*([] if OWN in decisions else [OWN]), *decisions],
+        }
+        fill(warehouse, words(biases[0]["measure"]) | tables)
         assert headlines_on_biases(warehouse, "s") == [
             f"framing: {said} `bais recommend --paradigm framing` says more."
         ]

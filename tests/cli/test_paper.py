@@ -7,7 +7,7 @@ import duckdb
 import pytest
 
 from bais.main import main
-from tests.tools.contracts import insert, make_tables
+from tests.tools.contracts import fill
 
 GOALS = ("displacement", "gap", "error")
 
@@ -105,10 +105,7 @@ def warehouse(tmp_path, monkeypatch):
         path = tmp_path / "data" / "warehouse.duckdb"
         path.parent.mkdir()
         with duckdb.connect(str(path)) as connection:
-            for relation, rows in tables(*(given or ("recorded",))).items():
-                make_tables(connection, relation)
-                for row in rows:
-                    insert(connection, relation, **row)
+            fill(connection, tables(*(given or ("recorded",))))
         monkeypatch.setenv("BAIS_WAREHOUSE", str(path))
         monkeypatch.chdir(tmp_path)
         return tmp_path

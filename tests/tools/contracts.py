@@ -29,6 +29,16 @@ def insert(connection, relation, **values):
     connection.execute(f"insert into {relation} ({', '.join(values)}) values ({marks})", list(values.values()))
 
 
+def fill(connection, tables):
+    """Make the tables that `tables` has the rows of, and insert these; a column that a row leaves out is null."""
+    make_tables(connection, *tables)
+    connection.begin()
+    for relation, rows in tables.items():
+        for row in rows:
+            insert(connection, relation, **row)
+    connection.commit()
+
+
 def relation_of(name: str) -> str:
     """Return where dbt makes a model or seed."""
     return _relations()[name]

@@ -75,12 +75,14 @@ def make_warehouse(path, *, studies=("real", "made-up"), llms=("vendor/a", "vend
     """
     made = Made(path)
     with closing(made.connection):
+        made.connection.begin()
         for technique, (name, is_ranked, *_) in TECHNIQUES.items():
             made.add("seeds.techniques", technique=technique, display_name=name, is_ranked=is_ranked, description=said)
         made.add("seeds.llms", llm=llms[0], display_name=f"A {said}")
         made.add("seeds.flag_reasons", reason="other_prompt", sentence=said)
         for study in studies:
             _add_study(made, study, llms, said, domain, "simulated" if study == "made-up" else "recorded")
+        made.connection.commit()
 
 
 def _add_study(made, study, llms, said, domain, source):
