@@ -12,38 +12,27 @@ from scipy import special
 
 from analysis.outcomes import OUTCOMES, by_measure, outcome_rows
 from analysis.tables import table
-from ingest.models import ENGINE
 from ingest.warehouse import ROOT, in_memory
+from tests.tools.contracts import make_tables, relation_of
+from tests.tools.unit_models import render
 
 VARS = {"similarity_alphas": {"tfidf": 0.05, "minilm": 0.2}}
 REPLY = st.sampled_from([True, False, None, "missing"])
 
 
-def rendered(name):
-    """The SQL of a model, whose references are tables of the same names."""
-    macros = "".join(
-        (ROOT / "macros" / f"{of}.sql").read_text(encoding="utf-8") for of in ("engines", "definitions", "claims")
-    )
-    (path,) = (ROOT / "models").rglob(f"{name}.sql")
-    environment = jinja2.Environment(undefined=jinja2.StrictUndefined)
-    environment.globals.update(ENGINE)
-    return environment.from_string(macros + path.read_text(encoding="utf-8")).render(ref=str, var=VARS.__getitem__)
-
-
 def made(memory, *models):
     for name in models:
-        memory.execute(f"create or replace table {name} as {rendered(name)}")
-    return memory.table(models[-1]).df()
+        relation = relation_of(name)
+        memory.execute(f"create schema if not exists {relation.split('.')[0]}")
+        memory.execute(f"create or replace table {relation} as {render(name, VARS, ref=relation_of)}")
+    return memory.sql(f"from {relation}").df()
 
 
-def landed(memory, name, rows, **types):
-    """A table of rows, with null columns of these types where no row says otherwise."""
-    frame = pd.DataFrame(rows)
-    memory.register("given_rows", frame)
-    kept = [f"cast({column} as {kind}) as {column}" for column, kind in types.items() if column in frame]
-    lacking = [f"cast(null as {kind}) as {column}" for column, kind in types.items() if column not in frame]
-    others = [column for column in frame if column not in types]
-    memory.execute(f"create or replace table {name} as select {', '.join(others + kept + lacking)} from given_rows")
+def landed(memory, name, rows):
+    """Make the table of a model or seed, and put rows into it."""
+    make_tables(memory, relation_of(name))
+    memory.register("given_rows", pd.DataFrame(rows))
+    memory.execute(f"insert into {relation_of(name)} by name from given_rows")
     memory.unregister("given_rows")
 
 
@@ -52,7 +41,7 @@ def checked(pairs):
     rows = [
         {
             "trial_id": f"{place} {is_true}", "study": "s", "paradigm": "p", "llm": "a", "vignette": "v",
-            "technique": "t", "temperature": 0.0, "asked_at": 0, "item": f"{place} {is_true}",
+            "technique": "t", "temperature": 0.0, "item": f"{place} {is_true}",
             "pair": str(place), "is_true": is_true,
             "has_reply": True, "says_true": said, "is_right": said is not None and said == is_true, "confidence": None,
             "period": ("pre", "post", "unknown")[place % 3], "is_quarantined": False,
@@ -61,7 +50,7 @@ def checked(pairs):
         if said != "missing"
     ]  # fmt: skip
     with in_memory() as memory:
-        landed(memory, "int_facts_checked", rows, says_true="boolean", confidence="varchar")
+        landed(memory, "int_facts_checked", rows)
         return made(memory, "int_fact_pairs_checked", "fact_checks")
 
 
@@ -104,16 +93,17 @@ def test_the_bounds_of_changed_framings_hold_whatever_label_any_text_without_one
     ]  # fmt: skip
     true_share = np.mean([labels["source"][text] != labels["answer"][text] for text in texts])
     with in_memory() as memory:
-        landed(memory, "labels", rows, source_label="varchar", answer_label="varchar")
+        landed(memory, "int_framings_judged", rows)
         memory.execute(
-            "create table int_framings_judged as select *, source_label != answer_label as is_changed,"
-            " source_label is not null and not is_quarantined as is_counted from labels"
+            "update intermediate.int_framings_judged set is_changed = source_label != answer_label,"
+            " is_counted = source_label is not null and not is_quarantined"
         )
         memory.execute(
-            "create table framings_corrected as select '' as study, '' as paradigm, '' as llm, '' as technique,"
-            " unnest([]::double[]) as phi_low, null as phi_high, null as phi_corrected, null as phi_corrected_low,"
-            " null as phi_corrected_high, null as identity_disagreement, null as identity_disagreement_expected,"
-            " null as confidence, 0 as n_items, 0 as n_known_texts, 0 as n_identity_pairs, null as reason"
+            "create table intermediate.framings_corrected as select '' as study, '' as paradigm, '' as llm,"
+            " '' as technique, unnest([]::double[]) as phi_low, null as phi_high, null as phi_corrected,"
+            " null as phi_corrected_low, null as phi_corrected_high, null as identity_disagreement,"
+            " null as identity_disagreement_expected, null as confidence, 0 as n_items, 0 as n_known_texts,"
+            " 0 as n_identity_pairs, null as reason"
         )
         found = made(memory, "framing_changes").query("llm.isna()").iloc[0]
     assert found["phi_min"] - 1e-9 <= true_share <= found["phi_max"] + 1e-9
@@ -163,18 +153,16 @@ def retold():
         for measure, source in measures.items()
     ]  # fmt: skip
     trials = [{**common, **trial, "response_text": trial["trial_id"]} for trial in trials]
+    texts = [{key: trial[key] for key in ("trial_id", "item", "response_text")} for trial in trials]
     with in_memory() as memory:
-        landed(memory, "int_trials_identified", trials, response="double", response_label="varchar", role="varchar",
-               reason="varchar", llm="varchar", temperature="double", asked_at="timestamptz")  # fmt: skip
-        landed(memory, "stg_trials", trials)
-        landed(memory, "stg_paradigms", paradigms, reference="double", counted_labels="varchar[]")
-        landed(memory, "stg_paradigm_contrasts", [{"study": "s", "paradigm": "retelling", "arm": "asked"}],
-               arm_b="varchar")  # fmt: skip
-        landed(memory, "stg_measurements", measured, reason="varchar")
-        landed(memory, "stg_items", [{"study": "s", "item": "i0"}], pair="varchar", is_true="boolean",
-               correct="varchar", published_at="timestamptz")  # fmt: skip
-        landed(memory, "knowledge_cutoffs", [{"llm": "a"}], cutoff="date")
-        landed(memory, "int_texts_judged", judged, reason="varchar")
+        landed(memory, "int_trials_identified", trials)
+        landed(memory, "stg_trials", texts)
+        landed(memory, "stg_paradigms", paradigms)
+        landed(memory, "stg_paradigm_contrasts", [{"study": "s", "paradigm": "retelling", "arm": "asked"}])
+        landed(memory, "stg_measurements", measured)
+        landed(memory, "stg_items", [{"study": "s", "item": "i0"}])
+        landed(memory, "knowledge_cutoffs", [{"llm": "a"}])
+        landed(memory, "int_texts_judged", judged)
         landed(memory, "int_versions_cited", [{"study": "other", "cited_study": "other@v1"}])
         made(memory, "int_framings_judged", "int_similarities_derived", "int_facts_checked", "int_fact_pairs_checked",
              "int_outcomes_measured")  # fmt: skip

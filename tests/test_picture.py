@@ -23,7 +23,6 @@ def warehouse(tmp_path_factory):
     of = {"study": STUDY, "domain": DOMAIN}
     made = Made(path)
     with closing(made.connection):
-        made.connection.execute("alter table marts.trials add column percent_of_baseline double")
         for technique, name, control, loss in (
             ("no_technique", "No technique", None, 40.0),
             ("random_control", "Random Control", "no_technique", 27.0),

@@ -11,6 +11,7 @@ from analysis.report.biases import sections_on_biases
 from analysis.report.studies import Study
 from bais.biases import headlines_on_biases, on_a_page
 from bais.main import main
+from tests.tools.contracts import fill
 from tests.tools.stand_ins import SAID_OF_UNREAD, leave_unread
 
 BIAS = {
@@ -33,53 +34,46 @@ OWN = DECISION | {
     "llm": "vendor/other", "gain": 0.25, "gain_low": None, "gain_high": None, "gain_asked_low": 0.2,
     "gain_asked_high": 0.3, "decision": "no_evidence", "certainty": "too_few_llms", "n_reversed": 1,
 }  # fmt: skip
+KEY = {key: DECISION[key] for key in ("study", "paradigm", "measure", "instrument", "arm", "arm_b", "technique")}
 PREDICTION = {
-    **{key: DECISION[key] for key in DECISION if not key.startswith(("decision", "certainty", "gain", "n_", "loss"))},
-    "expected_loss": 0.02, "gain": 0.12, "gain_low": -0.02, "gain_high": 0.26, "p_better_than_control": 0.93,
-    "n_llms": 6,
+    **KEY, "llm": None, "control": "no_technique", "expected_loss": 0.02, "gain": 0.12, "gain_low": -0.02,
+    "gain_high": 0.26, "p_better_than_control": 0.93, "n_llms": 6, "reason": None,
 }  # fmt: skip
 RECOMMENDED = {
-    **{key: DECISION[key] for key in ("study", "paradigm", "measure", "instrument", "arm", "arm_b", "technique")},
-    "control": "no_technique", "comparison": "control", "decision": "use", "switch": "recommended",
+    **KEY, "control": "no_technique", "comparison": "control", "decision": "use", "switch": "recommended",
     "excluded_llm": None, "row_set": "accepted", "refusals": "left_out", "is_recommended": True, "n_same_decision": 9,
     "n_specifications": 9, "carried_by": None,
 }  # fmt: skip
-# what paradigms declare, and what techniques are called
-WORDS = """
-create schema if not exists staging; create schema if not exists seeds;
-create table seeds.techniques as select 'sacd' as technique, 'SACD' as display_name;
-create table staging.stg_paradigms as from (values
-    ('s', 'framing', 'chose_sure', 'closer_to_reference', null, 'choice', ['sure'], 'answer'),
-    ('s', 'framing', 'took_risk', 'closer_to_reference', null, 'choice', ['risky'], 'answer'),
-    ('s', 'framing', 'coverage', 'higher', null, 'text', null, 'measurement'),
-    ('s', 'framing', 'primacy_margin', 'closer_to_reference', 0.25::double, 'text', null, 'measurement'),
-    ('s', 'framing', 'strict_correct', 'higher', 1, 'label', null, 'answer'),
-    ('s', 'framing', 'minutes', 'lower', null, 'number', null, 'answer'),
-    ('s', 'framing', 'framing_changed', 'lower', 0, 'text', null, 'judgement')
-) as of (study, paradigm, measure, better, reference, answer_kind, counted_labels, measured_from);
-alter table staging.stg_paradigms add column is_leading boolean;
-"""
+# what a study declares of its measures
+MEASURES = [
+    # measure, better, reference, answer_kind, counted_labels, measured_from
+    ("chose_sure", "closer_to_reference", None, "choice", ["sure"], "answer"),
+    ("took_risk", "closer_to_reference", None, "choice", ["risky"], "answer"),
+    ("coverage", "higher", None, "text", None, "measurement"),
+    ("primacy_margin", "closer_to_reference", 0.25, "text", None, "measurement"),
+    ("strict_correct", "higher", 1, "label", None, "answer"),
+    ("minutes", "lower", None, "number", None, "answer"),
+    ("framing_changed", "lower", 0, "text", None, "judgement"),
+]
 ASKED = {"study": "s", "paradigm": "framing", "llm": "vendor/a"}
 CHANGED = ASKED | {"change": "withdrawn", "why": "a wrong key", "n_trials": 3}
 COVERAGE = {"measure": "coverage", "instrument": "tfidf", "arm": "asked", "arm_b": None}
-KINDS = {str: "varchar", type(None): "varchar", float: "double", int: "bigint", bool: "boolean"}
 
 
-def made(warehouse, table, rows):
-    """Make a table of rows that are alike."""
-    values = {name: next((row[name] for row in rows if row[name] is not None), None) for name in rows[0]}
-    declared = ", ".join(f"{name} {KINDS[type(value)]}" for name, value in values.items())
-    warehouse.execute(f"create table {table} ({declared})")
-    warehouse.executemany(
-        f"insert into {table} values ({', '.join('?' * len(rows[0]))})", [list(row.values()) for row in rows]
-    )
-
-
-def lead(warehouse, measure):
-    """Declare that a measure leads; those of texts never do."""
-    declared = "update staging.stg_paradigms set is_leading = measure = ? and measured_from != 'measurement'"
-    warehouse.execute(WORDS)
-    warehouse.execute(declared, [measure])
+def words(leading):
+    """What measures are declared, one of which leads (those of texts never do), and what a technique is called."""
+    measures = [
+        {
+            "study": "s", "paradigm": "framing", "measure": measure, "better": better, "reference": reference,
+            "answer_kind": kind, "counted_labels": labels, "measured_from": source,
+            "is_leading": measure == leading and source != "measurement",
+        }
+        for measure, better, reference, kind, labels, source in MEASURES
+    ]  # fmt: skip
+    return {
+        "staging.stg_paradigms": measures,
+        "seeds.techniques": [{"technique": "sacd", "display_name": "SACD"}],
+    }
 
 
 @pytest.fixture
@@ -93,20 +87,19 @@ def ask(tmp_path, monkeypatch, capsys):
         path = tmp_path / "some.duckdb"
         path.unlink(missing_ok=True)
         with contextlib.closing(duckdb.connect(str(path))) as warehouse:
-            warehouse.execute("create schema inference; create schema marts; create schema seeds")
-            lead(warehouse, leading or biases[0]["measure"])
-            warehouse.execute("create table seeds.llm_aliases as select 'other' as alias, 'vendor/other' as llm")
-            trials = [{"study": "s", "paradigm": "framing", "source": source, "role": None} for source in sources]
-            made(warehouse, "marts.trials", trials)
-            made(warehouse, "marts.attrition", [{**ASKED, "n_asked": n} for n in (60, 37)])
-            made(warehouse, "marts.post_hoc_changes", changed or [CHANGED | {"paradigm": "another"}])
-            made(warehouse, "inference.outcome_contrasts", [BIAS | OTHER, *biases])
-            made(warehouse, "inference.outcome_decisions", [OWN, *decisions])
-            made(warehouse, "inference.outcome_sensitivity", turned or [RECOMMENDED])
-            if corrected:
-                made(warehouse, "marts.framing_changes", corrected)
-            of_other = {"llm": "vendor/other", "p_better_than_control": 0.88}
-            made(warehouse, "inference.outcome_predictions", [PREDICTION, PREDICTION | of_other])
+            tables = words(leading or biases[0]["measure"]) | {
+                "seeds.llm_aliases": [{"alias": "other", "llm": "vendor/other"}],
+                "marts.trials": [{"study": "s", "paradigm": "framing", "source": source} for source in sources],
+                "marts.attrition": [{**ASKED, "n_asked": n} for n in (60, 37)],
+                "marts.post_hoc_changes": changed or [CHANGED | {"paradigm": "another"}],
+                "inference.outcome_contrasts": [BIAS | OTHER, *biases],
+                "inference.outcome_decisions": [OWN, *decisions],
+                "inference.outcome_sensitivity": turned or [RECOMMENDED],
+                "inference.outcome_predictions": [
+                    PREDICTION, PREDICTION | {"llm": "vendor/other", "p_better_than_control": 0.88},
+                ],
+            }  # fmt: skip
+            fill(warehouse, tables | ({"marts.framing_changes": corrected} if corrected else {}))
         monkeypatch.setenv("BAIS_WAREHOUSE", str(path))
         assert main(["recommend", "--paradigm", "framing", *arguments]) == expect
         printed = capsys.readouterr()
@@ -190,7 +183,7 @@ def test_a_bias_without_any_usable_answer_is_said_to_have_been_asked_in_vain(ask
     ask()
     of = {"study": "s", "paradigm": "silent", "measure": "m", "value": None, "reason": "refused"}
     with contextlib.closing(duckdb.connect(str(tmp_path / "some.duckdb"))) as warehouse:
-        made(warehouse, "marts.outcomes", [of, of])
+        fill(warehouse, {"marts.outcomes": [of, of]})
     assert main(["recommend", "--paradigm", "silent"]) == 2
     said = capsys.readouterr().err
     assert "silent was asked" in said
@@ -390,12 +383,13 @@ MIRROR = BIAS | {"measure": "took_risk", "value": -0.16, "low": -0.27, "high": -
 )  # fmt: skip
 def test_a_headline_says_the_clearest_bias_of_a_paradigm_and_what_helps(biases, decisions, said):
     with contextlib.closing(duckdb.connect()) as warehouse:
-        warehouse.execute("create schema inference; create schema marts")
-        lead(warehouse, biases[0]["measure"])
-        made(warehouse, "marts.trials", [{"study": "s", "paradigm": "framing", "source": "recorded", "role": None}])
         others = [] if any(bias["llm"] for bias in biases) else [BIAS | OTHER, BIAS | OTHER | {"llm": "vendor/a"}]
-        made(warehouse, "inference.outcome_contrasts", [*others, *biases])
-        made(warehouse, "inference.outcome_decisions", [*([] if OWN in decisions else [OWN]), *decisions])
+        tables = {
+            "marts.trials": [{"study": "s", "paradigm": "framing", "source": "recorded"}],
+            "inference.outcome_contrasts": [*others, *biases],
+            "inference.outcome_decisions": [*([] if OWN in decisions else [OWN]), *decisions],
+        }
+        fill(warehouse, words(biases[0]["measure"]) | tables)
         assert headlines_on_biases(warehouse, "s") == [
             f"framing: {said} `bais recommend --paradigm framing` says more."
         ]

@@ -10,6 +10,7 @@ from bais.check import _in_full, words_of_checks
 from bais.main import main
 from ingest.gate import read_config
 from tests.ingest.faults import damage
+from tests.tools.contracts import fill
 from tests.tools.stand_ins import SAID_OF_UNREAD, leave_unread
 
 STUDY = """
@@ -97,25 +98,20 @@ def test_a_cell_in_which_something_is_wrong_is_named_in_words():
 
 
 def test_all_lists_the_decisions_that_differ_by_reading(warehouse, capsys):
-    spoil(
-        warehouse,
-        """
-        create schema if not exists inference;
-        create or replace table inference.rank_probabilities as
-        select 's' as study, 'loan' as domain, llm, technique, 'displacement' as metric, decision, reason
-        from (values
-            (null, 'sacd', 'use', 'too_few_llms; reading_would_change'),
-            ('vendor/name', 'sacd', 'no_evidence', 'one_llm'),
-            (null, 'premortem', 'avoid', null)
-        ) as rows (llm, technique, decision, reason)
-        """,
-    )
+    of = {"study": "s", "domain": "loan", "metric": "displacement", "control": "no_technique", "decision_asked": "use"}
+    decisions = [
+        of | {"technique": "sacd", "decision": "use", "reason": "too_few_llms; reading_would_change"},
+        of | {"llm": "vendor/name", "technique": "sacd", "decision": "no_evidence", "reason": "one_llm"},
+        of | {"technique": "premortem", "decision": "avoid"},
+    ]
+    with duckdb.connect(str(warehouse)) as made:
+        fill(made, {"inference.rank_probabilities": decisions})
     capsys.readouterr()
     assert main(["check", "--all"]) == 0
     said = capsys.readouterr().out
     assert "Decisions that would be others with the recorded numbers" in said
     (line,) = [line for line in said.splitlines() if "displacement" in line]
-    assert line.split() == ["s", "loan", "all", "sacd", "displacement", "use"]
+    assert line.split() == ["s", "loan", "all", "sacd", "displacement", "no_technique", "use", "use"]
     assert main(["check"]) == 0
     assert "would be others" not in capsys.readouterr().out
 

@@ -4,10 +4,10 @@ import stat
 import sys
 
 import duckdb
-import pyarrow as pa
 import pytest
 
 from bais.main import main
+from tests.tools.contracts import fill
 
 GOALS = ("displacement", "gap", "error")
 
@@ -105,12 +105,7 @@ def warehouse(tmp_path, monkeypatch):
         path = tmp_path / "data" / "warehouse.duckdb"
         path.parent.mkdir()
         with duckdb.connect(str(path)) as connection:
-            for schema in ("raw", "staging", "intermediate", "marts", "inference", "seeds"):
-                connection.execute(f"create schema {schema}")
-            for name, rows in tables(*(given or ("recorded",))).items():
-                connection.register("given", pa.Table.from_pylist(rows))
-                connection.execute(f"create table {name} as from given")
-                connection.unregister("given")
+            fill(connection, tables(*(given or ("recorded",))))
         monkeypatch.setenv("BAIS_WAREHOUSE", str(path))
         monkeypatch.chdir(tmp_path)
         return tmp_path

@@ -6,6 +6,7 @@ import duckdb
 import pytest
 
 from bais import people
+from tests.tools.contracts import fill
 
 
 @pytest.mark.parametrize(
@@ -15,14 +16,12 @@ from bais import people
 def test_a_study_of_people_is_told_by_the_side_on_which_its_interval_lies(monkeypatch, low, high, said):
     monkeypatch.setattr(people, "public_tables", lambda warehouse: [("inference", "human_choice_effects", "")])
     with duckdb.connect() as warehouse:
-        warehouse.execute("create schema inference")
-        warehouse.execute(
-            "create table inference.human_choice_effects as select 'shop' as study, 'gee_exchangeable' as method, "
-            f"{(low + high) / 2} as estimate, {low} as low, {high} as high, 70 as n_participants, 700 as n_choices, "
-            "null as reason"
-        )
-        warehouse.execute("create schema marts")
-        warehouse.execute("create table marts.human_choices as select unnest(['shop', 'gone']) as study")
+        effect = {
+            "study": "shop", "method": "gee_exchangeable", "estimate": (low + high) / 2, "low": low, "high": high,
+            "n_participants": 70, "n_choices": 700,
+        }  # fmt: skip
+        choices = [{"study": "shop"}, {"study": "gone"}]
+        fill(warehouse, {"inference.human_choice_effects": [effect], "marts.human_choices": choices})
         sentences = people.sentences_on_people(warehouse)
         sentence = sentences["shop"]
     assert (

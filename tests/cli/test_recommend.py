@@ -8,6 +8,7 @@ import pytest
 
 from analysis.advice import Evidence, advise, in_brief, in_words, probability
 from bais.main import main
+from tests.tools.contracts import insert, make_tables
 from tests.tools.stand_ins import SAID_OF_UNREAD, leave_unread
 
 SPLIT = {
@@ -39,54 +40,18 @@ NAMES = {
 GOALS = ("displacement", "gap")
 LLMS = [f"vendor/{letter}" for letter in "abcdef"]
 
-TABLES = """
-create schema seeds; create schema marts; create schema inference; create schema raw;
-create table raw.batches (study varchar, source varchar, definition varchar, loaded_at timestamp, ordinal bigint);
-create table seeds.techniques (technique varchar, display_name varchar);
-create table seeds.llm_aliases as select 'a-alias' as alias, 'vendor/a' as llm;
-create table marts.trials (
-    study varchar, domain varchar, llm varchar, source varchar, vignette varchar, temperature double
-);
-create table marts.technique_rankings (
-    study varchar, domain varchar, llm varchar, technique varchar, not_identified boolean, reason varchar
-);
-create table marts.technique_costs (
-    study varchar, llm varchar, technique varchar, calls_per_trial double, cost_usd_per_trial double
-);
-create table inference.rank_probabilities (
-    study varchar, domain varchar, llm varchar, technique varchar, metric varchar, control varchar, comparison varchar,
-    is_primary boolean, loss double, loss_control double, gain double, gain_low double, gain_high double,
-    gain_asked_low double, gain_asked_high double, n_gained bigint, n_beyond_margin bigint, beyond_margin_high double,
-    p_best double, p_worst double, p_worse_than_control double, decision varchar, decision_asked varchar,
-    certainty varchar, n_comparisons bigint, margin_pp double, n_trials bigint, n_llms bigint, reason varchar
-);
-create table inference.predictions (
-    study varchar, domain varchar, llm varchar, technique varchar, metric varchar, control varchar,
-    expected_loss double, gain double, gain_low double, gain_high double, p_better_than_control double,
-    p_best_new_llm double, reason varchar
-);
-create table marts.attrition (study varchar, domain varchar, paradigm varchar, llm varchar, n_asked bigint);
-create table marts.post_hoc_changes (
-    study varchar, domain varchar, paradigm varchar, llm varchar, change varchar, why varchar, n_trials bigint
-);
-create table marts.losses (study varchar, domain varchar, llm varchar, reason varchar);
-create table inference.sensitivity (
-    study varchar, domain varchar, technique varchar, metric varchar, control varchar, comparison varchar,
-    switch varchar, excluded_llm varchar, response_source varchar, row_set varchar, baseline_scope varchar,
-    refusals varchar, decision varchar, is_recommended boolean, n_specifications bigint, n_same_decision bigint,
-    carried_by varchar
-);
-create table inference.power (
-    study varchar, domain varchar, design varchar, technique_a varchar, technique_b varchar, metric varchar,
-    quantity varchar, settles varchar, needed_llms bigint, needed_trials bigint, n_llms bigint, cost_usd double,
-    gain double, n_trials_per_cell double, reason varchar
-);
-"""
+RELATIONS = (
+    "raw.batches", "seeds.techniques", "seeds.llm_aliases", "marts.trials", "marts.technique_rankings",
+    "marts.technique_costs", "marts.attrition", "marts.post_hoc_changes", "marts.losses",
+    "inference.rank_probabilities", "inference.predictions", "inference.sensitivity", "inference.power",
+)  # fmt: skip
 
 
-def insert(warehouse, table, **values):
-    marks = ", ".join("?" * len(values))
-    warehouse.execute(f"insert into {table} ({', '.join(values)}) values ({marks})", list(values.values()))
+def insert_trial(warehouse, study, domain, llm, source, paradigm="anchoring", role=None):
+    insert(
+        warehouse, "marts.trials", study=study, domain=domain, llm=llm, source=source, paradigm=paradigm, role=role,
+        vignette="v", temperature=1.0,
+    )  # fmt: skip
 
 
 def places(of, *, n_llms=6, reason=None, **more):
@@ -138,15 +103,15 @@ def said(about, **evidence):
 def made_once(tmp_path_factory):
     path = tmp_path_factory.mktemp("recommend") / "some.duckdb"
     with contextlib.closing(duckdb.connect(str(path))) as made:
-        made.execute(TABLES)
-        made.executemany("insert into seeds.techniques values (?, ?)", list(NAMES.items()))
+        make_tables(made, *RELATIONS)
+        insert(made, "seeds.llm_aliases", alias="a-alias", llm="vendor/a")
+        for technique, name in NAMES.items():
+            insert(made, "seeds.techniques", technique=technique, display_name=name)
         for study, source, n in (("real", "recorded", 2), ("pretended", "simulated", 9)):
             for domain, of, llms in (("split", SPLIT, LLMS), ("calm", CALM, LLMS), ("few", FEW, LLMS[:2])):
                 for llm in (None, *llms):
-                    if llm:
-                        made.executemany(
-                            "insert into marts.trials values (?, ?, ?, ?, 'v', 1)", [[study, domain, llm, source]] * n
-                        )
+                    for _ in range(n if llm else 0):
+                        insert_trial(made, study, domain, llm, source)
                     rows = places(of, n_llms=1 if llm else len(llms), study=study, domain=domain, llm=llm)
                     for row in rows:
                         own = {"decision": row["decision"] and "no_evidence", "gain_low": None, "gain_high": None}
@@ -158,25 +123,23 @@ def made_once(tmp_path_factory):
                         if len(llms) > 2:
                             del row["name"]
                             insert(made, "inference.predictions", **row)
-        made.execute("insert into marts.trials values ('pretended', 'invented', 'vendor/a', 'simulated', 'v', 1)")
-        made.execute("insert into marts.trials values ('real', 'bare', 'vendor/c', 'recorded', 'v', 1)")
-        made.execute("insert into marts.trials values ('real', 'split', 'vendor/g', 'recorded', 'v', 1)")
-        made.execute(
-            "insert into marts.technique_rankings values ('real', 'split', 'vendor/g', 'sacd', null, 'no_baseline')"
-        )
-        made.execute(
-            "insert into marts.technique_rankings values "
-            "('real', 'bare', null, 'sacd', null, 'no_baseline; nothing_to_rank')"
-        )
-        made.execute("alter table marts.trials add column paradigm varchar default 'anchoring'")
-        made.execute("alter table marts.trials add column role varchar")
-        made.execute("alter table marts.trials add column left_out_because varchar")
-        made.executemany(
-            "insert into marts.trials values ('other', ?, 'vendor/a', 'recorded', 'v', 1, ?, ?, null)",
-            [["framing", "framing", None], ["judged", "judge_framing", "answer"]],
-        )
+        insert_trial(made, "pretended", "invented", "vendor/a", "simulated")
+        insert_trial(made, "real", "bare", "vendor/c", "recorded")
+        insert_trial(made, "real", "split", "vendor/g", "recorded")
+        insert_trial(made, "other", "framing", "vendor/a", "recorded", "framing")
+        insert_trial(made, "other", "judged", "vendor/a", "recorded", "judge_framing", "answer")
+        for domain, llm, reason in (
+            ("split", "vendor/g", "no_baseline"), ("bare", None, "no_baseline; nothing_to_rank"),
+        ):  # fmt: skip
+            insert(
+                made, "marts.technique_rankings", study="real", domain=domain, llm=llm, technique="sacd",
+                reason=reason,
+            )  # fmt: skip
         for llm, cost in zip(LLMS, (0.002, 0.004) * 3, strict=True):
-            made.execute("insert into marts.technique_costs values ('pretended', ?, 'sacd', 6, ?)", [llm, cost])
+            insert(
+                made, "marts.technique_costs", study="pretended", llm=llm, technique="sacd", calls_per_trial=6,
+                cost_usd_per_trial=cost,
+            )  # fmt: skip
     return path
 
 
@@ -675,24 +638,23 @@ def test_what_could_not_be_read_of_another_study_is_not_said(warehouse, ask):
 def changed(warehouse):
     """Of 20 trials of each of two LLMs 3 and 2 were withdrawn, and 1 of the second reread; in another domain all."""
     with contextlib.closing(duckdb.connect(str(warehouse))) as made:
-        made.executemany(
-            "insert into marts.attrition values ('real', ?, ?, ?, ?)",
-            [
-                ["split", "anchoring", "vendor/a", 10], ["split", "anchoring", "vendor/a", 7],
-                ["split", "anchoring", "vendor/b", 18], ["split", "framing", "vendor/b", 400],
-            ],
-        )  # fmt: skip
-        made.executemany(
-            "insert into marts.post_hoc_changes values ('real', ?, ?, ?, ?, ?, ?)",
-            [
-                ["split", "anchoring", "vendor/a", "withdrawn", "cut off", 3],
-                ["split", "anchoring", "vendor/b", "withdrawn", "cut off", 1],
-                ["split", "anchoring", "vendor/b", "withdrawn", "typed twice\x1b[31m", 1],
-                ["split", "anchoring", "vendor/b", "reread", "a year was meant", 1],
-                ["split", "framing", "vendor/b", "withdrawn", "cut off", 400],
-                ["calm", "anchoring", "vendor/b", "withdrawn", "cut off", 400],
-            ],
-        )  # fmt: skip
+        for domain, paradigm, llm, n_asked in (
+            ("split", "anchoring", "vendor/a", 10), ("split", "anchoring", "vendor/a", 7),
+            ("split", "anchoring", "vendor/b", 18), ("split", "framing", "vendor/b", 400),
+        ):  # fmt: skip
+            insert(made, "marts.attrition", study="real", domain=domain, paradigm=paradigm, llm=llm, n_asked=n_asked)
+        for domain, paradigm, llm, change, why, n_trials in (
+            ("split", "anchoring", "vendor/a", "withdrawn", "cut off", 3),
+            ("split", "anchoring", "vendor/b", "withdrawn", "cut off", 1),
+            ("split", "anchoring", "vendor/b", "withdrawn", "typed twice\x1b[31m", 1),
+            ("split", "anchoring", "vendor/b", "reread", "a year was meant", 1),
+            ("split", "framing", "vendor/b", "withdrawn", "cut off", 400),
+            ("calm", "anchoring", "vendor/b", "withdrawn", "cut off", 400),
+        ):
+            insert(
+                made, "marts.post_hoc_changes", study="real", domain=domain, paradigm=paradigm, llm=llm,
+                change=change, why=why, n_trials=n_trials,
+            )  # fmt: skip
 
 
 def test_why_says_how_many_trials_were_withdrawn_or_reread_and_the_reasons(changed, ask):

@@ -9,6 +9,7 @@ import pytest
 from bais.main import main
 from ingest import load
 from ingest.models import Models, query_of
+from tests.tools.contracts import fill, make_tables
 
 AGAIN = pytest.mark.slow("asks, changes and audits again and again")
 
@@ -81,13 +82,13 @@ def test_a_correction_that_comes_with_new_answers_has_the_old_ones_audited_again
 def test_a_bound_that_is_taken_away_is_gone():
     query = query_of("int_vignettes_stated")
     with contextlib.closing(duckdb.connect()) as memory:
-        memory.execute(
-            "create schema raw; create table raw.batches as select * from (values "
-            "('a', 's', 'v', 'loan', 'USD', 0, 9, timestamptz '2026-01-09', 1),"
-            "('b', 's', 'v', 'loan', 'USD', null, null, timestamptz '2026-01-02', 2)) as rows "
-            "(batch_id, study, vignette, domain, response_unit, valid_min, valid_max, loaded_at, ordinal),"
-            "(values ('collected', 1, null::json, null)) as more (source, n_trials, definition, version_id)"
-        )
+        of = {
+            "study": "s", "vignette": "v", "domain": "loan", "response_unit": "USD", "source": "collected",
+            "n_trials": 1,
+        }  # fmt: skip
+        bounded = of | {"batch_id": "a", "valid_min": 0, "valid_max": 9, "loaded_at": "2026-01-09", "ordinal": 1}
+        free = of | {"batch_id": "b", "loaded_at": "2026-01-02", "ordinal": 2}
+        fill(memory, {"raw.batches": [bounded, free]})
         assert memory.sql(f"select valid_min, valid_max from ({query})").fetchall() == [(None, None)]
 
 
@@ -121,9 +122,9 @@ def test_a_domain_that_is_corrected_is_that_of_every_answer(asked):
     assert ask("select distinct domain from TRIALS") == [("criminal",)]
 
 
-TABLES = """
-create schema if not exists intermediate;
-create or replace table intermediate.int_trials_treated as
+TREATED = """
+delete from intermediate.int_trials_treated;
+insert into intermediate.int_trials_treated by name
 select
     trial_id, study, vignette, 'judicial' as domain, 'months' as response_unit, 0 as valid_min, {most} as valid_max,
     case when n <= 20 then 'answered' else {status} end as status, case when n <= {most} then n end as response
@@ -140,12 +141,13 @@ def test_a_build_says_how_many_answers_a_correction_has_changed_and_how_many_are
     path = load.warehouse_path()
     asked("collect")
     with contextlib.closing(duckdb.connect(str(path))) as warehouse:
-        warehouse.execute(TABLES.format(most=240, status="'answered'", public="true"))
+        make_tables(warehouse, "intermediate.int_trials_treated")
+        warehouse.execute(TREATED.format(most=240, status="'answered'", public="true"))
     assert redefined_lines(path, answers_redefined(path)) == []
     asked("collect", "valid_max: 20")
     before = answers_redefined(path)
     with contextlib.closing(duckdb.connect(str(path))) as warehouse:
-        warehouse.execute(TABLES.format(most=20, status="'out_of_range'", public="n > 2"))
+        warehouse.execute(TREATED.format(most=20, status="'out_of_range'", public="n > 2"))
     assert redefined_lines(path, before) == [
         "burglary of small, answers up to 20, not up to 240: 2 of 12 answers changed, and 1 of them is "
         "not public any more: `bais check` says which batches failed."
@@ -160,7 +162,7 @@ def test_what_was_said_of_a_vignette_without_an_answer_goes_with_an_export(asked
     batches = "select batch_id, domain, n_trials from warehouse.raw.batches order by ordinal"
     there = ask(batches)
     with contextlib.closing(duckdb.connect(str(load.warehouse_path()))) as warehouse:
-        warehouse.execute("create schema marts; create view marts.trials as from raw.trials")
+        make_tables(warehouse, "marts.trials")
     assert main(["export", str(tmp_path / "out")]) == 0
     monkeypatch.setenv("BAIS_WAREHOUSE", str(tmp_path / "other" / "warehouse.duckdb"))
     assert main(["import", str(tmp_path / "out")]) == 0

@@ -11,30 +11,12 @@ from bais.settle import next_study
 from bais.warehouse import marts
 from ingest.collector import read_prices
 from ingest.study import load_study, parse_study
+from tests.tools.contracts import insert, make_tables
 
-TABLES = """
-create schema raw; create schema seeds; create schema marts; create schema inference;
-create table seeds.llm_aliases as select 'b-alias' as alias, 'vendor/b' as llm;
-create table seeds.llms as from (values
-    ('vendor/a', 'A', true), ('vendor/b', 'B', true), ('vendor/c', 'C', true), ('vendor/base', 'D', false),
-    ('sim/x', 'simulated', true)
-) as t (llm, provider, is_askable);
-create table seeds.prices as select 'vendor/c' as llm, 1.0 as usd_per_million_tokens_in;
-create table raw.batches (study varchar, source varchar, definition json, loaded_at timestamptz, ordinal bigint);
-create table marts.trials (
-    study varchar, domain varchar, llm varchar, vignette varchar, temperature double, source varchar,
-    anchor_direction varchar, anchor_value double, baseline double, paradigm varchar default 'anchoring', role varchar,
-    left_out_because varchar
-);
-create table inference.rank_probabilities (
-    study varchar, domain varchar, llm varchar, technique varchar, control varchar, comparison varchar
-);
-create table inference.power (
-    study varchar, domain varchar, technique_a varchar, design varchar, metric varchar, quantity varchar,
-    settles varchar, gain double, n_llms bigint, n_trials_per_cell double, needed_llms bigint, needed_trials bigint,
-    reason varchar
-);
-"""
+RELATIONS = (
+    "raw.batches", "seeds.llm_aliases", "seeds.llms", "seeds.prices", "marts.trials", "inference.rank_probabilities",
+    "inference.power",
+)  # fmt: skip
 OWN = """
 study: own
 llms: [{llm: vendor/a, max_tokens: 100}]
@@ -58,11 +40,17 @@ def settling(tmp_path, monkeypatch):
     monkeypatch.setenv("BAIS_WAREHOUSE", str(path))
     monkeypatch.chdir(tmp_path)
     with duckdb.connect(str(path)) as warehouse:
-        warehouse.execute(TABLES)
+        make_tables(warehouse, *RELATIONS)
+        insert(warehouse, "seeds.llm_aliases", alias="b-alias", llm="vendor/b")
+        for llm, provider in (("vendor/a", "A"), ("vendor/b", "B"), ("vendor/c", "C"), ("sim/x", "simulated")):
+            insert(warehouse, "seeds.llms", llm=llm, provider=provider, is_askable=True)
+        insert(warehouse, "seeds.llms", llm="vendor/base", provider="D", is_askable=False)
+        insert(warehouse, "seeds.prices", llm="vendor/c", usd_per_million_tokens_in=1.0)
 
     def fill(table, **of):
+        of = ({"paradigm": "anchoring"} if table == "marts.trials" else {}) | of
         with contextlib.closing(duckdb.connect(str(path))) as warehouse:
-            warehouse.execute(f"insert into {table} by name select {', '.join(f'${n} as {n}' for n in of)}", of)
+            insert(warehouse, table, **of)
 
     return fill
 

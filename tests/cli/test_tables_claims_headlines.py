@@ -10,14 +10,15 @@ from pathlib import Path
 
 import duckdb
 import pytest
-from jinja2 import Environment
 
 from bais.main import main
 from bais.terminal import size_of
 from ingest.raw import raw_statements
 from ingest.versions import Version
 from ingest.warehouse import ROOT
+from tests.tools.contracts import insert, make_tables, relation_of
 from tests.tools.stand_ins import SAID_OF_UNREAD, leave_unread
+from tests.tools.unit_models import render
 
 CLAIMS = {
     # claim_id: what differs from a claim about the percentage of one technique in study `s`, domain `d`
@@ -76,8 +77,11 @@ DECIDED = [
     ("made-up", "split", "sacd", "displacement", 6, "use", "use", 1.0),
 ]  # fmt: skip
 
+COLUMNS = (
+    "trial_id", "study", "domain", "llm", "technique", "anchor_direction", "temperature", "status", "response",
+    "baseline", "source",
+)  # fmt: skip
 TRIALS = [
-    # trial_id, study, domain, llm, technique, anchor_direction, temperature, status, response, baseline, source
     ("t1", "s", "d", "vendor/a", "sacd", "low", 0.0, "answered", 1.0, 2.0, "recorded"),
     ("t2", "s", "d", "vendor/a", "sacd", "high", 0.7, "out_of_range", 99.0, 2.0, "recorded"),
     ("t3", "s", "d", "vendor/a", "sacd", "high", 0.0, "unparsed", None, 2.0, "recorded"),
@@ -89,63 +93,19 @@ TRIALS = [
     ("t9", "made-up", "d", "vendor/a", "sacd", "low", 0.0, "answered", 1.0, 2.0, "simulated"),
 ]
 
-TABLES = """
-create schema seeds; create schema marts;
-create schema intermediate; create table intermediate.hidden (a integer);
-create table intermediate.int_versions_cited (document varchar, study varchar, label varchar, version_id varchar);
-create table seeds.int_studies_cited (document varchar, study varchar, cited_study varchar);
-create table seeds.stg_attribution_scores (study varchar);
+RELATIONS = (
+    "staging.stg_attribution_scores", "intermediate.int_versions_cited", "intermediate.int_studies_cited",
+    "seeds.techniques", "seeds.published_claims", "marts.trials", "marts.quarantined_trials",
+    "marts.technique_rankings", "marts.claim_checks", "inference.rank_probabilities",
+)  # fmt: skip
+OTHERS = """
+create table intermediate.hidden (a integer);
 create table marts.baselines (llm varchar, baseline double);
 insert into marts.baselines values ('a', 1), ('b', 2), ('c', 3);
 comment on table marts.baselines is 'One row per
 llm. More is said here.';
 comment on column marts.baselines.baseline is 'Mean response with no anchor.';
-create table seeds.techniques as from (values ('sacd', 'SACD', true), ('devils_advocate', 'Devil''s Advocate', true))
-as t (technique, display_name, is_ranked);
-create table marts.technique_rankings (
-    study varchar, domain varchar, llm varchar, technique varchar, reason varchar, not_ranked_because varchar
-);
-create schema inference;
-create table inference.rank_probabilities (
-    study varchar, domain varchar, llm varchar, technique varchar, metric varchar, control varchar, comparison varchar,
-    loss double, decision varchar, decision_asked varchar, certainty varchar, margin_pp double, n_llms bigint,
-    reason varchar
-);
-create table marts.recorded_trials (
-    trial_id varchar, study varchar, domain varchar, llm varchar, technique varchar, anchor_direction varchar,
-    temperature double, status varchar, response_recorded double, baseline double, source varchar,
-    first_response double
-);
-create view marts.trials as select *, response_recorded as response, null::varchar as role,
-    'anchoring' as paradigm, null::varchar as left_out_because from marts.recorded_trials;
-create view marts.quarantined_trials as from marts.recorded_trials where false;
-create table seeds.published_claims (
-    claim_id varchar, part varchar, document varchar, location varchar, kind varchar, statement varchar,
-    published_value double, decimals integer, unit varchar, comparison varchar, quantity varchar, study varchar,
-    domain varchar, technique varchar, technique_b varchar, llm varchar, llm_b varchar, variation varchar,
-    excluded_llm varchar, anchor_direction varchar, temperature_scope varchar, row_set varchar, baseline_scope
-    varchar, estimator varchar, non_null varchar, method varchar, derivation varchar, inputs varchar, inputs_are
-    varchar, not_derivable varchar, note varchar
-);
-create table marts.claim_checks (
-    claim_id varchar, document varchar, location varchar, statement varchar, quantity varchar, part varchar,
-    unit varchar, kind varchar, comparison varchar, published_value double, recomputed_value double,
-    recomputes varchar, holds varchar, reason varchar, recommended_value double, recommended_low double,
-    recommended_high double, n_trials bigint, version varchar, newest_value double, newest_recomputes varchar,
-    newest_holds varchar, describes varchar, rests_on varchar, margin double, n_places bigint, is_first_place boolean
-);
 """
-
-
-def rendered(model):
-    """Render a model of the ledger as dbt does."""
-    texts = [(ROOT / path).read_text() for path in ("macros/claims.sql", f"models/claims/{model}.sql")]
-    return Environment().from_string("".join(texts)).render(ref=lambda name: f"seeds.{name}")
-
-
-def insert(warehouse, table, **values):
-    marks = ", ".join("?" * len(values))
-    warehouse.execute(f"insert into {table} ({', '.join(values)}) values ({marks})", list(values.values()))
 
 
 def insert_claim(warehouse, claim_id, **differing):
@@ -180,9 +140,12 @@ def made_once(tmp_path_factory):
     path = tmp_path_factory.mktemp("made") / "some.duckdb"
     with contextlib.closing(duckdb.connect(str(path))) as made:
         made.execute(raw_statements())
-        made.execute(TABLES)
-        made.execute(f"create view seeds.int_claim_bases as {rendered('internal/int_claim_bases')}")
-        made.execute(f"create view marts.claim_trials as {rendered('claim_trials')}")
+        make_tables(made, *RELATIONS)
+        made.execute(OTHERS)
+        for model in ("int_claim_bases", "claim_trials"):
+            made.execute(f"create view {relation_of(model)} as {render(model, ref=relation_of)}")
+        for technique, name in (("sacd", "SACD"), ("devils_advocate", "Devil's Advocate")):
+            insert(made, "seeds.techniques", technique=technique, display_name=name, is_ranked=True)
         for claim_id, differing in CLAIMS.items():
             insert_claim(made, claim_id, **differing)
         for study, domain, technique, reason in RANKINGS:
@@ -200,7 +163,9 @@ def made_once(tmp_path_factory):
                     decision_asked=asked, certainty=decision and ("established" if n_llms > 4 else "too_few_llms"),
                     margin_pp=5, n_llms=n_llms,
                 )  # fmt: skip
-        made.executemany("insert into marts.recorded_trials values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, null)", TRIALS)
+        for values in TRIALS:
+            trial = dict(zip(COLUMNS, values, strict=True))
+            insert(made, "marts.trials", **trial, response_recorded=trial["response"], paradigm="anchoring")
     return path
 
 
@@ -492,7 +457,8 @@ def test_claims_that_could_not_be_checked_are_counted_beside_those_that_could(ch
 
 
 GONE_ON = """
-insert into intermediate.int_versions_cited values ('A', 's', 'v1', 'some-version');
+insert into intermediate.int_versions_cited by name
+select 'A' as document, 's' as study, 'v1' as label, 'some-version' as version_id;
 update marts.claim_checks set version = 'v1', newest_recomputes = recomputes, newest_holds = holds,
     newest_value = recomputed_value
 where document = 'A';
@@ -550,7 +516,7 @@ def test_a_version_that_is_not_there_is_said_to_be_missing(change, capsys):
 def test_the_version_that_claims_are_about_is_no_study_of_its_own(change, capsys):
     before = ask(capsys, "headlines")
     change(
-        "insert into marts.recorded_trials from marts.recorded_trials select * replace ('s@v1' as study); "
+        "insert into marts.trials from marts.trials select * replace ('s@v1' as study); "
         "insert into marts.technique_rankings from marts.technique_rankings select * replace ('s@v1' as study)"
     )
     assert ask(capsys, "headlines") == before
@@ -683,37 +649,19 @@ def test_headlines_of_a_domain_of_two_llms_are_no_evidence_with_what_those_asked
     assert lines[place + 1].startswith("  For the 2 LLMs asked, and no others, on average: use SACD (")
 
 
-def test_headlines_say_what_recommend_says(change, capsys):
+def test_headlines_say_what_recommend_says(change, warehouse, capsys):
     doubles = "loss_control gain gain_low gain_high gain_asked_low gain_asked_high beyond_margin_high p_best"
     numbers = "p_worse_than_control n_gained n_beyond_margin n_comparisons n_trials"
-    for name in f"{doubles} {numbers}".split():
-        change(f"alter table inference.rank_probabilities add column {name} double default 1")
-    keys = "study varchar, domain varchar, llm varchar, technique varchar"
-    change(f"create table inference.predictions ({keys}, metric varchar)")
-    change(
-        f"create table inference.power ({keys}, design varchar, metric varchar, technique_a varchar, quantity varchar, "
-        "settles varchar, gain double, n_llms bigint, n_trials_per_cell double, needed_llms bigint, "
-        "needed_trials bigint, reason varchar)"
-    )
-    change(f"create table marts.losses ({keys}, reason varchar)")
-    change(
-        f"create table inference.sensitivity ({keys}, metric varchar, control varchar, comparison varchar, "
-        "switch varchar, excluded_llm varchar, response_source varchar, row_set varchar, baseline_scope varchar, "
-        "refusals varchar, decision varchar, is_recommended boolean, n_specifications bigint, "
-        "n_same_decision bigint, carried_by varchar)"
-    )
-    for column in ("definition varchar", "loaded_at timestamp", "ordinal bigint"):
-        change(f"alter table raw.batches add column if not exists {column}")
-    change(
-        "create or replace view marts.trials as select *, response_recorded as response, 'v' as vignette, "
-        "null::varchar as role, 'anchoring' as paradigm, null::varchar as left_out_because "
-        "from marts.recorded_trials"
-    )
-    change(f"create table marts.technique_costs ({keys}, calls_per_trial double, cost_usd_per_trial double)")
-    change(f"create table marts.attrition ({keys}, paradigm varchar, n_asked bigint)")
-    change(f"create table marts.post_hoc_changes ({keys}, paradigm varchar, change varchar, n_trials bigint)")
-    change("update marts.recorded_trials set domain = 'split', llm = 'vendor/0' where trial_id = 't1'")
-    change("update marts.recorded_trials set domain = 'few', llm = 'vendor/0' where trial_id = 't2'")
+    ones = ", ".join(f"{name} = 1" for name in f"{doubles} {numbers}".split())
+    change(f"update inference.rank_probabilities set {ones}")
+    with contextlib.closing(duckdb.connect(str(warehouse))) as made:
+        make_tables(
+            made, "inference.predictions", "inference.power", "inference.sensitivity", "marts.losses",
+            "marts.technique_costs", "marts.attrition", "marts.post_hoc_changes",
+        )  # fmt: skip
+    change("update marts.trials set vignette = 'v'")
+    change("update marts.trials set domain = 'split', llm = 'vendor/0' where trial_id = 't1'")
+    change("update marts.trials set domain = 'few', llm = 'vendor/0' where trial_id = 't2'")
     lines = ask(capsys, "headlines", "--study", "s").splitlines()
     for domain in ("split", "few"):
         assert ask(capsys, "recommend", "--domain", domain, "--study", "s").splitlines()[0] in lines
@@ -756,23 +704,27 @@ def test_headlines_calls_simulated_studies_simulated_and_real_ones_not(warehouse
     assert out.splitlines()[-1] == f"Warehouse: {os.environ['BAIS_WAREHOUSE']}"
 
 
-def test_headlines_say_what_the_scores_of_a_study_show(change, capsys):
+def test_headlines_say_what_the_scores_of_a_study_show(warehouse, capsys):
     assert "nobody answered" not in ask(capsys, "headlines")
-    change(
-        "create table marts.anchor_effects as select 'd' as study, 'scores' as evidence_from, "
-        "'published' as specification, 'v/a' as llm, unnest(['V1-S', 'V1-D']) as variation, 'V1' as question, "
-        "3.0 as delta_ev, 'B+' as call_behaviour, '***' as stars_behaviour; "
-        "create table marts.anchor_calls as select 'd' as study, 'scores' as evidence_from, null as scoring_set, "
-        "null as llm, null as variation, 2 as n_calls, 12 as n_specifications, 1.0 as share, 2 as n_standing_always, "
-        "0 as n_standing_never; "
-        "create table inference.anchor_sensitivities as select 'd' as study, 'scores' as evidence_from, 'v/a' as llm, "
-        "'published' as specification, 'delta_ev' as metric, 3.0 as estimate, null as low, null as high, "
-        "1 as n_questions, 'one_question' as reason, 'archive/a' as scoring_set; "
-        "create table inference.sensitivity_contrasts as select *, 'llms' as comparison, 'v/b' as llm_b, "
-        "'archive/b' as scoring_set_b, 1 as n_comparisons from inference.anchor_sensitivities limit 0; "
-        "create table inference.sensitivity_trends as select *, 1.0 as slope, 1 as n_llms "
-        "from inference.anchor_sensitivities limit 0; "
-    )
+    of = {"study": "d", "evidence_from": "scores"}
+    with contextlib.closing(duckdb.connect(str(warehouse))) as made:
+        make_tables(
+            made, "marts.anchor_effects", "marts.anchor_calls", "inference.anchor_sensitivities",
+            "inference.sensitivity_contrasts", "inference.sensitivity_trends",
+        )  # fmt: skip
+        for variation in ("V1-S", "V1-D"):
+            insert(
+                made, "marts.anchor_effects", **of, specification="published", llm="v/a", variation=variation,
+                question="V1", delta_ev=3.0, call_behaviour="B+", stars_behaviour="***",
+            )  # fmt: skip
+        insert(
+            made, "marts.anchor_calls", **of, n_calls=2, n_specifications=12, share=1.0, n_standing_always=2,
+            n_standing_never=0,
+        )  # fmt: skip
+        insert(
+            made, "inference.anchor_sensitivities", **of, scoring_set="archive/a", llm="v/a",
+            specification="published", metric="delta_ev", estimate=3.0, n_questions=1, reason="one_question",
+        )  # fmt: skip
     for arguments in ([], ["--study", "d"]):
         out = " ".join(ask(capsys, "headlines", *arguments).split())
         assert "Study d, 1 question under 2 pairs of anchors, 1 LLM (scored:" in out
@@ -794,12 +746,7 @@ def test_who_asks_for_trials_of_a_study_of_scores_is_told_that_nobody_answered(c
 
 
 def test_headlines_count_judgements_apart_from_trials(change, capsys):
-    change(
-        "create or replace view marts.trials as select *, response_recorded as response, 'anchoring' as paradigm, "
-        "null::varchar as left_out_because, "
-        "case when row_number() over (partition by study order by trial_id) <= 3 then 'answer' end as role "
-        "from marts.recorded_trials"
-    )
+    change("update marts.trials set role = 'answer' where trial_id in ('t1', 't2', 't3')")
     assert "Study s, 5 trials and 3 judgements of texts (recorded)" in ask(capsys, "headlines")
 
 
@@ -814,7 +761,7 @@ def test_brief_headlines_are_a_line_for_each_answer_and_of_simulated_studies_onl
     (claims,) = (line for line in brief if line.startswith("Document A. "))
     assert claims.startswith("Document A. Of 6 printed numbers, 4 recompute")
     assert "(" not in claims
-    change("update marts.recorded_trials set source = 'simulated'")
+    change("update marts.trials set source = 'simulated'")
     assert "Study made-up, 1 trials (SIMULATED" in ask(capsys, "headlines", "--brief")
 
 
@@ -824,7 +771,7 @@ def test_headlines_of_one_study_leaves_out_the_others(warehouse, capsys):
 
 
 def test_headlines_of_an_empty_warehouse_say_that_there_is_nothing(change, capsys):
-    change("delete from marts.recorded_trials; delete from marts.technique_rankings; delete from marts.claim_checks")
+    change("delete from marts.trials; delete from marts.technique_rankings; delete from marts.claim_checks")
     out = ask(capsys, "headlines")
     assert "The warehouse holds no trials" in out
     assert "Study" not in out
@@ -864,7 +811,7 @@ def test_a_study_that_is_landed_and_not_public_is_no_unknown_study(change, capsy
 def test_headlines_say_which_landed_studies_are_not_public(change, capsys):
     change(LANDED + VERDICT.format(verdict="failed"))
     assert "The 3 trials of new are landed and not published" in ask(capsys, "headlines")
-    change("delete from marts.recorded_trials; delete from marts.technique_rankings; delete from marts.claim_checks")
+    change("delete from marts.trials; delete from marts.technique_rankings; delete from marts.claim_checks")
     out = ask(capsys, "headlines")
     assert "The 3 trials of new are landed and not published" in out
     assert "holds no trials" not in out

@@ -10,7 +10,8 @@ import pytest
 
 from bais.main import main
 from bais.transcript import mark
-from ingest.raw import prepare_raw
+from ingest.raw import TABLES
+from tests.tools.contracts import insert, make_tables
 
 AT = datetime(2026, 2, 3, 4, 5, 6, tzinfo=UTC)
 NASTY = "\x1b[31mred\x07 \u202eback <script>\nAnswer: 24"
@@ -26,17 +27,18 @@ TRIALS = [
     ("ee01", "made-up", "simulated", "s/case/3", "no_technique", None, None, "**24**", None),
 ]  # fmt: skip
 
-TABLES = """
-create schema marts; create schema seeds; create schema intermediate;
-create table seeds.llm_aliases as select 'a-alias' as alias, 'vendor/a' as llm;
-create view intermediate.int_trials_read as
+RELATIONS = (
+    *(f"raw.{name}" for name in TABLES), "seeds.llm_aliases", "seeds.flag_reasons", "intermediate.int_trials_read",
+    "marts.trials", "marts.quarantined_trials", "marts.parse_disagreements",
+)  # fmt: skip
+# what a build would make of `raw`
+ROWS = """
+insert into intermediate.int_trials_read by name
     select
-        trial_id, 'vendor/a' as llm, 'judicial' as domain, 'months' as response_unit, null::varchar as label_read,
+        trial_id, 'vendor/a' as llm, 'judicial' as domain, 'months' as response_unit,
         'answered' as status_if_reparsed, response_recorded as number_if_reparsed, paradigm, arm, item, role, judged
     from raw.trials;
-create table seeds.flag_reasons as from (values ('other_prompt', 'quarantined', 'The prompt is another version'),
-    ('equals_anchor', 'suspect', 'The answer is the anchor')) as t (reason, severity, sentence);
-create table marts.trials as
+insert into marts.trials by name
     select
         trial_id, batch_id, study, 'vendor/a' as llm, 'judicial' as domain, vignette, technique,
         anchor_direction, anchor_value, temperature,
@@ -50,33 +52,28 @@ create table marts.trials as
         case trial_id when 'bb01' then 'cut' else 'whole' end as text_kept, asked_at,
         source, source_file, source_line
     from raw.trials where trial_id not in ('cc01', 'dd01');
-create table marts.quarantined_trials as
+insert into marts.quarantined_trials by name
     select
         trial_id, batch_id, study, 'vendor/a' as llm, 'judicial' as domain, vignette, technique, anchor_direction,
         anchor_value, temperature, 'answered' as status, response_recorded, first_response, 20::double as baseline,
         'other_prompt' as flag_reasons, response_text, asked_at, source, source_file, source_line
     from raw.trials where trial_id = 'cc01';
-create table marts.parse_disagreements as
-    select 'bb01' as trial_id, 78::double as response_recorded, 135::double as response_reparsed,
-        'answered' as status_reparsed;
+insert into marts.parse_disagreements by name
+    select 'bb01' as trial_id, 78 as response_recorded, 135 as response_reparsed, 'answered' as status_reparsed;
 """
-
-
-def insert(warehouse, table, **values):
-    marks = ", ".join("?" * len(values))
-    warehouse.execute(f"insert into {table} ({', '.join(values)}) values ({marks})", list(values.values()))
 
 
 @pytest.fixture(scope="module")
 def made_once(tmp_path_factory):
     path = tmp_path_factory.mktemp("trials") / "some.duckdb"
-    prepare_raw(path)
     with contextlib.closing(duckdb.connect(str(path))) as made:
-        for table, column in made.execute(
-            "select table_name, column_name from information_schema.columns where table_schema = 'raw' "
-            "and is_nullable = 'NO'"
-        ).fetchall():
-            made.execute(f"alter table raw.{table} alter column {column} drop not null")
+        make_tables(made, *RELATIONS)
+        insert(made, "seeds.llm_aliases", alias="a-alias", llm="vendor/a")
+        for reason, severity, sentence in (
+            ("other_prompt", "quarantined", "The prompt is another version"),
+            ("equals_anchor", "suspect", "The answer is the anchor"),
+        ):
+            insert(made, "seeds.flag_reasons", reason=reason, severity=severity, sentence=sentence)
         for trial_id, study, source, batch, technique, status, recorded, text, line in TRIALS:
             insert(
                 made, "raw.trials", trial_id=trial_id, study=study, source=source, batch_id=batch, vignette="case",
@@ -119,7 +116,7 @@ def made_once(tmp_path_factory):
                 made, "raw.flagged_trials", verdict_id="v-s/case/1", batch_id="s/case/1", trial_id=trial_id,
                 severity=severity, reason=reason, detail="36", flagged_at=AT, ordinal=1,
             )  # fmt: skip
-        made.execute(TABLES)
+        made.execute(ROWS)
     return path
 
 
@@ -387,12 +384,13 @@ def test_a_condition_cannot_get_around_a_filter(refused, condition):
     assert refused("trials", "--study", "s", "--where", condition).startswith("the condition ")
 
 
-def test_a_trial_of_an_older_version_says_so(ask, change):
-    change(
-        "create table intermediate.int_prompts_outdated as select batch_id, technique, 1 as vignette_version, "
-        "2 as highest_of_vignette, 1 as technique_version, 1 as highest_of_technique from raw.trials "
-        "where trial_id = 'dd01'"
-    )
+def test_a_trial_of_an_older_version_says_so(ask, warehouse):
+    with contextlib.closing(duckdb.connect(str(warehouse))) as made:
+        make_tables(made, "intermediate.int_prompts_outdated")
+        insert(
+            made, "intermediate.int_prompts_outdated", batch_id="s/case/2", technique="no_technique",
+            vignette_version=1, highest_of_vignette=2, technique_version=1, highest_of_technique=1,
+        )  # fmt: skip
     assert "version 1 of its vignette; the tables count 2" in ask("trials", "--all", "--where", "trial_id = 'dd01'")
     found = json.loads(ask("trials", "--all", "--format", "json", "--where", "reason = 'older_version'"))
     assert [trial["trial_id"] for trial in found] == ["dd01"]

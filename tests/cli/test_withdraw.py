@@ -8,6 +8,7 @@ import pytest
 
 from bais.main import main
 from ingest.models import Models
+from tests.tools.contracts import make_tables
 
 STUDY = """
 study: small
@@ -17,18 +18,23 @@ techniques: [no_technique]
 anchors: {proportional: {low: 0.5, high: 1.5}}
 stopping_rule: {minimum: 4}
 """
-MARTS = """
-create schema marts; create schema intermediate;
-create table intermediate.int_trials_read as
+ROWS = """
+insert into intermediate.int_trials_read by name
     select
-        trial_id, 'sim/anchored' as llm, 'judicial' as domain, null::varchar as label_read,
+        trial_id, 'sim/anchored' as llm, 'judicial' as domain,
         'answered' as status_if_reparsed, 24::double as number_if_reparsed, 'anchoring' as paradigm, arm, item, role,
         judged
     from raw.trials;
-create table marts.trials as from raw.trials
+insert into marts.trials by name
+    select trial_id, batch_id, study, vignette, technique, anchor_direction, temperature, response_recorded
+    from raw.trials
     anti join (from raw.gate_acts where act = 'withdraw') as acts on trial_id = object_id
     where anchor_direction != 'high';
-create table marts.quarantined_trials as select *, 'other_prompt' as flag_reasons from raw.trials
+insert into marts.quarantined_trials by name
+    select
+        trial_id, batch_id, study, vignette, technique, anchor_direction, temperature, response_recorded,
+        'other_prompt' as flag_reasons
+    from raw.trials
     anti join marts.trials using (trial_id)
     anti join (from raw.gate_acts where act = 'withdraw') as acts on trial_id = object_id
 """
@@ -49,7 +55,8 @@ def collected(tmp_path_factory):
 def make_marts(path):
     with contextlib.closing(duckdb.connect(str(path))) as warehouse:
         warehouse.execute("drop schema if exists marts cascade; drop schema if exists intermediate cascade")
-        warehouse.execute(MARTS)
+        make_tables(warehouse, "intermediate.int_trials_read", "marts.trials", "marts.quarantined_trials")
+        warehouse.execute(ROWS)
 
 
 @pytest.fixture

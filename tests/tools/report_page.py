@@ -9,7 +9,8 @@ from urllib.parse import unquote
 
 import duckdb
 
-from ingest.raw import raw_statements
+from ingest.raw import TABLES
+from tests.tools.contracts import insert, make_tables
 
 VOID = {"meta", "link", "input", "br", "img", "hr", "path", "line"}
 TRIED = {
@@ -21,75 +22,15 @@ TRIED = {
     "template": "{{ 7 * 7 }}{% raw %}",
     "svg": "]]></text><svg onload=\"document.title='injected'\">",
 }
-SCHEMA = """
-create schema staging; create schema intermediate; create schema seeds; create schema marts; create schema inference;
-create table staging.stg_batch_verdicts (batch_id varchar, verdict_id varchar, act varchar, is_published boolean);
-create table staging.stg_flagged_trials (trial_id varchar, batch_id varchar);
-create table intermediate.int_trials_published (trial_id varchar, batch_id varchar);
-create table seeds.techniques (technique varchar, display_name varchar, is_ranked boolean, description varchar);
-create table seeds.llms (llm varchar, display_name varchar);
-create table seeds.flag_reasons (reason varchar, sentence varchar);
-create table seeds.published_claims (claim_id varchar, part varchar, document varchar, location varchar, kind varchar,
-    statement varchar, published_value double, decimals integer, unit varchar, comparison varchar, quantity varchar,
-    study varchar, domain varchar, technique varchar, technique_b varchar, llm varchar, excluded_llm varchar,
-    anchor_direction varchar, temperature_scope varchar, row_set varchar, baseline_scope varchar, weighting varchar,
-    direction_weighting varchar, baseline_pooling varchar, estimator varchar, non_null varchar, method varchar,
-    derivation varchar, inputs varchar, input_decimals integer, recommended_quantity varchar,
-    recommended_method varchar, inputs_are varchar, not_derivable varchar, note varchar);
-create table marts.claim_trials (claim_id varchar, part varchar, study varchar, trials_query varchar);
-create table marts.claim_checks (claim_id varchar, part varchar, document varchar, kind varchar,
-    recomputed_value double,
-    recomputes varchar, holds varchar, reason varchar, recommended_value double, recommended_low double,
-    recommended_high double, n_trials bigint, published_value double, describes varchar, rests_on varchar,
-    margin double, n_places bigint, is_first_place boolean, newest_recomputes varchar, newest_holds varchar);
-create table marts.trials (trial_id varchar, study varchar, domain varchar, vignette varchar, llm varchar,
-    role varchar, source varchar, response_unit varchar, asked_at timestamptz, technique varchar,
-    anchor_direction varchar, response double, response_text varchar, left_out_because varchar);
-create table marts.attrition (study varchar, domain varchar, vignette varchar default 'v', llm varchar,
-    technique varchar, role varchar,
-    paradigm varchar default 'anchoring',
-    n_asked bigint, n_answered bigint, n_refused bigint, n_unparsed bigint, n_out_of_range bigint, n_failed bigint);
-create table marts.post_hoc_changes (study varchar, domain varchar, llm varchar, paradigm varchar default 'anchoring',
-    change varchar, why varchar, n_trials bigint);
-create table marts.attrition_bounds (study varchar, domain varchar, llm varchar, technique varchar, n_asked bigint,
-    n_missing bigint, displacement_least double, displacement_most double, reason varchar);
-create table marts.technique_rankings (study varchar, domain varchar, llm varchar, technique varchar, n_trials bigint,
-    n_llms bigint, displacement double, gap double, error double, error_unanchored double,
-    rank_by_displacement bigint, rank_by_gap bigint, rank_by_error bigint, percent_of_baseline double,
-    net_deviation double, net_spread double, rank_by_net_deviation bigint, metrics_disagree boolean,
-    not_identified boolean, reason varchar);
-create table marts.technique_effects (study varchar, domain varchar, llm varchar, technique varchar,
-    anchor_direction varchar, temperature_scope varchar, row_set varchar, baseline_scope varchar, weighting varchar,
-    percent_of_baseline double);
-create table marts.baselines (study varchar, domain varchar, vignette varchar, llm varchar, temperature_scope varchar,
-    n_trials bigint, baseline double, sd_response double, min_response double, max_response double, reason varchar);
-create table marts.response_counts (study varchar, domain varchar, vignette varchar, llm varchar, technique varchar,
-    anchor_direction varchar, anchor_value double, row_set varchar, response_source varchar, response double,
-    n_trials bigint);
-create table marts.parse_disagreements (trial_id varchar, study varchar, llm varchar, vignette varchar,
-    technique varchar, anchor_direction varchar, response_recorded double, response_reparsed double,
-    status_reparsed varchar, text_around varchar);
-create table inference.rank_probabilities (study varchar, domain varchar, llm varchar, technique varchar,
-    metric varchar, control varchar, comparison varchar, loss double, loss_control double, gain double,
-    gain_low double, gain_high double,
-    gain_plain_low double, gain_plain_high double, gain_asked_low double, gain_asked_high double, n_gained bigint,
-    p_sign_flip double, n_beyond_margin bigint, beyond_margin_high double, p_best double, p_worst double,
-    p_worse_than_control double, rank_low bigint, rank_high bigint, decision varchar, decision_asked varchar,
-    certainty varchar, margin_pp double, method varchar, n_draws bigint, seed bigint, n_trials bigint, n_llms bigint,
-    reason varchar);
-create table inference.predictions (study varchar, domain varchar, llm varchar, technique varchar, metric varchar,
-    control varchar, expected_loss double, gain double, gain_low double, gain_high double,
-    p_better_than_control double, p_best_new_llm double, between_sd double, n_llms bigint, reason varchar);
-create table inference.sensitivity (study varchar, domain varchar, technique varchar, metric varchar, control varchar,
-    comparison varchar, switch varchar, excluded_llm varchar, response_source varchar default 'recorded',
-    row_set varchar default 'accepted', baseline_scope varchar default 'pooled', refusals varchar default 'left_out',
-    gain double, decision varchar, decision_asked varchar,
-    is_recommended boolean, n_specifications bigint, n_same_decision bigint, n_same_decision_asked bigint,
-    carried_by varchar, carried_by_asked varchar, reason varchar);
-create table inference.intervals (study varchar, domain varchar, technique varchar, anchor_direction varchar,
-    llm varchar, metric varchar, weighting varchar, row_set varchar, baseline_scope varchar, method varchar,
-    estimate double, low double, high double, n_llms bigint, reason varchar);
-"""
+RELATIONS = (
+    *(f"raw.{name}" for name in TABLES),
+    "staging.stg_batch_verdicts", "staging.stg_flagged_trials", "intermediate.int_trials_published",
+    "seeds.techniques", "seeds.llms", "seeds.flag_reasons", "seeds.published_claims",
+    "marts.claim_trials", "marts.claim_checks", "marts.trials", "marts.attrition", "marts.post_hoc_changes",
+    "marts.attrition_bounds", "marts.technique_rankings", "marts.technique_effects", "marts.baselines",
+    "marts.response_counts", "marts.parse_disagreements",
+    "inference.rank_probabilities", "inference.predictions", "inference.sensitivity", "inference.intervals",
+)  # fmt: skip
 TECHNIQUES = {
     # technique: name, ranked, % of baseline, losses by goal, ranks by goal, decisions and gains by goal
     "no_technique": ("a plain prompt", False, 71.52, (28.48, 25.32, 31.5), (None, None, None), None, None),
@@ -98,6 +39,14 @@ TECHNIQUES = {
     "sacd": ("SACD", True, 57.65, (42.35, 18.31, 30), (3, 1, 1), ("no_evidence", "use", "equivalent"), (-14, 7, 1.5)),
 }
 GOALS = ("displacement", "gap", "error")
+# what a row of these tables says where nothing else is said
+DEFAULTS = {
+    "marts.attrition": {"vignette": "v", "paradigm": "anchoring"},
+    "marts.post_hoc_changes": {"paradigm": "anchoring"},
+    "inference.sensitivity": {
+        "response_source": "recorded", "row_set": "accepted", "baseline_scope": "pooled", "refusals": "left_out",
+    },
+}  # fmt: skip
 
 
 class Made:
@@ -106,15 +55,11 @@ class Made:
     def __init__(self, path):
         self.connection = duckdb.connect(str(path))
         self.connection.execute("set TimeZone = 'UTC'")
-        self.connection.execute(
-            re.sub("(?<!drop) not null", "", raw_statements())
-        )  # rows here hold what the page reads
-        self.connection.execute(SCHEMA)
+        make_tables(self.connection, *RELATIONS)
 
     def add(self, table, **values):
         """Insert a row."""
-        marks = ", ".join("?" * len(values))
-        self.connection.execute(f"insert into {table} ({', '.join(values)}) values ({marks})", list(values.values()))
+        insert(self.connection, table, **DEFAULTS.get(table, {}) | values)
 
 
 def make_warehouse(path, *, studies=("real", "made-up"), llms=("vendor/a", "vendor/b"), said="so: 12", domain="loan"):
@@ -130,12 +75,14 @@ def make_warehouse(path, *, studies=("real", "made-up"), llms=("vendor/a", "vend
     """
     made = Made(path)
     with closing(made.connection):
+        made.connection.begin()
         for technique, (name, is_ranked, *_) in TECHNIQUES.items():
             made.add("seeds.techniques", technique=technique, display_name=name, is_ranked=is_ranked, description=said)
         made.add("seeds.llms", llm=llms[0], display_name=f"A {said}")
         made.add("seeds.flag_reasons", reason="other_prompt", sentence=said)
         for study in studies:
             _add_study(made, study, llms, said, domain, "simulated" if study == "made-up" else "recorded")
+        made.connection.commit()
 
 
 def _add_study(made, study, llms, said, domain, source):

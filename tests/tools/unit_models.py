@@ -5,8 +5,9 @@ import functools
 import hashlib
 import io
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import duckdb
@@ -58,14 +59,17 @@ def differences(test: dict, types: dict[str, dict[str, str]]) -> list[tuple]:
         ]
 
 
+def render(model: str, variables: Mapping = MappingProxyType({}), **words: Any) -> str:
+    """Return the SQL of a model, for which `words` such as `ref` mean what they do for dbt."""
+    environment = _environment()
+    environment.globals["var"] = (declarations(PROJECT)["vars"] | variables).__getitem__
+    return environment.from_string(_files()[model].read_text(encoding="utf-8")).render(words)
+
+
 def _render(test):
     overrides = test.get("overrides", {})
-    variables = declarations(PROJECT)["vars"] | overrides.get("vars", {})
-    environment = _environment()
-    environment.globals["var"] = variables.__getitem__
-    return environment.from_string(_files()[test["model"]].read_text(encoding="utf-8")).render(
-        is_incremental=lambda: overrides.get("macros", {}).get("is_incremental", False), this=test["model"]
-    )
+    is_incremental = overrides.get("macros", {}).get("is_incremental", False)
+    return render(test["model"], overrides.get("vars", {}), is_incremental=lambda: is_incremental, this=test["model"])
 
 
 @functools.cache

@@ -20,6 +20,7 @@ from ingest.spool import SCORES, Spool
 from ingest.study import shipped_studies
 from ingest.warehouse import ROOT, UserError
 from tests.ingest.scoring.tiny import Named, questions_of
+from tests.tools.contracts import fill
 
 FEW = questions_of("V0")
 KILLED = """
@@ -214,7 +215,7 @@ def test_own_questions_take_no_study_that_llms_answer(warehouse, tmp_path, capsy
     (line,) = capsys.readouterr().err.splitlines()
     assert "nobody answers what is scored: give the study in the file of questions another name" in line
     with contextlib.closing(duckdb.connect(str(warehouse))) as made:
-        made.execute("create schema raw; create table raw.trials as select 'asked' as study")
+        fill(made, {"raw.trials": [{"study": "asked"}]})
     refuse_study_of_trials("scored")
     with pytest.raises(UserError, match="asked is a study whose questions are put to LLMs"):
         refuse_study_of_trials("asked")

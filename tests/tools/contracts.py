@@ -1,0 +1,125 @@
+"""The project's tables in any DuckDB connection, without rows: each with the columns that the project says it has."""
+
+import csv
+import functools
+import re
+from pathlib import Path
+
+import duckdb
+
+from ingest.models import PROJECT, SEED_TYPES, declarations
+from ingest.raw import TABLES
+from ingest.warehouse import ROOT
+from tests.tools.unit_models import render
+
+MODELS = ROOT / "models"
+PUBLIC = ("marts", "inference")  # whose models have contracts; what other models give follows from their queries
+MODEL_NAME = re.compile(r"^  - name: (\w+)$", re.MULTILINE)
+
+
+def make_tables(connection, *relations):
+    """Make tables such as `marts.trials`; a row may leave out every column, since no `not null` is taken over."""
+    statements = "".join(map(_statements, relations))
+    connection.execute(f"begin; {statements} commit")  # a file is written once, and not for each of them
+
+
+def insert(connection, relation, **values):
+    """Insert a row; a column that it leaves out is null."""
+    marks = ", ".join("?" * len(values))
+    connection.execute(f"insert into {relation} ({', '.join(values)}) values ({marks})", list(values.values()))
+
+
+def fill(connection, tables):
+    """Make the tables that `tables` has the rows of, and insert these; a column that a row leaves out is null."""
+    make_tables(connection, *tables)
+    connection.begin()
+    for relation, rows in tables.items():
+        for row in rows:
+            insert(connection, relation, **row)
+    connection.commit()
+
+
+def relation_of(name: str) -> str:
+    """Return where dbt makes a model or seed."""
+    return _relations()[name]
+
+
+@functools.cache
+def columns_of(relation: str) -> dict[str, str]:
+    """Return the columns of a table of the project with their types."""
+    schema, name = relation.split(".")
+    if schema == "raw":
+        return {column: of["data_type"] for column, of in TABLES[name].columns.items()}
+    if schema == "seeds":
+        return _columns_of_seed(name)
+    if _relations().get(name) != relation:
+        raise KeyError(f"the project makes no {relation}")
+    if schema in PUBLIC:
+        return _contract(name)
+    if not any(MODELS.rglob(f"{name}.sql")):
+        raise KeyError(f"{relation} is made by Python, and its columns are declared nowhere")
+    return _columns_of_query(name)
+
+
+@functools.cache
+def _statements(relation):
+    typed = ", ".join(f'"{column}" {kind}' for column, kind in columns_of(relation).items())
+    return f"create schema if not exists {relation.split('.')[0]}; create table {relation} ({typed});"
+
+
+@functools.cache
+def _seeds():
+    return {seed["name"]: seed["config"]["column_types"] for seed in declarations(SEED_TYPES)["seeds"]}
+
+
+def _columns_of_seed(name):
+    with open(ROOT / "seeds" / f"{name}.csv", encoding="utf-8", newline="") as file:
+        return {column: _seeds()[name][column] for column in next(csv.reader(file))}
+
+
+@functools.cache
+def _relations() -> dict[str, str]:
+    """Return where dbt makes each model and seed, by its name."""
+    models = {path.stem: _schema(path) for path in MODELS.rglob("*") if path.suffix in (".sql", ".py")}
+    schemas = dict.fromkeys(_seeds(), "seeds") | models
+    return {name: f"{schema}.{name}" for name, schema in schemas.items() if schema}
+
+
+def _schema(path):
+    """Return the schema of a model: what the innermost of its folders says."""
+    schema, of = None, declarations(PROJECT)["models"]["bais"]
+    for folder in path.relative_to(MODELS).parent.parts:
+        of = of.get(folder, {})
+        schema = of.get("+schema", schema)
+    return schema
+
+
+@functools.cache
+def _files() -> dict[str, Path]:
+    """Return the file that declares each model; few of them are parsed, which takes much longer than to look."""
+    files = {path: path.read_text(encoding="utf-8") for path in MODELS.rglob("*.yml")}
+    return {name: path for path, text in files.items() for name in MODEL_NAME.findall(text)}
+
+
+def _contract(name):
+    (model,) = (of for of in declarations(_files()[name])["models"] if of["name"] == name)
+    return {column["name"]: column["data_type"] for column in model["columns"]}
+
+
+def _columns_of_query(name):
+    inputs = set()
+
+    def add(relation):
+        inputs.add(relation)
+        return relation
+
+    query = render(
+        name,
+        ref=lambda of: add(relation_of(of)),
+        source=lambda schema, table: add(f"{schema}.{table}"),
+        is_incremental=lambda: False,
+    )
+    with duckdb.connect() as scratch:
+        make_tables(scratch, *inputs)
+        scratch.execute(f"create table scratch as {query}")
+        return dict(scratch.sql("select column_name, column_type from (describe scratch)").fetchall())
