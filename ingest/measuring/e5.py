@@ -52,10 +52,10 @@ class E5:
         return [self._vector(prefix, list(windows(ids, size))) for ids in encoded]
 
     def _vector(self, prefix, of_text):
-        import torch
-
         if not of_text:
             return Vector(reason=NO_WORDS)
+        import torch
+
         directions = []
         for window in of_text:
             ids = [self._tokenizer.cls_token_id, *prefix, *window, self._tokenizer.sep_token_id]

@@ -101,18 +101,25 @@ def test_the_shade_grows_with_the_displacement_and_is_neutral_within_five():
     ]  # fmt: skip
 
 
-def drawn(said="a", **more):
+def drawn(said="a", domain=(0, 90), **more):
     rows = [
-        {"name": f"{said}{i}", "value": 50.123456 + i, "end": 60, "text": said, "colour": "var(--blue)"}
+        {"name": f"{said}{i}", "value": 50.123456 + i, "end": 57, "text": said, "colour": "var(--blue)"}
         for i in range(2)
     ]
-    return draw("bars", rows, label=f"label {said}", title=f"title {said}", domain=[0, 90], **more)
+    return draw("bars", rows, label=f"label {said}", title=f"title {said}", domain=domain and [*domain], **more)
 
 
 def test_a_drawing_is_the_same_each_time_and_as_wide_as_a_panel():
     assert drawn() == drawn()
     width = float(re.search(r'viewBox="0 0 ([\d.]+)', drawn())[1])
     assert WIDTH - 2 <= width <= WIDTH + 2
+
+
+def test_an_axis_ends_where_its_figure_says_and_else_at_a_round_number():
+    def last_tick(domain):
+        return max(int(text) for text in re.findall(r"<text[^>]*>(\d+)</text>", drawn(domain=domain)))
+
+    assert (last_tick((0, 90)), last_tick((0, 59)), last_tick(None)) == (80, 50, 60)
 
 
 def test_a_drawing_has_no_style_class_script_or_reference():

@@ -64,6 +64,12 @@ def test_nothing_imports_pyspark_but_the_process_that_has_the_session():
     assert importing == {"on_spark.py"}
 
 
+@pytest.mark.parametrize(("ended", "code"), [(-9, 137), (1, 1), (0, 0)])
+def test_a_step_that_a_signal_ends_ends_the_build_as_a_shell_says_it(ended, code, monkeypatch, tmp_path):
+    monkeypatch.setattr(spark.dbt, "build", lambda *_, **__: ended)
+    assert spark._dbt_build(tmp_path / "a.duckdb", "here") == code
+
+
 def model(name, sql, materialized="table", **more):
     columns = {column: {"name": column, "description": ""} for column in more.pop("columns", ())}
     return {

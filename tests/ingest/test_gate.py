@@ -5,6 +5,7 @@ import contextlib
 import csv
 import importlib
 import json
+import re
 import shutil
 import sys
 from types import SimpleNamespace
@@ -533,7 +534,9 @@ def test_an_anchor_at_another_factor_than_the_archives_is_flagged_in_each_row_ev
     (verdict,) = gate.audit()
     due = trials_where("anchor_direction = 'high'")
     assert flags_of("anchor_factor") == due
-    assert "of the baseline; the archive's at 1.5" in unmet(verdict)["anchor_factor"]["detail"]
+    assert re.search(
+        r"anchor at \d\.\d\d? of the baseline; the archive's at 1.5", unmet(verdict)["anchor_factor"]["detail"]
+    )
 
 
 def test_an_archive_that_gave_each_llm_the_same_anchors_has_no_odd_factors(recording):

@@ -126,6 +126,7 @@ def test_what_cannot_be_measured_has_a_reason_and_is_counted_and_never_a_zero(re
     assert outcome.reasons.total() == 8
     assert "8 of them have no value: " in outcome.said()
     assert "the answer is empty (2)" in outcome.said()
+    assert "calls" not in outcome.said()
 
 
 def test_how_a_text_was_cut_is_landed(retold, query):

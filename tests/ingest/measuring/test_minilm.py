@@ -2,11 +2,13 @@
 
 import csv
 import socket
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from ingest.measuring import minilm
+from ingest.measuring.e5 import E5
 from ingest.measuring.vectors import cosine
 from ingest.paradigm import FOLDER
 from ingest.thirds import thirds
@@ -75,3 +77,34 @@ def test_summaries_of_table_a8_are_nearest_to_the_beginning_of_their_reviews(emb
     beginning, middle, end = np.mean(similarities, axis=0)
     assert (beginning, middle, end) == pytest.approx((0.688, 0.544, 0.544), abs=0.005)
     assert sum(of[0] - of[1] > 0.05 for of in similarities) == 8
+
+
+class Tokens:
+    """A tokenizer that makes a token of each letter."""
+
+    def token_to_id(self, name):
+        return ["[CLS]", "[SEP]"].index(name)
+
+    def encode_batch(self, texts, *, add_special_tokens):
+        assert not add_special_tokens
+        return [SimpleNamespace(ids=list(text.encode())) for text in texts]
+
+
+def test_no_window_is_longer_than_the_positions_that_its_llm_knows(monkeypatch):
+    """The weights have 256 positions, two of which are taken by what stands around a text."""
+    without_weights = minilm.MiniLm.__new__(minilm.MiniLm)
+    without_weights._tokenizer = Tokens()
+    lengths = []
+    monkeypatch.setattr(
+        minilm.MiniLm,
+        "_read",
+        lambda _, sequences: lengths.extend(map(len, sequences)) or [np.ones(2)] * len(sequences),
+    )
+    *_, empty = without_weights.vectors(["a" * 254, "a" * 255, "a" * 600, ""])
+    assert max(lengths) == 256
+    assert len(lengths) == 1 + 2 + 3
+    assert empty.direction is None
+
+
+def test_a_text_without_words_has_no_direction_in_e5_either():
+    assert E5.__new__(E5)._vector([7], []).reason == "no_words"
