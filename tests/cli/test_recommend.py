@@ -513,7 +513,7 @@ def test_json_holds_the_columns_of_the_tables_with_every_digit(warehouse, ask):
         ["--json", "--study", "real"],
         ["--study", "other"],
     ],
-    ids=str,
+    ids=" ".join,
 )
 def test_what_there_is_not_is_answered_by_what_there_is(refused, arguments, golden):
     golden(refused(*arguments))

@@ -47,10 +47,16 @@ def masked(text: str, folders: dict[str, str]) -> str:
 
 
 def folded(text: str) -> str:
-    """Return a text in lines of at most 80 columns: one that goes on ends with a backslash."""
+    """Return a text in lines of at most 80 columns, but for tables: a line that goes on ends with a backslash."""
     lines = []
     for line in text.splitlines():
-        while len(line) > WIDTH and (at := line.rfind(" ", 1, WIDTH - len(FOLDED) + 1)) > 0 and line[:at].strip():
+        is_prose = "  " not in line.strip()
+        while (
+            is_prose
+            and len(line) > WIDTH
+            and (at := line.rfind(" ", 1, WIDTH - len(FOLDED) + 1)) > 0
+            and line[:at].strip()
+        ):
             lines.append(line[:at] + FOLDED)
             line = line[at + 1 :]
         lines.append(line.rstrip())
