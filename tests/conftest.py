@@ -25,7 +25,7 @@ from bais import unchanged
 from bais.main import main as bais
 from ingest.run import main
 from ingest.warehouse import sha256_of
-from tests.tools.golden import Golden, is_writing, path_of, title_of
+from tests.tools.golden import Golden, drop_files, is_writing, path_of, title_of, titles_asked
 from tests.tools.stand_ins import load_without_dlt, maxima_without_great_expectations
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -57,6 +57,7 @@ def pytest_ignore_collect(collection_path, config):
 def pytest_collection_modifyitems(config, items):
     """Run alone what asks for golden texts, where these are written."""
     if is_writing():
+        drop_files()
         others = [item for item in items if "golden" not in item.fixturenames]
         config.hook.pytest_deselected(items=others)
         items[:] = [item for item in items if "golden" in item.fixturenames]
@@ -80,7 +81,7 @@ def golden(request, tmp_path, tmp_path_factory):
     order = [title_of(item.name) for item in request.session.items if item.path == request.path]
     asked = request.config.option
     is_whole = not (asked.keyword or asked.markexpr or any("::" in of for of in request.config.args))
-    held.end(order, is_whole, request.node.stash.get(PASSED, False))
+    held.end(order, titles_asked(request.path), is_whole, request.node.stash.get(PASSED, False))
 
 
 @pytest.fixture(autouse=True, scope="module")

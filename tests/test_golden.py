@@ -3,7 +3,7 @@
 import pytest
 
 from tests.tools import golden as tool
-from tests.tools.golden import Golden, folded, masked, orphans, read, sentences, title_of, written
+from tests.tools.golden import Golden, drop_files, folded, masked, orphans, read, sentences, title_of, written
 
 TITLES = ["a is so", "b is so [1]", "b is so [2]"]
 
@@ -15,12 +15,12 @@ def asked(tmp_path, monkeypatch):
     monkeypatch.setattr(tool, "LOCK", tmp_path / "lock")
     path = tmp_path / "some" / "words.txt"
 
-    def ask(title, *texts, keeps=False, order=TITLES, is_whole=True):
+    def ask(title, *texts, keeps=False, order=TITLES, asking=("a is so", "b is so"), is_whole=True):
         monkeypatch.setenv("BAIS_GOLDEN", "write" if keeps else "")
         of = Golden(path, title, {str(tmp_path): "<folder>"})
         for text, *named in texts:
             of(text, *named)
-        of.end(order, is_whole, True)
+        of.end(order, asking, is_whole, True)
         return read(path)
 
     return ask
@@ -69,6 +69,7 @@ def test_what_no_test_asks_for_any_more_fails_and_is_dropped_where_words_are_wri
     assert asked("b is so [1]", ["One."], keeps=True, order=TITLES[:2]) == {
         "a is so": ["One.", "Two."], "b is so [1]": ["One."],
     }  # fmt: skip
+    assert list(asked("b is so [1]", ["One."], keeps=True, asking=["b is so"])) == ["b is so [1]"]
 
 
 def test_texts_stand_in_the_order_of_their_tests(asked):
@@ -83,6 +84,9 @@ def test_what_differs_from_run_to_run_and_from_machine_to_machine_is_masked():
     )
     assert masked(text, {"/tmp": "<folders>", "/tmp/x": "<folder>"}) == (
         "<folder>/a.duckdb of <date>, <date>, bais <version>, <n> s, <hash>"
+    )
+    assert masked("duckdb 2.0.0\nvl-convert 1.9.0.post1\ngain 1.5 pp", {}) == (
+        "duckdb <version>\nvl-convert <version>\ngain 1.5 pp"
     )
     assert masked("1,234 trials of 42 LLMs, 1.5 pp", {}) == "1,234 trials of 42 LLMs, 1.5 pp"
 
@@ -112,3 +116,5 @@ def test_a_golden_text_of_no_test_is_found(tmp_path):
         "golden.txt: each golden text is asked for by a test",
         "nothing.txt: it is",
     ]
+    drop_files(tmp_path)
+    assert list(tmp_path.iterdir()) == []

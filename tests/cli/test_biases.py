@@ -250,7 +250,7 @@ def test_of_an_llm_that_was_not_asked_the_prediction_for_one_more_is_shown(ask, 
     golden(ask("--llm", "nobody", expect=2))
 
 
-def test_an_interval_of_a_share_ends_where_shares_do(ask, golden):
+def test_an_interval_of_a_share_ends_where_shares_do(ask):
     assert "-100 to +27" in sentence(ask, low=-1.4)
     of_one_arm = sentence(ask, arm_b=None, low=-0.2, high=1.3)
     assert "(95 % interval 0 % to 100 %)" in of_one_arm

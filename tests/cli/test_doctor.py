@@ -161,7 +161,7 @@ def test_what_is_no_warehouse_is_exit_2(machine, examined, golden):
     golden(lines_on(lines, "warehouse")[0][2])
 
 
-def test_a_warehouse_in_use_names_the_process(machine, examined, golden):
+def test_a_warehouse_in_use_names_the_process(machine, examined):
     path = made(machine)
     held = subprocess.Popen(
         [sys.executable, "-c", f"import duckdb; held = duckdb.connect({str(path)!r}); print(flush=True); input()"],

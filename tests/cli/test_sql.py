@@ -92,7 +92,7 @@ def test_numbers_in_a_csv_stay_as_they_are(warehouse, capsys, value):
 
 
 def test_csv_ends_lines_as_unix_does_and_loses_neither_digits_nor_the_difference_of_null_and_empty(
-    warehouse, capsys, tmp_path, golden
+    warehouse, capsys, tmp_path
 ):
     out = ask(capsys, "from marts.answers order by id", "--format", "csv")
     assert out.startswith('id,ratio,answer\n1,0.1,"a ""quoted"", text\r\nof two lines')

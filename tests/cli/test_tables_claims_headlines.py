@@ -264,7 +264,7 @@ def test_the_table_of_tables_leaves_an_unknown_grain_empty(warehouse, capsys):
     assert line.split() == ["marts.trials", str(len(TRIALS))]
 
 
-def test_the_table_of_tables_says_of_a_grain_its_keys_and_not_what_they_are_good_for(warehouse, capsys, golden):
+def test_the_table_of_tables_says_of_a_grain_its_keys_and_not_what_they_are_good_for(warehouse, capsys):
     said = "One row per day; what was asked: how much? More."
     with contextlib.closing(duckdb.connect(str(warehouse))) as connection:
         connection.execute(f"comment on table marts.baselines is '{said}'")
@@ -531,7 +531,7 @@ def test_the_version_that_claims_are_about_is_no_study_of_its_own(change, capsys
     golden(refused(capsys, "headlines", "--study", "s@v1"))
 
 
-def test_one_claim_shows_its_values_and_only_the_specification_that_it_has(warehouse, capsys, golden):
+def test_one_claim_shows_its_values_and_only_the_specification_that_it_has(warehouse, capsys):
     blocks = ask(capsys, "claims", "differing").split("\n\n")
     assert blocks[0].splitlines() == ["differing", "Document A, Table 8. What is differing"]
     assert [re.split("  +", line) for line in blocks[1].splitlines()] == [

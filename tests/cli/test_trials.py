@@ -395,7 +395,7 @@ def test_a_condition_cannot_get_around_a_filter(refused, condition):
     assert refused("trials", "--study", "s", "--where", condition).startswith("the condition ")
 
 
-def test_a_trial_of_an_older_version_says_so(ask, change, golden):
+def test_a_trial_of_an_older_version_says_so(ask, change):
     change(
         "create table intermediate.int_prompts_outdated as select batch_id, technique, 1 as vignette_version, "
         "2 as highest_of_vignette, 1 as technique_version, 1 as highest_of_technique from raw.trials "

@@ -7,6 +7,7 @@ writes the texts anew, so that `git diff tests/golden` shows what a change of wo
 
 import ast
 import difflib
+import functools
 import os
 import re
 from collections.abc import Iterable
@@ -24,9 +25,10 @@ PART = "┄┄┄"  # and each further text of a test
 FOLDED = " \\"  # a line ends so that goes on in the next
 MASKS = [
     (re.compile(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?(?: UTC)?"), "<date>"),
-    (re.compile(r"\b(?=[a-f\d]*\d)(?=[a-f\d]*[a-f])[a-f\d]{12,64}\b"), "<hash>"),
+    (re.compile(r"\b(?=[a-f\d]*\d)(?=[a-f\d]*[a-f])[a-f\d]{8,64}\b"), "<hash>"),
     (re.compile(r"\b\d[\d,]*(?:\.\d+)? s(?:econds?)?\b"), "<n> s"),
     (re.compile(r"(?<=bais )\d+\.\d+\.\d+\b"), "<version>"),
+    (re.compile(r"^([a-z][\w-]+) \d+(?:\.\w+)+$", re.MULTILINE), r"\1 <version>"),
     (re.compile(r"(?<=127\.0\.0\.1:)\d+"), "<port>"),
 ]
 ENDS = re.compile(r"(?:(?<=[.?!])|(?<=[.?!][)”]))\s+(?=[^\sa-z])")
@@ -50,13 +52,11 @@ def folded(text: str) -> str:
     """Return a text in lines of at most 80 columns, but for tables: a line that goes on ends with a backslash."""
     lines = []
     for line in text.splitlines():
-        is_prose = "  " not in line.strip()
-        while (
-            is_prose
-            and len(line) > WIDTH
-            and (at := line.rfind(" ", 1, WIDTH - len(FOLDED) + 1)) > 0
-            and line[:at].strip()
-        ):
+        is_table = "  " in line.strip()
+        while len(line) > WIDTH and not is_table:
+            at = max(line.rfind(" ", 1, WIDTH - len(FOLDED) + 1), 0)
+            if not line[:at].strip():
+                break
             lines.append(line[:at] + FOLDED)
             line = line[at + 1 :]
         lines.append(line.rstrip())
@@ -111,6 +111,7 @@ def path_of(file: Path) -> Path:
     return FOLDER / file.relative_to(ROOT / "tests").with_name(f"{file.stem.removeprefix('test_')}.txt")
 
 
+@functools.cache
 def titles_asked(file: Path) -> set[str]:
     """Return what those tests of a file are called that take golden texts."""
     functions = (node for node in ast.parse(file.read_text(encoding="utf-8")).body if hasattr(node, "args"))
@@ -142,14 +143,15 @@ class Golden:
             told = "\n".join(lines)
             pytest.fail(f"{where}: other words are printed; `make golden` keeps them\n{told}", pytrace=False)
 
-    def end(self, order: list[str], is_whole: bool, is_passed: bool) -> None:
+    def end(self, order: list[str], asking: set[str], is_whole: bool, is_passed: bool) -> None:
         """Keep what was asked for if that was said, or fail where more is kept than tests ask for.
 
         `order` is what the tests of this file are called that run; of each function they are all there if `is_whole`.
+        `asking` is what those of its functions are called that take golden texts.
         """
         here = [title for title in order if function_of(title) == function_of(self.title)] if is_whole else []
         if is_writing():
-            self.keep(order, here)
+            self.keep(order, asking, here)
             return
         where = f"{self.path.relative_to(ROOT)}, “{self.title}”"
         gone = [title for title in read(self.path) if is_gone(title, here)]
@@ -159,15 +161,24 @@ class Golden:
             told = f"{len(self.kept)} texts are kept, {len(self.asked)} asked for; `make golden` drops the others"
             pytest.fail(f"{where}: {told}", pytrace=False)
 
-    def keep(self, order: list[str], here: list[str]) -> None:
+    def keep(self, order: list[str], asking: set[str], here: list[str]) -> None:
         """Write what was asked for in place of what is kept, in an order, and drop what no test asks for."""
         for folder in (LOCK.parent, self.path.parent):
             folder.mkdir(parents=True, exist_ok=True)
         with FileLock(LOCK):
             sections = {**read(self.path), self.title: self.asked}
             titles = [title for title, texts in sections.items() if texts and not is_gone(title, here)]
+            titles = [title for title in titles if function_of(title) in asking]
             titles.sort(key=lambda title: order.index(title) if title in order else len(order))
             self.path.write_text(written({title: sections[title] for title in titles}), encoding="utf-8")
+
+
+def drop_files(folder: Path = FOLDER) -> None:
+    """Remove the golden files of which no test asks for anything."""
+    for path in folder.rglob("*.txt"):
+        tests = ROOT / "tests" / path.relative_to(folder).with_name(f"test_{path.stem}.py")
+        if not (tests.exists() and titles_asked(tests)):
+            path.unlink(missing_ok=True)
 
 
 def orphans(folder: Path = FOLDER) -> list[str]:
