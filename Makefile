@@ -6,7 +6,7 @@ ARCHIVE ?= $(wildcard $(BAIS_SHARED)/data/bais_recorded)
 SCORES ?= $(wildcard $(BAIS_SHARED)/data/anchoring_llms)
 export BAIS_SHARED
 
-.PHONY: run test test-all test-spark check bench picture local spark embed coverage oracle lock clean
+.PHONY: run test test-all golden test-spark check bench picture local spark embed coverage oracle lock clean
 
 STEP = @$(BIN)/python -m bais.step
 LAND = $(BIN)/python ingest/run.py
@@ -30,6 +30,9 @@ test: .venv/installed  ## the suite, offline, without what is slow; of one file 
 
 test-all: .venv/installed  ## the whole suite: also pages followed step by step, programs killed, pages in a browser, every bench made small
 	$(SUITE)
+
+golden: .venv/installed  ## write the golden texts anew, from the tests that hold them; `git diff tests/golden` then shows which words changed
+	BAIS_GOLDEN=write $(if $(FILE),$(BIN)/python -m pytest -n 0 $(FILE),$(SUITE))
 
 test-spark: spark  ## what needs Java 17 and Spark: builds on this machine, through a server, and on a cluster of two workers
 	$(BIN)/python -m pytest -n 0 --durations 15 tests/spark

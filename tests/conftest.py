@@ -25,6 +25,7 @@ from bais import unchanged
 from bais.main import main as bais
 from ingest.run import main
 from ingest.warehouse import sha256_of
+from tests.tools.golden import Golden, drop_files, is_writing, path_of, title_of, titles_asked
 from tests.tools.stand_ins import load_without_dlt, maxima_without_great_expectations
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -44,6 +45,7 @@ settings.register_profile("explore", deadline=None, max_examples=2000)
 settings.load_profile("steady")
 
 
+PASSED = pytest.StashKey[bool]()
 PHASES = ("setup", "call", "teardown")
 
 
@@ -53,11 +55,17 @@ def pytest_ignore_collect(collection_path, config):
     return True if collection_path == ROOT / "tests" / "spark" and not is_named else None
 
 
-def pytest_collection_modifyitems(items):
+def pytest_collection_modifyitems(config, items):
     """Begin with what took longest in the last run, or has most tests, and before it with a reader of each golden one.
 
-    So two workers build the golden warehouses side by side, and no long file is left to one of them at the end.
+    So two workers build the golden warehouses side by side, and no long file is left to one of them at the end. Where
+    golden texts are written, what asks for them runs alone.
     """
+    if is_writing():
+        drop_files()
+        others = [item for item in items if "golden" not in item.fixturenames]
+        config.hook.pytest_deselected(items=others)
+        items[:] = [item for item in items if "golden" in item.fixturenames]
     files = defaultdict(list)
     for item in items:
         files[item.path].append(item)
@@ -67,6 +75,27 @@ def pytest_collection_modifyitems(items):
         readers = [path for path in order if any(name in item.fixturenames for item in files[path])]
         order = [*readers[:1], *(path for path in order if path not in readers[:1])]
     items[:] = [item for path in order for item in files[path]]
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item, call):
+    """Note which test has passed, for what is looked at after it."""
+    report = yield
+    if call.when == "call":
+        item.stash[PASSED] = report.passed
+    return report
+
+
+@pytest.fixture
+def golden(request, tmp_path, tmp_path_factory):
+    """From what was printed, and what it has to name, to whether these are the words kept in `tests/golden`."""
+    folders = {tmp_path: "<folder>", tmp_path_factory.getbasetemp(): "<folders>", ROOT: "<bais>"}
+    held = Golden(path_of(request.path), title_of(request.node.name), {str(of): name for of, name in folders.items()})
+    yield held
+    order = [title_of(item.name) for item in request.session.items if item.path == request.path]
+    asked = request.config.option
+    is_whole = not (asked.keyword or asked.markexpr or any("::" in of for of in request.config.args))
+    held.end(order, titles_asked(request.path), is_whole, request.node.stash.get(PASSED, False))
 
 
 @pytest.fixture(autouse=True, scope="module")

@@ -59,25 +59,17 @@ ROWS = {
 NOTHING = {name: [] for name in ROWS}
 
 
-def test_each_sentence_says_what_its_rows_hold():
+def test_each_sentence_says_what_its_rows_hold(golden):
     means, effects, calls, pairs, regimes, trend = sentences(ROWS)
-    assert "v/a by 9.0 percentage points (4.0 to 14.0) and v/b by 1.0 percentage points (-1.0 to 3.0)." in means
-    assert means.endswith("means over 5 questions, with 95 % intervals: 1 of 2 excludes 0.")
-    assert effects.startswith("In 6 of 8 cases (an LLM and a question with its anchors) the high anchor raises")
-    assert "It does in all 8 (p below .05) if answers count as independent" in effects
-    assert "; in 2 of 8 if blocks of ten neighbouring answers are kept together; in 1 of 8 if probabilities" in effects
-    assert calls == (
-        "Of these 8 cases 2 are significant under all 6 ways of testing that we tried, and none under none; a case "
-        "passes 50 % of them on average."
-    )
-    assert pairs == (
-        "Document D's sensitivity score, as published, tells 2 of 3 pairs of LLMs apart, the move of the expected "
-        "answer 1 of 2 (each by an interval of its own). The score cannot tell apart v/b and v/c. Which of two LLMs is "
-        "more biased depends on the measure for v/a and v/c."
-    )
-    assert "the expected answer moves clearly less in v/a; the sensitivity score is clearly lower in v/b and" in regimes
-    assert "and clearly higher in v/a. The anchors" in regimes
-    assert "rises with size (by 0.10 to 0.30 for ten times the parameters)" in trend
+    assert "1 of 2" in means
+    golden(means)
+    for n_cases in ("6 of 8", "all 8", "2 of 8", "1 of 8"):
+        assert n_cases in effects
+    golden(effects)
+    golden(calls)
+    golden(pairs)
+    golden(regimes)
+    golden(trend, "0.10 to 0.30")
 
 
 def test_what_has_no_number_is_not_said():
@@ -92,19 +84,20 @@ def test_what_has_no_number_is_not_said():
     assert sentences(unknown) == []
 
 
-def test_pairs_that_all_differ_leave_none_that_cannot_be_told_apart():
+def test_pairs_that_all_differ_leave_none_that_cannot_be_told_apart(golden):
     (said,) = sentences(NOTHING | {"contrasts": ROWS["contrasts"][:2]})
-    assert said == "Document D's sensitivity score, as published, tells all 2 pairs of LLMs apart."
+    golden(said)
 
 
-def test_no_regime_that_moves_answers_otherwise_is_said_so():
+def test_no_regime_that_moves_answers_otherwise_is_said_so(golden):
     (said,) = sentences(NOTHING | {"contrasts": [contrast("v/b", None, "delta_ev", -4.0, 1.0)] * 2})
-    assert "the expected answer moves clearly less or more in none of 2 LLMs. The anchors" in said
+    golden(said, "2 LLMs")
 
 
-def test_an_llm_that_was_scored_twice_is_named_with_the_set_of_its_scorings():
+def test_an_llm_that_was_scored_twice_is_named_with_the_set_of_its_scorings(golden):
     twice = [mean("v/a", 9.0, 4.0, 14.0), mean("v/a", 1.0, -1.0, 3.0, "here"), mean("v/b", 1.0, 0.5, 3.0)]
     (said,) = sentences(NOTHING | {"means": twice})
-    assert "v/a (archive/v/a) by 9.0 percentage points" in said
-    assert "v/a (here/v/a) by 1.0 percentage points" in said
+    assert "v/a (archive/v/a)" in said
+    assert "v/a (here/v/a)" in said
+    golden(said)
     assert " v/b by 1.0 percentage points" in said

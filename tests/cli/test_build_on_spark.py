@@ -13,11 +13,11 @@ from ingest.warehouse import ROOT, UserError
 ATTRITION = "select 'b' as llm, 2::hugeint as n_asked"
 
 
-def test_without_pyspark_a_build_on_spark_says_what_to_install(monkeypatch, tmp_path, capsys):
+def test_without_pyspark_a_build_on_spark_says_what_to_install(monkeypatch, tmp_path, capsys, golden):
     monkeypatch.setenv("BAIS_WAREHOUSE", str(tmp_path / "warehouse.duckdb"))
     monkeypatch.setattr(spark, "_is_installed", lambda name: name != "pyspark")
     assert main(["build", "--engine", "spark"]) == 2
-    assert "needs pyspark: run `make spark`" in capsys.readouterr().err
+    golden(capsys.readouterr().err, "`make spark`")
 
 
 def test_without_java_a_build_on_spark_needs_a_server(monkeypatch, tmp_path, capsys):
@@ -150,12 +150,12 @@ def test_what_spark_did_not_write_leaves_the_warehouse_as_it_was(taken_over, mon
         assert warehouse.sql("select count(*) from duckdb_views() where view_name = 'attrition'").fetchall() == [(1,)]
 
 
-def test_a_query_reads_what_spark_wrote_and_no_other_file(taken_over, capsys, tmp_path):
+def test_a_query_reads_what_spark_wrote_and_no_other_file(taken_over, capsys, tmp_path, golden):
     assert main(["sql", "from marts.llms", "--format", "csv"]) == 0
     assert capsys.readouterr().out.split() == ["llm", "b"]
     (tmp_path / "other.csv").write_text("a\n1\n")
     assert main(["sql", f"from read_csv('{tmp_path / 'other.csv'}')"]) == 2
-    assert "only reads the warehouse" in capsys.readouterr().err
+    golden(capsys.readouterr().err)
 
 
 @pytest.mark.parametrize(

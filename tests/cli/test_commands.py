@@ -6,7 +6,7 @@ import click
 import pytest
 
 from bais.main import COMMANDS as GROUPS
-from bais.main import commands
+from bais.main import commands, main
 
 COMMANDS = {
     "plan": {
@@ -257,6 +257,19 @@ def named(parameter):
 
 
 CONTEXT = click.Context(commands, info_name="bais")
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_help_of_a_command_says_what_it_does_and_takes(name, monkeypatch, capsys, golden):
+    monkeypatch.setenv("COLUMNS", "80")
+    assert main([name, "--help"]) == 0
+    golden(capsys.readouterr().out)
+
+
+def test_help_lists_all_commands(monkeypatch, capsys, golden):
+    monkeypatch.setenv("COLUMNS", "80")
+    assert main(["--help"]) == 0
+    golden(capsys.readouterr().out)
 
 
 @pytest.mark.parametrize("name", COMMANDS)

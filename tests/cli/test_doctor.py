@@ -57,38 +57,29 @@ def lines_on(lines, what):
     return [line for line in lines if line[1] == what]
 
 
-def test_a_machine_before_its_first_run_is_told_to_make_one(examined):
+def test_a_machine_before_its_first_run_is_told_to_make_one(examined, golden):
     code, lines = examined()
-    (state, _, said, mend) = lines_on(lines, "warehouse")[0]
+    (state, _, _, mend) = lines_on(lines, "warehouse")[0]
     assert (code, state, mend) == (
         0, "warning", "collect or import some trials (`bais collect simulated`), then run `bais build`",
     )  # fmt: skip
-    assert "there is none at" in said
+    told = [line for what in ("warehouse", "spool", "key") for line in lines_on(lines, what)]
+    golden("\n".join(". ".join(filter(None, line)) for line in told))
     assert examined("--strict")[0] == 1
 
 
 @pytest.mark.parametrize(
-    ("results", "code", "said"),
+    ("results", "code"),
     [
-        (
-            ["operation success", "exposure no-op", "seed success", "model success", "test pass", "unit_test pass"],
-            0,
-            "2 tables built, 2 tests passed, 0 s",
-        ),
-        (
-            ["model success", "model error", "model skipped", "test fail", "test pass", "test skipped"], 1,
-            "1 of 2 tables built, 1 of 2 tests passed, 2 left out after a failure, 0 s",
-        ),
-        (
-            ["model success", "test pass", "test warn"], 0,
-            "1 tables built, 1 tests passed, 0 s; a test warns: of_llms, 1,000 rows",
-        ),
-        (["model success"], 0, "1 tables built, 0 s"),
-        (None, 2, ""),
-    ],
+        (["operation success", "exposure no-op", "seed success", "model success", "test pass", "unit_test pass"], 0),
+        (["model success", "model error", "model skipped", "test fail", "test pass", "test skipped"], 1),
+        (["model success", "test pass", "test warn"], 0),
+        (["model success"], 0),
+        (None, 2),
+    ], ids=str,
 )  # fmt: skip
 def test_a_build_says_what_was_built_how_many_tests_passed_and_how_long_it_took(
-    tmp_path, monkeypatch, capsys, results, code, said
+    tmp_path, monkeypatch, capsys, results, code, golden
 ):
     kept = tmp_path / "run_results.json"
     kept.write_text('{"results": [{"unique_id": "model.bais.of_an_earlier_run", "status": "success"}]}')
@@ -113,7 +104,10 @@ def test_a_build_says_what_was_built_how_many_tests_passed_and_how_long_it_took(
     monkeypatch.setenv("BAIS_WAREHOUSE", str(tmp_path / "data" / "warehouse.duckdb"))
     monkeypatch.setattr("bais.dbt.start", start)
     assert main(["build"]) == code
-    assert capsys.readouterr().out.strip() == said
+    said = capsys.readouterr().out
+    assert bool(said) == bool(results)
+    if said:
+        golden(said)
 
 
 @pytest.mark.parametrize(
@@ -159,12 +153,12 @@ def test_a_warehouse_without_marts_is_told_to_build(machine, examined):
     assert lines_on(examined()[1], "warehouse")[0][3] == "run `bais build`"
 
 
-def test_what_is_no_warehouse_is_exit_2(machine, examined):
+def test_what_is_no_warehouse_is_exit_2(machine, examined, golden):
     made(machine).write_bytes(b"not a database" * 1000)
     code, lines = examined()
     assert code == 2
     assert lines_on(lines, "warehouse")[0][0] == "missing"
-    assert "is not a DuckDB database" in lines_on(lines, "warehouse")[0][2]
+    golden(lines_on(lines, "warehouse")[0][2])
 
 
 def test_a_warehouse_in_use_names_the_process(machine, examined):
@@ -179,10 +173,10 @@ def test_a_warehouse_in_use_names_the_process(machine, examined):
     finally:
         held.communicate(b"\n")
     assert code == 0
-    assert f"is in use by process {held.pid}" in lines_on(lines, "warehouse")[0][2]
+    assert f"process {held.pid}" in lines_on(lines, "warehouse")[0][2]
 
 
-def test_a_package_that_is_missing_or_of_another_version_is_named(examined, monkeypatch, tmp_path):
+def test_a_package_that_is_missing_or_of_another_version_is_named(examined, monkeypatch, tmp_path, golden):
     lock = "# by uv\nduckdb==0.0.1 \\\n    --hash=sha256:00\nno_such-package==1.0 \\\n    --hash=sha256:00\n"
     lock += "only-elsewhere==1.0 ; sys_platform == 'never' \\\n    --hash=sha256:00\n"
     (tmp_path / "requirements.lock").write_text(lock)
@@ -191,8 +185,8 @@ def test_a_package_that_is_missing_or_of_another_version_is_named(examined, monk
     code, lines = examined()
     assert code == 2
     states = {state: said for state, _, said, _ in lines_on(lines, "packages")}
-    assert states["missing"] == "1 of the lock not installed (no-such-package)"
-    assert states["warning"] == f"1 of another version than the lock's (duckdb {duckdb.__version__}, not 0.0.1)"
+    golden(states["missing"])
+    assert states["warning"].endswith(f"(duckdb {duckdb.__version__}, not 0.0.1)")
 
 
 def test_the_lock_of_this_checkout_can_be_read():
@@ -265,13 +259,13 @@ def test_each_line_says_a_state_and_what_is_not_ok_says_what_to_do(examined):
         assert state == "ok" or mend
 
 
-def test_docs_of_a_warehouse_that_is_not_built_are_one_sentence(machine, capsys):
+def test_docs_of_a_warehouse_that_is_not_built_are_one_sentence(machine, capsys, golden):
     assert main(["docs"]) == 2
     made(machine)
     assert main(["docs"]) == 2
     said = capsys.readouterr().err.splitlines()
-    assert "there is no warehouse at" in said[0]
-    assert said[1].endswith("has no marts yet: run `bais build`")
+    golden(said[0])
+    golden(said[1], "`bais build`")
 
 
 COMPLETE = """

@@ -137,40 +137,31 @@ def template(capsys):
         return file.read()
 
 
-def test_without_an_llm_a_template_writes_it_from_the_warehouse(warehouse, capsys):
+def test_without_an_llm_a_template_writes_it_from_the_warehouse(warehouse, capsys, golden):
     warehouse()
     assert main(["paper", "--study", "s"]) == 0
     shown = capsys.readouterr()
-    assert shown.out.startswith("----- BEGIN PAPER -----\n# Debiasing techniques")
+    assert shown.out.startswith("----- BEGIN PAPER -----\n# ")
     assert "| SACD | 60 | 6 | 13.0 | 25.3 | 43.7 | 1 | 1 | 1 |" in shown.out
-    assert (
-        "- SACD, displacement, held against No technique: NO EVIDENCE for LLMs like those asked (seen in the LLMs "
-        "asked, not established for others like them); of the LLMs asked and no others USE; "
-        "gain 26.2 pp (\N{MINUS SIGN}1.3 pp to 42.4 pp), of the LLMs asked 22.4 pp to 29.9 pp; 5 of 6 LLMs gained, "
-        "sign-flip p = 0.219; beyond the margin 4, at most 93.7 %; best with a probability of 59.7 %" in shown.out
-    )
-    assert (
-        "- SACD, error, for an LLM that nobody asked: gain 25.1 % (\N{MINUS SIGN}8.5 % to 58.8 %), better than No "
-        "technique with a probability of 94.2 %" in shown.out
-    )
-    assert "Trials were flagged for: equals anchor (1)." in shown.out
-    assert "6 of 76 trials were withdrawn after they had been seen (reason: cut off), and count nowhere" in shown.out
+    for figure in ("gain 26.2 pp", "5 of 6", "gain 25.1 %", "6 of 76 trials"):
+        assert figure in shown.out
+    golden(shown.out)
     assert "SIMULATED" not in shown.out
     assert shown.err == ""
 
 
-def test_simulated_data_are_marked_in_title_and_abstract(warehouse, capsys):
+def test_simulated_data_are_marked_in_title_and_abstract(warehouse, capsys, golden):
     warehouse("simulated")
     text = template(capsys)
     assert text.startswith("# SIMULATED: ")
-    assert "SIMULATED: no LLM was asked" in text.partition("## Methods")[0]
+    golden(text.partition("## Methods")[0], "SIMULATED")
 
 
 def test_the_prompt_is_printed_and_no_llm_is_asked(warehouse, capsys):
     warehouse()
     assert main(["paper", "--study", "s", "--prompt"]) == 0
     said = capsys.readouterr().out
-    assert said.startswith("Write a concise, human-readable scientific paper")
+    assert said.startswith("Write ")
     assert '"displacement_pp": 13.0' in said
 
 
@@ -185,7 +176,9 @@ def test_a_grounded_text_of_an_llm_is_written_and_the_llm_is_asked_with_the_prom
     assert capsys.readouterr().out.strip() == asked.read_text().strip()
 
 
-def test_a_number_that_is_not_in_the_warehouse_is_refused_with_exit_5_and_the_text_kept(warehouse, codex, capsys):
+def test_a_number_that_is_not_in_the_warehouse_is_refused_with_exit_5_and_the_text_kept(
+    warehouse, codex, capsys, golden
+):
     folder = warehouse()
     text = template(capsys).replace("## Conclusion\n", "## Conclusion\n\nSACD ends at 99.9 pp.\x1b[31m\n")
     codex(text)
@@ -193,7 +186,7 @@ def test_a_number_that_is_not_in_the_warehouse_is_refused_with_exit_5_and_the_te
     assert not (folder / "paper.md").exists()
     assert (folder / "paper.md.refused").read_text() == text
     said = capsys.readouterr().err
-    assert "the number 99.9 in Conclusion is not in the analysis" in said
+    golden(said, "99.9", "Conclusion")
     assert "\x1b" not in said
     assert main(["paper", "--study", "s", "--llm", "codex", "--out", "paper.md"]) == 5
     assert (folder / "paper.md.refused-2").read_text() == text
@@ -207,44 +200,47 @@ def test_a_refused_text_is_kept_also_where_none_named_a_file(warehouse, codex, c
     assert capsys.readouterr().out == ""
 
 
-def test_an_llm_that_gives_nothing_is_exit_4(warehouse, codex, capsys):
+def test_an_llm_that_gives_nothing_is_exit_4(warehouse, codex, capsys, golden):
     warehouse()
     codex("")
     assert main(["paper", "--study", "s", "--llm", "codex", "--out", "paper.md"]) == 4
-    assert "the paper was not written" in capsys.readouterr().err
+    golden(capsys.readouterr().err)
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    "arguments",
     [
-        (["--study", "nope"], "there is no study nope in this warehouse; there is s"),
-        (["--study", "s", "--llm", "sim/anchored"], "a simulated respondent writes no paper"),
-        (["--study", "s", "--llm", "codex", "--prompt"], "leave --llm away"),
-        (["--study", "s", "--out", "no/such/folder.md"], "there is no folder"),
-        (["--study", "s", "--out", "data"], "--out data is there already"),
+        ["--study", "nope"],
+        ["--study", "s", "--llm", "sim/anchored"],
+        ["--study", "s", "--llm", "codex", "--prompt"],
+        ["--study", "s", "--out", "no/such/folder.md"],
+        ["--study", "s", "--out", "data"],
     ],
+    ids=" ".join,
 )
-def test_what_is_wrong_is_one_sentence_before_anything_is_asked(warehouse, codex, capsys, arguments, said):
+def test_what_is_wrong_is_one_sentence_before_anything_is_asked(warehouse, codex, capsys, arguments, golden):
     warehouse()
     asked = codex("never")
     assert main(["paper", *arguments]) == 2
     shown = capsys.readouterr()
-    assert said in shown.err
+    golden(shown.err)
     assert shown.out == ""
     assert not asked.exists()
 
 
-def test_a_paper_on_a_study_of_another_bias_is_refused_with_the_command_that_says_what_was_found(warehouse, capsys):
+def test_a_paper_on_a_study_of_another_bias_is_refused_with_the_command_that_says_what_was_found(
+    warehouse, capsys, golden
+):
     warehouse("recorded", "framing")
     assert main(["paper", "--study", "s"]) == 2
     out, err = capsys.readouterr()
     assert out == ""
-    assert "study s asks about framing: `bais recommend --paradigm framing --study s` says what was found" in err
+    golden(err, "--paradigm", "--study")
 
 
-def test_a_warehouse_without_marts_is_one_sentence(tmp_path, monkeypatch, capsys):
+def test_a_warehouse_without_marts_is_one_sentence(tmp_path, monkeypatch, capsys, golden):
     path = tmp_path / "w.duckdb"
     duckdb.connect(str(path)).close()
     monkeypatch.setenv("BAIS_WAREHOUSE", str(path))
     assert main(["paper", "--study", "s"]) == 2
-    assert "has no marts yet: run `bais build`" in capsys.readouterr().err
+    golden(capsys.readouterr().err, "`bais build`")

@@ -10,10 +10,11 @@ from tests.tools.contracts import fill
 
 
 @pytest.mark.parametrize(
-    ("low", "high", "said"),
-    [(0.5, 2.0, "makes them choose"), (-1.0, 2.0, "no effect of a summary"), (-2.0, -0.5, "keeps them from choosing")],
+    ("low", "high"),
+    [(0.5, 2.0), (-1.0, 2.0), (-2.0, -0.5)],
+    ids=["odds above 1", "odds of 1", "odds below 1"],
 )
-def test_a_study_of_people_is_told_by_the_side_on_which_its_interval_lies(monkeypatch, low, high, said):
+def test_a_study_of_people_is_told_by_the_side_on_which_its_interval_lies(monkeypatch, low, high, golden):
     monkeypatch.setattr(people, "public_tables", lambda warehouse: [("inference", "human_choice_effects", "")])
     with duckdb.connect() as warehouse:
         effect = {
@@ -24,9 +25,6 @@ def test_a_study_of_people_is_told_by_the_side_on_which_its_interval_lies(monkey
         fill(warehouse, {"inference.human_choice_effects": [effect], "marts.human_choices": choices})
         sentences = people.sentences_on_people(warehouse)
         sentence = sentences["shop"]
-    assert (
-        "0 choices of 0 people: what a summary does to them cannot be told: everybody in it was excl"
-        in sentences["gone"]
-    )
-    assert said in sentence
+    assert "0 choices of 0 people" in sentences["gone"]
+    golden(sentence)
     assert f"{math.exp(low):.3g} to {math.exp(high):.3g}" in sentence

@@ -172,78 +172,63 @@ def refused(warehouse, capsys):
     return run
 
 
-def test_the_answer_says_what_to_use_and_what_to_avoid_for_llms_like_those_asked(ask):
+def test_the_answer_says_what_to_use_and_what_to_avoid_for_llms_like_those_asked(ask, golden):
     out = ask("--domain", "split")
-    assert out.splitlines()[0] == (
-        "split: use Devil's Advocate or Premortem (an anchor moves the average answer less); avoid SACD (an anchor "
-        "moves the average answer more)."
-    )
-    assert "Decisions are for LLMs like the 6 LLMs asked: vendor/a, " in out
-    assert "They assume that no rare LLM is far off. Left out, for want of a baseline: vendor/g." in out
+    assert re.match("split: use Devil's Advocate or Premortem .* avoid SACD ", out)
+    assert "vendor/a, " in out
+    assert out.count("vendor/g") == 1
+    golden(out)
 
 
-def test_goals_that_disagree_are_said_to_and_those_that_are_opposed_by_name(ask):
+def test_an_answer_in_brief_is_the_beginning_of_the_whole_one(ask, golden):
+    golden(ask("--domain", "split", why=False))
+
+
+def test_goals_that_disagree_are_said_to_and_those_that_are_opposed_by_name(ask, golden):
     out = ask("--domain", "split")
-    assert (
-        "The goals disagree on what to use. By gap (how far high and low anchors pull answers apart): use SACD; avoid "
-        "Devil's Advocate; no evidence on Premortem."
-    ) in out
-    assert (
-        "For LLMs like those asked the goals are opposed: Devil's Advocate helps by displacement and harms by gap; "
-        "SACD helps by gap and harms by displacement."
-    ) in out
+    golden(out, "By gap", "SACD")
+    golden(out, "opposed", "SACD")
     rows = [row for row in places(SPLIT) if row["technique"] in ("sacd", "no_technique")]
     same = [row | {"decision": "use", "decision_asked": "use"} for row in rows if row["comparison"]]
-    assert said("goals", places=same).startswith("The goals agree on what to use.")
+    golden(said("goals", places=same))
     assert not said("beside", places=same).count("opposed")
 
 
-def test_below_five_llms_there_is_no_evidence_whatever_their_own_trials_say(ask):
+def test_below_five_llms_there_is_no_evidence_whatever_their_own_trials_say(ask, golden):
     answer, beside, opposed = ask("--domain", "few").splitlines()[:3]
-    assert answer == "few: no evidence: only 2 LLMs were asked (five are needed)."
-    assert beside.startswith("For the 2 LLMs asked, and no others, on average: avoid SACD (")
-    assert opposed == "In the LLMs asked the goals are opposed: SACD helps by gap and harms by displacement."
+    golden(answer)
+    golden(beside, "2 LLMs", "SACD")
+    golden(opposed)
     out = ask("--domain", "few")
-    assert "Do not generalise beyond the 2 LLMs asked: vendor/a and vendor/b." in out
+    golden(out, "vendor/a", "vendor/b", "2 LLMs")
     (row,) = [line.split() for line in out.splitlines() if line.startswith("SACD") and "-9.7" in line]
     assert " ".join(row) == "SACD no evidence avoid 4 of 2 -9.7 (-133 to +114)"
 
 
-def test_what_is_said_of_those_asked_never_stands_without_the_decision(ask):
+def test_what_is_said_of_those_asked_never_stands_without_the_decision(ask, golden):
     for arguments in (["--domain", "few"], ["--domain", "split", "--llm", "vendor/a"], ["--domain", "split"]):
         found = json.loads(ask(*arguments, "--json"))
         assert all("decision" in row and "decision_asked" in row for row in found["decisions"])
     both = said("answer", llm="vendor/a", places=places(FEW, n_llms=2), own=places(FEW, n_llms=1), llms=LLMS[:2])
-    assert both == (
-        "d: for vendor/a, by its own trials, avoid SACD (an anchor moves the average answer more); for other LLMs no "
-        "evidence: only 2 LLMs were asked (five are needed)."
-    )
+    golden(both)
 
 
-def test_equivalent_is_on_average_with_the_llms_that_lie_beyond_the_margin(ask):
+def test_equivalent_is_on_average_with_the_llms_that_lie_beyond_the_margin(ask, golden):
     out = ask("--domain", "calm")
-    assert out.splitlines()[0] == (
-        "calm: use a plain prompt; on average, unless rare LLMs differ, Devil's Advocate and SACD make no difference "
-        "(within 5 pp)."
-    )
-    assert (
-        "SACD: 4 of 6 LLMs gained; 1 of them lie beyond 5 pp on either side, and up to 58% of LLMs like them could."
-    ) in out
+    golden(out.splitlines()[0])
+    golden(out, "4 of 6", "58%", "6 LLMs")
 
 
-def test_how_many_llms_gained_and_by_how_much_is_said():
+def test_how_many_llms_gained_and_by_how_much_is_said(golden):
     text = said("evidence", places=places(SPLIT))
-    assert text.startswith(
-        "Devil's Advocate: 4 of 6 LLMs gained; displacement is 19.0 pp instead of 32.3, gain 13.3 pp (11.5 to 15.2). "
-        "Established for LLMs like those asked."
-    )
+    golden(text, "4 of 6", "19.0 pp", "32.3")
 
 
-def test_where_nothing_is_decided_there_is_no_evidence():
+def test_where_nothing_is_decided_there_is_no_evidence(golden):
     undecided = {
         "sacd": (("no_evidence", "no_evidence", 2.0, 26.0, -1.3, 42.0), ("no_evidence", "use", 38.0, 1.0, -3.0, 10.0))
     }
-    assert said("answer", places=places(undecided)) == "d: no evidence for or against any technique."
+    golden(said("answer", places=places(undecided)))
     assert "assume that no rare" not in said("scope", places=places(undecided))
 
 
@@ -255,18 +240,15 @@ USED = {"sacd": (("use", "use", 23.4, 16.3, 1.1, 31.5), ("use", "use", 18.3, 28.
 
 
 @pytest.mark.parametrize(
-    ("decision", "text"),
+    "decision",
     [
-        (
-            "no_evidence",
-            "Random Control, a placebo of neutral turns, may do as well as SACD, which gains 4.1 pp (-10.4 to ",
-        ),
-        ("equivalent", "Random Control, a placebo of neutral turns, does as well as SACD"),
-        ("avoid", "Random Control, a placebo of neutral turns, does better than SACD"),
-        ("use", "SACD also gains on Random Control"),
+        "no_evidence",
+        "equivalent",
+        "avoid",
+        "use",
     ],
 )
-def test_a_placebo_that_does_as_well_is_named(decision, text):
+def test_a_placebo_that_does_as_well_is_named(decision, golden):
     beside = PLACEBO_ROW | {
         "decision": decision,
         "decision_asked": "use",
@@ -274,13 +256,13 @@ def test_a_placebo_that_does_as_well_is_named(decision, text):
         "n_gained": 4,
         "n_llms": 6,
     }
-    assert said("placebo", places=[*places(USED), beside]).startswith(text)
+    golden(said("placebo", places=[*places(USED), beside]))
     assert not said(
         "placebo", places=[*places(FEW, n_llms=2), beside]
     )  # of what is not to be used, nothing need be said
 
 
-def test_a_technique_with_a_control_of_its_own_says_so_and_its_confounded_comparison_is_never_for_use():
+def test_a_technique_with_a_control_of_its_own_says_so_and_its_confounded_comparison_is_never_for_use(golden):
     own = [
         row | {"control": "sacd_initial", "control_name": "SACD before debiasing", "decision": "no_evidence"}
         for row in places(USED)
@@ -290,68 +272,61 @@ def test_a_technique_with_a_control_of_its_own_says_so_and_its_confounded_compar
         for row in places(USED)
     ]
     text = said("control", places=own + confounded)
-    assert text.startswith(
-        "SACD is held against its own first answers, since its prompt differs from that of the others."
-    )
-    assert "Held against a plain prompt it gains 16.3 pp (1.1 to 31.5): a confounded comparison" in text
-    assert said("answer", places=own + confounded) == "d: no evidence for or against any technique."
+    golden(text, "SACD")
+    golden(text, "16.3 pp", "1.1", "31.5")
+    golden(said("answer", places=own + confounded))
     assert not said("control", places=places(USED))
     used = [row | {"decision": "use"} for row in own if row["comparison"]]
-    assert said("answer", places=used).startswith("d: use SACD (against its own first answers) (an anchor moves")
+    golden(said("answer", places=used), "SACD")
 
 
 @pytest.mark.parametrize(
-    ("code", "text"),
+    "code",
     [
-        ("attrition_could_reverse", "Missing answers could reverse what is said of SACD."),
-        ("reading_would_change", "With the recorded numbers, not those of the texts, SACD would be judged otherwise."),
-        ("baseline_below_10", "Left out of SACD: LLMs with fewer than 10 unanchored answers."),
-        ("baseline_below_30", "Some LLMs have fewer than 30 unanchored answers"),
-        ("confounded_prompt", "SACD and what they are held against were asked with different prompts."),
+        "attrition_could_reverse",
+        "reading_would_change",
+        "baseline_below_10",
+        "baseline_below_30",
+        "confounded_prompt",
     ],
 )
-def test_what_limits_a_decision_is_said_in_words(code, text):
-    assert text in said("caveat", places=places(USED, reason=f"no_variance_to_correct; {code}"))
+def test_what_limits_a_decision_is_said_in_words(code, golden):
+    golden(said("caveat", places=places(USED, reason=f"no_variance_to_correct; {code}")))
     assert not said("caveat", places=places(USED))
 
 
-def test_another_domain_that_says_the_opposite_is_said():
+def test_another_domain_that_says_the_opposite_is_said(golden):
     of = places(USED, certainty="contradicted_elsewhere")
-    assert said("caveat", places=of) == "Another domain of this study says the opposite of SACD."
+    golden(said("caveat", places=of))
 
 
-def test_a_new_llm_gets_the_prediction_and_the_study_that_would_ask_it(ask):
+def test_a_new_llm_gets_the_prediction_and_the_study_that_would_ask_it(ask, golden):
     out = ask("--domain", "split", "--llm", "some/unknown")
-    assert out.startswith("split: some/unknown was not asked; for LLMs like the 6 asked use Devil's Advocate")
-    assert (
-        "For some/unknown: Devil's Advocate is the likeliest to be best (probability 0.80), and better than its "
-        "control with probability 0.91; expected displacement 20.5 pp, expected gain 12.2 pp (95 % prediction interval "
-        "-3.4 to 27.8)."
-    ) in out
+    golden(out, "some/unknown", "6 asked", "Devil's Advocate")
+    golden(out, "some/unknown", "0.80", "0.91")
     assert "To ask some/unknown" not in out  # in words that nobody knows
-    assert "To ask x/y: `bais plan --to-settle d --llm x/y` writes the study" in said(
-        "scope", llm="x/y", is_asked=False, places=places(SPLIT), llms=LLMS
+    golden(
+        said("scope", llm="x/y", is_asked=False, places=places(SPLIT), llms=LLMS), "`bais plan --to-settle d --llm x/y`"
     )
     found = json.loads(ask("--domain", "split", "--llm", "some/unknown", "--json"))
     assert (found["is_asked"], {row["llm"] for row in found["predictions"]}) == (False, {None})
     assert {row["llm"] for row in found["decisions"]} == {None}
 
 
-def test_a_new_llm_whose_name_is_like_one_that_was_asked_is_told(ask):
-    assert "vendor/aa was not asked (perhaps vendor/a" in ask("--domain", "split", "--llm", "vendor/aa")
+def test_a_new_llm_whose_name_is_like_one_that_was_asked_is_told(ask, golden):
+    golden(ask("--domain", "split", "--llm", "vendor/aa"), "vendor/aa", "vendor/a or")
 
 
-def test_below_five_llms_a_new_one_is_told_why_there_is_no_prediction():
+def test_below_five_llms_a_new_one_is_told_why_there_is_no_prediction(golden):
     unknown = [prediction("sacd", None, gain=None, reason="too_few_llms")]
     text = said("prediction", llm="x/y", is_asked=False, places=places(FEW, n_llms=2), predictions=unknown)
-    assert text == "What an LLM that nobody asked would gain cannot be predicted: that takes five LLMs."
+    golden(text)
 
 
-def test_one_llm_answers_from_its_own_trials_and_from_the_others_under_any_of_its_names(ask):
+def test_one_llm_answers_from_its_own_trials_and_from_the_others_under_any_of_its_names(ask, golden):
     out = ask("--domain", "split", "--llm", "a-alias")
-    assert out.startswith("split: for vendor/a, by its own trials, use Devil's Advocate or Premortem")
-    assert "; for LLMs like the 6 asked use Devil's Advocate or Premortem" in out.splitlines()[0]
-    assert "For vendor/a, its own trials drawn towards the other LLMs: Devil's Advocate is the likeliest" in out
+    golden(out, "split: for vendor/a", "Premortem")
+    golden(out, "For vendor/a", "0.80")
     (row,) = [line.split() for line in out.splitlines() if line.startswith("SACD  ") and "-10.7" in line]
     assert " ".join(row) == "SACD avoid avoid -10.7 (-14.6 to -6.9)"  # its own bounds
     found = json.loads(ask("--domain", "split", "--llm", "a-alias", "--json"))
@@ -359,16 +334,14 @@ def test_one_llm_answers_from_its_own_trials_and_from_the_others_under_any_of_it
     assert {row["llm"] for row in found["predictions"]} == {"vendor/a"}
 
 
-def test_an_llm_that_was_asked_without_a_baseline_is_not_said_to_be_new(ask):
-    assert ask("--domain", "split", "--llm", "vendor/g").startswith(
-        "split: for vendor/g itself there is no evidence, since it has no baseline; for LLMs like the 6 asked use "
-    )
+def test_an_llm_that_was_asked_without_a_baseline_is_not_said_to_be_new(ask, golden):
+    golden(ask("--domain", "split", "--llm", "vendor/g"), "vendor/g", "6 asked")
 
 
-def test_one_goal_is_asked_alone_and_what_the_others_say_stays_in_sight(ask):
+def test_one_goal_is_asked_alone_and_what_the_others_say_stays_in_sight(ask, golden):
     out = ask("--domain", "split", "--goal", "gap")
-    assert out.startswith("split, by gap: use SACD (high and low anchors pull answers less far apart)")
-    assert "By displacement (how far an anchor moves the average answer): use Devil's Advocate or Premortem" in out
+    golden(out, "split, by gap", "SACD")
+    golden(out, "By displacement", "SACD")
     found = json.loads(ask("--domain", "split", "--goal", "gap", "--json"))
     assert {row["metric"] for row in found["decisions"]} == {"gap"}
 
@@ -384,7 +357,7 @@ def test_no_line_is_wider_than_the_terminal_and_no_table_falls_apart(ask, monkey
     assert sum("by displacement" in line and head in line for line in lines) == 1
 
 
-def test_the_next_step_ends_the_answer_where_the_warehouse_knows_one(warehouse, ask):
+def test_the_next_step_ends_the_answer_where_the_warehouse_knows_one(warehouse, ask, golden):
     assert "What would settle it" not in ask("--domain", "split")
     with contextlib.closing(duckdb.connect(str(warehouse))) as made:
         of = {"study": "real", "domain": "split", "design": "to_settle"}
@@ -392,25 +365,18 @@ def test_the_next_step_ends_the_answer_where_the_warehouse_knows_one(warehouse, 
         insert(made, "inference.power", **row, **of)
         insert(made, "inference.power", **settling("needed_trials", reason="not_reachable_with_trials"), **of)
         insert(made, "inference.power", **row | {"metric": "gap", "needed_llms": 99}, **of)
-    assert (
-        ask("--domain", "split")
-        .splitlines()[-1]
-        .startswith(
-            "What would settle it about every second time, if gains stay as they are: 5 more LLMs (3.26 USD) would "
-            "show that SACD helps. More trials of the LLMs asked would not settle SACD. No study file can be written"
-        )
-    )
+    golden(ask("--domain", "split").splitlines()[-1], "3.26 USD", "5 more", "SACD")
     assert len(json.loads(ask("--domain", "split", "--json"))["next_steps"]) == 3
     by_gap = ask("--domain", "split", "--goal", "gap").splitlines()[-1]
-    assert "93 more LLMs (3.26 USD) would show" in by_gap
+    golden(by_gap, "93", "3.26 USD")
 
 
-def test_trials_that_would_do_are_named_with_llms_and_a_cost_that_is_unknown_is_said_to_be():
+def test_trials_that_would_do_are_named_with_llms_and_a_cost_that_is_unknown_is_said_to_be(golden):
     rows = [settling("needed_llms", needed_llms=7), settling("needed_trials", needed_trials=90, cost_usd=1.5)]
     rows.append(settling("needed_llms", technique_a="premortem", needed_llms=29, settles="equivalent", cost_usd=2))
     text = said("next", places=places(SPLIT), next_steps=rows)
-    assert "1 more LLM would show that SACD helps, 23 (2.00 USD) that Premortem makes no difference. " in text
-    assert "90 trials in each cell (1.50 USD) would show that SACD helps. What that costs is not known." in text
+    golden(text, "23", "2.00 USD", "1 more")
+    golden(text, "90 trials", "1.50 USD", "SACD")
 
 
 def test_what_more_llms_cost_is_said_once():
@@ -422,62 +388,60 @@ def test_what_more_llms_cost_is_said_once():
     assert asks_anew in text
 
 
-def test_a_gain_whose_interval_ends_above_the_whole_loss_is_named_with_both():
+def test_a_gain_whose_interval_ends_above_the_whole_loss_is_named_with_both(golden):
     shown = said("bounds", places=places(FEW))  # of losses of 32.3
-    assert "by displacement SACD (up to 113.9 of 32.3 pp); by gap SACD (up to 648.0 of 32.3 pp)" in shown
+    golden(shown, "113.9 of 32.3", "648.0 of 32.3", "32.3 pp")
     assert "by displacement" not in said("bounds", places=places(FEW), goal="gap")
     assert said("bounds", places=places(SPLIT, loss_control=37.3)) == ""
     own = said("bounds", places=places(FEW), own=places(FEW), llm="vendor/a")
-    assert "(up to 113.4 of 32.3 pp)" in own
+    golden(own, "113.4 of 32.3", "32.3 pp")
 
 
-def test_of_one_technique_alone_it_is_not_said_how_probably_it_is_best(ask):
+def test_of_one_technique_alone_it_is_not_said_how_probably_it_is_best(ask, golden):
     alone = said("prediction", places=places(FEW), predictions=[prediction("sacd", 1.0)])
     assert "best" not in alone
-    assert "SACD is better than its control with probability 0.91" in alone
+    golden(alone, "0.91", "SACD")
     assert "P(best)" in ask("--domain", "split")
     assert "P(best)" not in ask("--domain", "few")
 
 
-def test_the_cheaper_of_two_techniques_to_use_is_named():
+def test_the_cheaper_of_two_techniques_to_use_is_named(golden):
     costs = {"devils_advocate": {"cost_usd_per_1000": 3.0}, "premortem": {"cost_usd_per_1000": 1.0}}
-    assert said("cost", places=places(SPLIT), costs=costs) == (
-        "Premortem costs least of these (1.00 instead of 3.00 USD per 1,000 decisions)."
-    )
+    golden(said("cost", places=places(SPLIT), costs=costs))
     assert not said("cost", places=places(SPLIT), costs=costs | {"premortem": {"cost_usd_per_1000": 9.0}})
     assert not said("cost", places=places(SPLIT), costs=costs | {"premortem": {"cost_usd_per_1000": None}})
 
 
-def test_a_study_of_llms_is_preferred_to_a_larger_simulated_one(ask):
+def test_a_study_of_llms_is_preferred_to_a_larger_simulated_one(ask, golden):
     assert json.loads(ask("--domain", "split", "--json"))["study"] == "real"
-    assert "split is also in pretended (--study)" in ask("--domain", "split")
+    golden(ask("--domain", "split"), "--study")
 
 
-def test_the_version_that_claims_are_about_does_not_answer(warehouse, ask, refused):
+def test_the_version_that_claims_are_about_does_not_answer(warehouse, ask, refused, golden):
     before = ask("--domain", "split")
     with contextlib.closing(duckdb.connect(str(warehouse))) as made:
         for table in ("marts.trials", "inference.rank_probabilities", "inference.predictions"):
             made.execute(f"insert into {table} from {table} select * replace ('real@v1' as study) where study = 'real'")
         made.execute("insert into marts.trials from marts.trials where study = 'real@v1'")
     assert ask("--domain", "split") == before
-    assert "there is no study real@v1" in refused("--domain", "split", "--study", "real@v1")
+    golden(refused("--domain", "split", "--study", "real@v1"), "real@v1")
 
 
 @pytest.mark.parametrize("chosen", [["--domain", "split", "--study", "pretended"], ["--domain", "invented"]])
-def test_simulated_data_alone_says_first_that_no_llm_was_asked(ask, chosen):
-    assert ask(*chosen).startswith("SIMULATED respondents, no LLM was asked: ")
+def test_simulated_data_alone_says_first_that_no_llm_was_asked(ask, chosen, golden):
+    golden(ask(*chosen), "SIMULATED", "LLM")
     found = json.loads(ask(*chosen, "--json"))
     assert found["is_simulated"] is True
     assert found["answer"].startswith("SIMULATED")
 
 
-def test_without_a_baseline_there_is_no_evidence_and_no_table(ask):
+def test_without_a_baseline_there_is_no_evidence_and_no_table(ask, golden):
     out = ask("--domain", "bare")
-    assert out.startswith("bare: no evidence on any technique: there is no baseline")
+    golden(out)
     assert "P(best)" not in out
 
 
-def test_costs_are_those_of_a_thousand_decisions_and_null_with_a_reason(ask):
+def test_costs_are_those_of_a_thousand_decisions_and_null_with_a_reason(ask, golden):
     rows = {
         row["technique"]: row
         for row in json.loads(ask("--domain", "split", "--study", "pretended", "--json"))["techniques"]
@@ -485,7 +449,7 @@ def test_costs_are_those_of_a_thousand_decisions_and_null_with_a_reason(ask):
     assert rows["sacd"]["cost_usd_per_1000"] == pytest.approx(3)
     assert rows["sacd"]["calls_per_trial"] == pytest.approx(6)
     assert (rows["premortem"]["cost_usd_per_1000"], rows["premortem"]["reason"]) == (None, "calls_not_recorded")
-    assert "Cost unknown: the calls were not recorded." in ask("--domain", "split")
+    golden(ask("--domain", "split"), "Cost")
 
 
 def test_json_holds_the_columns_of_the_tables_with_every_digit(warehouse, ask):
@@ -499,42 +463,30 @@ def test_json_holds_the_columns_of_the_tables_with_every_digit(warehouse, ask):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "sentence"),
+    "arguments",
     [
-        (["--domain", "framing"], "framing is no domain of anchoring but another paradigm: `bais recommend --paradigm"),
-        (["--domain", "splitt"], "there is no domain splitt (perhaps split); there is bare, calm, few, invented"),
-        (
-            ["--domain", "invented", "--study", "real"],
-            "there is no domain invented in study real; there is bare, calm, few, split",
-        ),
-        (["--domain", "split", "--llm", "a"], "there is no LLM a (perhaps vendor/a); there is vendor/a"),
-        (["--domain", "split", "--study", "reel"], "there is no study reel (perhaps real); there is real, pretended"),
-        (["--domain", "split", "--goal", "displ"], "there is no goal displ (perhaps displacement); there is"),
-        (
-            ["--domain", "split", "--goal", "susceptibility"],
-            "susceptibility is what papers print, and nothing is decided on it: ask for --goal gap",
-        ),
-        (["--domain", "split", "--goal", "both"], "there is no goal both: without --goal all goals are shown"),
-        (
-            ["--json", "--study", "real"],
-            "--json answers for one domain, say which with --domain: there is bare, calm, few, split in study real",
-        ),
-        (
-            ["--study", "other"],
-            "nothing was asked about anchoring in study other: say which other bias with --paradigm: framing; `bais "
-            "recommend --paradigm framing --study other` says how large such a bias is",
-        ),
+        ["--domain", "framing"],
+        ["--domain", "splitt"],
+        ["--domain", "invented", "--study", "real"],
+        ["--domain", "split", "--llm", "a"],
+        ["--domain", "split", "--study", "reel"],
+        ["--domain", "split", "--goal", "displ"],
+        ["--domain", "split", "--goal", "susceptibility"],
+        ["--domain", "split", "--goal", "both"],
+        ["--json", "--study", "real"],
+        ["--study", "other"],
     ],
+    ids=" ".join,
 )
-def test_what_there_is_not_is_answered_by_what_there_is(refused, arguments, sentence):
-    assert refused(*arguments).startswith(sentence)
+def test_what_there_is_not_is_answered_by_what_there_is(refused, arguments, golden):
+    golden(refused(*arguments))
 
 
 def test_a_probability_from_draws_is_never_certain():
     assert [probability(p) for p in (1.0, 0.0, 0.604, None)] == ["> 0.99", "< 0.01", "0.60", None]
 
 
-def test_every_code_of_the_table_has_words():
+def test_every_code_of_the_table_has_words(golden):
     codes = "too_few_llms one_llm zero_variance no_variance_to_correct missing_direction no_baseline own_control"
     codes += " baseline_below_10 baseline_below_30 attrition_could_reverse reading_would_change confounded_prompt"
     codes += " control_not_asked"
@@ -542,7 +494,7 @@ def test_every_code_of_the_table_has_words():
         assert in_words(code) != code
         assert "_" not in in_words(code)
     assert in_words("no_baseline; of_tomorrow").endswith("; of_tomorrow")
-    assert in_words(None) == "no reason is given"
+    golden(in_words(None))
 
 
 def test_no_sentence_calls_a_control_nothing(ask):
@@ -558,23 +510,23 @@ def test_names_that_could_act_on_a_terminal_are_escaped(warehouse, ask):
 
 
 @pytest.mark.parametrize("domain", ["loan", "medical", "salary"])
-def test_the_recorded_archive_decides_nothing_on_a_domain_of_two_llms(recorded, monkeypatch, capsys, domain):
+def test_the_recorded_archive_decides_nothing_on_a_domain_of_two_llms(recorded, monkeypatch, capsys, domain, golden):
     monkeypatch.setenv("BAIS_WAREHOUSE", str(recorded.path))
     assert main(["recommend", "--domain", domain, "--study", "voder-bais", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
-    assert found["answer"] == f"{domain}: no evidence: only 2 LLMs were asked (five are needed)."
+    golden(found["answer"])
     assert {row["decision"] for row in found["decisions"]} == {"no_evidence", None}
     about = {sentence["about"]: sentence["text"] for sentence in found["sentences"]}
-    assert about["scope"].startswith("Do not generalise beyond the 2 LLMs asked")
+    golden(about["scope"], "2 LLMs")
 
 
-def test_the_recorded_archive_says_of_loan_that_goals_are_opposed_on_sacd(recorded, monkeypatch, capsys):
+def test_the_recorded_archive_says_of_loan_that_goals_are_opposed_on_sacd(recorded, monkeypatch, capsys, golden):
     monkeypatch.setenv("BAIS_WAREHOUSE", str(recorded.path))
     assert main(["recommend", "--domain", "loan", "--study", "voder-bais", "--why"]) == 0
     out = capsys.readouterr().out
     (asked,) = re.findall("For the 2 LLMs asked, and no others, on average: avoid ([^(]+)", out)
     assert "SACD" in asked
-    assert "the goals are opposed: SACD helps by gap and harms by displacement" in out
+    golden(out, "SACD")
 
 
 @pytest.mark.parametrize("domain", ["split", "calm", "few"])
@@ -602,19 +554,19 @@ def test_what_could_reverse_an_answer_is_said_in_brief_before_whom_it_is_of():
     assert in_brief(sentences) == ["A. B.", "D.", "Of a/b-4.5. C."]
 
 
-def test_without_a_domain_each_has_a_line_and_other_biases_are_named(ask):
+def test_without_a_domain_each_has_a_line_and_other_biases_are_named(ask, golden):
     said = ask("--study", "real")
     for domain in ("bare", "calm", "few", "split"):
         answer = ask("--study", "real", "--domain", domain).partition("\n")[0]
         assert answer.split(": ")[0] == domain
         assert answer in said
-    assert "`bais recommend --domain bare` says how sure that is" in said
+    golden(said, "`bais recommend --domain bare`")
     assert "invented: " in ask()
-    assert "Other biases were asked about too: framing" in ask()
+    golden(ask(), "framing")
 
 
-def test_a_measure_goes_with_a_paradigm_and_domain_and_goal_do_not(refused):
-    assert "--measure goes with --paradigm" in refused("--measure", "chose_sure")
+def test_a_measure_goes_with_a_paradigm_and_domain_and_goal_do_not(refused, golden):
+    golden(refused("--measure", "chose_sure"), "--measure", "--paradigm")
     assert "with --paradigm say --measure" in refused("--paradigm", "framing", "--domain", "loan")
 
 
@@ -657,20 +609,20 @@ def changed(warehouse):
             )  # fmt: skip
 
 
-def test_why_says_how_many_trials_were_withdrawn_or_reread_and_the_reasons(changed, ask):
+def test_why_says_how_many_trials_were_withdrawn_or_reread_and_the_reasons(changed, ask, golden):
     out = " ".join(ask("--domain", "split").split())
-    assert "5 of 40 trials were withdrawn after they had been seen (reasons: cut off (4); typed twice" in out
+    golden(out, "5 of 40", "40 trials")
     assert "\x1b[31m" not in out
-    assert "In 1 trial a person read another number" in out
-    assert "(reason: a year was meant)" in out
+    golden(out, "1 trial")
+    golden(out, "a year was meant")
     assert "of vendor/" not in re.findall(r"[^.]* withdrawn [^.]*\.", out)[0]
     assert "withdrawn" not in ask("--domain", "split", why=False)
 
 
-def test_why_says_it_of_the_llm_that_is_asked_about_too(changed, ask):
+def test_why_says_it_of_the_llm_that_is_asked_about_too(changed, ask, golden):
     out = " ".join(ask("--domain", "split", "--llm", "vendor/a").split())
-    assert "5 of 40 trials were withdrawn" in out
-    assert "3 of 20 trials of vendor/a were withdrawn after they had been seen (reason: cut off)" in out
+    golden(out, "5 of 40", "40 trials")
+    golden(out, "vendor/a", "3 of 20", "20 trials")
     assert out.count("a person read") == 1
 
 

@@ -49,33 +49,33 @@ def ask(sql):
 
 
 @AGAIN
-def test_a_range_that_is_corrected_is_applied_and_audited_though_nothing_is_asked(asked):
+def test_a_range_that_is_corrected_is_applied_and_audited_though_nothing_is_asked(asked, golden):
     asked("collect")
     assert asked("collect", "valid_max: 33")[0] == 6  # answers to the high anchor lie above
     assert ask("select count(*) from TRIALS") == [(0,)]
     code, said = asked("collect")
     assert code == 0
     assert "12 collected before, 0 now" in said
-    assert "burglary: answers up to 240, not up to 33" in said
-    assert "gate: burglary of small, audited again with what the study says of it now, passed" in said
+    golden(said, "240", "33")
+    golden(said, "gate: burglary")
     assert ask("select valid_max, status, count(*) from TRIALS group by all") == [(240, "answered", 12)]
     assert ask("select n_trials from warehouse.raw.batches order by ordinal") == [(12,), (0,), (0,)]
 
 
-def test_nothing_is_unpublished_by_a_correction_without_being_said(asked):
+def test_nothing_is_unpublished_by_a_correction_without_being_said(asked, golden):
     assert asked("collect")[0] == 0
     code, said = asked("collect", "valid_max: 33")
     assert code == 6
-    assert "its 12 trials were published, and are not any more once `bais build` has run" in said
+    golden(said, "`bais build`", "12 trials")
     assert ask("select count(*) from TRIALS") == [(0,)]
 
 
 @AGAIN
-def test_a_correction_that_comes_with_new_answers_has_the_old_ones_audited_again_too(asked):
+def test_a_correction_that_comes_with_new_answers_has_the_old_ones_audited_again_too(asked, golden):
     assert asked("collect")[0] == 0
     code, said = asked("collect", "valid_max: 33", minimum=8)
     assert code == 6
-    assert "its 12 trials were published" in said
+    golden(said, "12 trials")
     assert ask("select count(*) from TRIALS") == [(12,)]  # those that were asked with the new range
 
 
@@ -102,22 +102,21 @@ def test_what_was_audited_with_what_holds_is_not_audited_again(asked):
     assert ask("select count(*) from warehouse.raw.batches") == [(2,)]
 
 
-def test_the_plan_says_how_many_answers_a_correction_changes(asked):
+def test_the_plan_says_how_many_answers_a_correction_changes(asked, golden):
     asked("collect")
     said = asked("plan", "valid_max: 33")[1]
     ((n,),) = ask("select count(*) from TRIALS where response > 33")
     assert 3 < n < 8
-    assert f"burglary: answers up to 33, not up to 240: this changes {n} of its 12 answers" in " ".join(said.split())
-    assert f"({n} answered before are out of range)" in " ".join(said.split())
+    golden(said, "answers up to 33", f"{n} of its 12", f"({n} ")
     assert json.loads(asked("plan", "valid_max: 33", "--json")[1])["collected"]["redefined"] == n
     assert "answers up to" not in asked("plan")[1]
 
 
 @AGAIN
-def test_a_domain_that_is_corrected_is_that_of_every_answer(asked):
+def test_a_domain_that_is_corrected_is_that_of_every_answer(asked, golden):
     asked("collect")
     said = asked("plan", "domain: criminal")[1]
-    assert "burglary: domain criminal, not judicial: this changes 12 of its 12 answers" in " ".join(said.split())
+    golden(said, "12 of its 12")
     asked("collect", "domain: criminal")
     assert ask("select distinct domain from TRIALS") == [("criminal",)]
 

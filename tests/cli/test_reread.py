@@ -84,7 +84,7 @@ def test_a_dot_groups_thousands_in_a_baseline_of_thousands(study, capsys):
 def test_where_nothing_tells_what_a_dot_is_no_anchor_is_derived_until_one_answer_is_reread(study, capsys):
     path = study("4.000 EUR", "3.900 EUR", "4.100 EUR")
     assert main(["collect", str(path)]) == 4
-    said = " ".join(capsys.readouterr().out.split())
+    said = capsys.readouterr().out
     assert anchors() == []
     sentence = r"no anchors for any/model on pay yet: of its 3 answers without anchor 3 have a dot that may group .*"
     assert re.search(sentence + r"\(trial (\w+), .*`bais reread TRIAL --number N --why", said)
@@ -136,19 +136,16 @@ def odd_ones():
 
 
 @AGAIN
-def test_a_baseline_that_is_mended_says_what_hangs_on_it_and_new_anchors_are_asked_for(study, capsys):
+def test_a_baseline_that_is_mended_says_what_hangs_on_it_and_new_anchors_are_asked_for(study, capsys, golden):
     path = study("4000 EUR", "4000 EUR", "1000 EUR")
     assert main(["collect", str(path)]) == 0
     assert anchors() == [(1500, 4500)]
     ((trial,),) = odd_ones()
     capsys.readouterr()
     assert main(["reread", trial, "--number", "4000", "--why", "a quarter of the time"]) == 6
-    said = " ".join(capsys.readouterr().out.split())
-    assert (
-        "the anchors 1500 and 4500 of any/model on pay were derived from a baseline of 3000, which this changes: "
-        in said
-    )
-    assert "6 trials hang on them, and asking them again takes about 6 calls and an unknown price" in said
+    said = capsys.readouterr().out
+    golden(said, "any/model", "1500", "4500")
+    golden(said, "6 trials", "6 calls")
     assert main(["collect", str(path)]) == 0
     assert anchors() == [(1500, 4500)]
     assert main(["collect", str(path), "--new-anchors"]) == 0
@@ -156,7 +153,7 @@ def test_a_baseline_that_is_mended_says_what_hangs_on_it_and_new_anchors_are_ask
     assert main(["collect", str(path)]) == 0
 
 
-def test_a_reading_is_put_right_kept_with_name_and_reason_shown_and_undone(study, capsys):
+def test_a_reading_is_put_right_kept_with_name_and_reason_shown_and_undone(study, capsys, golden):
     path = study("4000 EUR", "4000 EUR", "3900 EUR", "4000 EUR")
     assert main(["collect", str(path)]) == 0
     ((trial,),) = odd_ones()
@@ -165,8 +162,8 @@ def test_a_reading_is_put_right_kept_with_name_and_reason_shown_and_undone(study
     capsys.readouterr()
     assert main(["reread", trial[:12], "--number", "4100", "--why", "a quarter of the time", "--who", "grace"]) == 0
     said = capsys.readouterr().out
-    assert said.startswith(f"reread: trial {trial} says 4100. `bais build` derives the tables anew.\n")
-    assert f"Its text has no 4100 in digits: `bais trial {trial}` shows the text" in " ".join(said.split())
+    golden(said, "4100", trial)
+    assert f"has no 4100 in digits: `bais trial {trial}`" in " ".join(said.split())
     assert asked("select count(*) from raw.batch_verdicts")[0][0] == n_verdicts + 1
     assert ("3900 EUR", 4100.0, "answered") in numbers()
     assert main(["trial", trial]) == 0

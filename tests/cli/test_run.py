@@ -143,29 +143,27 @@ def test_a_number_of_runs_that_is_none_is_refused_before_any_call(work, capsys, 
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    "arguments",
     [
-        (["run", "anchoring-nothing", "--runs", "1", "--model", "sim/anchored"], "there is no experiment"),
-        (["run", EXPERIMENT, "--runs", "1", "--model", "sim/nobody"], "sim/nobody is not a simulated respondent"),
-        (["run", EXPERIMENT, "--runs", "1", "--model", "sim/anchored", "--out", "there.jsonl"], "is there already"),
-        (["run", EXPERIMENT, "--runs", "1", "--model", "sim/anchored", "--out", "no/r.jsonl"], "there is no folder"),
-        (["run", EXPERIMENT, "--runs", "1", "--model", "sim/anchored", "--report", "no/r.md"], "there is no folder"),
-        (
-            ["run", EXPERIMENT, "--runs", "1", "--model", "sim/anchored", "--out", "a", "--report", "a"],
-            "two of them are the same",
-        ),
-        (["show", "nothing"], "there is no study nothing"),
-        (["render", EXPERIMENT, "--condition", "mid"], "there is no condition mid"),
-        (["render", "judicial", "--condition", "low-anchor-3mo"], "give a number with --anchor"),
-        (["analyze", "nothing.jsonl"], "cannot be read"),
-        (["analyze", "there.jsonl"], "there.jsonl:1: not JSON"),
+        ["run", "anchoring-nothing", "--runs", "1", "--model", "sim/anchored"],
+        ["run", EXPERIMENT, "--runs", "1", "--model", "sim/nobody"],
+        ["run", EXPERIMENT, "--runs", "1", "--model", "sim/anchored", "--out", "there.jsonl"],
+        ["run", EXPERIMENT, "--runs", "1", "--model", "sim/anchored", "--out", "no/r.jsonl"],
+        ["run", EXPERIMENT, "--runs", "1", "--model", "sim/anchored", "--report", "no/r.md"],
+        ["run", EXPERIMENT, "--runs", "1", "--model", "sim/anchored", "--out", "a", "--report", "a"],
+        ["show", "nothing"],
+        ["render", EXPERIMENT, "--condition", "mid"],
+        ["render", "judicial", "--condition", "low-anchor-3mo"],
+        ["analyze", "nothing.jsonl"],
+        ["analyze", "there.jsonl"],
     ],
+    ids=" ".join,
 )
-def test_what_cannot_be_done_is_one_sentence_and_asks_nothing(work, capsys, arguments, said):
+def test_what_cannot_be_done_is_one_sentence_and_asks_nothing(work, capsys, arguments, golden):
     (work / "there.jsonl").write_text("not a result\n")
     assert main(arguments) == 2
     shown = capsys.readouterr()
-    assert said in shown.err
+    golden(shown.err)
     assert shown.err.count("\n") == 1
     assert (work / "there.jsonl").read_text() == "not a result\n"
     assert not (work / "data").exists()
@@ -277,7 +275,7 @@ def test_a_report_with_a_number_of_its_own_is_refused_and_kept_aside(codex, work
 def test_each_refused_report_is_kept_beside_the_others(codex, work, capsys, options, kept):
     for ending in ("", "-2", "-3"):
         assert codex("report fails", *options)[0] == 5
-        assert f"the refused text is in {kept}.refused{ending}\n" in capsys.readouterr().err
+        assert f"{kept}.refused{ending}\n" in capsys.readouterr().err
         assert "17.31" in (work / f"{kept}.refused{ending}").read_text()
         for path in work.glob("r.*json*"):
             path.unlink()
@@ -290,13 +288,13 @@ def test_a_refused_report_is_kept_also_where_no_file_is_named(codex, work, monke
     assert "17.31" in (work / f"report-{EXPERIMENT}.md.refused").read_text()
 
 
-def test_a_report_that_is_not_written_leaves_results_and_analysis_complete(codex, work, capsys):
+def test_a_report_that_is_not_written_leaves_results_and_analysis_complete(codex, work, capsys, golden):
     code, lines, analysis = codex("report exits", "--report", "r.md")
     assert code == 4
     assert len(lines) == 4
     assert analysis["totals"]["nOk"] == 4
     assert not (work / "r.md").exists()
-    assert "the results and the analysis are complete" in capsys.readouterr().err
+    golden(capsys.readouterr().err)
 
 
 @pytest.mark.parametrize(("mode", "expected"), [("report fails", 5), ("report exits", 4), ("always bad", 4)])
@@ -422,12 +420,12 @@ def test_results_of_a_run_can_be_imported_elsewhere(work, monkeypatch, query_of)
 
 
 @TWICE
-def test_results_of_a_run_are_not_landed_again_where_they_were_collected(work, query_of, capsys):
+def test_results_of_a_run_are_not_landed_again_where_they_were_collected(work, query_of, capsys, golden):
     assert simulated("--out", "r.jsonl", "--no-report") == 0
     capsys.readouterr()
     assert main(["import", "r.jsonl"]) == 0
     said = capsys.readouterr().out
-    assert "of which 10 trials were collected here and are there already: nothing has changed" in said
+    golden(said, "10 trials")
     assert "0 new, 10 unchanged" in said
     with open("r.jsonl", encoding="utf-8") as file:
         line = json.loads(file.readline())
@@ -481,9 +479,9 @@ def own(work):
     return work / "burglary.yaml"
 
 
-def test_an_experiment_of_ones_own_is_a_file(own, work, capsys):
+def test_an_experiment_of_ones_own_is_a_file(own, work, capsys, golden):
     assert main(["run", str(own), "--runs", "5", "--out", "r.jsonl", "--report", "r.md"]) == 0
-    assert "no human study of it is known" in capsys.readouterr().err
+    golden(capsys.readouterr().err)
     lines = lines_of(work / "r.jsonl")
     assert {(line["conditionId"], line["model"], line["protocol"]) for line in lines} == {
         ("low-anchor-12mo", "sim/anchored", "single_turn"), ("high-anchor-48mo", "sim/anchored", "single_turn"),
@@ -493,10 +491,10 @@ def test_an_experiment_of_ones_own_is_a_file(own, work, capsys):
     assert analysis["experiment"]["validMax"] == 60
     assert analysis["humanBaseline"] is analysis["humanComparison"] is None
     report = (work / "r.md").read_text()
-    assert "the LLM is compared with none" in report
+    golden(report, "none", "LLM")
     assert "human legal professionals" not in report
     assert main(["analyze", "r.jsonl"]) == 2
-    assert "give its YAML file with --experiment" in capsys.readouterr().err
+    golden(capsys.readouterr().err, "--experiment", "YAML")
     assert main(["analyze", "r.jsonl", "--experiment", str(own)]) == 0
     again = json.loads(capsys.readouterr().out)
     assert again["comparison"]["difference"] == analysis["comparison"]["difference"]
@@ -592,16 +590,17 @@ def test_a_batch_is_described_by_the_run_that_asked_its_trials_whatever_was_run_
     assert len(described) == 4
 
 
-def test_a_system_message_is_shown_with_what_the_first_llm_is_told(capsys):
+def test_a_system_message_is_shown_with_what_the_first_llm_is_told(capsys, golden):
     assert main(["render", "document-c-facts", "--technique", "knowledge_boundary", "--item", "webb-f"]) == 0
     shown = capsys.readouterr().out
-    assert shown.startswith("── system message ──\nYou are a fact-checking AI with knowledge up to March 2023.")
-    assert shown.endswith("── message ──\nThe launch of the James Webb Space Telescope has been called off for good.\n")
+    assert shown.startswith("── system message ──\n")
+    golden(shown)
+    assert shown.index("── message ──\n") < shown.index("James Webb Space Telescope")
 
 
-def test_what_cannot_be_asked_about_an_item_is_said(capsys, tmp_path):
+def test_what_cannot_be_asked_about_an_item_is_said(capsys, tmp_path, golden):
     (tmp_path / "own.csv").write_text("item,text\none,Just one sentence.\n", encoding="utf-8")
     study = "study: s\nparadigm: summarise\nllms: [a/b]\ntechniques: [position_shuffle]\nitems: {file: own.csv}\n"
     (tmp_path / "s.yaml").write_text(study, encoding="utf-8")
     assert main(["render", str(tmp_path / "s.yaml")]) == 0
-    assert capsys.readouterr().out == "Nothing is asked about item one: one sentence.\n"
+    golden(capsys.readouterr().out)

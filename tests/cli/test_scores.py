@@ -114,17 +114,14 @@ def here(tmp_path, monkeypatch, capsys):
     return Here()
 
 
-def test_files_are_recognised_by_their_names_and_landed_line_by_line(here):
+def test_files_are_recognised_by_their_names_and_landed_line_by_line(here, golden):
     write(here.folder, "some_new_llm", "standard")
     (here.folder / "bss_by_model.csv").write_text("a,b\n1,2\n")
     said = here.run("import", here.folder)
     assert "3 files of scores" in said
-    assert "1,212 scores read: 1,212 new, 0 unchanged, 0 changed" in said
-    assert "skipped, no file of this format, by its name: bss_by_model.csv" in said
-    assert (
-        "unknown LLM ids, loaded under their own names: some_new_llm (404 scores); add them to seeds/llm_aliases.csv"
-        in said
-    )
+    golden(said, "1,212 scores", "1,212 new", "0 changed")
+    golden(said, "bss_by_model.csv")
+    golden(said, "seeds/llm_aliases.csv", "404", "some_new_llm")
     ((line, target, probability, anchor_value),) = here.rows(
         "select line, target, log_probability, banzhaf_anchor from raw.attribution_scores "
         "where llm_recorded = 'gpt2' and variation = 'V1-D' and anchor = 70 and target = 10"
@@ -139,13 +136,14 @@ def test_files_are_recognised_by_their_names_and_landed_line_by_line(here):
     ]
 
 
-def test_a_second_import_adds_nothing_wherever_the_folder_lies(imported, tmp_path):
+def test_a_second_import_adds_nothing_wherever_the_folder_lies(imported, tmp_path, golden):
     counts = "select (select count(*) from raw.attribution_scores), (select count(*) from raw.source_versions)"
     assert imported.rows(counts) == [(808, 1)]
     shutil.copytree(imported.folder, tmp_path / "copied")
     for folder in (imported.folder, tmp_path / "copied", imported.folder / "anchoring_gpt2_results_standard.csv"):
-        assert "source scores" in (said := imported.run("import", folder))
-        assert "nothing has changed since it was last imported" in said
+        said = imported.run("import", folder)
+        assert "source scores" in said
+        golden(said, "nothing has changed")
     assert imported.rows(counts) == [(808, 1)]
 
 
@@ -177,7 +175,7 @@ def test_v0_stands_in_the_tables_once_and_from_the_standard_file(here):
     assert directions[("V1-D", 70.0)] == "high"
 
 
-def test_a_score_that_is_no_number_is_kept_with_its_error_and_quarantined(here):
+def test_a_score_that_is_no_number_is_kept_with_its_error_and_quarantined(here, golden):
     lines = [line | {"Error": ""} for line in lines_of("standard")]
     for name in HEADER[3:8]:
         lines[5][name] = "nan"
@@ -185,39 +183,37 @@ def test_a_score_that_is_no_number_is_kept_with_its_error_and_quarantined(here):
     lines[6]["LogProbFullPrompt"] = 0.5
     write(here.folder, "gpt2", "standard", lines, ["Error", *HEADER])
     said = here.run("import", here.folder)
-    assert "passed (warnings above_zero, not_finite; 2 quarantined)" in said
+    golden(said, "above_zero", "not_finite", "2 quarantined")
     assert here.rows("select target, log_probability from raw.attribution_scores where error is not null") == [
         (5, None)
     ]
     (detail,), (above_zero,) = here.rows("select detail from raw.flagged_trials order by reason desc")
-    assert above_zero == "6% under anchor 10.0: 0.5 is above 0, as no log-probability is"
+    golden(above_zero)
     assert "5% under anchor 10" in detail
     assert "CUDA out of memory" in detail
     assert len(here.accepted()) == 3 * 202 - 2
 
 
-def test_a_cell_without_all_targets_fails_its_batch_alone(here):
+def test_a_cell_without_all_targets_fails_its_batch_alone(here, golden):
     lines = lines_of("standard")
     assert (lines[-1]["VariationID"], lines[-1]["Anchor"]) == (1, 65)
     write(here.folder, "gpt2", "standard", lines[:-1])
     said = here.run("import", here.folder, expect=6)
-    assert "V1-S of anchoring-llms failed, its scores are not published (FAILED missing_target)" in said
+    golden(said, "missing_target", "FAILED")
     assert set(here.accepted()["variation"]) == {"V0", "V1-D"}
     ((detail,),) = here.rows("select detail from raw.batch_checks where not is_passed")
-    assert detail == "V1-S under anchor 65.0: 100 of 101 targets"
+    golden(detail)
     write(here.folder, "gpt2", "standard", [line for line in lines_of("standard") if line["Anchor"] == 10])
     assert "V1-S of anchoring-llms failed" in here.run("import", here.folder, expect=6)  # it has one anchor
 
 
-def test_two_scorings_that_disagree_are_both_named(here):
+def test_two_scorings_that_disagree_are_both_named(here, golden):
     lines = lines_of("different_anchors")
     lines[7]["LogProbFullPrompt"] += 0.02
     write(here.folder, "gpt2", "different_anchors", lines)
-    assert "V0 of anchoring-llms passed (warnings scorings_disagree), in each of 2 batches" in here.run(
-        "import", here.folder
-    )
+    golden(here.run("import", here.folder), "V0", "scorings_disagree", "2 batches")
     for (detail,) in here.rows("select detail from raw.batch_checks where not is_passed"):
-        assert "openai/gpt2, V0 under anchor 10.0: 1 target differs between" in detail
+        assert "openai/gpt2, V0 under anchor 10.0: 1 target differs" in detail
         assert "gpt2/standard@" in detail
         assert "gpt2/different_anchors@" in detail
         assert "0.02 nats" in detail
@@ -246,7 +242,7 @@ def disagreements(here):
     }
 
 
-def test_a_scoring_that_was_computed_here_is_held_against_the_recorded_one_whose_dtype_nobody_knows(here):
+def test_a_scoring_that_was_computed_here_is_held_against_the_recorded_one_whose_dtype_nobody_knows(here, golden):
     scoring = scored_here(name="openai-community/gpt2")
     computed = here.rows(
         f"select anchor, target, log_probability from ({query_of('int_scores_landed')}) where variation = 'V1-S'"
@@ -258,9 +254,7 @@ def test_a_scoring_that_was_computed_here_is_held_against_the_recorded_one_whose
             line["LogProbFullPrompt"] = of_cell[line["Anchor"], line["TargetInt"]]
     lines[-1]["LogProbFullPrompt"] += 0.02
     write(here.folder, "gpt2", "standard", lines)
-    assert "V1-S of anchoring-llms passed (warnings scorings_disagree), in each of 2 batches" in here.run(
-        "import", here.folder
-    )
+    golden(here.run("import", here.folder), "V1-S", "scorings_disagree", "2 batches")
     ((recorded,),) = here.rows("select distinct scoring from raw.attribution_scores where variation = 'V1-S'")
     details = {detail.split(", by up to")[0]: detail for detail in disagreements(here).values()}
     assert details.keys() == {
@@ -294,7 +288,7 @@ def test_a_replaced_scoring_is_held_against_no_other(here):
     assert "scorings_disagree" not in here.run("import", others, expect=6)
 
 
-def test_the_licence_of_recorded_scores_is_not_that_of_scores_which_were_computed_with_bais(here):
+def test_the_licence_of_recorded_scores_is_not_that_of_scores_which_were_computed_with_bais(here, golden):
     def said_of_the_study():
         with contextlib.closing(duckdb.connect(str(here.path), read_only=True)) as warehouse:
             studies = studies_of(warehouse, None)
@@ -304,16 +298,13 @@ def test_the_licence_of_recorded_scores_is_not_that_of_scores_which_were_compute
     scored_here()
     study, notes = said_of_the_study()
     assert (study["source"], study["n_scores"]) == ("computed scores", N_SCORED)
-    assert study["licence"] == "not known to bais: whoever computed them says"
-    assert study["cite"].startswith("the questions are of Felipe Valencia-Clavijo (2025). Anchoring-LLMs")
-    assert notes == "The source of the questions: nothing that it recorded is in this export."
+    golden(study["licence"])
+    golden(study["cite"])
+    golden(notes)
     here.run("import", here.folder)
     study, notes = said_of_the_study()
-    assert study["licence"] == (
-        "computed scores: not known to bais: whoever computed them says; recorded scores: CC-BY-4.0"
-    )
-    assert study["cite"].startswith("computed scores: the questions are of Felipe Valencia-Clavijo (2025).")
-    assert "; recorded scores: Felipe Valencia-Clavijo (2025)." in study["cite"]
+    golden(study["licence"], "CC-BY-4.0")
+    golden(study["cite"])
     assert notes == "The study anchoring-llms."
 
 
@@ -326,7 +317,7 @@ def test_counts_of_scores_are_called_scores(imported):
     assert "trials" not in head
 
 
-def test_a_changed_score_supersedes_its_scoring_and_nothing_is_deleted(imported):
+def test_a_changed_score_supersedes_its_scoring_and_nothing_is_deleted(imported, golden):
     before = imported.accepted()
     lines = lines_of("standard")
     lines[0]["LogProbFullPrompt"] -= 5
@@ -334,7 +325,7 @@ def test_a_changed_score_supersedes_its_scoring_and_nothing_is_deleted(imported)
     write(imported.folder, "gpt2", "standard", lines)
     said = imported.run("import", imported.folder)
     assert "0 new, 404 unchanged, 404 changed" in said
-    assert "V0 of anchoring-llms passed (warnings scorings_disagree)" in said  # with the other file
+    golden(said, "V0", "scorings_disagree")  # with the other file
     assert "V1-S of anchoring-llms passed\n" in said  # and not with what it replaces
     after = imported.accepted()
     assert len(after) == len(before)
@@ -351,17 +342,17 @@ def test_a_changed_score_supersedes_its_scoring_and_nothing_is_deleted(imported)
     assert versions[1][1:] == (versions[0][0], 404)
     said = json.loads(imported.run("versions", "scores", "--json"))
     assert [(of["n_superseded"], of["is_newest"]) for of in said] == [(0, False), (404, True)]
-    assert "takes the place of 404 scores" in " ".join(imported.run("versions", "scores").split())
+    golden(imported.run("versions", "scores"))
     of_replaced = {of["batch_id"].rpartition("/")[0]: of for of in last_verdicts() if of["n_superseded"]}
     assert {(of["n_superseded"], of["is_replaced"]) for of in of_replaced.values()} == {(202, True)}
     assert sorted(name.rpartition("/")[2] for name in of_replaced) == ["V0", "V1-S"]
 
 
-def test_a_version_says_what_is_gone_and_the_whole_of_a_source_withdraws_it(imported):
+def test_a_version_says_what_is_gone_and_the_whole_of_a_source_withdraws_it(imported, golden):
     (imported.folder / "anchoring_gpt2_results_different_anchors.csv").unlink()
     assert "nothing has changed" in imported.run("import", imported.folder)
     assert len(imported.accepted()) == 606
-    assert "404 scores that it lacks leave the public tables" in imported.run("import", imported.folder, "--complete")
+    golden(imported.run("import", imported.folder, "--complete"), "404 scores")
     assert set(imported.accepted()["variation"]) == {"V0", "V1-S"}
     write(imported.folder, "gpt2", "different_anchors")
     assert "404 new" in imported.run("import", imported.folder)
@@ -369,15 +360,13 @@ def test_a_version_says_what_is_gone_and_the_whole_of_a_source_withdraws_it(impo
     assert imported.rows("select count(*) from raw.attribution_scores") == [(808,)]
 
 
-def test_one_file_is_not_the_whole_of_its_source_and_an_older_version_publishes_nothing(imported):
+def test_one_file_is_not_the_whole_of_its_source_and_an_older_version_publishes_nothing(imported, golden):
     file = imported.folder / "anchoring_gpt2_results_standard.csv"
-    assert "it is the file anchoring_gpt2_results_standard.csv of it" in imported.run(
-        "import", file, "--complete", expect=2
-    )
+    golden(imported.run("import", file, "--complete", expect=2), "anchoring_gpt2_results_standard.csv")
     write(imported.folder, "gpt2", "standard", lines_of("standard", seed=1))
     before = imported.accepted()
     said = imported.run("import", imported.folder, "--older")
-    assert "an older version, of which nothing is published" in said
+    golden(said, "older version")
     assert imported.accepted().equals(before)
     assert "nothing has changed" in imported.run("import", imported.folder, "--older")
 
@@ -394,13 +383,13 @@ BAD = [
 ]
 
 
-def test_lines_that_are_no_scores_are_set_apart_with_their_reasons(here):
+def test_lines_that_are_no_scores_are_set_apart_with_their_reasons(here, golden):
     lines = lines_of("standard")
     for number, (change, _) in enumerate(BAD, 50):
         lines[number] |= change
     write(here.folder, "gpt2", "standard", lines)
     said = here.run("import", here.folder, expect=6)  # their cell lacks targets
-    assert "anchoring_gpt2_results_standard.csv:52: Anchor is no number: much" in said
+    golden(said, "anchoring_gpt2_results_standard.csv:52:")
     found = here.rows("select line_number, reason from raw.quarantined_lines order by line_number")
     assert found == [(number, reason) for number, (_, reason) in enumerate(BAD, 52)]
 
@@ -414,7 +403,7 @@ NO_SCORES = [
 ]
 
 
-def test_files_that_hold_no_scores_are_set_apart_and_where_there_is_no_other_refused(here):
+def test_files_that_hold_no_scores_are_set_apart_and_where_there_is_no_other_refused(here, golden):
     (here.folder / "anchoring_gpt2_results_standard.csv").unlink()
     for i, (content, _) in enumerate(NO_SCORES):
         (here.folder / f"anchoring_bad{i}_results_standard.csv").write_bytes(content)
@@ -427,7 +416,7 @@ def test_files_that_hold_no_scores_are_set_apart_and_where_there_is_no_other_ref
         file = here.folder / f"anchoring_bad{i}_results_standard.csv"
         said = here.run("import", file, expect=2)
         assert said.count("\n") == 1
-        assert f"nothing usable in {file}: 1 files, none " in said
+        golden(said, "1 files", str(file))
 
 
 def test_a_rejected_batch_is_not_published(imported):
@@ -440,15 +429,15 @@ def test_one_file_is_a_file_and_not_1_files(here):
     assert "1 file of scores" in here.run("import", here.folder / "anchoring_gpt2_results_standard.csv")
 
 
-def test_scores_are_withdrawn_by_the_batch(imported):
+def test_scores_are_withdrawn_by_the_batch(imported, golden):
     ((batch, scoring),) = imported.rows(
         "select distinct batch_id, scoring from raw.attribution_scores where variation = 'V1-D'"
     )
     for of_scores in (batch, scoring, f"{scoring}/V1-D", f"{scoring}/V1-D/70.0/3"):
         said = imported.run("withdraw", of_scores, "--why", "wrong", expect=2)
-        assert "is of scores, which nobody answered" in said
-        assert "`bais reject BATCH` takes one out of the tables" in said
-    assert "there is no trial 0a1b" in imported.run("withdraw", "0a1b", "--why", "wrong", expect=2)
+        golden(said, "is of scores")
+        golden(said, "`bais reject BATCH`")
+    golden(imported.run("withdraw", "0a1b", "--why", "wrong", expect=2), "0a1b")
 
 
 @pytest.mark.slow("a whole warehouse there and back")
@@ -492,15 +481,15 @@ def test_exports_and_copies_of_the_past_take_scores_along_once(here, tmp_path, m
     here.run("export", tmp_path / "out", "--format", "csv")
     studies = (tmp_path / "out" / "studies.csv").read_text()
     assert f"anchoring-llms,computed scores and recorded scores,false,0,{808 + N_SCORED}," in studies
-    assert "computed scores: not known to bais: whoever computed them says; recorded scores: CC-BY-4.0" in studies
+    assert "CC-BY-4.0" in studies
     monkeypatch.setenv("BAIS_WAREHOUSE", str(tmp_path / "back.duckdb"))
     here.path = tmp_path / "back.duckdb"
     for added in (808, 0):
         said = " ".join(here.run("import", tmp_path / "out").split())
-        assert f"attribution_scores {added} added {808 - added} already there" in said
+        assert f"attribution_scores {added} added {808 - added} already" in said
         n_added, n_there = (N_SCORED + 808, 0) if added else (0, N_SCORED + 808)
-        assert f"{n_added:,} scores added, {n_there:,} already there; " in said
-        assert f"target_scores {N_SCORED * (added > 0):,} added {N_SCORED * (added == 0):,} already there" in said
+        assert f"{n_added:,} scores added, {n_there:,} already" in said
+        assert f"target_scores {N_SCORED * (added > 0):,} added {N_SCORED * (added == 0):,} already" in said
         assert here.rows(everything) == raw
         assert here.rows(computed) == raw_computed
     assert_frame_equal(here.accepted(), before, rtol=1e-12)  # the order of a sum's terms is another

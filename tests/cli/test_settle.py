@@ -100,16 +100,16 @@ def refused(capsys, *arguments):
     return err
 
 
-def test_recorded_trials_without_prompts_are_asked_anew_in_a_study_of_its_own(settling, capsys):
+def test_recorded_trials_without_prompts_are_asked_anew_in_a_study_of_its_own(settling, capsys, golden):
     archive(settling)
     way(settling, needed_llms=3)
     code, out, _ = planned(capsys, "--to-settle", "judicial")
     assert code == 0
-    assert "3 LLMs in all, 2 more; more trials of the LLMs that were asked cannot." in out
-    assert "Were the gain to stay, the decision would be `use`" in out
+    golden(out, "3 LLMs", "2 more")
+    golden(out, "the decision", "`use`")
     study = load_study("archive-judicial.yaml")
     assert study.study == "archive-judicial"
-    assert "its answers are not counted with the recorded ones" in " ".join(out.split())
+    golden(" ".join(out.split()), "counted")
     assert [llm.llm for llm in study.llms] == ["vendor/a", "vendor/c", "vendor/b"]  # new ones with a price first
     assert [vignette["vignette"] for vignette in study.vignettes] == ["shoplifting"]
     assert [of["technique"] for of in study.techniques] == ["no_technique", "random_control", "sacd"]
@@ -118,7 +118,7 @@ def test_recorded_trials_without_prompts_are_asked_anew_in_a_study_of_its_own(se
     assert study.stopping_rule.minimum == 22  # 45 in a cell, of two temperatures
     code, out, _ = planned(capsys, "archive-judicial.yaml")
     assert code == 0
-    assert "LLMs           vendor/a, vendor/c, vendor/b" in out
+    golden(out, "vendor/a", "vendor/c", "vendor/b")
 
 
 def test_one_llm_that_nobody_asked_is_asked(settling, capsys):
@@ -130,13 +130,13 @@ def test_one_llm_that_nobody_asked_is_asked(settling, capsys):
     assert "vendor/name" in refused(capsys, "--to-settle", "judicial", "--llm", "new")
 
 
-def test_it_is_said_how_many_llms_have_to_be_named(settling, capsys):
+def test_it_is_said_how_many_llms_have_to_be_named(settling, capsys, golden):
     archive(settling)
     way(settling, needed_llms=30)
     out = planned(capsys, "--to-settle", "judicial", "--out", "x.yaml")[1]
-    assert "This study asks 3 of them: 27 more are missing" in out
+    golden(out, "27")
     assert len(load_study("x.yaml").llms) == 3
-    assert "x.yaml is there already" in refused(capsys, "--to-settle", "judicial", "--out", "x.yaml")
+    golden(refused(capsys, "--to-settle", "judicial", "--out", "x.yaml"), "x.yaml")
 
 
 def test_a_study_that_bais_asked_is_asked_as_it_was(settling, capsys):
@@ -158,19 +158,19 @@ def test_a_study_that_bais_asked_is_asked_as_it_was(settling, capsys):
     assert study.stopping_rule.minimum == 51  # at each of two temperatures
 
 
-def test_what_cannot_be_written_is_one_sentence(settling, capsys):
+def test_what_cannot_be_written_is_one_sentence(settling, capsys, golden):
     archive(settling)
     archive(settling, domain="loan", vignette="bank")
     way(settling, domain="loan", needed_llms=3)
-    assert "nothing is open in the domain judicial" in refused(capsys, "--to-settle", "judicial")
-    assert "there is no domain tennis; there is judicial, loan" in refused(capsys, "--to-settle", "tennis")
+    golden(refused(capsys, "--to-settle", "judicial"), "judicial")
+    golden(refused(capsys, "--to-settle", "tennis"), "tennis", "judicial, loan")
     settling("marts.trials", study="archive", domain="framing", llm="vendor/a", paradigm="framing")
-    assert "`bais recommend --paradigm framing`" in refused(capsys, "--to-settle", "framing")
-    assert "there is no domain tennis; there is judicial, loan" in refused(capsys, "--to-settle", "tennis")
-    assert "there is no study other" in refused(capsys, "--to-settle", "loan", "--study", "other")
-    assert "there is no technique yoga" in refused(capsys, "--to-settle", "loan", "--technique", "yoga")
+    golden(refused(capsys, "--to-settle", "framing"), "`bais recommend --paradigm framing`")
+    assert refused(capsys, "--to-settle", "tennis").endswith("there is judicial, loan\n")
+    golden(refused(capsys, "--to-settle", "loan", "--study", "other"))
+    golden(refused(capsys, "--to-settle", "loan", "--technique", "yoga"))
     said = refused(capsys, "--to-settle", "loan")
-    assert "the words of vignette bank are not known to bais" in said
+    golden(said)
     assert "bakery, bookshop" in said
     way(settling, quantity="needed_trials", reason="not_reachable_with_trials", needed_trials=None)
     assert "more LLMs could" in refused(capsys, "--to-settle", "judicial", "--more-trials")
@@ -178,41 +178,39 @@ def test_what_cannot_be_written_is_one_sentence(settling, capsys):
     assert "go with --to-settle" in refused(capsys, "judicial", "--llm", "vendor/a")
 
 
-def test_llms_that_nobody_knows_have_to_be_named(settling, capsys):
+def test_llms_that_nobody_knows_have_to_be_named(settling, capsys, golden):
     definition = json.dumps(parse_study(OWN).model_dump(mode="json", exclude_none=True))
     settling("raw.batches", study="own", definition=definition, loaded_at="2026-01-01")
     llms = ("vendor/a", "vendor/b", "vendor/c")
     archive(settling, study="own", domain="traffic", vignette="fine", technique="sleep_on_it", llms=llms)
     of = {"study": "own", "domain": "traffic", "technique": "sleep_on_it"}
     way(settling, **of, needed_llms=None, n_llms=3, reason="zero_variance")
-    assert "2 more LLMs would settle" in refused(capsys, "--to-settle", "traffic")
+    golden(refused(capsys, "--to-settle", "traffic"), "2 more")
     assert "vendor/a was asked" in refused(capsys, "--to-settle", "traffic", "--llm", "vendor/a")
     assert planned(capsys, "--to-settle", "traffic", "--llm", "vendor/new")[0] == 0
 
 
-def test_the_next_step_says_what_it_costs_by_the_prices_that_are_known(settling, capsys):
+def test_the_next_step_says_what_it_costs_by_the_prices_that_are_known(settling, capsys, golden):
     archive(settling)
     way(settling, needed_llms=3)
     way(settling, "needed_trials", needed_trials=81)
     with marts() as warehouse:
         said = next_study(warehouse, "archive", "judicial", "displacement").sentence
         assert next_study(warehouse, "archive", "judicial", "gap").sentence is None
-    assert said.startswith("`bais plan --to-settle judicial --study archive` writes the study that takes the fewest")
+    golden(said, "--to-settle", "--study")
     out = planned(capsys, "--to-settle", "judicial", "--out", "said.yaml")[1]
-    assert "3 LLMs in all, 2 more; so could 81 trials of each LLM, vignette, technique and direction instead of 45" in (
-        " ".join(out.split())
-    )
+    golden(" ".join(out.split()), "81 trials", "45", "3 LLMs")
     priced = [word for llm in read_prices() for word in ("--llm", llm)]
     assert planned(capsys, "--to-settle", "judicial", *priced)[0] == 0
     cost = json.loads(planned(capsys, "archive-judicial.yaml", "--json")[1])["cost_usd"]
     each = {end: 3 * cost[end] / len(read_prices()) for end in ("low", "high")}
-    assert f"To ask all 3 LLMs anew costs {each['low']:,.0f} to {each['high']:,.0f} USD" in said
+    golden(said, "3 LLMs", "USD", f"{each['low']:,.0f}", f"{each['high']:,.0f}")
 
 
-def test_the_next_step_says_where_no_study_can_be_written(settling):
+def test_the_next_step_says_where_no_study_can_be_written(settling, golden):
     archive(settling, domain="loan", vignette="bank")
     way(settling, domain="loan", needed_llms=3)
     with marts() as warehouse:
         said = next_study(warehouse, "archive", "loan", "displacement").sentence
-    assert said.startswith("No study file can be written of it: the words of vignette bank are not known to bais")
+    golden(said)
     assert "USD" not in said

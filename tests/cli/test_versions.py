@@ -131,17 +131,17 @@ def refused(capsys, *arguments):
     return err.removeprefix("bais: ").removesuffix("\n")
 
 
-def test_each_version_says_what_it_brought_and_what_became_of_it(warehouse, capsys):
+def test_each_version_says_what_it_brought_and_what_became_of_it(warehouse, capsys, monkeypatch, golden):
+    with monkeypatch.context() as patch:
+        patch.setattr("bais.versions.terminal_width", lambda: 80)
+        golden(printed(capsys, "versions"))
     head, _, _, *lines = printed(capsys, "versions").splitlines()
-    assert head == "own (study voder-bais, format voder-bais)"
+    assert head.startswith("own (")
     first, second, third = (" ".join(of.split()) for of in lines)
     assert first.startswith("first 20")
     assert first.endswith(" 4 42 0 0 0 yes")
-    assert (
-        " 3 1 39 1 2 yes the whole of its source; takes the place of 1 trial; 2 that it lacks left the public tables"
-        in second
-    )
-    assert third.endswith("no: shoplifting failed newest")
+    assert " 3 1 39 1 2 yes " in second
+    assert third.endswith(" newest")
 
 
 def test_a_source_is_shown_with_the_files_that_changed(warehouse, capsys):
@@ -159,21 +159,23 @@ def test_a_source_is_shown_with_the_files_that_changed(warehouse, capsys):
     ]  # fmt: skip
 
 
-def test_a_source_that_is_not_there_is_answered_with_those_that_are(warehouse, capsys):
-    assert refused(capsys, "versions", "won") == "there is no source won (perhaps own); there is own"
+def test_a_source_that_is_not_there_is_answered_with_those_that_are(warehouse, capsys, golden):
+    golden(refused(capsys, "versions", "won"), "won", "own")
 
 
-def test_a_warehouse_without_versions_says_what_keeps_one(tmp_path, monkeypatch, capsys):
+def test_a_warehouse_without_versions_says_what_keeps_one(tmp_path, monkeypatch, capsys, golden):
     monkeypatch.setenv("BAIS_WAREHOUSE", str(tmp_path / "some.duckdb"))
     duckdb.connect(str(tmp_path / "some.duckdb")).close()
-    assert printed(capsys, "versions").startswith("No version of a source is kept yet")
+    golden(printed(capsys, "versions"))
 
 
-def test_a_build_as_of_a_version_has_the_tables_of_then_and_the_warehouse_stays(made, warehouse, dbt, tmp_path, capsys):
+def test_a_build_as_of_a_version_has_the_tables_of_then_and_the_warehouse_stays(
+    made, warehouse, dbt, tmp_path, capsys, golden
+):
     target = tmp_path / "past" / warehouse.name
     out = printed(capsys, "build", "--as-of", "own:first", "--to", target, *BUILD)
-    assert f"{target}: what was known after own first had been imported" in out
-    assert "42 trials in 1 batches, 1 versions, 0 decisions of people" in out
+    golden(out, str(target))
+    golden(out, "42 trials", "1 batches", "1 versions")
     assert [of.path.name for of in dbt] == [warehouse.name]
     assert list(target.parent.iterdir()) == [target]
     capsys.readouterr()
@@ -200,41 +202,42 @@ def test_a_build_that_fails_or_is_interrupted_leaves_nothing(warehouse, dbt, tmp
     assert list(target.parent.iterdir()) == []
 
 
-def test_a_file_is_replaced_only_by_force_and_only_if_it_is_another_warehouse(made, warehouse, dbt, tmp_path, capsys):
+def test_a_file_is_replaced_only_by_force_and_only_if_it_is_another_warehouse(
+    made, warehouse, dbt, tmp_path, capsys, golden
+):
     target = Path(shutil.copy(made.then, tmp_path))
     before = target.read_bytes()
     asked = ["build", "--as-of", "first", "--to", target, "--select", "stg_batches"]
-    assert "is there already: name another file, or replace it with --force" in refused(capsys, *asked)
+    golden(refused(capsys, *asked), "--force")
     assert main([*map(str, asked), "--force", "fails"]) == 1
     assert target.read_bytes() == before
     (tmp_path / "notes.txt").write_text("mine")
     asked[4] = tmp_path / "notes.txt"
     capsys.readouterr()
-    assert "is not a DuckDB database" in refused(capsys, *asked, "--force")
+    golden(refused(capsys, *asked, "--force"))
     duckdb.connect(str(tmp_path / "mine.duckdb")).close()
     asked[4] = tmp_path / "mine.duckdb"
-    assert "is no warehouse of bais" in refused(capsys, *asked, "--force")
+    golden(refused(capsys, *asked, "--force"))
     asked[4] = warehouse
-    assert "is the warehouse itself" in refused(capsys, *asked, "--force")
+    golden(refused(capsys, *asked, "--force"))
     asked[4] = target
     printed(capsys, *asked, "--force")
     assert target.read_bytes() != before
 
 
 @pytest.mark.parametrize(
-    ("version", "sentence"),
+    "version",
     [
-        ("firts", "there is no version firts (perhaps first)"),
-        ("", "there is no version "),
-        ("own:fourth", "there is no version own:fourth"),
+        "firts",
+        "",
+        "own:fourth",
     ],
 )
 def test_a_version_that_is_not_there_is_answered_with_those_that_are_alike(
-    warehouse, tmp_path, capsys, version, sentence
+    warehouse, tmp_path, capsys, version, golden
 ):
     said = refused(capsys, "build", "--as-of", version, "--to", tmp_path / "past.duckdb")
-    assert said.startswith(sentence)
-    assert said.endswith("`bais versions` lists them")
+    golden(said)
 
 
 @pytest.mark.parametrize(
@@ -245,14 +248,14 @@ def test_options_that_do_not_go_together_are_refused(warehouse, capsys, argument
     assert main(["build", *arguments]) == 2
 
 
-def test_an_export_takes_versions_and_withdrawals_with_it(made, warehouse, tmp_path, monkeypatch, capsys):
+def test_an_export_takes_versions_and_withdrawals_with_it(made, warehouse, tmp_path, monkeypatch, capsys, golden):
     listed = printed(capsys, "versions", "own")
     printed(capsys, "export", tmp_path / "out")
     back = tmp_path / "back" / "w.duckdb"
     monkeypatch.setenv("BAIS_WAREHOUSE", str(back))
     for n_added in (3, 0):
         out = printed(capsys, "import", tmp_path / "out")
-        assert f" source_versions {n_added} added {3 - n_added} already there" in " ".join(out.split())
+        assert f" source_versions {n_added} added {3 - n_added} already" in " ".join(out.split())
         for name, table in TABLES.items():
             columns = ", ".join(column for column in table.columns if column != "_dlt_load_id")
             everything = f"select {columns} from raw.{name} order by all"
@@ -260,7 +263,7 @@ def test_an_export_takes_versions_and_withdrawals_with_it(made, warehouse, tmp_p
     assert printed(capsys, "versions", "own") == listed
     assert published(back) == published(warehouse)
     out = printed(capsys, "import", made.folder / "three" / "own")
-    assert "source own: nothing has changed since it was last imported" in out
+    golden(out, "source own")
 
 
 def test_an_export_brings_no_versions_of_what_is_there_already(made, warehouse, tmp_path, monkeypatch, capsys):
@@ -284,15 +287,15 @@ def of_fate(path, fate):
         return records(warehouse, f"from ({fates()}) where fate = '{fate}' order by trial_id")
 
 
-def test_a_trial_says_what_later_versions_made_of_it(made, warehouse, capsys):
+def test_a_trial_says_what_later_versions_made_of_it(made, warehouse, capsys, golden):
     (superseded,), gone = of_fate(warehouse, "superseded"), of_fate(warehouse, "gone")
     out = printed(capsys, "trial", superseded["trial_id"])
-    assert f"SUPERSEDED by trial {superseded['superseded_by']} of version second of its source" in out
-    assert "The public tables still have it: `bais build`" in out
+    golden(out, "SUPERSEDED", superseded["superseded_by"])
+    golden(out, "`bais build`")
     assert len(gone) == 2
-    assert "GONE: version second of its source" in printed(capsys, "trial", gone[0]["trial_id"])
+    golden(printed(capsys, "trial", gone[0]["trial_id"]), "GONE")
     out = printed(capsys, "trial", made.trial)
-    assert "WITHDRAWN by ada on " in out
+    golden(out, "WITHDRAWN")
     assert ": typed twice\n" in out
     found = json.loads(printed(capsys, "trial", superseded["superseded_by"], "--json"))
     assert (found["held_back"], found["became"]["fate"], found["became"]["withdrawn"]) == ("not_published", None, None)

@@ -168,23 +168,25 @@ def collect(quick, warehouse, tmp_path, capsys, monkeypatch):
 QUESTION = vignette(question="Which fine is it?")
 
 
-def test_without_a_terminal_nothing_is_asked_that_would_orphan_answers_and_the_difference_is_shown(spool, collect):
+def test_without_a_terminal_nothing_is_asked_that_would_orphan_answers_and_the_difference_is_shown(
+    spool, collect, golden
+):
     before = spool.read_bytes()
     code, out, err = collect(QUESTION)
     assert (code, out) == (2, "")
     assert spool.read_bytes() == before
-    assert "22 answers were given to words that have changed since" in err
+    assert "22 answers" in err
     assert "    -Which fine, in dollars, is appropriate for this driver?\n    +Which fine is it?\n" in err
     assert err.count("+Which fine is it?") == 1  # though it is said with each technique
-    assert "--orphan agrees to it" in err.splitlines()[-1]
-    assert "nothing was asked: 16 answers would be asked again" in err.splitlines()[-1]
+    assert "16 answers" in err.splitlines()[-1]
+    golden(err)
 
 
-def test_a_person_who_says_no_pays_nothing_and_one_who_says_yes_is_not_asked_twice(spool, collect):
+def test_a_person_who_says_no_pays_nothing_and_one_who_says_yes_is_not_asked_twice(spool, collect, golden):
     before = spool.read_bytes()
     code, _, err = collect(QUESTION, answer=False)
     assert (code, spool.read_bytes()) == (2, before)
-    assert err.endswith("nothing was asked, and every answer is kept\n")
+    golden(err)
     code, out, _ = collect(QUESTION, "--max-calls", "3", answer=True)
     assert code == 0
     assert "0 collected before" in out
@@ -220,10 +222,10 @@ def test_a_change_back_that_would_ask_anew_is_asked_about(spool, collect):
     assert "    -Which fine is it?\n    +Which fine, in dollars, is appropriate for this driver?\n" in err
 
 
-def test_the_plan_says_what_would_be_orphaned_and_asks_nothing(spool, collect):
+def test_the_plan_says_what_would_be_orphaned_and_asks_nothing(spool, collect, golden):
     code, out, _ = collect(QUESTION, command="plan")
     assert code == 0
-    assert "22 answers were given to words that have changed since" in out
+    golden(out, "22")
     assert "+Which fine is it?" in out
     assert "--orphan" in out
     found = json.loads(collect(QUESTION, "--json", command="plan")[1])["collected"]
@@ -238,32 +240,32 @@ def test_what_does_not_change_the_words_orphans_nothing(spool, collect):
         assert "words that have changed" not in out
 
 
-def test_a_trial_that_was_asked_again_is_part_of_the_plan(spool, collect):
+def test_a_trial_that_was_asked_again_is_part_of_the_plan(spool, collect, golden):
     _, out, _ = collect(lambda study: None, command="plan")
-    assert "20 trials of this plan, 2 that were asked again; 92 calls" in out
+    golden(out, "20 trials of this plan", "2 that", "92 calls")
 
 
 # Versions
 
 
-def test_a_raised_version_is_a_set_of_its_own_beside_the_old_one(spool, collect):
+def test_a_raised_version_is_a_set_of_its_own_beside_the_old_one(spool, collect, golden):
     code, out, err = collect(vignette(version=3, case="Somebody has parked."))
     assert code == 0
     assert "0 collected before" in out
-    assert "22 answers were given to version 2 of vignette parking: they stay, a set of their own" in err
+    golden(err, "22")
     assert "-Somebody has parked where" not in err
     anchors = read_state(spool).anchors
     assert [anchor["vignette_version"] for anchor in anchors] == [2, 3]
     assert anchors[0]["baseline"] != anchors[1]["baseline"] or anchors[0]["decided_at"] < anchors[1]["decided_at"]
 
 
-def test_a_raised_version_of_a_technique_asks_that_technique_anew_and_nothing_else(spool, collect):
+def test_a_raised_version_of_a_technique_asks_that_technique_anew_and_nothing_else(spool, collect, golden):
     def raise_it(study):
         study["techniques"][2]["version"] = 4
 
     _, out, err = collect(raise_it)
     assert "14 collected before, 6 now" in out
-    assert "version 3 of technique sleep_on_it" in err
+    golden(err, "sleep_on_it")
 
 
 @pytest.fixture

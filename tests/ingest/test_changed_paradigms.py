@@ -65,7 +65,7 @@ def notes(of):
     return "\n".join(render_asked(of_study(of)))
 
 
-def test_another_measure_margin_and_contrast_are_those_of_the_tables_and_nothing_is_asked_again(query):
+def test_another_measure_margin_and_contrast_are_those_of_the_tables_and_nothing_is_asked_again(query, golden):
     collect(study())
     assert query("stg_paradigms", "measure, better, margin") == [("took_tea", "lower", 0.05)]
     changed = study(
@@ -78,9 +78,9 @@ def test_another_measure_margin_and_contrast_are_those_of_the_tables_and_nothing
         }
     )
     said = notes(changed)
-    assert "What is measured or compared in cups is not what it was" in said
+    golden(said, "cups")
     assert "(took_tea, took_milk, contrasts)" in said
-    assert "nothing is asked again for it" in said
+    golden(said, "asked again")
     assert plan_of(changed)["collected"]["notes"] == said.splitlines()
     assert (collect(changed).n_before, notes(changed)) == (N_TRIALS, "")
     assert query("stg_paradigms", "measure, better, margin") == [
@@ -93,7 +93,7 @@ def test_another_measure_margin_and_contrast_are_those_of_the_tables_and_nothing
 TWO = {**PARADIGM["measures"], "took_milk": {"of": ["milk"], "better": "lower"}}
 
 
-def test_another_measure_that_leads_is_that_of_the_tables_and_no_part_of_what_was_asked(query):
+def test_another_measure_that_leads_is_that_of_the_tables_and_no_part_of_what_was_asked(query, golden):
     def ids(of):
         design = Design(of)
         return [trial.trial_id for trial in design.trials(design.paradigm_cells(), "answers", range(3))]
@@ -103,7 +103,7 @@ def test_another_measure_that_leads_is_that_of_the_tables_and_no_part_of_what_wa
     changed = study({"measures": TWO, "leading": "took_milk"})
     assert ids(changed) == ids(study({"measures": TWO}))
     assert "(took_tea, took_milk)" in notes(changed)
-    assert "nothing is asked again for it" in notes(changed)
+    golden(notes(changed), "asked again")
     assert (of_study(changed).n_again, collect(changed).n_before) == (0, N_TRIALS)
     assert query("stg_paradigms", "measure, is_leading") == [("took_milk", True), ("took_tea", False)]
 
@@ -156,16 +156,17 @@ def test_what_an_older_version_of_bais_landed_counts_until_something_else_is_sta
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    "change",
     [
-        ({"paradigm": {"paradigm": "mugs"}}, "-paradigm cups\n    +paradigm mugs"),
-        ({"order_seed": 2}, "with order_seed 1: milk, tea, water\n    +options shuffled with order_seed 2"),
-        ({"paradigm": {"options": {"order": "as_written"}}}, "+options as written: tea, milk, water"),
-        ({"paradigm": {"options": {"same_across_arms": False}}}, "+options shuffled for each arm"),
+        {"paradigm": {"paradigm": "mugs"}},
+        {"order_seed": 2},
+        {"paradigm": {"options": {"order": "as_written"}}},
+        {"paradigm": {"options": {"same_across_arms": False}}},
     ],
+    ids=str,
 )
 def test_another_name_or_order_is_asked_about_and_once_it_is_agreed_to_it_is_asked_anew(
-    warehouse, tmp_path, capsys, monkeypatch, change, said
+    warehouse, tmp_path, capsys, monkeypatch, change, golden
 ):
     collect(study())
     path = tmp_path / "cups.yaml"
@@ -180,8 +181,8 @@ def test_another_name_or_order_is_asked_about_and_once_it_is_agreed_to_it_is_ask
         monkeypatch.setattr(stream, "isatty", lambda: False, raising=False)
     assert main(["collect", str(path), "--no-load"]) == 2
     told = capsys.readouterr().err
-    assert said in told
-    assert f"nothing was asked: {n_again:,} answers would be asked again" in told
+    assert f"{n_again:,} answers" in told
+    golden(told)
     assert main(["collect", str(path), "--no-load", "--orphan"]) == 0
     assert f"{n_again:,} now" in capsys.readouterr().out
     assert of_study(changed).n_again == 0
@@ -235,39 +236,39 @@ def test_the_plan_says_of_a_field_that_is_shown_what_collect_refuses_with_its_ex
     assert main(["plan", str(path)]) == 0
 
 
-def test_a_wrong_label_of_an_item_is_corrected_by_the_file_and_nothing_is_asked_again(query):
+def test_a_wrong_label_of_an_item_is_corrected_by_the_file_and_nothing_is_asked_again(query, golden):
     collect(study())
     assert query("stg_items", "item, correct") == [("morning", "tea"), ("night", "milk")]
     changed = study(items(lambda row: row | {"drink": "water"} if row["item"] == "night" else row))
     said = notes(changed)
-    assert "What 1 item says under `correct` has come, changed or gone since it was asked" in said
+    golden(said, "`correct`", "1 item")
     assert plan_of(changed)["lacking"] is None
     assert (collect(changed).n_done, notes(changed)) == (0, "")
     assert query("stg_items", "item, correct") == [("morning", "tea"), ("night", "water")]
 
 
-def test_a_new_column_of_the_items_that_nobody_is_shown_is_said_to_change_nothing(warehouse):
+def test_a_new_column_of_the_items_that_nobody_is_shown_is_said_to_change_nothing(warehouse, golden):
     collect(study())
     said = notes(study(items(lambda row: row | {"more": "new"})))
-    assert said.startswith("What the items say under more has come, changed or gone since they were asked (in 2")
-    assert "it changes nothing in what is asked" in said
+    golden(said, "more")
+    golden(said, "changes nothing")
     assert len(said.splitlines()) == 1
 
 
-def test_the_plan_says_that_a_limit_of_cost_has_no_price_and_that_there_is_no_key(warehouse, monkeypatch):
+def test_the_plan_says_that_a_limit_of_cost_has_no_price_and_that_there_is_no_key(warehouse, monkeypatch, golden):
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     llm = {"llm": "someone/new", "base_url": "http://127.0.0.1:9/v1"}
     priceless = study(llms=[llm], limits={"max_cost_usd": 1})
     said = plan_of(priceless)["lacking"]
-    assert "there is no key for http://127.0.0.1:9/v1: set the environment variable OPENAI_API_KEY" in said
-    assert "someone/new has none in seeds/prices.csv" in said
+    golden(said, "http://127.0.0.1:9/v1", "OPENAI_API_KEY")
+    golden(said, "someone/new", "seeds/prices.csv")
     monkeypatch.setenv("OPENAI_API_KEY", "a-key-of-many-signs")
     with pytest.raises(UserError, match=r"someone/new has none in seeds/prices\.csv"):
         collect(priceless)
     in_address = study(llms=[llm | {"extra": {"user": "a-key-of-many-signs"}}])
     with pytest.raises(UserError, match="holds the key itself"):
         collect(in_address)
-    assert "holds the key itself" in plan_of(in_address)["lacking"]
+    golden(plan_of(in_address)["lacking"])
     assert json.loads(json.dumps(plan_of(study())["lacking"])) is None
 
 
@@ -304,14 +305,14 @@ RENAMED = {
 
 
 @pytest.mark.parametrize("what", RENAMED)
-def test_what_is_named_otherwise_now_is_counted_and_asked_about_before_it_is_asked_again(warehouse, what):
+def test_what_is_named_otherwise_now_is_counted_and_asked_about_before_it_is_asked_again(warehouse, what, golden):
     collect(study())
     changed = study(**RENAMED[what])
     n_aside = N_TRIALS // (2 if what in ("arm", "item") else 1)
     before = plan_of(changed)["collected"]
     assert before["trials_of_other_plans"] == before["orphaned"] == before["asked_again_for_other_words"] == n_aside
     said = notes(changed)
-    assert f"{n_aside} answers were given to what the study does not name now" in said
+    golden(said, f"{n_aside} answers were given")
     assert f"    -{what} " in said
     assert f"    +{what} " in said
     assert "nothing is asked again for it." not in said
@@ -327,19 +328,20 @@ def test_judgements_under_another_name_are_asked_about(warehouse, judged_study):
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    "change",
     [
-        ({"llms": ["sim/anchored"]}, "-LLM sim/steady"),
-        ({"stopping_rule": {"minimum": 2}}, "-more than 2 trials of a cell"),
-        ({"paradigm": {"items": PARADIGM["items"] | {"limit": 1}}}, "-items that the study does not take now"),
+        {"llms": ["sim/anchored"]},
+        {"stopping_rule": {"minimum": 2}},
+        {"paradigm": {"items": PARADIGM["items"] | {"limit": 1}}},
     ],
+    ids=str,
 )
-def test_what_is_asked_no_more_is_counted_and_nobody_is_asked_about_it(warehouse, change, said):
+def test_what_is_asked_no_more_is_counted_and_nobody_is_asked_about_it(warehouse, change, golden):
     collect(study())
     asked = of_study(study(**change))
     assert asked.n_orphans == plan_of(study(**change))["collected"]["trials_of_other_plans"] > 0
     assert asked.n_again == 0
-    assert said in "\n".join(render_asked(asked))
+    golden("\n".join(render_asked(asked)))
 
 
 def test_an_llm_under_another_name_is_the_same_one_if_the_same_is_sent(warehouse):
@@ -368,13 +370,13 @@ def test_an_llm_under_another_name_is_the_same_one_if_the_same_is_sent(warehouse
     assert (other.n_orphans, other.n_again) == (4, 0)
 
 
-def test_another_reading_asks_nothing_and_reads_all_replies_so(query, monkeypatch):
+def test_another_reading_asks_nothing_and_reads_all_replies_so(query, monkeypatch, golden):
     monkeypatch.setattr("ingest.providers.simulated.CHOICES", ("{said}. It is good. I like it.",))
     collect(study())
     begins = study({"answer": {"kind": "choice", "reading": "first_word"}})
     assert [trial.trial_id for trial in _trials_of(begins)] == [trial.trial_id for trial in _trials_of(study())]
     said = notes(begins)
-    assert said.startswith("Replies of cups are read as first_word, and were read as strict when it was last asked")
+    golden(said, "first_word")
     assert len(said.splitlines()) == 1
     assert query("stg_paradigms", "answer_reading") == [("strict",)]
     assert query("int_labels_read", "distinct status_read") == [("unparsed",)]

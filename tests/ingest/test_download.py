@@ -143,27 +143,27 @@ def test_a_server_that_keeps_failing_is_given_up(server, folder, manifest):
     assert server.requests == downloading.ATTEMPTS
 
 
-def test_a_page_that_is_not_there_is_asked_for_once(server, folder, manifest):
+def test_a_page_that_is_not_there_is_asked_for_once(server, folder, manifest, golden):
     server.status = 404
-    assert f"{server.url} cannot be fetched (Not Found)" in refused(server, folder, manifest)
+    golden(refused(server, folder, manifest), str(server.url))
     assert server.requests == 1
 
 
-def test_a_body_that_breaks_off_is_fetched_again_and_then_given_up(server, folder, manifest):
+def test_a_body_that_breaks_off_is_fetched_again_and_then_given_up(server, folder, manifest, golden):
     server.cut = 100
     sentence = refused(server, folder, manifest)
-    assert f"it broke off after 100 of {len(server.body)} bytes" in sentence
+    golden(sentence, "100", str(len(server.body)))
     assert server.requests == downloading.ATTEMPTS
 
 
-def test_an_archive_that_was_cut_before_it_was_served_is_no_whole_archive(server, folder, manifest):
+def test_an_archive_that_was_cut_before_it_was_served_is_no_whole_archive(server, folder, manifest, golden):
     server.body = server.body[: len(server.body) // 2]
-    assert "is no whole archive" in refused(server, folder, manifest)
+    golden(refused(server, folder, manifest))
 
 
-def test_what_is_no_archive_at_all_is_said_to_be_none(server, folder, manifest):
+def test_what_is_no_archive_at_all_is_said_to_be_none(server, folder, manifest, golden):
     server.body = b"<html>sign in first</html>"
-    assert "is no whole archive" in refused(server, folder, manifest)
+    golden(refused(server, folder, manifest))
 
 
 def test_without_a_network_the_sentence_tells_what_to_fetch_and_how_to_give_it(server, folder, manifest):
@@ -172,14 +172,14 @@ def test_without_a_network_the_sentence_tells_what_to_fetch_and_how_to_give_it(s
         server.url = f"http://127.0.0.1:{free.getsockname()[1]}/archive.tar.gz"
         sentence = refused(server, folder, manifest)
     assert server.url in sentence
-    assert "fetch it by hand, unpack it, and give its folder results with --archive" in sentence
+    assert sentence.endswith("with --archive")
 
 
 @pytest.mark.parametrize("change", [{"a.jsonl": b"other"}, {"a.jsonl": None}])
-def test_a_file_that_differs_or_is_missing_is_named(server, folder, manifest, change):
+def test_a_file_that_differs_or_is_missing_is_named(server, folder, manifest, change, golden):
     files = {name: data for name, data in (FILES | change).items() if data is not None}
     server.body = packed(in_results(files))
-    assert "a.jsonl is missing or not what was published" in refused(server, folder, manifest)
+    golden(refused(server, folder, manifest), "a.jsonl")
 
 
 @pytest.mark.parametrize(
@@ -201,11 +201,11 @@ def test_a_link_in_place_of_a_file_is_not_followed(server, folder, manifest, tmp
     assert "a.jsonl is missing" in refused(server, folder, manifest)
 
 
-def test_an_archive_too_large_to_be_the_right_one_is_refused(server, folder, manifest, monkeypatch):
+def test_an_archive_too_large_to_be_the_right_one_is_refused(server, folder, manifest, monkeypatch, golden):
     monkeypatch.setattr(downloading, "MOST_BYTES", 10_000)
     server.body = packed(in_results(FILES) | {"bAIs-1234/bomb": b"0" * 1_000_000})
     assert len(server.body) < 10_000
-    assert "unpacks to more than" in refused(server, folder, manifest)
+    golden(refused(server, folder, manifest))
     monkeypatch.setattr(downloading, "MOST_BYTES", 100)
     assert "is larger than" in refused(server, folder, manifest)
 
@@ -218,14 +218,14 @@ def test_a_place_that_cannot_be_written_is_one_sentence(server, manifest, tmp_pa
 
 
 def test_the_command_fetches_and_imports_or_exits_2_and_lands_nothing(
-    server, folder, manifest, make, warehouse, query, monkeypatch, capsys, tmp_path
+    server, folder, manifest, make, warehouse, query, monkeypatch, capsys, tmp_path, golden
 ):
     source = make.file(tmp_path / "source.jsonl", make.baseline())
     manifest.write_text(f"{hashlib.sha256(source.read_bytes()).hexdigest()}  a.jsonl\n")
     monkeypatch.setitem(download.__kwdefaults__, "url", server.url)
     monkeypatch.setitem(download.__kwdefaults__, "manifest", manifest)
     assert main(["--download", str(folder)]) == 2
-    assert "a.jsonl is missing or not what was published" in capsys.readouterr().err
+    golden(capsys.readouterr().err, "a.jsonl")
     assert not warehouse.exists()
     server.body = packed(in_results({"a.jsonl": source.read_bytes()}))
     assert main(["--download", str(folder)]) == 0

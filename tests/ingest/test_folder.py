@@ -201,12 +201,12 @@ def test_what_lands_in_the_folder_while_a_build_runs_is_in_the_warehouse_that_is
     assert query("select count(*) from raw.trials") == [(2,)]
 
 
-def test_a_folder_that_was_moved_is_named_anew(first, archive, make, to, tmp_path, query, capsys):
+def test_a_folder_that_was_moved_is_named_anew(first, archive, make, to, tmp_path, query, capsys, golden):
     to.rename(tmp_path / "elsewhere")
     assert main(["--archive", str(archive)]) == 2
     said = capsys.readouterr().err
-    assert f"{to} in which this warehouse keeps its trials is not there" in said
-    assert "if you moved it, import anything with --to and its new name" in said
+    golden(said, str(to))
+    golden(said, "--to")
     assert main(["--archive", str(archive), "--to", str(tmp_path / "elsewhere")]) == 0
     assert query("select count(*) from raw.trials") == [(3,)]
 
@@ -215,10 +215,10 @@ def test_a_query_says_which_file_is_gone_and_a_command_that_writes_does_nothing(
     lost = next(path for path in files(to) if path.startswith("trials/"))
     (to / lost).unlink()
     assert bais(["sql", "select count(*) from raw.trials where response_text is null"]) == 2
-    assert f"{to / lost}, in which the warehouse {warehouse} keeps trials, is not there" in capsys.readouterr().err
+    assert f"{to / lost}, in which the warehouse {warehouse} keeps trials" in capsys.readouterr().err
     before = warehouse.read_bytes()
     assert bais(["build"]) == 2
-    assert f"{to / lost}, which the manifest of {to} names, cannot be read" in capsys.readouterr().err
+    assert f"{to / lost}, which the manifest of {to} names" in capsys.readouterr().err
     assert warehouse.read_bytes() == before
 
 
@@ -227,7 +227,7 @@ def test_the_doctor_looks_for_the_files(first, to, capsys):
     assert f"ok trials in {to} " in " ".join(capsys.readouterr().out.split())
     (to / next(path for path in files(to) if path.startswith("trials/"))).unlink()
     assert bais(["doctor"]) == 2
-    assert "cannot be read (No such file or directory): put it back from a copy" in capsys.readouterr().out
+    assert "put it back from a copy" in capsys.readouterr().out
 
 
 def cut(to):
@@ -271,34 +271,34 @@ def test_a_folder_that_is_not_as_it_was_written_is_refused_with_what_is_wrong(fi
 
 
 @pytest.mark.parametrize(
-    ("name", "said"),
+    "name",
     [
-        ("full", "is not empty: name another folder"),
-        ("file", "is a file, or lies in one: name a folder"),
-        ("file/raw", "is a file, or lies in one: name a folder"),
-        ("a*b", "which stand for other names"),
-        ("s3://bucket/raw", "is an address"),
+        "full",
+        "file",
+        "file/raw",
+        "a*b",
+        "s3://bucket/raw",
     ],
 )
 def test_a_folder_that_cannot_be_one_is_refused_before_anything_is_read(
-    archive, make, tmp_path, warehouse, capsys, name, said
+    archive, make, tmp_path, warehouse, capsys, name, golden
 ):
     make.file(archive / "a.jsonl", make.baseline())
     make.file(tmp_path / "full" / "mine.txt", "mine")
     make.file(tmp_path / "file", "mine")
     assert main(["--archive", str(archive), "--to", name if "://" in name else str(tmp_path / name)]) == 2
-    assert said in capsys.readouterr().err
+    golden(capsys.readouterr().err)
     assert not warehouse.exists()
 
 
 def test_a_second_warehouse_cannot_take_the_folder_and_another_folder_is_no_second_one(
-    first, archive, to, tmp_path, monkeypatch, capsys
+    first, archive, to, tmp_path, monkeypatch, capsys, golden
 ):
     assert main(["--archive", str(archive), "--to", str(tmp_path / "second")]) == 2
-    assert f"this warehouse keeps its trials in {to}: name that folder, or leave --to out" in capsys.readouterr().err
+    golden(capsys.readouterr().err, "--to", str(to))
     monkeypatch.setenv("BAIS_WAREHOUSE", str(tmp_path / "other.duckdb"))
     assert main(["--archive", str(archive), "--to", str(to)]) == 2
-    assert f"{to} holds the trials of another warehouse: name another folder" in capsys.readouterr().err
+    golden(capsys.readouterr().err, str(to))
     assert not (tmp_path / "other.duckdb").exists()
 
 
@@ -325,9 +325,9 @@ def test_an_import_that_the_disk_has_no_room_for_leaves_nothing_and_says_so(
     assert not warehouse.exists()
 
 
-def test_to_goes_with_an_archive_alone(to, capsys):
+def test_to_goes_with_an_archive_alone(to, capsys, golden):
     assert main(["--to", str(to)]) == 2
-    assert "--to goes with --archive or --download" in capsys.readouterr().err
+    golden(capsys.readouterr().err, "--to", "--archive", "--download")
 
 
 def test_a_copy_of_warehouse_and_folder_is_complete(first, to, warehouse, tmp_path, monkeypatch):
@@ -447,6 +447,6 @@ def test_two_loads_at_once_are_refused_with_who_is_at_work(first, to, archive, m
     make.file(archive / "c.jsonl", make.baseline(runIndex=2))
     with kept.alone(to / kept.LOCK, lambda who: who):
         assert into() == 2
-    assert f"is importing into {to}: wait until it has finished" in capsys.readouterr().err
+    assert f"is importing into {to}: wait" in capsys.readouterr().err
     with in_memory() as memory, pytest.raises(UserError):
         kept.Folder(to, "0" * 32).write_load(memory, TABLES, {})

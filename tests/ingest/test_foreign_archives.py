@@ -169,7 +169,7 @@ def test_what_a_corrected_mapping_changes_is_a_version_and_everything_else_is_un
     ],
 )
 def test_a_result_whose_condition_cannot_be_read_is_set_apart_with_file_line_text_and_reason(
-    archive, make, query, capsys, changes, reason
+    archive, make, query, capsys, changes, reason, golden
 ):
     bad = result(7, **changes)
     path = make.file(archive / "r.jsonl", result(1), bad, "{broken", result(2))
@@ -177,9 +177,9 @@ def test_a_result_whose_condition_cannot_be_read_is_set_apart_with_file_line_tex
     found = query("select source_file, line_number, text, reason from raw.quarantined_lines order by line_number")
     assert found[0][:2] == ("r.jsonl", 2)
     assert json.loads(found[0][2]) == bad
-    assert found[0][3] == f"no trial of this format: {reason}"
+    golden(found[0][3])
     assert found[1][:3] == ("r.jsonl", 3, "{broken")
-    assert f"r.jsonl:2: no trial of this format: {reason}" in capsys.readouterr().out
+    golden(capsys.readouterr().out, "r.jsonl", str(reason))
     assert query("select source_line from raw.trials order by all") == [(1,), (4,)]
 
 
@@ -230,12 +230,14 @@ def test_a_document_with_a_key_twice_is_set_apart(archive, make, query):
     ]
 
 
-def test_a_file_without_any_trial_is_named_with_the_first_reason_and_nothing_lands(archive, make, warehouse, capsys):
+def test_a_file_without_any_trial_is_named_with_the_first_reason_and_nothing_lands(
+    archive, make, warehouse, capsys, golden
+):
     path = make.file(archive / "r.jsonl", result(provider=None))
     assert bring(path) == 2
     said = capsys.readouterr().err
     assert "nothing usable" in said
-    assert "there is no provider.id or provider (llm)" in said
+    golden(said)
     assert not warehouse.exists()
 
 
@@ -357,21 +359,19 @@ def test_a_mapping_that_is_wrong_names_its_key(tmp_path, changes, reason):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "sentence"),
+    "arguments",
     [
-        (["--format", "promptfoo"], "say with --map FILE which field is what: ingest/archives/promptfoo.yaml is"),
-        (["--format", "promptfoo", "--map", "none.yaml"], "none.yaml cannot be read: No such file or directory"),
-        (
-            ["--format", "voder-bais", "--map", "none.yaml"],
-            "--map and --study are for the formats inspect-logs and promptfoo: voder-bais needs neither",
-        ),
-        (["--format", "bais-export", "--study", "s"], "leave out --map and --study"),
+        ["--format", "promptfoo"],
+        ["--format", "promptfoo", "--map", "none.yaml"],
+        ["--format", "voder-bais", "--map", "none.yaml"],
+        ["--format", "bais-export", "--study", "s"],
     ],
+    ids=str,
 )
-def test_a_format_and_a_mapping_that_do_not_fit_are_one_sentence(archive, capsys, arguments, sentence):
+def test_a_format_and_a_mapping_that_do_not_fit_are_one_sentence(archive, capsys, arguments, golden):
     assert main(["--archive", str(archive), *arguments]) == 2
     said = capsys.readouterr().err
-    assert sentence in said
+    golden(said)
     assert said.count("\n") == 1
 
 
@@ -501,10 +501,10 @@ def test_a_log_whose_evaluation_did_not_succeed_is_named_with_status_and_message
     assert query("select count(*) > 0 from raw.trials") == [(True,)]
 
 
-def test_a_log_without_a_sample_says_why_its_evaluation_ended(archive, inspect, capsys):
+def test_a_log_without_a_sample_says_why_its_evaluation_ended(archive, inspect, capsys, golden):
     (archive / "none_error.eval").write_bytes(b"PK")
     assert bring(archive, "inspect-logs") == 2
-    assert "no sample in it: status error, RuntimeError('endpoint is down')" in capsys.readouterr().err
+    golden(capsys.readouterr().err)
 
 
 def test_without_inspect_one_sentence_says_what_to_install(archive, warehouse, monkeypatch, capsys):
@@ -512,7 +512,7 @@ def test_without_inspect_one_sentence_says_what_to_install(archive, warehouse, m
     (archive / "log.eval").write_bytes(b"PK")
     assert bring(archive, "inspect-logs") == 2
     said = capsys.readouterr().err
-    assert "install it beside bais with `pip install inspect_ai`" in said
+    assert "`pip install inspect_ai`" in said
     assert said.count("\n") == 1
     assert not warehouse.exists()
 

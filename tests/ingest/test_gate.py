@@ -5,7 +5,6 @@ import contextlib
 import csv
 import importlib
 import json
-import re
 import shutil
 import sys
 from types import SimpleNamespace
@@ -528,15 +527,13 @@ def test_the_anchor_that_departs_from_the_protocol_is_the_other_one_even_where_m
     assert flags_of("anchor_factor") == set()
 
 
-def test_an_anchor_at_another_factor_than_the_archives_is_flagged_in_each_row_even_where_all_have_it(recording):
+def test_an_anchor_at_another_factor_than_the_archives_is_flagged_in_each_row_even_where_all_have_it(recording, golden):
     change("update raw.trials set study = 'voder-bais'; update raw.batches set study = 'voder-bais'")
     change("update raw.trials set anchor_value = round(anchor_value * 1.3) where anchor_direction = 'high'")
     (verdict,) = gate.audit()
     due = trials_where("anchor_direction = 'high'")
     assert flags_of("anchor_factor") == due
-    assert re.search(
-        r"anchor at \d\.\d\d? of the baseline; the archive's at 1.5", unmet(verdict)["anchor_factor"]["detail"]
-    )
+    golden(unmet(verdict)["anchor_factor"]["detail"], "1.5")
 
 
 def test_an_archive_that_gave_each_llm_the_same_anchors_has_no_odd_factors(recording):
@@ -661,13 +658,13 @@ def test_fewer_than_five_unanswered_trials_that_follow_answers_do_not_fail(recor
     assert ("no_answer" in unmet(verdict)) == fails
 
 
-def test_an_llm_without_a_baseline_is_named_though_nobody_knows_whether_its_anchors_are_low_or_high(recording):
+def test_an_llm_without_a_baseline_is_named_though_nobody_knows_whether_its_anchors_are_low_or_high(recording, golden):
     change(
         "delete from raw.trials where llm_recorded = 'openai/o3' and anchor_direction != 'high'; "
         "update raw.trials set anchor_direction = null where llm_recorded = 'openai/o3'"
     )
     (verdict,) = gate.audit()
-    assert "openai/o3 has anchored trials and no baseline" in unmet(verdict)["no_baseline"]["detail"]
+    golden(unmet(verdict)["no_baseline"]["detail"], "openai/o3")
 
 
 @pytest.mark.parametrize("is_earlier", [False, True], ids=["of this audit", "of an earlier one"])

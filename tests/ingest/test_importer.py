@@ -126,14 +126,14 @@ def test_trials_land_in_the_empty_tables_that_dbt_made_first(archive, make, quer
     assert query("select line_number from raw.quarantined_lines") == [(2,)]
 
 
-def test_a_second_import_adds_nothing_and_ten_more_lines_add_ten(archive, make, read, query, capsys):
+def test_a_second_import_adds_nothing_and_ten_more_lines_add_ten(archive, make, read, query, capsys, golden):
     lines = [make.baseline(runIndex=i) for i in range(5)]
     make.file(archive / "a.jsonl", *lines)
     assert main(["--archive", str(archive)]) == 0
     before = query("from raw.trials order by trial_id")
     assert main(["--archive", str(archive)]) == 0
     assert query("from raw.trials order by trial_id") == before
-    assert "0 new, 5 unchanged, 0 changed, 0 duplicates" in capsys.readouterr().out
+    golden(capsys.readouterr().out, "0 new", "5 unchanged", "0 duplicates")
     assert read(archive).trials == []
     make.file(archive / "a.jsonl", *lines, *(make.baseline(runIndex=i) for i in range(5, 15)))
     assert main(["--archive", str(archive)]) == 0
@@ -141,7 +141,7 @@ def test_a_second_import_adds_nothing_and_ten_more_lines_add_ten(archive, make, 
     assert query("select count(*), count(distinct trial_id) from raw.trials") == [(15, 15)]
 
 
-def test_a_moved_folder_and_a_copy_of_a_subfolder_inside_it_add_nothing(archive, make, query, tmp_path, capsys):
+def test_a_moved_folder_and_a_copy_of_a_subfolder_inside_it_add_nothing(archive, make, query, tmp_path, capsys, golden):
     make.file(archive / "high-anchor" / "a.jsonl", make.low_anchor(), make.low_anchor(runIndex=1))
     make.file(archive / "b.jsonl", make.baseline())
     assert main(["--archive", str(archive)]) == 0
@@ -150,7 +150,7 @@ def test_a_moved_folder_and_a_copy_of_a_subfolder_inside_it_add_nothing(archive,
     shutil.copytree(archive, moved)
     shutil.copytree(archive / "high-anchor", moved / "copy" / "high-anchor")
     assert main(["--archive", str(moved)]) == 0
-    assert "0 new, 3 unchanged, 0 changed, 2 duplicates" in capsys.readouterr().out
+    golden(capsys.readouterr().out, "0 new", "3 unchanged", "2 duplicates")
     assert query("select trial_id from raw.trials order by all") == ids
 
 
@@ -170,14 +170,14 @@ def test_equal_lines_of_one_file_are_trials_of_their_own(archive, make, read):
     assert result.summary.n_duplicates == 0
 
 
-def test_an_llm_vignette_or_technique_without_a_seed_row_loads_and_is_reported(archive, make, query, capsys):
+def test_an_llm_vignette_or_technique_without_a_seed_row_loads_and_is_reported(archive, make, query, capsys, golden):
     unknown = make.vignette(vignetteId="parking", technique="hindsight")
     make.file(archive / "a.jsonl", make.baseline(model="nobody/knows-it"), unknown)
     assert main(["--archive", str(archive)]) == 0
     out = capsys.readouterr().out
-    assert "unknown LLM ids, loaded under their own names: nobody/knows-it (1 trials)" in out
-    assert "unknown vignettes, loaded under their own names: parking (1 trials)" in out
-    assert "unknown techniques, loaded under their own names: hindsight (1 trials)" in out
+    golden(out, "nobody/knows-it", "1 trials")
+    golden(out, "parking", "1 trials")
+    golden(out, "hindsight", "1 trials")
     assert query("select llm_recorded from raw.trials order by all") == [
         ("anthropic/claude-opus-4-6",),
         ("nobody/knows-it",),
@@ -241,7 +241,7 @@ def test_shapes_that_the_format_names_are_counted_and_skipped_among_trials_too(a
 
 
 @pytest.mark.parametrize("field", ["model", "sentenceMonths"])
-def test_a_trial_without_a_field_that_makes_it_one_is_quarantined(archive, make, read, field):
+def test_a_trial_without_a_field_that_makes_it_one_is_quarantined(archive, make, read, field, golden):
     broken = make.baseline()
     del broken[field]
     make.file(archive / "a.jsonl", make.baseline(), broken)
@@ -249,7 +249,7 @@ def test_a_trial_without_a_field_that_makes_it_one_is_quarantined(archive, make,
     result = read(archive)
     assert set(result.reasons) == {("a.jsonl", 2), ("b.jsonl", 1)}
     for reason in result.reasons.values():
-        assert reason.startswith("no trial of this format: experiment baseline with the fields [experimentId, ")
+        golden(reason)
 
 
 def test_a_line_with_a_key_twice_is_quarantined_and_the_key_named(archive, make, read):
@@ -346,7 +346,7 @@ def test_an_answer_that_is_a_number_without_end_is_quarantined(archive, make, re
 
 
 @pytest.mark.slow("starts the script as a user does")
-def test_the_script_imports_as_its_help_says(archive, make, query, warehouse):
+def test_the_script_imports_as_its_help_says(archive, make, query, warehouse, golden):
     make.file(archive / "a.jsonl", make.baseline(), "{")
     done = subprocess.run(
         [sys.executable, str(ROOT / "ingest" / "run.py"), "--archive", archive.name],
@@ -356,7 +356,7 @@ def test_the_script_imports_as_its_help_says(archive, make, query, warehouse):
         text=True,
     )
     assert (done.returncode, done.stderr) == (3, "")
-    assert "1 new, 0 unchanged, 0 changed, 0 duplicates, 1 quarantined" in done.stdout
+    golden(done.stdout, "1 new", "1 quarantined")
     assert query("select count(*) from raw.trials") == [(1,)]
     assert not Path(archive.parent, ".tmp").exists()
 

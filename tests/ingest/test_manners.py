@@ -82,7 +82,7 @@ def test_no_call_is_started_that_would_exceed_the_cost(n_without_price):
         outcome = gather(endpoint, max_cost_usd=0.1, n=50, llms=[next(iter(read_prices()))])
     assert outcome.cost_usd <= 0.1
     assert outcome.n_calls in (9, 10)  # those without a price are counted like the others
-    assert outcome.ended_by == "the limit of 0.1 USD"
+    assert "0.1 USD" in outcome.ended_by
 
 
 def test_with_no_money_nothing_is_asked_and_without_a_price_the_limit_is_refused():
@@ -100,14 +100,14 @@ def test_with_a_limit_of_cost_as_many_are_in_flight_as_else_once_the_cost_is_kno
     assert endpoint.most_in_flight == 16
 
 
-def test_the_first_interrupt_lets_what_is_in_flight_finish_and_keeps_it(tmp_path, spool):
+def test_the_first_interrupt_lets_what_is_in_flight_finish_and_keeps_it(tmp_path, spool, golden):
     with Endpoint(latency_s=0.3) as endpoint:
         with collecting(tmp_path, endpoint, n=100, turns=2) as process:
             endpoint.wait_for_calls(20)
             process.send_signal(signal.SIGINT)
             said, complained = process.communicate(timeout=20)
         assert (process.returncode, complained) == (130, "")
-        assert "interrupted; everything that was answered is kept, and running it again goes on from there" in said
+        golden(said, "interrupted")
         assert len(endpoint.requests) == endpoint.n_answered == answers_in(spool) < 200
         endpoint.latency_s = 0
         assert gather(endpoint, n=100, turns=2).n_left == 0
@@ -153,7 +153,7 @@ def test_an_interrupt_does_not_wait_for_what_waits(tmp_path, spool, rest):
     assert len(spooled(spool)["call"]) == len(endpoint.requests)
 
 
-def test_a_second_collector_says_so_and_asks_nothing(tmp_path, spool, capsys):
+def test_a_second_collector_says_so_and_asks_nothing(tmp_path, spool, capsys, golden):
     (tmp_path / "study.yaml").write_text(study_at("http://127.0.0.1:9/v1"))
     with Endpoint(latency_s=0.3) as endpoint, collecting(tmp_path, endpoint) as process:
         endpoint.wait_for_calls(10)
@@ -165,10 +165,7 @@ def test_a_second_collector_says_so_and_asks_nothing(tmp_path, spool, capsys):
         assert process.returncode == 0
     captured = capsys.readouterr()
     assert captured.out == ""
-    assert captured.err == (
-        f"bais: another process is collecting into {spool}: wait until it has finished, or stop it, and try again; "
-        "nothing was asked\n"
-    )
+    golden(captured.err)
 
 
 @pytest.mark.parametrize("status", [401, 402, 403, 404])
@@ -388,7 +385,7 @@ MORE = pytest.mark.slow("the same with less room, and with more")
 
 
 @pytest.mark.parametrize("limit", [5_000, pytest.param(0, marks=MORE), pytest.param(60_000, marks=MORE)])
-def test_a_full_disk_is_one_sentence_and_the_next_run_asks_only_what_is_missing(tmp_path, spool, limit):
+def test_a_full_disk_is_one_sentence_and_the_next_run_asks_only_what_is_missing(tmp_path, spool, limit, golden):
     def full():
         resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
 
@@ -397,10 +394,7 @@ def test_a_full_disk_is_one_sentence_and_the_next_run_asks_only_what_is_missing(
         with collecting(tmp_path, endpoint, before=full, **study) as process:
             said, complained = process.communicate(timeout=30)
         assert (process.returncode, said) == (2, ""), complained
-        assert complained == (
-            f"bais: {spool} cannot be written (File too large): what was answered before is kept; make room and run "
-            "the same command again\n"
-        )
+        golden(complained)
         n_kept = answers_in(spool)
         assert endpoint.n_answered - n_kept <= 4
         n_before = endpoint.n_answered
@@ -468,11 +462,11 @@ def test_a_torn_last_line_is_put_aside_and_only_it_is_asked_again(spool, capsys,
     (aside,) = spool.parent.glob("*.torn-at-*")
     assert aside.read_bytes() == lines[last][:-40]
     said = capsys.readouterr().out
-    assert f"the last line of the spool was cut off; it was put aside into {aside}" in said
+    assert f"it was put aside into {aside}" in said
     assert "10 trials added" in said
 
 
-def test_lines_that_are_no_records_are_passed_over_and_named(spool, capsys, tmp_path):
+def test_lines_that_are_no_records_are_passed_over_and_named(spool, capsys, tmp_path, golden):
     with Endpoint() as endpoint:
         (tmp_path / "study.yaml").write_text(study_at(endpoint.url))
         gather(endpoint)
@@ -484,17 +478,17 @@ def test_lines_that_are_no_records_are_passed_over_and_named(spool, capsys, tmp_
         assert len(endpoint.requests) == 10  # the call of the trial that is damaged is there
     said = capsys.readouterr().out
     named = [1, 2, 3, 4, 5, 6, len(junk) + lines.index(trial) + 1]
-    assert f"lines of the spool that are no records were passed over: {', '.join(map(str, named))}\n" in said
+    golden(said, str(", ".join(map(str, named))))
     assert "10 trials added" in said
 
 
-def test_a_missing_key_is_said_before_anything_is_asked(tmp_path, monkeypatch, capsys, spool):
+def test_a_missing_key_is_said_before_anything_is_asked(tmp_path, monkeypatch, capsys, spool, golden):
     monkeypatch.delenv("OPENAI_API_KEY")
     with Endpoint() as endpoint:
         (tmp_path / "study.yaml").write_text(study_at(endpoint.url))
         assert main([str(tmp_path / "study.yaml")]) == 2
         assert endpoint.requests == []
-    assert "set the environment variable OPENAI_API_KEY" in capsys.readouterr().err
+    golden(capsys.readouterr().err, "OPENAI_API_KEY")
     assert not spool.exists()
 
 

@@ -158,25 +158,26 @@ def test_an_error_on_a_later_page_keeps_what_was_read_and_moves_no_cursor(fetch,
 
 
 @pytest.mark.parametrize(
-    ("answer", "said"),
+    "answer",
     [
-        (error("apiKeyInvalid", 401), "refused the key that the environment variable NEWS_API_KEY holds"),
-        ((200, {"Content-Type": "text/html"}, b"<html>Welcome</html>"), "text/html that is no list of news"),
-        ((302, {"Location": "http://127.0.0.1:9/"}, b""), "answered 302"),
-        ((200, {}, {"status": "ok"}), "without a list of articles"),
-        (error("rateLimited", 429, headers={"Retry-After": "43200"}), "left alone for 43,200 seconds"),
-        (error("x", 500), "answered 500, 6 times"),
-        (error("parameterInvalid", 426, f"too far in the past for {KEY}"), "too far in the past for [key]"),
-        (error("maximumResultsReached", 426), "gives no more results"),
-        (error("x", 429, headers={"Retry-After": "inf"}), "left alone for no end"),
-        (error("brokenThing", 400, message=""), "answered with an error, brokenThing"),
-        (ok(n_in_all=250), "says that there are 250 articles, and gave 0"),
+        error("apiKeyInvalid", 401),
+        (200, {"Content-Type": "text/html"}, b"<html>Welcome</html>"),
+        (302, {"Location": "http://127.0.0.1:9/"}, b""),
+        (200, {}, {"status": "ok"}),
+        error("rateLimited", 429, headers={"Retry-After": "43200"}),
+        error("x", 500),
+        error("parameterInvalid", 426, f"too far in the past for {KEY}"),
+        error("maximumResultsReached", 426),
+        error("x", 429, headers={"Retry-After": "inf"}),
+        error("brokenThing", 400, message=""),
+        ok(n_in_all=250),
     ],
+    ids=str,
 )
-def test_a_service_that_cannot_be_asked_is_named_in_one_sentence_without_the_key(answer, said, fetch, warehouse):
+def test_a_service_that_cannot_be_asked_is_named_in_one_sentence_without_the_key(answer, fetch, warehouse, golden):
     with served(answer) as service, pytest.raises(UserError) as refusal:
         fetch(service)
-    assert said in str(refusal.value)
+    golden(str(refusal.value))
     assert KEY not in str(refusal.value)
     assert refusal.value.exit_code == 4
     assert not warehouse.exists()
@@ -236,14 +237,14 @@ def test_an_article_that_a_page_repeats_does_not_end_a_fetch(fetch, held):
     assert held() == ({"tax", "bridge"}, datetime(2026, 1, 2, 8, tzinfo=UTC))
 
 
-def test_amended_descriptions_are_counted_and_the_first_is_kept(without_dlt, capsys, query):
+def test_amended_descriptions_are_counted_and_the_first_is_kept(without_dlt, capsys, query, golden):
     amended = DAY_1[3] | {"description": "The court has decided otherwise."}
     with served(ok(*DAY_1), ok(DAY_1[2], amended, amended)) as service:
         assert main(["news", "--url", service.url]) == 0
         assert "description" not in capsys.readouterr().out
         assert main(["news", "--url", service.url]) == 0
     said = " ".join(capsys.readouterr().out.split())
-    assert "3 known before (1 of them with another description now; the first is kept), 0 quarantined" in said
+    golden(said, "3 known before (1 ", "0 quarantined")
     assert query("select count(*) from raw.news where api_description like '%otherwise%'") == [(0,)]
 
 
@@ -262,21 +263,21 @@ def test_a_fetch_by_a_clock_that_went_ahead_does_not_stay_the_last(fetch):
         assert service.asked[-1]["from"] == "2026-01-03T08:00:00"
 
 
-def test_what_a_later_since_leaves_out_is_said(fetch, capsys, without_dlt):
+def test_what_a_later_since_leaves_out_is_said(fetch, capsys, without_dlt, golden):
     with served(ok(*DAY_1)) as service:
         main(["news", "--url", service.url])
         main(["news", "--url", service.url, "--since", "2026-01-09"])
     said = " ".join(capsys.readouterr().out.split())
-    assert "What was published between 2026-01-04 08:00 and 2026-01-09 00:00 was not asked for" in said
+    golden(said, "2026-01-04 08:00", "2026-01-09 00:00")
 
 
-def test_what_was_set_apart_before_is_said_but_once(without_dlt, capsys):
+def test_what_was_set_apart_before_is_said_but_once(without_dlt, capsys, golden):
     with served(ok(*DAY_2)) as service:
         assert main(["news", "--url", service.url]) == 3
         capsys.readouterr()
         assert main(["news", "--url", service.url]) == 0
     said = capsys.readouterr().out
-    assert "2 quarantined (2 of them before)" in " ".join(said.split())
+    golden(said, "2 quarantined")
     assert "no trusted domain" not in said
 
 
@@ -289,12 +290,12 @@ def test_an_article_with_half_a_character_stops_no_other(fetch, held):
     assert held()[0] == {"tax"}
 
 
-def test_a_description_is_kept_whole_or_the_article_is_set_apart(fetch):
+def test_a_description_is_kept_whole_or_the_article_is_set_apart(fetch, golden):
     long = DAY_1[0] | {"description": "x" * ((1 << 20) + 1)}
     with served(ok(long, DAY_1[1] | {"description": float("nan")})) as service:
         done = fetch(service)
     (line,) = done.quarantined
-    assert "a field of the article holds more than 1,048,576 characters" in line.reason
+    golden(line.reason, "1,048,576")
     assert [row["api_description"] for row in done.articles.values()] == [None]
 
 
@@ -366,10 +367,10 @@ def test_an_address_elsewhere_is_refused(address):
         normal_address(address)
 
 
-def test_without_a_key_a_sentence_names_the_variable(monkeypatch, capsys):
+def test_without_a_key_a_sentence_names_the_variable(monkeypatch, capsys, golden):
     monkeypatch.delenv("NEWS_API_KEY")
     assert main(["news"]) == 2
-    assert "set the environment variable NEWS_API_KEY" in capsys.readouterr().err
+    golden(capsys.readouterr().err, "NEWS_API_KEY")
 
 
 def test_a_dry_run_says_what_would_be_asked_and_asks_nothing(monkeypatch, capsys, warehouse):
@@ -383,12 +384,12 @@ def test_a_dry_run_says_what_would_be_asked_and_asks_nothing(monkeypatch, capsys
     assert not warehouse.exists()
 
 
-def test_the_command_says_what_came_of_the_articles(without_dlt, capsys):
+def test_the_command_says_what_came_of_the_articles(without_dlt, capsys, golden):
     with served(ok(*DAY_2)) as service:
         assert main(["news", "--url", f"http://{urlsplit(service.url).netloc}"]) == 3
     said = capsys.readouterr().out
-    assert "7 articles on 1 page: 5 new, 0 known before, 2 quarantined" in said
-    assert "no trusted domain, nor below one (https://bbc.co.uk.evil.com/2026/evil)" in said
+    golden(said, "7 articles", "1 page", "5 new")
+    golden(said, "bbc.co.uk.evil.com/2026/evil")
 
 
 NEWSLENSSYNC = [
@@ -412,9 +413,9 @@ def newslenssync(tmp_path, without_dlt):
     return path
 
 
-def test_files_of_newslenssync_land_without_the_full_text(newslenssync, query, capsys, warehouse):
+def test_files_of_newslenssync_land_without_the_full_text(newslenssync, query, capsys, warehouse, golden):
     assert main(["import", str(newslenssync)]) == 3
-    assert "1 new articles, 0 known before; 1 new falsified texts" in capsys.readouterr().out
+    golden(capsys.readouterr().out, "1 new articles", "0 known", "1 new falsified")
     assert query("select source, author, api_description from raw.news") == [("NPR", None, "The law has passed.")]
     assert query("select falsified_description, made_by from raw.falsifications") == [
         ("The law has failed.", "NewsLensSync")
@@ -422,11 +423,11 @@ def test_files_of_newslenssync_land_without_the_full_text(newslenssync, query, c
     assert query("select count(*) from raw.quarantined_lines where text like '%WHOLE%'") == [(0,)]
     assert b"THE WHOLE ARTICLE" not in warehouse.read_bytes()
     assert main(["import", "--format", "newslenssync", str(newslenssync)]) == 3
-    assert "0 new articles, 1 known before; 0 new falsified texts" in capsys.readouterr().out
+    golden(capsys.readouterr().out, "0 new articles", "1 known", "0 new falsified")
     later = [NEWSLENSSYNC[0] | {"api_description": "The law has passed at last."}]
     newslenssync.write_text(json.dumps(later[0]))
     assert main(["import", "--format", "newslenssync", str(newslenssync)]) == 0
-    assert "1 known before (1 of them with another description now; the first is kept)" in capsys.readouterr().out
+    golden(capsys.readouterr().out, "1 known")
     assert query("select api_description from raw.news") == [("The law has passed.",)]
 
 
@@ -456,22 +457,23 @@ def test_of_a_row_that_is_set_apart_only_fields_that_are_known_are_kept(
 
 
 @pytest.mark.parametrize(
-    ("rows", "why"),
+    "rows",
     [
-        (['"An open quote,https://npr.org/2,2025-06-02', '"So.",https://npr.org/3,2025-06-03'], "not CSV from here on"),
-        (['"So.",https://npr.org/3,2025-06-03,x'], "another number of values"),
+        ['"An open quote,https://npr.org/2,2025-06-02', '"So.",https://npr.org/3,2025-06-03'],
+        ['"So.",https://npr.org/3,2025-06-03,x'],
     ],
+    ids=str,
 )
-def test_a_quote_that_is_left_open_swallows_no_row(tmp_path, without_dlt, query, rows, why):
+def test_a_quote_that_is_left_open_swallows_no_row(tmp_path, without_dlt, query, rows, golden):
     path = tmp_path / "news.csv"
     path.write_text("\n".join(["api_description,url,publishedAt", "It rained.,https://npr.org/1,2025-06-01", *rows]))
     assert main(["import", str(path), "--format", "newslenssync"]) == 3
     assert query("select api_description from raw.news") == [("It rained.",)]
     ((reason,),) = query("select reason from raw.quarantined_lines")
-    assert why in reason
+    golden(reason)
 
 
-def test_a_person_who_says_both_of_a_text_in_one_file_is_asked_to_choose(newslenssync, tmp_path, query, capsys):
+def test_a_person_who_says_both_of_a_text_in_one_file_is_asked_to_choose(newslenssync, tmp_path, query, capsys, golden):
     main(["import", str(newslenssync)])
     ((article_id,),) = query("select article_id from raw.falsifications")
     sheet = tmp_path / "sheet.csv"
@@ -479,22 +481,22 @@ def test_a_person_who_says_both_of_a_text_in_one_file_is_asked_to_choose(newslen
     sheet.write_text("\n".join(["article_id,falsified_description,made_by,validated_by,is_negation", *lines]))
     capsys.readouterr()
     assert main(["import", str(sheet)]) == 3
-    assert "ann says the opposite of the same text before" in capsys.readouterr().out
+    golden(capsys.readouterr().out)
     assert query("select is_negation from raw.falsification_verdicts") == [(True,)]
 
 
-def test_pairs_that_two_people_validated_become_items(newslenssync, tmp_path, query, capsys):
+def test_pairs_that_two_people_validated_become_items(newslenssync, tmp_path, query, capsys, golden):
     main(["import", str(newslenssync)])
     items, sheet = tmp_path / "items.csv", tmp_path / "sheet.csv"
     assert main(["news", "--items", str(items)]) == 2
-    assert "1 whose falsified text nobody has validated" in capsys.readouterr().err
+    golden(capsys.readouterr().err, "1 whose")
     assert main(["news", "--to-validate", str(sheet)]) == 0
     filled = sheet.read_text().replace("NewsLensSync,,,,", "NewsLensSync,ann,true,bob,yes")
     sheet.write_text(filled)
     assert main(["import", str(sheet)]) == 0
-    assert "2 new verdicts, 0 changed, 0 as before" in capsys.readouterr().out
+    golden(capsys.readouterr().out, "2 new", "0 changed", "0 as before")
     assert main(["import", str(sheet)]) == 0
-    assert "0 new verdicts, 0 changed, 2 as before" in capsys.readouterr().out
+    golden(capsys.readouterr().out, "0 new", "0 changed", "2 as")
     assert main(["news", "--items", str(items)]) == 0
     header, true, false = items.read_text().splitlines()
     assert header == "item,pair,is_true,published_at,statement"
@@ -503,10 +505,10 @@ def test_pairs_that_two_people_validated_become_items(newslenssync, tmp_path, qu
     assert true.split(",")[1] == false.split(",")[1]
     sheet.write_text(filled.replace("bob,yes", "bob,no"))
     assert main(["import", str(sheet)]) == 0
-    assert "0 new verdicts, 1 changed, 1 as before" in capsys.readouterr().out
+    golden(capsys.readouterr().out, "0 new", "1 changed", "1 as")
     items.unlink()
     assert main(["news", "--items", str(items)]) == 2
-    assert "1 whose falsified text somebody calls no negation" in capsys.readouterr().err
+    golden(capsys.readouterr().err, "1 whose")
 
 
 @pytest.mark.parametrize("text", ["=HYPERLINK(1)", "+1", "-1", "@x", "'tis not so", "'=1", "It did not."])

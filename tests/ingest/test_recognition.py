@@ -136,14 +136,11 @@ def test_little_is_read_of_many_and_of_large_files(archive, make, monkeypatch):
     assert sum(sizes) <= recognition.MOST_BYTES
 
 
-def test_several_formats_are_named_each_with_a_file_and_nothing_lands(archive, make, warehouse, capsys):
+def test_several_formats_are_named_each_with_a_file_and_nothing_lands(archive, make, warehouse, capsys, golden):
     make.file(archive / "a.jsonl", make.baseline())
     write(archive / "r.json", EVALUATION)
     assert main(["--archive", str(archive)]) == 2
-    assert capsys.readouterr().err == (
-        f"bais: {archive} holds files of several formats, promptfoo (r.json) and voder-bais (a.jsonl): "
-        "say with --format which are meant\n"
-    )
+    golden(capsys.readouterr().err)
     assert not warehouse.exists()
     assert main(["--archive", str(archive), "--format", "voder-bais"]) == 0
 
@@ -154,12 +151,12 @@ def test_lines_of_two_formats_in_one_file_are_two_formats(archive, make):
         recognised(path)
 
 
-def test_a_stray_file_among_many_changes_nothing_and_is_named_by_the_import(archive, make, query, capsys):
+def test_a_stray_file_among_many_changes_nothing_and_is_named_by_the_import(archive, make, query, capsys, golden):
     make.file(archive / "0.jsonl", STORY)
     for i in range(1, 10):
         make.file(archive / f"{i}.jsonl", make.baseline(runIndex=i))
     assert main(["--archive", str(archive)]) == 0
-    assert "skipped, other data: runs of story 001's tool (1 lines): 0.jsonl" in capsys.readouterr().out
+    golden(capsys.readouterr().out, "0.jsonl", "001", "1 lines")
     (archive / "9.jsonl").unlink()
     with pytest.raises(UserError, match="several formats"):
         recognised(archive)
@@ -177,7 +174,7 @@ def test_an_export_is_known_by_the_manifest_directly_in_its_folder(archive, make
         recognised(archive / "out")
 
 
-def test_story_001_reads_no_condition_wrong_and_names_what_is_another_experiment(archive, make, query, capsys):
+def test_story_001_reads_no_condition_wrong_and_names_what_is_another_experiment(archive, make, query, capsys, golden):
     conditions = {"params": {"prosecutorRecommendationMonths": "hot"}}, {"runIndex": 1.5}, {"collectedAt": "soon"}
     twice = json.dumps(STORY).replace('"sentenceMonths"', '"sentenceMonths": 7, "sentenceMonths"')
     unparsed = STORY | {"result": {"sentenceMonths": "many"}, "rawLastMessage": None}
@@ -197,18 +194,18 @@ def test_story_001_reads_no_condition_wrong_and_names_what_is_another_experiment
         (4, "a key is there twice: sentenceMonths"),
     ]
     out = capsys.readouterr().out
-    assert "a.jsonl:5: no trial of this format: experiment anchoring-prosecutor-sentencing with the fields [" in out
-    assert "skipped, other data: another experiment of the same tool (1 lines)" in out
+    assert "a.jsonl:5: no trial of this format: experiment anchoring-prosecutor-sentencing with" in out
+    golden(out, "1 lines")
     assert query("select source_line, response_recorded, response_text from raw.trials") == [(7, None, "many")]
 
 
-def test_results_of_several_experiments_are_imported_one_at_a_time(archive, make, query, capsys):
+def test_results_of_several_experiments_are_imported_one_at_a_time(archive, make, query, capsys, golden):
     another = STORY | {"experimentId": "burglary-demands", "conditionId": "high-anchor-48mo"}
     make.file(archive / "a.jsonl", STORY, another)
     make.file(archive / "b.jsonl", another | {"runIndex": 1})
     assert main(["--archive", str(archive)]) == 2
     said = capsys.readouterr().err
-    assert "several studies, anchoring-prosecutor-sentencing and burglary-demands: say with --study" in said
+    golden(said, "--study")
     assert main(["--archive", str(archive), "--study", "burglary-demands"]) == 0
     assert query("select study, vignette, anchor_direction, replicate from raw.trials order by all") == [
         ("burglary-demands", "burglary-demands", "high", 0), ("burglary-demands", "burglary-demands", "high", 1),
@@ -217,21 +214,21 @@ def test_results_of_several_experiments_are_imported_one_at_a_time(archive, make
 
 
 @pytest.mark.parametrize("holds", ["nothing", "junk"])
-def test_where_nothing_is_known_one_sentence_says_what_each_format_looks_like(archive, make, capsys, holds):
+def test_where_nothing_is_known_one_sentence_says_what_each_format_looks_like(archive, make, capsys, holds, golden):
     if holds == "junk":
         make.file(archive / "a.jsonl", "{", {"other": 1})
     assert main(["--archive", str(archive)]) == 2
     said = capsys.readouterr().err
-    assert said.startswith(f"bais: nothing usable in {archive}: {0 if holds == 'nothing' else 1} files")
+    golden(said, f"{archive}: {0 if holds == 'nothing' else 1} files")
     assert said.count("\n") == 1
     for each in archives():
         assert f"{each.form} ({each.kinds}: {each.expected})" in said
 
 
-def test_a_format_that_is_given_wins(archive, make, query, capsys):
+def test_a_format_that_is_given_wins(archive, make, query, capsys, golden):
     make.file(archive / "a.jsonl", STORY)
     assert main(["--archive", str(archive), "--format", "voder-bais"]) == 2
-    assert "none with trials of the format voder-bais" in capsys.readouterr().err
+    golden(capsys.readouterr().err)
     assert main(["--archive", str(archive), "--format", "story-001"]) == 0
     assert main(["--archive", str(archive)]) == 0
     assert query("select study, archive, response_recorded from raw.trials") == [
@@ -248,12 +245,10 @@ def test_an_import_fills_the_tables_that_its_format_names(archive, make, query, 
     assert filled == set(archive_of(form).tables) - {"version_entries"}  # of which a first version has none
 
 
-def test_a_recognised_log_is_told_that_it_needs_a_mapping(archive, capsys):
+def test_a_recognised_log_is_told_that_it_needs_a_mapping(archive, capsys, golden):
     write(archive / "r.jsonl", PROMPTFOO)
     assert main(["--archive", str(archive)]) == 2
-    assert "say with --map FILE which field is what: ingest/archives/promptfoo.yaml is an example" in (
-        capsys.readouterr().err
-    )
+    golden(capsys.readouterr().err, "--map", "ingest/archives/promptfoo.yaml", "FILE")
 
 
 def test_the_recorded_archive_is_document_a(recorded_archive):

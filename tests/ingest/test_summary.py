@@ -13,7 +13,7 @@ from ingest.run import main, render
 from ingest.warehouse import printable
 
 
-def test_the_summary_names_files_rows_skipped_quarantined_unknown_duplicates_and_seconds(archive, make, capsys):
+def test_the_summary_names_files_rows_skipped_quarantined_unknown_duplicates_and_seconds(archive, make, capsys, golden):
     make.file(archive / "a.jsonl", make.baseline(), make.baseline(runIndex=1), "{", make.baseline(model="new/one"))
     make.file(archive / "b.jsonl", make.baseline(runIndex=2), "")
     make.file(archive / "copy" / "b.jsonl", make.baseline(runIndex=2))
@@ -21,26 +21,10 @@ def test_the_summary_names_files_rows_skipped_quarantined_unknown_duplicates_and
     make.file(archive / "d.txt")
     assert main(["--archive", str(archive)]) == 3
     out = capsys.readouterr().out
-    assert re.sub(r"version \w+", "version V", re.sub(r"\d+\.\d s", "N s", out)) == (
-        f"{archive}: 5 files\n"
-        "  baseline               3 files          5 trials\n"
-        "  full-sacd              1 files          1 trials\n"
-        "  vignette parking       1 files          1 trials\n"
-        "  together                                7 trials\n"
-        "  skipped, blank (1 lines)\n"
-        "  skipped, not a .jsonl file: d.txt\n"
-        "  quarantined: 1 (table raw.quarantined_lines): 1 cut off\n"
-        "    a.jsonl:3: cut off: Expecting property name enclosed in double quotes at column 2\n"
-        "  unknown LLM ids, loaded under their own names: new/one (1 trials); "
-        "add them to seeds/llms.csv or seeds/llm_aliases.csv\n"
-        "  unknown vignettes, loaded under their own names: parking (1 trials); add them to seeds/vignettes.csv\n"
-        "  9 lines read: 6 new, 0 unchanged, 0 changed, 1 duplicates, 1 quarantined, 1 skipped; "
-        "1 of unknown LLMs; N s\n"
-        "  source archive, version V: 6 new, 0 unchanged, 0 changed, 0 gone\n"
-    )
+    golden(re.sub(r"version \w+", "version V", out))
 
 
-def test_long_lists_end_with_how_many_more_there_are():
+def test_long_lists_end_with_how_many_more_there_are(golden):
     summary = Summary("folder")
     summary.rows["baseline"], summary.files["baseline"] = 1, 1
     summary.skipped = {f"{i}.txt": "not a .jsonl file" for i in range(30)}
@@ -49,7 +33,7 @@ def test_long_lists_end_with_how_many_more_there_are():
     text = render(summary)
     assert "and 10 more\n" in text
     assert "and 1,180 more\n" in text
-    assert "and 5 more; add them to" in text
+    golden(text, "5 more")
 
 
 def test_a_progress_bar_shows_on_a_terminal_alone(archive, make, monkeypatch, capsys):
@@ -143,16 +127,16 @@ def test_of_every_line_that_is_read_it_is_said_what_became_of_it(make, read, fol
     assert f"  {len(held)} lines read: {summary.n_new} new, " in render(summary)
 
 
-def test_every_line_of_a_file_that_is_no_text_or_of_other_data_is_counted(archive, make, capsys):
+def test_every_line_of_a_file_that_is_no_text_or_of_other_data_is_counted(archive, make, capsys, golden):
     make.file(archive / "a.jsonl", make.baseline())
     make.file(archive / "noise.jsonl", b"\xff", b"\xfe", b"\xfd")
     make.file(archive / "scores.jsonl", {"score": 1}, {"score": 2}, '{"score": ')
     assert main(["--archive", str(archive)]) == 3
     out = capsys.readouterr().out
-    assert "  skipped, lines that cannot be read, among other data (1 lines)\n" in out
-    assert "  skipped, other data: JSON objects with the fields [score] (2 lines): scores.jsonl\n" in out
-    assert "  quarantined: 1 (table raw.quarantined_lines): 3 binary or not UTF-8\n" in out
-    assert "  7 lines read: 1 new, 0 unchanged, 0 changed, 0 duplicates, 3 quarantined, 3 skipped;" in out
+    golden(out, "cannot be read", "1 lines")
+    golden(out, "scores.jsonl", "2 lines")
+    golden(out, "raw.quarantined_lines", "3 binary")
+    golden(out, "7 lines", "1 new", "3 quarantined")
 
 
 def test_the_lines_of_a_later_version_are_told_of_too(archive, make):

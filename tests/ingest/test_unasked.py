@@ -83,7 +83,7 @@ def test_an_llm_of_which_a_trial_failed_and_others_did_not_was_asked(collect):
         assert collect(endpoint, n=8)[0] == 0
 
 
-def test_an_llm_that_stopped_answering_in_the_last_session_is_named_until_it_answers(collect, monkeypatch):
+def test_an_llm_that_stopped_answering_in_the_last_session_is_named_until_it_answers(collect, monkeypatch, golden):
     is_broken = False
 
     def decide(request):
@@ -95,20 +95,20 @@ def test_an_llm_that_stopped_answering_in_the_last_session_is_named_until_it_ans
         for _ in range(2):
             code, said = collect(endpoint, n=4)
             assert code == 4
-            assert "any/broken could not be asked: its last 4 trials failed, with http_500: gone" in said
+            golden(said, "any/broken", "http_500", "4 trials")
         is_broken = False
         assert collect(endpoint, n=5)[0] == 0
 
 
 @pytest.mark.parametrize("variable", ["NO_SUCH_KEY", "BLANK_KEY"])
-def test_an_llm_without_a_key_is_named_and_the_others_are_asked(collect, monkeypatch, variable):
+def test_an_llm_without_a_key_is_named_and_the_others_are_asked(collect, monkeypatch, variable, golden):
     monkeypatch.setenv("BLANK_KEY", " ")
     locked = {"llm": "any/locked", "api_key_env": variable}
     with Endpoint() as endpoint:
         for n_asked in (8, 8):
             code, said = collect(endpoint, llms=[locked, "any/model"])
             assert code == 4
-            assert f"any/locked could not be asked: there is no key for {endpoint.url}: set the environment" in said
+            golden(said, "any/locked", str(endpoint.url))
             assert variable in said
             assert "16 trials planned" in said
             assert len(endpoint.requests) == n_asked
@@ -120,13 +120,13 @@ def test_an_llm_without_a_key_is_named_and_the_others_are_asked(collect, monkeyp
         assert (code, "any/locked" in said) == (0, False)  # there is nothing left to ask it
 
 
-def test_where_no_llm_has_a_key_nothing_is_asked_and_it_is_exit_code_2(collect, monkeypatch):
+def test_where_no_llm_has_a_key_nothing_is_asked_and_it_is_exit_code_2(collect, monkeypatch, golden):
     monkeypatch.delenv("OPENAI_API_KEY")
     with Endpoint() as endpoint:
         code, said = collect(endpoint, llms=["any/one", {"llm": "any/two", "api_key_env": "NO_SUCH_KEY"}])
         assert endpoint.requests == []
     assert (code, said.count("\n")) == (2, 1)
-    assert "set the environment variable OPENAI_API_KEY" in said
+    golden(said, "OPENAI_API_KEY")
     assert not (spool_folder("faults") / COLLECTED).exists()
 
 
@@ -163,8 +163,8 @@ def test_answers_that_meet_a_writer_who_stays_are_kept_said_to_be_and_load_on_th
             code, said = collect(endpoint, loads=True, n=4, llms=["any/model"])
             holder.stdin.close()
         assert code == 2
-        assert f"is in use by process {holder.pid} " in said
-        assert "what was answered is kept in the spool, and running it again loads it" in said
+        assert f"process {holder.pid} " in said
+        assert "kept in the spool" in said
         assert len(spooled(spool_folder("faults") / COLLECTED)["trial"]) == 8
         code, said = collect(endpoint, loads=True, n=4, llms=["any/model"])
         assert len(endpoint.requests) == 8

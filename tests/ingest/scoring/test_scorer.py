@@ -185,35 +185,35 @@ def test_an_llm_that_gives_no_number_at_all_is_refused_before_anything_is_scored
     assert lines(llm) == {}
 
 
-def test_without_torch_it_says_how_to_install_it_and_leaves_everything_alone(warehouse, monkeypatch, capsys):
+def test_without_torch_it_says_how_to_install_it_and_leaves_everything_alone(warehouse, monkeypatch, capsys, golden):
     monkeypatch.setattr("ingest.local.llm.find_spec", lambda library: None)
     assert main(["score", "--llm", "openai-community/gpt2"]) == 2
     (line,) = capsys.readouterr().err.splitlines()
-    assert "needs torch and transformers, which are not installed here: `make local` installs" in line
+    golden(line, "`make local`")
     assert not warehouse.exists()
 
 
-def test_questions_that_cannot_be_read_are_refused_before_an_llm_is_loaded(warehouse, tmp_path, capsys):
+def test_questions_that_cannot_be_read_are_refused_before_an_llm_is_loaded(warehouse, tmp_path, capsys, golden):
     path = tmp_path / "questions.yaml"
     path.write_text("study: s", encoding="utf-8")
     assert main(["score", "--llm", "openai-community/gpt2", "--questions", str(path)]) == 2
     (line,) = capsys.readouterr().err.splitlines()
-    assert "is no file of questions: source: this key is missing" in line
+    golden(line, "source")
 
 
-def test_a_name_that_names_no_llm_is_refused_before_one_is_loaded(warehouse, capsys):
+def test_a_name_that_names_no_llm_is_refused_before_one_is_loaded(warehouse, capsys, golden):
     assert main(["score", "--llm", "somewhere", "--name", "gpt2"]) == 2
     (line,) = capsys.readouterr().err.splitlines()
-    assert "--name gpt2 names no LLM: write vendor/name, such as openai/gpt2" in line
+    golden(line, "--name gpt2")
 
 
-def test_own_questions_take_no_study_that_llms_answer(warehouse, tmp_path, capsys):
+def test_own_questions_take_no_study_that_llms_answer(warehouse, tmp_path, capsys, golden):
     path = tmp_path / "questions.yaml"
     own = SHIPPED.read_text(encoding="utf-8")
     path.write_text(own.replace("study: anchoring-llms", f"study: {shipped_studies()[0]}"), encoding="utf-8")
     assert main(["score", "--llm", "somewhere", "--questions", str(path)]) == 2
     (line,) = capsys.readouterr().err.splitlines()
-    assert "nobody answers what is scored: give the study in the file of questions another name" in line
+    golden(line)
     with contextlib.closing(duckdb.connect(str(warehouse))) as made:
         fill(made, {"raw.trials": [{"study": "asked"}]})
     refuse_study_of_trials("scored")
