@@ -55,6 +55,7 @@ def pytest_ignore_collect(collection_path, config):
     return True if collection_path == ROOT / "tests" / "spark" and not is_named else None
 
 
+@pytest.hookimpl(trylast=True)  # when what is not asked for is left out
 def pytest_collection_modifyitems(config, items):
     """Begin with what took longest in the last run, or has most tests, and before it with a reader of each golden one.
 
@@ -71,10 +72,11 @@ def pytest_collection_modifyitems(config, items):
         files[item.path].append(item)
     took = {ROOT / path: sum(phases) for path, phases in last_durations().items()}
     order = sorted(files, key=lambda path: (-took.get(path, 0), -len(files[path]), path))
-    for name in ("simulated", "recorded"):
-        readers = [path for path in order if any(name in item.fixturenames for item in files[path])]
-        order = [*readers[:1], *(path for path in order if path not in readers[:1])]
-    items[:] = [item for path in order for item in files[path]]
+    first = []
+    for name in ("recorded", "simulated"):
+        readers = (path for path in order if any(name in item.fixturenames for item in files[path]))
+        first += [path for path in readers if path not in first][:1]
+    items[:] = [item for path in dict.fromkeys([*first, *order]) for item in files[path]]
 
 
 @pytest.hookimpl(wrapper=True)
