@@ -88,6 +88,9 @@ def test_what_differs_from_run_to_run_and_from_machine_to_machine_is_masked():
     assert masked("duckdb 2.0.0\nvl-convert 1.9.0.post1\ngain 1.5 pp", {}) == (
         "duckdb <version>\nvl-convert <version>\ngain 1.5 pp"
     )
+    assert masked("version 12345678, trial 1234567890123456\n12345678: it", {}) == (
+        "version <hash>, trial <hash>\n<hash>: it"
+    )
     assert masked("1,234 trials of 42 LLMs, 1.5 pp", {}) == "1,234 trials of 42 LLMs, 1.5 pp"
 
 

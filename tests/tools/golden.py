@@ -26,6 +26,9 @@ FOLDED = " \\"  # a line ends so that goes on in the next
 MASKS = [
     (re.compile(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?(?: UTC)?"), "<date>"),
     (re.compile(r"\b(?=[a-f\d]*\d)(?=[a-f\d]*[a-f])[a-f\d]{8,64}\b"), "<hash>"),
+    # few hashes are of digits alone: these are known by what stands before or behind them
+    (re.compile(r"(?<=(?:version|restore) )[a-f\d]{8,64}\b|(?<=trial )[a-f\d]{8,64}\b"), "<hash>"),
+    (re.compile(r"^[a-f\d]{8}(?=  |:)", re.MULTILINE), "<hash>"),
     (re.compile(r"\b\d[\d,]*(?:\.\d+)? s(?:econds?)?\b"), "<n> s"),
     (re.compile(r"(?<=bais )\d+\.\d+\.\d+\b"), "<version>"),
     (re.compile(r"^([a-z][\w-]+) \d+(?:\.\w+)+$", re.MULTILINE), r"\1 <version>"),
