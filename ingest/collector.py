@@ -829,9 +829,9 @@ def cost_of_call(told, price: tuple[float, float] | None) -> tuple[float | None,
 
 @functools.cache
 def git_revision():
-    """Return the revision of this checkout, or None if that cannot be told."""
-    said = git(ROOT, "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*")
-    return said and said.strip()
+    """Return the revision of this checkout, or None if that cannot be told; git writes nothing to tell it."""
+    revision, changes = git(ROOT, "rev-parse", "HEAD"), git(ROOT, "status", "--porcelain", "--untracked-files=no")
+    return revision and revision.strip() + ("-dirty" if changes else "")
 
 
 def _came_to(script, replies, last, calls, problem):
