@@ -6,7 +6,7 @@ ARCHIVE ?= $(wildcard $(BAIS_SHARED)/data/bais_recorded)
 SCORES ?= $(wildcard $(BAIS_SHARED)/data/anchoring_llms)
 export BAIS_SHARED
 
-.PHONY: run test test-all golden test-spark check bench picture local spark embed coverage oracle lock clean
+.PHONY: help run test test-all golden test-spark check bench picture local spark embed coverage oracle lock clean
 
 STEP = @$(BIN)/python -m bais.step
 LAND = $(BIN)/python ingest/run.py
@@ -28,22 +28,22 @@ SUITE := $(BIN)/python -m pytest -n 2
 test: .venv/installed  ## the suite, offline, without what is slow; of one file or test alone with FILE=tests/…
 	$(if $(FILE),$(BIN)/python -m pytest -n 0 $(FILE),$(SUITE) -m "not slow")
 
-test-all: .venv/installed  ## the whole suite: also pages followed step by step, programs killed, pages in a browser, every bench made small
+test-all: .venv/installed  ## the whole suite: also pages followed step by step, programs killed, pages in a browser, every bench at a small scale
 	$(SUITE)
 
-golden: .venv/installed  ## write the golden texts anew, from the tests that hold them; `git diff tests/golden` then shows which words changed
+golden: .venv/installed  ## write the golden texts anew (all, or of one file with FILE=tests/…); then read `git diff --word-diff tests/golden`
 	BAIS_GOLDEN=write $(if $(FILE),$(BIN)/python -m pytest -n 0 $(FILE),$(SUITE))
 
 test-spark: spark  ## what needs Java 17 and Spark: builds on this machine, through a server, and on a cluster of two workers
 	$(BIN)/python -m pytest -n 0 --durations 15 tests/spark
 
-check: .venv/installed  ## style: Python and SQL, and which room imports which
+check: .venv/installed  ## style of Python and SQL, and which of bais, ingest and analysis may import which
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/sqlfluff lint --processes 2 models tests/models macros analysis/report/queries
 	$(BIN)/lint-imports --no-cache
 
-bench: .venv/installed  ## speed, as one table of ratios to peers that run beside (SCALE=0.1: in less time; BIG=1: to 10 million trials)
+bench: .venv/installed  ## speed, as one table of ratios to other tools that do the same job in the same run (SCALE=0.1: in less time; BIG=1: to 10 million trials)
 	$(BIN)/python -m tests.tools.ratios $(if $(SCALE),--scale $(SCALE))
 
 picture: .venv/installed  ## docs/answers.svg of the README, from the recorded trials of document A
@@ -68,7 +68,7 @@ coverage: .venv/installed  ## how often intervals hold and probabilities come tr
 oracle: .venv/installed  ## the mixed models against lme4, where R has it
 	$(BIN)/python tests/tools/oracle.py
 
-# It holds a hash of what it was installed from: what is only newer is not installed again.
+# .venv/installed holds a hash of the lock file and of pyproject.toml: only another hash installs again, not a newer date.
 INSTALLED_FROM := $(shell cat requirements.lock pyproject.toml | cksum)
 ifneq ($(INSTALLED_FROM),$(shell cat .venv/installed 2>/dev/null))
 .PHONY: .venv/installed
@@ -91,3 +91,6 @@ lock:  ## write requirements.lock and requirements-embed.lock anew (needs uv and
 
 clean:  ## the environment and what was derived; the spool of paid answers stays
 	rm -rf .venv target logs data/*.duckdb data/dlt
+
+help:  ## what make can do
+	@sed -n 's/^\([a-z-]*\):[^#]*## /\1: /p' $(MAKEFILE_LIST)

@@ -115,14 +115,18 @@ def test_a_column_that_breaks_its_rule_is_named_with_its_table_and_an_example(ne
         """)
     with pytest.raises(AssertionError) as complaint:
         new_warehouse.dbt("--quiet", "test", "--select", "anchored_conditions decided,test_name:columns_are")
+    cell = "'study': b, 'llm': NULL, 'vignette': v, 'technique': t, 'anchor_direction': low, 'temperature_scope': all"
     assert {line.strip() for line in str(complaint.value).splitlines() if " offence = " in line} == {
-        "decided: offence = part is null, n_rows = 1, example = None",
-        "decided: offence = part is none of rank_probabilities, predictions, n_rows = 2, example = both",
-        "anchored_conditions: offence = n_trials is below 1 or no finite number, n_rows = 1, example = 0",
-        "anchored_conditions: offence = percent_of_baseline is no finite number, n_rows = 1, example = inf",
-        "anchored_conditions: offence = sd_response is null without a reason, n_rows = 1, example = None",
+        "decided: offence = part is null, n_rows = 1, example = {'part': NULL}",
+        "decided: offence = part is none of rank_probabilities, predictions, n_rows = 2, example = {'part': both}",
+        f"anchored_conditions: offence = n_trials is below 1 or no finite number, n_rows = 1, "
+        f"example = {{{cell.replace(': b', ': a')}, 'n_trials': 0}}",
+        f"anchored_conditions: offence = percent_of_baseline is no finite number, n_rows = 1, "
+        f"example = {{{cell}, 'percent_of_baseline': inf}}",
+        f"anchored_conditions: offence = sd_response is null without a reason, n_rows = 1, "
+        f"example = {{{cell}, 'sd_response': NULL}}",
         "anchored_conditions: offence = study, llm, vignette, technique, anchor_direction, temperature_scope is there "
-        "more than once, n_rows = 2, example = b, null, v, t, low, all",
+        f"more than once, n_rows = 2, example = {{{cell}}}",
     }
 
 

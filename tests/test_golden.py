@@ -12,15 +12,16 @@ TITLES = ["a is so", "b is so [1]", "b is so [2]"]
 def asked(tmp_path, monkeypatch):
     """From what a test is called and the texts that it asks for to what is kept of them; words are kept if `keeps`."""
     monkeypatch.setattr(tool, "ROOT", tmp_path)
+    monkeypatch.setattr(tool, "FOLDER", tmp_path)
     monkeypatch.setattr(tool, "LOCK", tmp_path / "lock")
     path = tmp_path / "some" / "words.txt"
 
-    def ask(title, *texts, keeps=False, order=TITLES, asking=("a is so", "b is so"), is_whole=True):
+    def ask(title, *texts, keeps=False, order=TITLES, asking=("a is so", "b is so"), is_whole=True, is_passed=True):
         monkeypatch.setenv("BAIS_GOLDEN", "write" if keeps else "")
         of = Golden(path, title, {str(tmp_path): "<folder>"})
         for text, *named in texts:
             of(text, *named)
-        of.end(order, asking, is_whole, True)
+        of.end(order, asking, is_whole, is_passed)
         return read(path)
 
     return ask
@@ -72,6 +73,18 @@ def test_what_no_test_asks_for_any_more_fails_and_is_dropped_where_words_are_wri
     assert list(asked("b is so [1]", ["One."], keeps=True, asking=["b is so"])) == ["b is so [1]"]
 
 
+def test_a_test_that_fails_before_its_last_text_keeps_what_was_kept_of_it(asked):
+    asked("a is so", ["One."], ["Two."], keeps=True)
+    assert asked("a is so", ["1."], keeps=True, is_passed=False) == {"a is so": ["One.", "Two."]}
+
+
+def test_a_failure_says_how_to_keep_the_words_of_its_file(asked):
+    with pytest.raises(
+        pytest.fail.Exception, match=r"no words are kept yet; `make golden FILE=tests/some/test_words.py`"
+    ):
+        asked("a is so", ["One."])
+
+
 def test_texts_stand_in_the_order_of_their_tests(asked):
     for title in reversed(TITLES):
         found = asked(title, ["One."], keeps=True)
@@ -91,7 +104,8 @@ def test_what_differs_from_run_to_run_and_from_machine_to_machine_is_masked():
     assert masked("version 12345678, trial 1234567890123456\n12345678: it", {}) == (
         "version <hash>, trial <hash>\n<hash>: it"
     )
-    assert masked("1,234 trials of 42 LLMs, 1.5 pp", {}) == "1,234 trials of 42 LLMs, 1.5 pp"
+    same = "1,234 trials of 42 LLMs, 1.5 pp, 43,200 s, 7 seconds, 0.30 s a call"
+    assert masked(same, {}) == same
 
 
 def test_no_line_of_prose_is_wider_than_80_columns():

@@ -3,6 +3,10 @@
 {% test columns_are(model, unique=[], not_null=[], finite=[], within={}, one_of={}, null_only_with_reason=[]) %}
 {{ config(fail_calc='coalesce(sum(n_rows), 0)') }}
 {% set rules = [] %}
+{% set row = {} %}
+{% for column in unique %}
+    {% do row.update({column: column}) %}
+{% endfor %}
 {% for column in not_null %}
     {% do rules.append((column, 'is null', column ~ ' is null')) %}
 {% endfor %}
@@ -33,7 +37,7 @@
     {% do structs.append(struct_of({
         'offence': dbt.string_literal(dbt.escape_single_quotes(column ~ ' ' ~ words)),
         'n_rows': 'count(*) filter (where ' ~ broken ~ ')',
-        'example': 'any_value(' ~ column ~ ') filter (where ' ~ broken ~ ')::' ~ text_type(),
+        'example': 'any_value(' ~ struct_of(dict(row, **{column: column})) ~ ') filter (where ' ~ broken ~ ')::' ~ text_type(),
     })) %}
 {% endfor %}
 {% if structs %}
@@ -47,14 +51,10 @@ where n_rows > 0
 {% endif %}
 {% if structs and unique %}union all{% endif %}
 {% if unique %}
-{% set values = [] %}
-{% for column in unique %}
-    {% do values.append("coalesce(" ~ column ~ "::" ~ text_type() ~ ", 'null')") %}
-{% endfor %}
 select
     '{{ unique | join(', ') }} is there more than once' as offence,
     count(*) as n_rows,
-    concat_ws(', ', {{ values | join(', ') }}) as example
+    {{ struct_of(row) }}::{{ text_type() }} as example
 from {{ model }}
 group by {{ unique | join(', ') }}
 having count(*) > 1

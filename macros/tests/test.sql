@@ -11,6 +11,10 @@
             {% endfor %}
             {% do print((model.attached_node or model.name).split('.')[-1] ~ ': ' ~ said | join(', ')) %}
         {% endfor %}
+        {% set n_found = run_query('select count(*) from (' ~ sql ~ ')').rows[0][0] %}
+        {% if n_found > 5 %}
+            {% do print((model.attached_node or model.name).split('.')[-1] ~ ': and ' ~ (n_found - 5) ~ ' more') %}
+        {% endif %}
     {% endif %}
     {{ return(done) }}
 {% endmaterialization %}

@@ -33,9 +33,13 @@ def fill(connection, tables):
     """Make the tables that `tables` has the rows of, and insert these; a column that a row leaves out is null."""
     make_tables(connection, *tables)
     connection.begin()
-    for relation, rows in tables.items():
-        for row in rows:
-            insert(connection, relation, **row)
+    try:
+        for relation, rows in tables.items():
+            for row in rows:
+                insert(connection, relation, **row)
+    except duckdb.Error:
+        connection.rollback()
+        raise
     connection.commit()
 
 
@@ -47,7 +51,9 @@ def relation_of(name: str) -> str:
 @functools.cache
 def columns_of(relation: str) -> dict[str, str]:
     """Return the columns of a table of the project with their types."""
-    schema, name = relation.split(".")
+    schema, _, name = relation.partition(".")
+    if not name:
+        raise KeyError(f"name {relation} with its schema, as in marts.{relation}")
     if schema == "raw":
         return {column: of["data_type"] for column, of in TABLES[name].columns.items()}
     if schema == "seeds":

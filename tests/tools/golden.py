@@ -29,7 +29,8 @@ MASKS = [
     # few hashes are of digits alone: these are known by what stands before or behind them
     (re.compile(r"(?<=(?:version|restore) )[a-f\d]{8,64}\b|(?<=trial )[a-f\d]{8,64}\b"), "<hash>"),
     (re.compile(r"^[a-f\d]{8}(?=  |:)", re.MULTILINE), "<hash>"),
-    (re.compile(r"\b\d[\d,]*(?:\.\d+)? s(?:econds?)?\b"), "<n> s"),
+    (re.compile(r"(?<![\d.,])\d[\d,]*\.\d s\b"), "<n> s"),  # as what was timed is printed
+    (re.compile(r"(?<=, )\d+ s(?=;|$)", re.MULTILINE), "<n> s"),  # and a build
     (re.compile(r"(?<=bais )\d+\.\d+\.\d+\b"), "<version>"),
     (re.compile(r"^([a-z][\w-]+) \d+(?:\.\w+)+$", re.MULTILINE), r"\1 <version>"),
     (re.compile(r"(?<=127\.0\.0\.1:)\d+"), "<port>"),
@@ -129,6 +130,11 @@ class Golden:
         self.kept = read(path).get(title, [])
         self.asked: list[str] = []
 
+    @property
+    def tests(self) -> Path:
+        """The file of tests whose words these are."""
+        return Path("tests") / self.path.relative_to(FOLDER).with_name(f"test_{self.path.stem}.py")
+
     def __call__(self, text: str, *named: str) -> None:
         """Hold a text, or its sentences that hold all of what is named, against what is kept."""
         text = folded(masked(sentences(text, named) if named else text, self.folders))
@@ -142,9 +148,10 @@ class Golden:
         kept = self.kept[n - 1] if n <= len(self.kept) else ""
         if text != kept:
             where = f"{self.path.relative_to(ROOT)}, “{self.title}”, text {n}"
+            said = "other words are printed" if kept else "no words are kept yet"
             lines = difflib.unified_diff(kept.split("\n"), text.split("\n"), "kept", "printed", lineterm="")
             told = "\n".join(lines)
-            pytest.fail(f"{where}: other words are printed; `make golden` keeps them\n{told}", pytrace=False)
+            pytest.fail(f"{where}: {said}; `make golden FILE={self.tests}` keeps these\n{told}", pytrace=False)
 
     def end(self, order: list[str], asking: set[str], is_whole: bool, is_passed: bool) -> None:
         """Keep what was asked for if that was said, or fail where more is kept than tests ask for.
@@ -154,15 +161,18 @@ class Golden:
         """
         here = [title for title in order if function_of(title) == function_of(self.title)] if is_whole else []
         if is_writing():
-            self.keep(order, asking, here)
+            if is_passed:  # one that failed did not come to its last text
+                self.keep(order, asking, here)
             return
         where = f"{self.path.relative_to(ROOT)}, “{self.title}”"
         gone = [title for title in read(self.path) if is_gone(title, here)]
         if gone:
-            pytest.fail(f"{where}: no test asks for “{gone[0]}”; `make golden` drops it", pytrace=False)
+            pytest.fail(
+                f"{where}: no test asks for “{gone[0]}”; `make golden FILE={self.tests}` drops it", pytrace=False
+            )
         if is_passed and len(self.asked) < len(self.kept):
-            told = f"{len(self.kept)} texts are kept, {len(self.asked)} asked for; `make golden` drops the others"
-            pytest.fail(f"{where}: {told}", pytrace=False)
+            told = f"{len(self.kept)} texts are kept, {len(self.asked)} asked for"
+            pytest.fail(f"{where}: {told}; `make golden FILE={self.tests}` drops the others", pytrace=False)
 
     def keep(self, order: list[str], asking: set[str], here: list[str]) -> None:
         """Write what was asked for in place of what is kept, in an order, and drop what no test asks for."""
