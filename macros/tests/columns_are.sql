@@ -16,6 +16,9 @@
 {% for column, bounds in within.items() %}
     {% set broken = ['not ' ~ is_finite(column ~ '::double')] %}
     {% set said = [] %}
+    {% if not bounds or bounds.keys() | reject('in', ('at_least', 'at_most')) | list %}
+        {{ exceptions.raise_compiler_error(model ~ ', within, ' ~ column ~ ': give at_least or at_most or both, and nothing else') }}
+    {% endif %}
     {% for bound, operator, words in [('at_least', '<', 'below '), ('at_most', '>', 'above ')] if bound in bounds %}
         {% do broken.append([column, operator, bounds[bound]] | join(' ')) %}
         {% do said.append(words ~ bounds[bound]) %}
@@ -32,6 +35,9 @@
 {% for column in null_only_with_reason %}
     {% do rules.append((column, 'is null without a reason', column ~ ' is null and reason is null')) %}
 {% endfor %}
+{% if not rules and not unique %}
+    {{ exceptions.raise_compiler_error(model ~ ': columns_are says nothing of its columns') }}
+{% endif %}
 {% set structs = [] %}
 {% for column, words, broken in rules %}
     {% do structs.append(struct_of({

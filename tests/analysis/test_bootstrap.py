@@ -475,3 +475,12 @@ def test_a_scope_says_which_trials_make_the_baseline(scope):
 def test_no_responses_have_no_draws():
     draws = draws_of(designed()[:0])
     assert (draws.llms, draws.techniques, draws.baselines) == ([], [], {})
+
+
+def test_a_baseline_is_as_thin_as_that_of_the_vignette_with_the_fewest_answers():
+    cells = {("a", vignette, "sacd", "low"): {10: 5} for vignette in "vw"}
+    cells |= {("a", "v", "no_technique", "none"): {20: 12}, ("a", "w", "no_technique", "none"): {20: 3, 30: 1}}
+    draws = draws_of(responses_of(cells | {("b", "v", "sacd", "low"): {10: 5}}))
+    assert draws.fewest_baseline("sacd", ["a"]) == 4
+    assert draws.fewest_baseline("sacd", ["a", "b"]) == 4
+    assert draws.fewest_baseline("sacd", ["b"]) == np.inf

@@ -107,10 +107,15 @@ def test_a_baseline_of_fewer_than_ten_answers_is_left_out_of_gains():
     assert (many.refused, many.thin) == (False, False)
 
 
-def test_a_baseline_that_is_not_told_from_0_is_left_out_of_gains():
-    rows = pd.concat([both(), both(llm="b", baseline=(-90, 100) * 5)])
+@pytest.mark.parametrize(
+    ("answers", "is_near"),
+    # means of ten with their 95 % intervals (t of 9 is 2.262): 5 ± 71.6, 10 ± 12.1 and 10 ± 9.8
+    [((-90, 100), True), ((-6, 26), True), ((-3, 23), False)],
+)
+def test_a_baseline_that_is_not_told_from_0_is_left_out_of_gains(answers, is_near):
+    rows = pd.concat([both(), both(llm="b", baseline=answers * 5)])
     gains = DomainLosses(rows).compared("gap", "sacd", "no_technique")
-    assert (gains.llms, gains.near_zero, gains.refused) == (["a"], True, False)
+    assert (gains.llms, gains.near_zero, gains.refused) == (["a"] if is_near else ["a", "b"], is_near, False)
     assert not DomainLosses(both()).compared("gap", "sacd", "no_technique").near_zero
     below = both(baseline=(-90, -110) * 5)
     assert DomainLosses(below.assign(response=-below["response"].abs())).compared(

@@ -25,6 +25,6 @@ def test_a_study_of_people_is_told_by_the_side_on_which_its_interval_lies(monkey
         fill(warehouse, {"inference.human_choice_effects": [effect], "marts.human_choices": choices})
         sentences = people.sentences_on_people(warehouse)
         sentence = sentences["shop"]
-    assert "0 choices of 0 people" in sentences["gone"]
+    golden(sentences["gone"], "0 choices of 0 people")
     golden(sentence)
     assert f"{math.exp(low):.3g} to {math.exp(high):.3g}" in sentence

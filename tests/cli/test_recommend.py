@@ -377,6 +377,9 @@ def test_trials_that_would_do_are_named_with_llms_and_a_cost_that_is_unknown_is_
     text = said("next", places=places(SPLIT), next_steps=rows)
     golden(text, "23", "2.00 USD", "1 more")
     golden(text, "90 trials", "1.50 USD", "SACD")
+    assert "What that costs is not known" in text
+    rows = [row | {"cost_usd": row["cost_usd"] or 1.0} for row in rows]
+    assert "not known" not in said("next", places=places(SPLIT), next_steps=rows)
 
 
 def test_what_more_llms_cost_is_said_once():

@@ -392,14 +392,14 @@ def test_a_condition_cannot_get_around_a_filter(refused, condition):
     assert refused("trials", "--study", "s", "--where", condition).startswith("the condition ")
 
 
-def test_a_trial_of_an_older_version_says_so(ask, warehouse):
+def test_a_trial_of_an_older_version_says_so(ask, warehouse, golden):
     with contextlib.closing(duckdb.connect(str(warehouse))) as made:
         make_tables(made, "intermediate.int_prompts_outdated")
         insert(
             made, "intermediate.int_prompts_outdated", batch_id="s/case/2", technique="no_technique",
-            vignette_version=1, highest_of_vignette=2, technique_version=1, highest_of_technique=1,
+            vignette_version=1, highest_of_vignette=2, technique_version=3, highest_of_technique=4,
         )  # fmt: skip
-    assert ask("trials", "--all", "--where", "trial_id = 'dd01'").count("version 1 ") == 1
+    golden(ask("trials", "--all", "--where", "trial_id = 'dd01'"), "version 1 ", "2")
     found = json.loads(ask("trials", "--all", "--format", "json", "--where", "reason = 'older_version'"))
     assert [trial["trial_id"] for trial in found] == ["dd01"]
     assert "OLDER VERSION" in ask("trial", "dd01")

@@ -32,7 +32,7 @@ MASKS = [
     (re.compile(r"(?<![\d.,])\d[\d,]*\.\d s\b"), "<n> s"),  # as what was timed is printed
     (re.compile(r"(?<=, )\d+ s(?=;|$)", re.MULTILINE), "<n> s"),  # and a build
     (re.compile(r"(?<=bais )\d+\.\d+\.\d+\b"), "<version>"),
-    (re.compile(r"^([a-z][\w-]+) \d+(?:\.\w+)+$", re.MULTILINE), r"\1 <version>"),
+    (re.compile(r"^([a-z][\w-]+) \d+(?:\.\w+){2,}$", re.MULTILINE), r"\1 <version>"),
     (re.compile(r"(?<=127\.0\.0\.1:)\d+"), "<port>"),
 ]
 ENDS = re.compile(r"(?:(?<=[.?!])|(?<=[.?!][)”]))\s+(?=[^\sa-z])")
