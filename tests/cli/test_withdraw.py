@@ -26,13 +26,13 @@ insert into intermediate.int_trials_read by name
         judged
     from raw.trials;
 insert into marts.trials by name
-    select trial_id, batch_id, study, vignette, technique, anchor_direction, temperature, response_recorded
+    select trial_id, batch_id, study, vignette, technique, anchor_direction, arm, temperature, response_recorded
     from raw.trials
     anti join (from raw.gate_acts where act = 'withdraw') as acts on trial_id = object_id
     where anchor_direction != 'high';
 insert into marts.quarantined_trials by name
     select
-        trial_id, batch_id, study, vignette, technique, anchor_direction, temperature, response_recorded,
+        trial_id, batch_id, study, vignette, technique, anchor_direction, arm, temperature, response_recorded,
         'other_prompt' as flag_reasons
     from raw.trials
     anti join marts.trials using (trial_id)
