@@ -271,7 +271,9 @@ def test_a_report_with_a_number_of_its_own_is_refused_and_kept_aside(codex, work
 
 
 @pytest.mark.usefixtures("ungated")
-@pytest.mark.parametrize(("options", "kept"), [(["--report", "r.md"], "r.md"), ([], "r.report.md")])
+@pytest.mark.parametrize(
+    ("options", "kept"), [pytest.param(["--report", "r.md"], "r.md", marks=TWICE), ([], "r.report.md")]
+)
 def test_each_refused_report_is_kept_beside_the_others(codex, work, capsys, options, kept):
     for ending in ("", "-2", "-3"):
         assert codex("report fails", *options)[0] == 5

@@ -3,6 +3,7 @@
 import collections
 import contextlib
 import csv
+import functools
 import importlib
 import json
 import shutil
@@ -483,9 +484,10 @@ def test_what_stands_for_the_lines_of_archives_has_the_columns_that_their_model_
 HIT = "llm_recorded = 'openai/o3' and technique = 'premortem' and anchor_direction = 'high'"
 
 
+AGAIN = functools.partial(pytest.param, marks=pytest.mark.slow("audits again and again"))
 IN_EITHER_ORDER = pytest.mark.parametrize(
     "minutes",
-    [None, 1, pytest.param(-1, marks=pytest.mark.slow("audits again and again"))],
+    [AGAIN(None), 1, AGAIN(-1)],
     ids=["in one batch", "later", "earlier"],
 )
 
@@ -649,7 +651,7 @@ def test_a_batch_without_an_answer_fails(recording):
     assert [name for name, check in unmet(verdict).items() if check["level"] == "fail"] == ["no_answer"]
 
 
-@pytest.mark.parametrize(("n", "fails"), [(4, False), (5, True)])
+@pytest.mark.parametrize(("n", "fails"), [AGAIN(4, False), (5, True)])
 def test_fewer_than_five_unanswered_trials_that_follow_answers_do_not_fail(recording, n, fails):
     few = f"trial_id in (select trial_id from raw.trials order by trial_id limit {n})"
     change(UNANSWERED + few)
@@ -667,7 +669,7 @@ def test_an_llm_without_a_baseline_is_named_though_nobody_knows_whether_its_anch
     golden(unmet(verdict)["no_baseline"]["detail"], "openai/o3")
 
 
-@pytest.mark.parametrize("is_earlier", [False, True], ids=["of this audit", "of an earlier one"])
+@pytest.mark.parametrize("is_earlier", [AGAIN(False), True], ids=["of this audit", "of an earlier one"])
 def test_a_quarantined_number_does_not_tell_which_anchors_are_low(recording, is_earlier):
     unanchored = "llm_recorded = 'openai/o3' and technique = 'no_technique' and anchor_value is null"
     change(

@@ -447,7 +447,16 @@ def hidden_from_the_folder(archive, make, trials):
     (archive / "a.jsonl").unlink()
 
 
-@pytest.mark.parametrize("change", [edited, hidden_from_the_folder, added_unknown_to_git])
+@pytest.mark.parametrize(
+    "change",
+    [
+        edited,
+        *(
+            pytest.param(change, marks=pytest.mark.slow("imports again and again"))
+            for change in (hidden_from_the_folder, added_unknown_to_git)
+        ),
+    ],
+)
 def test_a_folder_that_is_not_just_what_its_commit_has_lets_nothing_leave(
     archive, make, trials, land, published, kept, change
 ):
