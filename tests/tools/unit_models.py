@@ -19,6 +19,7 @@ from ingest.warehouse import ROOT
 MACRO = re.compile(r"{%-?\s*macro\s+(\w+).*?{%-?\s*endmacro\s*-?%}", re.DOTALL)
 GIVEN = re.compile(r"""(?:ref|source)\((?:['"]raw['"]\s*,\s*)?['"](\w+)['"]\)|(this)""")
 BARE_NAMES = {"ref": lambda name: name, "source": lambda schema, table: table}
+MEANT = dict(BARE_NAMES)  # in the model that is being rendered: macros keep the words that they were made with
 NO_MACROS = ROOT / "macros" / "tests"  # what these render is dbt's own
 
 
@@ -64,9 +65,7 @@ def render(model: str, variables: Mapping = MappingProxyType({}), **words: Any) 
     """Return the SQL of a model, for which `words` such as `ref` mean what they do for dbt."""
     environment = _environment()
     environment.globals["var"] = (declarations(PROJECT)["vars"] | variables).__getitem__
-    environment.globals.update(
-        {name: words.get(name, bare) for name, bare in BARE_NAMES.items()}
-    )  # macros ask for them
+    MEANT.update(BARE_NAMES | {name: word for name, word in words.items() if name in BARE_NAMES})
     return environment.from_string(_files()[model].read_text(encoding="utf-8")).render(words)
 
 
@@ -92,6 +91,8 @@ def _environment():
     environment.globals.update(
         ENGINE,
         local_md5=lambda text: hashlib.md5(text.encode()).hexdigest(),
+        ref=lambda name: MEANT["ref"](name),
+        source=lambda schema, table: MEANT["source"](schema, table),
         config=lambda **_: "",
         model={"columns": []},  # a unit test declares none
         **{"return": give},
