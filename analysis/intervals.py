@@ -138,22 +138,8 @@ def percentile_intervals(draws, *, alphas):
     least, most = (resamples.min(), resamples.max()) if len(resamples) else (0.0, 0.0)
     if most - least <= 1e-12 * max(1.0, -least, most):
         return [Interval(estimate, None, None, reason="zero_variance")] * len(alphas)
-    places = [level * (len(resamples) - 1) for alpha in alphas for level in (alpha, 1 - alpha)]
-    around = sorted({neighbour for place in places for neighbour in (int(place), _above(place, len(resamples)))})
-    ordered = np.partition(resamples, around)  # only what is read lies where it does in ascending order
-    bounds = [_between(ordered, place) for place in places]
-    return [Interval(estimate, *of_level) for of_level in zip(bounds[::2], bounds[1::2], strict=True)]
-
-
-def _between(ordered, place):
-    """Value at a place that is no whole number: linear between its two neighbours."""
-    below, above = ordered[int(place)], ordered[_above(place, len(ordered))]
-    return float(below + (place - int(place)) * (above - below))
-
-
-def _above(place, n):
-    """The place after this one, or the last of n."""
-    return min(int(place) + 1, n - 1)
+    bounds = np.quantile(resamples, [(alpha, 1 - alpha) for alpha in alphas])
+    return [Interval(estimate, *of_level) for of_level in bounds.tolist()]
 
 
 def spread_change(spread, reference):

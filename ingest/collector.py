@@ -831,7 +831,7 @@ def cost_of_call(told, price: tuple[float, float] | None) -> tuple[float | None,
 def git_revision():
     """Return the revision of this checkout, or None if that cannot be told; git writes nothing to tell it."""
     revision, changes = git(ROOT, "rev-parse", "HEAD"), git(ROOT, "status", "--porcelain", "--untracked-files=no")
-    return revision and revision.strip() + ("-dirty" if changes else "")
+    return None if revision is None or changes is None else revision.strip() + ("-dirty" if changes else "")
 
 
 def _came_to(script, replies, last, calls, problem):

@@ -45,9 +45,21 @@ def _template(path: Path) -> jinja2.Template:
 
 
 @functools.cache
-def _files() -> dict[str, Path]:
+def sql_files() -> dict[str, Path]:
     """Return the models that are SQL, by name."""
     return {path.stem: path for path in (ROOT / "models").rglob("*.sql")}
+
+
+@functools.cache
+def seed_types() -> dict[str, dict[str, str]]:
+    """Return the types of the columns of each seed."""
+    return {seed["name"]: seed["config"]["column_types"] for seed in declarations(SEED_TYPES)["seeds"]}
+
+
+def columns_of_seed(name: str) -> dict[str, str]:
+    """Return the columns of a seed with their types, in the order of its file."""
+    with open(ROOT / "seeds" / f"{name}.csv", encoding="utf-8", newline="") as file:
+        return {column: seed_types()[name][column] for column in next(csv.reader(file))}
 
 
 def project_variable(name: str) -> str:
@@ -75,17 +87,14 @@ class Models:
         self.sources = sources
         self.variables = variables
         self.made: set[str] = set()
-        self.files = _files()
-        self.seeds = {seed["name"]: seed["config"]["column_types"] for seed in declarations(SEED_TYPES)["seeds"]}
+        self.files = sql_files()
 
     def ref(self, name: str) -> str:
         """Return the relation of a model or seed, which is made if it is not there yet."""
         if name not in self.made:
             self.made.add(name)
-            if name in self.seeds:
-                path = ROOT / "seeds" / f"{name}.csv"
-                with open(path, encoding="utf-8", newline="") as file:
-                    types = {column: self.seeds[name][column] for column in next(csv.reader(file))}
+            if name in seed_types():
+                path, types = ROOT / "seeds" / f"{name}.csv", columns_of_seed(name)
                 read = f"read_csv({quoted(path)}, auto_detect = false, header = true, columns = {types})"
                 self.connection.execute(f"create table {name} as from {read}")
             else:

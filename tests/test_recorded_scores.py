@@ -65,6 +65,16 @@ def test_the_mean_abss_of_each_llm_is_the_published_one(scored):
     assert dict(scored.query(MEANS)) == pytest.approx(ABSS, abs=1e-9)
 
 
+def test_methodology_says_what_the_published_tests_count_and_take_for_independent(scored):
+    ((n_opposite, n_rows, lag),) = scored.query(
+        "select count(*) filter (where sign(mean_difference) != sign(delta_ev)), count(*), median(lag_1_correlation) "
+        "from marts.anchor_effects where specification = 'published'"
+    )
+    text = " ".join((ROOT / "docs" / "methodology.md").read_text(encoding="utf-8").split())
+    assert f"have opposite signs in {n_opposite} of {n_rows} rows" in text
+    assert f"(`lag_1_correlation` is {lag:.2f} in the median)".replace(" 0.", " .") in text
+
+
 def test_every_specification_has_66_rows_and_v0_is_read_once(scored):
     counts = "select specification, count(*), count(distinct scoring) from marts.anchor_effects group by all"
     assert {found[1:] for found in scored.query(counts)} == {(66, 12)}

@@ -3,17 +3,18 @@
 {% materialization test, default %}
     {% set done = dbt.materialization_test_default() %}
     {% if load_result('main').table.rows[0][0] > 0 and config.get('severity', 'error') | lower != 'warn' %}
+        {% set table = (model.attached_node or model.name).split('.')[-1] %}
         {% set found = run_query('select * from (' ~ sql ~ ') limit 5') %}
         {% for row in found.rows %}
             {% set said = [] %}
             {% for column, value in row.dict().items() %}
                 {% do said.append(column ~ ' = ' ~ value) %}
             {% endfor %}
-            {% do print((model.attached_node or model.name).split('.')[-1] ~ ': ' ~ said | join(', ')) %}
+            {% do print(table ~ ': ' ~ said | join(', ')) %}
         {% endfor %}
         {% set n_found = run_query('select count(*) from (' ~ sql ~ ')').rows[0][0] %}
         {% if n_found > 5 %}
-            {% do print((model.attached_node or model.name).split('.')[-1] ~ ': and ' ~ (n_found - 5) ~ ' more') %}
+            {% do print(table ~ ': and ' ~ (n_found - 5) ~ ' more') %}
         {% endif %}
     {% endif %}
     {{ return(done) }}

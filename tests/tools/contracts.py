@@ -1,13 +1,12 @@
 """The project's tables in any DuckDB connection, without rows: each with the columns that the project says it has."""
 
-import csv
 import functools
 import re
 from pathlib import Path
 
 import duckdb
 
-from ingest.models import PROJECT, SEED_TYPES, declarations
+from ingest.models import PROJECT, columns_of_seed, declarations, seed_types, sql_files
 from ingest.raw import TABLES
 from ingest.warehouse import ROOT
 from tests.tools.unit_models import render
@@ -57,12 +56,12 @@ def columns_of(relation: str) -> dict[str, str]:
     if schema == "raw":
         return {column: of["data_type"] for column, of in TABLES[name].columns.items()}
     if schema == "seeds":
-        return _columns_of_seed(name)
+        return columns_of_seed(name)
     if _relations().get(name) != relation:
         raise KeyError(f"the project makes no {relation}")
     if schema in PUBLIC:
         return _contract(name)
-    if not any(MODELS.rglob(f"{name}.sql")):
+    if name not in sql_files():
         raise KeyError(f"{relation} is made by Python, and its columns are declared nowhere")
     return _columns_of_query(name)
 
@@ -74,20 +73,10 @@ def _statements(relation):
 
 
 @functools.cache
-def _seeds():
-    return {seed["name"]: seed["config"]["column_types"] for seed in declarations(SEED_TYPES)["seeds"]}
-
-
-def _columns_of_seed(name):
-    with open(ROOT / "seeds" / f"{name}.csv", encoding="utf-8", newline="") as file:
-        return {column: _seeds()[name][column] for column in next(csv.reader(file))}
-
-
-@functools.cache
 def _relations() -> dict[str, str]:
     """Return where dbt makes each model and seed, by its name."""
     models = {path.stem: _schema(path) for path in MODELS.rglob("*") if path.suffix in (".sql", ".py")}
-    schemas = dict.fromkeys(_seeds(), "seeds") | models
+    schemas = dict.fromkeys(seed_types(), "seeds") | models
     return {name: f"{schema}.{name}" for name, schema in schemas.items() if schema}
 
 

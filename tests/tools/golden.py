@@ -115,6 +115,11 @@ def path_of(file: Path) -> Path:
     return FOLDER / file.relative_to(ROOT / "tests").with_name(f"{file.stem.removeprefix('test_')}.txt")
 
 
+def file_of_tests(path: Path, folder: Path) -> Path:
+    """Return the file of tests whose golden texts a file has, from the project's folder."""
+    return Path("tests") / path.relative_to(folder).with_name(f"test_{path.stem}.py")
+
+
 @functools.cache
 def titles_asked(file: Path) -> set[str]:
     """Return what those tests of a file are called that take golden texts."""
@@ -133,7 +138,7 @@ class Golden:
     @property
     def tests(self) -> Path:
         """The file of tests whose words these are."""
-        return Path("tests") / self.path.relative_to(FOLDER).with_name(f"test_{self.path.stem}.py")
+        return file_of_tests(self.path, FOLDER)
 
     def __call__(self, text: str, *named: str) -> None:
         """Hold a text, or its sentences that hold all of what is named, against what is kept."""
@@ -189,7 +194,7 @@ class Golden:
 def drop_files(folder: Path = FOLDER) -> None:
     """Remove the golden files of which no test asks for anything."""
     for path in folder.rglob("*.txt"):
-        tests = ROOT / "tests" / path.relative_to(folder).with_name(f"test_{path.stem}.py")
+        tests = ROOT / file_of_tests(path, folder)
         if not (tests.exists() and titles_asked(tests)):
             path.unlink(missing_ok=True)
 
@@ -198,7 +203,7 @@ def orphans(folder: Path = FOLDER) -> list[str]:
     """Return the golden files, and texts in them, that no test asks for."""
     found = []
     for path in sorted(path for path in folder.rglob("*") if path.is_file()):
-        tests = ROOT / "tests" / path.relative_to(folder).with_name(f"test_{path.stem}.py")
+        tests = ROOT / file_of_tests(path, folder)
         titles = titles_asked(tests) if tests.exists() else set()
         found += [f"{path.relative_to(folder)}: {title}" for title in read(path) if function_of(title) not in titles]
         found += [str(path.relative_to(folder))] if not read(path) or path.suffix != ".txt" else []

@@ -6,14 +6,13 @@ import hashlib
 import io
 import re
 from collections.abc import Callable, Iterator, Mapping
-from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 import duckdb
 import jinja2
 
-from ingest.models import ENGINE, PROJECT, declarations
+from ingest.models import ENGINE, PROJECT, declarations, sql_files
 from ingest.warehouse import ROOT
 
 MACRO = re.compile(r"{%-?\s*macro\s+(\w+).*?{%-?\s*endmacro\s*-?%}", re.DOTALL)
@@ -66,18 +65,13 @@ def render(model: str, variables: Mapping = MappingProxyType({}), **words: Any) 
     environment = _environment()
     environment.globals["var"] = (declarations(PROJECT)["vars"] | variables).__getitem__
     MEANT.update(BARE_NAMES | {name: word for name, word in words.items() if name in BARE_NAMES})
-    return environment.from_string(_files()[model].read_text(encoding="utf-8")).render(words)
+    return environment.from_string(sql_files()[model].read_text(encoding="utf-8")).render(words)
 
 
 def _render(test):
     overrides = test.get("overrides", {})
     is_incremental = overrides.get("macros", {}).get("is_incremental", False)
     return render(test["model"], overrides.get("vars", {}), is_incremental=lambda: is_incremental, this=test["model"])
-
-
-@functools.cache
-def _files() -> dict[str, Path]:
-    return {path.stem: path for path in (ROOT / "models").rglob("*.sql")}
 
 
 @functools.cache
