@@ -39,6 +39,7 @@ from bais.warehouse import (
     refuse_writing,
     stream,
 )
+from ingest.raw import TABLES
 from ingest.warehouse import UserError, connect, explain, is_of_the_file, printable, warehouse_path
 
 MOST_ROWS = 500
@@ -239,6 +240,9 @@ def _describe(asked, form):
         say_if_old(warehouse)
         n_rows = count(warehouse, schema, name)
         columns = [(of["name"], of["type"].lower(), of["description"]) for of in columns_of(warehouse, schema, name)]
+    if schema == "raw" and name in TABLES:  # what it means is in the warehouse itself from the first build on
+        comment = TABLES[name].description
+        columns = [(column, kind, TABLES[name].columns[column]["description"]) for column, kind, _ in columns]
     if form != "table":
         write_rows(form, ["column", "type", "definition"], columns)
         return

@@ -105,7 +105,7 @@ OF_THE_GATE = {name: table for name, table in TABLES.items() if not table.is_lan
 
 def raw_statements(there: Iterable[str] = (), views: Iterable[str] = ()) -> str:
     """Write the SQL that makes what is not there, with the macro that dbt uses."""
-    return str(_macros().raw_statements(TABLES.values(), list(there), list(views)))
+    return str(_macros().raw_statements(TABLES.values(), there, views))
 
 
 def number_rows(warehouse, schema: str = "raw") -> None:
@@ -139,9 +139,8 @@ def prepare_raw(path: Path) -> None:
 def raw_transaction(path: Path):
     """Open the warehouse, make what `raw` lacks, and write that and all of what follows, or none."""
     with transaction(path) as warehouse:
-        there = _names(warehouse, _macros().raw_columns_there)
-        if not _described() <= there:
-            warehouse.execute(raw_statements(there, _names(warehouse, _macros().raw_views_there)))
+        if lacking := _lacking(warehouse):
+            warehouse.execute(lacking)
         take_in(warehouse, TABLES, number_rows)
         number_rows(warehouse)
         yield warehouse
@@ -149,21 +148,18 @@ def raw_transaction(path: Path):
 
 def lacks_nothing(warehouse) -> bool:
     """Whether `prepare_raw` would change nothing; of a warehouse that keeps trials in a folder that is not known."""
-    there = _names(warehouse, _macros().raw_columns_there)
-    return _described() <= there and not kept_path(warehouse) and not _are_unnumbered(warehouse)
+    return not (_lacking(warehouse) or kept_path(warehouse) or _are_unnumbered(warehouse))
+
+
+def _lacking(warehouse):
+    """Write the SQL that makes what a warehouse lacks; empty where it lacks nothing."""
+    there, views = (_names(warehouse, query) for query in (_macros().raw_columns_there, _macros().raw_views_there))
+    return raw_statements(there, views).strip()
 
 
 def _names(warehouse, query):
     """Return what a query of the macros finds: columns of `raw` with their meaning, or its views."""
     return {name for (name,) in warehouse.execute(str(query())).fetchall()}
-
-
-@cache
-def _described() -> set[str]:
-    """Return every column of `raw` with its meaning, as the macro writes those that are there."""
-    return {
-        f"{name} {column} {of['description']}" for name, table in TABLES.items() for column, of in table.columns.items()
-    }
 
 
 @cache

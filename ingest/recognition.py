@@ -12,8 +12,7 @@ from pydantic_core import from_json
 
 from ingest.archives import Archive, archives
 from ingest.lines import walk, whole_characters
-from ingest.load import DUCKDB_SETTINGS
-from ingest.warehouse import UserError, in_memory, printable
+from ingest.warehouse import UserError, printable, scratch
 
 if TYPE_CHECKING:
     import duckdb
@@ -92,9 +91,9 @@ def _beginnings(files: list[Path]) -> "Iterator[tuple[duckdb.DuckDBPyConnection,
     n_bytes = max(MOST_BYTES // MOST_FILES, min(MOST_BYTES // max(len(files), 1), 1 << 20))
     heads = [_head(file, n_bytes) for file in files]
     objects = [(file, number, line) for file, head in enumerate(heads) for number, line in enumerate(_objects(head))]
-    with contextlib.closing(in_memory(**DUCKDB_SETTINGS)) as memory:
+    with scratch() as memory:
         memory.register("objects", pa.table(list(zip(*objects, strict=True)) or [[]] * len(LINES), schema=LINES))
-        memory.execute("create table lines as from objects where try(json_type(line)) = 'OBJECT'")
+        memory.execute("create temp table lines as from objects where try(json_type(line)) = 'OBJECT'")
         yield memory, files, heads
 
 

@@ -1,6 +1,7 @@
 """Where the warehouse is, how to open it, and what to say when that fails."""
 
 import contextlib
+import functools
 import hashlib
 import os
 import re
@@ -191,6 +192,19 @@ def in_memory(**settings):
     memory = duckdb.connect(config=settings)
     memory.execute(SESSION)
     return memory
+
+
+@contextlib.contextmanager
+def scratch():
+    """Lend a connection to a DuckDB in memory that this process starts once: that takes longer than small queries."""
+    with contextlib.closing(_scratch().cursor()) as connection:
+        connection.execute(SESSION)
+        yield connection
+
+
+@functools.cache
+def _scratch():
+    return in_memory(memory_limit="256MB", threads=1, preserve_insertion_order=False)
 
 
 def explain(error: object, path: Path) -> str:

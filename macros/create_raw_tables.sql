@@ -1,18 +1,33 @@
 {# Makes the tables of `raw` that are not there, and the columns that a warehouse of an older version lacks, as
-   models/staging/sources.yml declares them. ingest/raw.py calls the macros below with the same declarations. #}
+   models/staging/sources.yml declares them; then writes into the warehouse what they mean. ingest/raw.py calls
+   `raw_columns_there` and `raw_statements` with the same declarations: meanings take ten times as long as tables. #}
 {% macro create_raw_tables() %}
 {% if execute and target.type != 'spark' %}
-{% set raw = graph.sources.values() | selectattr('source_name', 'equalto', 'raw') %}
+{% set raw = graph.sources.values() | selectattr('source_name', 'equalto', 'raw') | list %}
 {% set views = run_query(raw_views_there()).columns[0].values() %}
 {{ raw_statements(raw, run_query(raw_columns_there()).columns[0].values(), views) }}
+{{ raw_meanings(raw, run_query(raw_meanings_there()).columns[0].values(), views) }}
 {{ raw_ordinals(views) }}
 {% endif %}
 {% endmacro %}
 
 
-{# Every column with its meaning, as text. #}
+{# Every column, and whether it may be null. #}
 {% macro raw_columns_there() %}
+select concat_ws(' ', table_name, column_name, if(is_nullable, null, 'not null')) from duckdb_columns()
+where database_name = current_database() and schema_name = 'raw'
+{% endmacro %}
+
+
+{# Every table and column with its meaning. #}
+{% macro raw_meanings_there() %}
 select concat_ws(' ', table_name, column_name, comment) from duckdb_columns()
+where database_name = current_database() and schema_name = 'raw'
+union all
+select concat_ws(' ', table_name, comment) from duckdb_tables()
+where database_name = current_database() and schema_name = 'raw'
+union all
+select concat_ws(' ', view_name, comment) from duckdb_views()
 where database_name = current_database() and schema_name = 'raw'
 {% endmacro %}
 
@@ -23,26 +38,43 @@ select view_name from duckdb_views() where database_name = current_database() an
 {% endmacro %}
 
 
-{# A column that comes to a table later may be null, whatever is declared: the rows that are there have no value for it.
-   A table that is made with all its columns needs none of that: 450 statements of the first load. #}
+{# What makes the tables and columns that are not there; nothing where none is lacking. A column that comes to a table
+   later may be null, whatever is declared: the rows that are there have no value for it. #}
 {% macro raw_statements(tables, there=(), views=()) %}
 {%- set tables_there = [] %}
-{%- for described in there %}{% set _ = tables_there.append(described.split(' ')[0]) %}{% endfor %}
+{%- for column in there %}{% set _ = tables_there.append(column.split(' ')[0]) %}{% endfor %}
+{%- if not tables_there %}
 create schema if not exists raw;
-{% for table in tables if table.name not in views %}
+{%- endif %}
+{%- for table in tables if table.name not in views %}
+{%- if table.name not in tables_there %}
 create table if not exists raw.{{ table.name }} (
     {%- for column in table.columns.values() %}
     {{ column.name }} {{ column.data_type }}{{ ' not null' if column.constraints }}{{ ',' if not loop.last }}
     {%- endfor %}
 );
-comment on table raw.{{ table.name }} is '{{ table.description | trim | replace("'", "''") }}';
-{%- for column in table.columns.values() if [table.name, column.name, column.description] | join(' ') not in there %}
-{%- if table.name in tables_there %}
-alter table raw.{{ table.name }} add column if not exists {{ column.name }} {{ column.data_type }};
-{%- if not column.constraints %}
+{%- else %}
+{%- for column in table.columns.values() %}
+{%- set place = table.name ~ ' ' ~ column.name %}
+{%- if place ~ ' not null' in there and not column.constraints %}
 alter table raw.{{ table.name }} alter column {{ column.name }} drop not null;
+{%- elif place not in there and place ~ ' not null' not in there %}
+alter table raw.{{ table.name }} add column {{ column.name }} {{ column.data_type }};
 {%- endif %}
+{%- endfor %}
 {%- endif %}
+{%- endfor %}
+{% endmacro %}
+
+
+{# What writes the meanings into the warehouse that it does not have. #}
+{% macro raw_meanings(tables, there, views=()) %}
+{% for table in tables %}
+{%- set meaning = table.description | trim %}
+{%- if table.name ~ ' ' ~ meaning not in there %}
+comment on {{ 'view' if table.name in views else 'table' }} raw.{{ table.name }} is '{{ meaning | replace("'", "''") }}';
+{%- endif %}
+{%- for column in table.columns.values() if [table.name, column.name, column.description] | join(' ') not in there %}
 comment on column raw.{{ table.name }}.{{ column.name }} is '{{ column.description | replace("'", "''") }}';
 {%- endfor %}
 {% endfor %}

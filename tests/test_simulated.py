@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 import scipy.stats
 
-from ingest.raw import raw_statements
+from ingest.raw import TABLES, raw_statements
 from tests.test_how_to import printed_in_readme
 
 MARTS = [
@@ -53,15 +53,22 @@ def test_an_empty_warehouse_builds_and_passes_its_tests(empty):
     }  # fmt: skip
 
 
-def test_dbt_and_python_make_the_same_tables_of_raw_with_the_same_words(new_warehouse):
+def test_dbt_and_python_make_the_same_tables_of_raw_with_what_is_declared_of_them(new_warehouse):
     new_warehouse.dbt("--quiet", "run", "--select", "stg_trials")
     columns = """
-        select table_name, column_name, data_type, is_nullable, comment from duckdb_columns()
+        select table_name, column_name, data_type, is_nullable from duckdb_columns()
         where schema_name = 'raw' order by table_name, column_index
     """
     with duckdb.connect() as made_by_python:
         made_by_python.execute(raw_statements())
         assert new_warehouse.query(columns) == made_by_python.sql(columns).fetchall()
+    meanings = "select table_name, column_name, comment from duckdb_columns() where schema_name = 'raw'"
+    declared = {
+        (name, column): of["description"] for name, table in TABLES.items() for column, of in table.columns.items()
+    }
+    assert {(name, column): meaning for name, column, meaning in new_warehouse.query(meanings)} == declared
+    tables = "select table_name, comment from duckdb_tables() where schema_name = 'raw'"
+    assert dict(new_warehouse.query(tables)) == {name: table.description for name, table in TABLES.items()}
 
 
 @pytest.mark.parametrize("mart", MARTS)

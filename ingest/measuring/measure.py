@@ -178,16 +178,19 @@ def _studies(only):
 
 
 def _known():
-    """Return the studies that have measures by instruments; a warehouse of an older version of bais has none."""
-    there = "select column_name from duckdb_columns() where schema_name = 'raw' and table_name = 'paradigms'"
+    """Return the studies that have measures by instruments."""
+    import duckdb
+
+    try:
+        return _with_measures()
+    except (duckdb.CatalogException, duckdb.BinderException):  # a warehouse of an older version of bais
+        prepare_raw(warehouse_path())
+        return _with_measures()
+
+
+def _with_measures():
     with contextlib.closing(connect()) as warehouse:
-        columns = {column for (column,) in warehouse.execute(there).fetchall()}
-        if "measured_from" not in columns:
-            return []
-        if TABLES["paradigms"].columns.keys() <= columns:
-            return [study for (study,) in warehouse.execute(STUDIES).fetchall()]
-    prepare_raw(warehouse_path())
-    return _known()
+        return [study for (study,) in warehouse.execute(STUDIES).fetchall()]
 
 
 @contextlib.contextmanager

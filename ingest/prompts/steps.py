@@ -7,7 +7,7 @@ import re
 
 from ingest.models import macros
 from ingest.prompts.words import placeholders
-from ingest.warehouse import in_memory
+from ingest.warehouse import scratch
 
 CHUNK, REPLY = re.compile(r"chunk_([1-9][0-9]*)"), re.compile(r"reply_([1-9][0-9]*)")
 OTHERS = {"item", "shuffled", "token_budget", "knowledge_cutoff"}
@@ -69,14 +69,9 @@ def after_marker(reply: str, marker: str | None) -> str | None:
         return reply
     if marker not in reply:
         return None
-    ((part,),) = _memory().execute(_answer_in(), {"reply": reply, "marker": marker}).fetchall()
+    with scratch() as memory:
+        ((part,),) = memory.execute(_answer_in(), {"reply": reply, "marker": marker}).fetchall()
     return part or ""
-
-
-@functools.cache
-def _memory():
-    """A database that holds nothing: it reads replies by the rule that the tables are read by."""
-    return in_memory(threads=1)
 
 
 @functools.cache

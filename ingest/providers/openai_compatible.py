@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import email.utils
+import functools
 import json
 import math
 import os
@@ -219,18 +220,17 @@ def _http_client(n, timeout_s):
     settings = {"timeout": timeout_s, "follow_redirects": False}
     if urllib.request.getproxies():
         limits = httpx2.Limits(max_connections=n, max_keepalive_connections=n, keepalive_expiry=60)
-        return Client(limits=limits, **settings)
+        return Client(limits=limits, verify=_certificates(), **settings)
 
     class Connections(httpx2.AsyncBaseTransport):
         def __init__(self):
-            self.secure = httpx2.create_ssl_context()
             self.free = []
             self.all = []
 
         async def handle_async_request(self, request):
             if not self.free:
                 limits = httpx2.Limits(max_connections=1, max_keepalive_connections=1, keepalive_expiry=60)
-                self.free.append(httpx2.AsyncHTTPTransport(verify=self.secure, limits=limits))
+                self.free.append(httpx2.AsyncHTTPTransport(verify=_certificates(), limits=limits))
                 self.all.append(self.free[-1])
             connection = self.free.pop()
             try:
@@ -243,6 +243,14 @@ def _http_client(n, timeout_s):
                 await connection.aclose()
 
     return httpx2.AsyncClient(transport=Connections(), **settings)
+
+
+@functools.cache
+def _certificates():
+    """Return what tells whom to trust, which takes 20 ms to read."""
+    import httpx2
+
+    return httpx2.create_ssl_context()
 
 
 async def _with_body(response, request, large):
