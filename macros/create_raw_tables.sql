@@ -5,8 +5,9 @@
 {% if execute and target.type != 'spark' %}
 {% set raw = graph.sources.values() | selectattr('source_name', 'equalto', 'raw') | list %}
 {% set views = run_query(raw_views_there()).columns[0].values() %}
-{{ raw_statements(raw, run_query(raw_columns_there()).columns[0].values(), views) }}
-{{ raw_meanings(raw, run_query(raw_meanings_there()).columns[0].values(), views) }}
+{% set there = run_query(raw_columns_there()).columns[0].values() %}
+{{ raw_statements(raw, there, views) }}
+{{ raw_meanings(raw, run_query(raw_meanings_there()).columns[0].values(), there, views) }}
 {{ raw_ordinals(views) }}
 {% endif %}
 {% endmacro %}
@@ -67,15 +68,17 @@ alter table raw.{{ table.name }} add column {{ column.name }} {{ column.data_typ
 {% endmacro %}
 
 
-{# What writes the meanings into the warehouse that it does not have. #}
-{% macro raw_meanings(tables, there, views=()) %}
+{# What writes the meanings into the warehouse that it does not have. A view of an older version may lack columns. #}
+{% macro raw_meanings(tables, meanings, there, views=()) %}
 {% for table in tables %}
 {%- set meaning = table.description | trim %}
-{%- if table.name ~ ' ' ~ meaning not in there %}
+{%- if table.name ~ ' ' ~ meaning not in meanings %}
 comment on {{ 'view' if table.name in views else 'table' }} raw.{{ table.name }} is '{{ meaning | replace("'", "''") }}';
 {%- endif %}
-{%- for column in table.columns.values() if [table.name, column.name, column.description] | join(' ') not in there %}
+{%- for column in table.columns.values() if table.name not in views or table.name ~ ' ' ~ column.name in there %}
+{%- if table.name ~ ' ' ~ column.name ~ ' ' ~ column.description not in meanings %}
 comment on column raw.{{ table.name }}.{{ column.name }} is '{{ column.description | replace("'", "''") }}';
+{%- endif %}
 {%- endfor %}
 {% endfor %}
 {% endmacro %}

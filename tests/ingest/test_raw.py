@@ -5,8 +5,14 @@ import contextlib
 import duckdb
 import pyarrow as pa
 import pytest
+from jinja2 import Environment
 
 from ingest.raw import TABLES, prepare_raw, raw_statements
+from ingest.warehouse import ROOT
+
+MACROS = (
+    Environment(autoescape=False).from_string((ROOT / "macros" / "create_raw_tables.sql").read_text("utf-8")).module
+)
 
 
 def described(connection):
@@ -70,3 +76,22 @@ def test_rows_get_the_columns_of_their_table_and_no_null_where_none_may_be():
         TABLES["prompts"].conform(rows)
     conformed = TABLES["prompts"].conform(rows.append_column("prompt_kind", pa.array(["message"])))
     assert conformed.to_pylist() == [{"study": "s", "prompt_hash": "hash", "prompt_kind": "message", "text": "hello"}]
+
+
+def test_a_view_of_a_folder_gets_the_meanings_of_the_columns_that_it_has():
+    def names(query):
+        return [name for (name,) in memory.execute(str(query())).fetchall()]
+
+    def lacking():
+        there = names(MACROS.raw_columns_there)
+        meanings = names(MACROS.raw_meanings_there)
+        return str(MACROS.raw_meanings(TABLES.values(), meanings, there, ["prompts"])).strip()
+
+    with duckdb.connect() as memory:
+        memory.execute(raw_statements())
+        memory.execute("drop table raw.prompts; create view raw.prompts as select 's' as study, 'hash' as prompt_hash")
+        memory.execute(lacking())
+        commented = memory.execute("select column_name, comment from duckdb_columns() where table_name = 'prompts'")
+        columns = TABLES["prompts"].columns
+        assert dict(commented.fetchall()) == {name: columns[name]["description"] for name in ("study", "prompt_hash")}
+        assert lacking() == ""
