@@ -14,11 +14,31 @@ from scipy import special
 from analysis.counts import baseline_rows, selected
 from analysis.small_samples import FEW_BASELINE, FEWEST_BASELINE
 
-GOALS = {"displacement": "pp", "gap": "pp", "error": "%"}
 SIDES = ("low", "high")
+NONE = "none"
 COMPATIBLE = 2.5  # standard errors within which a true value is taken to be possible
 STEP = 0.025  # standard errors between the true values at which the bias of a fold is worked out
 SAME = 1e-9
+
+
+@dataclass(frozen=True)
+class Goal:
+    """What a technique should make small, in percent of the baseline.
+
+    Of `contrasts`, pairs of arms, it is the mean absolute difference of their means, where the arm `NONE` is the
+    baseline itself; of `distance_of`, some arms, how far a single answer lies from the baseline, arms weighing the
+    same.
+    """
+
+    contrasts: tuple[tuple[str, str], ...] = ()
+    distance_of: tuple[str, ...] = ()
+
+
+GOALS = {
+    "displacement": Goal(contrasts=(("low", NONE), ("high", NONE))),
+    "gap": Goal(contrasts=(("high", "low"),)),
+    "error": Goal(distance_of=("low", "high")),
+}
 
 
 @dataclass(frozen=True)
@@ -138,32 +158,50 @@ def losses(goal, of):
 
     Parameters
     ----------
-    goal : {'displacement', 'gap', 'error'}
-        `displacement` is the mean over the two directions of abs(percent - 100), in pp; `gap` is abs(high - low), in
-        pp; `error` is the mean distance of a single answer from 100, directions weighing the same, in %.
+    goal : Goal
     of : Moments
 
     Returns
     -------
     Loss
-        NaN where a direction was not asked or there is no baseline.
+        In percentage points, and for `distance_of` in percent; NaN where an arm was not asked or there is no baseline.
+        `variance` is that of the first order: an arm that several contrasts share enters with the sum of its signs.
     """
-    own = of.distance_variance if goal == "error" else of.variance
-    weight = 1 if goal == "gap" else 1 / 4
-    variance = weight * own.sum(axis=-1)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        variance_per_df = weight**2 * np.where(own > 0, own**2 / (of.n - 1), 0.0).sum(axis=-1)
-    if goal == "error":
-        loss = of.distance.mean(axis=-1)
+    if goal.distance_of:
+        places = [SIDES.index(arm) for arm in goal.distance_of]
+        shares = np.full(len(places), 1 / len(places))
+        variance, variance_per_df = _combined(of.distance_variance[..., places], of.n[..., places], shares)
+        loss, slope = (values[..., places].mean(axis=-1) for values in (of.distance, of.distance_slope))
         none = np.zeros(loss.shape)
-        slope = of.distance_slope.mean(axis=-1)
         return Loss(loss, loss, none, none, variance, variance_per_df, slope, variance > 0)
-    if goal == "gap":
-        signed = (of.percent[..., 1] - of.percent[..., 0])[..., None]
-        own, slope = variance[..., None], -signed
-    else:
-        signed, slope = of.percent - 100, -of.percent
-    return folded(signed, own, slope, of.baseline_variance[..., None], variance, variance_per_df)
+    percent, own, moving = (
+        _by_arm(values, of_baseline)
+        for values, of_baseline in ((of.percent, 100.0), (of.variance, 0.0), (of.percent, 0.0))
+    )
+    signed, errors, slope = (
+        np.stack([differ(a, b) for a, b in goal.contrasts], axis=-1)
+        for differ in (
+            lambda a, b: percent[a] - percent[b],
+            lambda a, b: own[a] + own[b],
+            lambda a, b: moving[b] - moving[a],  # what is in percent of the baseline falls as that rises
+        )
+    )
+    entering = np.array([[(arm == a) - (arm == b) for arm in SIDES] for a, b in goal.contrasts])
+    shares = np.where(signed < 0, -1.0, 1.0) @ entering / len(goal.contrasts)
+    variance, variance_per_df = _combined(of.variance, of.n, shares)
+    return folded(signed, errors, slope, of.baseline_variance[..., None], variance, variance_per_df)
+
+
+def _by_arm(values, of_baseline):
+    """Return values whose last axis are arms by the name of the arm, with what they are of the baseline."""
+    return dict(zip(SIDES, np.moveaxis(values, -1, 0), strict=True)) | {NONE: np.full(values.shape[:-1], of_baseline)}
+
+
+def _combined(variances, n, shares):
+    """Variance of a weighted sum of arms, and the sum of the squares of its terms over their degrees of freedom."""
+    terms = shares**2 * variances
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return terms.sum(axis=-1), np.where(terms > 0, terms**2 / (n - 1), 0.0).sum(axis=-1)
 
 
 def folded(signed, own, slope, shared, variance, variance_per_df):
@@ -288,7 +326,7 @@ class DomainLosses:
     def of(self, goal):
         """Return the losses for a goal, arrays of shape (n LLMs, n vignettes, n techniques)."""
         if goal not in self._known:
-            self._known[goal] = losses(goal, self.moments)
+            self._known[goal] = losses(GOALS[goal], self.moments)
         return self._known[goal]
 
     def compared(self, goal, technique, control, *, among=None):
@@ -364,14 +402,14 @@ class DomainLosses:
         def mixed(answered, missed):
             return np.where(share > 0, (1 - share) * answered + share * np.where(share > 0, missed, 0.0), answered)
 
-        if goal == "error":
+        if arms := GOALS[goal].distance_of:
+            places = [SIDES.index(arm) for arm in arms]
             nearest, farthest = _distances(lowest - 100, highest - 100)
-            return mixed(of.distance, nearest).mean(axis=-1), mixed(of.distance, farthest).mean(axis=-1)
-        low, high = mixed(of.percent, lowest), mixed(of.percent, highest)
-        if goal == "gap":
-            return _distances(low[..., 1] - high[..., 0], high[..., 1] - low[..., 0])
-        nearest, farthest = _distances(low - 100, high - 100)
-        return nearest.mean(axis=-1), farthest.mean(axis=-1)
+            ends = mixed(of.distance, nearest), mixed(of.distance, farthest)
+            return tuple(end[..., places].mean(axis=-1) for end in ends)
+        low, high = (_by_arm(mixed(of.percent, end), 100.0) for end in (lowest, highest))
+        ends = [_distances(low[a] - high[b], high[a] - low[b]) for a, b in GOALS[goal].contrasts]
+        return tuple(np.mean(bounds, axis=0) for bounds in zip(*ends, strict=True))
 
 
 class Gains:

@@ -166,7 +166,7 @@ def drawn(rng, shape, shift, *, n, n_baseline, sd=30.0):
 
 def p_of(moments, goal):
     usable = np.ones(moments.baseline_variance.shape, bool)
-    return differences(losses(goal, moments), usable, moments.baseline_variance, moments.n_baseline)
+    return differences(losses(GOALS[goal], moments), usable, moments.baseline_variance, moments.n_baseline)
 
 
 @pytest.mark.parametrize("goal", GOALS)

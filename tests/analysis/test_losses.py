@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import integrate, stats
 
-from analysis.losses import COMPATIBLE, GOALS, DomainLosses, bias_bounds, folding_excess
+from analysis.losses import COMPATIBLE, GOALS, DomainLosses, Goal, Moments, bias_bounds, folding_excess, losses
 
 # of the control and of a technique, with a baseline of 100: answers under a low and under a high anchor
 CONTROL, TECHNIQUE = ([60, 80], [140, 180]), ([90, 100], [110, 130])
@@ -48,6 +48,29 @@ def test_losses_worked_by_hand():
     assert loss(domain, "displacement", "sacd") == pytest.approx((5 + 20) / 2)
     assert loss(domain, "gap", "sacd") == pytest.approx(25)
     assert loss(domain, "error", "sacd") == pytest.approx((5 + 20) / 2)
+
+
+def test_a_goal_of_ones_own_is_a_list_of_contrasts_and_an_arm_in_two_of_them_counts_in_both():
+    # means 80 and 120, of 11 answers each, with standard errors of 2 and 3
+    columns = {"percent": [80, 120], "variance": [4, 9], "n": [11, 11], "distance": [20, 24]}
+    columns |= {"distance_variance": [4, 9], "distance_slope": [80, -120]}
+    moments = Moments(
+        **{name: np.array([of], float) for name, of in columns.items()},
+        baseline_variance=np.zeros(1),
+        n_baseline=np.array([50.0]),
+    )
+    found = losses(Goal(contrasts=(("high", "none"), ("high", "low"))), moments)
+    # 20 and 40; high enters with 1/2 and 1/2, low with -1/2: 1 * 9 + 1/4 * 4
+    assert (found.loss, found.variance) == (pytest.approx(30), pytest.approx(10))
+    assert found.variance_per_df == pytest.approx((9**2 + 1**2) / 10)
+    # to a baseline that rises by 1 % the one is 1.2 nearer, the other .4
+    assert found.slope == pytest.approx((-120 - 40) / 2)
+    # where the second is turned round, high enters with 1/2 and -1/2
+    turned = losses(Goal(contrasts=(("high", "none"), ("low", "high"))), moments)
+    assert (turned.loss, turned.variance, turned.slope) == (found.loss, found.variance, found.slope)
+    apart = losses(Goal(contrasts=(("high", "none"), ("none", "low"))), moments)
+    assert (apart.loss, apart.variance) == (pytest.approx(20), pytest.approx((9 + 4) / 4))
+    assert losses(Goal(distance_of=("high",)), moments).loss == pytest.approx(24)
 
 
 def test_what_overshoots_does_not_make_up_for_what_undershoots():

@@ -153,7 +153,7 @@ def simulate(n_llms, draw, shift, *, n_datasets=N_DATASETS, n_trials=N_TRIALS, s
         moments = drawn(true, n_trials, rng)
         is_false_in_any = np.zeros(n_sets, bool)
         for goal in GOALS:
-            found = losses(goal, moments).corrected[:, :, 0]
+            found = losses(GOALS[goal], moments).corrected[:, :, 0]
             gains = found[..., :1] - found[..., 1:]
             mean = shift * (2 if goal == "gap" else 1)
             low, high = intervals_over_llms(gains, n_comparisons=N_TECHNIQUES)
@@ -219,7 +219,7 @@ def folding(shift, n_trials, rng, n_datasets=20_000):
     """Return the bias of the observed and of the corrected distance from 100, in standard errors."""
     error = WIDE * np.sqrt(1 / n_trials[0] + 1 / n_trials[1])  # of a mean about the mean of unanchored trials, near 100
     truth = np.full((n_datasets, 1, 1, 2), 100 + shift * error)
-    of = losses("displacement", sampled(truth, n_trials[0], rng, n_trials[1], WIDE))
+    of = losses(GOALS["displacement"], sampled(truth, n_trials[0], rng, n_trials[1], WIDE))
     return (of.loss.mean() - shift * error) / error, (of.corrected.mean() - shift * error) / error
 
 
