@@ -1,7 +1,7 @@
 def model(dbt, session):
     """One row per study, domain, technique, goal, control and specification that comes to numbers of its own."""
     from analysis.kept import kept_by_study
-    from analysis.sensitivity import COLUMNS, sensitivity_rows
+    from analysis.multiverse import COLUMNS, sensitivity_rows
 
     def rows_of(responses, missing, techniques, controls, **options):
         ranked = set(techniques.loc[techniques["is_ranked"], "technique"])

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.outcome_sensitivity import COLUMNS, outcome_sensitivity_rows
+from analysis.multiverse import OUTCOME_COLUMNS, outcome_sensitivity_rows
 from analysis.outcomes import OUTCOMES, by_measure, outcome_rows
 from analysis.tables import table
 from tests.analysis.test_outcomes import CONTROLS, KEYS, asked
@@ -19,7 +19,7 @@ SHAPE = {"n_items": 12, "n": 20}
 
 def rows(counts, paradigms=PARADIGMS):
     found = outcome_sensitivity_rows(by_measure(counts, paradigms, CONTRASTS), {"helps"}, CONTROLS)
-    return table(found, {"part": "varchar"} | COLUMNS).to_pandas()
+    return table(found, {"part": "varchar"} | OUTCOME_COLUMNS).to_pandas()
 
 
 def unanswered(counts, n):

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from analysis.sensitivity import COLUMNS, sensitivity_rows
+from analysis.multiverse import COLUMNS, sensitivity_rows
 from analysis.tables import table
 
 NAMES = ["llm", "technique", "anchor_direction", "response", "n_trials"]

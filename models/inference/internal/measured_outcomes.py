@@ -4,7 +4,7 @@
 def model(dbt, session):
     """Read the counts of items, estimate for the studies that changed, and return the table."""
     from analysis.kept import kept_by_study
-    from analysis.outcome_sensitivity import COLUMNS, outcome_sensitivity_rows
+    from analysis.multiverse import OUTCOME_COLUMNS, outcome_sensitivity_rows
     from analysis.outcomes import OUTCOMES, by_measure, outcome_rows
 
     def rows_of(counts, paradigms, contrasts, techniques, controls, **options):
@@ -19,7 +19,7 @@ def model(dbt, session):
         session,
         dbt.this,
         rows_of,
-        OUTCOMES | COLUMNS,
+        OUTCOMES | OUTCOME_COLUMNS,
         by_study={
             "counts": dbt.ref("item_counts"),
             "paradigms": dbt.ref("stg_paradigms").project(declared),

@@ -1,0 +1,314 @@
+"""`inference.sensitivity` and `inference.outcome_sensitivity`: which decisions hang on how one looks, and on whom."""
+
+from functools import partial
+
+import numpy as np
+
+from analysis.decisions import comparisons, decide, decided, family, one_sided, why_no_gain
+from analysis.losses import GOALS, DomainLosses
+from analysis.outcomes import BIAS, MAIN, OVER_BOTH, ContrastLosses, or_none, taken_back
+from analysis.small_samples import FEWEST_LLMS
+from analysis.tables import columns, reasons
+
+SPECIFICATION = ("excluded_llm", "response_source", "row_set", "baseline_scope", "refusals")
+COLUMNS = columns(
+    "varchar: study domain technique metric control comparison switch",
+    f"varchar: {' '.join(SPECIFICATION)}",
+    "double: gain gain_low gain_high gain_asked_low gain_asked_high",
+    "varchar: decision decision_asked",
+    "boolean: is_recommended",
+    "bigint: n_specifications n_same_decision n_same_decision_asked",
+    "varchar: carried_by carried_by_asked",
+    "bigint: n_comparisons",
+    "double: margin_pp",
+    "bigint: n_trials n_llms",
+    "varchar: method",
+    "bigint: seed",
+    "varchar: reason",
+)
+OF_ANCHORING_ALONE = ("domain", "metric", "response_source", "baseline_scope", "margin_pp")
+OUTCOME_COLUMNS = (
+    columns("varchar: study paradigm measure instrument arm arm_b")
+    | {name: kind for name, kind in COLUMNS.items() if name not in OF_ANCHORING_ALONE}
+    | columns("double: margin")
+)
+PART, METHOD = "outcome_sensitivity", "multiverse"
+ACCEPTED, POOLED = "accepted", "pooled"
+RECOMMENDED, LEFT_OUT, LEAST, MOST = "recommended", "left_out", "least_gain", "most_gain"
+KEPT = (
+    "gain", "gain_low", "gain_high", "gain_asked_low", "gain_asked_high", "decision", "decision_asked",
+    "n_comparisons", "n_trials", "n_llms", "reason",
+)  # fmt: skip
+NO_EVIDENCE = {"decision": "no_evidence", "decision_asked": "no_evidence"}
+NO_ANSWERS = NO_EVIDENCE | {"reason": "no_answers", "n_llms": 0, "n_trials": 0}
+MOVED = "bias_moved"
+COULD_TURN = ("attrition_could_reverse", "attrition_could_change")
+
+
+def sensitivity_rows(responses, ranked, controls, missing, *, margin_pp, response_source):
+    """Decide anew with one thing changed at a time, and count in how many ways the decision is the same.
+
+    The recommended specification is that of `inference.rank_probabilities`. Each other one differs from it in one
+    switch: an LLM is left out, the other reading of the texts, another row set, a baseline of one temperature, or the
+    trials without an answer had all been answered as badly, or as well, for the technique as they could have been.
+    Specifications that come to the same numbers count once. What is confounded, or has no control, is decided nowhere
+    and has no rows.
+
+    Parameters
+    ----------
+    responses : pandas.DataFrame
+        Rows of `marts.response_counts`, of all row sets and response sources.
+    ranked : collection of str
+    controls, missing : pandas.DataFrame
+        As of `analysis.decisions.decision_rows`.
+    margin_pp : float
+    response_source : str
+        The recommended one.
+
+    Yields
+    ------
+    dict
+        Rows of `COLUMNS`. `n_specifications`, `n_same_decision` and `carried_by` are of all rows of a headline (study,
+        domain, technique, metric, control). Of five LLMs none can be left out without the decision becoming
+        `no_evidence` for that alone: such rows do not count, and are told by `carried_by_asked` only.
+
+    References
+    ----------
+    Steegen, Tuerlinckx, Gelman & Vanpaemel (2016), Increasing transparency through a multiverse analysis,
+    Perspectives on Psychological Science 11(5), 702-712.
+    """
+    for (study, domain), rows in responses.groupby(["study", "domain"], observed=True, sort=True):
+        here = missing[(missing["study"] == study) & (missing["domain"] == domain)]
+        looks = list(_specifications(rows, here, response_source))
+        recommended = looks[0][1]
+        pairs = decidable(comparisons(study, domain, recommended.techniques, ranked, controls))
+        keys = {"study": study, "domain": domain, "method": METHOD, "margin_pp": margin_pp}
+        for goal in GOALS:
+            look = partial(_decided_by_goal, pairs=pairs, goal=goal, margin_pp=margin_pp)
+            others = set(recommended.llms)
+            yield from multiverse(
+                keys | {"metric": goal},
+                pairs,
+                [(specification, look(losses)) for specification, losses in looks],
+                [(llm, look(recommended, among=others - {llm})) for llm in recommended.llms],
+                lambda pair, goal=goal, of=recommended: of.compared(goal, pair.technique, pair.control),
+                margin_pp,
+            )
+
+
+def _specifications(rows, missing, response_source):
+    """Yield what differs from the recommended specification, that one first, and the losses under it."""
+    recommended = {"response_source": response_source, "row_set": ACCEPTED, "baseline_scope": POOLED}
+    temperatures = sorted(rows["temperature"].dropna().astype(float).unique())
+    switched = [(RECOMMENDED, {})]
+    switched += [("reading", {"response_source": name}) for name in sorted(rows["response_source"].unique())]
+    switched += [("row_set", {"row_set": name}) for name in sorted(rows["row_set"].unique())]
+    switched += [("baseline", {"baseline_scope": f"t={temperature:g}"}) for temperature in temperatures]
+    for switch, changed in switched:
+        if switch != RECOMMENDED and changed.items() <= recommended.items():
+            continue
+        of = recommended | changed
+        read = rows[rows["response_source"] == of["response_source"]]
+        known = missing if switch == RECOMMENDED else None
+        options = {"row_set": of["row_set"], "baseline_scope": of["baseline_scope"], "missing": known}
+        yield {"switch": switch, **of}, DomainLosses(read, **options)
+
+
+def _decided_by_goal(losses, pairs, goal, margin_pp, among=None):
+    """Return the row of each comparison of which the technique was asked."""
+    asked = [pair for pair in pairs if {pair.technique, pair.control} <= set(losses.techniques)]
+    gains, n_of = family(losses, asked, goal, among=among)
+    rows = {}
+    for pair in pairs:
+        of, shared = gains.get(pair), {"n_comparisons": n_of[pair.kind]}
+        if of and of.llms:
+            level = one_sided(n_of[pair.kind])
+            found, codes = decided(of.values, of.asked_bounds(level=level), level=level, margin_pp=margin_pp)
+            sizes = {"n_llms": len(of.llms), "n_trials": of.n_trials, "reason": reasons(*codes)}
+            rows[pair] = shared | found | sizes
+        elif pair.technique in losses.techniques:
+            n_trials = losses.n_trials(pair.technique).sum()
+            why = {"reason": why_no_gain(pair, losses, of), "n_llms": 0, "n_trials": n_trials}
+            rows[pair] = shared | NO_EVIDENCE | why
+        else:
+            rows[pair] = shared | NO_ANSWERS
+    return rows
+
+
+def outcome_sensitivity_rows(found, ranked, controls):
+    """Decide on every technique against a bias anew, with one thing changed at a time.
+
+    The decisions are those of `analysis.outcomes`, on all LLMs; changed is an LLM that is left out, the row set, or
+    that trials without an answer had all been answered, in the way that lets the technique gain the least or the most.
+
+    Parameters
+    ----------
+    found, ranked, controls
+        As of `analysis.outcomes.outcome_rows`.
+
+    Yields
+    ------
+    dict
+        Rows of `OUTCOME_COLUMNS`, with the table's name as `part`. A headline is a study, paradigm, measure,
+        instrument, contrast, technique and control; what is counted of it is as of `sensitivity_rows`.
+
+    References
+    ----------
+    Steegen, Tuerlinckx, Gelman & Vanpaemel (2016), Increasing transparency through a multiverse analysis,
+    Perspectives on Psychological Science 11(5), 702-712.
+    """
+    for (study, paradigm), of_paradigm in found:
+        for measured in of_paradigm:
+            grids = measured.grids
+            if MAIN["row_set"] not in grids:
+                continue
+            grid = grids[MAIN["row_set"]]
+            pairs = decidable(comparisons(study, paradigm, grid.techniques, ranked, controls))
+            fewer = {llm: grid.without(llm) for llm in grid.llms}
+            for asked in measured.contrasts:
+                recommended = ContrastLosses.of(grid, asked)
+                if recommended is None:
+                    continue
+                look = partial(_decided_by_contrast, study=study, pairs=pairs)
+                others = {row_set: of for row_set, of in grids.items() if row_set != MAIN["row_set"]}
+                named = {"arm": asked.arm, "arm_b": or_none(asked.arm_b), "margin": recommended.margin}
+                yield from multiverse(
+                    measured.keys | named | {"part": PART, "method": METHOD},
+                    pairs,
+                    [({"switch": RECOMMENDED, "row_set": MAIN["row_set"]}, look(recommended))]
+                    + [
+                        ({"switch": "row_set", "row_set": row_set}, look(ContrastLosses.of(of, asked)))
+                        for row_set, of in others.items()
+                    ],
+                    [(llm, look(ContrastLosses.of(of, asked))) for llm, of in fewer.items()],
+                    lambda pair, of=recommended.losses: of.compared(BIAS, pair.technique, pair.control),
+                    recommended.margin,
+                    _taken_back,
+                )
+
+
+def _decided_by_contrast(of_contrast, study, pairs):
+    """Return the row over LLMs of each comparison of which both sides were answered."""
+    present = set(of_contrast.losses.techniques)
+    answered = [pair for pair in pairs if {pair.technique, pair.control} <= present]
+    rows = of_contrast.decisions(study, "", answered, n_draws=None, seed=None, is_whole=False)
+    by_pair = {
+        (row["technique"], row["control"], row["comparison"]): row
+        for row in rows
+        if row["llm"] is None and row["control"] is not None
+    }
+    return {pair: by_pair[pair.technique, pair.control, pair.kind] for pair in answered}
+
+
+def _taken_back(found, row, gains, margin):
+    """Return what stands had all trials been answered, in view of the answers that there are, and why.
+
+    The width of an interval that covers items too stays at least what it was: it is not known of which item a missing
+    answer would have changed the contrast.
+    """
+    codes = [code for code in (row["reason"] or "").split("; ") if code not in (*COULD_TURN, MOVED)]
+    if row["method"] == OVER_BOTH:
+        half = (row["gain_high"] - row["gain_low"]) / 2
+        half = max(half, found.get("gain_high", -np.inf) - found["gain"])
+        found |= {"gain_low": found["gain"] - half, "gain_high": found["gain"] + half}
+        if row["n_llms"] >= FEWEST_LLMS:
+            found["decision"] = decide(found["gain_low"], found["gain_high"], margin_pp=margin)
+    for code in codes:
+        found |= taken_back(found, code)
+    no_more_equivalent = taken_back(found, MOVED) if (gains.moved() > margin).any() else {}
+    return found | no_more_equivalent | {"reason": reasons(*codes, MOVED if no_more_equivalent else None)}
+
+
+def decidable(pairs):
+    """Return the comparisons that something is decided on: those with a control that is not confounded."""
+    return [pair for pair in pairs if pair.control and not pair.is_confounded]
+
+
+def multiverse(keys, pairs, looks, without, gains_of, margin, stands=None):
+    """Yield what is decided on each comparison under each specification, the recommended one first, and counts of it.
+
+    Parameters
+    ----------
+    keys : dict
+        What all rows share.
+    pairs : list of Comparison
+    looks : list of (dict, dict)
+        What a specification is, and the row of each comparison under it; one without a row had no answers.
+    without : list of (str, dict)
+        An LLM, and the rows under the recommended specification without it.
+    gains_of : callable
+        From a comparison to its gains under the recommended specification.
+    margin : float
+    stands : callable, optional
+        From what is decided had all trials been answered, the recommended row, the gains and the margin to what stands.
+
+    Yields
+    ------
+    dict
+    """
+    recommended = looks[0][0] | {"refusals": LEFT_OUT}
+    for pair in pairs:
+        rows = [specification | {"refusals": LEFT_OUT} | _kept(found, pair) for specification, found in looks]
+        first, gains = looks[0][1].get(pair, NO_ANSWERS), gains_of(pair)
+        if first["n_llms"]:
+            rows[1:1] = [
+                recommended | {"switch": "refusals"} | row for row in _with_refusals(first, gains, margin, stands)
+            ]
+        for llm, found in without:
+            if llm in gains.llms and found.get(pair, NO_ANSWERS)["n_llms"]:
+                rows.append(recommended | {"switch": "llm_left_out", "excluded_llm": llm} | _kept(found, pair))
+        named = {"technique": pair.technique, "control": pair.control, "comparison": pair.kind}
+        yield from (keys | named | row for row in counted(rows))
+
+
+def _kept(found, pair):
+    row = found.get(pair, NO_ANSWERS)
+    return {name: row[name] for name in KEPT if name in row}
+
+
+def _with_refusals(row, gains, margin, stands):
+    """Yield the rows in which every trial without an answer had been answered, against and for the technique."""
+    if not gains.knows_attrition:
+        return
+    low, high = row["gain_asked_low"], row["gain_asked_high"]
+    for name, values in zip((LEAST, MOST), gains.had_all_answered(), strict=True):
+        of = {"refusals": name} | {size: row[size] for size in ("n_comparisons", "n_trials", "n_llms")}
+        if not np.isfinite(values).all():
+            yield of | NO_EVIDENCE | {"reason": "valid_range_unknown"}
+            continue
+        shift, level = (values - gains.values).mean(), one_sided(row["n_comparisons"])
+        found, codes = decided(values, (low + shift, high + shift), level=level, margin_pp=margin)
+        yield of | (stands(found, row, gains, margin) if stands else found | {"reason": reasons(*codes)})
+
+
+def counted(rows):
+    """Yield the rows that differ, each with how many of them decide as the recommended one does, and by whom."""
+    distinct = {}
+    for row in rows:
+        distinct.setdefault(_numbers(row), row)
+    rows = list(distinct.values())
+    first = next((row for row in rows if row["switch"] == RECOMMENDED), {})
+    enough = first.get("n_llms", 0) >= FEWEST_LLMS
+    comparable = [row for row in rows if not (enough and row.get("excluded_llm") and row["n_llms"] < FEWEST_LLMS)]
+    counts = {"n_specifications": len(comparable)}
+    for decision, among, named in (
+        ("decision", comparable, "carried_by"),
+        ("decision_asked", rows, "carried_by_asked"),
+    ):
+        counts[f"n_same_{decision}"] = sum(row.get(decision) == first.get(decision) for row in comparable)
+        carriers = [row for row in among if row.get("excluded_llm") and row.get(decision) != first.get(decision)]
+        counts[named] = ", ".join(row["excluded_llm"] for row in carriers) or None
+    for row in rows:
+        yield row | counts | {"is_recommended": row is first}
+
+
+def _numbers(row):
+    """What a row comes to: rows that come to the same are one specification, but for LLMs that are left out."""
+    found = np.array([row.get(name) for name in COLUMNS if name.startswith("gain")], float)
+    return (
+        tuple(np.nan_to_num(found, nan=np.inf).round(9)),
+        row["n_llms"],
+        row["n_trials"],
+        row.get("excluded_llm"),
+        row["reason"],
+    )
