@@ -34,6 +34,7 @@ RECORDED = SHARED / "data" / "bais_recorded"
 GOLDEN = ROOT / "target" / "golden"  # warehouses that are built once, of this many states of the code
 MOST_GOLDEN = 3
 DURATIONS = ROOT / "logs" / "durations.csv"
+SECONDS = {False: 0.2, True: 4}  # that a test took on average, one that is slow and another
 
 
 # a tenth of what a user's build draws: enough for everything that is asserted
@@ -71,7 +72,7 @@ def pytest_configure_node(node):
 
 @pytest.hookimpl(trylast=True)  # when what is not asked for is left out
 def pytest_collection_modifyitems(config, items):
-    """Begin with what took longest in the last run, or has most tests, and before it with a reader of each golden one.
+    """Begin with what took longest in the last run, or likely takes, and before it with a reader of each golden one.
 
     So two workers build the golden warehouses side by side, and no long file is left to one of them at the end. Where
     golden texts are written, what asks for them runs alone.
@@ -85,8 +86,9 @@ def pytest_collection_modifyitems(config, items):
     for item in items:
         files[item.path].append(item)
     durations = getattr(config, "workerinput", {}).get("durations") or last_durations()
-    took = {ROOT / path: sum(phases) for path, phases in durations.items()}
-    order = sorted(files, key=lambda path: (-took.get(path, 0), -len(files[path]), path))
+    took = {path: sum(SECONDS[bool(item.get_closest_marker("slow"))] for item in of) for path, of in files.items()}
+    took |= {ROOT / path: sum(phases) for path, phases in durations.items()}
+    order = sorted(files, key=lambda path: (-took[path], path))
     first = []
     for name in ("recorded", "simulated"):
         readers = (path for path in order if any(name in item.fixturenames for item in files[path]))
