@@ -153,13 +153,13 @@ def _bias_of_standardised():
     return truths, np.where(near, bias, np.inf).min(axis=1), np.where(near, bias, -np.inf).max(axis=1)
 
 
-def losses(goal, of):
+def losses(goal, moments):
     """Give the loss of conditions for a goal.
 
     Parameters
     ----------
     goal : Goal
-    of : Moments
+    moments : Moments
 
     Returns
     -------
@@ -170,13 +170,13 @@ def losses(goal, of):
     if goal.distance_of:
         places = [SIDES.index(arm) for arm in goal.distance_of]
         shares = np.full(len(places), 1 / len(places))
-        variance, variance_per_df = _combined(of.distance_variance[..., places], of.n[..., places], shares)
-        loss, slope = (values[..., places].mean(axis=-1) for values in (of.distance, of.distance_slope))
+        variance, variance_per_df = _combined(moments.distance_variance[..., places], moments.n[..., places], shares)
+        loss, slope = (values[..., places].mean(axis=-1) for values in (moments.distance, moments.distance_slope))
         none = np.zeros(loss.shape)
         return Loss(loss, loss, none, none, variance, variance_per_df, slope, variance > 0)
     percent, own, moving = (
         _by_arm(values, of_baseline)
-        for values, of_baseline in ((of.percent, 100.0), (of.variance, 0.0), (of.percent, 0.0))
+        for values, of_baseline in ((moments.percent, 100.0), (moments.variance, 0.0), (moments.percent, 0.0))
     )
     signed, errors, slope = (
         np.stack([differ(a, b) for a, b in goal.contrasts], axis=-1)
@@ -188,8 +188,8 @@ def losses(goal, of):
     )
     entering = np.array([[(arm == a) - (arm == b) for arm in SIDES] for a, b in goal.contrasts])
     shares = np.where(signed < 0, -1.0, 1.0) @ entering / len(goal.contrasts)
-    variance, variance_per_df = _combined(of.variance, of.n, shares)
-    return folded(signed, errors, slope, of.baseline_variance[..., None], variance, variance_per_df)
+    variance, variance_per_df = _combined(moments.variance, moments.n, shares)
+    return folded(signed, errors, slope, moments.baseline_variance[..., None], variance, variance_per_df)
 
 
 def _by_arm(values, of_baseline):

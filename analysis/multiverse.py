@@ -91,7 +91,7 @@ def sensitivity_rows(responses, ranked, controls, missing, *, margin_pp, respons
                 pairs,
                 [(specification, look(losses)) for specification, losses in looks],
                 [(llm, look(recommended, among=others - {llm})) for llm in recommended.llms],
-                lambda pair, goal=goal, of=recommended: of.compared(goal, pair.technique, pair.control),
+                {pair: recommended.compared(goal, pair.technique, pair.control) for pair in pairs},
                 margin_pp,
             )
 
@@ -107,28 +107,28 @@ def _specifications(rows, missing, response_source):
     for switch, changed in switched:
         if switch != RECOMMENDED and changed.items() <= recommended.items():
             continue
-        of = recommended | changed
-        read = rows[rows["response_source"] == of["response_source"]]
-        known = missing if switch == RECOMMENDED else None
-        options = {"row_set": of["row_set"], "baseline_scope": of["baseline_scope"], "missing": known}
-        yield {"switch": switch, **of}, DomainLosses(read, **options)
+        specification = recommended | changed
+        of_source = rows[rows["response_source"] == specification["response_source"]]
+        options = {name: specification[name] for name in ("row_set", "baseline_scope")}
+        losses = DomainLosses(of_source, **options, missing=missing if switch == RECOMMENDED else None)
+        yield {"switch": switch, **specification}, losses
 
 
 def _decided_by_goal(losses, pairs, goal, margin_pp, among=None):
     """Return the row of each comparison of which the technique was asked."""
-    asked = [pair for pair in pairs if {pair.technique, pair.control} <= set(losses.techniques)]
-    gains, n_of = family(losses, asked, goal, among=among)
+    present = [pair for pair in pairs if {pair.technique, pair.control} <= set(losses.techniques)]
+    by_pair, n_of_kind = family(losses, present, goal, among=among)
     rows = {}
     for pair in pairs:
-        of, shared = gains.get(pair), {"n_comparisons": n_of[pair.kind]}
-        if of and of.llms:
-            level = one_sided(n_of[pair.kind])
-            found, codes = decided(of.values, of.asked_bounds(level=level), level=level, margin_pp=margin_pp)
-            sizes = {"n_llms": len(of.llms), "n_trials": of.n_trials, "reason": reasons(*codes)}
-            rows[pair] = shared | found | sizes
+        gains, shared = by_pair.get(pair), {"n_comparisons": n_of_kind[pair.kind]}
+        if gains and gains.llms:
+            level = one_sided(n_of_kind[pair.kind])
+            decision, codes = decided(gains.values, gains.asked_bounds(level=level), level=level, margin_pp=margin_pp)
+            sizes = {"n_llms": len(gains.llms), "n_trials": gains.n_trials, "reason": reasons(*codes)}
+            rows[pair] = shared | decision | sizes
         elif pair.technique in losses.techniques:
             n_trials = losses.n_trials(pair.technique).sum()
-            why = {"reason": why_no_gain(pair, losses, of), "n_llms": 0, "n_trials": n_trials}
+            why = {"reason": why_no_gain(pair, losses, gains), "n_llms": 0, "n_trials": n_trials}
             rows[pair] = shared | NO_EVIDENCE | why
         else:
             rows[pair] = shared | NO_ANSWERS
@@ -170,18 +170,18 @@ def outcome_sensitivity_rows(found, ranked, controls):
                 if recommended is None:
                     continue
                 look = partial(_decided_by_contrast, study=study, pairs=pairs)
-                others = {row_set: of for row_set, of in grids.items() if row_set != MAIN["row_set"]}
                 named = {"arm": asked.arm, "arm_b": or_none(asked.arm_b), "margin": recommended.margin}
                 yield from multiverse(
                     measured.keys | named | {"part": PART, "method": METHOD},
                     pairs,
                     [({"switch": RECOMMENDED, "row_set": MAIN["row_set"]}, look(recommended))]
                     + [
-                        ({"switch": "row_set", "row_set": row_set}, look(ContrastLosses.of(of, asked)))
-                        for row_set, of in others.items()
+                        ({"switch": "row_set", "row_set": row_set}, look(ContrastLosses.of(other, asked)))
+                        for row_set, other in grids.items()
+                        if row_set != MAIN["row_set"]
                     ],
-                    [(llm, look(ContrastLosses.of(of, asked))) for llm, of in fewer.items()],
-                    lambda pair, of=recommended.losses: of.compared(BIAS, pair.technique, pair.control),
+                    [(llm, look(ContrastLosses.of(others, asked))) for llm, others in fewer.items()],
+                    {pair: recommended.losses.compared(BIAS, pair.technique, pair.control) for pair in pairs},
                     recommended.margin,
                     _taken_back,
                 )
@@ -200,7 +200,7 @@ def _decided_by_contrast(of_contrast, study, pairs):
     return {pair: by_pair[pair.technique, pair.control, pair.kind] for pair in answered}
 
 
-def _taken_back(found, row, gains, margin):
+def _taken_back(decision, row, gains, margin):
     """Return what stands had all trials been answered, in view of the answers that there are, and why.
 
     The width of an interval that covers items too stays at least what it was: it is not known of which item a missing
@@ -209,14 +209,14 @@ def _taken_back(found, row, gains, margin):
     codes = [code for code in (row["reason"] or "").split("; ") if code not in (*COULD_TURN, MOVED)]
     if row["method"] == OVER_BOTH:
         half = (row["gain_high"] - row["gain_low"]) / 2
-        half = max(half, found.get("gain_high", -np.inf) - found["gain"])
-        found |= {"gain_low": found["gain"] - half, "gain_high": found["gain"] + half}
+        half = max(half, decision.get("gain_high", -np.inf) - decision["gain"])
+        decision |= {"gain_low": decision["gain"] - half, "gain_high": decision["gain"] + half}
         if row["n_llms"] >= FEWEST_LLMS:
-            found["decision"] = decide(found["gain_low"], found["gain_high"], margin_pp=margin)
+            decision["decision"] = decide(decision["gain_low"], decision["gain_high"], margin_pp=margin)
     for code in codes:
-        found |= taken_back(found, code)
-    no_more_equivalent = taken_back(found, MOVED) if (gains.moved() > margin).any() else {}
-    return found | no_more_equivalent | {"reason": reasons(*codes, MOVED if no_more_equivalent else None)}
+        decision |= taken_back(decision, code)
+    no_more_equivalent = taken_back(decision, MOVED) if (gains.moved() > margin).any() else {}
+    return decision | no_more_equivalent | {"reason": reasons(*codes, MOVED if no_more_equivalent else None)}
 
 
 def decidable(pairs):
@@ -224,7 +224,7 @@ def decidable(pairs):
     return [pair for pair in pairs if pair.control and not pair.is_confounded]
 
 
-def multiverse(keys, pairs, looks, without, gains_of, margin, stands=None):
+def multiverse(keys, pairs, looks, without, gains, margin, stands=None):
     """Yield what is decided on each comparison under each specification, the recommended one first, and counts of it.
 
     Parameters
@@ -236,8 +236,8 @@ def multiverse(keys, pairs, looks, without, gains_of, margin, stands=None):
         What a specification is, and the row of each comparison under it; one without a row had no answers.
     without : list of (str, dict)
         An LLM, and the rows under the recommended specification without it.
-    gains_of : callable
-        From a comparison to its gains under the recommended specification.
+    gains : dict of Comparison to Gains
+        Under the recommended specification.
     margin : float
     stands : callable, optional
         From what is decided had all trials been answered, the recommended row, the gains and the margin to what stands.
@@ -248,21 +248,20 @@ def multiverse(keys, pairs, looks, without, gains_of, margin, stands=None):
     """
     recommended = looks[0][0] | {"refusals": LEFT_OUT}
     for pair in pairs:
-        rows = [specification | {"refusals": LEFT_OUT} | _kept(found, pair) for specification, found in looks]
-        first, gains = looks[0][1].get(pair, NO_ANSWERS), gains_of(pair)
+        rows = [specification | {"refusals": LEFT_OUT} | _kept(by_pair, pair) for specification, by_pair in looks]
+        first = looks[0][1].get(pair, NO_ANSWERS)
         if first["n_llms"]:
-            rows[1:1] = [
-                recommended | {"switch": "refusals"} | row for row in _with_refusals(first, gains, margin, stands)
-            ]
-        for llm, found in without:
-            if llm in gains.llms and found.get(pair, NO_ANSWERS)["n_llms"]:
-                rows.append(recommended | {"switch": "llm_left_out", "excluded_llm": llm} | _kept(found, pair))
+            with_refusals = _with_refusals(first, gains[pair], margin, stands)
+            rows[1:1] = [recommended | {"switch": "refusals"} | row for row in with_refusals]
+        for llm, by_pair in without:
+            if llm in gains[pair].llms and by_pair.get(pair, NO_ANSWERS)["n_llms"]:
+                rows.append(recommended | {"switch": "llm_left_out", "excluded_llm": llm} | _kept(by_pair, pair))
         named = {"technique": pair.technique, "control": pair.control, "comparison": pair.kind}
         yield from (keys | named | row for row in counted(rows))
 
 
-def _kept(found, pair):
-    row = found.get(pair, NO_ANSWERS)
+def _kept(by_pair, pair):
+    row = by_pair.get(pair, NO_ANSWERS)
     return {name: row[name] for name in KEPT if name in row}
 
 
@@ -272,13 +271,13 @@ def _with_refusals(row, gains, margin, stands):
         return
     low, high = row["gain_asked_low"], row["gain_asked_high"]
     for name, values in zip((LEAST, MOST), gains.had_all_answered(), strict=True):
-        of = {"refusals": name} | {size: row[size] for size in ("n_comparisons", "n_trials", "n_llms")}
+        shared = {"refusals": name} | {size: row[size] for size in ("n_comparisons", "n_trials", "n_llms")}
         if not np.isfinite(values).all():
-            yield of | NO_EVIDENCE | {"reason": "valid_range_unknown"}
+            yield shared | NO_EVIDENCE | {"reason": "valid_range_unknown"}
             continue
         shift, level = (values - gains.values).mean(), one_sided(row["n_comparisons"])
-        found, codes = decided(values, (low + shift, high + shift), level=level, margin_pp=margin)
-        yield of | (stands(found, row, gains, margin) if stands else found | {"reason": reasons(*codes)})
+        decision, codes = decided(values, (low + shift, high + shift), level=level, margin_pp=margin)
+        yield shared | (stands(decision, row, gains, margin) if stands else decision | {"reason": reasons(*codes)})
 
 
 def counted(rows):
