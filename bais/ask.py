@@ -241,8 +241,8 @@ def _describe(asked, form):
         n_rows = count(warehouse, schema, name)
         columns = [(of["name"], of["type"].lower(), of["description"]) for of in columns_of(warehouse, schema, name)]
     if schema == "raw" and name in TABLES:  # what it means is in the warehouse itself from the first build on
-        comment = TABLES[name].description
-        columns = [(column, kind, TABLES[name].columns[column]["description"]) for column, kind, _ in columns]
+        comment, declared = TABLES[name].description, TABLES[name].columns
+        columns = [(of, kind, declared[of]["description"] if of in declared else said) for of, kind, said in columns]
     if form != "table":
         write_rows(form, ["column", "type", "definition"], columns)
         return

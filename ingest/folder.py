@@ -251,7 +251,7 @@ def take_in(warehouse, tables: dict, number_rows: Callable) -> None:
     if not (more := _more(warehouse, tables)):
         return
     folder, load_ids, loads, views = more
-    _show(warehouse, views)
+    _show(warehouse, views, tables)
     for load in loads:
         if load["load_id"] not in load_ids:
             _take_in_load(warehouse, folder, load, tables, number_rows)
@@ -319,7 +319,7 @@ def bring_over(memory, tables: dict) -> None:
         return
     folder, load_ids, digest = landed
     views = folder.views([load for load in folder.loads() if load["load_id"] in load_ids], tables)
-    _show(memory, views, "built")
+    _show(memory, views, tables, "built")
     _record(memory, folder, load_ids, digest, "built")
 
 
@@ -334,12 +334,15 @@ def _with_own_rows(warehouse, tables, new):
     return queries
 
 
-def _show(warehouse, views, database=""):
-    """Put views of the files in the place of tables."""
+def _show(warehouse, views, tables, database=""):
+    """Put views of the files in the place of tables, with the definitions of the columns."""
     for name, query in views.items():
         relation = f"{_in(database)}raw.{name}"
         warehouse.execute(f"drop {_kind(warehouse, name, database)} if exists {relation}")
         warehouse.execute(f"create view {relation} as {query}")
+        warehouse.execute(f"comment on view {relation} is {quoted(tables[name].description)}")
+        for column, of in tables[name].columns.items():
+            warehouse.execute(f"comment on column {relation}.{column} is {quoted(of['description'])}")
 
 
 def _kind(warehouse, name, database=""):

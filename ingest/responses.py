@@ -197,7 +197,7 @@ def _read(connection):
         """
     )
     ((n_unread,),) = connection.execute("select count(*) from unread").fetchall()
-    if READ and not n_unread:
+    if known is not NOTHING_READ and not n_unread:
         connection.execute("create temp view readings as from known")
         return
     found = macros()["read_response"]("text", "unit_read")

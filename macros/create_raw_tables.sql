@@ -7,7 +7,7 @@
 {% set views = run_query(raw_views_there()).columns[0].values() %}
 {% set there = run_query(raw_columns_there()).columns[0].values() %}
 {{ raw_statements(raw, there, views) }}
-{{ raw_meanings(raw, run_query(raw_meanings_there()).columns[0].values(), there, views) }}
+{{ raw_meanings(raw, run_query(raw_meanings_there()).columns[0].values(), views) }}
 {{ raw_ordinals(views) }}
 {% endif %}
 {% endmacro %}
@@ -26,9 +26,6 @@ select concat_ws(' ', table_name, column_name, comment) from duckdb_columns()
 where database_name = current_database() and schema_name = 'raw'
 union all
 select concat_ws(' ', table_name, comment) from duckdb_tables()
-where database_name = current_database() and schema_name = 'raw'
-union all
-select concat_ws(' ', view_name, comment) from duckdb_views()
 where database_name = current_database() and schema_name = 'raw'
 {% endmacro %}
 
@@ -68,17 +65,15 @@ alter table raw.{{ table.name }} add column {{ column.name }} {{ column.data_typ
 {% endmacro %}
 
 
-{# What writes the meanings into the warehouse that it does not have. A view of an older version may lack columns. #}
-{% macro raw_meanings(tables, meanings, there, views=()) %}
-{% for table in tables %}
+{# What writes the meanings into the warehouse that it does not have; views of a folder are made with theirs. #}
+{% macro raw_meanings(tables, there, views=()) %}
+{% for table in tables if table.name not in views %}
 {%- set meaning = table.description | trim %}
-{%- if table.name ~ ' ' ~ meaning not in meanings %}
-comment on {{ 'view' if table.name in views else 'table' }} raw.{{ table.name }} is '{{ meaning | replace("'", "''") }}';
+{%- if table.name ~ ' ' ~ meaning not in there %}
+comment on table raw.{{ table.name }} is '{{ meaning | replace("'", "''") }}';
 {%- endif %}
-{%- for column in table.columns.values() if table.name not in views or table.name ~ ' ' ~ column.name in there %}
-{%- if table.name ~ ' ' ~ column.name ~ ' ' ~ column.description not in meanings %}
+{%- for column in table.columns.values() if [table.name, column.name, column.description] | join(' ') not in there %}
 comment on column raw.{{ table.name }}.{{ column.name }} is '{{ column.description | replace("'", "''") }}';
-{%- endif %}
 {%- endfor %}
 {% endfor %}
 {% endmacro %}

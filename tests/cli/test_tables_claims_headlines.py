@@ -269,6 +269,12 @@ def test_tables_does_not_define_what_is_not_public(warehouse, capsys, name):
     assert "no public table" in refused(capsys, "tables", name)
 
 
+def test_a_column_of_raw_that_nobody_declared_is_there_too(change, capsys):
+    change("alter table raw.trials add column extra integer; comment on column raw.trials.extra is 'Of my own.'")
+    rows = asked_as_json(capsys, "tables", "raw.trials")
+    assert rows[-1] == {"column": "extra", "type": "integer", "definition": "Of my own."}
+
+
 @pytest.mark.parametrize("name", ["raw.calls", "RAW.Calls", "calls"])
 def test_tables_defines_the_columns_of_what_was_landed_too(warehouse, capsys, name, golden):
     out = ask(capsys, "tables", name)

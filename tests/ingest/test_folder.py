@@ -77,7 +77,7 @@ def said_of_tables(path, of):
             columns = [column for column in TABLES[name].columns if column not in OF_LOADS]
             rows[name] = sorted(map(repr, connection.sql(f"select {', '.join(columns)} from raw.{name}").fetchall()))
         described = connection.sql(
-            "select table_name, column_name, data_type, comment from duckdb_columns() "
+            "select table_name, column_name, data_type from duckdb_columns() "
             "where schema_name = 'raw' order by table_name, column_index"
         ).fetchall()
     return rows, described
@@ -95,6 +95,12 @@ def test_rows_columns_types_and_definitions_are_those_of_tables(
     with closing(connect(warehouse)) as connection:
         views = connection.sql("select view_name from duckdb_views() where schema_name = 'raw' order by all").fetchall()
         assert [name for (name,) in views] == APART
+        meanings = connection.sql(
+            "select table_name, column_name, comment from duckdb_columns() where schema_name = 'raw' and comment != ''"
+        ).fetchall()
+        assert {(name, column): meaning for name, column, meaning in meanings} == {
+            (name, column): of["description"] for name in APART for column, of in TABLES[name].columns.items()
+        }
     assert files(to) == named(to)
     assert {path.split("/")[1] for path in files(to)} == {"by_study=voder-bais"}
     of_trials = [of for of in manifest(to)["loads"][0]["files"] if of["table"] == "trials"]

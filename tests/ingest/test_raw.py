@@ -78,20 +78,20 @@ def test_rows_get_the_columns_of_their_table_and_no_null_where_none_may_be():
     assert conformed.to_pylist() == [{"study": "s", "prompt_hash": "hash", "prompt_kind": "message", "text": "hello"}]
 
 
-def test_a_view_of_a_folder_gets_the_meanings_of_the_columns_that_it_has():
+def test_meanings_are_written_once_and_anew_where_they_changed(declared):
     def names(query):
         return [name for (name,) in memory.execute(str(query())).fetchall()]
 
     def lacking():
-        there = names(MACROS.raw_columns_there)
-        meanings = names(MACROS.raw_meanings_there)
-        return str(MACROS.raw_meanings(TABLES.values(), meanings, there, ["prompts"])).strip()
+        return str(MACROS.raw_meanings(TABLES.values(), names(MACROS.raw_meanings_there), ["prompts"])).strip()
 
     with duckdb.connect() as memory:
         memory.execute(raw_statements())
-        memory.execute("drop table raw.prompts; create view raw.prompts as select 's' as study, 'hash' as prompt_hash")
+        memory.execute("drop table raw.prompts; create view raw.prompts as select 's' as study")
         memory.execute(lacking())
-        commented = memory.execute("select column_name, comment from duckdb_columns() where table_name = 'prompts'")
-        columns = TABLES["prompts"].columns
-        assert dict(commented.fetchall()) == {name: columns[name]["description"] for name in ("study", "prompt_hash")}
         assert lacking() == ""
+        memory.execute("comment on column raw.batches.study is 'what it once meant'")
+        assert (
+            lacking()
+            == f"comment on column raw.batches.study is '{TABLES['batches'].columns['study']['description']}';"
+        )
