@@ -174,18 +174,11 @@ def losses(goal, moments):
         loss, slope = (values[..., places].mean(axis=-1) for values in (moments.distance, moments.distance_slope))
         none = np.zeros(loss.shape)
         return Loss(loss, loss, none, none, variance, variance_per_df, slope, variance > 0)
-    percent, own, moving = (
-        _by_arm(values, of_baseline)
-        for values, of_baseline in ((moments.percent, 100.0), (moments.variance, 0.0), (moments.percent, 0.0))
-    )
-    signed, errors, slope = (
-        np.stack([differ(a, b) for a, b in goal.contrasts], axis=-1)
-        for differ in (
-            lambda a, b: percent[a] - percent[b],
-            lambda a, b: own[a] + own[b],
-            lambda a, b: moving[b] - moving[a],  # what is in percent of the baseline falls as that rises
-        )
-    )
+    percent, own = _by_arm(moments.percent, 100.0), _by_arm(moments.variance, 0.0)
+    falling = _by_arm(moments.percent, 0.0)  # what is in percent of the baseline falls as that rises
+    signed = np.stack([percent[a] - percent[b] for a, b in goal.contrasts], axis=-1)
+    errors = np.stack([own[a] + own[b] for a, b in goal.contrasts], axis=-1)
+    slope = np.stack([falling[b] - falling[a] for a, b in goal.contrasts], axis=-1)
     entering = np.array([[(arm == a) - (arm == b) for arm in SIDES] for a, b in goal.contrasts])
     shares = np.where(signed < 0, -1.0, 1.0) @ entering / len(goal.contrasts)
     variance, variance_per_df = _combined(moments.variance, moments.n, shares)

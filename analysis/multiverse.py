@@ -33,7 +33,7 @@ OUTCOME_COLUMNS = (
     | columns("double: margin")
 )
 PART, METHOD = "outcome_sensitivity", "multiverse"
-ACCEPTED, POOLED = "accepted", "pooled"
+POOLED = "pooled"
 RECOMMENDED, LEFT_OUT, LEAST, MOST = "recommended", "left_out", "least_gain", "most_gain"
 KEPT = (
     "gain", "gain_low", "gain_high", "gain_asked_low", "gain_asked_high", "decision", "decision_asked",
@@ -85,12 +85,11 @@ def sensitivity_rows(responses, ranked, controls, missing, *, margin_pp, respons
         keys = {"study": study, "domain": domain, "method": METHOD, "margin_pp": margin_pp}
         for goal in GOALS:
             look = partial(_decided_by_goal, pairs=pairs, goal=goal, margin_pp=margin_pp)
-            others = set(recommended.llms)
             yield from multiverse(
                 keys | {"metric": goal},
                 pairs,
                 [(specification, look(losses)) for specification, losses in looks],
-                [(llm, look(recommended, among=others - {llm})) for llm in recommended.llms],
+                [(llm, look(recommended, among=set(recommended.llms) - {llm})) for llm in recommended.llms],
                 {pair: recommended.compared(goal, pair.technique, pair.control) for pair in pairs},
                 margin_pp,
             )
@@ -98,7 +97,7 @@ def sensitivity_rows(responses, ranked, controls, missing, *, margin_pp, respons
 
 def _specifications(rows, missing, response_source):
     """Yield what differs from the recommended specification, that one first, and the losses under it."""
-    recommended = {"response_source": response_source, "row_set": ACCEPTED, "baseline_scope": POOLED}
+    recommended = {"response_source": response_source, "row_set": MAIN["row_set"], "baseline_scope": POOLED}
     temperatures = sorted(rows["temperature"].dropna().astype(float).unique())
     switched = [(RECOMMENDED, {})]
     switched += [("reading", {"response_source": name}) for name in sorted(rows["response_source"].unique())]

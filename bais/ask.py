@@ -241,8 +241,9 @@ def _describe(asked, form):
         n_rows = count(warehouse, schema, name)
         columns = [(of["name"], of["type"].lower(), of["description"]) for of in columns_of(warehouse, schema, name)]
     if schema == "raw" and name in TABLES:  # what it means is in the warehouse itself from the first build on
-        comment, declared = TABLES[name].description, TABLES[name].columns
-        columns = [(of, kind, declared[of]["description"] if of in declared else said) for of, kind, said in columns]
+        comment = TABLES[name].description
+        meanings = {column: declared["description"] for column, declared in TABLES[name].columns.items()}
+        columns = [(column, kind, meanings.get(column, definition)) for column, kind, definition in columns]
     if form != "table":
         write_rows(form, ["column", "type", "definition"], columns)
         return

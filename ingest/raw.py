@@ -2,7 +2,7 @@
 
 import contextlib
 import re
-from collections.abc import Iterable
+from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
@@ -103,7 +103,7 @@ ORDERED = [name for name, table in TABLES.items() if "ordinal" in table.columns]
 OF_THE_GATE = {name: table for name, table in TABLES.items() if not table.is_landed}
 
 
-def raw_statements(there: Iterable[str] = (), views: Iterable[str] = ()) -> str:
+def raw_statements(there: Collection[str] = (), views: Collection[str] = ()) -> str:
     """Write the SQL that makes what is not there, with the macro that dbt uses."""
     return str(_macros().raw_statements(TABLES.values(), there, views))
 

@@ -49,7 +49,7 @@ OF_A_CELL = ", ".join(Cell._fields)
 NOTHING_READ = pa.schema({"hash_read": pa.string(), "unit_read": pa.string()}).empty_table()
 READ: list[pa.Table] = []  # what this process found in texts, by their hash and unit, as long as it is not much
 MOST_READ = 100_000
-IS_READING = "md5(text) is not distinct from hash_read and response_unit is not distinct from unit_read"
+IS_READING = "text_hash is not distinct from hash_read and response_unit is not distinct from unit_read"
 
 
 class Summary(NamedTuple):
@@ -119,7 +119,8 @@ def read_trials(path: Path, design: Design) -> "Iterator[duckdb.DuckDBPyConnecti
         connection.register("templates", templates)
         _take_acts(connection)
         connection.execute(f"""
-            create temp table asked as
+            create temp table trials as
+            select *, md5(text) as text_hash
             from (
                 select
                     * replace ({macros()["answer_in"]("text", "answer_after")} as text),
@@ -151,7 +152,7 @@ def read_trials(path: Path, design: Design) -> "Iterator[duckdb.DuckDBPyConnecti
             create temp view answers as
             with labelled as (
                 select *, to_json({named}) as named
-                from asked left join readings on {IS_READING}
+                from trials left join readings on {IS_READING}
             )
             select labelled.* replace (
                 {status} as status,
@@ -182,34 +183,34 @@ def _take_acts(connection):
 
 
 def _read(connection):
-    """Make `readings`: what is found in the texts of `asked`. What this process read before is not read again.
+    """Make `readings`: what is found in the texts of `trials`. What this process read before is not read again.
 
     To plan the query that reads takes a tenth of a second, whatever it reads.
     """
-    known = READ[0] if READ else NOTHING_READ
-    connection.register("known", known)
+    earlier = READ[0] if READ else NOTHING_READ
+    connection.register("earlier", earlier)
     connection.execute(
         f"""
-        create temp table unread as
-        select distinct md5(text) as hash_read, response_unit as unit_read, text
-        from asked anti join known on {IS_READING}
+        create temp table new_texts as
+        select distinct text_hash as hash_read, response_unit as unit_read, text
+        from trials anti join earlier on {IS_READING}
         where {IS_NUMBER}
         """
     )
-    ((n_unread,),) = connection.execute("select count(*) from unread").fetchall()
-    if known is not NOTHING_READ and not n_unread:
-        connection.execute("create temp view readings as from known")
+    ((n_new,),) = connection.execute("select count(*) from new_texts").fetchall()
+    if earlier is not NOTHING_READ and not n_new:
+        connection.execute("create temp view readings as from earlier")
         return
     found = macros()["read_response"]("text", "unit_read")
     connection.execute(
         f"""
-        create temp table fresh as select hash_read, unit_read, {found} as found from unread;
-        create temp view readings as from known union all by name from fresh
+        create temp table new_readings as select hash_read, unit_read, {found} as found from new_texts;
+        create temp view readings as from earlier union all by name from new_readings
         """
     )
-    if n_unread <= MOST_READ:
-        is_room = known.num_rows + n_unread <= MOST_READ
-        READ[:] = [connection.sql(f"from {'readings' if is_room else 'fresh'}").to_arrow_table()]
+    if n_new <= MOST_READ:
+        has_room = earlier.num_rows + n_new <= MOST_READ
+        READ[:] = [connection.sql(f"from {'readings' if has_room else 'new_readings'}").to_arrow_table()]
 
 
 def _scale(connection):
@@ -222,7 +223,7 @@ def _scale(connection):
             vignette as cell_vignette,
             item as cell_item,
             median(coalesce(number_reread, response, found.response)) as usual_number
-        from asked
+        from trials
         left join readings on {IS_READING}
         anti join withdrawn using (trial_id)
         left join reread using (trial_id)

@@ -10,9 +10,8 @@ from jinja2 import Environment
 from ingest.raw import TABLES, prepare_raw, raw_statements
 from ingest.warehouse import ROOT
 
-MACROS = (
-    Environment(autoescape=False).from_string((ROOT / "macros" / "create_raw_tables.sql").read_text("utf-8")).module
-)
+MACRO = ROOT / "macros" / "create_raw_tables.sql"
+MACROS = Environment(autoescape=False).from_string(MACRO.read_text("utf-8")).module
 
 
 def described(connection):
@@ -78,7 +77,7 @@ def test_rows_get_the_columns_of_their_table_and_no_null_where_none_may_be():
     assert conformed.to_pylist() == [{"study": "s", "prompt_hash": "hash", "prompt_kind": "message", "text": "hello"}]
 
 
-def test_meanings_are_written_once_and_anew_where_they_changed(declared):
+def test_meanings_are_written_once_and_anew_where_they_changed():
     def names(query):
         return [name for (name,) in memory.execute(str(query())).fetchall()]
 
@@ -91,7 +90,5 @@ def test_meanings_are_written_once_and_anew_where_they_changed(declared):
         memory.execute(lacking())
         assert lacking() == ""
         memory.execute("comment on column raw.batches.study is 'what it once meant'")
-        assert (
-            lacking()
-            == f"comment on column raw.batches.study is '{TABLES['batches'].columns['study']['description']}';"
-        )
+        meaning = TABLES["batches"].columns["study"]["description"]
+        assert lacking() == f"comment on column raw.batches.study is '{meaning}';"
