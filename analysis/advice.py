@@ -119,7 +119,7 @@ class Evidence:
     is_simulated : bool
         Whether simulated respondents are among those asked.
     places, own : list of dict
-        Rows of `inference.rank_probabilities` over LLMs, and of that LLM, each with `name` and `control_name`.
+        Rows of `inference.decisions` over LLMs, and of that LLM, each with `name` and `control_name`.
     predictions : list of dict
         Rows of `inference.predictions` of that LLM; of one that nobody asked where it has none.
     llms, without_baseline : list of str
@@ -165,7 +165,7 @@ class Evidence:
 
     def of(self, goal, comparison="control", *, own=False):
         """Rows of a goal that compare some LLM, the smallest loss first; by default those that decide."""
-        rows = [row for row in (self.own if own else self.places) if row["metric"] == goal]
+        rows = [row for row in (self.own if own else self.places) if row["goal"] == goal]
         rows = [row for row in rows if row["comparison"] == comparison and row["loss"] is not None]
         rows = [row for row in rows if row["n_llms"] != 0]
         return sorted(rows, key=lambda row: (row["loss"], row["technique"]))
@@ -253,7 +253,7 @@ def verdict(evidence, goal=None):
 
 
 CONTRADICTED = "Another domain of this study says the opposite of {names}."
-# what is counted otherwise, by the switch of `inference.sensitivity`
+# what is counted otherwise, by the switch of `inference.multiverse`
 COUNTED = {
     "reading": "with the {} numbers",
     "row_set": "with the row set {}",
@@ -303,7 +303,7 @@ def counted_otherwise(switch, value):
     Parameters
     ----------
     switch : str
-        Of `inference.sensitivity`.
+        Of `inference.multiverse`.
     value : str
         What was turned: a reading, a row set, a baseline, how missing answers are taken, or the name of an LLM.
 
@@ -375,7 +375,7 @@ def _answer(evidence, goal):
     label = evidence.domain if goal is None else f"{evidence.domain}, by {goal}"
     n = len(evidence.llms)
     if not rows:
-        known = [row for row in evidence.places if row["metric"] == leading and row["comparison"] == "control"]
+        known = [row for row in evidence.places if row["goal"] == leading and row["comparison"] == "control"]
         codes = {code for row in known or evidence.rankings for code in (row["reason"] or "").split("; ")} & set(
             REASONS
         )
@@ -419,7 +419,7 @@ def _phrase(evidence, rows, column, goal, *, is_beside=False):
     if by["equivalent"]:
         makes = "make" if len(by["equivalent"]) > 1 else "makes"
         average = "on average, unless rare LLMs differ, " if column == "decision" else ""
-        margin = f"within {by['equivalent'][0]['margin_pp']:g} {words.unit}"
+        margin = f"within {by['equivalent'][0]['margin']:g} {words.unit}"
         parts.append(f"{average}{_names(by['equivalent'])} {makes} no difference ({margin})")
     if undecided:
         parts.append(f"no evidence on {_names(undecided)}")
@@ -438,7 +438,7 @@ def _used(evidence, row):
 
 def _plain(evidence, row):
     """Return the row that holds a technique with a control of its own against a plain prompt."""
-    rows = evidence.of(row["metric"], "confounded")
+    rows = evidence.of(row["goal"], "confounded")
     return next((of for of in rows if of["technique"] == row["technique"]), None)
 
 
@@ -502,7 +502,7 @@ def _counts(evidence, leading):
             )
         elif row["decision"] == "equivalent":
             yield (
-                f"{row['name']}: {gained}; {row['n_beyond_margin']} of them lie beyond {row['margin_pp']:g} {unit} on "
+                f"{row['name']}: {gained}; {row['n_beyond_margin']} of them lie beyond {row['margin']:g} {unit} on "
                 f"either side, and up to {row['beyond_margin_high']:.0%} of {_noun(evidence)}s like them could."
             )
 
@@ -537,7 +537,7 @@ def _above_the_loss(evidence, goals):
 
 def _incomparable(evidence, leading):
     """Name the techniques of which nothing can be said, and why."""
-    rows = [row for row in evidence.places if row["metric"] == leading and row["comparison"] == "control"]
+    rows = [row for row in evidence.places if row["goal"] == leading and row["comparison"] == "control"]
     if evidence.of(leading):
         yield from (
             f"Nothing can be said of {row['name']}: {in_words(row['reason'])}." for row in rows if row["gain"] is None
@@ -569,7 +569,7 @@ def _placebos(evidence, leading):
 
 
 def _prediction(evidence, leading):
-    rows = [row for row in evidence.predictions if row["metric"] == leading]
+    rows = [row for row in evidence.predictions if row["goal"] == leading]
     known = [row for row in rows if row["gain"] is not None]
     if not known:
         if not rows:
@@ -616,7 +616,7 @@ def _scope(evidence, leading):
 
 def _ways_of_counting(evidence, leading):
     """In how many ways of counting a decision is the same, and in which it is another."""
-    ways = {(row["technique"], row["control"]): row for row in evidence.sensitivity if row["metric"] == leading}
+    ways = {(row["technique"], row["control"]): row for row in evidence.sensitivity if row["goal"] == leading}
     for row in evidence.of(leading):
         if said := in_ways_of_counting(row["name"], row["decision"], ways.get((row["technique"], row["control"]))):
             yield said
@@ -653,7 +653,7 @@ def _next_step(evidence, leading):
     llms, trials, unreachable, costs = [], [], [], []
     is_cost_of_study_said = "USD" in (evidence.study_file or "")
     for row in evidence.next_steps:
-        if row["metric"] != leading:
+        if row["goal"] != leading:
             continue
         name, more = names.get((row["technique_a"], row["technique_b"]), row["technique_a"]), row[row["quantity"]]
         if more is None:

@@ -6,7 +6,8 @@ import numpy as np
 from scipy import special
 
 from analysis.counts import CONTROL
-from analysis.losses import GOALS, DomainLosses, Loss
+from analysis.engine.domain_losses import DomainLosses
+from analysis.engine.losses import GOALS, Loss
 from analysis.small_samples import CONFIDENCE, FEWEST_BASELINE
 from analysis.t_and_f_tests import holm as step_down
 from analysis.tables import columns, first_reason
@@ -42,12 +43,12 @@ def differences(of, usable, baseline_variance, n_baseline):
 
     The noise is that of the trials of both LLMs and of their baselines, which are independent; its t quantile has
     Satterthwaite's degrees of freedom. An absolute value of something near 0 is off on average, whatever is subtracted
-    from it: by at most the bounds of `analysis.losses.bias_bounds`, 0 where the fold is far away. The interval is that
-    much wider, and the p value is of what the difference exceeds it by, so that neither trusts the correction.
+    from it: by at most the bounds of `analysis.engine.losses.bias_bounds`, 0 where the fold is far away. The interval
+    is that much wider, and the p value is of what the difference exceeds it by, so that neither trusts the correction.
 
     Parameters
     ----------
-    of : analysis.losses.Loss
+    of : analysis.engine.losses.Loss
         Arrays of shape (..., G, V), of one technique and goal.
     usable : array_like of bool, shape (..., G, V)
         Where an LLM has a loss on a vignette.

@@ -19,7 +19,7 @@ METRIC = "percent_of_baseline"
 MOST = 2**53
 
 COLUMNS = columns(
-    "varchar: study domain design level technique_a technique_b metric quantity settles",
+    "varchar: study domain design level technique_a technique_b goal quantity settles",
     "double: target_half_width_pp",
     "varchar: row_set baseline_scope",
     "bigint: n_trials n_llms",

@@ -43,10 +43,10 @@ def hash_of_files(*paths):
 
 @cache
 def statistics_source():
-    """Return a hash of the statistics: of every module that lies in `analysis` itself.
+    """Return a hash of the statistics: of every module that lies in `analysis` itself or in its engine.
 
     Returns
     -------
     str
     """
-    return hash_of_files(*sorted(Path(__file__).parent.glob("*.py")))
+    return hash_of_files(*sorted(Path(__file__).parent.glob("*.py")), Path(__file__).parent / "engine")

@@ -75,7 +75,7 @@ DECISIONS = f"""
 select study, paradigm, measure, instrument, arm, arm_b, llm, technique, control, comparison, loss, loss_control, gain,
     gain_low, gain_high, gain_asked_low, gain_asked_high, decision, decision_asked, certainty, n_reversed, margin,
     n_llms, n_trials, reason, {WORDS}
-from inference.outcome_decisions {IN_WORDS}
+from inference.decisions {IN_WORDS}
 where
     study = $study and paradigm = $paradigm and measure = coalesce($measure, measure) and comparison = 'control'
     and llm is not distinct from $llm
@@ -84,7 +84,7 @@ order by not is_leading, measure, instrument, arm, arm_b, technique
 PREDICTIONS = """
 select study, paradigm, measure, instrument, arm, arm_b, llm, technique, control, expected_loss, gain, gain_low,
     gain_high, p_better_than_control, n_llms, reason
-from inference.outcome_predictions
+from inference.predictions
 where
     study = $study and paradigm = $paradigm and measure = coalesce($measure, measure)
     and llm is not distinct from $llm
@@ -106,7 +106,7 @@ select measure, instrument, arm, arm_b, technique, any_value(n_same_decision) as
 from (
     select *, any_value(decision) filter (where is_recommended)
         over (partition by measure, instrument, arm, arm_b, technique, control) as recommended
-    from inference.outcome_sensitivity
+    from inference.multiverse
     where
         study = $study and paradigm = $paradigm and measure = coalesce($measure, measure) and comparison = 'control'
 )

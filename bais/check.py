@@ -31,8 +31,8 @@ OF_BATCHES = {
 }
 
 READING_MATTERS = """
-select study, domain, coalesce(llm, 'all') as llm, technique, metric, columns('^(control|decision|decision_asked)$')
-from inference.rank_probabilities
+select study, domain, coalesce(llm, 'all') as llm, technique, goal, columns('^(control|decision|decision_asked)$')
+from inference.decisions
 where list_contains(string_split(reason, '; '), 'reading_would_change') order by all
 """
 
@@ -201,7 +201,7 @@ def _say_where_reading_matters():
     """List the decisions that would be others with the recorded numbers, of a warehouse that is built."""
     with opened() as warehouse:
         say_if_old(warehouse)
-        is_built = any(name == "rank_probabilities" for _, name, _ in public_tables(warehouse))
+        is_built = any(name == "decisions" for _, name, _ in public_tables(warehouse))
         found = records(warehouse, READING_MATTERS) if is_built else []
     if found:
         print()

@@ -44,7 +44,10 @@ def headlines(study: str | None, is_brief: bool) -> None:
             warehouse,
             f"from marts.technique_rankings where llm is null and {IS_A_STUDY} order by study, domain, technique",
         )
-        places = records(warehouse, f"{DECIDED} where {IS_A_STUDY} order by study, domain, llm, technique, metric")
+        places = records(
+            warehouse,
+            f"{DECIDED} where paradigm = 'anchoring' and {IS_A_STUDY} order by study, domain, llm, technique, goal",
+        )
         studies = records(
             warehouse,
             "select study, bool_and(source = 'simulated') as is_simulated, "
@@ -185,8 +188,8 @@ def _losses(evidence):
     """Each technique with its losses and the decision by the leading goal, then the controls."""
     from analysis.advice import DECISIONS
 
-    loss = {(row["technique"], row["metric"]): row["loss"] for row in evidence.places if row["comparison"] in KINDS}
-    controls = [row for row in evidence.places if row["comparison"] is None and row["metric"] == GOALS[0]]
+    loss = {(row["technique"], row["goal"]): row["loss"] for row in evidence.places if row["comparison"] in KINDS}
+    controls = [row for row in evidence.places if row["comparison"] is None and row["goal"] == GOALS[0]]
     for row in evidence.of(GOALS[0]) + controls:
         losses = [fixed(loss.get((row["technique"], goal)), ".1f") for goal in GOALS]
         yield [evidence.domain, row["name"], *losses, None if row in controls else DECISIONS[row["decision"]]]

@@ -30,7 +30,7 @@ GOALS = tuple(advice.GOALS)
 PRIMARY = GOALS[0]
 ANCHORING = "anchoring"
 HEADS = {"displacement": "displace-\nment (pp)", "gap": "gap\n(pp)", "error": "error\n(%)"}
-KEYS = ("technique", "metric", "control")
+KEYS = ("technique", "goal", "control")
 # what papers print, by the goal that asks the same of a technique and in which errors cannot cancel
 OF_PAPERS = {"deviation": "displacement", "susceptibility": "gap", "madb": "error"}
 WORDS = {"none": NOTHING_YET, "by_part": True}  # a part of a name is enough to be told the whole
@@ -51,27 +51,27 @@ order by
 DECIDED = """
 select places.*, coalesce(seeded.display_name, places.technique) as name,
     coalesce(controls.display_name, places.control) as control_name
-from inference.rank_probabilities as places
+from inference.decisions as places
 left join seeds.techniques as seeded using (technique)
 left join seeds.techniques as controls on places.control = controls.technique
 """
 PLACES = f"""{DECIDED}
 where study = $study and domain = $domain and llm is not distinct from $llm
-order by technique, metric, comparison, control
+order by technique, goal, comparison, control
 """
 PREDICTIONS = """
 select predictions.*, coalesce(seeded.display_name, technique) as name
 from inference.predictions as predictions left join seeds.techniques as seeded using (technique)
 where study = $study and domain = $domain and llm is not distinct from $llm
-order by technique, metric
+order by technique, goal
 """
 LLMS = """
-select distinct llm from inference.rank_probabilities
+select distinct llm from inference.decisions
 where study = $study and domain = $domain and llm is not null and comparison = 'control' order by llm
 """
 # In how many specifications a decision is the same, and what was turned in those in which it is another.
 SENSITIVITY = """
-select technique, control, metric, any_value(n_same_decision) as n_same_decision,
+select technique, control, goal, any_value(n_same_decision) as n_same_decision,
     any_value(n_specifications) as n_specifications, any_value(carried_by) as carried_by,
     coalesce(list([
         switch,
@@ -84,10 +84,10 @@ select technique, control, metric, any_value(n_same_decision) as n_same_decision
     ] order by switch, refusals) filter (where decision != recommended and switch != 'llm_left_out'), []) as others
 from (
     select *,
-        any_value(decision) filter (where is_recommended) over (partition by technique, control, metric) as recommended
-    from inference.sensitivity where study = $study and domain = $domain and comparison = 'control'
+        any_value(decision) filter (where is_recommended) over (partition by technique, control, goal) as recommended
+    from inference.multiverse where study = $study and domain = $domain and comparison = 'control'
 )
-group by technique, control, metric
+group by technique, control, goal
 """
 # What a thousand decisions cost: the mean over LLMs, in whatever domain of the study.
 COSTS = """
@@ -190,8 +190,8 @@ def recommend(
                 "is_simulated": evidence.is_simulated, "goals": goals, "answer": sentences[0]["text"],
                 "sentences": sentences, "llms": evidence.llms, "other_studies": others,
                 "techniques": [{"technique": of, "name": name} | evidence.costs[of] for of, name in techniques],
-                "decisions": [row for row in evidence.places + evidence.own if row["metric"] in goals],
-                "predictions": [row for row in evidence.predictions if row["metric"] in goals],
+                "decisions": [row for row in evidence.places + evidence.own if row["goal"] in goals],
+                "predictions": [row for row in evidence.predictions if row["goal"] in goals],
                 "next_steps": evidence.next_steps, "unread_lines": unread,
             }
         )  # fmt: skip
@@ -334,7 +334,7 @@ def _print_evidence(evidence, goals):
 
     for goal in goals:
         _print_decisions(evidence, goal)
-    predicted = [row for row in evidence.predictions if row["metric"] == goals[0] and row["gain"] is not None]
+    predicted = [row for row in evidence.predictions if row["goal"] == goals[0] and row["gain"] is not None]
     predicted.sort(key=lambda row: (-row["p_best_new_llm"], row["technique"]))
     foretold = predicted[0]["llm"] or evidence.llm or "one more LLM" if predicted else ""
     best = ["P(best)"] * has_rivals(predicted)
@@ -392,7 +392,7 @@ def _sizes(evidence, goals, has_rivals):
     from analysis.advice import CONTROL, probability
 
     rows = [row for row in evidence.own or evidence.places if row["comparison"] in ("control", None)]
-    of = {(row["technique"], row["metric"]): row for row in rows if row["loss"] is not None}
+    of = {(row["technique"], row["goal"]): row for row in rows if row["loss"] is not None}
     first = {technique: row for (technique, goal), row in of.items() if goal == goals[0]}
     for technique in sorted(first, key=lambda name: (name == CONTROL, first[name]["loss"], name)):
         row = first[technique]
@@ -412,7 +412,7 @@ def _notes(evidence, goals):
     from analysis.advice import GOALS as WORDED
     from analysis.advice import has_rivals, in_words
 
-    rows = [row for row in evidence.places if row["comparison"] == "control" and row["metric"] == goals[0]]
+    rows = [row for row in evidence.places if row["comparison"] == "control" and row["goal"] == goals[0]]
     measured = "; ".join(f"{goal}: {WORDED[goal].measures}" for goal in goals)
     yield f"Losses are in percent of the unanchored answer, means over vignettes, then LLMs. {measured}."
     if any(row["n_comparisons"] for row in rows):
@@ -425,7 +425,7 @@ def _notes(evidence, goals):
         yield (
             "gain: loss of the control less that of the technique, without what noise adds to either; "
             f"{whose} holds for all {first['n_comparisons']} techniques at once; no difference: within "
-            f"{first['margin_pp']:g} {_unit(goals[0])}. {best}P(worse): of losing on its control, on average. "
+            f"{first['margin']:g} {_unit(goals[0])}. {best}P(worse): of losing on its control, on average. "
             "Probabilities are from one model of all techniques, in which LLMs differ alike on each. Trials compared: "
             "its own and its control's. A name after vs is what a technique is held against "
             "instead of a plain prompt."

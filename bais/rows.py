@@ -23,11 +23,13 @@ PAPER = {
         order by domain, technique != 'no_technique', rank_by_displacement nulls last, technique
     """,
     "decisions": """
-        from inference.rank_probabilities where study = $study and llm is null and comparison is not null
-        order by domain, metric, technique, control
+        from inference.decisions
+        where paradigm = 'anchoring' and study = $study and llm is null and comparison is not null
+        order by domain, goal, technique, control
     """,
     "predictions": """
-        from inference.predictions where study = $study and llm is null order by domain, metric, technique, control
+        from inference.predictions where paradigm = 'anchoring' and study = $study and llm is null
+        order by domain, goal, technique, control
     """,
     "baselines": """
         from marts.baselines
@@ -74,8 +76,8 @@ PAPER = {
         order by checks.claim_id, checks.part
     """,
     "method": """
-        select any_value(n_draws) as n_draws, any_value(seed) as seed, any_value(margin_pp) as margin_pp,
+        select any_value(n_draws) as n_draws, any_value(seed) as seed, any_value(margin) as margin_pp,
             any_value(confidence) as confidence, $fewest_llms as fewest_llms
-        from inference.rank_probabilities where study = $study
+        from inference.decisions where paradigm = 'anchoring' and study = $study
     """,
 }

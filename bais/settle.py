@@ -33,11 +33,11 @@ HERE = "study = $study and domain = $domain"
 OPEN = f"""
 select technique_a as technique, quantity, settles, gain, n_llms, n_trials_per_cell, needed_llms, needed_trials, reason
 from inference.power
-where {HERE} and design = 'to_settle' and metric = $goal
+where {HERE} and design = 'to_settle' and goal = $goal
 order by coalesce(needed_llms, needed_trials) nulls last, technique
 """
 COMPARED = f"""
-select distinct technique, control from inference.rank_probabilities
+select distinct technique, control from inference.decisions
 where {HERE} and llm is null and comparison in ('control', 'placebo') order by all
 """
 DEFINED = """

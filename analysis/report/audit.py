@@ -143,7 +143,7 @@ def provenance_tables(study):
         "method": _words("method"),
         "seed": _number("seed", "max(seed)", reason="nothing_drawn"),
         "draws": _number("n_draws", "max(n_draws)", reason="nothing_drawn"),
-        "equivalence margin (pp)": _number("margin_pp", "max(margin_pp)", digits=1, reason="none"),
+        "equivalence margin (pp)": _number("margin", "max(margin)", digits=1, reason="none"),
         "rows": _number("n_rows", "count(*)"),
     }
     made = [
@@ -152,7 +152,7 @@ def provenance_tables(study):
             study.rows("sources"), ["source", "vignette"], sources,
         ),
         _table(
-            study, "How decisions and probabilities were made", "inference.rank_probabilities",
+            study, "How decisions and probabilities were made", "inference.decisions",
             study.rows("resampling"), ["method", "seed", "n_draws"], resampling,
         ),
     ]  # fmt: skip

@@ -13,8 +13,8 @@ from analysis.report.tables import Row
 from analysis.report.values import MISSING, SAID_ABOVE, Number, clean
 from analysis.small_samples import FEWEST_LLMS
 
-CONTRASTS, DECIDED = "inference.outcome_contrasts", "inference.outcome_decisions"
-FORETOLD = "inference.outcome_predictions"
+CONTRASTS, DECIDED = "inference.outcome_contrasts", "inference.decisions"
+FORETOLD = "inference.predictions"
 PLACE = ("paradigm", "measure", "instrument", "arm", "arm_b")
 MOST_PANELS = 24
 FOUND = {"use": "helps", "avoid": "harms", "either": "helps in one comparison and harms in another"}

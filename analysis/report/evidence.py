@@ -56,10 +56,10 @@ def _forest(study, goal):
     panels, shown = [], {}
     unit = GOALS[goal].unit
     for domain in study.domains:
-        rows = [row for row in study.held_against(domain, "control") if row["metric"] == goal and row["n_llms"]]
+        rows = [row for row in study.held_against(domain, "control") if row["goal"] == goal and row["n_llms"]]
         rows.sort(key=lambda row: (-row["gain"], row["technique"]))
         if rows:
-            of_llms = study.rows("of_each_llm", domain=domain, metric=goal)
+            of_llms = study.rows("of_each_llm", domain=domain, goal=goal)
             shown[domain] = [(row, [of for of in of_llms if _is_of(of, row)]) for row in rows]
     ends = [
         value
@@ -104,7 +104,7 @@ def _forest(study, goal):
     found = "; ".join(f"{listed(names)} ({domain})" for domain, names in helps if names)
     none = "no technique is shown to help LLMs like those asked"
     title = f"By {goal}, {f'these are shown to help: {found}' if found else none}"
-    return Figure(f"gains-{goal}", title, caption, panels, [], named("inference.rank_probabilities"))
+    return Figure(f"gains-{goal}", title, caption, panels, [], named("inference.decisions"))
 
 
 def _is_of(of_llm, row):
@@ -539,14 +539,14 @@ def llms_figure(study):
         )  # fmt: skip
         gains = [
             row
-            for row in study.in_order(study.rows("predictions", domain=domain, metric="displacement"))
+            for row in study.in_order(study.rows("predictions", domain=domain, goal="displacement"))
             if row["llm"] is not None and row["gain"] is not None
         ]
         if gains:
             tables.append(
                 _by_llm(
                     study, domain, gains, "gain in displacement (pp), drawn towards the other LLMs by how little the "
-                    "LLM was asked, with its 95 % interval", "inference.predictions", {"metric": "displacement"},
+                    "LLM was asked, with its 95 % interval", "inference.predictions", {"goal": "displacement"},
                     _drawn_gain,
                 )
             )  # fmt: skip
@@ -600,7 +600,7 @@ def chances_figure(study):
     chances = {"p_best": "best", "p_worst": "worst", "p_worse_than_control": "worse than control"}
     for domain in study.domains:
         found = [row for row in study.held_against(domain, "control") if row["p_best"] is not None]
-        by = {(row["technique"], row["metric"]): row for row in found}
+        by = {(row["technique"], row["goal"]): row for row in found}
         names = list(dict.fromkeys(row["technique"] for row in study.in_order(found)))
         if not names:
             continue
@@ -631,7 +631,7 @@ def chances_figure(study):
             tabled(
                 study,
                 f"{domain}: probabilities over LLMs like those asked",
-                "inference.rank_probabilities",
+                "inference.decisions",
                 {"study": study.name, "domain": domain, "llm": None, "comparison": "control"},
                 ["technique", *[*(f"P({word})" for word in chances.values()), "rank, from", "to"] * len(GOALS)],
                 [
@@ -641,7 +641,7 @@ def chances_figure(study):
                             study.technique(name),
                             *(
                                 Number(
-                                    by[name, goal][column], column, digits, scale, unit=unit, key={"metric": goal},
+                                    by[name, goal][column], column, digits, scale, unit=unit, key={"goal": goal},
                                     reason=by[name, goal]["reason"],
                                 )
                                 for goal in GOALS
@@ -673,8 +673,8 @@ def specifications_figure(study):
     panels, tables = [], []
     for domain in study.domains:
         found = study.in_order(study.rows("specifications", domain=domain))
-        found = [row for goal in GOALS for row in found if row["metric"] == goal]
-        leading = [row for row in found if row["metric"] == "displacement" and row["gain"] is not None]
+        found = [row for goal in GOALS for row in found if row["goal"] == goal]
+        leading = [row for row in found if row["goal"] == "displacement" and row["gain"] is not None]
         if not leading:
             continue
         values = [
@@ -704,7 +704,7 @@ def specifications_figure(study):
             tabled(
                 study,
                 f"{domain}: decisions with one thing changed",
-                "inference.sensitivity",
+                "inference.multiverse",
                 {"study": study.name, "domain": domain},
                 [
                     "technique", "goal", "gain", "least", "most", "ways of counting", "same decision", "changed by",
@@ -712,10 +712,10 @@ def specifications_figure(study):
                 ],
                 [
                     Row(
-                        {name: row[name] for name in ("technique", "metric", "control")},
+                        {name: row[name] for name in ("technique", "goal", "control")},
                         [
                             study.technique(row["technique"]),
-                            row["metric"],
+                            row["goal"],
                             Number(
                                 row["gain"], "gain", is_signed=True, key={"is_recommended": True}, reason=row["reason"]
                             ),

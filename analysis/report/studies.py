@@ -50,8 +50,8 @@ class Study:
     def held_against(self, domain, comparison):
         """Return what is said of techniques over all LLMs, by what they are held against, by goal and technique."""
         return sorted(
-            self.in_order(self.rows("rank_probabilities", domain=domain, comparison=comparison)),
-            key=lambda row: list(GOALS).index(row["metric"]),
+            self.in_order(self.rows("decisions", domain=domain, comparison=comparison)),
+            key=lambda row: list(GOALS).index(row["goal"]),
         )
 
     @property

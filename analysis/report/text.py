@@ -12,7 +12,7 @@ from analysis.report.tables import Row, Table
 from analysis.report.values import MISSING, Number, clean, counted, key_text, listed, reason_text
 from analysis.small_samples import FEWEST_LLMS
 
-RANKS, PREDICTIONS = "inference.rank_probabilities", "inference.predictions"
+RANKS, PREDICTIONS = "inference.decisions", "inference.predictions"
 SIGNS = {"use": "✓", "avoid": "✕", "equivalent": "≈", "no_evidence": "?"}
 ON_A_CARD = {
     "use": "<strong>Use {name}.</strong> With it {better}{than}, in {n_gained} of {n_llms} LLMs: {sure}.",
@@ -109,7 +109,7 @@ def _names(study, rows):
 
 def _decided(rows, goal, column):
     """Return the rows of one goal by what is decided."""
-    of_goal = [row for row in rows if row["metric"] == goal]
+    of_goal = [row for row in rows if row["goal"] == goal]
     found = {word: [row for row in of_goal if row[column] == word] for word in SIGNS}
     return {word: of for word, of in found.items() if of}
 
@@ -126,7 +126,7 @@ def _said(study, rows, goal, column):
 
 def _card(study, domain, goal):
     """Say the answer by one goal in short: what to use, in how many LLMs it helped, how sure, and the placebo."""
-    rows = [row for row in study.held_against(domain, "control") if row["metric"] == goal]
+    rows = [row for row in study.held_against(domain, "control") if row["goal"] == goal]
     if not any(row["n_llms"] for row in rows):
         yield Markup("Nothing can be compared yet.")
         return
@@ -154,7 +154,7 @@ def _card(study, domain, goal):
     ):
         if word in decided:
             yield Markup(sentence).format(_names(study, decided[word]))
-    against = [row for row in study.held_against(domain, "placebo") if row["metric"] == goal]
+    against = [row for row in study.held_against(domain, "placebo") if row["goal"] == goal]
     if against and not any(row["decision"] == "use" for row in against):
         yield Markup("No technique is shown to do better than {}, a placebo of neutral turns.").format(
             study.technique(against[0]["control"])
@@ -163,7 +163,7 @@ def _card(study, domain, goal):
 
 def _card_of_llm(study, domain, goal, llm):
     """Say what one LLM's own trials show by one goal."""
-    rows = study.in_order(study.rows("of_each_llm", domain=domain, metric=goal, llm=llm))
+    rows = study.in_order(study.rows("of_each_llm", domain=domain, goal=goal, llm=llm))
     rows = [row for row in rows if row["gain"] is not None and row["loss"] is not None]
     name = Markup.escape(study.llm(llm))
     if not rows:
@@ -190,7 +190,7 @@ def _card_of_llm(study, domain, goal, llm):
 
 def _key_of_card(study, domain, goal, llm):
     """Return what all numbers of a card share in `RANKS`."""
-    return key_text({"study": study.name, "domain": domain, "metric": goal, "llm": llm, "comparison": "control"})
+    return key_text({"study": study.name, "domain": domain, "goal": goal, "llm": llm, "comparison": "control"})
 
 
 def _of(row, column, digits=0, unit=""):
@@ -205,7 +205,7 @@ def _sentences(study, domain, rows):
         why = reason_text("; ".join(codes)) if codes else "no trial had a low or a high anchor"
         yield Markup("Nothing can be compared here: {}.").format(why)
         return
-    leading = [row for row in rows if row["metric"] == LEADING]
+    leading = [row for row in rows if row["goal"] == LEADING]
     primary = _decided(leading, LEADING, "decision")
     few = all(row["n_llms"] < FEWEST_LLMS for row in leading)
     if few:
@@ -234,7 +234,7 @@ def _changes(study, domain, rows):
 
     Of LLMs like those asked where enough were asked, else of the LLMs asked.
     """
-    leading = [row for row in rows if row["metric"] == LEADING and row["n_llms"]]
+    leading = [row for row in rows if row["goal"] == LEADING and row["n_llms"]]
     column = "decision_asked" if all(row["n_llms"] < FEWEST_LLMS for row in leading) else "decision"
     for row in leading:
         of = {name: row[name] for name in ("technique", "control")}
@@ -254,7 +254,7 @@ def _changes(study, domain, rows):
 def _too_few(study, domain, rows):
     most = max(rows, key=lambda row: (row["n_llms"], row["technique"]))
     key = {"study": study.name, "domain": domain, "llm": None}
-    key |= {name: most[name] for name in ("technique", "metric", "control")}
+    key |= {name: most[name] for name in ("technique", "goal", "control")}
     n = Number(most["n_llms"], "n_llms", 0, table=RANKS, key=key)
     ranked = study.rows("technique_rankings", domain=domain)
     llms = sorted({row["llm"] for row in ranked if row["llm"] and row["rank_by_displacement"] is not None})
@@ -277,7 +277,7 @@ def _other_goals(study, rows, column):
             )
     by = {}
     for row in rows:
-        by.setdefault(row["technique"], {}).setdefault(row[column], []).append((row["metric"], row))
+        by.setdefault(row["technique"], {}).setdefault(row[column], []).append((row["goal"], row))
     for of in by.values():
         if {"use", "avoid"} <= set(of):
             good, bad = ([goal for goal, _ in of[word]] for word in ("use", "avoid"))
@@ -299,17 +299,17 @@ def _first_places(study, domain):
 def _controls(study, domain):
     """Say which techniques have another control than no technique, and what they do against a placebo."""
     for row in study.held_against(domain, "confounded"):
-        if row["metric"] == LEADING:
+        if row["goal"] == LEADING:
             own = next(
                 other["control"]
                 for other in study.held_against(domain, "control")
-                if other["technique"] == row["technique"] and other["metric"] == LEADING
+                if other["technique"] == row["technique"] and other["goal"] == LEADING
             )
             yield Markup(
                 "{} is held against {}, which was asked with the same prompt. Answers without any technique came from "
                 "another prompt, so that nothing is decided against them."
             ).format(study.technique(row["technique"]), study.technique(own))
-    placebo = [row for row in study.held_against(domain, "placebo") if row["metric"] == LEADING]
+    placebo = [row for row in study.held_against(domain, "placebo") if row["goal"] == LEADING]
     for control in sorted({row["control"] for row in placebo}):
         of = [row for row in placebo if row["control"] == control]
         said = [
@@ -322,12 +322,12 @@ def _controls(study, domain):
 
 def _foretold(study, domain):
     """Say what an LLM that nobody asked is most likely to be helped by."""
-    rows = study.rows("predictions", domain=domain, metric=LEADING, llm=None)
+    rows = study.rows("predictions", domain=domain, goal=LEADING, llm=None)
     rows = [row for row in rows if row["p_best_new_llm"] is not None]
     if not rows:
         return
     best = max(rows, key=lambda row: (row["p_best_new_llm"], row["technique"]))
-    key = {name: best[name] for name in ("study", "domain", "llm", "technique", "metric", "control")}
+    key = {name: best[name] for name in ("study", "domain", "llm", "technique", "goal", "control")}
     helps, is_best = (
         Number(best[column], column, 0, 100, unit="%", table=PREDICTIONS, key=key)
         for column in ("p_better_than_control", "p_best_new_llm")
@@ -354,7 +354,7 @@ def _with_code(study, rows, code, against=""):
     found = {}
     for row in rows:
         if code in (row["certainty"], *(row["reason"] or "").split("; ")):
-            found.setdefault(study.technique(row["technique"]), []).append(row["metric"])
+            found.setdefault(study.technique(row["technique"]), []).append(row["goal"])
     return [
         Markup("{}{}{}").format(name, against, "" if len(goals) == len(GOALS) else f" ({', '.join(goals)})")
         for name, goals in found.items()
@@ -388,7 +388,7 @@ def _cautions(study, domain):
 def _tables(study, domain, rows):
     title = clean(domain).capitalize()
     yield _decisions_table(
-        study, domain, [row for row in rows if row["metric"] == LEADING], "displacement",
+        study, domain, [row for row in rows if row["goal"] == LEADING], "displacement",
         Markup(
             "{}, displacement: what each technique gains on its control, in percentage points of the baseline. The "
             "intervals hold at 95 % for all ranked techniques at once and assume no rare LLM far off; the sign-flip p "
@@ -396,7 +396,7 @@ def _tables(study, domain, rows):
         ).format(title),
     )  # fmt: skip
     yield _decisions_table(
-        study, domain, [row for row in rows if row["metric"] != LEADING], "gap and error",
+        study, domain, [row for row in rows if row["goal"] != LEADING], "gap and error",
         Markup(
             "{}, secondary goals: gap in percentage points, error in %. Each goal keeps its own 5 %: over all three "
             "together a false decision can be up to three times as frequent."
@@ -448,7 +448,7 @@ def _in_codes(codes):
 
 
 def _decisions_table(study, domain, rows, name, caption):
-    several = {(row["metric"], row["comparison"]) for row in rows} - {(LEADING, "control")}
+    several = {(row["goal"], row["comparison"]) for row in rows} - {(LEADING, "control")}
     heads = [
         "technique", *(["goal"] if several else []), "held against", "of LLMs like those asked",
         "of the LLMs asked, no others", "how sure", "gain (all at once)", "this technique alone", "of the LLMs asked",
@@ -461,7 +461,7 @@ def _decisions_table(study, domain, rows, name, caption):
         kind = "" if row["comparison"] == "control" else f" ({row['comparison']})"
         return [
             study.technique(row["technique"]),
-            *([row["metric"]] if several else []),
+            *([row["goal"]] if several else []),
             f"{against}{kind}",
             _decision(row, "decision"),
             _decision(row, "decision_asked"),
@@ -481,7 +481,7 @@ def _decisions_table(study, domain, rows, name, caption):
         RANKS,
         {"study": study.name, "domain": domain, "llm": None},
         heads,
-        [Row({key: row[key] for key in ("technique", "metric", "control")}, cells(row)) for row in rows],
+        [Row({key: row[key] for key in ("technique", "goal", "control")}, cells(row)) for row in rows],
         [],
         study.is_simulated,
         f"{clean(domain)}: decisions, {name}",
@@ -490,7 +490,7 @@ def _decisions_table(study, domain, rows, name, caption):
 
 def _predictions_table(study, domain, title):
     rows = study.in_order(study.rows("predictions", domain=domain, llm=None))
-    rows = [row for goal in GOALS for row in rows if row["metric"] == goal and row["gain"] is not None]
+    rows = [row for goal in GOALS for row in rows if row["goal"] == goal and row["gain"] is not None]
     return Table(
         Markup(
             "{}: what to expect of an LLM that nobody asked, with its 95 % prediction interval, if it is like those "
@@ -504,10 +504,10 @@ def _predictions_table(study, domain, title):
         ],
         [
             Row(
-                {key: row[key] for key in ("technique", "metric", "control")},
+                {key: row[key] for key in ("technique", "goal", "control")},
                 [
                     study.technique(row["technique"]),
-                    row["metric"],
+                    row["goal"],
                     study.technique(row["control"]),
                     Number(row["expected_loss"], "expected_loss"),
                     _interval(row, "gain", "gain_low", "gain_high"),
@@ -543,10 +543,10 @@ def in_short(study, answers):
         held = study.held_against(of.domain, "control")
         for goal in GOALS:
             decided = [_decided(held, goal, column) for column in OF_WHOM]
-            n_llms = max((row["n_llms"] for row in held if row["metric"] == goal), default=None)
+            n_llms = max((row["n_llms"] for row in held if row["goal"] == goal), default=None)
             rows.append(
                 Row(
-                    {"domain": of.domain, "metric": goal},
+                    {"domain": of.domain, "goal": goal},
                     [
                         f"{of.domain}, {goal}",
                         *(_names(study, by[word]) if word in by else MISSING for by in decided for word in words),

@@ -179,10 +179,10 @@ def _technique(ranking, decisions, predictions, named):
     }
     for row in decisions:
         name = {"placebo": f"{PLACEBO}_by", "confounded": "confounded_by"}.get(row["comparison"], "by")
-        facts[f"{name}_{row['metric']}"] = _decision(row, named)
+        facts[f"{name}_{row['goal']}"] = _decision(row, named)
     for row in predictions:
         if row["gain"] is not None:
-            facts[f"{FORETOLD}_by_{row['metric']}"] = {
+            facts[f"{FORETOLD}_by_{row['goal']}"] = {
                 "held_against": named.get(row["control"], row["control"]),
                 **_in_unit(row, expected_loss="expected_loss", gain="gain", low="gain_low", high="gain_high"),
                 "probability_of_being_better_than_its_control_percent": _percent(row["p_better_than_control"]),
@@ -225,7 +225,7 @@ def _unit(goal):
 
 
 def _in_unit(row, **columns):
-    return {f"{name}_{_unit(row['metric'])}": _rounded(row[column]) for name, column in columns.items()}
+    return {f"{name}_{_unit(row['goal'])}": _rounded(row[column]) for name, column in columns.items()}
 
 
 def _reason(row):
@@ -255,7 +255,7 @@ def _conclusion(domain, rankings, decisions, named):
     if any("too_few_llms" in _codes(row) for row in decisions):
         said.append(TOO_FEW)
     for goal, of in GOALS.items():
-        rows = [row for row in decisions if row["metric"] == goal]
+        rows = [row for row in decisions if row["goal"] == goal]
         population, asked = (_listed(rows, column, named) for column in ("decision", "decision_asked"))
         if population:
             beside = f"; of the LLMs asked and no others: {asked}" if asked else ""

@@ -3,18 +3,20 @@
 
 def model(dbt, session):
     """Read the counts and the costs, compute the studies that changed, and return the table."""
+    from analysis.engine.questions import questions_on_anchors
+    from analysis.engine.settling import to_settle_rows
     from analysis.kept import kept_by_study
     from analysis.power import COLUMNS, power
-    from analysis.settling import to_settle_rows
 
-    def rows_of(responses, techniques, costs, prices, controls, claims, margin_pp):
+    def rows_of(responses, techniques, costs, prices, controls, claims, margin_pp, response_source):
         published = {
             (row.study, row.domain, frozenset((row.technique, row.technique_b))): row.published_value
             for row in claims.itertuples()
         }
         observed = power(responses, techniques, costs, margin_pp=margin_pp, published=published)
         ranked = set(techniques.loc[techniques["is_ranked"], "technique"])
-        return [*observed, *to_settle_rows(responses, ranked, controls, costs, prices, margin_pp=margin_pp)]
+        questions = questions_on_anchors(responses, margin=margin_pp, response_source=response_source)
+        return [*observed, *to_settle_rows(questions, ranked, controls, costs, prices)]
 
     response_source = dbt.config.meta_get("response_source")
     margin_pp = dbt.config.meta_get("equivalence_margin_pp")
@@ -34,5 +36,5 @@ def model(dbt, session):
             "controls": dbt.ref("controls"),
             "claims": dbt.ref("published_claims").filter(printed),
         },
-        settings={"margin_pp": float(margin_pp)},
+        settings={"margin_pp": float(margin_pp), "response_source": response_source},
     )

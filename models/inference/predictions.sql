@@ -1,2 +1,2 @@
--- One row per study, domain, llm (null = one that nobody asked), technique and metric.
+-- One row per study, question, llm (null = one that nobody asked), technique and control.
 {{ part_of(ref('decided')) }}

@@ -4,11 +4,18 @@ BEFORE and AFTER are two DuckDB files or two folders that `bais export` wrote. E
 `raw` the last verdict on each batch with its checks and flags. Rows are matched by the columns that are
 declared `unique` together, otherwise by all that is not a double; doubles are equal to 1e-12. What says when or by
 which process something was done differs between any two builds and is left out by name. Exit 1 if anything differs.
+
+With `--map FILE` the tables of BEFORE have other names: each line of that CSV says of a `before_table` and one of its
+columns what it is called in the `after_table`; a line without `before_column` gives all rows of that table a `constant`
+in the `after_column`, and one without `after_column` says `why` the column is gone. Columns without a line keep their
+names. Tables that became one are compared together.
 """
 
 import argparse
 import contextlib
+import csv
 import functools
+import itertools
 import sys
 from pathlib import Path
 
@@ -63,6 +70,31 @@ def relations(connection, side: str, place: Path) -> dict[str, str]:
         f"left join {side}.raw.batch_verdicts as verdicts using (verdict_id)"
     )
     return found
+
+
+def renamed(connection, found: dict[str, str], path: Path) -> tuple[dict[str, str], dict[str, list[str]]]:
+    """Return relations under the names of a map, and what it says by table of the columns that are gone."""
+    with path.open(encoding="utf-8", newline="") as file:
+        lines = list(csv.DictReader(file))
+    left, parts, said = dict(found), {}, {}
+    for table, of_table in itertools.groupby(lines, key=lambda line: (line["before_table"], line["after_table"])):
+        before, after = table
+        if before not in found:
+            continue
+        left.pop(before, None)
+        names = {name: name for name, *_ in connection.execute(f"describe {found[before]}").fetchall()}
+        constants = []
+        for line in of_table:
+            if not line["before_column"] and line["after_column"]:
+                constants.append(f'{quoted(line["constant"])} as "{line["after_column"]}"')
+            elif line["before_column"] and not line["after_column"]:
+                names.pop(line["before_column"])
+                said.setdefault(after, []).append(f"{before}.{line['before_column']} is gone: {line['why']}")
+            elif line["before_column"]:
+                names[line["before_column"]] = line["after_column"]
+        shown = [f'"{name}" as "{new}"' for name, new in names.items()]
+        parts.setdefault(after, []).append(f"select {', '.join([*shown, *constants])} from ({found[before]})")
+    return left | {after: " union all by name ".join(of_table) for after, of_table in parts.items()}, said
 
 
 def quoted(value) -> str:
@@ -159,12 +191,17 @@ def main(arguments=None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("before", type=Path)
     parser.add_argument("after", type=Path)
+    parser.add_argument("--map", type=Path)
     options = parser.parse_args(arguments)
     keys, said = declared_keys(), {}
     with contextlib.closing(duckdb.connect()) as connection:
         connection.execute("set TimeZone = 'UTC'")
         before = relations(connection, "before", options.before)
         after = relations(connection, "after", options.after)
+        if options.map:
+            before, gone = renamed(connection, before, options.map)
+            for name, lines in gone.items():
+                print(*(f"{name}: {line}" for line in lines), sep="\n")
         for name in sorted(before.keys() | after.keys()):
             if name not in before or name not in after:
                 said[name] = ["the table is new" if name in after else "the table is gone"]

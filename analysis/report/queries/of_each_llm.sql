@@ -1,3 +1,3 @@
-select * from inference.rank_probabilities
-where llm is not null and comparison = 'control'
-order by study, domain, llm, metric, technique, control
+select * from inference.decisions
+where paradigm = 'anchoring' and llm is not null and comparison = 'control'
+order by study, domain, llm, goal, technique, control

@@ -1,2 +1,3 @@
 select * from inference.predictions
-order by study, domain, metric, technique, llm nulls first
+where paradigm = 'anchoring'
+order by study, domain, goal, technique, llm nulls first

@@ -1,4 +1,5 @@
-select study, method, seed, n_draws, max(margin_pp) as margin_pp, count(*) as n_rows
-from inference.rank_probabilities
+select study, method, seed, n_draws, max(margin) as margin, count(*) as n_rows
+from inference.decisions
+where paradigm = 'anchoring'
 group by all
 order by all

@@ -6,6 +6,6 @@ select
         when 'baseline' then baseline_scope
         when 'refusals' then refusals
     end as value
-from inference.sensitivity
-where comparison = 'control' and metric = 'displacement' and not is_recommended
+from inference.multiverse
+where paradigm = 'anchoring' and comparison = 'control' and goal = 'displacement' and not is_recommended
 order by study, domain, technique, control, switch, excluded_llm, value

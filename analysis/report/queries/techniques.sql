@@ -3,7 +3,7 @@ with shipped as (
 ),
 
 own as (
-    select distinct technique from inference.rank_probabilities
+    select distinct technique from inference.decisions
     anti join shipped using (technique)
 )
 

@@ -10,7 +10,7 @@ with studies as (
 ),
 
 {% for table in [
-    'intervals', 'technique_rankings', 'rank_probabilities', 'contrasts', 'equivalence_tests', 'mixed_effects',
+    'intervals', 'technique_rankings', 'decisions', 'contrasts', 'equivalence_tests', 'mixed_effects',
     'variance_components', 'random_effects', 'model_tests', 'power',
 ] -%}
     {{ table }} as (
@@ -59,14 +59,15 @@ probabilities as (
         case when is_of_asked then gain_asked_high else gain_high end as high_gain,
         -- as sure as a decision is, which the ranked techniques of a domain share
         1 - (1 - confidence) / 2 / max(n_comparisons) filter (where comparison = 'control') over one_goal as level
-    from rank_probabilities
-    window one_goal as (partition by study, domain, llm, metric)
+    from decisions
+    where paradigm = 'anchoring'
+    window one_goal as (partition by study, domain, llm, goal)
 ),
 
 placed as (
     select
         probabilities.*,
-        case probabilities.metric
+        case probabilities.goal
             {% for goal in ['displacement', 'gap', 'error'] -%}
                 when '{{ goal }}' then rankings.rank_by_{{ goal }}
             {% endfor -%}
@@ -82,7 +83,7 @@ placed as (
 ),
 
 of_ranked as (
-    select *, count(*) over (partition by study, domain, llm, metric) as n_places from placed
+    select *, count(*) over (partition by study, domain, llm, goal) as n_places from placed
     where comparison = 'control'
 ),
 
@@ -91,7 +92,7 @@ goal_places as (
         {{ of_place }}, technique,
         -- over too few LLMs any place is possible; the place by loss always is, whatever gains are held against
         {{ numbers({
-            'place_by_{metric}': (
+            'place_by_{goal}': (
                 'place', 'least(coalesce(rank_low, 1), place)', 'greatest(coalesce(rank_high, n_places), place)',
             ),
         }) }}
@@ -101,7 +102,7 @@ goal_places as (
 goal_gains as (
     select
         {{ of_place }}, technique,
-        {{ numbers({'gain_by_{metric}': ('gain', 'low_gain', 'high_gain')}) }}
+        {{ numbers({'gain_by_{goal}': ('gain', 'low_gain', 'high_gain')}) }}
     from probabilities
     where control = 'no_technique'
 ),
@@ -109,7 +110,7 @@ goal_gains as (
 own_gains as (
     select
         {{ of_place }}, technique,
-        {{ numbers({'gain_on_own_control_by_{metric}': ('gain', 'low_gain', 'high_gain')}) }}
+        {{ numbers({'gain_on_own_control_by_{goal}': ('gain', 'low_gain', 'high_gain')}) }}
     from probabilities
     where comparison = 'control'
 ),
@@ -126,7 +127,7 @@ goal_bests as (
             ),
         }) }}
     from placed
-    where technique = 'no_technique' and control is null and metric = 'displacement'
+    where technique = 'no_technique' and control is null and goal = 'displacement'
 ),
 
 firsts as (
@@ -135,10 +136,10 @@ firsts as (
         any_value(n_trials) as n_trials,
         any_value(n_llms) as n_llms,
         any_value(level) as level,
-        any_value(place) filter (where metric = 'displacement') as place_by_displacement,
-        any_value(place) filter (where metric = 'gap') as place_by_gap,
-        any_value(p_best) filter (where metric = 'displacement') as p_displacement,
-        any_value(p_best) filter (where metric = 'gap') as p_gap
+        any_value(place) filter (where goal = 'displacement') as place_by_displacement,
+        any_value(place) filter (where goal = 'gap') as place_by_gap,
+        any_value(p_best) filter (where goal = 'displacement') as p_displacement,
+        any_value(p_best) filter (where goal = 'gap') as p_gap
     from of_ranked
     group by all
 ),

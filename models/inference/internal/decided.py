@@ -1,16 +1,25 @@
-"""One row per row of rank_probabilities and predictions (`part`): each study and domain is decided on once."""
+"""One row per row of decisions, predictions and multiverse (`part`): each question of each study is answered once."""
 
 
 def model(dbt, session):
-    """Read the counts under both readings of the texts, decide for the studies that changed, and return the table."""
-    from analysis.decisions import DECIDED, decision_rows
+    """Read the counts, answer for the studies that changed, and return the table."""
+    from itertools import chain
+
+    from analysis.engine.answers import ANSWERS, answer_rows
+    from analysis.engine.questions import questions_on_anchors, questions_on_contrasts
     from analysis.kept import kept_by_study
 
-    def rows_of(responses, missing, techniques, controls, response_source, **options):
-        is_read_so = responses["response_source"] == response_source
+    def rows_of(
+        responses, missing, counts, paradigms, contrasts, techniques, controls, margin, response_source, **options
+    ):
+        questions = chain(
+            questions_on_anchors(responses, missing, margin=margin, response_source=response_source),
+            questions_on_contrasts(counts, paradigms, contrasts),
+        )
         ranked = set(techniques.loc[techniques["is_ranked"], "technique"])
-        return decision_rows(responses[is_read_so], responses[~is_read_so], ranked, controls, missing, **options)
+        return answer_rows(questions, ranked, controls, **options)
 
+    declared = "study, paradigm, measure, margin, pairing, is_share, better, reference, answer_kind, measured_from"
     response_source = dbt.config.meta_get("response_source")
     resamples = dbt.config.meta_get("resamples")
     seed = dbt.config.meta_get("seed")
@@ -19,12 +28,18 @@ def model(dbt, session):
         session,
         dbt.this,
         rows_of,
-        DECIDED,
-        by_study={"responses": dbt.ref("response_counts"), "missing": dbt.ref("int_answers_missing")},
+        ANSWERS,
+        by_study={
+            "responses": dbt.ref("response_counts"),
+            "missing": dbt.ref("int_answers_missing"),
+            "counts": dbt.ref("item_counts"),
+            "paradigms": dbt.ref("stg_paradigms").project(declared),
+            "contrasts": dbt.ref("stg_paradigm_contrasts").project("study, paradigm, arm, arm_b"),
+        },
         shared={"techniques": dbt.ref("int_techniques_defined"), "controls": dbt.ref("controls")},
         settings={
             "response_source": response_source,
-            "margin_pp": float(margin_pp),
+            "margin": float(margin_pp),
             "n_draws": int(resamples),
             "seed": int(seed),
         },

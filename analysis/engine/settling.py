@@ -5,35 +5,33 @@ import math
 import numpy as np
 from scipy import special
 
-from analysis.decisions import comparisons, decide, decided, family, one_sided
-from analysis.losses import GOALS, DomainLosses
+from analysis.engine.comparisons import compared
+from analysis.engine.decisions import OVER_LLMS, mean_decision, pairs_of
+from analysis.engine.rule import decide, one_sided
 from analysis.small_samples import FEWEST_LLMS
 
 MOST = 2**53  # more could not be counted exactly
-METHOD = "t_over_llms"
 
 
-def to_settle_rows(responses, ranked, controls, costs, prices, *, margin_pp):
+def to_settle_rows(questions, ranked, controls, costs, prices):
     """Say of each open decision over LLMs how many of them, or how many trials, would settle it.
 
-    Settled is a decision whose interval, as of `analysis.decisions.decided`, excludes 0 or lies within the margin, were
-    the mean gain and the variances what they are now. The variance of the mean of G LLMs is (between + within n0 / n) /
-    G, with n trials in each cell (of the baseline too) where there are n0 now; `between` is the variance of the LLMs'
+    Settled is a decision whose interval, as of `analysis.engine.rule`, excludes 0 or lies within the margin, were the
+    mean gain and the variances what they are now. The variance of the mean of G LLMs is (between + within n0 / n) / G,
+    with n trials in each cell (of the baseline too) where there are n0 now; `between` is the variance of the LLMs'
     gains less the mean of what their trials leave uncertain in them. What it leaves, no number of trials can remove.
 
     Parameters
     ----------
-    responses : pandas.DataFrame
-        Rows of `marts.response_counts` of one response source.
+    questions : iterable of Question
     ranked : collection of str
     controls : pandas.DataFrame
-        As of `analysis.decisions.decision_rows`.
+        As of `analysis.engine.answers.answer_rows`.
     costs : pandas.DataFrame
         `study, llm, technique, cost_usd_per_trial, tokens_in_per_trial, tokens_out_per_trial` of
         `marts.technique_costs`.
     prices : pandas.DataFrame
         `llm, usd_per_million_tokens_in, usd_per_million_tokens_out`.
-    margin_pp : float
 
     Yields
     ------
@@ -43,26 +41,28 @@ def to_settle_rows(responses, ranked, controls, costs, prices, *, margin_pp):
         direction, with as many LLMs as now. `cost_usd` is of what is added to the technique and its control,
         baselines not included.
     """
-    for (study, domain), rows in responses.groupby(["study", "domain"], observed=True, sort=True):
-        losses = DomainLosses(rows)
-        pairs = comparisons(study, domain, losses.techniques, ranked, controls)
-        for goal in GOALS:
-            gains, n_of = family(losses, pairs, goal)
-            level = one_sided(n_of["control"])
-            for pair, of in gains.items():
-                if pair.kind == "control" and of.llms:
-                    per_trial = sum(_usd(costs, prices, study, name) for name in (pair.technique, pair.control))
-                    keys = {"study": study, "domain": domain, "metric": goal, "alpha": 2 * level}
-                    keys |= {"technique_a": pair.technique, "technique_b": pair.control}
-                    yield from (keys | row for row in _settling(of, level, margin_pp, per_trial))
+    for question in questions:
+        study, basis = question.keys["study"], question.basis
+        gains, n_by_kind = compared(basis, pairs_of(question, ranked, controls))
+        n_comparisons = n_by_kind["control"]
+        keys = {"study": study, "domain": question.keys["domain"], "goal": question.keys["goal"]}
+        keys |= {"alpha": 2 * one_sided(n_comparisons)}
+        for pair, by_llm in gains.items():
+            if pair.kind == "control" and by_llm.llms:
+                per_trial = sum(_usd(costs, prices, study, name) for name in (pair.technique, pair.control))
+                row, codes = mean_decision(pair, by_llm, basis, n_comparisons)
+                if row["decision"] == "no_evidence":
+                    settling = _settling(by_llm, codes, one_sided(n_comparisons), basis.margin, per_trial)
+                    of_pair = keys | {"technique_a": pair.technique, "technique_b": pair.control}
+                    yield from (of_pair | columns for columns in settling)
 
 
-def settling_bound(gain, *, margin_pp):
+def settling_bound(gain, *, margin):
     """Return the half-width below which an interval around a gain excludes 0 or lies within the margin."""
-    return max(abs(gain), margin_pp - abs(gain))
+    return max(abs(gain), margin - abs(gain))
 
 
-def needed_llms(gain, deviation, *, level, margin_pp):
+def needed_llms(gain, deviation, *, level, margin):
     """Return the fewest LLMs that settle a mean gain, if their gains have this standard deviation.
 
     Parameters
@@ -70,23 +70,23 @@ def needed_llms(gain, deviation, *, level, margin_pp):
     gain, deviation : float
     level : float
         One-sided.
-    margin_pp : float
+    margin : float
 
     Returns
     -------
     int or None
         At least `FEWEST_LLMS`; None where no number that can be counted does.
     """
-    start = (special.ndtri(1 - level) * deviation / settling_bound(gain, margin_pp=margin_pp)) ** 2
+    start = (special.ndtri(1 - level) * deviation / settling_bound(gain, margin=margin)) ** 2
     if not start < MOST:
         return None
     n = max(FEWEST_LLMS, math.floor(start))
-    while settles(gain, deviation**2 / n, n, level=level, margin_pp=margin_pp) == "no_evidence":
+    while settles(gain, deviation**2 / n, n, level=level, margin=margin) == "no_evidence":
         n += 1
     return n
 
 
-def needed_trials(gain, between, within, n_llms, n_trials, *, level, margin_pp):
+def needed_trials(gain, between, within, n_llms, n_trials, *, level, margin):
     """Return the fewest trials of a cell that settle a mean gain of as many LLMs as now.
 
     Parameters
@@ -98,7 +98,7 @@ def needed_trials(gain, between, within, n_llms, n_trials, *, level, margin_pp):
     n_trials : float
     level : float
         One-sided.
-    margin_pp : float
+    margin : float
 
     Returns
     -------
@@ -107,34 +107,30 @@ def needed_trials(gain, between, within, n_llms, n_trials, *, level, margin_pp):
     """
     if n_llms < FEWEST_LLMS:
         return None
-    bound = settling_bound(gain, margin_pp=margin_pp) / special.stdtrit(n_llms - 1, 1 - level)
+    bound = settling_bound(gain, margin=margin) / special.stdtrit(n_llms - 1, 1 - level)
     left = n_llms * bound**2 - between
     if left <= 0 or not within * n_trials / left < MOST:
         return None
     n = max(2, math.floor(within * n_trials / left))
     while (
-        settles(gain, (between + within * n_trials / n) / n_llms, n_llms, level=level, margin_pp=margin_pp)
-        == "no_evidence"
+        settles(gain, (between + within * n_trials / n) / n_llms, n_llms, level=level, margin=margin) == "no_evidence"
     ):
         n += 1
     return n
 
 
-def settles(gain, variance, n_llms, *, level, margin_pp):
+def settles(gain, variance, n_llms, *, level, margin):
     """Return the decision of a mean gain of so many LLMs with this variance of the mean."""
     half = special.stdtrit(n_llms - 1, 1 - level) * math.sqrt(variance)
-    return decide(gain - half, gain + half, margin_pp=margin_pp)
+    return decide(gain - half, gain + half, margin=margin)
 
 
-def _settling(gains, level, margin_pp, usd_per_trial):
-    """Return the two rows of an open decision, none of one that is decided."""
-    found, codes = decided(gains.values, gains.asked_bounds(level=level), level=level, margin_pp=margin_pp)
-    if found["decision"] != "no_evidence":
-        return
-    n_llms, gain = len(gains.llms), float(found["gain"])
+def _settling(gains, codes, level, margin, usd_per_trial):
+    """Return the two rows of an open decision."""
+    n_llms, gain = len(gains.llms), float(gains.values.mean())
     shared = {
         "design": "to_settle", "level": "llm", "row_set": "accepted", "baseline_scope": "pooled", "gain": gain,
-        "n_llms": n_llms, "n_trials": gains.n_trials, "method": METHOD,
+        "n_llms": n_llms, "n_trials": gains.n_trials, "method": OVER_LLMS,
     }  # fmt: skip
     reason = next((code for code in codes if code in ("one_llm", "zero_variance")), None)
     if reason:
@@ -147,7 +143,7 @@ def _settling(gains, level, margin_pp, usd_per_trial):
     n_cells = 4 * int(gains.used.sum())
     of_cell = gains.n_trials / n_cells
     shared |= {"between_variance": between, "within_variance": within, "n_trials_per_cell": of_cell}
-    options = {"level": level, "margin_pp": margin_pp}
+    options = {"level": level, "margin": margin}
 
     n = needed_llms(gain, math.sqrt(variance), **options)
     row = {"quantity": "needed_llms", "reason": "effect_too_small"}
@@ -165,9 +161,9 @@ def _settling(gains, level, margin_pp, usd_per_trial):
     yield shared | row
 
 
-def _reached(gain, variance, n_llms, *, level, margin_pp):
+def _reached(gain, variance, n_llms, *, level, margin):
     half = special.stdtrit(n_llms - 1, 1 - level) * math.sqrt(variance)
-    return {"half_width": half, "settles": settles(gain, variance, n_llms, level=level, margin_pp=margin_pp)}
+    return {"half_width": half, "settles": settles(gain, variance, n_llms, level=level, margin=margin)}
 
 
 def _cost(trials_of_each, usd_of_one_each):

@@ -1,0 +1,134 @@
+"""Counts of one measure as arrays of techniques, LLMs and items, by arm."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import pandas as pd
+
+from analysis.crossed_effects import Arm, entering
+
+COUNTS = ["n_asked", "n_trials", "sum_of_values", "sum_of_squares"]
+RECOMMENDED = {"row_set": "accepted", "weighting": "llm"}
+
+
+@dataclass(frozen=True)
+class Measured:
+    """Counts of one measure, as one instrument measures it, and the contrasts that are asked of it."""
+
+    keys: dict
+    counts: pd.DataFrame
+    contrasts: list
+
+    @cached_property
+    def grids(self):
+        """The counts of each row set that has any as a `Grid`."""
+        by_row_set = self.counts.groupby("row_set", sort=True)
+        return {row_set: Grid(rows) for row_set, rows in by_row_set if rows["n_trials"].any()}
+
+
+def by_measure(counts, paradigms, contrasts):
+    """Yield each study and paradigm, and what was measured in it.
+
+    Parameters
+    ----------
+    counts : pandas.DataFrame
+        Rows of `marts.item_counts`.
+    paradigms : pandas.DataFrame
+        `study, paradigm, measure, margin, pairing, is_share, better, reference, answer_kind, measured_from`: missing
+        answers of a share are bounded by 0 and 1; `better, reference, answer_kind` are asked for where an `arm_b` is
+        null; of what is measured from a `judgement` no decision is `equivalent`, and on a `measurement` none is made.
+    contrasts : pandas.DataFrame
+        `study, paradigm, arm, arm_b`; a null `arm_b` stands for the reference of the measure.
+
+    Yields
+    ------
+    tuple of (str, str), list of Measured
+    """
+    pairs = contrasts.merge(paradigms, on=["study", "paradigm"])
+    for (study, paradigm), of_paradigm in pairs.groupby(["study", "paradigm"], sort=True):
+        here = counts[(counts["study"] == study) & (counts["paradigm"] == paradigm)]
+        measures = []
+        for measure, of_measure in of_paradigm.groupby("measure", sort=True):
+            rows = here[here["measure"] == measure]
+            for name in sorted({or_none(name) for name in rows["instrument"]}, key=lambda name: name or ""):
+                keys = {"study": study, "paradigm": paradigm, "measure": measure, "instrument": name}
+                of_instrument = rows[rows["instrument"].isna() if name is None else rows["instrument"] == name]
+                measures.append(Measured(keys, of_instrument, list(of_measure.itertuples())))
+        yield (study, paradigm), measures
+
+
+def or_none(name):
+    """Return a name, or nothing where a frame has a null in its place."""
+    return None if pd.isna(name) else name
+
+
+class Grid:
+    """Counts of one measure and row set as arrays of LLMs, vignettes, items of a vignette and techniques, by arm.
+
+    What was never answered of an LLM, technique or vignette is not part of it.
+    """
+
+    def __init__(self, rows):
+        answered = rows[rows["n_trials"] > 0]
+        for name in ("llm", "technique", "vignette"):
+            rows = rows[rows[name].isin(answered[name].unique())]
+        self.llms, self.techniques = (sorted(rows[name].unique()) for name in ("llm", "technique"))
+        units = rows[["vignette", "item"]].drop_duplicates().fillna("")
+        self.units = sorted(units.itertuples(index=False, name=None))
+        self.vignettes = sorted({vignette for vignette, _ in self.units})
+        self.of_vignette = [
+            np.array([place for place, (name, _) in enumerate(self.units) if name == vignette])
+            for vignette in self.vignettes
+        ]
+        self._arms = {arm: self._array(of_arm) for arm, of_arm in rows.groupby("arm", sort=True)}
+
+    def _array(self, rows):
+        units = pd.MultiIndex.from_tuples(self.units)
+        filled = np.zeros((len(COUNTS), len(self.techniques), len(self.llms), len(self.units)))
+        place = (
+            pd.Index(self.techniques).get_indexer(rows["technique"]),
+            pd.Index(self.llms).get_indexer(rows["llm"]),
+            units.get_indexer(pd.MultiIndex.from_arrays([rows["vignette"], rows["item"].fillna("")])),
+        )
+        for number, name in enumerate(COUNTS):
+            filled[(number, *place)] = rows[name]
+        return filled
+
+    def arm(self, name):
+        """Return the arm, of shape (n techniques, n LLMs, n items), or nothing where it was not asked."""
+        return Arm(*self._counts_of(name)[1:])
+
+    def n_put(self, name):
+        """Return how many trials were put in the arm, answered or not, in the same shape."""
+        return self._counts_of(name)[0]
+
+    def _counts_of(self, name):
+        shape = (len(COUNTS), len(self.techniques), len(self.llms), len(self.units))
+        return self._arms.get(name, np.zeros(shape))
+
+    def arms(self, contrast, reference):
+        """Return the arms of a contrast: two, or one with its distance from the reference."""
+        arm = self.arm(contrast.arm)
+        if or_none(contrast.arm_b) is not None:
+            return [arm, self.arm(contrast.arm_b)]
+        squares = arm.squares - 2 * reference * arm.total + reference**2 * arm.n
+        return [Arm(arm.n, arm.total - reference * arm.n, squares)]
+
+
+def cell_differences(arms, pairing):
+    """Return the contrast of each LLM and item, NaN where an LLM has not both arms of it.
+
+    Parameters
+    ----------
+    arms : list of Arm
+        One or two, of shape (n LLMs, n items).
+    pairing : {'item', 'between'}
+
+    Returns
+    -------
+    numpy.ndarray, shape (n LLMs, n items)
+    """
+    counts = entering([one.n for one in arms], pairing)
+    has_all = np.logical_and.reduce([n > 0 for n in counts])
+    return np.where(has_all, arms[0].means - sum(one.means for one in arms[1:]), np.nan)

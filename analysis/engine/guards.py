@@ -1,0 +1,143 @@
+"""What of a decision cannot stand: a bias that is turned round or moved, and items that are a sample as LLMs are."""
+
+import numpy as np
+from scipy import special
+
+from analysis.crossed_effects import Arm, crossed_contrast
+from analysis.engine.grid import cell_differences
+from analysis.engine.rule import decide, one_sided
+from analysis.small_samples import FEWEST_LLMS
+
+REVERSED, MOVED, JUDGED = "bias_reversed", "bias_moved", "judge_errors_counted"
+# what judges get wrong makes gains look smaller, so that it can hide a difference and not make one
+CANNOT_STAND = {REVERSED: ("use", "equivalent"), MOVED: ("equivalent",), JUDGED: ("equivalent",)}
+OVER_BOTH = "t_over_llms_and_items"
+WITHHELD = "withheld"
+
+
+class ItemContrasts:
+    """Contrasts of each technique, LLM and item, and how sure their means are for other LLMs and other items.
+
+    Parameters
+    ----------
+    grid : Grid
+    arms : list of Arm
+        One or two, of shape (n techniques, n LLMs, n items).
+    pairing : {'item', 'between'}
+    """
+
+    def __init__(self, grid, arms, pairing):
+        self.grid, self.pairing = grid, pairing
+        self.values = np.stack(
+            [
+                cell_differences([Arm(one.n[place], one.total[place]) for one in arms], pairing)
+                for place, _ in enumerate(grid.techniques)
+            ]
+        )
+
+    def of_technique(self, technique, among=None):
+        """Return the contrasts of a technique of all LLMs, or of some, of shape (n LLMs, n items)."""
+        values = self.values[self.grid.techniques.index(technique)]
+        return values if among is None else values[np.isin(self.grid.llms, list(among))]
+
+    def towards_none(self, technique, among=None):
+        """Return contrasts as of `of_technique`, positive where an LLM's vignette has its bias."""
+        values = self.of_technique(technique, among)
+        turned = np.zeros(values.shape)
+        for items in self.grid.of_vignette:
+            turned[:, items] = np.sign(np.nansum(values[:, items], axis=1, keepdims=True))
+        return values * turned
+
+    def gain(self, technique, control, among=None):
+        """Return what a technique gains on its control, of shape (n LLMs, n items)."""
+        return self.towards_none(control, among) - self.towards_none(technique, among)
+
+    def over_both(self, values):
+        """Return the mean of values of LLMs and items with its interval, or nothing where none can be had of items."""
+        if self.pairing != "item":
+            return None
+        has = ~np.isnan(values)
+        mean = crossed_contrast(Arm(has.astype(float), np.where(has, values, 0.0)))
+        return None if mean.both.df is None else mean
+
+
+def stood(row, gains, basis, among=None):
+    """Return a row with what stands of its decisions, in view of other items and of what happens to the bias itself.
+
+    Parameters
+    ----------
+    row : dict
+        What was decided, as of `analysis.engine.rule.decide_from_gains`, with `technique, control, llm, n_llms` and
+        `n_comparisons`; `llm` is None over LLMs.
+    gains : Gains
+        Of the same LLMs.
+    basis : Basis
+    among : collection of str, optional
+        The LLMs that enter; all by default.
+
+    Returns
+    -------
+    row : dict
+        With `certainty` `withheld` where a decision could not stand.
+    codes : list of str
+        Why, and what limits the decision.
+    """
+    row = row | _over_items(row, basis, among)
+    if not basis.guards:
+        return row, []
+    margin = basis.margin
+    n_reversed = int(gains.reversals(level=one_sided(len(gains.llms)), margin=margin).sum())
+    is_reversed = n_reversed > 0 or gains.p_none_reversed(margin=margin) < one_sided()
+    is_reversed = is_reversed or (row["llm"] is None and _is_turned(row, basis.items, among))
+    first = REVERSED if is_reversed else MOVED if (gains.moved() > margin).any() else None
+    changed = taken_back(row, first)
+    codes = [first] if changed or is_reversed else []
+    if JUDGED in basis.guards:
+        changed |= taken_back(row | changed, JUDGED)
+        codes.append(JUDGED)
+    return row | changed | {"n_reversed": n_reversed} | ({"certainty": WITHHELD} if changed else {}), codes
+
+
+def taken_back(row, code):
+    """Return those decisions of a row that cannot stand for this reason, as no evidence.
+
+    Parameters
+    ----------
+    row : dict
+    code : str or None
+
+    Returns
+    -------
+    dict
+    """
+    words = CANNOT_STAND.get(code, ())
+    return {name: "no_evidence" for name in ("decision", "decision_asked") if row.get(name) in words}
+
+
+def _over_items(row, basis, among):
+    """Bounds of the mean gain for other items too, where these are wider than those for other LLMs on these items.
+
+    All LLMs are put the same items, so that what a technique does to one item is the same error in all of them, which
+    the differences between LLMs do not show.
+    """
+    if basis.items is None or row["llm"] is not None or row.get("gain_low") is None:
+        return {}
+    mean = basis.items.over_both(basis.items.gain(row["technique"], row["control"], among))
+    if mean is None:
+        return {}
+    half = -special.stdtrit(mean.both.df, one_sided(row["n_comparisons"])) * mean.both.standard_error
+    if half <= row["gain_high"] - row["gain"]:
+        return {}
+    bounds = {"gain_low": row["gain"] - half, "gain_high": row["gain"] + half}
+    decision = decide(*bounds.values(), margin=basis.margin) if row["n_llms"] >= FEWEST_LLMS else row["decision"]
+    return bounds | {"method": OVER_BOTH, "decision": row["decision"] and decision}
+
+
+def _is_turned(row, items, among):
+    """Whether the mean over LLMs and items is surely on the other side of none than without the technique."""
+    under, without = (items.of_technique(row[name], among) for name in ("technique", "control"))
+    mean = items.over_both(under)
+    if mean is None or mean.n_llms < FEWEST_LLMS:
+        return False
+    is_sure = mean.both.low > 0 or mean.both.high < 0
+    return bool(is_sure and mean.estimate * np.nanmean(np.nanmean(without, axis=1)) < 0)

@@ -1,0 +1,127 @@
+"""`inference.predictions`: what a technique would do to an LLM that nobody asked, and how probable each place is."""
+
+import numpy as np
+
+from analysis.counts import CONTROL
+from analysis.engine.predictions import fit
+from analysis.small_samples import FEWEST_LLMS
+from analysis.tables import columns, reasons
+
+PART = "predictions"
+PREDICTIONS = columns(
+    "varchar: study paradigm domain goal measure instrument arm arm_b technique control llm",
+    "double: expected_loss gain gain_low gain_high p_better_than_control p_best_new_llm between_sd",
+    "varchar: method",
+    "bigint: n_draws seed n_trials n_llms",
+    "varchar: reason",
+)
+
+
+class Fitted:
+    """The hierarchical model of gains, by technique, of the techniques that enough LLMs were asked with."""
+
+    def __init__(self, gains, streams, n_draws):
+        self.gains = gains
+        self.techniques = list(gains)
+        self.llms = sorted({llm for one in gains.values() for llm in one.llms})
+        shape = (len(self.llms), len(gains))
+        self.values, losses = np.full(shape, np.nan), np.full(shape, np.nan)
+        self.covariances = np.zeros((*shape, shape[1]))
+        for k, one in enumerate(gains.values()):
+            rows = [self.llms.index(llm) for llm in one.llms]
+            self.values[rows, k], losses[rows, k] = one.values, one.loss_control
+            for other, another in enumerate(gains.values()):
+                self.covariances[rows, k, other] = one.covariances(another)
+        self.fit = fit(self.values, self.covariances, losses, n_draws=n_draws, rng=streams())
+        self.streams = streams
+
+    def predicted(self, llm):
+        """Return the prediction for an LLM that was asked, or for one that was not (None)."""
+        return self.fit.new if llm is None else self.fit.asked(self.llms.index(llm), rng=self.streams(llm))
+
+
+class Model:
+    """What the hierarchical model says of one question.
+
+    What a technique gains is about its own control; which technique comes first is about all of them against no
+    technique, since gains on different controls cannot be ranked.
+
+    Parameters
+    ----------
+    gains : dict of Comparison to Gains
+    streams : callable
+        From further names to random numbers.
+    n_draws : int
+    """
+
+    def __init__(self, gains, streams, n_draws):
+        enough = {pair: by_llm for pair, by_llm in gains.items() if len(by_llm.llms) >= FEWEST_LLMS}
+        on_control = {pair: by_llm for pair, by_llm in gains.items() if pair.kind == "control" and by_llm.llms}
+        self.own = {pair: by_llm for pair, by_llm in on_control.items() if pair in enough}
+        self.few = {pair: by_llm for pair, by_llm in on_control.items() if pair not in enough}
+        common = {pair.technique: by_llm for pair, by_llm in enough.items() if pair.control == CONTROL}
+        own = {pair.technique: by_llm for pair, by_llm in self.own.items()}
+        self.gain = Fitted(own, streams, n_draws) if own else None
+        is_same = common.keys() == own.keys() and all(one is own[technique] for technique, one in common.items())
+        self.place = self.gain if is_same else Fitted(common, streams, n_draws) if common else None
+
+    def places(self, pair):
+        """Return how probable each place of a technique is, and that it loses against its control."""
+        columns = {}
+        if self.place and not self.place.fit.reason and pair.technique in self.place.techniques:
+            k, fitted = self.place.techniques.index(pair.technique), self.place.fit
+            low, high = fitted.ranks[:, k]
+            columns = {"p_best": fitted.p_best[k], "p_worst": fitted.p_worst[k], "rank_low": low, "rank_high": high}
+        if pair in self.own and not self.gain.fit.reason:
+            k = self.gain.techniques.index(pair.technique)
+            columns["p_worse_than_control"] = self.gain.fit.p_worse_than_control[k]
+        return columns
+
+    def control(self, control):
+        """Return how probable it is that none of the techniques gains on its control, and that all do."""
+        if control != CONTROL or not self.gain:
+            return {} if self.gain else {"reason": "too_few_llms"}
+        if self.gain.fit.reason:
+            return {"reason": self.gain.fit.reason}
+        return {"p_best": self.gain.fit.p_none_gains, "p_worst": self.gain.fit.p_all_gain}
+
+    def predictions(self):
+        """Yield rows of `PREDICTIONS` of each technique, for an LLM that nobody asked and for each that was."""
+        for pair, gains in self.few.items():
+            yield _prediction(pair, gains, None) | {"reason": "too_few_llms"}
+        if not self.gain or self.gain.fit.reason:
+            for pair, gains in self.own.items():
+                yield _prediction(pair, gains, None) | {"reason": self.gain.fit.reason}
+            return
+        for llm in (None, *self.gain.llms):
+            foretold = self.gain.predicted(llm)
+            is_placeable = self.place and not self.place.fit.reason and llm in (None, *self.place.llms)
+            placed = foretold if self.place is self.gain else self.place.predicted(llm) if is_placeable else None
+            for k, (pair, gains) in enumerate(self.own.items()):
+                is_foretold = llm is not None and np.isnan(self.gain.values[self.gain.llms.index(llm), k])
+                is_placed = placed is not None and pair.technique in self.place.techniques
+                place = self.place.techniques.index(pair.technique) if is_placed else None
+                yield _prediction(pair, gains, llm) | {
+                    "expected_loss": foretold.expected_loss[k] if place is None else placed.expected_loss[place],
+                    "gain": foretold.gain[k],
+                    "gain_low": foretold.gain_low[k],
+                    "gain_high": foretold.gain_high[k],
+                    "p_better_than_control": foretold.p_better_than_control[k],
+                    "p_best_new_llm": None if place is None else placed.p_best[place],
+                    "between_sd": self.gain.fit.between_sd,
+                    "reason": reasons(
+                        "not_asked_with_it" if is_foretold else None, None if is_placed else "no_technique_not_asked"
+                    ),
+                }
+
+
+def _prediction(pair, gains, llm):
+    return {
+        "part": PART,
+        "llm": llm,
+        "technique": pair.technique,
+        "control": pair.control,
+        "method": "hierarchical_normal",
+        "n_trials": gains.n_trials,
+        "n_llms": len(gains.llms),
+    }

@@ -1,0 +1,216 @@
+"""What is asked of a study, and what each question is answered from under every specification.
+
+A specification says how one looks at the trials: which reading of the texts, which trials, which baseline. The first
+is the recommended one, and every other differs from it in one thing, which its `switch` names.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from analysis.crossed_effects import Arm, signed_bounds, signed_contrasts
+from analysis.engine.domain_losses import DomainLosses
+from analysis.engine.grid import RECOMMENDED, by_measure, or_none
+from analysis.engine.guards import JUDGED, MOVED, REVERSED, ItemContrasts
+from analysis.engine.losses import GOALS
+from analysis.measures import best_value
+
+ANCHORING = "anchoring"
+LEADING = "displacement"  # of the goals of anchoring
+BIAS = "bias"
+AS_RECOMMENDED, READING = "recommended", "reading"  # switches
+POOLED = "pooled"
+DESCRIBES = "measurement"  # nothing is decided on what is measured from it
+
+
+@dataclass(frozen=True)
+class Basis:
+    """What a question is answered from under one specification.
+
+    Attributes
+    ----------
+    losses : DomainLosses
+    goal : str
+        Its name in the losses.
+    margin : float
+        The largest gain or loss that still counts as none, in the unit of the losses.
+    guards : tuple of str
+        Codes of `analysis.engine.guards` for which a decision may be taken back.
+    items : ItemContrasts or None
+        Where items are a sample as LLMs are, so that a decision is about other items too.
+    """
+
+    losses: DomainLosses
+    goal: str
+    margin: float
+    guards: tuple = ()
+    items: ItemContrasts | None = None
+
+
+@dataclass(frozen=True)
+class Question:
+    """By how much techniques make one loss of one study smaller.
+
+    Attributes
+    ----------
+    keys : dict
+        `study, paradigm, domain, goal, measure, instrument, arm, arm_b`, of which those that do not apply are None.
+    place : str
+        The domain, or the paradigm where there is none, as `seeds/controls.csv` names it.
+    stream : tuple of str
+        With the study, what names its random numbers.
+    leads : bool
+        Whether it is the one that its paradigm is about.
+    bases : list of (dict, Basis)
+        What each specification is, and what the answer rests on under it; the recommended one first.
+    """
+
+    keys: dict
+    place: str
+    stream: tuple
+    leads: bool
+    bases: list
+
+    @property
+    def basis(self):
+        """What the answer rests on as we recommend it."""
+        return self.bases[0][1]
+
+
+def questions_on_anchors(responses, missing=None, *, margin, response_source):
+    """Yield the questions on each domain of each study that was asked with anchors, one by goal.
+
+    Parameters
+    ----------
+    responses : pandas.DataFrame
+        Rows of `marts.response_counts`, of all row sets and response sources.
+    missing : pandas.DataFrame, optional
+        `study, domain, llm, vignette, technique, anchor_direction, n_missing, valid_min, valid_max`: trials without an
+        answer; without it nothing is said of those.
+    margin : float
+        In percentage points.
+    response_source : str
+        The recommended one.
+
+    Yields
+    ------
+    Question
+    """
+    for (study, domain), rows in responses.groupby(["study", "domain"], observed=True, sort=True):
+        here = None if missing is None else missing[(missing["study"] == study) & (missing["domain"] == domain)]
+        specified = list(_specifications(rows, here, response_source))
+        keys = {"study": study, "paradigm": ANCHORING, "domain": domain}
+        for goal in GOALS:
+            bases = [(specification, Basis(losses, goal, margin)) for specification, losses in specified]
+            yield Question(keys | {"goal": goal}, domain, (domain, goal), goal == LEADING, bases)
+
+
+def _specifications(rows, missing, response_source):
+    """Yield each specification of anchoring, and the losses under it."""
+    recommended = {"response_source": response_source, "row_set": RECOMMENDED["row_set"], "baseline_scope": POOLED}
+    temperatures = sorted(rows["temperature"].dropna().astype(float).unique())
+    switched = [(AS_RECOMMENDED, {})]
+    switched += [(READING, {"response_source": name}) for name in sorted(rows["response_source"].unique())]
+    switched += [("row_set", {"row_set": name}) for name in sorted(rows["row_set"].unique())]
+    switched += [("baseline", {"baseline_scope": f"t={temperature:g}"}) for temperature in temperatures]
+    for switch, changed in switched:
+        if switch != AS_RECOMMENDED and changed.items() <= recommended.items():
+            continue
+        specification = recommended | changed
+        of_source = rows[rows["response_source"] == specification["response_source"]]
+        options = {name: specification[name] for name in ("row_set", "baseline_scope")}
+        losses = DomainLosses(of_source, **options, missing=missing if switch == AS_RECOMMENDED else None)
+        yield {"switch": switch, **specification}, losses
+
+
+def questions_on_contrasts(counts, paradigms, contrasts):
+    """Yield the questions on each contrast of arms of each measure, of those of which somebody says what is best.
+
+    The loss is the absolute contrast of each LLM and vignette. Where one arm is held against a reference, and higher
+    values are better without one being named, it is the distance from 1, the most that a share or a similarity can be;
+    of numbers there is then no question. A bias that is turned round is as large as before, and one that is moved by
+    more than the margin is not as it was: decisions that overlook that are taken back.
+
+    Parameters
+    ----------
+    counts, paradigms, contrasts : pandas.DataFrame
+        As of `analysis.engine.grid.by_measure`.
+
+    Yields
+    ------
+    Question
+    """
+    for (_, paradigm), of_paradigm in by_measure(counts, paradigms, contrasts):
+        for measured in of_paradigm:
+            main = RECOMMENDED["row_set"]
+            if main not in measured.grids:
+                continue
+            row_sets = [main, *(name for name in measured.grids if name != main)]
+            for contrast in measured.contrasts:
+                if basis_of_contrast(measured.grids[main], contrast) is None:
+                    continue
+                keys = {**measured.keys, "goal": BIAS, "arm": contrast.arm, "arm_b": or_none(contrast.arm_b)}
+                names = (keys[name] for name in ("paradigm", "measure", "arm", "arm_b", "instrument"))
+                switches = (AS_RECOMMENDED, *["row_set"] * (len(row_sets) - 1))
+                bases = [
+                    (
+                        {"switch": switch, "row_set": row_set},
+                        basis_of_contrast(measured.grids[row_set], contrast),
+                    )
+                    for switch, row_set in zip(switches, row_sets, strict=True)
+                ]
+                yield Question(keys, paradigm, ("/".join(filter(None, names)), BIAS), True, bases)
+
+
+def basis_of_contrast(grid, contrast):
+    """Return what decisions on one contrast of arms rest on, or None where nobody says which value is without bias.
+
+    What is measured of texts, such as a similarity, says how an answer is made and not whether it is wrong.
+
+    Parameters
+    ----------
+    grid : Grid
+    contrast : namedtuple
+        Of a contrast and what its paradigm declares: `arm, arm_b, pairing, is_share, margin, better, reference,
+        answer_kind, measured_from`.
+
+    Returns
+    -------
+    Basis or None
+    """
+    arm_b = or_none(contrast.arm_b)
+    best = 0.0 if arm_b is not None else best_value(contrast.better, or_none(contrast.reference), contrast.answer_kind)
+    if best is None or contrast.measured_from == DESCRIBES:
+        return None
+    arms, pairing = grid.arms(contrast, best), contrast.pairing
+    by_vignette = [
+        signed_contrasts(
+            *(Arm(*(part[..., items] for part in (one.n, one.total, one.squares))) for one in arms), pairing=pairing
+        )
+        for items in grid.of_vignette
+    ]
+    signed = type(by_vignette[0])(
+        *(_stacked([getattr(one, name) for one in by_vignette]) for name in ("signed", "variance", "df", "n"))
+    )
+    ends = {"least": -best, "most": 1.0 - best} if contrast.is_share else {}
+    put = [grid.n_put(name) for name in (contrast.arm, arm_b) if name is not None]
+    bounds = [
+        signed_bounds(
+            [Arm(one.n[..., items], one.total[..., items]) for one in arms],
+            [n[..., items] for n in put],
+            pairing=pairing,
+            **ends,
+        )
+        for items in grid.of_vignette
+    ]
+    bounds = [_stacked(end) for end in zip(*bounds, strict=True)]
+    losses = DomainLosses.of_contrasts(grid.llms, grid.vignettes, grid.techniques, BIAS, signed, bounds)
+    margin = 0.0 if pd.isna(contrast.margin) else float(contrast.margin)
+    judged = (JUDGED,) if contrast.measured_from == "judgement" else ()
+    return Basis(losses, BIAS, margin, (REVERSED, MOVED, *judged), ItemContrasts(grid, arms, pairing))
+
+
+def _stacked(by_vignette):
+    """Arrays of techniques and LLMs, one for each vignette, as one of LLMs, vignettes and techniques."""
+    return np.moveaxis(np.stack(by_vignette), (0, 1, 2), (1, 2, 0))

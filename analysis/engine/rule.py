@@ -1,0 +1,86 @@
+"""The one rule by which an interval of gains becomes a decision."""
+
+import numpy as np
+from scipy import special
+
+from analysis.small_samples import CONFIDENCE, FEWEST_LLMS
+
+ZERO = 1e-9
+
+
+def decide(gain_low, gain_high, *, margin):
+    """Say what bounds of a gain mean; the rule is in docs/methodology.md.
+
+    Parameters
+    ----------
+    gain_low, gain_high : float
+        NaN where there are none.
+    margin : float
+        The largest gain or loss that still counts as none.
+
+    Returns
+    -------
+    {'use', 'avoid', 'equivalent', 'no_evidence'}
+    """
+    if -margin < gain_low and gain_high < margin:
+        return "equivalent"
+    if gain_low > ZERO:
+        return "use"
+    if gain_high < -ZERO:
+        return "avoid"
+    return "no_evidence"
+
+
+def decide_from_gains(values, asked, *, level, margin):
+    """Decide from the gains of LLMs: the one place where an interval becomes a decision.
+
+    Parameters
+    ----------
+    values : numpy.ndarray, shape (n LLMs,)
+        The gain of each LLM.
+    asked : tuple of float
+        Lower and upper bound of the mean gain of the LLMs that were asked, as of `Gains.asked_bounds`.
+    level : float
+        One-sided, as of `one_sided`.
+    margin : float
+
+    Returns
+    -------
+    columns : dict
+        `gain` with its bounds, `decision` and `decision_asked`; without bounds where the LLMs do not vary.
+    codes : list of str
+        Why nothing is decided over LLMs: `one_llm` or `too_few_llms`, `zero_variance`; and `llms_differ` where some of
+        those asked gain or lose more than the margin although their mean does not, or the other way than it does.
+        `decision_asked` is `equivalent` only where all of them lie within the margin.
+    """
+    n_llms, gain = len(values), values.mean()
+    enough = n_llms >= FEWEST_LLMS
+    has_variance = n_llms > 1 and np.ptp(values) > ZERO * max(1.0, np.abs(values).max())
+    columns = {"gain": gain, "gain_asked_low": asked[0], "gain_asked_high": asked[1], "decision": "no_evidence"}
+    if has_variance:
+        columns |= dict(zip(("gain_low", "gain_high"), t_bounds(values, level=level), strict=True))
+        if enough:
+            columns["decision"] = decide(columns["gain_low"], columns["gain_high"], margin=margin)
+    few = [] if enough else ["one_llm" if n_llms == 1 else "too_few_llms"]
+    codes = few + (["zero_variance"] if n_llms > 1 and not has_variance else [])
+    word = decide(*asked, margin=margin)
+    beyond = {"equivalent": np.abs(values), "use": -values, "avoid": values}.get(word, np.zeros(1)) > margin
+    codes += ["llms_differ"] if beyond.any() else []
+    columns["decision_asked"] = "no_evidence" if word == "equivalent" and beyond.any() else word
+    return columns, codes
+
+
+def t_bounds(values, *, level):
+    """Return Student's t bounds of the mean gain of LLMs, at a one-sided level."""
+    half = -special.stdtrit(len(values) - 1, level) * values.std(ddof=1) / np.sqrt(len(values))
+    return values.mean() - half, values.mean() + half
+
+
+def one_sided(n_comparisons=1):
+    """Return the one-sided level of the bounds of so many comparisons that share `CONFIDENCE` (Bonferroni)."""
+    return (1 - CONFIDENCE) / 2 / max(n_comparisons, 1)
+
+
+def share_bound(k, n, *, confidence=CONFIDENCE):
+    """Return the one-sided upper Clopper-Pearson bound of a share of which k in n were seen."""
+    return float(special.betaincinv(k + 1, n - k, confidence)) if k < n else 1.0

@@ -1,3 +1,0 @@
-select * from inference.rank_probabilities
-where llm is null
-order by study, domain, metric, technique, control

@@ -1,0 +1,20 @@
+"""One row per study, measure, technique, contrast, llm (null = all), row set, weighting and level: a bias's size."""
+
+
+def model(dbt, session):
+    """Read the counts of items, estimate for the studies that changed, and return the table."""
+    from analysis.kept import kept_by_study
+    from analysis.outcomes import COLUMNS, contrast_rows
+
+    declared = "study, paradigm, measure, margin, pairing, is_share, better, reference, answer_kind, measured_from"
+    return kept_by_study(
+        session,
+        dbt.this,
+        contrast_rows,
+        COLUMNS,
+        by_study={
+            "counts": dbt.ref("item_counts"),
+            "paradigms": dbt.ref("stg_paradigms").project(declared),
+            "contrasts": dbt.ref("stg_paradigm_contrasts").project("study, paradigm, arm, arm_b"),
+        },
+    )
