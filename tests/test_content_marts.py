@@ -10,9 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import special
 
-from analysis.outcomes import OUTCOMES, by_measure, outcome_rows
-from analysis.tables import table
 from ingest.warehouse import ROOT, in_memory
+from tests.analysis.test_outcomes import answered
 from tests.tools.contracts import make_tables, relation_of
 from tests.tools.unit_models import render
 
@@ -175,8 +174,7 @@ def retold():
     )
     contrasts = pd.DataFrame([{"study": "s", "paradigm": "retelling", "arm": "asked", "arm_b": None}])
     paradigms = pd.DataFrame(paradigms).assign(reference=None, is_share=False)
-    rows = outcome_rows(by_measure(counts, paradigms, contrasts), {"helps"}, controls, n_draws=200, seed=1)
-    return outcomes, effects, curves, table(rows, OUTCOMES).to_pandas()
+    return outcomes, effects, curves, answered(counts, paradigms, contrasts, controls=controls)
 
 
 def test_a_measure_has_as_many_rows_as_it_has_instruments(retold):
@@ -203,7 +201,7 @@ def test_effects_and_contrasts_of_one_arm_are_the_same_numbers(retold):
 
 
 def test_a_technique_that_keeps_the_framing_is_used_and_on_similarities_nothing_is_decided(retold):
-    decisions = retold[3].query("part == 'outcome_decisions' and technique == 'helps' and llm.isna()")
+    decisions = retold[3].query("part == 'decisions' and technique == 'helps' and llm.isna()")
     decisions = decisions.fillna({"instrument": "none"}).set_index(["measure", "instrument"])["decision"]
     assert decisions["framing_changed", "none"] == "use"
     assert list(decisions.index) == [("framing_changed", "none")]  # similarities describe, and are not decided on

@@ -118,7 +118,7 @@ def test_a_column_that_breaks_its_rule_is_named_with_its_table_and_an_example(ne
     cell = "'study': b, 'llm': NULL, 'vignette': v, 'technique': t, 'anchor_direction': low, 'temperature_scope': all"
     assert {line.strip() for line in str(complaint.value).splitlines() if " offence = " in line} == {
         "decided: offence = part is null, n_rows = 1, example = {'part': NULL}",
-        "decided: offence = part is none of rank_probabilities, predictions, n_rows = 2, example = {'part': both}",
+        "decided: offence = part is none of decisions, predictions, multiverse, n_rows = 2, example = {'part': both}",
         f"anchored_conditions: offence = n_trials is below 1 or no finite number, n_rows = 1, "
         f"example = {{{cell.replace(': b', ': a')}, 'n_trials': 0}}",
         f"anchored_conditions: offence = percent_of_baseline is no finite number, n_rows = 1, "

@@ -74,9 +74,10 @@ def made(tmp_path_factory, warehouse_in):
         assert main(["import", str(write(folder / "one" / "own"))]) == 0
     copy_as_another_study(warehouse.path)
     warehouse.dbt(*BUILD)
-    assert warehouse.query(
-        "select distinct study from inference.rank_probabilities where gain_low is not null order by 1"
-    ) == [("other",), ("voder-bais",)]
+    assert warehouse.query("select distinct study from inference.decisions where gain_low is not null order by 1") == [
+        ("other",),
+        ("voder-bais",),
+    ]
     return folder
 
 

@@ -31,8 +31,8 @@ def warehouse(tmp_path_factory):
             made.add("seeds.techniques", technique=technique, display_name=name)
             made.add("marts.technique_rankings", **of, technique=technique, displacement=loss)
             made.add(
-                "inference.rank_probabilities", **of, technique=technique, metric="displacement", control=control,
-                comparison="control", loss=loss, decision="use" if control else None,
+                "inference.decisions", **of, technique=technique, paradigm="anchoring", goal="displacement",
+                control=control, comparison="control", loss=loss, decision="use" if control else None,
             )  # fmt: skip
         for (technique, llm, direction), counts in ANSWERS.items():
             for percent, n_trials in counts.items():

@@ -134,12 +134,12 @@ def test_the_losses_of_the_ranks_are_the_rankings_distances(recorded):
         """
         select
             ranks.loss,
-            case ranks.metric
+            case ranks.goal
                 when 'displacement' then rankings.displacement
                 when 'gap' then rankings.gap
                 else rankings.error
             end
-        from inference.rank_probabilities as ranks
+        from inference.decisions as ranks
         left join marts.technique_rankings as rankings
             on
                 ranks.study = rankings.study
@@ -185,12 +185,14 @@ def test_decisions_are_what_the_bounds_of_the_gain_say(recorded, bounds, name):
     rows = recorded.query(
         f"""
         select
-            gain_{bounds}low, gain_{bounds}high, margin_pp, {name},
+            gain_{bounds}low, gain_{bounds}high, margin, {name},
             '{name}' = 'decision_asked' and coalesce(contains(reason, 'llms_differ'), false)
-        from inference.rank_probabilities
+        from inference.decisions
         where
-            study = 'voder-bais' and {name} is not null and n_llms >= 5 and llm is null
-            or '{name}' = 'decision_asked' and decision_asked is not null
+            paradigm = 'anchoring' and (
+                study = 'voder-bais' and {name} is not null and n_llms >= 5 and llm is null
+                or '{name}' = 'decision_asked' and decision_asked is not null
+            )
         """
     )
     assert len(rows) > 15
@@ -206,14 +208,14 @@ def test_only_the_judicial_domain_decides_anything_beyond_the_llms_asked(recorde
     rows = recorded.query(
         """
         select distinct domain, decision, certainty
-        from inference.rank_probabilities
+        from inference.decisions
         where study = 'voder-bais' and llm is null and domain != 'judicial' and decision is not null
         order by domain
         """
     )
     assert rows == [(domain, "no_evidence", "too_few_llms") for domain in ("loan", "medical", "salary")]
     assert recorded.query(
-        "select distinct technique from inference.rank_probabilities where study = 'voder-bais' and is_primary "
+        "select distinct technique from inference.decisions where study = 'voder-bais' and is_primary "
         "and decision = 'use' order by technique"
     ) == [("random_control",), ("sacd",)]
 
@@ -240,8 +242,8 @@ def test_the_t_intervals_are_those_of_scipy_over_the_llms_of_the_marts(recorded)
         # four ranked techniques share 5 %
         expected = stats.t.interval(1 - 0.05 / 4, 9, np.mean(gains), stats.sem(gains))
         (found,) = recorded.query(
-            "select gain_low, gain_high from inference.rank_probabilities where study = 'voder-bais' "
-            f"and domain = 'judicial' and technique = '{technique}' and metric = 'error' and llm is null "
+            "select gain_low, gain_high from inference.decisions where study = 'voder-bais' "
+            f"and domain = 'judicial' and technique = '{technique}' and goal = 'error' and llm is null "
             "and comparison = 'control'"
         )
         assert found == pytest.approx(expected)

@@ -7,7 +7,7 @@ import numpy as np
 from analysis.contrasts import sign_flip_p
 from analysis.counts import CONTROL, stream
 from analysis.engine.comparisons import compared, comparisons
-from analysis.engine.guards import WITHHELD, stood
+from analysis.engine.guards import ALONE, WITHHELD, stood
 from analysis.engine.places import Model
 from analysis.engine.questions import READING
 from analysis.engine.rule import ZERO, decide, decide_from_gains, one_sided, share_bound, t_bounds
@@ -35,7 +35,6 @@ COLUMNS = columns(
 PART = "decisions"
 OVER_LLMS, OF_AN_LLM = "t_over_llms", "bias_aware"  # methods
 OPPOSITE = {"use": "avoid", "avoid": "use"}
-ALONE = "one_technique"
 # among techniques of which there is one, it is the best and the worst, which says nothing
 OF_PLACES = ("p_best", "p_worst", "rank_low", "rank_high")
 
@@ -69,7 +68,7 @@ def decisions(question, pairs, *, n_draws, seed):
     basis, keys = question.basis, question.keys | {"seed": seed, "n_draws": n_draws}
     gains, n_by_kind = compared(basis, pairs)
     model = Model(gains, partial(stream, seed, keys["study"], *question.stream), n_draws)
-    is_alone = sum(pair.kind == "control" for pair in pairs) == 1
+    is_alone = ALONE in basis.guards and sum(pair.kind == "control" for pair in pairs) == 1
     readings = [_by_llm(other, pairs) for specification, other in question.bases if specification["switch"] == READING]
     for pair in pairs:
         of_pair = keys | {

@@ -9,6 +9,7 @@ from analysis.engine.rule import decide, one_sided
 from analysis.small_samples import FEWEST_LLMS
 
 REVERSED, MOVED, JUDGED = "bias_reversed", "bias_moved", "judge_errors_counted"
+ALONE = "one_technique"  # takes back no decision: places among techniques of which there is one
 # what judges get wrong makes gains look smaller, so that it can hide a difference and not make one
 CANNOT_STAND = {REVERSED: ("use", "equivalent"), MOVED: ("equivalent",), JUDGED: ("equivalent",)}
 OVER_BOTH = "t_over_llms_and_items"

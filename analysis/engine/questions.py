@@ -12,7 +12,7 @@ import pandas as pd
 from analysis.crossed_effects import Arm, signed_bounds, signed_contrasts
 from analysis.engine.domain_losses import DomainLosses
 from analysis.engine.grid import RECOMMENDED, by_measure, or_none
-from analysis.engine.guards import JUDGED, MOVED, REVERSED, ItemContrasts
+from analysis.engine.guards import ALONE, JUDGED, MOVED, REVERSED, ItemContrasts
 from analysis.engine.losses import GOALS
 from analysis.measures import best_value
 
@@ -36,7 +36,7 @@ class Basis:
     margin : float
         The largest gain or loss that still counts as none, in the unit of the losses.
     guards : tuple of str
-        Codes of `analysis.engine.guards` for which a decision may be taken back.
+        Codes of `analysis.engine.guards` for which a decision or a place may be taken back.
     items : ItemContrasts or None
         Where items are a sample as LLMs are, so that a decision is about other items too.
     """
@@ -208,7 +208,7 @@ def basis_of_contrast(grid, contrast):
     losses = DomainLosses.of_contrasts(grid.llms, grid.vignettes, grid.techniques, BIAS, signed, bounds)
     margin = 0.0 if pd.isna(contrast.margin) else float(contrast.margin)
     judged = (JUDGED,) if contrast.measured_from == "judgement" else ()
-    return Basis(losses, BIAS, margin, (REVERSED, MOVED, *judged), ItemContrasts(grid, arms, pairing))
+    return Basis(losses, BIAS, margin, (REVERSED, MOVED, ALONE, *judged), ItemContrasts(grid, arms, pairing))
 
 
 def _stacked(by_vignette):

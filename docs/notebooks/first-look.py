@@ -15,8 +15,8 @@ print(tables)
 decisions = tables.sql(
     """
     select study, domain, technique, decision, certainty, gain, gain_low, gain_high, n_gained, n_llms
-    from inference.rank_probabilities
-    where llm is null and comparison = 'control' and metric = 'displacement'
+    from inference.decisions
+    where llm is null and comparison = 'control' and goal = 'displacement'
     order by study, domain, gain desc
     """
 )

@@ -21,7 +21,7 @@ from analysis.crossed_effects import (
     signed_contrasts,
     spread_of_items,
 )
-from analysis.losses import DomainLosses
+from analysis.engine.domain_losses import DomainLosses
 from analysis.t_and_f_tests import holm
 from tests.tools import crossed_coverage
 

@@ -7,7 +7,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from analysis.decisions import COLUMNS, DECIDED, PREDICTIONS, comparisons, decide, decision_rows, share_bound
+from analysis.engine.answers import ANSWERS, answer_rows
+from analysis.engine.comparisons import comparisons
+from analysis.engine.decisions import COLUMNS
+from analysis.engine.places import PREDICTIONS
+from analysis.engine.questions import questions_on_anchors
+from analysis.engine.rule import decide, share_bound
 from analysis.tables import table
 
 CONTROLS = pd.DataFrame(
@@ -61,17 +66,18 @@ def gaining(*gains, technique="premortem", others=()):
 def decided(
     rows, *, other=None, missing=MISSING, ranked=("premortem", "sacd", "random_control"), margin=5.0, controls=CONTROLS
 ):
-    other = rows[:0] if other is None else other
-    found = decision_rows(rows, other, set(ranked), controls, missing, margin_pp=margin, n_draws=2000, seed=1)
-    frame = table(found, DECIDED).to_pandas()
-    places, predictions = (frame[frame["part"] == part] for part in ("rank_probabilities", "predictions"))
+    both = pd.concat([rows, rows[:0] if other is None else other])
+    questions = questions_on_anchors(both, missing, margin=margin, response_source="reparsed")
+    found = answer_rows(questions, set(ranked), controls, n_draws=2000, seed=1)
+    frame = table(found, ANSWERS).to_pandas()
+    places, predictions = (frame[frame["part"] == part] for part in ("decisions", "predictions"))
     return places[list(COLUMNS)].astype(object).where(places[list(COLUMNS)].notna(), None), predictions[
         list(PREDICTIONS)
     ]
 
 
 def one(frame, **values):
-    for name, value in ({"metric": "displacement", "llm": None} | values).items():
+    for name, value in ({"goal": "displacement", "llm": None} | values).items():
         frame = frame[frame[name].isna() if value is None else frame[name] == value]
     (row,) = frame.to_dict("records")
     return row
@@ -264,7 +270,7 @@ def test_predictions_are_of_a_new_llm_and_of_each_that_was_asked():
 def test_the_name_of_an_llm_changes_nothing_that_is_foretold_of_the_others():
     rows = rows_of(gaining(4, 8, 15, 10, 13, 2))
     renamed = rows.assign(llm=rows["llm"].replace("l0", "zz/last"))
-    first, second = (decided(of)[1].set_index(["metric", "llm"]).sort_index() for of in (rows, renamed))
+    first, second = (decided(of)[1].set_index(["goal", "llm"]).sort_index() for of in (rows, renamed))
     for llm in ("l1", "l5"):
         assert first.loc["gap", llm]["gain_high"] == pytest.approx(second.loc["gap", llm]["gain_high"], rel=1e-12)
 
@@ -274,7 +280,7 @@ def test_the_name_of_an_llm_changes_nothing_that_is_foretold_of_the_others():
 def test_the_order_of_the_rows_changes_nothing(order):
     rows = rows_of(gaining(4, 8, 15, 10, 13))
     shuffled = pd.concat([rows[rows["llm"] == f"l{i}"] for i in order])
-    first, second = (decided(of)[0].sort_values(["metric", "technique", "llm"]) for of in (rows, shuffled))
+    first, second = (decided(of)[0].sort_values(["goal", "technique", "llm"]) for of in (rows, shuffled))
     assert first["gain_low"].tolist() == pytest.approx(second["gain_low"].tolist(), nan_ok=True)
     assert first["decision"].tolist() == second["decision"].tolist()
 
@@ -285,7 +291,7 @@ def test_the_order_of_the_rows_changes_nothing(order):
      (0, 9, "no_evidence"), (np.nan, np.nan, "no_evidence")],
 )  # fmt: skip
 def test_what_bounds_of_a_gain_mean(low, high, decision):
-    assert decide(low, high, margin_pp=5) == decision
+    assert decide(low, high, margin=5) == decision
 
 
 def test_the_bound_of_a_share_is_that_of_clopper_and_pearson():

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
+from analysis.engine.losses import GOALS, Moments, losses
 from analysis.llm_contrasts import COLUMNS, differences, holm, llm_contrasts, ranks
-from analysis.losses import GOALS, Moments, losses
 from analysis.tables import table
 
 

@@ -7,7 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import integrate, stats
 
-from analysis.losses import COMPATIBLE, GOALS, DomainLosses, Goal, Moments, bias_bounds, folding_excess, losses
+from analysis.engine.domain_losses import DomainLosses
+from analysis.engine.losses import COMPATIBLE, GOALS, Goal, Moments, bias_bounds, folding_excess, losses
 
 # of the control and of a technique, with a baseline of 100: answers under a low and under a high anchor
 CONTROL, TECHNIQUE = ([60, 80], [140, 180]), ([90, 100], [110, 130])

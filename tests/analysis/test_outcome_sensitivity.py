@@ -4,10 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.multiverse import OUTCOME_COLUMNS, outcome_sensitivity_rows
-from analysis.outcomes import OUTCOMES, by_measure, outcome_rows
-from analysis.tables import table
-from tests.analysis.test_outcomes import CONTROLS, KEYS, asked
+from tests.analysis.test_outcomes import KEYS, answered, asked
 
 CONTRASTS = pd.DataFrame([{"study": "s", "paradigm": "framing", "arm": "gain", "arm_b": "loss"}])
 PARADIGMS = pd.DataFrame([{
@@ -18,8 +15,7 @@ SHAPE = {"n_items": 12, "n": 20}
 
 
 def rows(counts, paradigms=PARADIGMS):
-    found = outcome_sensitivity_rows(by_measure(counts, paradigms, CONTRASTS), {"helps"}, CONTROLS)
-    return table(found, {"part": "varchar"} | OUTCOME_COLUMNS).to_pandas()
+    return answered(counts, paradigms, CONTRASTS).query("part == 'multiverse'")
 
 
 def unanswered(counts, n):
@@ -30,9 +26,8 @@ def unanswered(counts, n):
 def test_the_recommended_row_is_what_is_decided():
     counts = asked({"no_technique": [0.3] * 6, "helps": [0.1, 0.0, 0.2, 0.1, 0.1, -0.3]}, **SHAPE)
     first = rows(counts).query("is_recommended").iloc[0]
-    measured = by_measure(counts, PARADIGMS, CONTRASTS)
-    made = table(outcome_rows(measured, {"helps"}, CONTROLS, n_draws=20, seed=1), OUTCOMES)
-    of = made.to_pandas().query("part == 'outcome_decisions' and technique == 'helps' and llm.isna()").iloc[0]
+    made = answered(counts, PARADIGMS, CONTRASTS)
+    of = made.query("part == 'decisions' and technique == 'helps' and llm.isna()").iloc[0]
     names = ["gain", "gain_low", "gain_high", "gain_asked_low", "decision", "decision_asked", "n_trials", "n_llms"]
     assert first[names].to_list() == of[names].to_list()
 

@@ -4,7 +4,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.outcomes import CONTRASTS, DECISIONS, OUTCOMES, by_measure, outcome_rows
+from analysis.engine.answers import ANSWERS, answer_rows
+from analysis.engine.decisions import COLUMNS as DECISIONS
+from analysis.engine.questions import questions_on_contrasts
+from analysis.outcomes import COLUMNS, contrast_rows
 from analysis.tables import table
 
 KEYS = {"study": "s", "paradigm": "framing", "measure": "chose_safe"}
@@ -42,13 +45,19 @@ def found(rows, *, margin=0.05, pairing="item", ranked=("helps",), arms=("gain",
     } | said
     paradigms = pd.DataFrame([{**KEYS, "margin": margin, "pairing": pairing, **said}])
     contrasts = pd.DataFrame([{"study": "s", "paradigm": "framing", **dict(zip(("arm", "arm_b"), arms, strict=True))}])
-    rows = outcome_rows(by_measure(rows, paradigms, contrasts), set(ranked), CONTROLS, n_draws=n_draws, seed=1)
-    return table(rows, OUTCOMES).to_pandas()
+    return answered(rows, paradigms, contrasts, ranked=ranked, n_draws=n_draws)
+
+
+def answered(*given, ranked=("helps",), controls=CONTROLS, n_draws=20):
+    """Rows of `outcome_contrasts` and of the answers to all questions, by `part`."""
+    contrasts = [{"part": "contrasts", **row} for row in contrast_rows(*given)]
+    answers = answer_rows(questions_on_contrasts(*given), set(ranked), controls, n_draws=n_draws, seed=1)
+    return table([*contrasts, *answers], ANSWERS | COLUMNS).to_pandas()
 
 
 def decision(rows, technique="helps", **options):
     of = found(rows, **options)
-    of = of[(of["part"] == "outcome_decisions") & of["llm"].isna() & (of["technique"] == technique)]
+    of = of[(of["part"] == "decisions") & of["llm"].isna() & (of["technique"] == technique)]
     return of.iloc[0]
 
 
@@ -64,7 +73,7 @@ def test_a_contrast_is_the_mean_over_items_and_then_over_llms():
     assert list(headline["value"]) == [pytest.approx(-0.125)]
     assert list(headline["reason"]) == ["too_few_llms"]
     assert headline[["low", "high", "p_value"]].isna().all(axis=None)
-    by_llm = of[(of["part"] == "outcome_contrasts") & of["llm"].notna()].set_index("llm")
+    by_llm = of[(of["part"] == "contrasts") & of["llm"].notna()].set_index("llm")
     assert by_llm["value"].to_dict() == {"a": 0.75, "b": -1}
     assert by_llm["n_items"].to_dict() == {"a": 2, "b": 1}
 
@@ -213,8 +222,8 @@ def test_a_gain_that_is_0_but_for_rounding_is_0_and_has_no_probability():
         for arm in ("gain", "loss")
     ])  # fmt: skip
     of = found(rows.assign(sum_of_squares=rows["sum_of_values"] ** 2 / 2))
-    assert of.loc[(of["part"] == "outcome_decisions") & (of["technique"] == "helps"), "gain"].eq(0).all()
-    foretold = of[of["part"] == "outcome_predictions"]
+    assert of.loc[(of["part"] == "decisions") & (of["technique"] == "helps"), "gain"].eq(0).all()
+    foretold = of[of["part"] == "predictions"]
     assert len(foretold)
     assert foretold["p_better_than_control"].isna().all()
     assert foretold["reason"].eq("zero_variance").all()
@@ -259,15 +268,15 @@ def test_a_technique_that_was_asked_in_one_arm_alone_has_no_loss_and_says_so():
 def test_arms_with_items_of_their_own_are_compared_by_their_means():
     cells = [("a", "no_technique", "gain", "one", 1, 1), ("a", "no_technique", "gain", "two", 2, 1),
              ("a", "no_technique", "loss", "three", 4, 1)]  # fmt: skip
-    row = found(counts(cells), pairing="between").query("part == 'outcome_contrasts' and llm == 'a'").iloc[0]
+    row = found(counts(cells), pairing="between").query("part == 'contrasts' and llm == 'a'").iloc[0]
     assert (row["value"], row["n_items"]) == (0.5, 3)
-    assert found(counts(cells)).query("part == 'outcome_contrasts' and level == 'both'")["reason"].eq("no_pair").all()
+    assert found(counts(cells)).query("part == 'contrasts' and level == 'both'")["reason"].eq("no_pair").all()
 
 
 def test_without_a_study_of_another_paradigm_the_table_is_empty_and_has_its_columns():
     nothing = found(counts([]))
     assert not len(nothing)
-    assert set(CONTRASTS) | set(DECISIONS) <= set(nothing.columns)
+    assert set(COLUMNS) | set(DECISIONS) <= set(nothing.columns)
 
 
 def changed(shares, *, n_items=200, n=20, seed=1):
@@ -313,13 +322,13 @@ def test_where_higher_is_better_a_technique_is_used_that_raises_the_measure():
 def test_of_numbers_without_a_reference_nothing_is_decided_where_higher_is_better():
     of = found(changed({"no_technique": [0.3] * 6, "helps": [0.6] * 6}), arms=ONE_ARM, better="higher",
                answer_kind="number")  # fmt: skip
-    assert set(of["part"]) == {"outcome_contrasts"}
+    assert set(of["part"]) == {"contrasts"}
 
 
 def test_a_decision_that_rests_on_labels_by_judges_says_that_their_errors_are_in_it():
     biases = asked({"no_technique": [0.3] * 6, "helps": [0.0] * 6})
     of = found(biases, measured_from="judgement")
-    of = of[(of["part"] == "outcome_decisions") & of["gain"].notna()]
+    of = of[(of["part"] == "decisions") & of["gain"].notna()]
     assert len(of) > 1
     assert of["reason"].str.contains("judge_errors_counted").all()
     assert "judge_errors_counted" not in (decision(biases, measured_from="answer")["reason"] or "")
@@ -337,7 +346,7 @@ def test_two_instruments_are_two_measures():
     other = changed({"no_technique": [0.8] * 6, "helps": [0.8] * 6}).assign(instrument="minilm")
     both = found(pd.concat([of.assign(instrument="tfidf"), other]), arms=ONE_ARM)
     alone = found(of.assign(instrument="tfidf"), arms=ONE_ARM)
-    contrasts = both[both["part"] == "outcome_contrasts"]
+    contrasts = both[both["part"] == "contrasts"]
     assert set(contrasts["instrument"]) == {"tfidf", "minilm"}
     pd.testing.assert_frame_equal(
         both[both["instrument"] == "tfidf"].reset_index(drop=True), alone.reset_index(drop=True)
@@ -382,7 +391,7 @@ def test_of_one_technique_it_is_not_said_that_it_is_the_best():
 
 def test_one_llm_and_one_item_have_a_contrast_and_no_interval():
     of = found(counts([("a", "no_technique", "gain", "one", 3, 2), ("a", "no_technique", "loss", "one", 3, 1)]))
-    contrasts = of[of["part"] == "outcome_contrasts"]
+    contrasts = of[of["part"] == "contrasts"]
     assert list(contrasts["value"]) == [pytest.approx(1 / 3)] * len(contrasts) != []
     assert set(contrasts["reason"]) == {"too_few_llms", "one_item"}
     assert of[["low", "high", "p_value", "decision"]].isna().all(axis=None)
@@ -391,15 +400,15 @@ def test_one_llm_and_one_item_have_a_contrast_and_no_interval():
 def test_without_a_control_a_contrast_is_told_and_no_technique_is_decided_on():
     of = found(asked({"helps": [0.3] * 6}))
     assert of[of["is_headline"].eq(True)]["low"].notna().all()
-    decisions = of[of["part"] == "outcome_decisions"]
+    decisions = of[of["part"] == "decisions"]
     assert set(decisions["decision"]) == {"no_evidence"}
     assert set(decisions["reason"]) == {"control_not_asked"}
 
 
 def test_no_llm_is_foretold_a_loss_below_0_where_it_has_less_to_lose_than_others_gain():
     of = found(asked({"no_technique": [0.4] * 9 + [0.0], "helps": [0.0] * 10}, n_items=8, n=4, seed=3))
-    foretold = of[of["part"] == "outcome_predictions"].set_index("llm")
-    own = of[(of["part"] == "outcome_decisions") & (of["llm"] == "llm 9") & (of["technique"] == "helps")].iloc[0]
+    foretold = of[of["part"] == "predictions"].set_index("llm")
+    own = of[(of["part"] == "decisions") & (of["llm"] == "llm 9") & (of["technique"] == "helps")].iloc[0]
     assert foretold.loc["llm 9", "gain"] > own["loss_control"]
     assert foretold.loc["llm 9", "expected_loss"] == 0
     assert foretold["expected_loss"].ge(0).all()
@@ -421,9 +430,7 @@ def test_a_technique_that_another_contrast_of_the_paradigm_decides_against_is_co
             "answer_kind": "choice", "measured_from": "answer",
         }])  # fmt: skip
         contrasts = pd.DataFrame([{"study": "s", "paradigm": "framing", "arm": a, "arm_b": b} for a, b in pairs])
-        measured = by_measure(rows, paradigms, contrasts)
-        made = table(outcome_rows(measured, {"helps"}, CONTROLS, n_draws=20, seed=1), OUTCOMES)
-        of = made.to_pandas().query("part == 'outcome_decisions' and technique == 'helps' and llm.isna()")
+        of = answered(rows, paradigms, contrasts).query("part == 'decisions' and technique == 'helps' and llm.isna()")
         return of.set_index("arm")[["decision", "certainty"]].T.to_dict("list")
 
     assert certainties(("gain", "loss")) == {"gain": ["use", "established"]}

@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import special
 
-from analysis import predictions
-from analysis.predictions import Fit, fit, leave_one_out_log_score
+from analysis.engine import predictions
+from analysis.engine.predictions import Fit, fit, leave_one_out_log_score
 from tests.tools import calibration
 
 seeds = st.integers(0, 10_000)

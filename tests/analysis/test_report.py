@@ -178,7 +178,7 @@ def study_with(decisions, *, n_llms=9, first=("a", "b"), is_identified=True, rea
     of = {"study": "s", "domain": "d"}
     ranks = [
         {
-            **of, "llm": None, "technique": name, "metric": goal, "control": "no_technique", "comparison": "control",
+            **of, "llm": None, "technique": name, "goal": goal, "control": "no_technique", "comparison": "control",
             "decision": decision if n_llms >= 5 else "no_evidence", "decision_asked": decision,
             "certainty": "established", "gain": 1.0, "gain_low": 0.5, "gain_high": 1.5, "gain_plain_low": 0.6,
             "gain_plain_high": 1.4, "gain_asked_low": 0.7, "gain_asked_high": 1.3, "n_gained": 1, "p_sign_flip": 0.5,
@@ -200,7 +200,7 @@ def study_with(decisions, *, n_llms=9, first=("a", "b"), is_identified=True, rea
         {"technique": name, "display_name": name.upper(), "is_ranked": True, "description": ""} for name in names
     ]
     tables = {
-        "rank_probabilities": ranks, "technique_rankings": rankings, "techniques": techniques, "llms": [],
+        "decisions": ranks, "technique_rankings": rankings, "techniques": techniques, "llms": [],
         "attrition": [{**of, "technique": name} for name in names], "attrition_bounds": [], "predictions": [],
         "of_each_llm": [], "switches": changes,
     }  # fmt: skip

@@ -6,7 +6,8 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from analysis.multiverse import COLUMNS, sensitivity_rows
+from analysis.engine.answers import ANSWERS, answer_rows
+from analysis.engine.questions import questions_on_anchors
 from analysis.tables import table
 
 NAMES = ["llm", "technique", "anchor_direction", "response", "n_trials"]
@@ -30,17 +31,12 @@ def responses(gains, **same):
 
 
 def found(frame, missing=()):
-    rows = sensitivity_rows(
-        frame,
-        {"sacd"},
-        CONTROLS,
-        pd.DataFrame(missing, columns=MISSING),
-        margin_pp=5.0,
-        response_source="recorded",
-    )
-    of = table(rows, COLUMNS).to_pandas().astype(object)
+    missing = pd.DataFrame(missing, columns=MISSING)
+    questions = questions_on_anchors(frame, missing, margin=5.0, response_source="recorded")
+    rows = answer_rows(questions, {"sacd"}, CONTROLS, n_draws=10, seed=1)
+    of = table(rows, ANSWERS).to_pandas().astype(object)
     of = of.where(of.notna(), None)
-    return of[of["metric"] == "displacement"].to_dict("records")
+    return of[(of["part"] == "multiverse") & (of["goal"] == "displacement")].to_dict("records")
 
 
 def one(rows, switch, **of):

@@ -8,9 +8,10 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from analysis.decisions import decided
+from analysis.engine.questions import questions_on_anchors
+from analysis.engine.rule import decide_from_gains
+from analysis.engine.settling import needed_llms, needed_trials, to_settle_rows
 from analysis.power import COLUMNS
-from analysis.settling import needed_llms, needed_trials, to_settle_rows
 from analysis.tables import table
 
 NAMES = ["llm", "technique", "anchor_direction", "response", "n_trials"]
@@ -28,7 +29,7 @@ COSTS = pd.DataFrame(
 PRICES = pd.DataFrame(
     [("a", 1.0, 5.0), ("b", 3.0, 15.0)], columns=["llm", "usd_per_million_tokens_in", "usd_per_million_tokens_out"]
 )
-OPTIONS = {"level": 0.025, "margin_pp": 5.0}
+OPTIONS = {"level": 0.025, "margin": 5.0}
 
 
 def responses(gains, noise=0.0):
@@ -45,9 +46,10 @@ def responses(gains, noise=0.0):
     return frame.assign(**common, row_set="accepted", response_source="recorded")
 
 
-def found(frame, costs=COSTS, metric="displacement"):
-    rows = table(to_settle_rows(frame, {"sacd"}, CONTROLS, costs, PRICES, margin_pp=5.0), COLUMNS).to_pylist()
-    return {row["quantity"]: row for row in rows if row["metric"] == metric}
+def found(frame, costs=COSTS, goal="displacement"):
+    questions = questions_on_anchors(frame, margin=5.0, response_source="recorded")
+    rows = table(to_settle_rows(questions, {"sacd"}, CONTROLS, costs, PRICES), COLUMNS).to_pylist()
+    return {row["quantity"]: row for row in rows if row["goal"] == goal}
 
 
 def with_moments(gain, variance, n):
@@ -57,7 +59,7 @@ def with_moments(gain, variance, n):
 
 
 def decision(gain, variance, n_llms):
-    return decided(with_moments(gain, variance, n_llms), (gain, gain), **OPTIONS)[0]["decision"]
+    return decide_from_gains(with_moments(gain, variance, n_llms), (gain, gain), **OPTIONS)[0]["decision"]
 
 
 def test_by_hand_how_many_llms():

@@ -93,9 +93,9 @@ def ask(tmp_path, monkeypatch, capsys):
                 "marts.attrition": [{**ASKED, "n_asked": n} for n in (60, 37)],
                 "marts.post_hoc_changes": changed or [CHANGED | {"paradigm": "another"}],
                 "inference.outcome_contrasts": [BIAS | OTHER, *biases],
-                "inference.outcome_decisions": [OWN, *decisions],
-                "inference.outcome_sensitivity": turned or [RECOMMENDED],
-                "inference.outcome_predictions": [
+                "inference.decisions": [OWN, *decisions],
+                "inference.multiverse": turned or [RECOMMENDED],
+                "inference.predictions": [
                     PREDICTION, PREDICTION | {"llm": "vendor/other", "p_better_than_control": 0.88},
                 ],
             }  # fmt: skip
@@ -316,7 +316,7 @@ def test_a_headline_says_the_clearest_bias_of_a_paradigm_and_what_helps(biases, 
         tables = {
             "marts.trials": [{"study": "s", "paradigm": "framing", "source": "recorded"}],
             "inference.outcome_contrasts": [*others, *biases],
-            "inference.outcome_decisions": [*([] if OWN in decisions else [OWN]), *decisions],
+            "inference.decisions": [*([] if OWN in decisions else [OWN]), *decisions],
         }
         fill(warehouse, words(biases[0]["measure"]) | tables)
         (headline,) = headlines_on_biases(warehouse, "s")

@@ -98,14 +98,14 @@ def test_a_cell_in_which_something_is_wrong_is_named_in_words(golden):
 
 
 def test_all_lists_the_decisions_that_differ_by_reading(warehouse, capsys, golden):
-    of = {"study": "s", "domain": "loan", "metric": "displacement", "control": "no_technique", "decision_asked": "use"}
+    of = {"study": "s", "domain": "loan", "goal": "displacement", "control": "no_technique", "decision_asked": "use"}
     decisions = [
         of | {"technique": "sacd", "decision": "use", "reason": "too_few_llms; reading_would_change"},
         of | {"llm": "vendor/name", "technique": "sacd", "decision": "no_evidence", "reason": "one_llm"},
         of | {"technique": "premortem", "decision": "avoid"},
     ]
     with duckdb.connect(str(warehouse)) as made:
-        fill(made, {"inference.rank_probabilities": decisions})
+        fill(made, {"inference.decisions": decisions})
     capsys.readouterr()
     assert main(["check", "--all"]) == 0
     said = capsys.readouterr().out

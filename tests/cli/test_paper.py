@@ -11,6 +11,7 @@ from tests.tools.contracts import fill
 
 GOALS = ("displacement", "gap", "error")
 
+ANCHORING = {"paradigm": "anchoring"}
 STUB = """#!{python}
 import os, sys
 from pathlib import Path
@@ -38,7 +39,7 @@ def tables(source, paradigm="anchoring"):
         "control": "no_technique", "comparison": "control", **gain, "n_gained": 5, "p_sign_flip": 0.21875,
         "n_beyond_margin": 4, "beyond_margin_high": 0.9372, "p_best": 0.5968, "p_worst": 0.0,
         "p_worse_than_control": 0.012, "rank_low": 1, "rank_high": 3, "decision": "no_evidence",
-        "decision_asked": "use", "certainty": "promising", "confidence": 0.95, "margin_pp": 5.0, "n_draws": 1000,
+        "decision_asked": "use", "certainty": "promising", "confidence": 0.95, "margin": 5.0, "n_draws": 1000,
         "seed": 1, "n_llms": 6, "reason": None,
     }  # fmt: skip
     foretold = {"control": "no_technique", "expected_loss": 14.2, "gain": 25.1, "gain_low": -8.5, "gain_high": 58.8,
@@ -80,11 +81,11 @@ def tables(source, paradigm="anchoring"):
             {**key, "paradigm": paradigm, "change": "withdrawn", "why": "cut off", "llm": llm, "n_trials": n}
             for llm, n in (("v/0", 4), ("v/1", 2))
         ],
-        "inference.rank_probabilities": [
-            {**key, "llm": None, "technique": "sacd", "metric": goal, **decided} for goal in GOALS
+        "inference.decisions": [
+            {**key, **ANCHORING, "llm": None, "technique": "sacd", "goal": goal, **decided} for goal in GOALS
         ],
         "inference.predictions": [
-            {**key, "llm": None, "technique": "sacd", "metric": goal, **foretold} for goal in GOALS
+            {**key, **ANCHORING, "llm": None, "technique": "sacd", "goal": goal, **foretold} for goal in GOALS
         ],
         "staging.stg_batches": [{"study": "s", "batch_id": "b"}],
         "staging.stg_batch_verdicts": [{"batch_id": "b", "verdict_id": "v", "verdict": "passed", "is_published": True}],

@@ -43,7 +43,7 @@ LLMS = [f"vendor/{letter}" for letter in "abcdef"]
 RELATIONS = (
     "raw.batches", "seeds.techniques", "seeds.llm_aliases", "marts.trials", "marts.technique_rankings",
     "marts.technique_costs", "marts.attrition", "marts.post_hoc_changes", "marts.losses",
-    "inference.rank_probabilities", "inference.predictions", "inference.sensitivity", "inference.power",
+    "inference.decisions", "inference.predictions", "inference.multiverse", "inference.power",
 )  # fmt: skip
 
 
@@ -55,11 +55,11 @@ def insert_trial(warehouse, study, domain, llm, source, paradigm="anchoring", ro
 
 
 def places(of, *, n_llms=6, reason=None, **more):
-    """Rows of `inference.rank_probabilities`, with names."""
+    """Rows of `inference.decisions`, with names."""
     few = n_llms < 5
     return [
         {
-            "technique": technique, "name": NAMES[technique], "metric": goal, "decision": decision,
+            "technique": technique, "name": NAMES[technique], "goal": goal, "decision": decision,
             "control": None if technique == "no_technique" else "no_technique", "control_name": "No technique",
             "comparison": None if technique == "no_technique" else "control", "decision_asked": asked,
             "is_primary": goal == "displacement", "loss": loss, "loss_control": 32.3, "gain": gain, "gain_low": low,
@@ -68,7 +68,7 @@ def places(of, *, n_llms=6, reason=None, **more):
             "p_worst": None if few else 0.5, "p_worse_than_control": None if few else 0.25,
             "certainty": decision and ("too_few_llms" if few else "no_evidence" if decision == "no_evidence" else
                                        "established"),
-            "n_comparisons": 3, "margin_pp": 5.0, "n_trials": 120, "n_llms": n_llms,
+            "n_comparisons": 3, "margin": 5.0, "n_trials": 120, "n_llms": n_llms,
             "reason": "too_few_llms" if few else reason, **more,
         }
         for technique, both in of.items()
@@ -78,7 +78,7 @@ def places(of, *, n_llms=6, reason=None, **more):
 
 def prediction(technique, p_best, **more):
     return {
-        "technique": technique, "name": NAMES[technique], "metric": "displacement", "llm": None,
+        "technique": technique, "name": NAMES[technique], "goal": "displacement", "llm": None,
         "control": "no_technique", "expected_loss": 20.5, "gain": 12.2, "gain_low": -3.4, "gain_high": 27.8,
         "p_better_than_control": 0.91, "p_best_new_llm": p_best, "reason": None, **more,
     }  # fmt: skip
@@ -86,7 +86,7 @@ def prediction(technique, p_best, **more):
 
 def settling(quantity, **more):
     return {
-        "technique_a": "sacd", "technique_b": "no_technique", "metric": "displacement", "quantity": quantity,
+        "technique_a": "sacd", "technique_b": "no_technique", "goal": "displacement", "quantity": quantity,
         "settles": "use", "needed_llms": None, "needed_trials": None, "n_llms": 6, "cost_usd": None, "reason": None,
         **more,
     }  # fmt: skip
@@ -117,7 +117,7 @@ def made_once(tmp_path_factory):
                         own = {"decision": row["decision"] and "no_evidence", "gain_low": None, "gain_high": None}
                         row |= own if llm else {}
                         row = {key: row[key] for key in row if key not in ("name", "control_name")}
-                        insert(made, "inference.rank_probabilities", **row)
+                        insert(made, "inference.decisions", **row)
                     for technique, p_best in (("sacd", 0.2), ("devils_advocate", 0.8)):
                         row = prediction(technique, p_best, study=study, domain=domain, llm=llm)
                         if len(llms) > 2:
@@ -233,7 +233,7 @@ def test_where_nothing_is_decided_there_is_no_evidence(golden):
 
 
 PLACEBO_ROW = {
-    "technique": "sacd", "name": "SACD", "metric": "displacement", "control": "random_control", "gain": 4.1,
+    "technique": "sacd", "name": "SACD", "goal": "displacement", "control": "random_control", "gain": 4.1,
     "control_name": "Random Control", "comparison": "placebo", "loss": 23.4, "gain_low": -10.4, "gain_high": 18.6,
 }  # fmt: skip
 USED = {"sacd": (("use", "use", 23.4, 16.3, 1.1, 31.5), ("use", "use", 18.3, 28.4, 20.3, 37.3))}
@@ -343,7 +343,7 @@ def test_one_goal_is_asked_alone_and_what_the_others_say_stays_in_sight(ask, gol
     golden(out, "split, by gap", "SACD")
     golden(out, "By displacement", "SACD")
     found = json.loads(ask("--domain", "split", "--goal", "gap", "--json"))
-    assert {row["metric"] for row in found["decisions"]} == {"gap"}
+    assert {row["goal"] for row in found["decisions"]} == {"gap"}
 
 
 @pytest.mark.parametrize("columns", [80, 120, 200])
@@ -364,7 +364,7 @@ def test_the_next_step_ends_the_answer_where_the_warehouse_knows_one(warehouse, 
         row = settling("needed_llms", needed_llms=11, cost_usd=3.256)
         insert(made, "inference.power", **row, **of)
         insert(made, "inference.power", **settling("needed_trials", reason="not_reachable_with_trials"), **of)
-        insert(made, "inference.power", **row | {"metric": "gap", "needed_llms": 99}, **of)
+        insert(made, "inference.power", **row | {"goal": "gap", "needed_llms": 99}, **of)
     golden(ask("--domain", "split").splitlines()[-1], "3.26 USD", "5 more", "SACD")
     assert len(json.loads(ask("--domain", "split", "--json"))["next_steps"]) == 3
     by_gap = ask("--domain", "split", "--goal", "gap").splitlines()[-1]
@@ -423,7 +423,7 @@ def test_a_study_of_llms_is_preferred_to_a_larger_simulated_one(ask, golden):
 def test_the_version_that_claims_are_about_does_not_answer(warehouse, ask, refused, golden):
     before = ask("--domain", "split")
     with contextlib.closing(duckdb.connect(str(warehouse))) as made:
-        for table in ("marts.trials", "inference.rank_probabilities", "inference.predictions"):
+        for table in ("marts.trials", "inference.decisions", "inference.predictions"):
             made.execute(f"insert into {table} from {table} select * replace ('real@v1' as study) where study = 'real'")
         made.execute("insert into marts.trials from marts.trials where study = 'real@v1'")
     assert ask("--domain", "split") == before
@@ -457,9 +457,9 @@ def test_costs_are_those_of_a_thousand_decisions_and_null_with_a_reason(ask, gol
 
 def test_json_holds_the_columns_of_the_tables_with_every_digit(warehouse, ask):
     found = json.loads(ask("--domain", "split", "--json"))
-    (sacd,) = [row for row in found["decisions"] if (row["technique"], row["metric"]) == ("sacd", "gap")]
+    (sacd,) = [row for row in found["decisions"] if (row["technique"], row["goal"]) == ("sacd", "gap")]
     with contextlib.closing(duckdb.connect(str(warehouse), read_only=True)) as made:
-        columns = {row[0] for row in made.execute("describe inference.rank_probabilities").fetchall()}
+        columns = {row[0] for row in made.execute("describe inference.decisions").fetchall()}
     assert columns <= sacd.keys()
     assert (sacd["gain_low"], sacd["decision"]) == (20.3, "use")
     assert found["answer"] == found["sentences"][0]["text"]

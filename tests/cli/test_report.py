@@ -259,7 +259,7 @@ def test_from_five_llms_on_the_page_decides_about_llms_like_those_asked_and_fore
 def test_what_is_beside_a_decision_is_on_the_page(of_five):
     row = next(
         row for row in re.findall(r"<tr .*?</tr>", of_five[1], re.DOTALL)
-        if "technique=premortem;metric=displacement;control=no_technique" in row and "n_gained" in row
+        if "technique=premortem;goal=displacement;control=no_technique" in row and "n_gained" in row
     )  # fmt: skip
     said = " ".join(plain(row.replace("</td>", " ")).replace("\N{NO-BREAK SPACE}", " ").split())
     assert said.startswith("Premortema plain prompt ✓ use ✓ use established")
@@ -271,8 +271,8 @@ def test_a_decision_that_the_other_reading_would_change_is_listed_with_its_goals
     assert CHANGED.format(names="SACD and SACD against the placebo") in page
     golden(visible(of_five[1]), "Against Random Control")
     with closing(duckdb.connect(str(of_five[0]))) as connection:
-        connection.execute("update inference.rank_probabilities set reason = null where metric = 'error'")
-        connection.execute("update inference.rank_probabilities set reason = null where comparison = 'placebo'")
+        connection.execute("update inference.decisions set reason = null where goal = 'error'")
+        connection.execute("update inference.decisions set reason = null where comparison = 'placebo'")
     with pytest.MonkeyPatch.context() as patch:
         page = plain(page_of(of_five[0], patch))
     assert CHANGED.format(names="SACD (displacement, gap)") in page
@@ -280,7 +280,7 @@ def test_a_decision_that_the_other_reading_would_change_is_listed_with_its_goals
 
 def test_a_decision_that_depends_on_how_one_counts_names_what_changes_it_and_who_carries_it(of_five):
     rows = re.findall(r"<tr .*?</tr>", of_five[1], re.DOTALL)
-    row = next(row for row in rows if "technique=premortem;metric=gap" in row and "n_same_decision" in row)
+    row = next(row for row in rows if "technique=premortem;goal=gap" in row and "n_same_decision" in row)
     said = " ".join(plain(row.replace("</td>", " ")).split())
     assert said.endswith("\N{MINUS SIGN}21.0 \N{MINUS SIGN}24.2 \N{MINUS SIGN}16.5 3 3 \N{EN DASH} 2 reading A so: 12")
 
@@ -288,7 +288,7 @@ def test_a_decision_that_depends_on_how_one_counts_names_what_changes_it_and_who
 def test_a_confounded_comparison_is_called_so_and_decides_nothing(of_five, golden):
     with closing(duckdb.connect(str(of_five[0]))) as connection:
         connection.execute(
-            "update inference.rank_probabilities set comparison = 'confounded', decision = null, "
+            "update inference.decisions set comparison = 'confounded', decision = null, "
             "decision_asked = null, certainty = null, reason = 'confounded_prompt' where comparison = 'placebo'"
         )
     with pytest.MonkeyPatch.context() as patch:

@@ -14,7 +14,7 @@ from ingest.study import load_study, parse_study
 from tests.tools.contracts import insert, make_tables
 
 RELATIONS = (
-    "raw.batches", "seeds.llm_aliases", "seeds.llms", "seeds.prices", "marts.trials", "inference.rank_probabilities",
+    "raw.batches", "seeds.llm_aliases", "seeds.llms", "seeds.prices", "marts.trials", "inference.decisions",
     "inference.power",
 )  # fmt: skip
 OWN = """
@@ -65,7 +65,7 @@ def archive(fill, *, study="archive", domain="judicial", vignette="shoplifting",
                     source="recorded", anchor_direction=direction, anchor_value=value, baseline=10.0,
                 )  # fmt: skip
     fill(
-        "inference.rank_probabilities",
+        "inference.decisions",
         study=study,
         domain=domain,
         technique=technique,
@@ -73,7 +73,7 @@ def archive(fill, *, study="archive", domain="judicial", vignette="shoplifting",
         comparison="control",
     )
     fill(
-        "inference.rank_probabilities",
+        "inference.decisions",
         study=study,
         domain=domain,
         technique=technique,
@@ -84,7 +84,7 @@ def archive(fill, *, study="archive", domain="judicial", vignette="shoplifting",
 
 def way(fill, quantity="needed_llms", *, study="archive", domain="judicial", technique="sacd", **of):
     known = {"settles": "use", "gain": 9.0, "n_llms": 1, "n_trials_per_cell": 45.0, "reason": None}
-    keys = {"study": study, "domain": domain, "technique_a": technique, "design": "to_settle", "metric": "displacement"}
+    keys = {"study": study, "domain": domain, "technique_a": technique, "design": "to_settle", "goal": "displacement"}
     fill("inference.power", **keys, quantity=quantity, **known | of)
 
 

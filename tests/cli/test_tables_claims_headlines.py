@@ -96,7 +96,7 @@ TRIALS = [
 RELATIONS = (
     "staging.stg_attribution_scores", "intermediate.int_versions_cited", "intermediate.int_studies_cited",
     "seeds.techniques", "seeds.published_claims", "marts.trials", "marts.quarantined_trials",
-    "marts.technique_rankings", "marts.claim_checks", "inference.rank_probabilities",
+    "marts.technique_rankings", "marts.claim_checks", "inference.decisions",
 )  # fmt: skip
 OTHERS = """
 create table intermediate.hidden (a integer);
@@ -158,10 +158,10 @@ def made_once(tmp_path_factory):
             control, comparison = (None, None) if technique == "no_technique" else ("no_technique", "control")
             for llm in (None, *(f"vendor/{n}" for n in range(n_llms))):
                 insert(
-                    made, "inference.rank_probabilities", study=study, domain=domain, llm=llm, technique=technique,
-                    metric=goal, control=control, comparison=comparison, loss=-1 if llm else loss, decision=decision,
-                    decision_asked=asked, certainty=decision and ("established" if n_llms > 4 else "too_few_llms"),
-                    margin_pp=5, n_llms=n_llms,
+                    made, "inference.decisions", study=study, paradigm="anchoring", domain=domain, llm=llm,
+                    technique=technique, goal=goal, control=control, comparison=comparison,
+                    loss=-1 if llm else loss, decision=decision, decision_asked=asked, certainty=decision and ("established" if n_llms > 4 else "too_few_llms"),
+                    margin=5, n_llms=n_llms,
                 )  # fmt: skip
         for values in TRIALS:
             trial = dict(zip(COLUMNS, values, strict=True))
@@ -633,10 +633,10 @@ def test_headlines_say_what_recommend_says(change, warehouse, capsys):
     doubles = "loss_control gain gain_low gain_high gain_asked_low gain_asked_high beyond_margin_high p_best"
     numbers = "p_worse_than_control n_gained n_beyond_margin n_comparisons n_trials"
     ones = ", ".join(f"{name} = 1" for name in f"{doubles} {numbers}".split())
-    change(f"update inference.rank_probabilities set {ones}")
+    change(f"update inference.decisions set {ones}")
     with contextlib.closing(duckdb.connect(str(warehouse))) as made:
         make_tables(
-            made, "inference.predictions", "inference.power", "inference.sensitivity", "marts.losses",
+            made, "inference.predictions", "inference.power", "inference.multiverse", "marts.losses",
             "marts.technique_costs", "marts.attrition", "marts.post_hoc_changes",
         )  # fmt: skip
     change("update marts.trials set vignette = 'v'")

@@ -11,7 +11,7 @@ from multiprocessing import get_context
 
 import numpy as np
 
-from analysis.predictions import fit
+from analysis.engine.predictions import fit
 
 N_LLMS = (5, 10, 20)
 N_TECHNIQUES = 4

@@ -15,8 +15,12 @@ import pandas as pd
 from scipy import special
 
 from analysis.crossed_effects import Arm, cell_weights, crossed_contrast, crossed_errors, design
-from analysis.decisions import Comparison
-from analysis.outcomes import ContrastLosses, Grid
+from analysis.engine.comparisons import Comparison, compared
+from analysis.engine.decisions import mean_decision
+from analysis.engine.grid import Grid
+from analysis.engine.guards import stood
+from analysis.engine.questions import basis_of_contrast
+from analysis.engine.rule import one_sided, t_bounds
 from analysis.small_samples import CONFIDENCE
 
 WANTED, WANTED_UNBALANCED = (93, 97), (93, 99.5)
@@ -109,10 +113,13 @@ def wrong_decisions(n_llms, n_items, rng, *, n_datasets, n_trials=20):
         shift = np.where(rows["technique"] == "helps", by_item[rows["item"]], 0.25)
         yes = rng.binomial(n_trials, 0.4 + is_shifted * shift).astype(float)
         grid = Grid(rows.assign(item=rows["item"].astype(str), sum_of_values=yes, sum_of_squares=yes))
-        decided = ContrastLosses.of(grid, asked).decisions("s", "", pairs, n_draws=None, seed=1, is_whole=False)
-        row = next(row for row in decided if row["llm"] is None and row["control"])
+        basis = basis_of_contrast(grid, asked)
+        gains, _ = compared(basis, pairs)
+        row, _ = mean_decision(*pairs, gains[pairs[0]], basis, 1)
+        row, _ = stood(row, gains[pairs[0]], basis)
         n_decided += row["decision"] in ("use", "avoid")
-        n_over_llms += row["gain_plain_low"] > 0 or row["gain_plain_high"] < 0
+        low, high = t_bounds(gains[pairs[0]].values, level=one_sided())
+        n_over_llms += low > 0 or high < 0
     return 100 * n_decided / n_datasets, 100 * n_over_llms / n_datasets
 
 

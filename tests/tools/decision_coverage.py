@@ -1,9 +1,9 @@
 """`make coverage`: how often decisions and losses are right, by simulation of trials.
 
 A population of LLMs has a control and four techniques. Of each data set some LLMs are drawn, then their unanchored
-trials and the trials of every condition under a low and a high anchor; losses and gains come from `analysis.losses`.
-Intervals over LLMs are vectorised here; the first data sets of each design are checked to be what
-`analysis.decisions` says.
+trials and the trials of every condition under a low and a high anchor; losses and gains come from
+`analysis.engine.losses`. Intervals over LLMs are vectorised here; the first data sets of each design are checked to be
+what `analysis.engine.decisions` says.
 """
 
 import argparse
@@ -17,9 +17,14 @@ import numpy as np
 from scipy import special
 
 from analysis.counts import CONTROL
-from analysis.decisions import Comparison, _Fitted, _over_llms, decide
-from analysis.losses import GOALS, DomainLosses, Moments, folding_excess, losses
-from analysis.predictions import leave_one_out_log_score
+from analysis.engine.comparisons import Comparison
+from analysis.engine.decisions import mean_decision
+from analysis.engine.domain_losses import DomainLosses
+from analysis.engine.losses import GOALS, Moments, folding_excess, losses
+from analysis.engine.places import Fitted
+from analysis.engine.predictions import leave_one_out_log_score
+from analysis.engine.questions import Basis
+from analysis.engine.rule import decide
 from analysis.small_samples import CONFIDENCE, FEWEST_LLMS
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -181,11 +186,11 @@ def _check(moments, goal, low, high):
         domain = of_dataset(moments[i])
         for k in range(N_TECHNIQUES):
             gains = domain.compared(goal, f"t{k}", "control")
-            level = (1 - CONFIDENCE) / 2 / N_TECHNIQUES
-            row = _over_llms(Comparison(f"t{k}", "control", "control", False), gains, domain, level, MARGIN, 0)
+            pair = Comparison(f"t{k}", "control", "control", False)
+            row, _ = mean_decision(pair, gains, Basis(domain, goal, MARGIN), N_TECHNIQUES)
             np.testing.assert_allclose([row["gain_low"], row["gain_high"]], [low[i, k], high[i, k]], rtol=1e-9)
             if len(gains.llms) >= FEWEST_LLMS:
-                assert row["decision"] == decide(low[i, k], high[i, k], margin_pp=MARGIN)
+                assert row["decision"] == decide(low[i, k], high[i, k], margin=MARGIN)
 
 
 def of_dataset(moments):
@@ -278,7 +283,7 @@ def show_log_scores(responses):
     pairs = [Comparison(name, "sacd_initial" if name == "sacd" else CONTROL, "control", False) for name in RANKED]
     for goal in GOALS:
         gains = {pair.technique: domain.compared(goal, pair.technique, pair.control) for pair in pairs}
-        fitted = _Fitted(gains, partial(np.random.default_rng, SEED), n_draws=10)
+        fitted = Fitted(gains, partial(np.random.default_rng, SEED), n_draws=10)
         apart, alike = leave_one_out_log_score(fitted.values, fitted.covariances)
         print(f"  {goal:<13}{apart:.2f}  {alike:.2f}", flush=True)
 

@@ -19,9 +19,9 @@ PANEL = """
 select technique, displacement from marts.technique_rankings
 where study = $study and domain = $domain and llm is null and technique = 'no_technique'
 union all (
-    select technique, loss from inference.rank_probabilities
+    select technique, loss from inference.decisions
     where study = $study and domain = $domain and llm is null and comparison = 'control'
-        and control = 'no_technique' and metric = 'displacement' and decision = 'use'
+        and control = 'no_technique' and goal = 'displacement' and decision = 'use'
     order by loss, technique limit 1
 )
 """
@@ -145,7 +145,7 @@ def main(warehouse: Path, picture: Path) -> int:
     with duckdb.connect(str(warehouse), read_only=True) as connection:
         has_rankings = connection.execute(
             "select count(*) = 2 from information_schema.tables where (table_schema, table_name) in "
-            "(('marts', 'technique_rankings'), ('inference', 'rank_probabilities'))"
+            "(('marts', 'technique_rankings'), ('inference', 'decisions'))"
         ).fetchone()[0]
         shown = panels(connection) if has_rankings else []
     if not shown:

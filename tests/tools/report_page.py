@@ -29,7 +29,7 @@ RELATIONS = (
     "marts.claim_trials", "marts.claim_checks", "marts.trials", "marts.attrition", "marts.post_hoc_changes",
     "marts.attrition_bounds", "marts.technique_rankings", "marts.technique_effects", "marts.baselines",
     "marts.response_counts", "marts.parse_disagreements",
-    "inference.rank_probabilities", "inference.predictions", "inference.sensitivity", "inference.intervals",
+    "inference.decisions", "inference.predictions", "inference.multiverse", "inference.intervals",
 )  # fmt: skip
 TECHNIQUES = {
     # technique: name, ranked, % of baseline, losses by goal, ranks by goal, decisions and gains by goal
@@ -43,8 +43,11 @@ GOALS = ("displacement", "gap", "error")
 DEFAULTS = {
     "marts.attrition": {"vignette": "v", "paradigm": "anchoring"},
     "marts.post_hoc_changes": {"paradigm": "anchoring"},
-    "inference.sensitivity": {
-        "response_source": "recorded", "row_set": "accepted", "baseline_scope": "pooled", "refusals": "left_out",
+    "inference.decisions": {"paradigm": "anchoring"},
+    "inference.predictions": {"paradigm": "anchoring"},
+    "inference.multiverse": {
+        "paradigm": "anchoring", "response_source": "recorded",
+        "row_set": "accepted", "baseline_scope": "pooled", "refusals": "left_out",
     },
 }  # fmt: skip
 
@@ -203,10 +206,10 @@ def _add_study(made, study, llms, said, domain, source):
 
 def _add_decisions(made, of, llms, technique, goal, loss, rank, decision, gain):
     """Add what is decided of a technique by one goal: below five LLMs only of those asked."""
-    key = {**of, "technique": technique, "metric": goal}
+    key = {**of, "technique": technique, "goal": goal}
     shared = {"method": "t_over_llms", "n_draws": 1000, "seed": 20260224, "n_trials": 240, "n_llms": len(llms)}
     if decision is None:
-        made.add("inference.rank_probabilities", **key, **shared, loss=loss, reason="control")
+        made.add("inference.decisions", **key, **shared, loss=loss, reason="control")
         return
     few = len(llms) < 5
     against = [("no_technique", "control"), *([("random_control", "placebo")] if technique == "sacd" else [])]
@@ -217,10 +220,10 @@ def _add_decisions(made, of, llms, technique, goal, loss, rank, decision, gain):
             technique == "sacd" and "reading_would_change",
         ]
         made.add(
-            "inference.rank_probabilities", **key, **shared, control=control, comparison=comparison, loss=loss,
+            "inference.decisions", **key, **shared, control=control, comparison=comparison, loss=loss,
             gain=gain, gain_low=gain - 2.5, gain_high=gain + 2.5, gain_plain_low=gain - 2, gain_plain_high=gain + 2,
             gain_asked_low=gain - 1, gain_asked_high=gain + 1, n_gained=len(llms) if gain > 0 else 0, p_sign_flip=0.125,
-            n_beyond_margin=len(llms) - 1, beyond_margin_high=0.9876, margin_pp=5,
+            n_beyond_margin=len(llms) - 1, beyond_margin_high=0.9876, margin=5,
             p_best=None if few or comparison == "placebo" else 0.99996 if rank == 1 else 0.00004,
             p_worst=None if few else 0.25, p_worse_than_control=None if few else 0.0123,
             rank_low=None if few else rank, rank_high=None if few else rank,
@@ -229,13 +232,13 @@ def _add_decisions(made, of, llms, technique, goal, loss, rank, decision, gain):
         )  # fmt: skip
     for i, llm in enumerate(llms):
         made.add(
-            "inference.rank_probabilities", **key, **shared | {"n_llms": 1}, llm=llm, control="no_technique",
+            "inference.decisions", **key, **shared | {"n_llms": 1}, llm=llm, control="no_technique",
             comparison="control", loss=loss, loss_control=loss + gain - i, gain=gain - i, decision="no_evidence",
             decision_asked=decision, certainty="too_few_llms", reason="one_llm",
         )  # fmt: skip
     for switch, more in (("recommended", 0), ("reading", -3.25), ("llm_left_out", 4.5)):
         made.add(
-            "inference.sensitivity", **key, control="no_technique", comparison="control", switch=switch,
+            "inference.multiverse", **key, control="no_technique", comparison="control", switch=switch,
             excluded_llm=llms[0] if switch == "llm_left_out" else None, gain=gain + more,
             decision="no_evidence" if few else decision, is_recommended=switch == "recommended", n_specifications=3,
             decision_asked="no_evidence" if switch == "reading" else decision, n_same_decision=3,

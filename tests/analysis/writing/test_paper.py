@@ -26,9 +26,9 @@ def ranking(domain, technique, displacement, gap, ranks=(None, None, None), **mo
     }  # fmt: skip
 
 
-def decision(domain, technique, metric, decided, **more):
+def decision(domain, technique, goal, decided, **more):
     return {
-        "domain": domain, "technique": technique, "metric": metric, "control": "no_technique",
+        "domain": domain, "technique": technique, "goal": goal, "control": "no_technique",
         "comparison": "control", "gain": 8.04, "gain_low": -6.58, "gain_high": 21.94, "gain_plain_low": -2.2,
         "gain_plain_high": 18.3, "gain_asked_low": 5.55, "gain_asked_high": 10.45, "n_gained": 5,
         "p_sign_flip": 0.0293, "n_beyond_margin": 4, "beyond_margin_high": 0.9372, "p_best": 0.5968, "p_worst": 0.0,
@@ -60,10 +60,10 @@ def rows(**changes):
                      p_best=None, p_worse_than_control=None, reason="too_few_llms"),
         ],
         "predictions": [
-            {"domain": "judicial", "technique": "sacd", "metric": "displacement", "control": "no_technique",
+            {"domain": "judicial", "technique": "sacd", "goal": "displacement", "control": "no_technique",
              "expected_loss": 21.1, "gain": 7.07, "gain_low": -13.5, "gain_high": 27.6, "p_better_than_control": 0.777,
              "p_best_new_llm": 0.4142},
-            {"domain": "loan", "technique": "sacd", "metric": "gap", "control": "no_technique", "expected_loss": None,
+            {"domain": "loan", "technique": "sacd", "goal": "gap", "control": "no_technique", "expected_loss": None,
              "gain": None, "gain_low": None, "gain_high": None, "p_better_than_control": None, "p_best_new_llm": None},
         ],
         "baselines": [
