@@ -1,4 +1,4 @@
-"""`inference.llm_contrasts`: is one LLM more anchored than another, and which places can it have among all."""
+"""`inference.llm_contrasts`: is one LLM more biased than another, and which places can it have among all."""
 
 from dataclasses import dataclass
 
@@ -6,18 +6,18 @@ import numpy as np
 from scipy import special
 
 from analysis.counts import CONTROL
-from analysis.engine.domain_losses import DomainLosses
-from analysis.engine.losses import GOALS, Loss
+from analysis.engine.guards import JUDGED
+from analysis.engine.losses import Loss
 from analysis.small_samples import CONFIDENCE, FEWEST_BASELINE
 from analysis.t_and_f_tests import holm as step_down
-from analysis.tables import columns, first_reason
+from analysis.tables import columns, first_reason, reasons
 
 COLUMNS = columns(
-    "varchar: study domain technique metric llm_a llm_b",
+    "varchar: study paradigm domain goal measure instrument arm arm_b technique llm_a llm_b",
     "double: loss_a loss_b difference low high std_error df p_value p_holm",
     "bigint: rank_a rank_a_low rank_a_high n_comparisons",
     "double: confidence",
-    "bigint: n_trials n_llms seed",
+    "bigint: n_trials n_llms",
     "varchar: method reason",
 )
 
@@ -113,7 +113,7 @@ def holm(p):
 
 
 def ranks(found, p_holm):
-    """Places of the LLMs, 1 the least anchored, and the places that each can have.
+    """Places of the LLMs, 1 the least biased, and the places that each can have.
 
     Parameters
     ----------
@@ -125,7 +125,7 @@ def ranks(found, p_holm):
     -------
     tuple of numpy.ndarray, shape (G,)
         Place by the estimates; best and worst place. The sets of all LLMs hold their true places at once with at
-        least the confidence: an LLM is behind all that are significantly less anchored, before all that are more.
+        least the confidence: an LLM is behind all that are significantly less biased, before all that are more.
 
     References
     ----------
@@ -140,36 +140,34 @@ def ranks(found, p_holm):
     return 1 + worse.sum(axis=1), first, last
 
 
-def llm_contrasts(responses, ranked):
-    """Compare every two LLMs of a study and domain under no technique and under each ranked one.
+def llm_contrasts(questions, ranked):
+    """Compare every two LLMs by the loss of each question, under no technique and under each ranked one.
 
     Parameters
     ----------
-    responses : pandas.DataFrame
-        Rows of `marts.response_counts` of one response source.
+    questions : iterable of Question
     ranked : collection of str
         Techniques that are ranked.
 
     Yields
     ------
     dict
-        Rows of `COLUMNS`, one per technique, goal and ordered pair of LLMs: what holds of an LLM is found as `llm_a`.
+        Rows of `COLUMNS`, one per technique and ordered pair of LLMs: what holds of an LLM is found as `llm_a`.
     """
-    for (study, domain), rows in responses.groupby(["study", "domain"], observed=True, sort=True):
-        losses = DomainLosses(rows)
-        for technique in losses.techniques:
+    for question in questions:
+        for technique in question.basis.losses.techniques:
             if technique == CONTROL or technique in ranked:
-                for goal in GOALS:
-                    keys = {"study": study, "domain": domain, "technique": technique, "metric": goal}
-                    yield from (keys | row for row in _of_technique(losses, technique, goal))
+                keys = question.keys | {"technique": technique}
+                yield from (keys | row for row in _by_pair(question.basis, technique))
 
 
-def _of_technique(losses, technique, goal):
+def _by_pair(basis, technique):
+    losses, limit = basis.losses, JUDGED if JUDGED in basis.guards else None
     place = losses.techniques.index(technique)
     n_trials = losses.moments.n[..., place, :].sum(axis=-1)
     asked = np.flatnonzero(n_trials.sum(axis=1))
     n_trials, n_baseline = n_trials[asked], losses.n_baseline[asked]
-    of = Loss(*(values[asked][..., place] for values in vars(losses.of(goal)).values()))
+    of = Loss(*(values[asked][..., place] for values in vars(losses.of(basis.goal)).values()))
     known = ~np.isnan(of.loss)
     usable = known & (n_baseline >= FEWEST_BASELINE)
     found = differences(of, usable, losses.moments.baseline_variance[asked][..., place], n_baseline)
@@ -188,7 +186,8 @@ def _of_technique(losses, technique, goal):
                 one_trial=np.isnan(found.error[a, b]),
             )
             row = {"llm_a": losses.llms[llm_a], "llm_b": losses.llms[llm_b], "n_llms": 2, "confidence": CONFIDENCE}
-            row |= {"method": "welch_t_bias_bounds", "n_comparisons": n_comparisons, "reason": reason}
+            row |= {"method": "welch_t_bias_bounds", "n_comparisons": n_comparisons}
+            row["reason"] = reasons(reason, limit)
             row["n_trials"] = int(n_trials[[a, b]][:, both].sum())
             if both.any():
                 row |= {"loss_a": of.loss[a, both].mean(), "loss_b": of.loss[b, both].mean()}

@@ -69,7 +69,9 @@ def decisions(question, pairs, *, n_draws, seed):
     gains, n_by_kind = compared(basis, pairs)
     model = Model(gains, partial(stream, seed, keys["study"], *question.stream), n_draws)
     is_alone = ALONE in basis.guards and sum(pair.kind == "control" for pair in pairs) == 1
-    readings = [_by_llm(other, pairs) for specification, other in question.bases if specification["switch"] == READING]
+    readings = [
+        _by_llm(other, pairs) for specification, other in question.others() if specification["switch"] == READING
+    ]
     for pair in pairs:
         of_pair = keys | {
             "part": PART, "technique": pair.technique, "control": pair.control, "comparison": pair.kind,

@@ -61,11 +61,12 @@ def multiverse(question, pairs):
     """
     pairs, basis = [pair for pair in pairs if pair.control and not pair.is_confounded], question.basis
     shared = question.keys | {"part": PART, "margin": basis.margin}
-    by_specification = [(specification, _decided(other, pairs)) for specification, other in question.bases]
+    bases = [(question.specification, basis), *question.others()]
+    by_specification = [(specification, _decided(other, pairs)) for specification, other in bases]
     llms = basis.losses.llms
     without = [(llm, _decided(basis, pairs, among=set(llms) - {llm})) for llm in llms]
     gains, _ = compared(basis, pairs)
-    recommended = by_specification[0][0] | {"refusals": LEFT_OUT}
+    recommended = question.specification | {"refusals": LEFT_OUT}
     for pair in pairs:
         rows = [specification | {"refusals": LEFT_OUT} | _kept(rows[pair]) for specification, rows in by_specification]
         first = by_specification[0][1][pair]

@@ -4,7 +4,9 @@ A specification says how one looks at the trials: which reading of the texts, wh
 is the recommended one, and every other differs from it in one thing, which its `switch` names.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache, partial
 
 import numpy as np
 import pandas as pd
@@ -55,27 +57,34 @@ class Question:
     Attributes
     ----------
     keys : dict
-        `study, paradigm, domain, goal, measure, instrument, arm, arm_b`, of which those that do not apply are None.
+        `study, paradigm, domain, goal, measure, instrument, arm, arm_b`; what is not there does not apply.
     place : str
         The domain, or the paradigm where there is none, as `seeds/controls.csv` names it.
     stream : tuple of str
         With the study, what names its random numbers.
     leads : bool
         Whether it is the one that its paradigm is about.
-    bases : list of (dict, Basis)
-        What each specification is, and what the answer rests on under it; the recommended one first.
+    specification : dict
+        The recommended one.
+    basis : Basis
+        What the answer rests on under it.
+    others : callable
+        Returns the other specifications, each with its basis, as a list of (dict, Basis).
     """
 
     keys: dict
     place: str
     stream: tuple
     leads: bool
-    bases: list
+    specification: dict
+    basis: Basis
+    others: Callable
 
-    @property
-    def basis(self):
-        """What the answer rests on as we recommend it."""
-        return self.bases[0][1]
+
+def questions(responses, missing, counts, paradigms, contrasts, *, margin, response_source):
+    """Yield all questions: those of `questions_on_anchors`, then those of `questions_on_contrasts`."""
+    yield from questions_on_anchors(responses, missing, margin=margin, response_source=response_source)
+    yield from questions_on_contrasts(counts, paradigms, contrasts)
 
 
 def questions_on_anchors(responses, missing=None, *, margin, response_source):
@@ -99,29 +108,40 @@ def questions_on_anchors(responses, missing=None, *, margin, response_source):
     """
     for (study, domain), rows in responses.groupby(["study", "domain"], observed=True, sort=True):
         here = None if missing is None else missing[(missing["study"] == study) & (missing["domain"] == domain)]
-        specified = list(_specifications(rows, here, response_source))
+        specification, *others = _specifications(rows, response_source)
+        losses = _losses_of(rows, specification, here)
+        of_others = cache(partial(_losses_of_each, rows, others))
         keys = {"study": study, "paradigm": ANCHORING, "domain": domain}
         for goal in GOALS:
-            bases = [(specification, Basis(losses, goal, margin)) for specification, losses in specified]
-            yield Question(keys | {"goal": goal}, domain, (domain, goal), goal == LEADING, bases)
+            yield Question(
+                keys | {"goal": goal}, domain, (domain, goal), goal == LEADING, specification,
+                Basis(losses, goal, margin), partial(_bases, of_others, goal, margin),
+            )  # fmt: skip
 
 
-def _specifications(rows, missing, response_source):
-    """Yield each specification of anchoring, and the losses under it."""
+def _specifications(rows, response_source):
+    """Return the specifications of anchoring that these rows allow."""
     recommended = {"response_source": response_source, "row_set": RECOMMENDED["row_set"], "baseline_scope": POOLED}
     temperatures = sorted(rows["temperature"].dropna().astype(float).unique())
-    switched = [(AS_RECOMMENDED, {})]
-    switched += [(READING, {"response_source": name}) for name in sorted(rows["response_source"].unique())]
+    switched = [(READING, {"response_source": name}) for name in sorted(rows["response_source"].unique())]
     switched += [("row_set", {"row_set": name}) for name in sorted(rows["row_set"].unique())]
     switched += [("baseline", {"baseline_scope": f"t={temperature:g}"}) for temperature in temperatures]
-    for switch, changed in switched:
-        if switch != AS_RECOMMENDED and changed.items() <= recommended.items():
-            continue
-        specification = recommended | changed
-        of_source = rows[rows["response_source"] == specification["response_source"]]
-        options = {name: specification[name] for name in ("row_set", "baseline_scope")}
-        losses = DomainLosses(of_source, **options, missing=missing if switch == AS_RECOMMENDED else None)
-        yield {"switch": switch, **specification}, losses
+    others = [(switch, changed) for switch, changed in switched if not changed.items() <= recommended.items()]
+    return [{"switch": switch, **recommended, **changed} for switch, changed in [(AS_RECOMMENDED, {}), *others]]
+
+
+def _losses_of(rows, specification, missing=None):
+    of_source = rows[rows["response_source"] == specification["response_source"]]
+    options = {name: specification[name] for name in ("row_set", "baseline_scope")}
+    return DomainLosses(of_source, **options, missing=missing)
+
+
+def _losses_of_each(rows, specifications):
+    return [(specification, _losses_of(rows, specification)) for specification in specifications]
+
+
+def _bases(of_others, goal, margin):
+    return [(specification, Basis(losses, goal, margin)) for specification, losses in of_others()]
 
 
 def questions_on_contrasts(counts, paradigms, contrasts):
@@ -143,24 +163,27 @@ def questions_on_contrasts(counts, paradigms, contrasts):
     """
     for (_, paradigm), of_paradigm in by_measure(counts, paradigms, contrasts):
         for measured in of_paradigm:
-            main = RECOMMENDED["row_set"]
-            if main not in measured.grids:
-                continue
-            row_sets = [main, *(name for name in measured.grids if name != main)]
-            for contrast in measured.contrasts:
-                if basis_of_contrast(measured.grids[main], contrast) is None:
+            grids = dict(measured.grids)
+            grid = grids.pop(RECOMMENDED["row_set"], None)
+            for contrast in measured.contrasts if grid else ():
+                basis = basis_of_contrast(grid, contrast)
+                if basis is None:
                     continue
-                keys = {**measured.keys, "goal": BIAS, "arm": contrast.arm, "arm_b": or_none(contrast.arm_b)}
+                arms = {"arm": contrast.arm, "arm_b": or_none(contrast.arm_b)}
+                keys = {**measured.keys, "domain": None, "goal": BIAS, **arms}
                 names = (keys[name] for name in ("paradigm", "measure", "arm", "arm_b", "instrument"))
-                switches = (AS_RECOMMENDED, *["row_set"] * (len(row_sets) - 1))
-                bases = [
-                    (
-                        {"switch": switch, "row_set": row_set},
-                        basis_of_contrast(measured.grids[row_set], contrast),
-                    )
-                    for switch, row_set in zip(switches, row_sets, strict=True)
-                ]
-                yield Question(keys, paradigm, ("/".join(filter(None, names)), BIAS), True, bases)
+                specification = {"switch": AS_RECOMMENDED, "row_set": RECOMMENDED["row_set"]}
+                yield Question(
+                    keys, paradigm, ("/".join(filter(None, names)), BIAS), True, specification, basis,
+                    partial(_of_row_sets, grids, contrast),
+                )  # fmt: skip
+
+
+def _of_row_sets(grids, contrast):
+    return [
+        ({"switch": "row_set", "row_set": row_set}, basis_of_contrast(grid, contrast))
+        for row_set, grid in grids.items()
+    ]
 
 
 def basis_of_contrast(grid, contrast):

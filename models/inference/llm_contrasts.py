@@ -1,20 +1,30 @@
-"""One row per study, domain, technique, goal and ordered pair of LLMs: is one more anchored than the other."""
+"""One row per study, question, technique and ordered pair of LLMs: is one more biased than the other."""
 
 
 def model(dbt, session):
     """Read the counts, compare in the studies that changed, and return the table."""
+    from analysis.engine.questions import questions
     from analysis.kept import kept_by_study
     from analysis.llm_contrasts import COLUMNS, llm_contrasts
 
-    def rows_of(responses, techniques):
-        return llm_contrasts(responses, set(techniques.loc[techniques["is_ranked"], "technique"]))
+    def rows_of(responses, counts, paradigms, contrasts, techniques, **options):
+        ranked = set(techniques.loc[techniques["is_ranked"], "technique"])
+        return llm_contrasts(questions(responses, None, counts, paradigms, contrasts, **options), ranked)
 
+    declared = "study, paradigm, measure, margin, pairing, is_share, better, reference, answer_kind, measured_from"
     response_source = dbt.config.meta_get("response_source")
+    margin_pp = dbt.config.meta_get("equivalence_margin_pp")
     return kept_by_study(
         session,
         dbt.this,
         rows_of,
         COLUMNS,
-        by_study={"responses": dbt.ref("response_counts").filter(f"response_source = '{response_source}'")},
+        by_study={
+            "responses": dbt.ref("response_counts").filter(f"response_source = '{response_source}'"),
+            "counts": dbt.ref("item_counts"),
+            "paradigms": dbt.ref("stg_paradigms").project(declared),
+            "contrasts": dbt.ref("stg_paradigm_contrasts").project("study, paradigm, arm, arm_b"),
+        },
         shared={"techniques": dbt.ref("int_techniques_defined")},
+        settings={"margin": float(margin_pp), "response_source": response_source},
     )

@@ -9,6 +9,7 @@ from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
 from analysis.engine.losses import GOALS, Moments, losses
+from analysis.engine.questions import questions_on_anchors
 from analysis.llm_contrasts import COLUMNS, differences, holm, llm_contrasts, ranks
 from analysis.tables import table
 
@@ -41,8 +42,9 @@ def responses_of(llms, n_baseline=10):
 
 
 def made(responses, ranked=()):
-    found = table(llm_contrasts(responses, ranked), COLUMNS).to_pandas()
-    return found.set_index(["metric", "llm_a", "llm_b"]).sort_index()
+    asked = questions_on_anchors(responses, margin=5.0, response_source="recorded")
+    found = table(llm_contrasts(asked, ranked), COLUMNS).to_pandas()
+    return found.set_index(["goal", "llm_a", "llm_b"]).sort_index()
 
 
 ANCHORED, STEADY = ([50, 60, 70, 60], [140, 160, 150, 150]), ([90, 80, 85, 85], [110, 120, 115, 115])
@@ -108,9 +110,10 @@ def test_ranked_techniques_have_rows_and_others_have_none():
     rows = responses_of({"a": ANCHORED, "b": STEADY})
     anchored = rows[rows["anchor_direction"] != "none"]
     others = [anchored.assign(technique=name) for name in ("sacd", "outside_view")]
-    found = table(llm_contrasts(pd.concat([rows, *others]), {"sacd"}), COLUMNS).to_pandas()
+    asked = questions_on_anchors(pd.concat([rows, *others]), margin=5.0, response_source="recorded")
+    found = table(llm_contrasts(asked, {"sacd"}), COLUMNS).to_pandas()
     assert set(found["technique"]) == {"no_technique", "sacd"}
-    assert set(found["metric"]) == set(GOALS)
+    assert set(found["goal"]) == set(GOALS)
 
 
 cells = st.lists(st.integers(10, 300), min_size=2, max_size=6)

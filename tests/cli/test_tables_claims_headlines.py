@@ -160,7 +160,8 @@ def made_once(tmp_path_factory):
                 insert(
                     made, "inference.decisions", study=study, paradigm="anchoring", domain=domain, llm=llm,
                     technique=technique, goal=goal, control=control, comparison=comparison,
-                    loss=-1 if llm else loss, decision=decision, decision_asked=asked, certainty=decision and ("established" if n_llms > 4 else "too_few_llms"),
+                    loss=-1 if llm else loss, decision=decision, decision_asked=asked,
+                    certainty=decision and ("established" if n_llms > 4 else "too_few_llms"),
                     margin=5, n_llms=n_llms,
                 )  # fmt: skip
         for values in TRIALS:

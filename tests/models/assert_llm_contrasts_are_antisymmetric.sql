@@ -1,19 +1,18 @@
 -- Exchanged LLMs have the negative difference and the same p value.
+{% set question = ['study', 'paradigm', 'domain', 'goal', 'measure', 'instrument', 'arm', 'arm_b', 'technique'] %}
 with contrasts as (
     select * from {{ ref('llm_contrasts') }}
-),
-
-exchanged as (
-    select
-        * exclude (llm_a, llm_b),
-        llm_a as llm_b,
-        llm_b as llm_a
-    from {{ ref('llm_contrasts') }}
 )
 
 select contrasts.*
 from contrasts
-left join exchanged using (study, domain, technique, metric, llm_a, llm_b)
+left join contrasts as exchanged
+    on
+        contrasts.llm_a = exchanged.llm_b
+        and contrasts.llm_b = exchanged.llm_a
+        {% for key in question -%}
+            and contrasts.{{ key }} is not distinct from exchanged.{{ key }}
+        {% endfor %}
 where
     exchanged.study is null
     or abs(contrasts.difference + exchanged.difference) > 1e-9

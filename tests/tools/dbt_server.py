@@ -25,7 +25,8 @@ sys.path.insert(0, os.getcwd())
 for needed in (
     "anova",
     "contrasts",
-    "decisions",
+    "engine.answers",
+    "engine.settling",
     "equivalence",
     "intervals",
     "llm_contrasts",

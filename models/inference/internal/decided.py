@@ -3,21 +3,17 @@
 
 def model(dbt, session):
     """Read the counts, answer for the studies that changed, and return the table."""
-    from itertools import chain
-
     from analysis.engine.answers import ANSWERS, answer_rows
-    from analysis.engine.questions import questions_on_anchors, questions_on_contrasts
+    from analysis.engine.questions import questions
     from analysis.kept import kept_by_study
 
     def rows_of(
         responses, missing, counts, paradigms, contrasts, techniques, controls, margin, response_source, **options
     ):
-        questions = chain(
-            questions_on_anchors(responses, missing, margin=margin, response_source=response_source),
-            questions_on_contrasts(counts, paradigms, contrasts),
-        )
+        given = {"margin": margin, "response_source": response_source}
+        asked = questions(responses, missing, counts, paradigms, contrasts, **given)
         ranked = set(techniques.loc[techniques["is_ranked"], "technique"])
-        return answer_rows(questions, ranked, controls, **options)
+        return answer_rows(asked, ranked, controls, **options)
 
     declared = "study, paradigm, measure, margin, pairing, is_share, better, reference, answer_kind, measured_from"
     response_source = dbt.config.meta_get("response_source")
