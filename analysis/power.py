@@ -8,6 +8,7 @@ from scipy import optimize, special
 from analysis.contrasts import SPECIFICATIONS, domains, over_llms, over_trials, pairs
 from analysis.counts import study_without_version
 from analysis.effect_sizes import standardised
+from analysis.engine.questions import ANCHORING
 from analysis.small_samples import FEWEST_LLMS
 from analysis.tables import columns
 
@@ -19,14 +20,15 @@ METRIC = "percent_of_baseline"
 MOST = 2**53
 
 COLUMNS = columns(
-    "varchar: study domain design level technique_a technique_b goal quantity settles",
+    "varchar: study paradigm domain goal measure instrument arm arm_b technique_a technique_b",
+    "varchar: design level quantity settles",
     "double: target_half_width_pp",
     "varchar: row_set baseline_scope",
     "bigint: n_trials n_llms",
     "double: gain effect",
     "varchar: effect_unit",
     "double: alpha power",
-    "bigint: needed_trials needed_llms",
+    "bigint: needed_trials needed_llms needed_items n_items",
     "double: n_trials_per_cell half_width between_variance within_variance cost_usd",
     "varchar: method",
     "bigint: seed",
@@ -82,7 +84,7 @@ def power(responses, techniques, costs, *, margin_pp, published=None, specificat
         for a, b in pairs(domain.techniques, techniques):
             study, of_domain = domain.keys["study"], domain.keys["domain"]
             per_trial = [of_techniques.get((study, name), float("nan")) for name in (a, b)]
-            keys = {**domain.keys, "technique_a": a, "technique_b": b, "alpha": ALPHA}
+            keys = {"paradigm": ANCHORING, **domain.keys, "technique_a": a, "technique_b": b, "alpha": ALPHA}
             printed = (published or {}).get((study_without_version(study), of_domain, frozenset((a, b))))
             solved = _over_trials(domain, a, b, printed) + _over_llms(domain, a, b, margin_pp)
             rows += [keys | _with_cost(row, sum(per_trial)) for row in solved]

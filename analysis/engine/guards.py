@@ -28,7 +28,7 @@ class ItemContrasts:
     """
 
     def __init__(self, grid, arms, pairing):
-        self.grid, self.pairing = grid, pairing
+        self.grid, self.pairing, self.n_items = grid, pairing, len(grid.units)
         self.values = np.stack(
             [
                 cell_differences([Arm(one.n[place], one.total[place]) for one in arms], pairing)

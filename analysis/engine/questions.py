@@ -41,6 +41,8 @@ class Basis:
         Codes of `analysis.engine.guards` for which a decision or a place may be taken back.
     items : ItemContrasts or None
         Where items are a sample as LLMs are, so that a decision is about other items too.
+    n_arms : int
+        How many arms a loss is made of.
     """
 
     losses: DomainLosses
@@ -48,6 +50,7 @@ class Basis:
     margin: float
     guards: tuple = ()
     items: ItemContrasts | None = None
+    n_arms: int = 2
 
 
 @dataclass(frozen=True)
@@ -231,7 +234,7 @@ def basis_of_contrast(grid, contrast):
     losses = DomainLosses.of_contrasts(grid.llms, grid.vignettes, grid.techniques, BIAS, signed, bounds)
     margin = 0.0 if pd.isna(contrast.margin) else float(contrast.margin)
     judged = (JUDGED,) if contrast.measured_from == "judgement" else ()
-    return Basis(losses, BIAS, margin, (REVERSED, MOVED, ALONE, *judged), ItemContrasts(grid, arms, pairing))
+    return Basis(losses, BIAS, margin, (REVERSED, MOVED, ALONE, *judged), ItemContrasts(grid, arms, pairing), len(arms))
 
 
 def _stacked(by_vignette):

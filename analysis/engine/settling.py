@@ -1,25 +1,79 @@
 """`inference.power`, design `to_settle`: what it would take to decide what is open."""
 
 import math
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy import special
 
 from analysis.engine.comparisons import compared
 from analysis.engine.decisions import OVER_LLMS, mean_decision, pairs_of
+from analysis.engine.guards import WITHHELD, stood
 from analysis.engine.rule import decide, one_sided
 from analysis.small_samples import FEWEST_LLMS
 
 MOST = 2**53  # more could not be counted exactly
+UNREACHABLE = {
+    "needed_llms": "not_reachable_with_llms",
+    "needed_items": "not_reachable_with_items",
+    "needed_trials": "not_reachable_with_trials",
+}
+
+
+@dataclass(frozen=True)
+class Uncertainty:
+    """What makes a mean gain of LLMs uncertain.
+
+    Attributes
+    ----------
+    n_llms : int
+    between, within : float
+        Variance of the true gains of LLMs, and of what the trials and items of an LLM leave uncertain in its gain.
+    n_items : int or None
+        Where items are a sample too, how many there are; then the variance of the mean over LLMs and items is the sum
+        of three parts: `of_llms` falls with more LLMs, `of_items` with more items, `rest` with either.
+    of_llms, of_items, rest : float
+    """
+
+    n_llms: int
+    between: float
+    within: float
+    n_items: int | None = None
+    of_llms: float = 0.0
+    of_items: float = 0.0
+    rest: float = 0.0
+
+    def with_llms(self, n_llms):
+        """Return the same of another number of LLMs."""
+        share = self.n_llms / n_llms
+        return replace(self, n_llms=n_llms, of_llms=share * self.of_llms, rest=share * self.rest)
+
+    def with_more(self, times):
+        """Return the same with so many times the items, or trials in each cell where items are no sample."""
+        n_items = None if self.n_items is None else max(2, math.floor(times * self.n_items + 1e-9))
+        parts = {name: getattr(self, name) / times for name in ("within", "of_items", "rest")}
+        return replace(self, n_items=n_items, **parts)
+
+    def half_width(self, level):
+        """Return that of the interval of the mean gain at a one-sided level, as `analysis.engine.guards` has it."""
+        variance = (self.between + self.within) / self.n_llms
+        half = special.stdtrit(self.n_llms - 1, 1 - level) * math.sqrt(variance)
+        if self.n_items is None:
+            return float(half)
+        df = min(self.n_llms, self.n_items) - 1
+        both = special.stdtrit(df, 1 - level) * math.sqrt(self.of_llms + self.of_items + self.rest)
+        return float(max(half, both))
 
 
 def to_settle_rows(questions, ranked, controls, costs, prices):
-    """Say of each open decision over LLMs how many of them, or how many trials, would settle it.
+    """Say of each open decision over LLMs how many of them, and how many items or trials, would settle it.
 
     Settled is a decision whose interval, as of `analysis.engine.rule`, excludes 0 or lies within the margin, were the
     mean gain and the variances what they are now. The variance of the mean of G LLMs is (between + within n0 / n) / G,
-    with n trials in each cell (of the baseline too) where there are n0 now; `between` is the variance of the LLMs'
-    gains less the mean of what their trials leave uncertain in them. What it leaves, no number of trials can remove.
+    with n trials in each cell (of the baseline too) or n items where there are n0 now; `between` is the variance of the
+    LLMs' gains less the mean of what their trials leave uncertain in them. What it leaves, no number of trials can
+    remove. Where items are a sample too the interval is not narrower than that over LLMs and items, whose variance has
+    a part that no number of LLMs removes.
 
     Parameters
     ----------
@@ -37,65 +91,62 @@ def to_settle_rows(questions, ranked, controls, costs, prices):
     ------
     dict
         Rows of `analysis.power.COLUMNS`: two of each open decision against the control. `needed_llms` counts those that
-        there are, with as many trials of each as now; `needed_trials` are of each LLM, vignette, technique and
-        direction, with as many LLMs as now. `cost_usd` is of what is added to the technique and its control,
-        baselines not included.
+        there are, with as many items and trials of each as now; `needed_items` are put to as many LLMs as now, and
+        `needed_trials` are of each LLM, vignette, technique and arm, with as many LLMs as now. `cost_usd` is of what is
+        added to the technique and its control, baselines not included.
     """
     for question in questions:
         study, basis = question.keys["study"], question.basis
         gains, n_by_kind = compared(basis, pairs_of(question, ranked, controls))
         n_comparisons = n_by_kind["control"]
-        keys = {"study": study, "domain": question.keys["domain"], "goal": question.keys["goal"]}
-        keys |= {"alpha": 2 * one_sided(n_comparisons)}
         for pair, by_llm in gains.items():
-            if pair.kind == "control" and by_llm.llms:
-                per_trial = sum(_usd(costs, prices, study, name) for name in (pair.technique, pair.control))
-                row, codes = mean_decision(pair, by_llm, basis, n_comparisons)
-                if row["decision"] == "no_evidence":
-                    settling = _settling(by_llm, codes, one_sided(n_comparisons), basis.margin, per_trial)
-                    of_pair = keys | {"technique_a": pair.technique, "technique_b": pair.control}
-                    yield from (of_pair | columns for columns in settling)
+            if pair.kind != "control" or not by_llm.llms:
+                continue
+            row, codes = mean_decision(pair, by_llm, basis, n_comparisons)
+            row, limits = stood(row, by_llm, basis)
+            if row["decision"] != "no_evidence":
+                continue
+            level = one_sided(n_comparisons)
+            per_trial = sum(_usd(costs, prices, study, name) for name in (pair.technique, pair.control))
+            keys = question.keys | {"technique_a": pair.technique, "technique_b": pair.control, "alpha": 2 * level}
+            reason = next((code for code in codes if code in ("one_llm", "zero_variance")), None)
+            reason = reason or (limits[0] if row.get("certainty") == WITHHELD else None)
+            yield from (keys | columns for columns in _settling(row, by_llm, basis, level, per_trial, reason))
 
 
-def settling_bound(gain, *, margin):
-    """Return the half-width below which an interval around a gain excludes 0 or lies within the margin."""
-    return max(abs(gain), margin - abs(gain))
-
-
-def needed_llms(gain, deviation, *, level, margin):
-    """Return the fewest LLMs that settle a mean gain, if their gains have this standard deviation.
+def fewest(is_enough, least):
+    """Return the smallest count from `least` on that is enough, if more always are where fewer are.
 
     Parameters
     ----------
-    gain, deviation : float
-    level : float
-        One-sided.
-    margin : float
+    is_enough : callable
+        From a count to bool.
+    least : int
 
     Returns
     -------
     int or None
-        At least `FEWEST_LLMS`; None where no number that can be counted does.
+        None where no number that can be counted is.
     """
-    start = (special.ndtri(1 - level) * deviation / settling_bound(gain, margin=margin)) ** 2
-    if not start < MOST:
-        return None
-    n = max(FEWEST_LLMS, math.floor(start))
-    while settles(gain, deviation**2 / n, n, level=level, margin=margin) == "no_evidence":
-        n += 1
-    return n
+    low, high = least - 1, least
+    while not is_enough(high):
+        low, high = high, 2 * high
+        if high > MOST:
+            return None
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if is_enough(middle) else (middle, high)
+    return high
 
 
-def needed_trials(gain, between, within, n_llms, n_trials, *, level, margin):
-    """Return the fewest trials of a cell that settle a mean gain of as many LLMs as now.
+def needed_llms(gain, uncertainty, *, level, margin):
+    """Return the fewest LLMs that settle a mean gain, at least `FEWEST_LLMS`, or None where no number does.
 
     Parameters
     ----------
     gain : float
-    between, within : float
-        Variance of the LLMs' true gains, and of what `n_trials` trials of a cell leave uncertain in one.
-    n_llms : int
-    n_trials : float
+    uncertainty : Uncertainty
+        As it is now.
     level : float
         One-sided.
     margin : float
@@ -103,73 +154,92 @@ def needed_trials(gain, between, within, n_llms, n_trials, *, level, margin):
     Returns
     -------
     int or None
-        At least 2; None where `between` alone is too large for so few LLMs, or there are fewer than `FEWEST_LLMS`.
     """
-    if n_llms < FEWEST_LLMS:
+    return fewest(lambda n: settles(gain, uncertainty.with_llms(n), level=level, margin=margin), FEWEST_LLMS)
+
+
+def needed_more(gain, uncertainty, n_now, *, level, margin):
+    """Return the fewest items, or trials of a cell, that settle a mean gain of as many LLMs as now.
+
+    Parameters
+    ----------
+    gain : float
+    uncertainty : Uncertainty
+        As it is now.
+    n_now : float
+        The items, or the trials of a cell, that there are.
+    level : float
+        One-sided.
+    margin : float
+
+    Returns
+    -------
+    int or None
+        At least 2; None where what LLMs differ by is too much for so few, or there are fewer than `FEWEST_LLMS`.
+    """
+    if uncertainty.n_llms < FEWEST_LLMS:
         return None
-    bound = settling_bound(gain, margin=margin) / special.stdtrit(n_llms - 1, 1 - level)
-    left = n_llms * bound**2 - between
-    if left <= 0 or not within * n_trials / left < MOST:
-        return None
-    n = max(2, math.floor(within * n_trials / left))
-    while (
-        settles(gain, (between + within * n_trials / n) / n_llms, n_llms, level=level, margin=margin) == "no_evidence"
-    ):
-        n += 1
-    return n
+    return fewest(lambda n: settles(gain, uncertainty.with_more(n / n_now), level=level, margin=margin), 2)
 
 
-def settles(gain, variance, n_llms, *, level, margin):
-    """Return the decision of a mean gain of so many LLMs with this variance of the mean."""
-    half = special.stdtrit(n_llms - 1, 1 - level) * math.sqrt(variance)
-    return decide(gain - half, gain + half, margin=margin)
+def settles(gain, uncertainty, *, level, margin):
+    """Return what is decided of a mean gain that is so uncertain, or None where it is open."""
+    half = uncertainty.half_width(level)
+    decision = decide(gain - half, gain + half, margin=margin)
+    return None if decision == "no_evidence" else decision
 
 
-def _settling(gains, codes, level, margin, usd_per_trial):
+def _settling(row, gains, basis, level, usd_per_trial, reason):
     """Return the two rows of an open decision."""
-    n_llms, gain = len(gains.llms), float(gains.values.mean())
+    n_llms, gain = len(gains.llms), float(row["gain"])
     shared = {
         "design": "to_settle", "level": "llm", "row_set": "accepted", "baseline_scope": "pooled", "gain": gain,
         "n_llms": n_llms, "n_trials": gains.n_trials, "method": OVER_LLMS,
     }  # fmt: skip
-    reason = next((code for code in codes if code in ("one_llm", "zero_variance")), None)
+    of_items = basis.items is not None and basis.items.n_items > gains.used.shape[1]
+    quantity = "needed_items" if of_items else "needed_trials"
     if reason:
-        for quantity in ("needed_llms", "needed_trials"):
-            yield shared | {"quantity": quantity, "reason": reason}
+        yield from (shared | {"quantity": name, "reason": reason} for name in ("needed_llms", quantity))
         return
+    now = _uncertainty(row, gains, basis)
+    shared |= {"between_variance": now.between, "within_variance": now.within}
+    n_now = basis.items.n_items if of_items else gains.n_trials / (2 * basis.n_arms * int(gains.used.sum()))
+    shared |= {"n_items": n_now} if of_items else {"n_trials_per_cell": n_now}
+    options = {"level": level, "margin": basis.margin}
+    n = needed_llms(gain, now, **options)
+    more = needed_more(gain, now, n_now, **options)
+    for name, needed, wanted, times in (
+        ("needed_llms", n, n and now.with_llms(n), n and n / n_llms),
+        (quantity, more, more and now.with_more(more / n_now), more and more / n_now),
+    ):
+        if needed is None:
+            # without a gain and without a margin no number is enough
+            hopeless = name == "needed_llms" and now.n_items is None
+            yield shared | {"quantity": name, "reason": "effect_too_small" if hopeless else UNREACHABLE[name]}
+            continue
+        reached = {"half_width": wanted.half_width(level), "settles": settles(gain, wanted, **options)}
+        yield shared | {"quantity": name, name: needed, **reached, **_cost(times, gains.n_trials, usd_per_trial)}
+
+
+def _uncertainty(row, gains, basis):
+    """Return what makes the mean gain of a row uncertain."""
     variance = float(gains.values.var(ddof=1))
     within = min(float(gains.variances.mean()), variance)  # no more is to be won than there is
-    between = variance - within
-    n_cells = 4 * int(gains.used.sum())
-    of_cell = gains.n_trials / n_cells
-    shared |= {"between_variance": between, "within_variance": within, "n_trials_per_cell": of_cell}
-    options = {"level": level, "margin": margin}
-
-    n = needed_llms(gain, math.sqrt(variance), **options)
-    row = {"quantity": "needed_llms", "reason": "effect_too_small"}
-    if n is not None:
-        row = {"quantity": "needed_llms", "needed_llms": n, **_reached(gain, variance / n, n, **options)}
-        row |= _cost((n - n_llms) * gains.n_trials / n_llms / 2, usd_per_trial)
-    yield shared | row
-
-    n = needed_trials(gain, between, within, n_llms, of_cell, **options)
-    row = {"quantity": "needed_trials", "reason": "not_reachable_with_trials"}
-    if n is not None:
-        reached = _reached(gain, (between + within * of_cell / n) / n_llms, n_llms, **options)
-        row = {"quantity": "needed_trials", "needed_trials": n, **reached}
-        row |= _cost((n - of_cell) * n_cells / 2, usd_per_trial)
-    yield shared | row
+    now = Uncertainty(len(gains.llms), variance - within, within)
+    mean = basis.items and basis.items.over_both(basis.items.gain(row["technique"], row["control"]))
+    if mean is None:
+        return now
+    llms, items, both = ((level.standard_error or 0.0) ** 2 for level in (mean.over_llms, mean.over_items, mean.both))
+    of_llms, of_items = max(both - items, 0.0), max(both - llms, 0.0)
+    rest = max(both - of_llms - of_items, 0.0)
+    return replace(now, n_items=mean.n_items, of_llms=of_llms, of_items=of_items, rest=rest)
 
 
-def _reached(gain, variance, n_llms, *, level, margin):
-    half = special.stdtrit(n_llms - 1, 1 - level) * math.sqrt(variance)
-    return {"half_width": half, "settles": settles(gain, variance, n_llms, level=level, margin=margin)}
-
-
-def _cost(trials_of_each, usd_of_one_each):
+def _cost(times, n_trials, usd_of_one_each):
+    """Return the cost of so many times the trials, less those that there are; half of them are of the control."""
     if math.isnan(usd_of_one_each):
         return {"reason": "cost_unknown"}
-    return {"cost_usd": trials_of_each * usd_of_one_each}
+    return {"cost_usd": (times - 1) * n_trials / 2 * usd_of_one_each}
 
 
 def _usd(costs, prices, study, technique):

@@ -1,23 +1,27 @@
-"""One row per study, domain, pair of techniques, design, level, goal, quantity solved for, target and specification."""
+"""One row per study, question, pair of techniques, design, level, quantity solved for, target and specification."""
 
 
 def model(dbt, session):
     """Read the counts and the costs, compute the studies that changed, and return the table."""
-    from analysis.engine.questions import questions_on_anchors
+    from analysis.engine.questions import questions
     from analysis.engine.settling import to_settle_rows
     from analysis.kept import kept_by_study
     from analysis.power import COLUMNS, power
 
-    def rows_of(responses, techniques, costs, prices, controls, claims, margin_pp, response_source):
+    def rows_of(
+        responses, counts, paradigms, contrasts, techniques, costs, prices, controls, claims, margin, response_source
+    ):
         published = {
             (row.study, row.domain, frozenset((row.technique, row.technique_b))): row.published_value
             for row in claims.itertuples()
         }
-        observed = power(responses, techniques, costs, margin_pp=margin_pp, published=published)
+        observed = power(responses, techniques, costs, margin_pp=margin, published=published)
         ranked = set(techniques.loc[techniques["is_ranked"], "technique"])
-        questions = questions_on_anchors(responses, margin=margin_pp, response_source=response_source)
-        return [*observed, *to_settle_rows(questions, ranked, controls, costs, prices)]
+        given = {"margin": margin, "response_source": response_source}
+        asked = questions(responses, None, counts, paradigms, contrasts, **given)
+        return [*observed, *to_settle_rows(asked, ranked, controls, costs, prices)]
 
+    declared = "study, paradigm, measure, margin, pairing, is_share, better, reference, answer_kind, measured_from"
     response_source = dbt.config.meta_get("response_source")
     margin_pp = dbt.config.meta_get("equivalence_margin_pp")
     printed = "quantity = 'percent_of_baseline_cohens_d' and comparison = '='"
@@ -26,7 +30,12 @@ def model(dbt, session):
         dbt.this,
         rows_of,
         COLUMNS,
-        by_study={"responses": dbt.ref("response_counts").filter(f"response_source = '{response_source}'")},
+        by_study={
+            "responses": dbt.ref("response_counts").filter(f"response_source = '{response_source}'"),
+            "counts": dbt.ref("item_counts"),
+            "paradigms": dbt.ref("stg_paradigms").project(declared),
+            "contrasts": dbt.ref("stg_paradigm_contrasts").project("study, paradigm, arm, arm_b"),
+        },
         shared={
             "techniques": dbt.ref("int_techniques_defined"),
             "costs": dbt.ref(
@@ -36,5 +45,5 @@ def model(dbt, session):
             "controls": dbt.ref("controls"),
             "claims": dbt.ref("published_claims").filter(printed),
         },
-        settings={"margin_pp": float(margin_pp), "response_source": response_source},
+        settings={"margin": float(margin_pp), "response_source": response_source},
     )

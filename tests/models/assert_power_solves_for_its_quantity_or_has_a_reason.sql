@@ -9,9 +9,10 @@ where
             when 'effect' then effect
             when 'needed_trials' then needed_trials
             when 'needed_llms' then needed_llms
+            when 'needed_items' then needed_items
             when 'half_width' then half_width
         end is null
-        or (quantity in ('needed_trials', 'needed_llms') and cost_usd is null)
+        or (quantity in ('needed_trials', 'needed_llms', 'needed_items') and cost_usd is null)
         or (
             design in ('wanted', 'to_settle') and quantity = 'needed_trials'
             and (between_variance is null or within_variance is null)
