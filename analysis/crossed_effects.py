@@ -32,6 +32,10 @@ class Arm:
     total: np.ndarray
     squares: np.ndarray | None = None
 
+    def at(self, key):
+        """Return the same of some LLMs, or of one technique."""
+        return Arm(self.n[key], self.total[key], None if self.squares is None else self.squares[key])
+
     @property
     def means(self):
         """Mean value of each cell, 0 where there is no trial."""

@@ -1,4 +1,4 @@
-"""`inference.outcome_contrasts`: how large a bias is.
+"""`inference.outcome_contrasts`: how large a bias is, and what it could be had every trial been answered.
 
 A bias is the contrast of two arms of a paradigm, such as the share of one answer in a gain frame less that in a loss
 frame. Of a paradigm with one arm it is the measure less its reference. It is made of how many values each LLM has on
@@ -8,11 +8,11 @@ each item in each arm, and of their sums.
 import numpy as np
 import pandas as pd
 
-from analysis.crossed_effects import Arm, crossed_contrast, entering, mcnemar, paired_t, spread_of_items
-from analysis.engine.grid import RECOMMENDED, by_measure, cell_differences, or_none
+from analysis.crossed_effects import crossed_contrast, entering, mcnemar, paired_t, signed_bounds, spread_of_items
+from analysis.engine.grid import RECOMMENDED, Grid, by_measure, cell_differences, or_none
 from analysis.small_samples import CONFIDENCE, FEWEST_LLMS
 from analysis.t_and_f_tests import holm
-from analysis.tables import columns
+from analysis.tables import columns, reasons
 
 LEVELS = {"both": "both", "llms": "over_llms", "items": "over_items"}
 WEIGHTINGS = ("llm", "trial")
@@ -23,9 +23,9 @@ COLUMNS = columns(
     "bigint: n_tests",
     "double: d_z d_z_low d_z_high sd_of_items p_items_alike",
     "bigint: n_only_arm n_only_arm_b",
-    "double: p_mcnemar_exact p_mcnemar_mid confidence",
+    "double: p_mcnemar_exact p_mcnemar_mid value_least value_most confidence",
     "varchar: method",
-    "bigint: n_trials n_items n_llms",
+    "bigint: n_trials n_items n_llms n_asked n_missing",
     "varchar: reason",
 )
 
@@ -50,37 +50,72 @@ def contrast_rows(counts, paradigms, contrasts):
     for _, of_paradigm in by_measure(counts, paradigms, contrasts):
         for measured in of_paradigm:
             rows = []
-            for contrast in measured.contrasts:
-                keys = measured.keys | {"arm": contrast.arm, "arm_b": or_none(contrast.arm_b)}
-                for row_set, grid in measured.grids.items():
-                    rows += [keys | {"row_set": row_set} | row for row in _contrasts(grid, contrast)]
+            for row_set, of_row_set in measured.counts.groupby("row_set", sort=True):
+                grid = Grid(of_row_set, answered_alone=False)
+                for contrast in measured.contrasts:
+                    keys = measured.keys | {"arm": contrast.arm, "arm_b": or_none(contrast.arm_b), "row_set": row_set}
+                    rows += [keys | row for row in _contrasts(grid, contrast)]
             yield from _adjusted(rows)
 
 
 def _contrasts(grid, contrast):
-    """Rows of one contrast of arms under each technique: over all LLMs, and of each of them."""
-    arms = grid.arms(contrast, _reference(contrast))
+    """Rows of one contrast of arms under each technique that was asked: over all LLMs, and of each of them."""
+    pairing, reference = contrast.pairing, _reference(contrast)
+    arms = grid.arms(contrast, reference)
+    put = [grid.n_put(name) for name in (contrast.arm, or_none(contrast.arm_b)) if name is not None]
+    ends = (-reference, 1.0 - reference) if contrast.is_share else (-np.inf, np.inf)
     for place, technique in enumerate(grid.techniques):
-        of_technique = [Arm(one.n[place], one.total[place], one.squares[place]) for one in arms]
-        by_item = cell_differences(of_technique, contrast.pairing)
-        for weighting in WEIGHTINGS:
-            keys = {"technique": technique, "weighting": weighting}
-            found = crossed_contrast(*of_technique, pairing=contrast.pairing, weighting=weighting)
+        of_technique = [one.at(place) for one in arms]
+        put_here = [n[place] for n in put]
+        by_item = cell_differences(of_technique, pairing)
+        bounds = _Bounds(of_technique, put_here, pairing, ends)
+        asked = [llm for llm in range(len(grid.llms)) if sum(n[llm].sum() for n in put_here)]
+        for weighting in WEIGHTINGS if asked else ():
+            keys = {"technique": technique, "weighting": weighting, "llm": None}
+            mean = crossed_contrast(*of_technique, pairing=pairing, weighting=weighting)
+            limits = bounds.columns(asked) if weighting == "llm" else {}
             for level in LEVELS:
-                row = keys | _level_row(found, level) | {"llm": None} | _standardised(by_item, level)
-                yield row | (_spread(by_item) if level == "both" and contrast.pairing == "item" else {})
-        for row, llm in enumerate(grid.llms):
-            of_llm = [Arm(*(part[[row]] for part in (one.n, one.total, one.squares))) for one in of_technique]
-            found = crossed_contrast(*of_llm, pairing=contrast.pairing)
-            if found.estimate is not None:
-                yield {
-                    "technique": technique, "weighting": RECOMMENDED["weighting"], "llm": llm,
-                    **_level_row(found, "items"), **_standardised(by_item[[row]], "items"),
-                    **_split(of_llm, contrast.pairing),
-                }  # fmt: skip
+                row = keys | _level_row(mean, level, of_technique) | limits | _standardised(by_item, level)
+                row |= _spread(by_item) if level == "both" and pairing == "item" else {}
+                yield _with_range(row)
+            for llm in asked:
+                of_llm = [one.at([llm]) for one in of_technique]
+                mean = crossed_contrast(*of_llm, pairing=pairing, weighting=weighting)
+                row = keys | {"llm": grid.llms[llm]} | _level_row(mean, "items", of_llm)
+                if weighting == "llm":
+                    row |= bounds.columns([llm]) | _standardised(by_item[[llm]], "items") | _split(of_llm, pairing)
+                yield _with_range(row)
 
 
-def _level_row(found, level):
+class _Bounds:
+    """What a contrast could be had every trial been answered, of each LLM; items weigh the same."""
+
+    def __init__(self, arms, put, pairing, ends):
+        least, most = ends
+        self.low, self.high = signed_bounds(arms, put, pairing=pairing, least=least, most=most)
+        counts = entering([np.asarray(n, float) for n in put], pairing)
+        self.n_asked = sum(n.sum(axis=-1) for n in counts)
+        self.n_missing = sum(
+            (n - np.where(n > 0, one.n, 0.0)).sum(axis=-1) for n, one in zip(counts, arms, strict=True)
+        )
+
+    def columns(self, llms):
+        """Return the means over these LLMs, of those that were put both arms."""
+        llms = [llm for llm in llms if not np.isnan(self.low[llm])]
+        sizes = {"n_asked": int(self.n_asked[llms].sum()), "n_missing": int(self.n_missing[llms].sum())}
+        if not llms:
+            return sizes
+        return sizes | {"value_least": self.low[llms].mean(), "value_most": self.high[llms].mean()}
+
+
+def _with_range(row):
+    """The row with the code that says why its bounds are null, where missing answers have no ends."""
+    if np.isfinite(row.get("value_least", 0.0)):
+        return row
+    return row | {"reason": reasons(row["reason"], "no_valid_range")}
+
+
+def _level_row(found, level, arms):
     of_level = getattr(found, LEVELS[level])
     few = level != "items" and 0 < found.n_llms < FEWEST_LLMS
     row = {
@@ -93,6 +128,9 @@ def _level_row(found, level):
         "n_llms": found.n_llms,
         "reason": of_level.reason,
     }
+    if found.estimate is None:
+        has_arms = np.logical_and.reduce([one.n.any(axis=1) for one in arms]).any()
+        return row | {"reason": "missing_pair" if has_arms else "missing_arm"}
     if few or of_level.reason:
         return row | {"reason": "too_few_llms" if few else of_level.reason}
     names = ("standard_error", "low", "high", "df", "p_value")
@@ -100,9 +138,9 @@ def _level_row(found, level):
 
 
 def _reference(contrast):
-    """Return what the only arm of a paradigm is held against."""
-    reference = getattr(contrast, "reference", None)
-    return 0.0 if pd.isna(reference) else float(reference)
+    """Return what the only arm of a paradigm is held against, 0 where there is another arm."""
+    is_alone = or_none(contrast.arm_b) is None and not pd.isna(contrast.reference)
+    return float(contrast.reference) if is_alone else 0.0
 
 
 def _standardised(by_item, level):

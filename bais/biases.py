@@ -29,7 +29,7 @@ from ingest.warehouse import UserError, printable, warehouse_path
 NO_TECHNIQUE = "no_technique"
 ASKED = """
 select distinct study, paradigm, measure from inference.outcome_contrasts
-where study = coalesce($study, study) order by all
+where study = coalesce($study, study) and n_trials > 0 order by all
 """
 # what was asked and put to a measure, and by none of its trials answered
 UNANSWERED = """
@@ -41,7 +41,10 @@ group by study, measure
 having count(value) = 0
 order by study, measure
 """
-LLMS = "select distinct llm from inference.outcome_contrasts where study = $study and paradigm = $paradigm"
+LLMS = """
+select distinct llm from inference.outcome_contrasts
+where study = $study and paradigm = $paradigm and n_trials > 0
+"""
 SOURCES = """
 select distinct source from marts.trials where study = $study and paradigm = $paradigm and role is null order by source
 """
@@ -467,7 +470,7 @@ def _unsure(bias, noun):
         "too_few_llms": f"only {n_llms} {noun}{' was' if n_llms == 1 else 's were'} asked (five are needed)",
         "one_item": "only one item was asked in an arm",
         "zero_variance": f"the answers of all {noun}s on all items are alike",
-    }[bias["reason"]]
+    }[_codes(bias)[0]]
 
 
 def _print_techniques(biases, decisions, predictions, shown):

@@ -166,7 +166,6 @@ def retold():
         made(memory, "int_framings_judged", "int_similarities_derived", "int_facts_checked", "int_fact_pairs_checked",
              "int_outcomes_measured")  # fmt: skip
         counts = made(memory, "item_counts")
-        effects = made(memory, "outcome_effects")
         curves = made(memory, "primacy_curves")
         outcomes = made(memory, "outcomes")
     controls = pd.DataFrame(
@@ -174,7 +173,7 @@ def retold():
     )
     contrasts = pd.DataFrame([{"study": "s", "paradigm": "retelling", "arm": "asked", "arm_b": None}])
     paradigms = pd.DataFrame(paradigms).assign(reference=None, is_share=False)
-    return outcomes, effects, curves, answered(counts, paradigms, contrasts, controls=controls)
+    return outcomes, curves, answered(counts, paradigms, contrasts, controls=controls)
 
 
 def test_a_measure_has_as_many_rows_as_it_has_instruments(retold):
@@ -187,28 +186,15 @@ def test_a_measure_has_as_many_rows_as_it_has_instruments(retold):
     assert outcomes["value"].notna().all()
 
 
-def test_effects_and_contrasts_of_one_arm_are_the_same_numbers(retold):
-    _, effects, _, made_in_python = retold
-    keys = ["measure", "instrument", "technique"]
-    headline = made_in_python[made_in_python["is_headline"].eq(True)].fillna({"instrument": "none"}).set_index(keys)
-    effects = effects.query("llm.isna() and row_set == 'accepted' and weighting == 'llm'")
-    effects = effects.fillna({"instrument": "none"}).set_index(keys)
-    assert len(headline) == len(effects) == 14
-    both = headline.join(effects[["value"]].rename(columns={"value": "value_of_sql"}))
-    assert both["value"].to_numpy() == pytest.approx(both["value_of_sql"].to_numpy())
-    assert (both[["n_trials", "n_items", "n_llms"]].to_numpy() == [150, 30, 5]).all()
-    assert (both["low"] < both["high"]).all()
-
-
 def test_a_technique_that_keeps_the_framing_is_used_and_on_similarities_nothing_is_decided(retold):
-    decisions = retold[3].query("part == 'decisions' and technique == 'helps' and llm.isna()")
+    decisions = retold[2].query("part == 'decisions' and technique == 'helps' and llm.isna()")
     decisions = decisions.fillna({"instrument": "none"}).set_index(["measure", "instrument"])["decision"]
     assert decisions["framing_changed", "none"] == "use"
     assert list(decisions.index) == [("framing_changed", "none")]  # similarities describe, and are not decided on
 
 
 def test_the_curve_falls_with_alpha_and_meets_the_share_at_the_alpha_of_the_instrument(retold):
-    outcomes, _, curves, _ = retold
+    outcomes, curves, _ = retold
     for instrument, alpha in VARS["similarity_alphas"].items():
         of = curves[(curves["instrument"] == instrument) & (curves["llm"] == "a") & (curves["technique"] == "helps")]
         of = of.sort_values("alpha")

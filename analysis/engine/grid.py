@@ -66,12 +66,12 @@ def or_none(name):
 class Grid:
     """Counts of one measure and row set as arrays of LLMs, vignettes, items of a vignette and techniques, by arm.
 
-    What was never answered of an LLM, technique or vignette is not part of it.
+    What was never answered of an LLM, technique or vignette is not part of it, unless it is asked for.
     """
 
-    def __init__(self, rows):
+    def __init__(self, rows, *, answered_alone=True):
         answered = rows[rows["n_trials"] > 0]
-        for name in ("llm", "technique", "vignette"):
+        for name in ("llm", "technique", "vignette") if answered_alone else ():
             rows = rows[rows[name].isin(answered[name].unique())]
         self.llms, self.techniques = (sorted(rows[name].unique()) for name in ("llm", "technique"))
         units = rows[["vignette", "item"]].drop_duplicates().fillna("")

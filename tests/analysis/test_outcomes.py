@@ -73,7 +73,7 @@ def test_a_contrast_is_the_mean_over_items_and_then_over_llms():
     assert list(headline["value"]) == [pytest.approx(-0.125)]
     assert list(headline["reason"]) == ["too_few_llms"]
     assert headline[["low", "high", "p_value"]].isna().all(axis=None)
-    by_llm = of[(of["part"] == "contrasts") & of["llm"].notna()].set_index("llm")
+    by_llm = of.query("part == 'contrasts' and weighting == 'llm' and llm.notna()").set_index("llm")
     assert by_llm["value"].to_dict() == {"a": 0.75, "b": -1}
     assert by_llm["n_items"].to_dict() == {"a": 2, "b": 1}
 
@@ -270,7 +270,7 @@ def test_arms_with_items_of_their_own_are_compared_by_their_means():
              ("a", "no_technique", "loss", "three", 4, 1)]  # fmt: skip
     row = found(counts(cells), pairing="between").query("part == 'contrasts' and llm == 'a'").iloc[0]
     assert (row["value"], row["n_items"]) == (0.5, 3)
-    assert found(counts(cells)).query("part == 'contrasts' and level == 'both'")["reason"].eq("no_pair").all()
+    assert found(counts(cells)).query("part == 'contrasts' and level == 'both'")["reason"].eq("missing_pair").all()
 
 
 def test_without_a_study_of_another_paradigm_the_table_is_empty_and_has_its_columns():
@@ -462,3 +462,62 @@ def test_items_that_go_opposite_ways_are_told_from_items_without_a_bias():
     assert opposite["sd_of_items"] == pytest.approx(0.3, abs=0.06)
     assert opposite["p_items_alike"] < 1e-6
     assert none["p_items_alike"] > 0.05
+
+
+def rows_by(of, *names):
+    return {tuple(row[name] for name in names): row for row in of.replace({np.nan: None}).to_dict("records")}
+
+
+def test_items_are_paired_and_llms_or_trials_weigh_the_same():
+    # LLM a: item one 3/4 - 1/4, item two 1/1 - 0/2; LLM b: 0/1 - 1/1; LLM c has no item in both arms, LLM d one arm
+    of = found(counts([
+        ("a", "no_technique", "gain", "one", 4, 3), ("a", "no_technique", "loss", "one", 4, 1),
+        ("a", "no_technique", "gain", "two", 1, 1), ("a", "no_technique", "loss", "two", 2, 0),
+        ("a", "no_technique", "gain", "three", 4, 4),
+        ("b", "no_technique", "gain", "one", 1, 0), ("b", "no_technique", "loss", "one", 1, 1),
+        ("c", "no_technique", "gain", "one", 4, 3), ("c", "no_technique", "loss", "two", 4, 3),
+        ("d", "no_technique", "gain", "one", 4, 3), ("d", "no_technique", "another", "one", 4, 4),
+    ]))  # fmt: skip
+    rows = rows_by(of.query("level == 'both' or level == 'items' and llm.notna()"), "llm", "weighting")
+    shown = {key: tuple(row[name] for name in ("value", "n_items", "n_trials", "n_llms")) for key, row in rows.items()}
+    nothing = (None, 0, 0, 0)
+    assert shown == {
+        ("a", "llm"): (0.75, 2, 11, 1), ("a", "trial"): (pytest.approx(4 / 5 - 1 / 6), 2, 11, 1),
+        ("b", "llm"): (-1, 1, 2, 1), ("b", "trial"): (-1, 1, 2, 1),
+        ("c", "llm"): nothing, ("c", "trial"): nothing, ("d", "llm"): nothing, ("d", "trial"): nothing,
+        (None, "llm"): (pytest.approx(-0.125), 2, 13, 2),
+        (None, "trial"): (pytest.approx(4 / 6 - 2 / 7), 2, 13, 2),
+    }  # fmt: skip
+    assert {llm: rows[llm, "llm"]["reason"] for llm in "cd"} == {"c": "missing_pair", "d": "missing_arm"}
+
+
+def test_bounds_put_what_is_missing_at_one_end_in_one_arm_and_at_the_other_in_the_other():
+    cells = [
+        ("a", "no_technique", "gain", "one", 4, 3), ("a", "no_technique", "loss", "one", 3, 1),
+        ("a", "no_technique", "gain", "two", 0, 0), ("a", "no_technique", "loss", "two", 1, 1),
+        ("b", "no_technique", "gain", "one", 0, 0), ("b", "no_technique", "loss", "one", 2, 1),
+        ("c", "no_technique", "gain", "one", 4, 3),
+    ]  # fmt: skip
+    rows = counts(cells).assign(n_asked=[4, 4, 2, 1, 2, 2, 4])
+    # a: item one 3/4 less 1/4 to 2/4, item two 0 to 1 less 1; b: 0 to 1 less 1/2; c was put one arm alone
+    names = ("value_least", "value_most", "n_asked", "n_missing")
+
+    def bounds(rows, **options):
+        headline = found(rows, **options).query("weighting == 'llm' and (level == 'both' or llm.notna())")
+        return {llm: tuple(row[name] for name in names) for (llm,), row in rows_by(headline, "llm").items()}
+
+    assert bounds(rows) == {
+        "a": (-0.375, 0.25, 11, 3), "b": (-0.5, 0.5, 4, 2), "c": (None, None, 0, 0), None: (-0.4375, 0.375, 15, 5),
+    }  # fmt: skip
+    assert bounds(rows, reference=1.0) == bounds(rows)  # which is of the measure, and of no contrast of two arms
+    # what has no ends is bounded by nothing, unless nothing is missing
+    of = found(rows, is_share=False).query("weighting == 'llm' and (level == 'both' or llm.notna())").set_index("llm")
+    assert bounds(rows, is_share=False)["a"] == (None, None, 11, 3)
+    assert of.loc["a", "reason"].endswith("no_valid_range")
+    assert bounds(counts(cells[:2]), is_share=False)["a"] == pytest.approx((3 / 4 - 1 / 3, 3 / 4 - 1 / 3, 7, 0))
+    # between arms whose items differ each arm is bounded by its own: 1/2 to 1 and 1, less 1/4 to 1/2
+    apart = counts([
+        ("a", "no_technique", "gain", "one", 1, 1), ("a", "no_technique", "gain", "two", 2, 2),
+        ("a", "no_technique", "loss", "three", 3, 1),
+    ]).assign(n_asked=[2, 2, 4])  # fmt: skip
+    assert bounds(apart, pairing="between")["a"] == (0.25, 0.75, 8, 2)
