@@ -23,6 +23,29 @@ class Interval:
     reason: str | None = None
 
 
+def wilson_interval(k, n, *, confidence=CONFIDENCE):
+    """Interval of a share of which k in n were seen, by the score test; close to its level also where n is small.
+
+    Parameters
+    ----------
+    k, n : int or array_like of int
+        0 <= k <= n and n > 0.
+    confidence : float in (0, 1)
+
+    Returns
+    -------
+    tuple of numpy.ndarray
+        Lower and upper bound, between 0 and 1.
+
+    References
+    ----------
+    Wilson (1927), Probable inference, the law of succession, and statistical inference, JASA 22(158), 209-212.
+    """
+    k, n, z = np.asarray(k, float), np.asarray(n, float), special.ndtri((1 + confidence) / 2)
+    centre, half = k + z**2 / 2, z * np.sqrt(k * (n - k) / n + z**2 / 4)
+    return np.maximum((centre - half) / (n + z**2), 0.0), np.minimum((centre + half) / (n + z**2), 1.0)
+
+
 def share_interval(k, n, *, confidence=CONFIDENCE):
     """Exact interval of a share of which k in n were seen.
 

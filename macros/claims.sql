@@ -126,3 +126,32 @@
         {%- endfor -%}
     ] as numbers
 {%- endmacro %}
+
+
+{# What a bound of the 95 % percentile bootstrap interval of a mean tends to as resamples grow, from the central moments
+   over n values: the Cornish-Fisher expansion to the third cumulant (Hall 1992, section 2.5), as `bootstrap_limit` in
+   analysis/intervals.py. Null where all values are the same. #}
+{% macro bootstrap_bound(side, mean, variance, third_moment, n) -%}
+    {%- set z = normal_quantile_975() | float -%}
+    case
+        when {{ variance }} > 0
+            then
+                {{ mean }} {{ '-' if side == 'low' else '+' }} {{ z }} * sqrt({{ variance }} / {{ n }})
+                + {{ (z ** 2 - 1) / 6 }} * {{ third_moment }} / {{ variance }} / {{ n }}
+    end
+{%- endmacro %}
+
+
+{# Quantile .975 of the normal distribution. #}
+{% macro normal_quantile_975() -%} 1.959963984540054 {%- endmacro %}
+
+
+{# Quantile .975 of Student's t: exact for one and two degrees of freedom, else the expansion of Fisher & Cornish (1960) to
+   its fourth term, within 0.2 %. #}
+{% macro t_quantile_975(df) -%}
+    case {{ df }}
+        when 1 then 12.706204736174698
+        when 2 then 4.302652729749464
+        else {{ normal_quantile_975() }} + (2.372271 + (2.822499 + (2.555850 + 1.589534 / {{ df }}) / {{ df }}) / {{ df }}) / {{ df }}
+    end
+{%- endmacro %}

@@ -47,20 +47,6 @@
 {%- endmacro %}
 
 
-{# What a bound of the 95 % percentile bootstrap interval of a mean tends to as resamples grow, from the central moments
-   over n values: the Cornish-Fisher expansion to the third cumulant (Hall 1992, section 2.5), as `bootstrap_limit` in
-   analysis/intervals.py. Null where all values are the same. #}
-{% macro bootstrap_bound(side, mean, variance, third_moment, n) -%}
-    {%- set z = normal_quantile_975() | float -%}
-    case
-        when {{ variance }} > 0
-            then
-                {{ mean }} {{ '-' if side == 'low' else '+' }} {{ z }} * sqrt({{ variance }} / {{ n }})
-                + {{ (z ** 2 - 1) / 6 }} * {{ third_moment }} / {{ variance }} / {{ n }}
-    end
-{%- endmacro %}
-
-
 {# Change of a spread against that of no technique; null where there is (almost) no spread to change. #}
 {% macro spread_change_percent(spread_pp, spread_pp_no_technique) -%}
     case
@@ -96,59 +82,6 @@
 {%- endmacro %}
 
 
-{# Quantile .975 of the normal distribution. #}
-{% macro normal_quantile_975() -%} 1.959963984540054 {%- endmacro %}
-
-
-{# Quantile .975 of Student's t: exact for one and two degrees of freedom, else the expansion of Fisher & Cornish (1960) to
-   its fourth term, within 0.2 %. #}
-{% macro t_quantile_975(df) -%}
-    case {{ df }}
-        when 1 then 12.706204736174698
-        when 2 then 4.302652729749464
-        else {{ normal_quantile_975() }} + (2.372271 + (2.822499 + (2.555850 + 1.589534 / {{ df }}) / {{ df }}) / {{ df }}) / {{ df }}
-    end
-{%- endmacro %}
-
-
-{# The anchoring index between two anchors (Jacowitz & Kahneman 1995, of means): by which share of the way from the low to
-   the high anchor the answers move. #}
-{% macro index_between_anchors(difference, low_anchor, high_anchor) -%}
-    ({{ difference }}) / nullif({{ high_anchor }} - {{ low_anchor }}, 0)
-{%- endmacro %}
-
-
-{# Standard error of Cohen's d of two groups for large samples (Hedges & Olkin 1985, chapter 5), as `standardised` in
-   analysis/effect_sizes.py has it. #}
-{% macro error_of_d(d, n_low, n_high) -%}
-    sqrt(1.0 / ({{ n_low }}) + 1.0 / ({{ n_high }}) + ({{ d }}) ** 2 / (2 * (({{ n_low }}) + ({{ n_high }}))))
-{%- endmacro %}
-
-
-{# Quantile of the normal distribution at a probability between 1e-10 and 1 - 1e-10, to 7 digits (Wichura 1988, Applied
-   Statistics 37(3), algorithm AS 241, PPND7). #}
-{% macro normal_quantile(probability) -%}
-    {%- set centred = '((' ~ probability ~ ') - 0.5)' -%}
-    {%- set near = '(0.180625 - ' ~ centred ~ ' ** 2)' -%}
-    {%- set far = '(sqrt(-ln(least(' ~ probability ~ ', 1 - (' ~ probability ~ ')))) - 1.6)' -%}
-    case
-        when abs({{ centred }}) <= 0.425
-            then
-                {{ centred }}
-                * (((59.10937472 * {{ near }} + 159.29113202) * {{ near }} + 50.434271938) * {{ near }} + 3.3871327179)
-                / (((67.18756360 * {{ near }} + 78.757757664) * {{ near }} + 17.895169469) * {{ near }} + 1)
-        else
-            sign({{ centred }})
-            * (((0.17023821103 * {{ far }} + 1.3067284816) * {{ far }} + 2.7568153900) * {{ far }} + 1.4234372777)
-            / ((0.12021132975 * {{ far }} + 0.73700164250) * {{ far }} + 1)
-    end
-{%- endmacro %}
-
-{# Whether an item enters a contrast of two arms: where each arm has items of its own, always; else if it is in both. #}
-{% macro item_enters(pairing, n_a, n_b) -%}
-    any_value({{ pairing }}) = 'between' or ({{ n_a }} > 0 and {{ n_b }} > 0)
-{%- endmacro %}
-
 {# Whether a text was published before or after the texts end that an LLM was trained on; the last day itself is before. #}
 {% macro knowledge_period(published_at, cutoff) -%}
 case
@@ -156,11 +89,4 @@ case
     when {{ day_of(published_at) }} <= {{ cutoff }} then 'pre'
     else 'post'
 end
-{%- endmacro %}
-
-{# A bound of the 95 % interval of a share of which k in n were seen (Wilson 1927, JASA 22(158), 209-212); `side` is - or +. #}
-{% macro wilson_bound(side, k, n) -%}
-    ({{ k }} + {{ normal_quantile_975() }} ** 2 / 2
-    {{ side }} {{ normal_quantile_975() }} * sqrt(({{ k }}) * ({{ n }} - ({{ k }})) / nullif({{ n }}, 0) + {{ normal_quantile_975() }} ** 2 / 4))
-    / nullif({{ n }} + {{ normal_quantile_975() }} ** 2, 0)
 {%- endmacro %}

@@ -42,8 +42,8 @@ altered as (
         'fact_check_wrong' as alteration,
         period,
         1 - strict_accuracy as rate,
-        case when llm is not null then {{ wilson_bound('-', 'n_wrong', 'n_pairs') }} end as rate_low,
-        case when llm is not null then {{ wilson_bound('+', 'n_wrong', 'n_pairs') }} end as rate_high,
+        case when llm is not null then share_low(n_wrong, n_pairs) end as rate_low,
+        case when llm is not null then share_high(n_wrong, n_pairs) end as rate_high,
         n_pairs as n_seen,
         nullif(concat_ws('; ', reason, case when llm is null then 'mean_over_llms' end), '') as reason
     from errors

@@ -7,27 +7,12 @@ with effects as (
 studies as (
     select
         *,
-        high_mean - low_mean as difference,
-        (high_mean - low_mean) / t as error,
-        2 * t / sqrt(n_participants) as d,
         format('{} ({}), {}, {} {}({}), {}', authors, year, title, journal, volume, issue, pages) as citation
     from {{ ref('human_baselines') }}
 ),
 
 derived as (
-    select
-        human_study,
-        'anchoring_index' as measure,
-        {{ index_between_anchors('difference', 'low_anchor', 'high_anchor') }} as estimate,
-        {{ t_quantile_975('df') }} * {{ index_between_anchors('error', 'low_anchor', 'high_anchor') }} as half_width
-    from studies
-    union all
-    select
-        human_study,
-        'd' as measure,
-        d as estimate,
-        {{ normal_quantile_975() }} * {{ error_of_d('d', 'n_participants / 2', 'n_participants / 2') }} as half_width
-    from studies
+    select * from {{ ref('int_human_studies_derived') }}
 )
 
 select

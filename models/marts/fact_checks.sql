@@ -1,6 +1,6 @@
 -- One row per study, llm, technique, period of the items against the knowledge of the LLM (or `all`) and what becomes
--- of invalid replies: how well true statements are told from false ones, of pairs of which both were asked. Quantiles
--- have seven digits; a difference that is 0 but for the last bits is 0.
+-- of invalid replies: how well true statements are told from false ones, of pairs of which both were asked. A
+-- difference that is 0 but for the last bits is 0.
 with pairs as (
     select
         *,
@@ -51,8 +51,8 @@ scored as (
         n_both_right / nullif(n_pairs, 0) as strict_accuracy,
         (n_authentic_right + 0.5) / (n_pairs + 1) as hit_rate,
         (n_pairs - n_falsified_right + 0.5) / (n_pairs + 1) as false_alarm_rate,
-        {{ normal_quantile('hit_rate') }} as z_hits,
-        {{ normal_quantile('false_alarm_rate') }} as z_false_alarms
+        normal_quantile(hit_rate) as z_hits,
+        normal_quantile(false_alarm_rate) as z_false_alarms
     from counted
 )
 

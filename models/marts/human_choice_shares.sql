@@ -29,8 +29,8 @@ select
     n_target_chosen,
     n_participants,
     n_target_chosen / n_choices as share,
-    {{ wilson_bound('-', 'n_target_chosen', 'n_choices') }} as share_low,
-    {{ wilson_bound('+', 'n_target_chosen', 'n_choices') }} as share_high,
+    share_low(n_target_chosen, n_choices) as share_low,
+    share_high(n_target_chosen, n_choices) as share_high,
     mean_relative_payment,
     case when mean_relative_payment is null then 'no_payment' end as reason
 from counted

@@ -29,8 +29,8 @@ select
     n_llms,
     n_changed / n_labelled as share_changed,
     n_to_positive / n_labelled as share_to_positive,
-    {{ wilson_bound('-', 'n_changed', 'n_labelled') }} as share_changed_low,
-    {{ wilson_bound('+', 'n_changed', 'n_labelled') }} as share_changed_high,
+    share_low(n_changed, n_labelled) as share_changed_low,
+    share_high(n_changed, n_labelled) as share_changed_high,
     rank() over (
         partition by study, paradigm
         order by n_to_positive / n_labelled desc, n_changed / n_labelled desc

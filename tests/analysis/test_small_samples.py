@@ -1,12 +1,22 @@
 """Intervals over few LLMs: scipy, matrices and simulation as oracles, and the laws of scale and shift."""
 
+import duckdb
 import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy import stats
+from statsmodels.stats.proportion import proportion_confint
 
-from analysis.small_samples import FEWEST_LLMS, cr2_interval, expanded_level, fieller_interval, share_interval
+from analysis.small_samples import (
+    FEWEST_LLMS,
+    cr2_interval,
+    expanded_level,
+    fieller_interval,
+    share_interval,
+    wilson_interval,
+)
+from bais.sql_functions import register
 
 llms = st.lists(st.floats(-100, 100), min_size=FEWEST_LLMS, max_size=12)
 weights = st.lists(st.floats(0.1, 10), min_size=12, max_size=12)
@@ -179,3 +189,20 @@ def test_an_exact_interval_of_a_share_is_scipys(k, n):
 
 def test_when_all_were_seen_the_lower_bound_has_a_closed_form():
     assert float(share_interval(91, 91)[0]) == pytest.approx(0.025 ** (1 / 91))
+
+
+def test_wilsons_bounds_are_those_of_statsmodels():
+    for k, n in ((0, 5), (1, 7), (3, 10), (9, 10), (4, 4), (500, 1000)):
+        assert wilson_interval(k, n) == pytest.approx(proportion_confint(k, n, method="wilson"), abs=1e-12)
+
+
+def test_sql_calls_the_quantiles_of_scipy():
+    with duckdb.connect() as connection:
+        register(connection)
+        row = connection.execute(
+            "select t_quantile(0.975, 2.5), normal_quantile(0.1), share_low(3, 10), share_high(3, 10), "
+            "share_low(0, 0), t_quantile(0.975, null)"
+        ).fetchone()
+    expected = (stats.t.ppf(0.975, 2.5), stats.norm.ppf(0.1), *proportion_confint(3, 10, method="wilson"))
+    assert row[:4] == pytest.approx(expected, abs=1e-12)
+    assert row[4:] == (None, None)

@@ -12,6 +12,7 @@ from typing import Any
 import duckdb
 import jinja2
 
+from bais.sql_functions import register
 from ingest.models import ENGINE, PROJECT, declarations, sql_files
 from ingest.warehouse import ROOT
 
@@ -42,6 +43,7 @@ def differences(test: dict, types: dict[str, dict[str, str]]) -> list[tuple]:
     `types` has the columns of each relation with their types, which rows that lack some are filled up by.
     """
     with duckdb.connect() as connection:
+        register(connection)
         for given in test["given"]:
             name = next(filter(None, GIVEN.search(given["input"]).groups()))
             name = test["model"] if name == "this" else name

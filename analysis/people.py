@@ -1,0 +1,201 @@
+"""Effects on LLMs in the measures in which effects on people are published, and the intervals of the latter."""
+
+import numpy as np
+from scipy import special
+
+from analysis.crossed_effects import entering
+from analysis.engine.grid import Grid, by_measure, or_none
+from analysis.engine.questions import ANCHORING
+from analysis.small_samples import CONFIDENCE
+from analysis.t_and_f_tests import satterthwaite_df
+from analysis.tables import columns, reasons
+
+SIDES = ("low", "high")
+TAIL = (1 + CONFIDENCE) / 2
+NORMAL = special.ndtri(TAIL)
+ROUNDING = 5e-16  # a variance of shares below it is none
+EFFECTS = columns(
+    "varchar: study paradigm domain outcome arm arm_b llm vignette measure",
+    "bigint: n_trials n_items",
+    "double: estimate half_width",
+    "varchar: reason",
+)
+HUMAN_EFFECTS = columns("varchar: human_study measure", "double: estimate half_width")
+
+
+def effects_on_llms(responses, counts, paradigms, contrasts):
+    """Measure what anchors and the arms of other biases do to each LLM that is asked with no technique.
+
+    Parameters
+    ----------
+    responses : pandas.DataFrame
+        Rows of `marts.response_counts`: accepted, with a low or a high anchor and no technique, of one response source.
+    counts : pandas.DataFrame
+        Rows of `marts.item_counts`: accepted, with no technique.
+    paradigms, contrasts : pandas.DataFrame
+        As of `analysis.engine.grid.by_measure`; those of shares alone.
+
+    Yields
+    ------
+    dict
+        Rows of `EFFECTS`: of anchoring `anchoring_index`, by which share of the way from the low to the high anchor
+        answers move, with Welch's t interval, `d` and `rank_transformed_d`, the same of the ranks of the answers; of
+        shares `risk_difference`, `log_odds_ratio` and `d`, with the interval over items or, where a vignette has one,
+        over trials. The interval of a d is that for large samples.
+
+    References
+    ----------
+    Jacowitz & Kahneman (1995), Measures of anchoring in estimation tasks, Personality and Social Psychology Bulletin
+    21(11). Hedges & Olkin (1985), Statistical Methods for Meta-Analysis, chapter 5.
+    """
+    for (study, domain, vignette, llm), rows in responses.groupby(["study", "domain", "vignette", "llm"], sort=True):
+        keys = {"study": study, "paradigm": ANCHORING, "domain": domain, "vignette": vignette, "llm": llm}
+        yield from (keys | row for row in _of_anchors(rows))
+    for _, of_paradigm in by_measure(counts, paradigms, contrasts):
+        for measured in of_paradigm:
+            grid = Grid(measured.counts, answered_alone=False)
+            keys = {"study": measured.keys["study"], "paradigm": measured.keys["paradigm"]}
+            keys["outcome"] = measured.keys["measure"]
+            for contrast in measured.contrasts:
+                arms = {"arm": contrast.arm, "arm_b": or_none(contrast.arm_b)}
+                yield from (keys | arms | row for row in _of_shares(grid, contrast))
+
+
+def index_between_anchors(difference, low_anchor, high_anchor):
+    """Return by which share of the way from the low to the high anchor answers move, NaN where there is no way."""
+    return difference / (high_anchor - low_anchor) if high_anchor != low_anchor else np.nan
+
+
+def error_of_d(d, n_low, n_high):
+    """Return the standard error of Cohen's d of two groups for large samples."""
+    return np.sqrt(1 / n_low + 1 / n_high + d**2 / (2 * (n_low + n_high)))
+
+
+def human_effects(studies):
+    """Derive effects on people from the means, t and df that a study prints, its groups taken to be equally large.
+
+    Parameters
+    ----------
+    studies : pandas.DataFrame
+        Rows of `seeds.human_baselines`.
+
+    Yields
+    ------
+    dict
+        Rows of `HUMAN_EFFECTS`.
+    """
+    for study in studies.itertuples():
+        anchors = float(study.low_anchor), float(study.high_anchor)
+        difference, df = float(study.high_mean) - float(study.low_mean), float(study.df)
+        error = index_between_anchors(difference / float(study.t), *anchors)
+        d, n = 2 * float(study.t) / np.sqrt(study.n_participants), study.n_participants / 2
+        for measure, estimate, half_width in (
+            ("anchoring_index", index_between_anchors(difference, *anchors), special.stdtrit(df, TAIL) * error),
+            ("d", d, NORMAL * error_of_d(d, n, n)),
+        ):
+            row = {"measure": measure, "estimate": estimate, "half_width": half_width}
+            yield {"human_study": study.human_study, **row}
+
+
+def _of_anchors(rows):
+    """The three measures of one LLM and vignette."""
+    answers, counts = rows["response"].to_numpy(float), rows["n_trials"].to_numpy(float)
+    is_side = [(rows["anchor_direction"] == side).to_numpy() for side in SIDES]
+    n = np.array([counts[side].sum() for side in is_side])
+    has_both = (n > 0).all()
+    anchors = [np.average(rows["anchor_value"].astype(float)[side], weights=counts[side]) if any(side) else np.nan
+               for side in is_side]  # fmt: skip
+    of_scales = {
+        scale: [_mean_and_variance(values[side], counts[side]) for side in is_side]
+        for scale, values in (("as_answered", answers), ("ranks", _midranks(answers, counts)))
+    }
+    variances = [variance for _, variance in of_scales["as_answered"]]
+    codes = {
+        "no_low_anchor": not n[0], "no_high_anchor": not n[1], "equal_anchors": anchors[0] == anchors[1],
+        "one_trial": n[n > 0].min() == 1, "zero_variance": variances == [0, 0],
+    }  # fmt: skip
+    shared = {"n_trials": n.sum(), "reason": reasons(*(code for code, holds in codes.items() if holds))}
+    (low, low_variance), (high, high_variance) = of_scales["as_answered"]
+    errors = np.array([low_variance, high_variance]) / np.where(n > 0, n, np.nan)
+    error = np.sqrt(errors.sum()) if errors.sum() > 0 else np.nan
+    with np.errstate(divide="ignore", invalid="ignore"):
+        df = satterthwaite_df(errors, n - 1)
+    width = abs(index_between_anchors(error, *anchors)) * special.stdtrit(df, TAIL)
+    index = index_between_anchors(high - low, *anchors)
+    yield shared | {"measure": "anchoring_index", "estimate": index, "half_width": width}
+    for measure, scale in (("d", "as_answered"), ("rank_transformed_d", "ranks")):
+        (low, low_variance), (high, high_variance) = of_scales[scale]
+        squares = (n - 1) @ np.array([low_variance, high_variance])
+        d = (high - low) / np.sqrt(squares / (n.sum() - 2)) if squares > 0 else np.nan
+        half_width = NORMAL * error_of_d(d, *n) if has_both else None
+        yield shared | {"measure": measure, "estimate": d, "half_width": half_width}
+
+
+def _mean_and_variance(values, counts):
+    """Mean of counted values and their variance with n - 1, exactly 0 where all are equal; NaN where there are none."""
+    if not len(values):
+        return np.nan, np.nan
+    n, mean = counts.sum(), np.average(values, weights=counts)
+    if n < 2:
+        return mean, np.nan
+    return mean, 0.0 if np.ptp(values) == 0 else counts @ (values - mean) ** 2 / (n - 1)
+
+
+def _midranks(values, counts):
+    """Ranks of counted values, equal ones with the mean of theirs."""
+    distinct, place = np.unique(values, return_inverse=True)
+    n = np.bincount(place, counts, len(distinct))
+    return (n.cumsum() - (n - 1) / 2)[place]
+
+
+def _of_shares(grid, contrast):
+    """The three measures of one contrast of arms, of each LLM and vignette that was asked."""
+    arms = [grid.arm(contrast.arm), grid.arm(or_none(contrast.arm_b))]  # what was never put has no trials
+    for technique, _ in enumerate(grid.techniques):
+        for row, llm in enumerate(grid.llms):
+            for vignette, items in zip(grid.vignettes, grid.of_vignette, strict=True):
+                here = [one.at((technique, row, items)) for one in arms]
+                if n_asked := int(sum(one.n.sum() for one in here)):
+                    measures = _measures_of_shares(here, contrast.pairing, n_asked)
+                    yield from ({"llm": llm, "vignette": vignette} | measure for measure in measures)
+
+
+def _measures_of_shares(arms, pairing, n_asked):
+    used = entering([one.n[None] for one in arms], pairing)
+    used = [n[0] for n in used]
+    values = [one.means[n > 0] for one, n in zip(arms, used, strict=True)]
+    n_items, n = min(map(len, values)), [of_arm.sum() for of_arm in used]
+    row = {"n_trials": int(sum(n)) or n_asked, "n_items": n_items}
+    measures = ("risk_difference", "log_odds_ratio", "d")
+    if not n_items:
+        has_arms = all(one.n.any() for one in arms)
+        reason = "missing_pair" if has_arms else "missing_arm"
+        yield from (row | {"measure": measure, "reason": reason} for measure in measures)
+        return
+    shares = [of_arm.mean() for of_arm in values]
+    spreads = [share * (1 - share) for share in shares]
+    is_paired = pairing == "item" and n_items > 1
+    errors = [
+        of_arm.var(ddof=1) / len(of_arm) if n_items > 1 else spread / size
+        for of_arm, spread, size in zip(values, spreads, n, strict=True)
+    ]
+    common = np.cov(*values)[0, 1] / n_items if is_paired else 0.0
+    squared = sum(errors) - 2 * common
+    error = np.sqrt(squared) if squared > ROUNDING else np.nan
+    quantile = special.stdtrit(n_items - 1, TAIL) if n_items > 1 else NORMAL
+    difference, squares = shares[0] - shares[1], sum(size * spread for size, spread in zip(n, spreads, strict=True))
+    odds = odds_error = d = d_error = np.nan
+    if all(spreads):
+        odds = special.logit(shares[0]) - special.logit(shares[1])
+        of_odds = sum(e / spread**2 for e, spread in zip(errors, spreads, strict=True)) - 2 * common / np.prod(spreads)
+        odds_error = np.sqrt(of_odds) if of_odds > 0 else np.nan
+    if squares > 0:
+        pooled = squares / (sum(n) - 2)
+        d = difference / np.sqrt(pooled)
+        d_error = np.sqrt(error**2 / pooled + d**2 / (2 * sum(n))) if n_items > 1 else error_of_d(d, *n)
+    for measure, estimate, half in zip(measures, (difference, odds, d), (error, odds_error, d_error), strict=True):
+        is_known = np.isfinite(estimate) and np.isfinite(half)
+        yield row | {
+            "measure": measure, "estimate": estimate, "half_width": quantile * half,
+            "reason": None if is_known else "zero_variance",
+        }  # fmt: skip
