@@ -90,3 +90,17 @@ case
     else 'post'
 end
 {%- endmacro %}
+
+
+{# What tells one question from another: by how much techniques make one loss of one study smaller. #}
+{% macro question_keys() %}
+    {{ return(['study', 'paradigm', 'domain', 'goal', 'measure', 'instrument', 'arm', 'arm_b']) }}
+{% endmacro %}
+
+
+{# Whether two relations have the same in some columns, null included. #}
+{% macro same_in(left, right, columns) -%}
+    {%- for column in columns -%}
+        {{ left }}.{{ column }} is not distinct from {{ right }}.{{ column }}{{ ' and ' if not loop.last }}
+    {%- endfor -%}
+{%- endmacro %}

@@ -1,5 +1,4 @@
 -- Exchanged LLMs have the negative difference and the same p value.
-{% set question = ['study', 'paradigm', 'domain', 'goal', 'measure', 'instrument', 'arm', 'arm_b', 'technique'] %}
 with contrasts as (
     select * from {{ ref('llm_contrasts') }}
 )
@@ -10,9 +9,7 @@ left join contrasts as exchanged
     on
         contrasts.llm_a = exchanged.llm_b
         and contrasts.llm_b = exchanged.llm_a
-        {% for key in question -%}
-            and contrasts.{{ key }} is not distinct from exchanged.{{ key }}
-        {% endfor %}
+        and {{ same_in('contrasts', 'exchanged', question_keys() + ['technique']) }}
 where
     exchanged.study is null
     or abs(contrasts.difference + exchanged.difference) > 1e-9

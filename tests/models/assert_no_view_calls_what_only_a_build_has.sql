@@ -1,4 +1,4 @@
--- Whoever opens the warehouse with another client has none of the functions of bais/sql_functions.py: no view needs one.
+-- Who opens the warehouse with another client has none of the functions of bais/sql_functions.py: no view needs one.
 -- depends_on: {{ ref('alteration_and_people') }}
 select schema_name, view_name from duckdb_views()
 where

@@ -1,12 +1,16 @@
 -- Each open decision over LLMs, against the control, has both ways to settle it; one that is settled has none.
-{% set question = ['study', 'paradigm', 'domain', 'goal', 'measure', 'instrument', 'arm', 'arm_b'] %}
+{% set keys = question_keys() + ['technique', 'control'] %}
 with decided as (
-    select {{ question | join(', ') }}, technique, control, decision from {{ ref('decisions') }}
+    select {{ keys | join(', ') }}, decision from {{ ref('decisions') }}
     where llm is null and comparison = 'control' and n_llms > 0
 ),
 
 ways as (
-    select {{ question | join(', ') }}, technique_a as technique, technique_b as control, count(*) as n_ways
+    select
+        {{ question_keys() | join(', ') }},
+        technique_a as technique,
+        technique_b as control,
+        count(*) as n_ways
     from {{ ref('power') }}
     where design = 'to_settle'
     group by all
@@ -14,11 +18,5 @@ ways as (
 
 select *
 from decided
-full join ways
-    on
-        decided.technique = ways.technique
-        and decided.control = ways.control
-        {% for key in question -%}
-            and decided.{{ key }} is not distinct from ways.{{ key }}
-        {% endfor %}
+full join ways on {{ same_in('decided', 'ways', keys) }}
 where coalesce(n_ways, 0) != case when decision = 'no_evidence' then 2 else 0 end

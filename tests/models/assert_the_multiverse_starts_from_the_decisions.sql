@@ -1,24 +1,24 @@
--- What is recommended in the multiverse is what is decided, once for each decision, and the counts are those of its rows.
-{% set keys = ['study', 'paradigm', 'domain', 'goal', 'measure', 'instrument', 'arm', 'arm_b', 'technique', 'control'] %}
-with headlines as (
+-- What is recommended in the multiverse is what is decided, once for each decision; the counts are those of its rows.
+{% set keys = question_keys() + ['technique', 'control'] %}
+with rows_counted as (
+    select
+        *,
+        any_value(decision) filter (where is_recommended) over (partition by {{ keys | join(', ') }}) as recommended
+    from {{ ref('multiverse') }}
+),
+
+headlines as (
     select
         {{ keys | join(', ') }},
         count(*) filter (where is_recommended) as n_recommended,
-        any_value(decision) filter (where is_recommended) as recommended,
+        any_value(recommended) as recommended,
         any_value(decision_asked) filter (where is_recommended) as recommended_asked,
         any_value(gain_low) filter (where is_recommended) as recommended_low,
         any_value(n_llms) filter (where is_recommended) as recommended_llms,
         max(n_specifications) as n_specifications,
         max(n_same_decision) as n_same_decision,
-        count(*) filter (where decision = recommended_decision) as n_same
-    from (
-        select
-            *,
-            any_value(decision) filter (where is_recommended) over (
-                partition by {{ keys | join(', ') }}
-            ) as recommended_decision
-        from {{ ref('multiverse') }}
-    )
+        count(*) filter (where decision = recommended) as n_same
+    from rows_counted
     group by all
 ),
 
@@ -29,11 +29,7 @@ decided as (
 
 select *
 from decided
-full join headlines
-    on
-        {% for key in keys -%}
-            decided.{{ key }} is not distinct from headlines.{{ key }}{{ '' if loop.last else ' and ' }}
-        {% endfor %}
+full join headlines on {{ same_in('decided', 'headlines', keys) }}
 where
     headlines.recommended is distinct from decided.decision
     or headlines.recommended_asked is distinct from decided.decision_asked
