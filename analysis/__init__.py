@@ -12,6 +12,5 @@ anchor moves an LLM's distribution over answers, and which part of the prompt do
 its rows; `tables` makes them typed tables, and the models of `models/inference/` read a mart, call one of these and
 return its table. `kept` has them compute the studies that changed alone, as `provenance` tells it.
 
-`advice` puts the evidence on one domain into sentences, `writing/` writes and checks the two documents, and `report/`
-is the HTML page.
+`words/` puts results into sentences, `writing/` writes and checks the two documents, and `report/` is the HTML page.
 """

@@ -4,7 +4,7 @@ import re
 from collections import Counter
 from itertools import groupby
 
-from analysis.advice import listed
+from analysis.words.codes import listed
 
 # by code of `recomputes` and of `holds`: what is said of one claim, and of several
 RECOMPUTES = {

@@ -37,7 +37,7 @@ KINDS = ("control", None)  # the rows that hold the loss of a technique, and of 
 )
 def headlines(study: str | None, is_brief: bool) -> None:
     """Say what to use and what to avoid in each domain by the three goals, and what other biases and scores show."""
-    from analysis.advice import listed
+    from analysis.words.codes import listed
 
     with marts() as warehouse:
         rankings = records(
@@ -115,21 +115,23 @@ def _biases(warehouse, studies):
 
 def _scored(warehouse):
     """Read what the sentences on each study of scores are made of; a warehouse of old has none."""
-    from analysis.anchor_findings import QUERIES, SAID
     from analysis.report.queries import queries
+    from analysis.words.scores import SAID
 
-    if "anchor_calls" not in {name for _, name, _ in public_tables(warehouse)}:
+    public = {name for _, name, _ in public_tables(warehouse)}
+    if "anchor_calls" not in public:
         return {}
-    rows = {name: records(warehouse, QUERIES[name]) for name in SAID}
+    asked = queries(public)
+    rows = {name: records(warehouse, asked[name]) for name in SAID}
     return {
         of["study"]: of | {name: [row for row in found if row["study"] == of["study"]] for name, found in rows.items()}
-        for of in records(warehouse, queries({"anchor_effects"})["scored"])
+        for of in records(warehouse, asked["scored"])
     }
 
 
 def _say_scored(name, findings, is_brief):
-    from analysis.anchor_findings import sentences
     from analysis.report.values import counted
+    from analysis.words.scores import sentences
 
     n_variations, n_questions, n_llms = (findings[f"n_{of}"] for of in ("variations", "questions", "llms"))
     say(
@@ -145,7 +147,8 @@ def _say_scored(name, findings, is_brief):
 
 
 def _say_study(study, rankings, places, biases, is_brief):
-    from analysis.advice import Evidence, listed, verdict
+    from analysis.words.codes import listed
+    from analysis.words.domains import Evidence, verdict
 
     how = "SIMULATED respondents, no LLM was asked" if study["is_simulated"] else study["sources"]
     judgements = f" and {study['n_judgements']:,} judgements of texts" if study["n_judgements"] else ""
@@ -186,7 +189,7 @@ def _say_study(study, rankings, places, biases, is_brief):
 
 def _losses(evidence):
     """Each technique with its losses and the decision by the leading goal, then the controls."""
-    from analysis.advice import DECISIONS
+    from analysis.words.codes import DECISIONS
 
     loss = {(row["technique"], row["goal"]): row["loss"] for row in evidence.places if row["comparison"] in KINDS}
     controls = [row for row in evidence.places if row["comparison"] is None and row["goal"] == GOALS[0]]

@@ -2,7 +2,7 @@
 
 import click
 
-from analysis import advice
+from analysis.words import codes
 from bais import terminal
 from bais.biases import recommend_on_bias
 from bais.options import json_option
@@ -26,7 +26,7 @@ from bais.warehouse import (
 )
 from ingest.warehouse import UserError, printable, warehouse_path
 
-GOALS = tuple(advice.GOALS)
+GOALS = tuple(codes.GOALS)
 PRIMARY = GOALS[0]
 ANCHORING = "anchoring"
 HEADS = {"displacement": "displace-\nment (pp)", "gap": "gap\n(pp)", "error": "error\n(%)"}
@@ -153,7 +153,7 @@ def recommend(
     as_json: bool,
 ) -> None:
     """Say what to use and what to avoid, for an LLM like those asked or for yours, and show the evidence."""
-    from analysis.advice import advise, in_brief
+    from analysis.words.domains import advise, in_brief
 
     if paradigm in (None, ANCHORING) and measure:
         raise UserError("--measure goes with --paradigm; in anchoring, --goal says what matters")
@@ -231,7 +231,7 @@ def _refuse_without_trials(warehouse):
 
 def _say_each_domain(warehouse, named, llm, goal, asked):
     """Say the answer of each domain in a line, and how to see why; simulated domains come where no LLM was asked."""
-    from analysis.advice import advise
+    from analysis.words.domains import advise
 
     refuse_unknown("study", named, dict.fromkeys(row["study"] for row in asked), **WORDS)
     domains = sorted({row["domain"] for row in asked if named in (None, row["study"])})
@@ -283,7 +283,7 @@ def _list(names):
 
 
 def _evidence(warehouse, study, domain, llm, is_asked, goal):
-    from analysis.advice import Evidence
+    from analysis.words.domains import Evidence
     from bais.settle import next_study
 
     keys = {"study": study, "domain": domain}
@@ -330,7 +330,7 @@ def _print_decisions(evidence, goal):
 
 def _print_evidence(evidence, goals):
     """Print the decisions by each goal, what is predicted of one LLM, and what it all rests on."""
-    from analysis.advice import has_rivals
+    from analysis.words.codes import has_rivals
 
     for goal in goals:
         _print_decisions(evidence, goal)
@@ -356,7 +356,7 @@ def _compared(evidence, goal):
 
 
 def _decided(row, evidence):
-    from analysis.advice import CONTROL, DECISIONS
+    from analysis.words.codes import CONTROL, DECISIONS
 
     is_plain = row["comparison"] == "control" and row["control"] == CONTROL
     label = row["name"] if is_plain else f"{row['name']} vs {row['control_name']}"
@@ -374,7 +374,7 @@ def _decided(row, evidence):
 
 
 def _predicted(row, has_rivals):
-    from analysis.advice import probability
+    from analysis.words.codes import probability
 
     gain = _gain(row["gain"], row["gain_low"], row["gain_high"])
     best = [probability(row["p_best_new_llm"])] * has_rivals
@@ -389,7 +389,7 @@ def _gain(gain, low, high):
 
 def _sizes(evidence, goals, has_rivals):
     """What each technique and each control loses by each goal, how probable its place is, and what it rests on."""
-    from analysis.advice import CONTROL, probability
+    from analysis.words.codes import CONTROL, probability
 
     rows = [row for row in evidence.own or evidence.places if row["comparison"] in ("control", None)]
     of = {(row["technique"], row["goal"]): row for row in rows if row["loss"] is not None}
@@ -403,14 +403,14 @@ def _sizes(evidence, goals, has_rivals):
 
 
 def _unit(goal):
-    from analysis.advice import GOALS
+    from analysis.words.codes import GOALS
 
     return GOALS[goal].unit
 
 
 def _notes(evidence, goals):
-    from analysis.advice import GOALS as WORDED
-    from analysis.advice import has_rivals, in_words
+    from analysis.words.codes import GOALS as WORDED
+    from analysis.words.codes import has_rivals, in_words
 
     rows = [row for row in evidence.places if row["comparison"] == "control" and row["goal"] == goals[0]]
     measured = "; ".join(f"{goal}: {WORDED[goal].measures}" for goal in goals)

@@ -4,7 +4,7 @@ import math
 from pathlib import Path
 from typing import NamedTuple
 
-from analysis import advice
+from analysis.words import codes
 from bais.texts import refuse_existing, write_new
 from bais.warehouse import (
     IN_ANCHORING,
@@ -18,7 +18,7 @@ from bais.warehouse import (
 )
 from ingest.warehouse import UserError, printable
 
-GOALS = tuple(advice.GOALS)
+GOALS = tuple(codes.GOALS)
 ANCHORS = {"low": 0.5, "high": 1.5}
 
 # The largest study first, those of LLMs before simulated ones.

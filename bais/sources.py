@@ -138,8 +138,8 @@ def unread_lines(warehouse, study: str | None = None) -> list[dict]:
 
 def said_of_unread(unread: list[dict]) -> Iterator[str]:
     """Say of each study in a sentence how much of what was imported could not be read, where most of it is, and why."""
-    from analysis.advice import listed
     from analysis.report.values import counted
+    from analysis.words.codes import listed
 
     for study, found in groupby(unread, itemgetter("study")):
         files = list(found)

@@ -94,13 +94,11 @@ def _said(studies):
 
 def _tables_of_page(study):
     """Read what the pages are made of, of one study or of all; the seeds are read whole."""
-    from analysis.anchor_findings import QUERIES
     from analysis.report.queries import queries
 
     with marts() as warehouse:
         public = {name for _, name, _ in public_tables(warehouse)}
-        asked = queries(public) | {name: query if "anchor_calls" in public else None for name, query in QUERIES.items()}
-        tables = {name: records(warehouse, query) if query else [] for name, query in asked.items()}
+        tables = {name: records(warehouse, query) if query else [] for name, query in queries(public).items()}
         tables["row_counts"] = [
             {"table": f"{schema}.{name}", "n_rows": count(warehouse, schema, name)}
             for schema, name, _ in sorted(public_tables(warehouse))

@@ -13,9 +13,10 @@ import pytest
 from markupsafe import Markup
 from scipy import special, stats
 
-from analysis.anchor_findings import QUERIES, SAID, sentences
+from analysis.report.queries import queries
 from analysis.report.scores import sections_on_scores
 from analysis.report.studies import Study
+from analysis.words.scores import SAID, sentences
 from bais.warehouse import records
 from tests.conftest import ROOT, SHARED
 from tests.tools.report_page import numbers_that_differ
@@ -44,6 +45,12 @@ MEANS = """
 select llm, avg(abss) from marts.sensitivity_scores
 where specification = 'published' and variation <> 'V0' group by llm
 """
+BESIDE_CALLS = ("expectations", "attributions", "sensitivities", "regimes", *SAID)
+OF_SCORES = {
+    "anchor_calls", "anchor_effects", "soft_expectations", "sensitivity_scores", "anchor_sensitivities",
+    "sensitivity_contrasts", "sensitivity_trends",
+}  # fmt: skip
+QUERIES = {name: queries(OF_SCORES)[name] for name in BESIDE_CALLS}
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,6 @@ from pathlib import Path
 
 from markupsafe import Markup
 
-from analysis.advice import GOALS
 from analysis.claims import DOCUMENTS
 from analysis.report.answers import answers
 from analysis.report.audit import gate_tables, provenance_tables, rows_table
@@ -20,6 +19,7 @@ from analysis.report.scores import sections_on_scores
 from analysis.report.studies import Study
 from analysis.report.text import RANKS, answer, counts, in_short
 from analysis.report.values import Number, clean, clean_lines
+from analysis.words.codes import GOALS
 
 HERE = Path(__file__).parent
 SIGNIFICANT_DIGITS = 12

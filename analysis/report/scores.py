@@ -4,12 +4,12 @@ from itertools import groupby
 
 from markupsafe import Markup
 
-from analysis.anchor_findings import SAID, sentences
 from analysis.report.figures import room_for_text
 from analysis.report.panels import Figure, around, draw_panel, fixed, tabled, told
 from analysis.report.sections import Section
 from analysis.report.tables import Row
 from analysis.report.values import Number, clean
+from analysis.words.scores import SAID, sentences
 
 SCORES = {"evidence_from": "scores", "specification": "published"}
 FROM_SCORES = {"evidence_from": "scores"}

@@ -3,9 +3,9 @@
 from collections import Counter
 from dataclasses import dataclass
 
-from analysis.advice import GOALS
 from analysis.report.figures import PALETTE, SHAPES
 from analysis.report.values import clean
+from analysis.words.codes import GOALS
 
 NO_TECHNIQUE = "no_technique"
 

@@ -6,13 +6,13 @@ from urllib.parse import quote
 
 from markupsafe import Markup, escape
 
-from analysis import advice
+from analysis.words import codes
 
 MISSING = "\N{EN DASH}"
 UNKNOWN = "no reason is given"
 SAID_ABOVE = "said above"  # the reason of a number that is not there, where the row itself gives it
 
-REASONS = advice.REASONS | {
+REASONS = codes.REASONS | {
     "control": "it is what the others are held against",
     "no_spread_to_change": "there is next to no spread to change",
     "not_ranked": "it is not ranked",

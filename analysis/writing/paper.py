@@ -8,8 +8,8 @@ import re
 from dataclasses import dataclass
 from decimal import Decimal
 
-from analysis.advice import GOALS
-from analysis.post_hoc import sentences
+from analysis.words.changes import sentences
+from analysis.words.codes import GOALS
 from analysis.writing.documents import MINUS, filters, written
 from analysis.writing.facts import exact, is_number, leaves
 from analysis.writing.markdown import (

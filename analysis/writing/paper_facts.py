@@ -2,9 +2,9 @@
 
 from collections import Counter
 
-from analysis.advice import CAVEATS, CERTAINTY, CONTRADICTED, GOALS, in_words
 from analysis.claims import HOLDS, KINDS, RECOMPUTES
-from analysis.post_hoc import counted
+from analysis.words.changes import counted
+from analysis.words.codes import CAVEATS, CERTAINTY, CONTRADICTED, GOALS, in_words
 
 DECISIONS = {"use": "USE", "avoid": "AVOID", "equivalent": "EQUIVALENT", "no_evidence": "NO EVIDENCE"}
 ALONE = "without a technique"

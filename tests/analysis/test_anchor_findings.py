@@ -1,6 +1,6 @@
 """What is said of a study of scores: sentences from rows that fit in the head."""
 
-from analysis.anchor_findings import sentences
+from analysis.words.scores import sentences
 
 
 def mean(llm, estimate, low, high, scoring_set="archive"):

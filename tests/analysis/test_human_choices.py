@@ -12,7 +12,7 @@ from analysis.human_choices import (
     simulated_choices,
 )
 from analysis.linear_mixed_model import NotFittedError
-from bais.people import WHY
+from analysis.words.people import WHY
 from tests.tools.human_coverage import coverage
 
 DOCUMENT_C = {"n_summary": 350, "k_summary": 293, "n_original": 350, "k_original": 183}

@@ -6,7 +6,8 @@ import shutil
 import duckdb
 import pytest
 
-from analysis.advice import Evidence, advise, in_brief, in_words, probability
+from analysis.words.codes import in_words, probability
+from analysis.words.domains import Evidence, advise, in_brief
 from bais.main import main
 from tests.tools.contracts import insert, make_tables
 from tests.tools.stand_ins import SAID_OF_UNREAD, leave_unread

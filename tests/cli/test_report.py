@@ -7,8 +7,8 @@ import duckdb
 import pytest
 from markupsafe import Markup
 
-from analysis.advice import CAVEATS
 from analysis.report import panels
+from analysis.words.codes import CAVEATS
 from bais.main import main
 from tests.tools.report_page import TRIED, Numbers, make_warehouse, numbers_that_differ
 

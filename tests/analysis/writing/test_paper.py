@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis.advice import CAVEATS
+from analysis.words.codes import CAVEATS
 from analysis.writing.paper import SIMULATED, check_paper, paper_prompt, template_paper
 from analysis.writing.paper_facts import facts_of
 

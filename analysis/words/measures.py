@@ -1,7 +1,6 @@
 """What a bias is a bias of, in words: the meaning of its measure, its unit, and which value would be without bias."""
 
 from analysis.measures import best_value
-from ingest.warehouse import printable
 
 # what is measured of texts and facts, and whether it is a share; the measures of a paradigm's own name answers
 BUILT_IN = {
@@ -35,7 +34,7 @@ def meaning(bias: dict) -> str:
         said = BUILT_IN[bias["measure"]][0]
         return said if bias["instrument"] is None else f"{said} (by {bias['instrument']})"
     if is_share(bias):
-        labels = " or ".join(f"“{printable(label)}”" for label in bias["counted_labels"] or ())
+        labels = " or ".join(f"“{label}”" for label in bias["counted_labels"] or ())
         return f"the share of answers {labels}" if labels else f"the share of {bias['measure']}"
     return "the mean answer" if bias["answer_kind"] == "number" else bias["measure"]
 

@@ -3,97 +3,30 @@
 import re
 from dataclasses import dataclass, field
 from shlex import quote
-from typing import NamedTuple
 
-from analysis.post_hoc import counted, sentences
+from analysis.words.changes import counted, sentences
+from analysis.words.codes import (
+    ABOVE_THE_LOSS,
+    CAVEATS,
+    CERTAINTY,
+    CONTRADICTED,
+    CONTROL,
+    DECISIONS,
+    GOALS,
+    LEADING,
+    REASONS,
+    has_rivals,
+    in_ways_of_counting,
+    in_words,
+    listed,
+    probability,
+)
 
-CONTROL = "no_technique"
-LEADING = "displacement"
 FIVE = "five"  # FEWEST_LLMS in words
 MOST_IN_BRIEF = 5  # sentences
 
 
-class Goal(NamedTuple):
-    """A goal in words: its unit, what its loss measures, and what a better and a worse technique do to answers."""
-
-    unit: str
-    measures: str
-    better: str
-    worse: str
-
-
-GOALS = {
-    "displacement": Goal(
-        "pp",
-        "how far an anchor moves the average answer",
-        "an anchor moves the average answer less",
-        "an anchor moves the average answer more",
-    ),
-    "gap": Goal(
-        "pp",
-        "how far high and low anchors pull answers apart",
-        "high and low anchors pull answers less far apart",
-        "high and low anchors pull answers farther apart",
-    ),
-    "error": Goal(
-        "%", "how far off a single answer is", "single answers are less far off", "single answers are farther off"
-    ),
-}
-DECISIONS = {
-    "use": "use",
-    "avoid": "avoid",
-    "equivalent": "no difference",
-    "no_evidence": "no evidence",
-    None: "none",
-}
-CERTAINTY = {
-    "too_few_llms": "fewer than five LLMs were asked, too few to speak of others",
-    "contradicted_elsewhere": "another domain of the study says the opposite",
-    "established": "established for LLMs like those asked",
-    "withheld": "what it does is seen, and a decision is withheld for the reason given below",
-    "promising": "seen in the LLMs asked, not established for others like them",
-    "no_evidence": "the data cannot separate help from harm",
-}
-REASONS = {
-    "too_few_llms": "fewer than five LLMs were asked",
-    "one_llm": "the trials of one LLM say little about another",
-    "zero_variance": "all its answers are the same, so that chance cannot be told from effect",
-    "no_variance_to_correct": "some answers never vary, so that their noise could not be taken off the loss",
-    "missing_direction": "low or high anchors were not asked",
-    "no_baseline": "there is no baseline, since no unanchored trial was answered",
-    "baseline_below_10": "LLMs with fewer than 10 unanchored answers are left out",
-    "baseline_near_0": "LLMs whose unanchored answers may as well be 0 on average are left out",
-    "baseline_below_30": "some LLMs have fewer than 30 unanchored answers",
-    "attrition_could_reverse": "missing answers could reverse the decision",
-    "reading_would_change": "the recorded numbers, not those of the texts, would change the decision",
-    "confounded_prompt": "the two were asked with different prompts",
-    "own_control": "it is held against its own first answers, since its prompt differs from that of the others",
-    "control_not_asked": "its control was not asked of the same LLMs",
-    "not_asked_with_it": "this LLM was not asked with it, so that its other results foretell this one",
-    "llms_differ": "not every technique was asked of the same LLMs",
-    "nothing_to_rank": "no ranked technique has an answer to an anchored question",
-    "not_reachable_with_trials": "more trials of the same LLMs would not settle it",
-    "effect_too_small": "the effect is too small for any number that can be counted",
-    "cost_unknown": "the cost is not known",
-    "calls_not_recorded": "the calls were not recorded",
-    "price_not_known": "no price is known of an LLM",
-    "not_of_every_llm": "not every LLM's calls were recorded",
-}
 SETTLES = {"use": "helps", "avoid": "harms", "equivalent": "makes no difference"}
-CAVEATS = {
-    "llms_differ": "The LLMs asked differ on {names}: some gain and others lose more than the margin.",
-    "attrition_could_reverse": "Missing answers could reverse what is said of {names}.",
-    "attrition_could_change": "Had every trial been answered, the decision on {names} could be another.",
-    "reading_would_change": "With the recorded numbers, not those of the texts, {names} would be judged otherwise.",
-    "baseline_below_10": "Left out of {names}: LLMs with fewer than 10 unanchored answers.",
-    "baseline_near_0": "Left out of {names}: LLMs whose unanchored answers may as well be 0 on average.",
-    "baseline_below_30": "Some LLMs have fewer than 30 unanchored answers, which makes {names} uncertain in them.",
-    "confounded_prompt": "{names} and what they are held against were asked with different prompts.",
-}
-ABOVE_THE_LOSS = (
-    "No technique can take away more than the whole loss. Intervals of gains that end above it are not cut, so that "
-    "they say how little is known"
-)
 PLACEBO = {
     "use": "{name} also gains on {placebo}, a placebo of neutral turns, by {gain}: content helps, not turns alone.",
     "equivalent": "{placebo}, a placebo of neutral turns, does as well as {name}, which gains {gain} on it.",
@@ -250,123 +183,6 @@ def verdict(evidence, goal=None):
     leading = goal or LEADING
     asked = _asked(evidence, leading)
     return [_answer(evidence, goal), *([asked] if asked else []), *_opposites(evidence, leading)]
-
-
-CONTRADICTED = "Another domain of this study says the opposite of {names}."
-# what is counted otherwise, by the switch of `inference.multiverse`
-COUNTED = {
-    "reading": "with the {} numbers",
-    "row_set": "with the row set {}",
-    "baseline": "with the baseline at {}",
-    "refusals": "with the missing answers taken as {}",
-    "llm_left_out": "without {}",
-}
-TURNED_TO = {"reparsed": "texts'", "least_gain": "the worst for it", "most_gain": "the best for it"}
-
-
-def listed(words, conjunction="and"):
-    """Join words as a sentence does.
-
-    Parameters
-    ----------
-    words : iterable of str
-    conjunction : str, optional
-
-    Returns
-    -------
-    str
-    """
-    *others, last = words
-    return f"{', '.join(others)} {conjunction} {last}" if others else last
-
-
-def in_words(reason):
-    """Say why something is null, or what limits it.
-
-    Parameters
-    ----------
-    reason : str or None
-        Codes separated by semicolons.
-
-    Returns
-    -------
-    str
-        What is known of these codes, in words; an unknown one as it is.
-    """
-    codes = [code for code in (reason or "").split("; ") if code and code not in ("control", "placebo")]
-    return "; ".join(REASONS.get(code, code) for code in codes) or "no reason is given"
-
-
-def counted_otherwise(switch, value):
-    """Say what was counted otherwise.
-
-    Parameters
-    ----------
-    switch : str
-        Of `inference.multiverse`.
-    value : str
-        What was turned: a reading, a row set, a baseline, how missing answers are taken, or the name of an LLM.
-
-    Returns
-    -------
-    str
-    """
-    return COUNTED[switch].format(TURNED_TO.get(value, value))
-
-
-def in_ways_of_counting(name, decision, found):
-    """Say in how many ways of counting a decision on a technique is the same, and in which it is another.
-
-    Parameters
-    ----------
-    name : str
-        Of the technique.
-    decision : str or None
-    found : dict or None
-        `n_same_decision`, `n_specifications`, `carried_by` and, of those that are `others`, what was turned to what.
-
-    Returns
-    -------
-    str or None
-        Nothing where nothing was decided, or counted in one way alone.
-    """
-    if not found or decision in ("no_evidence", None) or found["n_specifications"] == 1:
-        return None
-    n = f"{found['n_same_decision']} of {found['n_specifications']}"
-    said = f"{name}: the same decision in {n} ways of counting"
-    others = [counted_otherwise(switch, value) for switch, value in found["others"]]
-    others += [counted_otherwise("llm_left_out", found["carried_by"])] if found["carried_by"] else []
-    return f"{said}, another {listed(others, 'or')}." if others else f"{said}."
-
-
-def probability(p):
-    """Write a probability from draws, which is never certain.
-
-    Parameters
-    ----------
-    p : float or None
-
-    Returns
-    -------
-    str or None
-    """
-    if p is None:
-        return None
-    return "> 0.99" if p > 0.99 else "< 0.01" if p < 0.01 else f"{p:.2f}"
-
-
-def has_rivals(rows):
-    """Say whether some technique can be best: of one alone that is certain, and means nothing.
-
-    Parameters
-    ----------
-    rows : list of dict
-
-    Returns
-    -------
-    bool
-    """
-    return len({row["technique"] for row in rows}) > 1
 
 
 def _answer(evidence, goal):

@@ -1,73 +1,7 @@
-"""What the tables of scores say of a study: the queries behind each finding, and sentences from their rows alone."""
+"""What the tables of scores say of a study: sentences from the rows of the queries that `SAID` names."""
 
-from analysis.advice import listed
+from analysis.words.codes import listed
 
-# Each gives rows with their `study`. Some rows stand for the page alone, which draws them.
-QUERIES = {
-    # what an LLM would answer under each anchor, with the band of single answers
-    "expectations": """
-        select study, scoring_set, llm, variation, anchor_direction, anchor, soft_ev, band_low, band_high, reason
-        from marts.soft_expectations where evidence_from = 'scores' and specification = 'recommended'
-        order by study, llm, scoring_set, variation, anchor
-    """,
-    # what the anchor adds to the log-probability of each target: a Shapley value where there is one
-    "attributions": """
-        select
-            study, scoring_set, llm, variation, anchor_direction, anchor, target,
-            coalesce(shapley_anchor, banzhaf_anchor) as attribution,
-            if(shapley_anchor is null, 'banzhaf', 'shapley') as attributed_by
-        from intermediate.int_scores_accepted
-        order by study, llm, scoring_set, variation, anchor, target
-    """,
-    "sensitivities": """
-        select study, scoring_set, llm, variation, anchor_regime, specification, abss, is_in_means, reason
-        from marts.sensitivity_scores where specification in ('published', 'recommended')
-        order by study, llm, scoring_set, variation, specification
-    """,
-    # a question under the standard anchors beside the same one under its own
-    "regimes": """
-        select
-            study, scoring_set, llm, question,
-            avg(delta_ev) filter (where anchor_regime = 'standard') as delta_ev_standard,
-            avg(delta_ev) filter (where anchor_regime = 'different_anchors') as delta_ev_different
-        from marts.anchor_effects where evidence_from = 'scores' and specification = 'published'
-        group by all having count(distinct anchor_regime) = 2
-        order by study, llm, scoring_set, question
-    """,
-    "calls": """
-        select * from marts.anchor_calls where evidence_from = 'scores'
-        order by study, llm nulls first, scoring_set, variation nulls first
-    """,
-    "effects": """
-        select
-            study, specification, count(delta_ev) as n,
-            count(*) filter (where call_behaviour = 'B+') as n_raised,
-            count(*) filter (where contains(stars_behaviour, '**')) as n_significant
-        from marts.anchor_effects
-        where evidence_from = 'scores' and specification in ('published', 'blocks_of_ten', 'recommended')
-        group by all order by study, specification
-    """,
-    "means": """
-        select study, scoring_set, llm, specification, metric, estimate, low, high, n_questions, reason
-        from inference.anchor_sensitivities
-        where evidence_from = 'scores' and specification = 'published' and metric = 'delta_ev'
-        order by study, estimate desc nulls last, llm
-    """,
-    "contrasts": """
-        select
-            study, comparison, scoring_set, llm, scoring_set_b, llm_b, metric, estimate, low, high, n_comparisons,
-            reason
-        from inference.sensitivity_contrasts
-        where
-            evidence_from = 'scores' and specification = 'published' and (comparison = 'regimes' or llm < llm_b)
-        order by study, comparison, metric, estimate desc nulls last, llm, llm_b
-    """,
-    "trends": """
-        select study, slope, low, high, n_llms, reason from inference.sensitivity_trends
-        where evidence_from = 'scores' and specification = 'published' and metric = 'abss'
-        order by study
-    """,
-}
 SAID = ("effects", "calls", "means", "contrasts", "trends")
 
 

@@ -1,0 +1,57 @@
+"""What is said of how often LLMs alter texts, and of what that does to people."""
+
+import math
+
+KINDS = {"framing_changed": "changes the framing of texts", "fact_check_wrong": "gets pairs of articles wrong"}
+PERIODS = {"all": "", "pre": " from before its knowledge ends", "post": " from after its knowledge ends"}
+WHY = {
+    "nobody_counts": "everybody in it was excluded",
+    "too_few_participants": "so few people say nothing of others",
+    "not_converged": "the choices are so alike that the model found no estimate",
+    "separated": "of a product, or in a format, everybody chose alike, so that no odds can be told",
+    "rank_deficient": "the effect of the summary cannot be told from that of the products",
+}
+
+
+def on_alterations(rows):
+    """Say of each LLM asked with no technique how often it alters what it is given.
+
+    Parameters
+    ----------
+    rows : list of dict
+        Rows of `inference.alteration_and_people` of one study.
+
+    Returns
+    -------
+    list of str
+    """
+    sentences = {}
+    for row in rows:
+        bounds = "" if row["rate_low"] is None else f" ({row['rate_low']:.1%} to {row['rate_high']:.1%})"
+        sentences[row["llm"], row["alteration"], row["period"]] = (
+            f"{row['llm']} {KINDS[row['alteration']]}{PERIODS[row['period']]} in {row['rate']:.1%} of cases{bounds}."
+        )
+    return list(sentences.values())
+
+
+def on_choices(row):
+    """Say of a study of people what reading a summary does to their choices.
+
+    Parameters
+    ----------
+    row : dict
+        `study, n_choices, n_participants`, and `estimate, low, high, reason` of `inference.human_choice_effects`.
+
+    Returns
+    -------
+    str
+    """
+    subject = f"Study {row['study']}, {row['n_choices']:,} choices of {row['n_participants']:,} people: "
+    if row["estimate"] is None:
+        return f"{subject}what a summary does to them cannot be told: {WHY.get(row['reason'], row['reason'])}."
+    bounds = f"{math.exp(row['low']):.3g} to {math.exp(row['high']):.3g}"
+    does = "makes them choose" if row["low"] > 0 else "keeps them from choosing" if row["high"] < 0 else ""
+    shown = f"a summary {does} the product" if does else "no effect of a summary on choosing the product was shown"
+    times = f"{math.exp(row['estimate']):.3g}"
+    odds = f"the odds that they choose it are {times} times as high after a summary as after the original"
+    return f"{subject}{shown} ({odds}; 95 % interval {bounds})."
