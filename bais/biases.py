@@ -104,6 +104,11 @@ from (
 group by measure, instrument, arm, arm_b, technique
 order by measure, instrument, arm, arm_b, technique
 """
+# what would settle an open decision
+NEXT_STEPS = """
+from inference.power where design = 'to_settle' and study = $study and paradigm = $paradigm
+order by measure, instrument, arm, arm_b, technique_a, quantity
+"""
 CHANGES = """
 from marts.post_hoc_changes where study = $study and paradigm = $paradigm and coalesce(llm = $llm, $llm is null)
 order by all
@@ -141,6 +146,7 @@ def recommend_on_bias(
     keys = place | {"measure": measure, "llm": llm if is_asked else None}
     biases, decisions, predictions = (records(warehouse, query, keys) for query in (BIASES, DECISIONS, PREDICTIONS))
     sensitivity = records(warehouse, SENSITIVITY, place | {"measure": measure})
+    next_steps = records(warehouse, NEXT_STEPS, place)
     sources = values(warehouse, SOURCES, place)
     unread = unread_lines(warehouse, studies[0])
     trials = place | {"llm": keys["llm"]}
@@ -148,8 +154,8 @@ def recommend_on_bias(
     if as_json:
         say_json(
             {**place, "llm": llm, "is_asked": is_asked, "sources": sources, "biases": biases, "decisions": decisions,
-             "predictions": predictions, "sensitivity": sensitivity, "unread_lines": unread,
-             "post_hoc_changes": changes}
+             "predictions": predictions, "sensitivity": sensitivity, "next_steps": next_steps,
+             "unread_lines": unread, "post_hoc_changes": changes}
         )  # fmt: skip
         return
     noun = _noun(sources)
@@ -163,7 +169,7 @@ def recommend_on_bias(
     shown = Shown(llm if is_asked else None, is_foretold=not is_asked, noun=noun)
     _print_techniques(biases, decisions, predictions, shown)
     print()
-    for note in notes(biases, decisions, sensitivity, shown):
+    for note in notes(biases, decisions, sensitivity, next_steps, shown):
         say(note)
     whose = f" of {printable(keys['llm'])}" if keys["llm"] else ""
     for sentence in sentences_on_changes(changes, lambda value, *_: value and f"{value:,}", printable, whose):
@@ -218,10 +224,12 @@ def on_a_page(warehouse, study: str) -> tuple[list[dict], list[dict]]:
     """
     said, shown = [], []
     for paradigm, keys, noun in _asked(warehouse, study):
-        biases, decisions, predictions, leading, sensitivity = (
-            records(warehouse, query, keys) for query in (BIASES, DECISIONS, PREDICTIONS, LEADING, SENSITIVITY)
+        queries = (BIASES, DECISIONS, PREDICTIONS, LEADING, SENSITIVITY, NEXT_STEPS)
+        biases, decisions, predictions, leading, sensitivity, next_steps = (
+            records(warehouse, query, keys) for query in queries
         )
-        below = notes(biases, decisions, sensitivity, Shown(keys["llm"], is_foretold=False, noun=noun))
+        shown_of = Shown(keys["llm"], is_foretold=False, noun=noun)
+        below = notes(biases, decisions, sensitivity, next_steps, shown_of)
         said.append(
             {
                 "study": study,

@@ -18,6 +18,7 @@ from analysis.words.measures import (
     what_is_best,
     without_mirrors,
 )
+from analysis.words.settling import settling
 
 NO_TECHNIQUE = "no_technique"
 ELSEWHERE = "another measure or another comparison of arms of this bias says the opposite"
@@ -265,7 +266,7 @@ def row_of(bias, rows):
     return next((of for of in rows if all(of[key] == bias[key] for key in keys)), None)
 
 
-def notes(biases, decisions, sensitivity, shown):
+def notes(biases, decisions, sensitivity, next_steps, shown):
     """Say below a table of biases and decisions what its columns mean and how sure it is.
 
     Parameters
@@ -274,6 +275,8 @@ def notes(biases, decisions, sensitivity, shown):
         As of `headline`.
     sensitivity : list of dict
         Of each decision in how many ways of counting it is the same.
+    next_steps : list of dict
+        Rows of `inference.power` of the design `to_settle`.
     shown : Shown
 
     Yields
@@ -320,6 +323,10 @@ def notes(biases, decisions, sensitivity, shown):
     if not shown.llm:
         yield from _certainties(decisions, shown.noun)
         yield from _turns(decisions, sensitivity)
+        named_of = {_compared(row): _named(row) for row in decisions}
+        open_ones = [row for row in next_steps if _compared(row, "technique_a", "technique_b") in named_of]
+        if said := settling(open_ones, lambda row: named_of[_compared(row, "technique_a", "technique_b")], shown.noun):
+            yield said
     yield from _reversals(decisions, shown)
     yield from _above_the_loss(decisions, shown)
     for code, said in BIAS_CAVEATS.items():
@@ -339,6 +346,11 @@ def _nearer(decisions, shown):
     said = [f"the mean {whose} comes to {listed(ways, 'or to')}"] if ways else []
     said += [f"the two arms {whose} come to each other"] if any(of["arm_b"] for of in decisions) else []
     return "; or ".join(said)
+
+
+def _compared(row, technique="technique", control="control"):
+    """What tells a comparison from the others of its paradigm."""
+    return (*(row[name] for name in ("measure", "instrument", "arm", "arm_b")), row[technique], row[control])
 
 
 def _named(of):

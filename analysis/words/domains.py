@@ -21,12 +21,12 @@ from analysis.words.codes import (
     listed,
     probability,
 )
+from analysis.words.settling import settling
 
 FIVE = "five"  # FEWEST_LLMS in words
 MOST_IN_BRIEF = 5  # sentences
 
 
-SETTLES = {"use": "helps", "avoid": "harms", "equivalent": "makes no difference"}
 PLACEBO = {
     "use": "{name} also gains on {placebo}, a placebo of neutral turns, by {gain}: content helps, not turns alone.",
     "equivalent": "{placebo}, a placebo of neutral turns, does as well as {name}, which gains {gain} on it.",
@@ -464,45 +464,15 @@ def _cheapest(evidence, leading):
 
 
 def _next_step(evidence, leading):
-    """Say how many more LLMs or trials would settle what is open, and what they cost: rows of `inference.power`."""
+    """Say how many more LLMs or trials would settle what is open, and which command writes the study that asks them."""
     names = {(row["technique"], row["control"]): row["name"] for row in evidence.places}
-    llms, trials, unreachable, costs = [], [], [], []
-    is_cost_of_study_said = "USD" in (evidence.study_file or "")
-    for row in evidence.next_steps:
-        if row["goal"] != leading:
-            continue
-        name, more = names.get((row["technique_a"], row["technique_b"]), row["technique_a"]), row[row["quantity"]]
-        if more is None:
-            if "not_reachable_with_trials" in _codes(row):
-                unreachable.append(name)
-            continue
-        costs.append(row["cost_usd"])
-        is_said = row["quantity"] == "needed_llms" and is_cost_of_study_said
-        usd = "" if row["cost_usd"] is None or is_said else f" ({row['cost_usd']:,.2f} USD)"
-        ways, more = (llms, more - row["n_llms"]) if row["quantity"] == "needed_llms" else (trials, more)
-        ways.append((max(more, 0), f"{usd}", f"that {name} {SETTLES[row['settles']]}"))
-    said = []
-    for ways, unit in ((llms, f"more {_noun(evidence)}"), (trials, "trials in each cell")):
-        if ways:
-            (fewest, usd, shown), *others = sorted(ways)
-            plural = "s" if ways is llms and fewest != 1 else ""
-            rest = [f"{number:,}{of} {that}" for number, of, that in others]
-            said.append(", ".join([f"{fewest:,} {unit}{plural}{usd} would show {shown}", *rest]))
-    if not said:
-        return None
-    if unreachable:
-        said.append(f"More trials of the {_noun(evidence)}s asked would not settle {listed(unreachable, 'or')}")
-    if None in costs and not is_cost_of_study_said:
-        said.append("What that costs is not known")
-    return " ".join(
-        filter(
-            None,
-            [
-                f"What would settle it about every second time, if gains stay as they are: {'. '.join(said)}.",
-                evidence.study_file,
-            ],
-        )
+    sentence = settling(
+        [row for row in evidence.next_steps if row["goal"] == leading],
+        lambda row: names.get((row["technique_a"], row["technique_b"]), row["technique_a"]),
+        _noun(evidence),
+        is_cost_known_elsewhere="USD" in (evidence.study_file or ""),
     )
+    return sentence and " ".join(filter(None, [sentence, evidence.study_file]))
 
 
 def _gain(row, unit):

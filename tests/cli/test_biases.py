@@ -82,7 +82,7 @@ def ask(tmp_path, monkeypatch, capsys):
 
     def run(
         *arguments, biases=(BIAS,), decisions=(DECISION,), turned=(), sources=("recorded",), corrected=(), leading=None,
-        changed=(), expect=0,
+        changed=(), open_still=(), expect=0,
     ):  # fmt: skip
         path = tmp_path / "some.duckdb"
         path.unlink(missing_ok=True)
@@ -95,6 +95,7 @@ def ask(tmp_path, monkeypatch, capsys):
                 "inference.outcome_contrasts": [BIAS | OTHER, *biases],
                 "inference.decisions": [OWN, *decisions],
                 "inference.multiverse": turned or [RECOMMENDED],
+                "inference.power": open_still,
                 "inference.predictions": [
                     PREDICTION, PREDICTION | {"llm": "vendor/other", "p_better_than_control": 0.88},
                 ],
@@ -317,6 +318,7 @@ def test_a_headline_says_the_clearest_bias_of_a_paradigm_and_what_helps(biases, 
             "marts.trials": [{"study": "s", "paradigm": "framing", "source": "recorded"}],
             "inference.outcome_contrasts": [*others, *biases],
             "inference.decisions": [*([] if OWN in decisions else [OWN]), *decisions],
+            "inference.power": [],
         }
         fill(warehouse, words(biases[0]["measure"]) | tables)
         (headline,) = headlines_on_biases(warehouse, "s")
@@ -483,3 +485,19 @@ def test_the_title_of_a_figure_says_what_the_leading_measure_says(ask, tmp_path,
     golden(figure.title)
     assert "chose_sure" in figure.panels[0][0]
     assert figure.tables[0].name.startswith("chose_sure")
+
+
+def test_what_would_settle_an_open_decision_is_said_of_llms_and_of_items(ask, golden):
+    key = {name: DECISION[name] for name in ("study", "paradigm", "measure", "instrument", "arm", "arm_b")}
+    row = key | {"technique_a": "sacd", "technique_b": "no_technique", "design": "to_settle", "n_llms": 6, "n_items": 8}
+    more_llms = row | {"quantity": "needed_llms", "needed_llms": 9, "settles": "use", "cost_usd": 1.5}
+    more_items = row | {"quantity": "needed_items", "needed_items": 29, "settles": "equivalent"}
+    none = row | {"quantity": "needed_llms", "reason": "not_reachable_with_llms"}
+
+    def sentence(*rows):
+        return next((line for line in ask(open_still=rows).splitlines() if line.startswith("What would settle")), None)
+
+    golden(sentence(more_llms, more_items))
+    golden(sentence(none, more_items))
+    assert sentence(none) is None
+    assert sentence(more_llms | {"paradigm": "decoy"}, more_items | {"technique_b": "placebo"}) is None

@@ -88,7 +88,8 @@ def prediction(technique, p_best, **more):
 def settling(quantity, **more):
     return {
         "technique_a": "sacd", "technique_b": "no_technique", "goal": "displacement", "quantity": quantity,
-        "settles": "use", "needed_llms": None, "needed_trials": None, "n_llms": 6, "cost_usd": None, "reason": None,
+        "n_items": None, "settles": "use", "needed_llms": None, "needed_trials": None, "n_llms": 6, "cost_usd": None,
+        "reason": None,
         **more,
     }  # fmt: skip
 
