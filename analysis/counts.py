@@ -5,6 +5,7 @@ from zlib import crc32
 
 import numpy as np
 
+ANCHORING = "anchoring"  # the paradigm
 CONTROL = "no_technique"
 SMALLEST_SPREAD_PP = 1  # below it there is no spread to change
 CELL = ["study", "domain", "vignette", "llm", "technique", "anchor_direction", "temperature"]

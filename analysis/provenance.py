@@ -6,6 +6,8 @@ from functools import cache
 from importlib.metadata import distributions
 from pathlib import Path
 
+DRAWERS = ("engine", "methods", "papers")  # of statistics
+
 
 @cache
 def library_versions():
@@ -43,10 +45,12 @@ def hash_of_files(*paths):
 
 @cache
 def statistics_source():
-    """Return a hash of the statistics: of every module that lies in `analysis` itself or in its engine.
+    """Return a hash of the statistics: of every module that a table of statistics is made by.
 
     Returns
     -------
     str
     """
-    return hash_of_files(*sorted(Path(__file__).parent.glob("*.py")), Path(__file__).parent / "engine")
+    return hash_of_files(
+        *sorted(Path(__file__).parent.glob("*.py")), *(Path(__file__).parent / drawer for drawer in DRAWERS)
+    )

@@ -7,7 +7,7 @@ from operator import itemgetter
 
 import click
 
-from analysis.claims import (
+from analysis.claims.checks import (
     FAILS,
     HOLDS,
     KINDS,

@@ -144,8 +144,8 @@ def _put(study, json_mode: str, out: Path | None):
 
 
 def analysis_of(study, config: dict, lines: list[dict], seed: int) -> dict:
-    """Analyse the result lines of an experiment, as `analysis.experiment.analyze` does; the seed is the bootstrap's."""
-    from analysis.experiment import analyze
+    """Analyse result lines of an experiment by `analysis.papers.experiment.analyze`; the seed is the bootstrap's."""
+    from analysis.papers.experiment import analyze
     from ingest.experiment import definition, trials_of
 
     with open(ROOT / "seeds" / "human_baselines.csv", encoding="utf-8", newline="") as file:

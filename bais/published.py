@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator
 
-from analysis.claims import HOLDS, RECOMPUTES, distinct, summed_up
+from analysis.claims.checks import HOLDS, RECOMPUTES, distinct, summed_up
 
 PUBLISHED = (
     "seeds.published_claims as claims "

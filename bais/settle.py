@@ -164,7 +164,7 @@ def _way(ways, technique, trials):
 
 def _more_llms(way):
     """Return how many LLMs are missing; where that cannot be computed, up to the fewest that decide."""
-    from analysis.small_samples import FEWEST_LLMS
+    from analysis.methods.small_samples import FEWEST_LLMS
 
     return max(1, (way["needed_llms"] or FEWEST_LLMS) - way["n_llms"])
 

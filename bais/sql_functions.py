@@ -20,7 +20,7 @@ def register(connection: duckdb.DuckDBPyConnection) -> None:
     """
     from scipy import special
 
-    from analysis.small_samples import wilson_interval
+    from analysis.methods.small_samples import wilson_interval
 
     functions = {
         "t_quantile": lambda p, df: None if None in (p, df) else float(special.stdtrit(df, p)),

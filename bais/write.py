@@ -207,7 +207,7 @@ def paper(study: str, llm: str | None, out: Path | None, prompt: bool, facts: bo
 
 
 def _facts_of_paper(study):
-    from analysis.small_samples import FEWEST_LLMS
+    from analysis.methods.small_samples import FEWEST_LLMS
     from analysis.writing.paper_facts import facts_of
 
     with marts() as warehouse:

@@ -130,7 +130,7 @@
 
 {# What a bound of the 95 % percentile bootstrap interval of a mean tends to as resamples grow, from the central moments
    over n values: the Cornish-Fisher expansion to the third cumulant (Hall 1992, section 2.5), as `bootstrap_limit` in
-   analysis/intervals.py. Null where all values are the same. #}
+   analysis/methods/intervals.py. Null where all values are the same. #}
 {% macro bootstrap_bound(side, mean, variance, third_moment, n) -%}
     {%- set z = normal_quantile_975() | float -%}
     case

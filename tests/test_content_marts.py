@@ -2,15 +2,14 @@
 
 from itertools import product
 
-import jinja2
 import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import special
 
-from ingest.warehouse import ROOT, in_memory
+from bais.sql_functions import register
+from ingest.warehouse import in_memory
 from tests.analysis.test_outcomes import answered
 from tests.tools.contracts import make_tables, relation_of
 from tests.tools.unit_models import render
@@ -49,6 +48,7 @@ def checked(pairs):
         if said != "missing"
     ]  # fmt: skip
     with in_memory() as memory:
+        register(memory)
         landed(memory, "int_facts_checked", rows)
         return made(memory, "int_fact_pairs_checked", "fact_checks")
 
@@ -92,6 +92,7 @@ def test_the_bounds_of_changed_framings_hold_whatever_label_any_text_without_one
     ]  # fmt: skip
     true_share = np.mean([labels["source"][text] != labels["answer"][text] for text in texts])
     with in_memory() as memory:
+        register(memory)
         landed(memory, "int_framings_judged", rows)
         memory.execute(
             "update intermediate.int_framings_judged set is_changed = source_label != answer_label,"
@@ -108,17 +109,6 @@ def test_the_bounds_of_changed_framings_hold_whatever_label_any_text_without_one
     assert found["phi_min"] - 1e-9 <= true_share <= found["phi_max"] + 1e-9
     assert pd.isna(found["phi"]) or found["phi_min"] - 1e-9 <= found["phi"] <= found["phi_max"] + 1e-9
     assert found["n_trials"] == len(texts)
-
-
-@settings(max_examples=50, deadline=None)
-@given(st.lists(st.floats(1e-6, 1 - 1e-6), min_size=1, max_size=20))
-def test_the_normal_quantile_in_sql_is_the_exact_one(probabilities):
-    macros = (ROOT / "macros" / "definitions.sql").read_text(encoding="utf-8")
-    quantile = jinja2.Environment().from_string(macros + "{{ normal_quantile('p') }}").render()
-    with in_memory() as memory:
-        memory.register("given_rows", pd.DataFrame({"p": probabilities}))
-        found = memory.sql(f"select {quantile} as z from given_rows").df()["z"]
-    assert found.to_numpy() == pytest.approx(special.ndtri(probabilities), abs=1e-6)
 
 
 @pytest.fixture(scope="module")
@@ -154,6 +144,7 @@ def retold():
     trials = [{**common, **trial, "response_text": trial["trial_id"]} for trial in trials]
     texts = [{key: trial[key] for key in ("trial_id", "item", "response_text")} for trial in trials]
     with in_memory() as memory:
+        register(memory)
         landed(memory, "int_trials_identified", trials)
         landed(memory, "stg_trials", texts)
         landed(memory, "stg_paradigms", paradigms)

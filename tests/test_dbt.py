@@ -10,7 +10,7 @@ import pytest
 import yaml
 from scipy.special import ndtri, stdtrit
 
-from analysis.small_samples import FEW_BASELINE, FEWEST_BASELINE
+from analysis.methods.small_samples import FEW_BASELINE, FEWEST_BASELINE
 from bais.spark import AFTER, BEFORE, SELECTOR
 from ingest.raw import key_of
 from ingest.warehouse import ROOT

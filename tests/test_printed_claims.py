@@ -8,7 +8,7 @@ from collections import Counter
 import duckdb
 import pytest
 
-from analysis.derivations import derive, derive_range, printed_interval
+from analysis.claims.derivations import derive, derive_range, printed_interval
 from tests.conftest import ROOT
 
 OF_TABLES = "kind = 'value' and regexp_full_match(location, 'Table \\w+')"

@@ -4,14 +4,14 @@ from functools import partial
 
 import numpy as np
 
-from analysis.contrasts import sign_flip_p
 from analysis.counts import CONTROL, stream
 from analysis.engine.comparisons import compared, comparisons
 from analysis.engine.guards import ALONE, WITHHELD, stood
 from analysis.engine.places import Model
 from analysis.engine.questions import READING
 from analysis.engine.rule import ZERO, decide, decide_from_gains, one_sided, share_bound, t_bounds
-from analysis.small_samples import CONFIDENCE, FEWEST_LLMS
+from analysis.methods.contrasts import sign_flip_p
+from analysis.methods.small_samples import CONFIDENCE, FEWEST_LLMS
 from analysis.tables import columns, reasons
 
 KEYS = "study paradigm domain goal measure instrument arm arm_b technique control"

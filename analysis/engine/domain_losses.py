@@ -86,11 +86,11 @@ class DomainLosses:
         llms, vignettes, techniques : list of str
         goal : str
             The name under which `of` and `compared` give the losses, such as that of a measure and contrast.
-        contrasts : analysis.crossed_effects.SignedContrasts
+        contrasts : analysis.methods.crossed_effects.SignedContrasts
             Of shape (n LLMs, n vignettes, n techniques); NaN where there is none. Where a contrast is to be close to
             some other value than 0, `signed` is the distance from that.
         bounds : tuple of numpy.ndarray, optional
-            As of `analysis.crossed_effects.signed_bounds`: without them it is not known what answers are missing.
+            As of `analysis.methods.crossed_effects.signed_bounds`: without them it is not known what is missing.
         """
         signed, variance = np.asarray(contrasts.signed, float), np.asarray(contrasts.variance, float)
         none, n_trials = np.zeros(signed.shape), np.asarray(contrasts.n, float)[..., None]

@@ -4,7 +4,7 @@ import numpy as np
 from scipy import special
 
 from analysis.engine.losses import SAME, folding_excess
-from analysis.small_samples import FEW_BASELINE, FEWEST_BASELINE
+from analysis.methods.small_samples import FEW_BASELINE, FEWEST_BASELINE
 
 
 class Gains:

@@ -6,7 +6,7 @@ from functools import cached_property
 import numpy as np
 import pandas as pd
 
-from analysis.crossed_effects import Arm, entering
+from analysis.methods.crossed_effects import Arm, entering
 
 COUNTS = ["n_asked", "n_trials", "sum_of_values", "sum_of_squares"]
 RECOMMENDED = {"row_set": "accepted", "weighting": "llm"}

@@ -3,10 +3,10 @@
 import numpy as np
 from scipy import special
 
-from analysis.crossed_effects import Arm, crossed_contrast
 from analysis.engine.grid import cell_differences
 from analysis.engine.rule import decide, one_sided
-from analysis.small_samples import FEWEST_LLMS
+from analysis.methods.crossed_effects import Arm, crossed_contrast
+from analysis.methods.small_samples import FEWEST_LLMS
 
 REVERSED, MOVED, JUDGED = "bias_reversed", "bias_moved", "judge_errors_counted"
 ALONE = "one_technique"  # takes back no decision: places among techniques of which there is one

@@ -7,7 +7,7 @@ from analysis.engine.decisions import mean_decision, why_no_gain
 from analysis.engine.guards import MOVED, OVER_BOTH, stood, taken_back
 from analysis.engine.questions import AS_RECOMMENDED
 from analysis.engine.rule import decide, decide_from_gains, one_sided
-from analysis.small_samples import FEWEST_LLMS
+from analysis.methods.small_samples import FEWEST_LLMS
 from analysis.tables import columns, reasons
 
 COLUMNS = columns(

@@ -4,7 +4,7 @@ import numpy as np
 
 from analysis.counts import CONTROL
 from analysis.engine.predictions import fit
-from analysis.small_samples import FEWEST_LLMS
+from analysis.methods.small_samples import FEWEST_LLMS
 from analysis.tables import columns, reasons
 
 PART = "predictions"

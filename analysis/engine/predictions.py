@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analysis.small_samples import FEWEST_LLMS
+from analysis.methods.small_samples import FEWEST_LLMS
 
 N_NODES = 12  # of each standard deviation, on the grid
 N_ZOOMS = 3

@@ -11,14 +11,14 @@ from functools import cache, partial
 import numpy as np
 import pandas as pd
 
-from analysis.crossed_effects import Arm, signed_bounds, signed_contrasts
+from analysis.counts import ANCHORING
 from analysis.engine.domain_losses import DomainLosses
 from analysis.engine.grid import RECOMMENDED, by_measure, or_none
 from analysis.engine.guards import ALONE, JUDGED, MOVED, REVERSED, ItemContrasts
 from analysis.engine.losses import GOALS
-from analysis.measures import best_value
+from analysis.engine.measures import best_value
+from analysis.methods.crossed_effects import Arm, signed_bounds, signed_contrasts
 
-ANCHORING = "anchoring"
 LEADING = "displacement"  # of the goals of anchoring
 BIAS = "bias"
 AS_RECOMMENDED, READING = "recommended", "reading"  # switches

@@ -3,7 +3,7 @@
 import numpy as np
 from scipy import special
 
-from analysis.small_samples import CONFIDENCE, FEWEST_LLMS
+from analysis.methods.small_samples import CONFIDENCE, FEWEST_LLMS
 
 ZERO = 1e-9
 

@@ -10,7 +10,7 @@ from analysis.engine.comparisons import compared
 from analysis.engine.decisions import OVER_LLMS, mean_decision, pairs_of
 from analysis.engine.guards import WITHHELD, stood
 from analysis.engine.rule import decide, one_sided
-from analysis.small_samples import FEWEST_LLMS
+from analysis.methods.small_samples import FEWEST_LLMS
 
 MOST = 2**53  # more could not be counted exactly
 UNREACHABLE = {
@@ -90,10 +90,10 @@ def to_settle_rows(questions, ranked, controls, costs, prices):
     Yields
     ------
     dict
-        Rows of `analysis.power.COLUMNS`: two of each open decision against the control. `needed_llms` counts those that
-        there are, with as many items and trials of each as now; `needed_items` are put to as many LLMs as now, and
-        `needed_trials` are of each LLM, vignette, technique and arm, with as many LLMs as now. `cost_usd` is of what is
-        added to the technique and its control, baselines not included.
+        Rows of `analysis.methods.power.COLUMNS`: two of each open decision against the control. `needed_llms` counts
+        those that there are, with as many items and trials of each as now; `needed_items` are put to as many LLMs as
+        now, and `needed_trials` are of each LLM, vignette, technique and arm, with as many LLMs as now. `cost_usd` is
+        of what is added to the technique and its control, baselines not included.
     """
     for question in questions:
         study, basis = question.keys["study"], question.basis

@@ -4,13 +4,13 @@ from itertools import groupby
 
 from markupsafe import Markup
 
+from analysis.methods.small_samples import FEWEST_LLMS
 from analysis.report.figures import room_for_text
 from analysis.report.panels import Figure, around, draw_panel, fixed, tabled, told
 from analysis.report.sections import Section
 from analysis.report.studies import NO_TECHNIQUE
 from analysis.report.tables import Row
 from analysis.report.values import MISSING, SAID_ABOVE, Number, clean
-from analysis.small_samples import FEWEST_LLMS
 from analysis.words.codes import DECISIONS, listed
 
 CONTRASTS, DECIDED = "inference.outcome_contrasts", "inference.decisions"

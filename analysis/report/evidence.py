@@ -2,13 +2,13 @@
 
 from markupsafe import Markup
 
+from analysis.methods.small_samples import FEWEST_LLMS
 from analysis.report.figures import room_for_text
 from analysis.report.panels import Figure, around, draw_panel, fixed, tabled, told
 from analysis.report.studies import NO_TECHNIQUE
 from analysis.report.tables import Row, named
 from analysis.report.text import changes_after_seeing
 from analysis.report.values import MISSING, Number, clean, listed
-from analysis.small_samples import FEWEST_LLMS
 from analysis.words.codes import GOALS
 
 POOLED = {"weighting": "llm", "row_set": "accepted", "baseline_scope": "pooled"}

@@ -6,7 +6,7 @@ from urllib.parse import quote
 
 from markupsafe import Markup
 
-from analysis.claims import (
+from analysis.claims.checks import (
     DOCUMENTS,
     HOLDS,
     KINDS,

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from markupsafe import Markup
 
-from analysis.claims import DOCUMENTS
+from analysis.claims.checks import DOCUMENTS
 from analysis.report.answers import answers
 from analysis.report.audit import gate_tables, provenance_tables, rows_table
 from analysis.report.biases import sections_on_biases

@@ -4,10 +4,10 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
+from analysis.methods.small_samples import FEWEST_LLMS
 from analysis.report.studies import NO_TECHNIQUE
 from analysis.report.tables import Row, Table
 from analysis.report.values import MISSING, Number, clean, counted, key_text, listed, reason_text
-from analysis.small_samples import FEWEST_LLMS
 from analysis.words.changes import counted as changes_counted
 from analysis.words.changes import sentences as changes_said
 from analysis.words.codes import CAVEATS, CERTAINTY, CONTRADICTED, DECISIONS, GOALS, LEADING, counted_otherwise

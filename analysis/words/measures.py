@@ -1,6 +1,6 @@
 """What a bias is a bias of, in words: the meaning of its measure, its unit, and which value would be without bias."""
 
-from analysis.measures import best_value
+from analysis.engine.measures import best_value
 
 # what is measured of texts and facts, and whether it is a share; the measures of a paradigm's own name answers
 BUILT_IN = {

@@ -1,7 +1,8 @@
 """The report on an experiment: what an LLM is asked to write, what is written without one, and whether it may stand.
 
-A report may stand if every number in it is in the analysis (`analysis.experiment.analyze`), and if it says what it has
-to say about the human study. Its numbers are looked up by value, not by meaning: a mean under the wrong name passes.
+A report may stand if every number in it is in the analysis (`analysis.papers.experiment.analyze`), and if it says what
+it has to say about the human study. Its numbers are looked up by value, not by meaning: a mean under the wrong name
+passes.
 """
 
 import json
@@ -28,7 +29,7 @@ def report_prompt(analysis, *, case_text, prompts):
     Parameters
     ----------
     analysis : dict
-        As `analysis.experiment.analyze` returns it.
+        As `analysis.papers.experiment.analyze` returns it.
     case_text : str
         The vignette that every trial was given.
     prompts : dict of str to str, or iterable of str
@@ -47,7 +48,7 @@ def template_report(analysis, *, case_text, prompts):
     Parameters
     ----------
     analysis : dict
-        As `analysis.experiment.analyze` returns it.
+        As `analysis.papers.experiment.analyze` returns it.
     case_text : str
         The vignette that every trial was given; quoted in Methods.
     prompts : dict of str to str, or iterable of str
@@ -99,7 +100,7 @@ def check_report(text, analysis, *, case_text="", prompts=()):
     text : str
         The report, in Markdown.
     analysis : dict
-        As `analysis.experiment.analyze` returns it.
+        As `analysis.papers.experiment.analyze` returns it.
     case_text : str
     prompts : dict of str to str, or iterable of str
 

@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from analysis.claims import HOLDS, KINDS, RECOMPUTES
+from analysis.claims.checks import HOLDS, KINDS, RECOMPUTES
 from analysis.words.changes import counted
 from analysis.words.codes import CAVEATS, CERTAINTY, CONTRADICTED, GOALS, in_words
 

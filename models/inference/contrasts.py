@@ -3,8 +3,8 @@
 
 def model(dbt, session):
     """Read the counts, compare in the studies that changed, and return the table."""
-    from analysis.contrasts import COLUMNS, contrasts_of_readings
     from analysis.kept import kept_by_study
+    from analysis.methods.contrasts import COLUMNS, contrasts_of_readings
 
     response_source = dbt.config.meta_get("response_source")
     seed = dbt.config.meta_get("seed")

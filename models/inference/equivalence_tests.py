@@ -3,8 +3,8 @@
 
 def model(dbt, session):
     """Read the counts, test in the studies that changed, and return the table."""
-    from analysis.equivalence import COLUMNS, equivalence_tests
     from analysis.kept import kept_by_study
+    from analysis.methods.equivalence import COLUMNS, equivalence_tests
 
     response_source = dbt.config.meta_get("response_source")
     margin_pp = dbt.config.meta_get("equivalence_margin_pp")

@@ -1,6 +1,6 @@
 def model(dbt, session):
     """One row per study of people, outcome and method: what a summary does to choices and to payments."""
-    from analysis.human_choices import COLUMNS, human_choice_effects
+    from analysis.papers.human_choices import COLUMNS, human_choice_effects
     from analysis.tables import table
 
     dbt.config(materialized="table")

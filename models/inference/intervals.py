@@ -3,8 +3,8 @@
 
 def model(dbt, session):
     """Read the counts, draw for the studies that changed, and return the table."""
-    from analysis.intervals import COLUMNS, intervals
     from analysis.kept import kept_by_study
+    from analysis.methods.intervals import COLUMNS, intervals
 
     def rows_of(responses, claims, **options):
         return intervals(responses, published=set(claims["study"]), **options)

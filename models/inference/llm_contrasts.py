@@ -3,9 +3,9 @@
 
 def model(dbt, session):
     """Read the counts, compare in the studies that changed, and return the table."""
+    from analysis.engine.llm_contrasts import COLUMNS, llm_contrasts
     from analysis.engine.questions import questions
     from analysis.kept import kept_by_study
-    from analysis.llm_contrasts import COLUMNS, llm_contrasts
 
     def rows_of(responses, counts, paradigms, contrasts, techniques, **options):
         ranked = set(techniques.loc[techniques["is_ranked"], "technique"])

@@ -3,8 +3,8 @@
 
 def model(dbt, session):
     """Read the counts of items, estimate for the studies that changed, and return the table."""
+    from analysis.engine.contrasts import COLUMNS, contrast_rows
     from analysis.kept import kept_by_study
-    from analysis.outcomes import COLUMNS, contrast_rows
 
     declared = "study, paradigm, measure, margin, pairing, is_share, better, reference, answer_kind, measured_from"
     return kept_by_study(

@@ -6,7 +6,7 @@ def model(dbt, session):
     from analysis.engine.questions import questions
     from analysis.engine.settling import to_settle_rows
     from analysis.kept import kept_by_study
-    from analysis.power import COLUMNS, power
+    from analysis.methods.power import COLUMNS, power
 
     def rows_of(
         responses, counts, paradigms, contrasts, techniques, costs, prices, controls, claims, margin, response_source

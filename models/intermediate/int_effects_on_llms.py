@@ -4,7 +4,7 @@
 def model(dbt, session):
     """Read the counts, measure in the studies that changed, and return the table."""
     from analysis.kept import kept_by_study
-    from analysis.people import EFFECTS, effects_on_llms
+    from analysis.papers.people import EFFECTS, effects_on_llms
 
     anchored = "row_set = 'accepted' and technique = 'no_technique' and anchor_direction in ('low', 'high')"
     response_source = dbt.config.meta_get("response_source")

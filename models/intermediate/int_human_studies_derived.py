@@ -3,7 +3,7 @@
 
 def model(dbt, session):
     """Read the studies and return the table."""
-    from analysis.people import HUMAN_EFFECTS, human_effects
+    from analysis.papers.people import HUMAN_EFFECTS, human_effects
     from analysis.tables import table
 
     return table(human_effects(dbt.ref("human_baselines").df()), HUMAN_EFFECTS)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy import stats
 from statsmodels.stats import inter_rater
 
-from analysis.agreement import (
+from analysis.methods.agreement import (
     accuracy,
     cohen_kappa,
     fleiss_kappa,

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from analysis.anchor_contrasts import contrasts, rank_correlation, trends
+from analysis.papers.anchor_contrasts import contrasts, rank_correlation, trends
 
 NAMED = {"study": "s", "evidence_from": "scores", "specification": "published"}
 REGIMES = {"S": "standard", "D": "different_anchors"}

@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.anchor_effects import MEASURED, SPECIFICATIONS, measured_rows
-from analysis.attribution import TARGETS, banzhaf, shapley
+from analysis.papers.anchor_effects import MEASURED, SPECIFICATIONS, measured_rows
+from analysis.papers.attribution import TARGETS, banzhaf, shapley
 from analysis.tables import table
 from tests.conftest import SHARED
 

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from statsmodels.formula.api import ols
 from statsmodels.stats.anova import AnovaRM
 
-from analysis.anova import anova_rows, repeated_measures, type_two
-from analysis.mixed_effects import MIXED_MODELS, cells_of, samples
+from analysis.methods.anova import anova_rows, repeated_measures, type_two
+from analysis.methods.mixed_effects import MIXED_MODELS, cells_of, samples
 from analysis.tables import table
 
 TECHNIQUES = ["devils_advocate", "premortem", "sacd"]

@@ -9,7 +9,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from analysis.attribution import (
+from analysis.papers.attribution import (
     TARGETS,
     banzhaf,
     block_flips_p,

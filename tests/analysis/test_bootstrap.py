@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from analysis.bootstrap import (
+from analysis.methods.bootstrap import (
     CELL_METRICS,
     SPREADS,
     DomainDraws,
@@ -99,7 +99,7 @@ def widths(draws, technique="sacd", metrics=CELL_METRICS):
 
 def drawn_by(way, counts, n_resamples, seed):
     """Resamples by one of the two ways to draw, whatever the number of trials."""
-    with patch("analysis.bootstrap.FEW_PER_RESPONSE", WAYS[way]):
+    with patch("analysis.methods.bootstrap.FEW_PER_RESPONSE", WAYS[way]):
         return resampled_counts(counts, n_resamples, np.random.default_rng(seed))
 
 

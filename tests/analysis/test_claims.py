@@ -2,7 +2,7 @@ import re
 
 import pytest
 
-from analysis.claims import WRONG, by_what_is_wrong, distinct, fails, how_far_off, in_order, summed_up
+from analysis.claims.checks import WRONG, by_what_is_wrong, distinct, fails, how_far_off, in_order, summed_up
 
 
 def claim(claim_id, **differing):

@@ -5,7 +5,7 @@ import pytest
 import statsmodels.api as sm
 from scipy import stats
 
-from analysis.cluster_robust import ClusterRobust
+from analysis.methods.cluster_robust import ClusterRobust
 
 
 def cells(rng, *, n_clusters, balanced, sd_slope=10.0):

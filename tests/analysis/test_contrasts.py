@@ -12,15 +12,15 @@ from scipy import special, stats
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.weightstats import CompareMeans, DescrStatsW
 
-from analysis.contrasts import (
+from analysis.counts import compared
+from analysis.methods.contrasts import (
     COLUMNS,
     contrasts,
     contrasts_of_readings,
     families,
     sign_flip_p,
 )
-from analysis.counts import compared
-from analysis.effect_sizes import approximate_hedges_factor, hedges_factor, noncentral_t_bounds
+from analysis.methods.effect_sizes import approximate_hedges_factor, hedges_factor, noncentral_t_bounds
 from analysis.tables import table
 
 TECHNIQUES = pd.DataFrame(

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.intervals import _over_llms, intervals
+from analysis.methods.intervals import _over_llms, intervals
 from tests.tools import coverage as simulation
 from tests.tools import decision_coverage
 

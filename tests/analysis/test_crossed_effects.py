@@ -10,7 +10,8 @@ from scipy import stats
 from statsmodels.formula.api import ols
 from statsmodels.stats.contingency_tables import mcnemar as mcnemar_of_statsmodels
 
-from analysis.crossed_effects import (
+from analysis.engine.domain_losses import DomainLosses
+from analysis.methods.crossed_effects import (
     BALANCED,
     UNBALANCED,
     Arm,
@@ -21,8 +22,7 @@ from analysis.crossed_effects import (
     signed_contrasts,
     spread_of_items,
 )
-from analysis.engine.domain_losses import DomainLosses
-from analysis.t_and_f_tests import holm
+from analysis.methods.t_and_f_tests import holm
 from tests.tools import crossed_coverage
 
 # LLM means 3, 6; item means 2, 4.5, 7; overall 4.5; the rest is 1, -0.5, -0.5 in the first LLM and the negative in the

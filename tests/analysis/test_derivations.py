@@ -9,7 +9,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from analysis.derivations import (
+from analysis.claims.derivations import (
     COLUMNS,
     DERIVATIONS,
     derive,

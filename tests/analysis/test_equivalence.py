@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from statsmodels.stats.weightstats import CompareMeans, DescrStatsW, ttost_ind, ttost_paired
 
 from analysis.counts import compared
-from analysis.equivalence import COLUMNS, equivalence_tests
-from analysis.t_and_f_tests import t_bounds, tost_p
+from analysis.methods.equivalence import COLUMNS, equivalence_tests
+from analysis.methods.t_and_f_tests import t_bounds, tost_p
 from analysis.tables import table
 
 TECHNIQUES = pd.DataFrame(

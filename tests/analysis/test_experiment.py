@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scipy import stats
 from statsmodels.stats.weightstats import CompareMeans, DescrStatsW, ttost_ind
 
-from analysis.experiment import analyze
+from analysis.papers.experiment import analyze
 
 ROOT = Path(__file__).resolve().parents[2]
 LOW = [3, 4, 5, 4, 3, 5, 4, 4, 3, 5]

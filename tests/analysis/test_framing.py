@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.framing import COLUMNS, framing_rows, judging_of
+from analysis.papers.framing import COLUMNS, framing_rows, judging_of
 from analysis.tables import table
 
 LABELS = np.array(["N", "P", "U"])

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from analysis.human_choices import (
+from analysis.methods.linear_mixed_model import NotFittedError
+from analysis.papers.human_choices import (
     chi_square,
     gee_effect,
     human_choice_effects,
@@ -11,7 +12,6 @@ from analysis.human_choices import (
     payment_effect,
     simulated_choices,
 )
-from analysis.linear_mixed_model import NotFittedError
 from analysis.words.people import WHY
 from tests.tools.human_coverage import coverage
 

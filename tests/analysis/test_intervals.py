@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from analysis.bootstrap import DomainDraws
-from analysis.intervals import (
+from analysis.methods.bootstrap import DomainDraws
+from analysis.methods.intervals import (
     CHANGE,
     COLUMNS,
     METHODS,
@@ -16,8 +16,8 @@ from analysis.intervals import (
     percentile_interval,
     spread_change,
 )
-from analysis.intervals import intervals as rows_of
-from analysis.small_samples import expanded_level
+from analysis.methods.intervals import intervals as rows_of
+from analysis.methods.small_samples import expanded_level
 from analysis.tables import TYPES, table
 
 FIELDS = [

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.judges import COLUMNS, judge_rows
+from analysis.methods.judges import COLUMNS, judge_rows
 from analysis.tables import table
 
 

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
+from analysis.engine.llm_contrasts import COLUMNS, differences, holm, llm_contrasts, ranks
 from analysis.engine.losses import GOALS, Moments, losses
 from analysis.engine.questions import questions_on_anchors
-from analysis.llm_contrasts import COLUMNS, differences, holm, llm_contrasts, ranks
 from analysis.tables import table
 
 

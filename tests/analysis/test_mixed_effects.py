@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from scipy import stats
 from scipy.stats import f as f_distribution
 
-from analysis.linear_mixed_model import NotFittedError, ProfiledDeviance, RandomTerm, fit
-from analysis.mixed_effects import MIXED_MODELS, cells_of, mixed_model_rows, samples
-from analysis.t_and_f_tests import hotelling
+from analysis.methods.linear_mixed_model import NotFittedError, ProfiledDeviance, RandomTerm, fit
+from analysis.methods.mixed_effects import MIXED_MODELS, cells_of, mixed_model_rows, samples
+from analysis.methods.t_and_f_tests import hotelling
 from analysis.tables import table
 
 TECHNIQUES = ["devils_advocate", "premortem", "sacd"]

@@ -5,9 +5,9 @@ import pandas as pd
 import pytest
 
 from analysis.engine.answers import ANSWERS, answer_rows
+from analysis.engine.contrasts import COLUMNS, contrast_rows
 from analysis.engine.decisions import COLUMNS as DECISIONS
 from analysis.engine.questions import questions_on_contrasts
-from analysis.outcomes import COLUMNS, contrast_rows
 from analysis.tables import table
 
 KEYS = {"study": "s", "paradigm": "framing", "measure": "chose_safe"}

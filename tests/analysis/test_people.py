@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from analysis.people import EFFECTS, HUMAN_EFFECTS, effects_on_llms, human_effects
+from analysis.papers.people import EFFECTS, HUMAN_EFFECTS, effects_on_llms, human_effects
 from analysis.tables import table
 
 ANCHORED = {"study": "s", "domain": "j", "vignette": "v", "llm": "a"}

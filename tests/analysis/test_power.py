@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy import stats
 from statsmodels.stats.power import TTestIndPower, TTestPower
 
-from analysis.power import (
+from analysis.methods.power import (
     COLUMNS,
     detectable_shift,
     needed_llms,

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from analysis.engine.questions import questions_on_anchors
 from analysis.engine.rule import decide_from_gains
 from analysis.engine.settling import Uncertainty, needed_llms, needed_more, to_settle_rows
-from analysis.power import COLUMNS
+from analysis.methods.power import COLUMNS
 from analysis.tables import table
 
 NAMES = ["llm", "technique", "anchor_direction", "response", "n_trials"]

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from scipy import stats
 from statsmodels.stats.proportion import proportion_confint
 
-from analysis.small_samples import (
+from analysis.methods.small_samples import (
     FEWEST_LLMS,
     cr2_interval,
     expanded_level,

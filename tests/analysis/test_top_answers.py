@@ -4,10 +4,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.anchor_effects import MEASURED
-from analysis.attribution import TARGETS, exact_band
+from analysis.papers.anchor_effects import MEASURED
+from analysis.papers.attribution import TARGETS, exact_band
+from analysis.papers.top_answers import top_answer_rows
 from analysis.tables import table
-from analysis.top_answers import top_answer_rows
 
 
 def condition(**changes):

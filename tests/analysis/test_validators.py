@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from analysis.validators import COLUMNS, validator_rows
+from analysis.methods.validators import COLUMNS, validator_rows
 
 
 def verdicts(**said):

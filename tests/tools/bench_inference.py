@@ -246,7 +246,7 @@ def strata(n_rows, seed=1):
 
 
 def bootstrap_counts(n_rows, n_resamples):
-    from analysis.bootstrap import resampled_counts
+    from analysis.methods.bootstrap import resampled_counts
 
     cells = [np.unique(values, return_counts=True) for values in strata(n_rows)]
     rng = np.random.default_rng(2)
@@ -298,7 +298,7 @@ def mixed_rows(n_rows, seed=3):
 
 def fit_counts(n_rows, fit):
     """Return seconds from counts to the REML fit, and its means by technique."""
-    from analysis.mixed_effects import Sample, fit_sample
+    from analysis.methods.mixed_effects import Sample, fit_sample
 
     llm, technique, side, percent = mixed_rows(n_rows)
     counted = pd.DataFrame({"llm": llm, "technique": technique, "side": side, "percent_of_baseline": percent})

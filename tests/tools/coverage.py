@@ -21,10 +21,10 @@ import numpy as np
 import pandas as pd
 from scipy.special import ndtr
 
-from analysis.bootstrap import DIRECTIONS, DomainDraws, Resampled, Statistic, _by_direction, with_both
 from analysis.counts import Summary, selected
-from analysis.intervals import METHODS, _of_llms, _over_llms
-from analysis.small_samples import FEWEST_LLMS
+from analysis.methods.bootstrap import DIRECTIONS, DomainDraws, Resampled, Statistic, _by_direction, with_both
+from analysis.methods.intervals import METHODS, _of_llms, _over_llms
+from analysis.methods.small_samples import FEWEST_LLMS
 
 ROOT = Path(__file__).resolve().parents[2]
 STUDY, DOMAIN = "voder-bais", "judicial"

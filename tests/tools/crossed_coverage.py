@@ -1,7 +1,7 @@
 """`make coverage`: how often the intervals of crossed LLMs and items hold the true contrast, by simulation.
 
 LLMs and items are drawn anew for each data set, and every LLM gets every item, or all but some of them. The errors are
-those of `analysis.crossed_effects`, for many data sets at once; the first of each design is checked to be what
+those of `analysis.methods.crossed_effects`, for many data sets at once; the first of each design is checked to be what
 `crossed_contrast` says.
 """
 
@@ -14,14 +14,14 @@ import numpy as np
 import pandas as pd
 from scipy import special
 
-from analysis.crossed_effects import Arm, cell_weights, crossed_contrast, crossed_errors, design
 from analysis.engine.comparisons import Comparison, compared
 from analysis.engine.decisions import mean_decision
 from analysis.engine.grid import Grid
 from analysis.engine.guards import stood
 from analysis.engine.questions import basis_of_contrast
 from analysis.engine.rule import one_sided, t_bounds
-from analysis.small_samples import CONFIDENCE
+from analysis.methods.crossed_effects import Arm, cell_weights, crossed_contrast, crossed_errors, design
+from analysis.methods.small_samples import CONFIDENCE
 
 WANTED, WANTED_UNBALANCED = (93, 97), (93, 99.5)
 N_LLMS = (5, 7, 10)

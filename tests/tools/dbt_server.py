@@ -23,17 +23,16 @@ from filelock import FileLock
 
 sys.path.insert(0, os.getcwd())
 for needed in (
-    "anova",
-    "contrasts",
     "engine.answers",
+    "engine.contrasts",
+    "engine.llm_contrasts",
     "engine.settling",
-    "equivalence",
-    "intervals",
-    "llm_contrasts",
-    "mixed_effects",
-    "power",
-    "small_samples",
-    "tables",
+    "methods.anova",
+    "methods.equivalence",
+    "methods.intervals",
+    "methods.mixed_effects",
+    "methods.power",
+    "papers.people",
 ):
     importlib.import_module(f"analysis.{needed}")  # once, and not in the fork of each build
 for needed in ("pandas", "pyarrow.pandas_compat", "scipy.special"):

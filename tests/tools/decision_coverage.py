@@ -25,7 +25,7 @@ from analysis.engine.places import Fitted
 from analysis.engine.predictions import leave_one_out_log_score
 from analysis.engine.questions import Basis
 from analysis.engine.rule import decide
-from analysis.small_samples import CONFIDENCE, FEWEST_LLMS
+from analysis.methods.small_samples import CONFIDENCE, FEWEST_LLMS
 
 ROOT = Path(__file__).resolve().parents[2]
 JUDICIAL = """

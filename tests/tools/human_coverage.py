@@ -4,7 +4,7 @@ import argparse
 
 import numpy as np
 
-from analysis.human_choices import gee_effect, payment_effect, simulated_choices
+from analysis.papers.human_choices import gee_effect, payment_effect, simulated_choices
 
 WANTED = (93, 97)
 N_PARTICIPANTS, N_STUDIES, SEED = 70, 1000, 20261123

@@ -12,7 +12,7 @@ import duckdb
 import numpy as np
 import pandas as pd
 
-from analysis.mixed_effects import FITS, METHODS, fit_sample, samples
+from analysis.methods.mixed_effects import FITS, METHODS, fit_sample, samples
 
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPT = Path(__file__).with_name("mixed_models.R")

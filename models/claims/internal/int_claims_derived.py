@@ -3,7 +3,7 @@
 
 def model(dbt, session):
     """Read the claims and what was looked up of them, and return the table."""
-    from analysis.derivations import COLUMNS, derived_claims
+    from analysis.claims.derivations import COLUMNS, derived_claims
     from analysis.tables import table
 
     claims = dbt.ref("published_claims").to_arrow_table().to_pylist()

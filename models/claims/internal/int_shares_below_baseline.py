@@ -3,7 +3,7 @@
 
 def model(dbt, session):
     """Count in the accepted answers, over the baseline of all temperatures, and return the table."""
-    from analysis.small_samples import share_interval
+    from analysis.methods.small_samples import share_interval
     from analysis.tables import columns, table
 
     keys = ["study", "domain", "technique", "llm", "anchor_direction"]

@@ -3,7 +3,7 @@
 
 def model(dbt, session):
     """Return the constant."""
-    from analysis.small_samples import FEWEST_LLMS
+    from analysis.methods.small_samples import FEWEST_LLMS
     from analysis.tables import table
 
     return table([{"n_llms": FEWEST_LLMS}], {"n_llms": "bigint"})

@@ -3,7 +3,7 @@
 
 def model(dbt, session):
     """Read the labels of texts and of answers, and return the table."""
-    from analysis.framing import COLUMNS, framing_rows
+    from analysis.papers.framing import COLUMNS, framing_rows
     from analysis.tables import table
 
     framings = dbt.ref("int_framings_judged")

@@ -3,7 +3,7 @@
 
 def model(dbt, session):
     """Read the judgements that count, and return the table."""
-    from analysis.judges import COLUMNS, judge_rows
+    from analysis.methods.judges import COLUMNS, judge_rows
     from analysis.tables import table
 
     return table(judge_rows(dbt.ref("int_judgements_read").df()), COLUMNS)

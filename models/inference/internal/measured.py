@@ -5,9 +5,9 @@ def model(dbt, session):
     """Read the scores that are published and the tokens that endpoints reported, and return the table."""
     from itertools import chain
 
-    from analysis.anchor_effects import MEASURED, measured_rows
+    from analysis.papers.anchor_effects import MEASURED, measured_rows
+    from analysis.papers.top_answers import top_answer_rows
     from analysis.tables import table
-    from analysis.top_answers import top_answer_rows
 
     sizes = dbt.ref("llm_parameters").df()
     parameters = dict(zip(sizes["llm"], sizes["parameters"], strict=True))

@@ -3,9 +3,9 @@
 
 def model(dbt, session):
     """Read the counts, fit the studies that changed, and return the table."""
-    from analysis.anova import anova_rows
     from analysis.kept import kept_by_study
-    from analysis.mixed_effects import MIXED_MODELS, mixed_model_rows, samples
+    from analysis.methods.anova import anova_rows
+    from analysis.methods.mixed_effects import MIXED_MODELS, mixed_model_rows, samples
 
     def rows_of(responses, techniques):
         ranked = techniques.loc[techniques["is_ranked"], "technique"]

@@ -3,7 +3,7 @@
 
 def model(dbt, session):
     """Read what people said of falsified texts, and return the table."""
+    from analysis.methods.validators import COLUMNS, validator_rows
     from analysis.tables import table
-    from analysis.validators import COLUMNS, validator_rows
 
     return table(validator_rows(dbt.ref("stg_falsification_verdicts").df()), COLUMNS)

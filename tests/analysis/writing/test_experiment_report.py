@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 
-from analysis.experiment import analyze
+from analysis.papers.experiment import analyze
 from analysis.writing.experiment_report import check_report, report_prompt, template_report
 
 ROOT = Path(__file__).resolve().parents[3]

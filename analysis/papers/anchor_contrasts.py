@@ -9,9 +9,9 @@ from itertools import permutations
 
 import numpy as np
 
-from analysis.attribution import interval_over_questions, mid_ranks
-from analysis.small_samples import CONFIDENCE, Interval
-from analysis.t_and_f_tests import t_bounds, two_sided_p
+from analysis.methods.small_samples import CONFIDENCE, Interval
+from analysis.methods.t_and_f_tests import t_bounds, two_sided_p
+from analysis.papers.attribution import interval_over_questions, mid_ranks
 from analysis.tables import columns, reasons
 
 FEWEST_FOR_TREND = 3

@@ -12,9 +12,9 @@ from numbers import Integral
 
 import numpy as np
 
-from analysis.effect_sizes import approximate_hedges_factor
-from analysis.small_samples import CONFIDENCE
-from analysis.t_and_f_tests import satterthwaite_df, t_bounds, tost_p, two_sided_p
+from analysis.methods.effect_sizes import approximate_hedges_factor
+from analysis.methods.small_samples import CONFIDENCE
+from analysis.methods.t_and_f_tests import satterthwaite_df, t_bounds, tost_p, two_sided_p
 
 QUARTILE_METHOD = "linear, Hyndman & Fan type 7"
 NULL_HYPOTHESIS = "The LLM exhibits the same anchoring bias as human legal professionals."

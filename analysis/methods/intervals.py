@@ -5,9 +5,9 @@ from dataclasses import replace
 import numpy as np
 from scipy import special
 
-from analysis.bootstrap import CELL_METRICS, DIRECTIONS, SPREADS, DomainDraws
 from analysis.counts import CONTROL, SMALLEST_SPREAD_PP, study_without_version
-from analysis.small_samples import (
+from analysis.methods.bootstrap import CELL_METRICS, DIRECTIONS, SPREADS, DomainDraws
+from analysis.methods.small_samples import (
     CONFIDENCE,
     FEWEST_BASELINE,
     FEWEST_LLMS,

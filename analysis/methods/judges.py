@@ -2,7 +2,7 @@
 
 from itertools import combinations
 
-from analysis.agreement import (
+from analysis.methods.agreement import (
     accuracy,
     cohen_kappa,
     fleiss_kappa,
@@ -39,7 +39,7 @@ def judge_rows(judgements):
 
     References
     ----------
-    Those of `analysis.agreement`.
+    Those of `analysis.methods.agreement`.
     """
     of_text = (judgements[name] for name in ("vignette", "technique", "judged"))
     judgements = judgements.assign(text=list(zip(*of_text, strict=True)))

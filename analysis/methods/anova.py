@@ -5,9 +5,9 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 
-from analysis.mixed_effects import cells_of
-from analysis.small_samples import FEWEST_LLMS
-from analysis.t_and_f_tests import f_test
+from analysis.methods.mixed_effects import cells_of
+from analysis.methods.small_samples import FEWEST_LLMS
+from analysis.methods.t_and_f_tests import f_test
 from analysis.tables import first_reason
 
 TERMS = ("technique", "temperature", "technique x temperature")
@@ -101,11 +101,11 @@ def repeated_measures(values):
 
 
 def anova_rows(of_samples):
-    """Analyses of variance of technique x temperature, as rows of `analysis.mixed_effects.MIXED_MODELS`.
+    """Analyses of variance of technique x temperature, as rows of `analysis.methods.mixed_effects.MIXED_MODELS`.
 
     Parameters
     ----------
-    of_samples : iterable of analysis.mixed_effects.Sample
+    of_samples : iterable of analysis.methods.mixed_effects.Sample
 
     Yields
     ------

@@ -7,9 +7,9 @@ from itertools import combinations
 import numpy as np
 
 from analysis.counts import CONTROL, Summary, compared
-from analysis.effect_sizes import standardised
-from analysis.small_samples import CONFIDENCE, FEWEST_LLMS
-from analysis.t_and_f_tests import holm, satterthwaite_df, t_bounds, two_sided_p
+from analysis.methods.effect_sizes import standardised
+from analysis.methods.small_samples import CONFIDENCE, FEWEST_LLMS
+from analysis.methods.t_and_f_tests import holm, satterthwaite_df, t_bounds, two_sided_p
 from analysis.tables import columns, first_reason
 
 SPECIFICATIONS = (("accepted", "pooled"), ("as_recorded", "t=1"))  # recommended; the papers'

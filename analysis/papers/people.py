@@ -3,11 +3,11 @@
 import numpy as np
 from scipy import special
 
-from analysis.crossed_effects import entering
+from analysis.counts import ANCHORING
 from analysis.engine.grid import Grid, by_measure, or_none
-from analysis.engine.questions import ANCHORING
-from analysis.small_samples import CONFIDENCE
-from analysis.t_and_f_tests import satterthwaite_df
+from analysis.methods.crossed_effects import entering
+from analysis.methods.small_samples import CONFIDENCE
+from analysis.methods.t_and_f_tests import satterthwaite_df
 from analysis.tables import columns, reasons
 
 SIDES = ("low", "high")

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from analysis.contrasts import ROUNDING
-from analysis.small_samples import CONFIDENCE, share_interval
-from analysis.t_and_f_tests import t_bounds
+from analysis.methods.contrasts import ROUNDING
+from analysis.methods.small_samples import CONFIDENCE, share_interval
+from analysis.methods.t_and_f_tests import t_bounds
 
 
 @dataclass(frozen=True)

@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from analysis.contrasts import SPECIFICATIONS, domains, over_llms, over_trials, pairs
 from analysis.counts import CONTROL, Summary, baseline_rows, selected
-from analysis.small_samples import FEWEST_LLMS
-from analysis.t_and_f_tests import satterthwaite_df, tost_p
+from analysis.methods.contrasts import SPECIFICATIONS, domains, over_llms, over_trials, pairs
+from analysis.methods.small_samples import FEWEST_LLMS
+from analysis.methods.t_and_f_tests import satterthwaite_df, tost_p
 from analysis.tables import columns
 
 ALPHA = 0.05

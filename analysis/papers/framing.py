@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 import numpy as np
 import pandas as pd
 
-from analysis.crossed_effects import Arm, cell_weights, crossed_contrast, crossed_errors, design, level_of
-from analysis.effect_sizes import CONFIDENCE
-from analysis.small_samples import FEWEST_LLMS
-from analysis.t_and_f_tests import t_bounds
+from analysis.methods.crossed_effects import Arm, cell_weights, crossed_contrast, crossed_errors, design, level_of
+from analysis.methods.effect_sizes import CONFIDENCE
+from analysis.methods.small_samples import FEWEST_LLMS
+from analysis.methods.t_and_f_tests import t_bounds
 from analysis.tables import columns, first_reason, reasons
 
 COLUMNS = columns(
@@ -144,7 +144,7 @@ def framing_rows(framings, texts, *, confidence=CONFIDENCE):
 
     References
     ----------
-    Those of `judging_of` and of `analysis.crossed_effects.crossed_contrast`.
+    Those of `judging_of` and of `analysis.methods.crossed_effects.crossed_contrast`.
     """
     for (study, paradigm), of_study in framings.groupby(["study", "paradigm"], sort=True):
         judging = judging_of(texts[texts["study"] == study])

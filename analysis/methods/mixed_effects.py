@@ -7,11 +7,11 @@ import numpy as np
 import pandas as pd
 from scipy import special
 
-from analysis.cluster_robust import ClusterRobust
 from analysis.counts import compared
-from analysis.linear_mixed_model import Fit, NotFittedError, RandomTerm, fit
-from analysis.small_samples import CONFIDENCE, FEWEST_LLMS
-from analysis.t_and_f_tests import f_test, hotelling, t_bounds
+from analysis.methods.cluster_robust import ClusterRobust
+from analysis.methods.linear_mixed_model import Fit, NotFittedError, RandomTerm, fit
+from analysis.methods.small_samples import CONFIDENCE, FEWEST_LLMS
+from analysis.methods.t_and_f_tests import f_test, hotelling, t_bounds
 from analysis.tables import columns, first_reason, reasons
 
 FITS = ("intercept", "direction", "interaction", "slopes")

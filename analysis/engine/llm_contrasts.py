@@ -8,8 +8,8 @@ from scipy import special
 from analysis.counts import CONTROL
 from analysis.engine.guards import JUDGED
 from analysis.engine.losses import Loss
-from analysis.small_samples import CONFIDENCE, FEWEST_BASELINE
-from analysis.t_and_f_tests import holm as step_down
+from analysis.methods.small_samples import CONFIDENCE, FEWEST_BASELINE
+from analysis.methods.t_and_f_tests import holm as step_down
 from analysis.tables import columns, first_reason, reasons
 
 COLUMNS = columns(

@@ -10,8 +10,8 @@ from math import factorial
 import numpy as np
 from scipy import special
 
-from analysis.small_samples import CONFIDENCE, Interval
-from analysis.t_and_f_tests import t_bounds
+from analysis.methods.small_samples import CONFIDENCE, Interval
+from analysis.methods.t_and_f_tests import t_bounds
 
 TARGETS = np.arange(101)
 DRAWS = 100

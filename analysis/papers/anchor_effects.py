@@ -10,8 +10,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from analysis.anchor_contrasts import CONTRASTS, TRENDS, contrasts, trends
-from analysis.attribution import (
+from analysis.methods.small_samples import CONFIDENCE, Interval
+from analysis.papers.anchor_contrasts import CONTRASTS, TRENDS, contrasts, trends
+from analysis.papers.attribution import (
     DRAWS,
     PUBLISHED_FLIPS,
     PUBLISHED_RESAMPLES,
@@ -30,7 +31,6 @@ from analysis.attribution import (
     stars_of,
     wilcoxon_pratt,
 )
-from analysis.small_samples import CONFIDENCE, Interval
 from analysis.tables import columns, reasons
 
 NO_SAMPLE = "V0"  # the question that LLMs may know with its answer: it has rows, and stays out of means

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from analysis.anchor_effects import SOFT_EXPECTATIONS
-from analysis.attribution import DRAWS, TARGETS, exact_band
+from analysis.papers.anchor_effects import SOFT_EXPECTATIONS
+from analysis.papers.attribution import DRAWS, TARGETS, exact_band
 from analysis.tables import reasons
 
 

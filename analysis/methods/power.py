@@ -5,11 +5,10 @@ import math
 import numpy as np
 from scipy import optimize, special
 
-from analysis.contrasts import SPECIFICATIONS, domains, over_llms, over_trials, pairs
-from analysis.counts import study_without_version
-from analysis.effect_sizes import standardised
-from analysis.engine.questions import ANCHORING
-from analysis.small_samples import FEWEST_LLMS
+from analysis.counts import ANCHORING, study_without_version
+from analysis.methods.contrasts import SPECIFICATIONS, domains, over_llms, over_trials, pairs
+from analysis.methods.effect_sizes import standardised
+from analysis.methods.small_samples import FEWEST_LLMS
 from analysis.tables import columns
 
 ALPHA = 0.05

@@ -8,10 +8,17 @@ each item in each arm, and of their sums.
 import numpy as np
 import pandas as pd
 
-from analysis.crossed_effects import crossed_contrast, entering, mcnemar, paired_t, signed_bounds, spread_of_items
 from analysis.engine.grid import RECOMMENDED, Grid, by_measure, cell_differences, or_none
-from analysis.small_samples import CONFIDENCE, FEWEST_LLMS
-from analysis.t_and_f_tests import holm
+from analysis.methods.crossed_effects import (
+    crossed_contrast,
+    entering,
+    mcnemar,
+    paired_t,
+    signed_bounds,
+    spread_of_items,
+)
+from analysis.methods.small_samples import CONFIDENCE, FEWEST_LLMS
+from analysis.methods.t_and_f_tests import holm
 from analysis.tables import columns, reasons
 
 LEVELS = {"both": "both", "llms": "over_llms", "items": "over_items"}
@@ -45,7 +52,7 @@ def contrast_rows(counts, paradigms, contrasts):
 
     References
     ----------
-    Holm (1979), Scandinavian Journal of Statistics 6(2). The references of `analysis.crossed_effects`.
+    Holm (1979), Scandinavian Journal of Statistics 6(2). The references of `analysis.methods.crossed_effects`.
     """
     for _, of_paradigm in by_measure(counts, paradigms, contrasts):
         for measured in of_paradigm:

@@ -7,10 +7,10 @@ import numpy as np
 import pandas as pd
 from scipy import special, stats
 
-from analysis.linear_mixed_model import NotFittedError, RandomTerm, fit
-from analysis.power import ALPHA, POWER, detectable_shift
-from analysis.small_samples import CONFIDENCE
-from analysis.t_and_f_tests import t_bounds, two_sided_p
+from analysis.methods.linear_mixed_model import NotFittedError, RandomTerm, fit
+from analysis.methods.power import ALPHA, POWER, detectable_shift
+from analysis.methods.small_samples import CONFIDENCE
+from analysis.methods.t_and_f_tests import t_bounds, two_sided_p
 from analysis.tables import columns, first_reason
 
 FEWEST_PARTICIPANTS = 10

@@ -2,7 +2,7 @@
 
 from itertools import combinations
 
-from analysis.agreement import cohen_kappa, krippendorff_alpha, label_counts, share_agreeing
+from analysis.methods.agreement import cohen_kappa, krippendorff_alpha, label_counts, share_agreeing
 from analysis.tables import columns
 
 COLUMNS = columns(
@@ -30,7 +30,7 @@ def validator_rows(verdicts):
 
     References
     ----------
-    Those of `analysis.agreement`.
+    Those of `analysis.methods.agreement`.
     """
     said = verdicts.assign(label=verdicts["is_negation"].map({True: "negation", False: "none"}))
     labels = said.pivot(index="falsification_id", columns="validator", values="label").astype(object)

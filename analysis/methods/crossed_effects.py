@@ -9,10 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import special
 
-from analysis.contrasts import ROUNDING, Comparison
-from analysis.effect_sizes import standardised
-from analysis.small_samples import CONFIDENCE, Interval
-from analysis.t_and_f_tests import satterthwaite_df, t_bounds, two_sided_p
+from analysis.methods.contrasts import ROUNDING, Comparison
+from analysis.methods.effect_sizes import standardised
+from analysis.methods.small_samples import CONFIDENCE, Interval
+from analysis.methods.t_and_f_tests import satterthwaite_df, t_bounds, two_sided_p
 from analysis.tables import first_reason
 
 PAIRINGS = ("item", "between")

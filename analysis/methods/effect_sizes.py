@@ -3,7 +3,7 @@
 import numpy as np
 from scipy import optimize, special
 
-from analysis.small_samples import CONFIDENCE
+from analysis.methods.small_samples import CONFIDENCE
 
 
 def hedges_factor(df):
