@@ -43,6 +43,23 @@ from ingest.raw import TABLES
 from ingest.warehouse import UserError, connect, explain, is_of_the_file, printable, warehouse_path
 
 MOST_ROWS = 500
+# at most 25 tables, by what a user asks
+QUESTIONS = {
+    "What should I use?": (
+        "inference.decisions", "inference.predictions", "inference.multiverse", "marts.technique_rankings",
+        "marts.technique_costs",
+    ),
+    "What was answered?": (
+        "marts.trials", "marts.response_counts", "marts.item_counts", "marts.baselines", "marts.anchored_conditions",
+        "marts.losses", "marts.outcomes", "inference.outcome_contrasts",
+    ),
+    "How sure?": ("inference.intervals", "inference.contrasts", "inference.llm_contrasts", "inference.power"),
+    "Who did not answer?": (
+        "marts.attrition", "marts.attrition_bounds", "marts.quarantined_trials", "marts.post_hoc_changes",
+    ),
+    "Does it hold?": ("marts.claim_checks", "marts.claim_trials", "marts.drift", "marts.human_comparisons"),
+}  # fmt: skip
+OTHERS = "(of papers, people, news)"
 NOT_TEXT = "the query is not UTF-8 text"
 SHOWN = (
     f"a table stops at {terminal.MOST_CHARACTERS} characters a cell, and on a terminal at {MOST_ROWS} rows; "
@@ -203,26 +220,37 @@ def _history(path: Path) -> Iterator[None]:
 
 @click.command()
 @format_option()
+@click.option("--all", "every", is_flag=True, help="also those that papers, people, news and the ledger need")
 @click.argument("name", required=False, metavar="[NAME]", help="such as baselines or marts.baselines")
-def tables(form: str, name: str | None) -> None:
-    """List the public tables, or the columns of one, or of one of `raw`."""
+def tables(form: str, every: bool, name: str | None) -> None:
+    """List the tables that answer a question, or the columns of one, or of one of `raw`."""
     if name:
         _describe(name, form)
     else:
-        _list_tables(form)
+        _list_tables(form, every)
 
 
-def _list_tables(form):
+def _list_tables(form, every):
+    questions = {table: question for question, answering in QUESTIONS.items() for table in answering}
     with marts() as warehouse:
+        public = {f"{schema}.{name}": comment for schema, name, comment in public_tables(warehouse)}
+        others = [table for table in public if table not in questions]
+        shown = [table for table in questions if table in public] + (others if every else [])
         rows = [
-            (f"{schema}.{name}", count(warehouse, schema, name), first_sentence(comment))
-            for schema, name, comment in public_tables(warehouse)
+            (questions.get(table), table, count(warehouse, *table.split(".", 1)), first_sentence(public[table]))
+            for table in shown
         ]
-    if form == "table":
-        rows = [(table, n_rows, grain(said)) for table, n_rows, said in rows]
-        say_rows(form, ["table", "rows", "one row per"], rows, null="")
+    if form != "table":
+        write_rows(form, ["question", "table", "rows", "grain"], rows)
         return
-    write_rows(form, ["table", "rows", "grain"], rows)
+    asked = [None, *(question for question, *_ in rows)]
+    rows = [
+        (None if question == before else question or OTHERS, table, n_rows, grain(sentence))
+        for before, (question, table, n_rows, sentence) in zip(asked, rows, strict=False)
+    ]
+    say_rows(form, ["question", "table", "rows", "one row per"], rows, null="")
+    if others and not every:
+        print(f"{len(others)} more for papers, people, news and the ledger: `bais tables --all` lists them.")
 
 
 def _describe(asked, form):

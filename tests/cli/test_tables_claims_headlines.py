@@ -11,12 +11,13 @@ from pathlib import Path
 import duckdb
 import pytest
 
+from bais.ask import QUESTIONS
 from bais.main import main
 from bais.terminal import size_of
 from ingest.raw import raw_statements
 from ingest.versions import Version
 from ingest.warehouse import ROOT
-from tests.tools.contracts import insert, make_tables, relation_of
+from tests.tools.contracts import columns_of, insert, make_tables, relation_of
 from tests.tools.stand_ins import SAID_OF_UNREAD, leave_unread
 from tests.tools.unit_models import render
 
@@ -208,36 +209,35 @@ def refused(capsys, *arguments):
     return err
 
 
-def test_tables_lists_public_tables_with_their_rows_and_grain(warehouse, capsys):
+def test_tables_lists_by_question_what_is_there_with_its_rows_and_grain(warehouse, capsys):
     rows = {row["table"]: row for row in asked_as_json(capsys, "tables")}
-    assert rows["marts.baselines"] == {"table": "marts.baselines", "rows": 3, "grain": "One row per llm."}
-    assert rows["marts.trials"] == {"table": "marts.trials", "rows": len(TRIALS), "grain": None}
-    assert not [name for name in rows if not name.startswith(("marts.", "inference."))]
+    question = "What was answered?"
+    assert rows["marts.baselines"] == {
+        "question": question, "table": "marts.baselines", "rows": 3, "grain": "One row per llm.",
+    }  # fmt: skip
+    assert rows["marts.trials"] == {"question": question, "table": "marts.trials", "rows": len(TRIALS), "grain": None}
+    assert list(rows)[:2] == ["inference.decisions", "marts.technique_rankings"]
+    assert all(row["question"] for row in rows.values())
 
 
-def test_tables_reads_the_inference_schema_after_the_marts(change, capsys):
+def test_at_most_25_tables_answer_a_question_and_each_is_one_of_the_project():
+    named = [table for tables in QUESTIONS.values() for table in tables]
+    assert len(named) == len(set(named)) <= 25
+    assert all(columns_of(table) for table in named)
+
+
+def test_tables_lists_the_others_where_all_are_asked_for(change, capsys):
     change("create table inference.z as select 1; create schema a; create table a.b as select 1")
-    names = [row["table"] for row in asked_as_json(capsys, "tables")]
-    assert names[-1] == "inference.z"
-    assert names[0].startswith("marts.")
-    assert "a.b" not in names
+    assert "inference.z" not in ask(capsys, "tables").split()
+    rows = asked_as_json(capsys, "tables", "--all")
+    assert rows[-1] == {"question": None, "table": "inference.z", "rows": 1, "grain": None}
+    assert "a.b" not in {row["table"] for row in rows}
 
 
-def test_the_table_of_tables_leaves_an_unknown_grain_empty(warehouse, capsys):
-    lines = ask(capsys, "tables").splitlines()
-    assert lines[0].split() == ["table", "rows", "one", "row", "per"]
-    (line,) = [line for line in lines if line.startswith("marts.trials")]
-    assert line.split() == ["marts.trials", str(len(TRIALS))]
-
-
-def test_the_table_of_tables_says_of_a_grain_its_keys_and_not_what_they_are_good_for(warehouse, capsys):
-    said = "One row per day; what was asked: how much? More."
-    with contextlib.closing(duckdb.connect(str(warehouse))) as connection:
-        connection.execute(f"comment on table marts.baselines is '{said}'")
-    (line,) = [line for line in ask(capsys, "tables").splitlines() if line.startswith("marts.baselines")]
-    assert line.split() == ["marts.baselines", "3", "day"]
-    rows = {row["table"]: row["grain"] for row in asked_as_json(capsys, "tables")}
-    assert rows["marts.baselines"] == said
+def test_the_table_of_tables_says_a_question_once_and_how_many_there_are_besides(change, capsys, golden):
+    change("create table inference.z as select 1; comment on table inference.z is 'One row per day; of what? More.'")
+    golden(ask(capsys, "tables"))
+    golden(ask(capsys, "tables", "--all"))
 
 
 @pytest.mark.parametrize("name", ["baselines", "marts.baselines", "Marts.Baselines"])
