@@ -44,7 +44,8 @@ where list_contains(string_split(reason, '; '), 'reading_would_change') order by
 @strict
 def check(batch: str | None, every: bool, as_json: bool, strict: bool) -> int:
     """Audit, and say what the gate says of each batch; exit 6 if one failed and nobody decided of it since."""
-    from ingest.gate import FAILED, audit, last_verdicts
+    from ingest.gate.acts import last_verdicts
+    from ingest.gate.audit import FAILED, audit
 
     if batch and every:
         raise click.UsageError("--batch is one batch and --all is every one: give one of the two")
@@ -237,7 +238,7 @@ def _decides(act: str, metavar: str) -> click.Command:
     @click.argument("object_id", metavar=metavar)
     @signed
     def command(object_id: str, why: str, who: str | None) -> None:
-        from ingest.gate import decide
+        from ingest.gate.acts import decide
 
         decide(act, object_id, why, who)
         say(f"{act}: {object_id}. `bais build` derives the tables anew.")

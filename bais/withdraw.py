@@ -36,7 +36,7 @@ def _decides(act: str, done: str, what: str) -> click.Command:
     @click.option("--where", metavar="SQL", help=f'{what} that meet a condition, such as "response > 100"')
     @signed
     def command(trial_ids: tuple[str, ...], where: str | None, why: str, who: str | None, flag=None) -> int:
-        from ingest.gate import decide_of_trials
+        from ingest.gate.acts import decide_of_trials
 
         if [bool(trial_ids), where is not None, flag is not None].count(True) != 1:
             raise click.UsageError(f"name trials, or give a condition with --where{flags}")
@@ -73,7 +73,7 @@ def _decides(act: str, done: str, what: str) -> click.Command:
 @signed
 def reread(trial_id: str, number: float, why: str, who: str | None) -> int:
     """Put a single reading right."""
-    from ingest.gate import decide_of_trials
+    from ingest.gate.acts import decide_of_trials
 
     if not isfinite(number):
         raise UserError(f"--number {number} is no number that an answer can be")
@@ -106,7 +106,7 @@ def _has_digits(text, number):
 
 def _audit_again(batches):
     """Audit batches of which something is read otherwise now, and say what comes of it."""
-    from ingest.gate import audit
+    from ingest.gate.audit import audit
     from ingest.run import render_verdict
 
     if not batches:

@@ -781,7 +781,7 @@ def mean_baselines(summaries, cells) -> dict[tuple[str, str], tuple[float, int]]
 
 def doubts_of_baselines(offences: list[Offence]) -> dict[tuple[str, str], str]:
     """Return a sentence on each LLM and vignette of which the gate would not let the answers without anchor through."""
-    from ingest.gate import read_config
+    from ingest.gate.suite import read_config
 
     config = read_config()
     doubts = {}

@@ -288,7 +288,7 @@ def agreed_orphans(study, is_agreed: bool, keep: bool | None = None) -> tuple[li
 def left_out_of(study) -> list[str]:
     """Leave out of what is decided what a study asks no more, as it was said before, and say how many answers."""
     from ingest.asked import of_study
-    from ingest.gate import leave_out
+    from ingest.gate.acts import leave_out
 
     if not warehouse_path().exists():
         return []
@@ -463,7 +463,7 @@ def print_measured(study: str | None = None) -> None:
 
 def pass_gate() -> int:
     """Audit the batches that have no verdict yet, say what came of it, and return 6 if one failed, else 0."""
-    from ingest.gate import FAILED, audit
+    from ingest.gate.audit import FAILED, audit
 
     verdicts = audit()
     said = {}

@@ -252,7 +252,7 @@ def stood_in(request):
         if "dlt" not in needs:
             patch.setattr("ingest.load._load", load_without_dlt)
         if "great expectations" not in needs:
-            patch.setattr("ingest.gate.expectations", maxima_without_great_expectations)
+            patch.setattr("ingest.gate.audit.checkpoint", maxima_without_great_expectations)
         yield
 
 

@@ -9,7 +9,7 @@ import duckdb
 import pytest
 
 from ingest.archives import archive_of
-from ingest.gate import audit
+from ingest.gate.audit import audit
 from ingest.importer import import_archive
 from ingest.models import Models
 from ingest.versions import Version

@@ -8,7 +8,7 @@ import pytest
 
 from bais.check import _in_full, words_of_checks
 from bais.main import main
-from ingest.gate import read_config
+from ingest.gate.suite import read_config
 from tests.ingest.faults import damage
 from tests.tools.contracts import fill
 from tests.tools.stand_ins import SAID_OF_UNREAD, leave_unread

@@ -14,7 +14,8 @@ from pandas.testing import assert_frame_equal
 from bais.exported import citation, studies_of
 from bais.main import main
 from bais.past import KNOWN_THEN, copy_known, version_asked
-from ingest.gate import audit, last_verdicts
+from ingest.gate.acts import last_verdicts
+from ingest.gate.audit import audit
 from ingest.models import Models, query_of
 from ingest.raw import TABLES
 from ingest.scoring.landed import load_scored

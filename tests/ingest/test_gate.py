@@ -4,18 +4,17 @@ import collections
 import contextlib
 import csv
 import functools
-import importlib
 import json
 import shutil
-import sys
 from types import SimpleNamespace
 
 import duckdb
 import pyarrow as pa
 import pytest
 
-from ingest import gate
 from ingest.archives.voder_bais import ARCHIVE
+from ingest.gate import acts, models
+from ingest.gate import audit as gate
 from ingest.importer import import_archive
 from ingest.run import render_verdict
 from ingest.warehouse import ROOT, UserError, warehouse_path
@@ -54,7 +53,7 @@ def elsewhere(tmp_path_factory):
 def clean(elsewhere):
     """The verdicts on clean studies of each shape, and on what the growing ones brought later."""
     with elsewhere("clean") as patch:
-        patch.setattr(gate, "expectations", maxima_without_great_expectations)
+        patch.setattr(gate, "checkpoint", maxima_without_great_expectations)
         for seed in range(N_SEEDS):
             for shape, minimum in {"single": 8, "broad": 2, "growing": 5}.items():
                 load_clean(shape, seed, minimum, without=("calls",))
@@ -91,7 +90,7 @@ def faulty(elsewhere):
                         study = f"{shape}-{number}-{list(SIZES).index(size)}"
                         batch_id, flagged = inject(warehouse, fault, size, shape, study, seed=2)
                         cases[name, shape, size] = SimpleNamespace(batch_id=batch_id, due=flagged, flagged={})
-        patch.setattr(gate, "expectations", maxima_without_great_expectations)
+        patch.setattr(gate, "checkpoint", maxima_without_great_expectations)
         verdicts = {verdict.batch_id: verdict for verdict in gate.audit()}
         flags = collections.defaultdict(lambda: collections.defaultdict(dict))
         with opened() as warehouse:
@@ -185,7 +184,7 @@ def test_a_larger_fault_is_caught_at_least_as_often(faulty):
 def test_a_check_that_is_taken_away_lets_its_fault_through(elsewhere):
     config = gate.read_config()
     with elsewhere("without") as patch:
-        patch.setattr(gate, "expectations", maxima_without_great_expectations)
+        patch.setattr(gate, "checkpoint", maxima_without_great_expectations)
         load_clean("single", 1, 10, study="single")
         with beside_clean() as warehouse:
             batch_id, _ = inject(warehouse, FAULTS["temperature 7"], "20 %", "single", "hot", seed=1)
@@ -233,7 +232,7 @@ def audited(audited_small, warehouse):
 
 def test_great_expectations_says_what_the_maxima_of_the_columns_say(audited, monkeypatch):
     first = audited
-    monkeypatch.setattr(gate, "expectations", maxima_without_great_expectations)
+    monkeypatch.setattr(gate, "checkpoint", maxima_without_great_expectations)
     again = gate.audit([verdict.batch_id for verdict in first])
     assert sorted(v.verdict for v in first) == ["passed", "passed_with_warnings"]
 
@@ -245,18 +244,6 @@ def test_great_expectations_says_what_the_maxima_of_the_columns_say(audited, mon
         )
 
     assert said(first) == said(again)
-
-
-def test_what_great_expectations_seldom_needs_is_run_only_when_something_in_it_is_used(tmp_path, monkeypatch):
-    (tmp_path / "slow_to_start.py").write_text("import sys\nsys.has_started = True\nanswer = 42\n")
-    monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setattr(gate, "SELDOM_NEEDED", ("slow_to_start",))
-    monkeypatch.setattr(sys, "meta_path", [gate.Deferred, *sys.meta_path])
-    monkeypatch.setattr(sys, "has_started", False, raising=False)
-    slow = importlib.import_module("slow_to_start")
-    assert not sys.has_started
-    assert (slow.answer, sys.has_started) == (42, True)
-    monkeypatch.delitem(sys.modules, "slow_to_start")
 
 
 def test_every_expectation_of_the_config_has_a_row_with_what_was_observed(audited, query):
@@ -281,31 +268,31 @@ def test_a_batch_is_audited_once_unless_it_is_named(audited, query):
 def test_trials_that_are_read_in_slices_are_read_as_all_of_them_at_once(small, monkeypatch):
     def read():
         with gate._beside(small) as memory:
-            models = gate.gate_models(memory, gate._batches_to_audit(memory, None), gate.read_config())
-            return memory.sql(f"from {models.ref('gate_trials')} order by trial_id").fetchall()
+            made = gate.gate_models(memory, gate.batches_to_audit(memory, None), gate.read_config())
+            return memory.sql(f"from {made.ref('gate_trials')} order by trial_id").fetchall()
 
     at_once = read()
-    monkeypatch.setattr(gate, "SLICE", 7)
+    monkeypatch.setattr(models, "SLICE", 7)
     assert len(at_once) == 40
     assert read() == at_once
 
 
-def broken(kind, columns):
-    """Make Great Expectations lose columns: their observed value, all their numbers, or the whole result."""
-    real = gate.expectations
+def broken(kind, check, levels):
+    """Make Great Expectations lose a check: its observed value, all its numbers, or the whole result."""
+    real = gate.checkpoint
 
-    def make():
-        validate = real()
+    def make(checks):
+        judge = real(checks)
 
-        def without(frame, maxima):
+        def without(frame):
             if kind == "numbers":
-                frame[columns] = float("nan")
-            results = validate(frame, maxima)
-            for column in columns:
+                frame[check] = float("nan")
+            results = judge(frame)
+            for level in levels:
                 if kind == "value":
-                    results[column] = (True, None)
+                    results[check, level] = (True, None)
                 elif kind == "result":
-                    del results[column]
+                    del results[check, level]
             return results
 
         return without
@@ -316,7 +303,7 @@ def broken(kind, columns):
 @pytest.mark.parametrize(("check", "levels"), [("backwards", ["warn"]), ("duplicate", ["fail", "warn"])])
 @pytest.mark.parametrize("kind", ["value", "numbers", "result"])
 def test_an_expectation_that_returns_nothing_turns_the_gate_red(small, monkeypatch, query, kind, check, levels):
-    monkeypatch.setattr(gate, "expectations", broken(kind, [f"{check}/{level}" for level in levels]))
+    monkeypatch.setattr(gate, "checkpoint", broken(kind, check, levels))
     verdicts = gate.audit()
     assert {verdict.verdict for verdict in verdicts} == {"failed"}
     assert all(f"FAILED {check}" in render_verdict(verdict) for verdict in verdicts)
@@ -389,7 +376,7 @@ def test_a_crash_in_a_later_round_keeps_the_verdicts_of_the_rounds_before(drifte
     monkeypatch.setattr(gate, "_flags", flags)
     with pytest.raises(UserError):
         gate.audit()
-    verdicts = {verdict["batch_id"]: verdict["vignette"] for verdict in gate.last_verdicts()}
+    verdicts = {verdict["batch_id"]: verdict["vignette"] for verdict in acts.last_verdicts()}
     assert drifted[0] in verdicts
     assert sorted(verdicts.values()) == ["burglary", "fever"]
 
@@ -400,7 +387,7 @@ def test_the_numbers_of_a_case_are_its_ordinals_too_but_no_piece_of_a_longer_num
         warehouse.execute("update raw.batches set definition = ?", [json.dumps({"vignettes": [entry]})])
     path = warehouse_path()
     with gate._beside(path) as memory:
-        gate.gate_models(memory, gate._batches_to_audit(memory, None), gate.read_config())
+        gate.gate_models(memory, gate.batches_to_audit(memory, None), gate.read_config())
         assert set(memory.execute("select case_numbers from gate_batches").fetchall()[0][0]) == {12, 2400, 3, 5.5, 7}
 
 
@@ -412,7 +399,7 @@ def test_a_number_of_the_case_is_read_with_its_thousands_comma_and_in_the_unit_o
             "update raw.batches set definition = ?, response_unit = ?", [json.dumps({"vignettes": [entry]}), unit]
         )
     with gate._beside(warehouse_path()) as memory:
-        gate.gate_models(memory, gate._batches_to_audit(memory, None), gate.read_config())
+        gate.gate_models(memory, gate.batches_to_audit(memory, None), gate.read_config())
         assert set(memory.execute("select case_numbers from gate_batches").fetchall()[0][0]) == numbers
 
 
@@ -439,7 +426,7 @@ def loaded_recording(elsewhere):
 @pytest.fixture
 def recording(loaded_recording, warehouse, monkeypatch):
     """The path of a copy of it."""
-    monkeypatch.setattr(gate, "expectations", maxima_without_great_expectations)
+    monkeypatch.setattr(gate, "checkpoint", maxima_without_great_expectations)
     warehouse.parent.mkdir()
     shutil.copy(loaded_recording, warehouse)
     return warehouse
@@ -476,8 +463,8 @@ def flags_of(reason):
 
 def test_what_stands_for_the_lines_of_archives_has_the_columns_that_their_model_has(recording):
     with gate._beside(recording) as memory:
-        models = gate.gate_models(memory, gate._batches_to_audit(memory, None), gate.read_config())
-        columns = [memory.execute(f"describe {of}").fetchall() for of in (models.ref("gate_lines"), gate.NO_LINES)]
+        made = gate.gate_models(memory, gate.batches_to_audit(memory, None), gate.read_config())
+        columns = [memory.execute(f"describe {of}").fetchall() for of in (made.ref("gate_lines"), models.NO_LINES)]
     assert [column[:2] for column in columns[0]] == [column[:2] for column in columns[1]]
 
 
@@ -681,11 +668,11 @@ def test_a_quarantined_number_does_not_tell_which_anchors_are_low(recording, is_
     if is_earlier:
         split_off(f"{unanchored} and temperature = 7 or trial_id in (select trial_id from raw.trials limit 9)", -1)
         gate.audit(["other"])
-        gate.decide("accept", "other", WHY, WHO)
+        acts.decide("accept", "other", WHY, WHO)
     with gate._beside(warehouse_path()) as memory:
-        models = gate.gate_models(memory, gate._batches_to_audit(memory, None), gate.read_config())
+        made = gate.gate_models(memory, gate.batches_to_audit(memory, None), gate.read_config())
         found = memory.execute(
-            f"select distinct direction, by_rule, round(baseline) < 45 from {models.ref('gate_trials')} "
+            f"select distinct direction, by_rule, round(baseline) < 45 from {made.ref('gate_trials')} "
             "where llm = 'openai/o3' and anchor_value > 50"
         ).fetchall()
     assert found == [("high", None, True)]
@@ -698,7 +685,7 @@ def test_a_quarantined_number_does_not_tell_which_anchors_are_low(recording, is_
 def audited_recording(loaded_recording, elsewhere):
     """The path of a warehouse with the recorded archive, published."""
     with elsewhere("audited-recording") as patch:
-        patch.setattr(gate, "expectations", maxima_without_great_expectations)
+        patch.setattr(gate, "checkpoint", maxima_without_great_expectations)
         path = shutil.copy(loaded_recording, warehouse_path())
         gate.audit()
         return path
@@ -707,7 +694,7 @@ def audited_recording(loaded_recording, elsewhere):
 @pytest.fixture
 def version(audited_recording, warehouse, monkeypatch):
     """From the trials that a version of the published recording withdraws to what its verdict says."""
-    monkeypatch.setattr(gate, "expectations", maxima_without_great_expectations)
+    monkeypatch.setattr(gate, "checkpoint", maxima_without_great_expectations)
     warehouse.parent.mkdir()
     shutil.copy(audited_recording, warehouse)
 
@@ -718,7 +705,7 @@ def version(audited_recording, warehouse, monkeypatch):
             f"response_recorded + 1 as response_recorded) from raw.trials where {is_new}"
         )
         query = f"select trial_id from warehouse.raw.trials where {withdrawn}"
-        monkeypatch.setattr(gate, "_withdrawn", lambda *_: query)
+        monkeypatch.setattr(models, "_withdrawn", lambda *_: query)
         batch = {"batch_id": "version", "study": "archive", "vignette": "shoplifting", "n_trials": 0}
         change(
             "insert into raw.batches by name select * replace ('version' as batch_id, "
@@ -816,12 +803,12 @@ def test_a_failed_batch_changes_no_mart_until_somebody_accepts_it(tmp_path, monk
 
     fever, burglary = second["fever"].batch_id, second["burglary"].batch_id
     (hot,) = warehouse.query(f"select distinct trial_id from raw.flagged_trials where batch_id = '{fever}'")
-    gate.decide("accept", fever, WHY, WHO)
-    gate.decide("accept", burglary, WHY, WHO)
+    acts.decide("accept", fever, WHY, WHO)
+    acts.decide("accept", burglary, WHY, WHO)
     (released,) = warehouse.query(f"select min(trial_id) from raw.flagged_trials where batch_id = '{burglary}'")
-    gate.decide("release", released[0], "the clock was off", WHO)
-    gate.decide("reject", burglary, "no, it is wrong after all", "Grace")
-    gate.decide("accept", burglary, "yes, it is right", "Grace")
+    acts.decide("release", released[0], "the clock was off", WHO)
+    acts.decide("reject", burglary, "no, it is wrong after all", "Grace")
+    acts.decide("accept", burglary, "yes, it is right", "Grace")
     warehouse.dbt("--quiet", "run", *select)
     after = contents(warehouse)
     assert all(after[mart] != before[mart] for mart in MARTS)
@@ -843,8 +830,8 @@ def test_a_failed_batch_changes_no_mart_until_somebody_accepts_it(tmp_path, monk
         ("batch", burglary, "reject", "Grace", "no, it is wrong after all"),
         ("batch", burglary, "accept", "Grace", "yes, it is right"),
     ]
-    gate.decide("reject", fever, "after all", WHO)
-    published = {verdict["batch_id"]: (verdict["is_published"], verdict["act"]) for verdict in gate.last_verdicts()}
+    acts.decide("reject", fever, "after all", WHO)
+    published = {verdict["batch_id"]: (verdict["is_published"], verdict["act"]) for verdict in acts.last_verdicts()}
     assert (published[fever], published[burglary]) == ((False, "reject"), (True, "accept"))
 
 
@@ -858,7 +845,7 @@ def test_a_failed_batch_changes_no_mart_until_somebody_accepts_it(tmp_path, monk
 )
 def test_a_decision_needs_a_reason_and_something_to_decide_of(small, query, act, object_id, why, said):
     with pytest.raises(UserError, match=said):
-        gate.decide(act, object_id, why, WHO)
+        acts.decide(act, object_id, why, WHO)
     assert query("select count(*) from raw.gate_acts") == [(0,)]
 
 

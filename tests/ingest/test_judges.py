@@ -14,7 +14,7 @@ from bais.main import main
 from ingest.asked import of_study, render_asked
 from ingest.collected import load_collected
 from ingest.collector import collect
-from ingest.gate import audit
+from ingest.gate.audit import audit
 from ingest.models import query_of
 from ingest.plan import plan_of
 from ingest.responses import read_trials

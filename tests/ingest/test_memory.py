@@ -2,7 +2,7 @@
 
 import pytest
 
-from ingest import gate
+from ingest.gate import audit as gate
 from ingest.memory import MOST, VARIABLE, memory_limit
 from ingest.raw import prepare_raw
 from ingest.warehouse import UserError

@@ -19,7 +19,7 @@ import yaml
 from bais.main import main
 from ingest.collected import load_collected
 from ingest.collector import collect
-from ingest.gate import audit
+from ingest.gate.audit import audit
 from ingest.items import Items
 from ingest.paradigm import Answer, load_paradigm, shipped_paradigms
 from ingest.plan import plan_of

@@ -10,9 +10,12 @@ import duckdb
 import pytest
 
 from bais.main import main as commands
-from ingest import gate, importer
+from ingest import importer
 from ingest.commits import git
-from ingest.gate import audit, decide, decide_of_trials, last_verdicts
+from ingest.gate import acts as gate_acts
+from ingest.gate import audit as gate_audit
+from ingest.gate.acts import decide, decide_of_trials, last_verdicts
+from ingest.gate.audit import audit
 from ingest.models import Models
 from ingest.raw import ORDERED, TABLES, next_ordinal, prepare_raw
 from ingest.run import main
@@ -165,7 +168,7 @@ def clock_ahead(monkeypatch):
     @contextmanager
     def ahead():
         with monkeypatch.context() as patch:
-            for module in (importer, gate):
+            for module in (importer, gate_acts, gate_audit):
                 patch.setattr(module, "datetime", Tomorrow)
             yield
 

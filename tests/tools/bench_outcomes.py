@@ -34,7 +34,7 @@ for study in sys.argv[1:]:
 """
 GATE = """
 import json, time
-from ingest.gate import audit
+from ingest.gate.audit import audit
 started = time.perf_counter()
 verdicts = audit()
 assert verdicts and all(verdict.verdict == "passed" for verdict in verdicts)

@@ -6,6 +6,7 @@ from contextlib import closing
 import duckdb
 import pyarrow as pa
 
+from ingest.gate.suite import thresholds_of
 from ingest.raw import LOAD_ID, TABLES
 
 
@@ -19,14 +20,17 @@ def load_without_dlt(tables, path, incoming):
                 file.execute(f"create table raw.{name} as select *, 'a load' as {LOAD_ID} from made")
 
 
-def maxima_without_great_expectations():
+def maxima_without_great_expectations(checks):
     """Hold frames against thresholds at once; tests/ingest/test_gate.py compares the two."""
 
-    def validate(frame, maxima):
+    def judge(frame):
         observed = frame.max().to_dict()
-        return {column: (bool(observed[column] <= most), float(observed[column])) for column, most in maxima.items()}
+        return {
+            (name, level): (bool(observed[name] <= most), float(observed[name]))
+            for (name, level), most in thresholds_of(checks).items()
+        }
 
-    return validate
+    return judge
 
 
 def leave_unread(path, study):

@@ -7,7 +7,7 @@ import duckdb
 import numpy as np
 import pytest
 
-from ingest.gate import audit
+from ingest.gate.audit import audit
 from ingest.models import query_of
 from ingest.scoring.chat import in_chat
 from ingest.scoring.landed import load_scored

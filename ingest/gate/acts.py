@@ -1,0 +1,192 @@
+"""What people decide: of batches whatever their verdict, and of single trials; and the last verdicts beside that."""
+
+import collections
+import contextlib
+import getpass
+import os
+import uuid
+from datetime import UTC, datetime
+from typing import NamedTuple
+
+import pyarrow as pa
+
+from ingest.fates import RECORDS, fates
+from ingest.gate.batches import batch_meant
+from ingest.mended import Hanging, hanging
+from ingest.models import query_of
+from ingest.raw import next_ordinal, prepare_raw, raw_transaction
+from ingest.warehouse import UserError, connect, printable, warehouse_path
+
+ACTS = {"accept": "batch", "reject": "batch", "release": "trial"}
+
+
+def decide(act: str, object_id: str, why: str, who: str | None = None) -> None:
+    """Keep what a person decides: `accept` or `reject` a batch whatever its verdict, or `release` a trial's flags."""
+    object_kind = ACTS[act]
+    who, why = _signed(who, why)
+    with raw_transaction(warehouse_path()) as warehouse:
+        if object_kind == "batch":
+            audited = warehouse.execute("select distinct batch_id from raw.batch_verdicts").fetchall()
+            object_id = batch_meant({batch_id for (batch_id,) in audited}, object_id)
+        elif not warehouse.execute(
+            "select 1 from raw.flagged_trials where trial_id = ? limit 1", [object_id]
+        ).fetchall():
+            raise UserError(f"there is no flagged trial {printable(object_id)}")
+        warehouse.execute(
+            "insert into raw.gate_acts by name select $act_id as act_id, $object as object, $object_id as object_id, "
+            "$act as act, $who as who, $why as why, $now as acted_at, $ordinal as ordinal",
+            {
+                "act_id": uuid.uuid4().hex,
+                "object": object_kind,
+                "object_id": object_id,
+                "act": act,
+                "who": who,
+                "why": why,
+                "now": datetime.now(UTC),
+                "ordinal": next_ordinal(warehouse),
+            },
+        )
+
+
+class Decided(NamedTuple):
+    """What a decision of trials came to: of which study how many, the batches read otherwise, and what hangs on it."""
+
+    by_study: dict[str, int]
+    batches_read_otherwise: list[str]
+    hanging: list[Hanging]
+
+
+def decide_of_trials(
+    act: str, trial_ids: list[str], why: str, who: str | None = None, response: float | None = None
+) -> Decided:
+    """`withdraw` trials, `restore` what was withdrawn or else reread, or `reread` the number of some, all or none."""
+    who, why = _signed(who, why)
+    with raw_transaction(warehouse_path()) as warehouse:
+        warehouse.register("named", pa.table({"trial_id": pa.array(trial_ids, pa.string())}))
+        warehouse.execute(
+            f"""
+            create temp table decided as
+            with withdrawn as ({query_of("stg_withdrawn_trials")}),
+            rereadings as ({query_of("stg_reread_trials")}),
+            versions as ({query_of("int_versions_resolved")})
+            select
+                trial_id, trials.study, coalesce(versions.batch_id, trials.batch_id) as batch_id,
+                case $act
+                    when 'withdraw' then case when withdrawn.trial_id is null then 'withdraw' end
+                    when 'restore' then case
+                        when withdrawn.trial_id is not null then 'restore'
+                        when rereadings.trial_id is not null then 'restore_reading'
+                    end
+                    else $act
+                end as act
+            from raw.trials as trials semi join named using (trial_id)
+            left join withdrawn using (trial_id)
+            left join rereadings using (trial_id)
+            left join versions using (trial_id)
+            """,
+            {"act": act},
+        )
+        warehouse.execute(
+            "insert into raw.gate_acts by name select replace(uuid()::varchar, '-', '') as act_id, 'trial' as object, "
+            "trial_id as object_id, act, $who as who, $why as why, $now as acted_at, $response as response, "
+            "$ordinal as ordinal from decided where act is not null",
+            {
+                "who": who,
+                "why": why,
+                "now": datetime.now(UTC),
+                "response": response,
+                "ordinal": next_ordinal(warehouse),
+            },
+        )
+        by_study = warehouse.sql(
+            "select study, count(*) from decided where act is not null group by study order by study"
+        ).fetchall()
+        batches = warehouse.sql(
+            "select distinct batch_id from decided where act in ('reread', 'restore_reading') order by batch_id"
+        ).fetchall()
+        mended = warehouse.sql("select trial_id from decided where act is not null").fetchall()
+        of_anchors = hanging(warehouse, [trial_id for (trial_id,) in mended])
+        return Decided(dict(by_study), [batch_id for (batch_id,) in batches], of_anchors)
+
+
+def leave_out(study: str, because: dict[str, str], who: str | None = None) -> tuple[int, int]:
+    """Leave those trials of a study out of what is decided that it asks no more, each with its reason, and no others.
+
+    Return how many are left out from now on, and how many count again.
+    """
+    who, _ = _signed(who, "the study")
+    named = {"trial_id": pa.array(because, pa.string()), "why": pa.array(because.values(), pa.string())}
+    counts = []
+    with raw_transaction(warehouse_path()) as warehouse:
+        warehouse.register("named", pa.table(named))
+        warehouse.execute(f"create temp table left_out as {query_of('stg_left_out_trials')}")
+        for act, here, there in (("leave_out", "named", "left_out"), ("count", "left_out", "named")):
+            counts += warehouse.execute(
+                f"""
+                insert into raw.gate_acts by name
+                select
+                    replace(uuid()::varchar, '-', '') as act_id, 'trial' as object, trial_id as object_id,
+                    $act as act, $who as who, why, $now as acted_at, $ordinal as ordinal
+                from {here} semi join (from raw.trials where study = $study) using (trial_id)
+                anti join {there} using (trial_id, why)
+                """,
+                {
+                    "act": act,
+                    "who": who,
+                    "now": datetime.now(UTC),
+                    "study": study,
+                    "ordinal": next_ordinal(warehouse),
+                },
+            ).fetchall()
+    (n_left_out,), (n_counting,) = counts
+    return n_left_out, n_counting
+
+
+def _signed(who, why):
+    """Return who decides and why, in words."""
+    if not why.strip():
+        raise UserError("say why: a decision without a reason helps nobody later")
+    try:
+        return who or os.environ.get("BAIS_USER") or getpass.getuser(), why.strip()
+    except OSError:
+        raise UserError("this machine does not know who you are: give a name with --who") from None
+
+
+def last_verdicts() -> list[dict]:
+    """Return the last verdict of each batch, newest last, with what was decided since and which checks it fails."""
+    if not warehouse_path().exists():
+        return []
+    prepare_raw(warehouse_path())
+    with contextlib.closing(connect()) as warehouse:
+        verdicts = warehouse.sql(
+            f"""
+            with published as ({query_of("stg_batch_verdicts")}),
+            displaced as (
+                select batch_id, sum(n) filter (fate = 'superseded')::bigint as n_superseded,
+                    sum(n) filter (fate = 'gone')::bigint as n_gone,
+                    bool_and(coalesce(fate in ('superseded', 'gone', 'taken_over'), false)) as is_replaced
+                from ({RECORDS}) left join ({fates()}) using (trial_id)
+                group by batch_id
+            )
+            select verdicts.* exclude (verdict_id), verdict_id, act, is_decided, is_published, is_older,
+                coalesce(n_superseded, 0) as n_superseded, coalesce(n_gone, 0) as n_gone,
+                coalesce(is_replaced, false) as is_replaced,
+                coalesce(source = 'scored', false) as is_scored,
+                (select count(distinct trial_id) from raw.flagged_trials as flags
+                 where flags.verdict_id = published.verdict_id and severity = 'quarantined') as n_quarantined,
+                (select count(distinct trial_id) from raw.flagged_trials as flags
+                 where flags.verdict_id = published.verdict_id and severity = 'suspect') as n_suspect
+            from published inner join raw.batch_verdicts as verdicts using (verdict_id)
+            left join displaced on verdicts.batch_id = displaced.batch_id
+            left join (select batch_id, source from raw.batches) as batches on verdicts.batch_id = batches.batch_id
+            order by ordinal, verdicts.batch_id
+            """
+        ).to_arrow_table()
+        unmet = warehouse.sql(
+            "select * exclude (batch_id, is_passed) from raw.batch_checks "
+            "where not is_passed order by level, check_name"
+        ).to_arrow_table()
+    checks = collections.defaultdict(list)
+    for check in unmet.to_pylist():
+        checks[check.pop("verdict_id")].append(check)
+    return [verdict | {"checks": checks[verdict["verdict_id"]]} for verdict in verdicts.to_pylist()]
