@@ -198,7 +198,7 @@ def _prompt(form: str) -> None:
 def _dot_command(line):
     if line != ".tables":
         raise UserError(f"there is no {line}: only .tables and .quit")
-    _list_tables("table")
+    _list_tables("table", every=True)
 
 
 @contextlib.contextmanager

@@ -76,16 +76,16 @@ def _contrasts(grid, contrast):
         put_here = [n[place] for n in put]
         by_item = cell_differences(of_technique, pairing)
         bounds = _Bounds(of_technique, put_here, pairing, ends)
-        asked = [llm for llm in range(len(grid.llms)) if sum(n[llm].sum() for n in put_here)]
-        for weighting in WEIGHTINGS if asked else ():
+        put_to = [llm for llm in range(len(grid.llms)) if sum(n[llm].sum() for n in put_here)]
+        for weighting in WEIGHTINGS if put_to else ():
             keys = {"technique": technique, "weighting": weighting, "llm": None}
             mean = crossed_contrast(*of_technique, pairing=pairing, weighting=weighting)
-            limits = bounds.columns(asked) if weighting == "llm" else {}
+            limits = bounds.columns(put_to) if weighting == "llm" else {}
             for level in LEVELS:
                 row = keys | _level_row(mean, level, of_technique) | limits | _standardised(by_item, level)
                 row |= _spread(by_item) if level == "both" and pairing == "item" else {}
                 yield _with_range(row)
-            for llm in asked:
+            for llm in put_to:
                 of_llm = [one.at([llm]) for one in of_technique]
                 mean = crossed_contrast(*of_llm, pairing=pairing, weighting=weighting)
                 row = keys | {"llm": grid.llms[llm]} | _level_row(mean, "items", of_llm)
@@ -122,20 +122,20 @@ def _with_range(row):
     return row | {"reason": reasons(row["reason"], "no_valid_range")}
 
 
-def _level_row(found, level, arms):
-    of_level = getattr(found, LEVELS[level])
-    few = level != "items" and 0 < found.n_llms < FEWEST_LLMS
+def _level_row(mean, level, arms):
+    of_level = getattr(mean, LEVELS[level])
+    few = level != "items" and 0 < mean.n_llms < FEWEST_LLMS
     row = {
         "level": level,
-        "value": found.estimate,
+        "value": mean.estimate,
         "confidence": CONFIDENCE,
-        "method": found.method if level == "both" else "one_way",
-        "n_trials": found.n_trials,
-        "n_items": found.n_items,
-        "n_llms": found.n_llms,
+        "method": mean.method if level == "both" else "one_way",
+        "n_trials": mean.n_trials,
+        "n_items": mean.n_items,
+        "n_llms": mean.n_llms,
         "reason": of_level.reason,
     }
-    if found.estimate is None:
+    if mean.estimate is None:
         has_arms = np.logical_and.reduce([one.n.any(axis=1) for one in arms]).any()
         return row | {"reason": "missing_pair" if has_arms else "missing_arm"}
     if few or of_level.reason:
@@ -159,14 +159,14 @@ def _standardised(by_item, level):
     means = np.nansum(by_item, axis=1 if level == "llms" else 0)[n > 0] / n[n > 0]
     if level == "llms" and len(means) < FEWEST_LLMS:
         return {}
-    found = paired_t(means)
-    return {"d_z": found.d_z, "d_z_low": found.d_z_low, "d_z_high": found.d_z_high}
+    tested = paired_t(means)
+    return {"d_z": tested.d_z, "d_z_low": tested.d_z_low, "d_z_high": tested.d_z_high}
 
 
 def _spread(by_item):
     """How far the contrasts of items lie apart, alike in all LLMs, and how probable so much is if they are alike."""
-    found = spread_of_items(by_item)
-    return {"sd_of_items": found.sd, "p_items_alike": found.p_value}
+    spread = spread_of_items(by_item)
+    return {"sd_of_items": spread.sd, "p_items_alike": spread.p_value}
 
 
 def _split(arms, pairing):
@@ -177,15 +177,15 @@ def _split(arms, pairing):
     has_both = (counts[0] > 0) & (counts[1] > 0)
     values = [one.total[has_both] for one in arms]
     is_once = pairing == "item" and all((one.n[has_both] == 1).all() for one in arms)
-    if not (is_once and has_both.any() and all(np.isin(of, (0, 1)).all() for of in values)):
+    if not (is_once and has_both.any() and all(np.isin(one, (0, 1)).all() for one in values)):
         return {}
     only = [int((values[one] > values[1 - one]).sum()) for one in (0, 1)]
-    found = mcnemar(*only)
+    tested = mcnemar(*only)
     return {
         "n_only_arm": only[0],
         "n_only_arm_b": only[1],
-        "p_mcnemar_exact": found.p_exact,
-        "p_mcnemar_mid": found.p_mid,
+        "p_mcnemar_exact": tested.p_exact,
+        "p_mcnemar_mid": tested.p_mid,
     }
 
 

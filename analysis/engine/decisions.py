@@ -161,8 +161,8 @@ def mean_decision(pair, gains, basis, n_comparisons):
     codes : list of str
     """
     level = one_sided(n_comparisons)
-    asked = gains.asked_bounds(level=level)
-    columns, codes = decide_from_gains(gains.values, asked, level=level, margin=basis.margin)
+    bounds = gains.asked_bounds(level=level)
+    columns, codes = decide_from_gains(gains.values, bounds, level=level, margin=basis.margin)
     columns |= {"technique": pair.technique, "control": pair.control, "llm": None, "method": OVER_LLMS}
     columns |= {"n_comparisons": n_comparisons, "n_llms": len(gains.llms), "n_trials": gains.n_trials}
     return columns | (dict.fromkeys(("decision", "decision_asked")) if pair.is_confounded else {}), codes
@@ -242,7 +242,7 @@ def _redecided(values, *, level, margin):
 def _without_gain(pair, basis, gains):
     """The row of a technique of which no LLM can be compared, and why."""
     losses = basis.losses
-    by_cell = losses.of(basis.goal).loss[..., losses.techniques.index(pair.technique)]
+    by_cell = losses.by_goal(basis.goal).loss[..., losses.techniques.index(pair.technique)]
     by_llm = by_cell[~np.isnan(by_cell).all(axis=1)]
     nothing = None if pair.is_confounded else "no_evidence"
     return {
@@ -269,7 +269,7 @@ def why_no_gain(pair, losses, gains):
 def _of_control(basis, control, model):
     """The rows of a control itself: its loss, and how probable it is that no technique gains on it."""
     losses = basis.losses
-    by_cell = losses.of(basis.goal).loss[..., losses.techniques.index(control)]
+    by_cell = losses.by_goal(basis.goal).loss[..., losses.techniques.index(control)]
     row = {"technique": control, "control": None, "is_primary": False, "confidence": CONFIDENCE}
     llms = np.flatnonzero((~np.isnan(by_cell)).any(axis=1))
     if not len(llms):

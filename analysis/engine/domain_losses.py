@@ -85,7 +85,7 @@ class DomainLosses:
         ----------
         llms, vignettes, techniques : list of str
         goal : str
-            The name under which `of` and `compared` give the losses, such as that of a measure and contrast.
+            The name under which `by_goal` and `compared` give the losses, such as that of a measure and contrast.
         contrasts : analysis.methods.crossed_effects.SignedContrasts
             Of shape (n LLMs, n vignettes, n techniques); NaN where there is none. Where a contrast is to be close to
             some other value than 0, `signed` is the distance from that.
@@ -104,7 +104,7 @@ class DomainLosses:
         made.knows_attrition, made._signed_bounds = bounds is not None, bounds
         return made
 
-    def of(self, goal):
+    def by_goal(self, goal):
         """Return the losses for a goal, arrays of shape (n LLMs, n vignettes, n techniques)."""
         if goal not in self._known:
             self._known[goal] = losses(GOALS[goal], self.moments)
@@ -150,45 +150,45 @@ class DomainLosses:
 
         Of contrasts, it is `missing_arm`.
         """
-        asked = (self.moments.n[:, :, self.techniques.index(technique)] > 0).all(axis=-1)
+        has_sides = (self.moments.n[:, :, self.techniques.index(technique)] > 0).all(axis=-1)
         if self.has(technique).any():
             return None
-        return "no_baseline" if asked.any() else self._incomplete
+        return "no_baseline" if has_sides.any() else self._incomplete
 
     def _places(self, rows, *keys):
-        known = {"llm": self.llms, "vignette": self.vignettes, "technique": self.techniques, "anchor_direction": SIDES}
-        return tuple(pd.Categorical(rows[key], known[key]).codes.astype(np.int64) for key in keys)
+        names = {"llm": self.llms, "vignette": self.vignettes, "technique": self.techniques, "anchor_direction": SIDES}
+        return tuple(pd.Categorical(rows[key], names[key]).codes.astype(np.int64) for key in keys)
 
     def _ranges(self, missing, shape):
         """Number of trials without an answer, and the least and most percent that each could have been."""
-        known = missing["llm"].isin(self.llms) & missing["vignette"].isin(self.vignettes)
-        rows = missing[known & missing["technique"].isin(self.techniques) & missing["anchor_direction"].isin(SIDES)]
+        is_here = missing["llm"].isin(self.llms) & missing["vignette"].isin(self.vignettes)
+        rows = missing[is_here & missing["technique"].isin(self.techniques) & missing["anchor_direction"].isin(SIDES)]
         n, least, most = np.zeros(shape), np.full(shape, -np.inf), np.full(shape, np.inf)
         place = self._places(rows, "llm", "vignette", "technique", "anchor_direction")
         n[place] = rows["n_missing"]
         baseline = np.broadcast_to(self.baseline[..., None, None], shape)[place]
         ends = (("valid_min", -np.inf), ("valid_max", np.inf))
-        ends = [100 * rows[name].astype(float).fillna(of).to_numpy() / baseline for name, of in ends]
+        ends = [100 * rows[name].astype(float).fillna(end).to_numpy() / baseline for name, end in ends]
         least[place], most[place] = np.sort(ends, axis=0)
         return n, least, most
 
     def attrition_bounds(self, goal):
-        """Return the least and most loss, had everybody answered, arrays as of `of`."""
+        """Return the least and most loss, had everybody answered, arrays as of `by_goal`."""
         if self._signed_bounds is not None:
             return distance_bounds(*self._signed_bounds)
         n, lowest, highest = self._missing
-        of = self.moments
-        share = n / np.maximum(of.n + n, 1)
+        answered = self.moments
+        share = n / np.maximum(answered.n + n, 1)
 
-        def mixed(answered, missed):
-            return np.where(share > 0, (1 - share) * answered + share * np.where(share > 0, missed, 0.0), answered)
+        def mixed(seen, missed):
+            return np.where(share > 0, (1 - share) * seen + share * np.where(share > 0, missed, 0.0), seen)
 
         if arms := GOALS[goal].distance_of:
             places = [SIDES.index(arm) for arm in arms]
             nearest, farthest = distance_bounds(lowest - 100, highest - 100)
-            ends = mixed(of.distance, nearest), mixed(of.distance, farthest)
+            ends = mixed(answered.distance, nearest), mixed(answered.distance, farthest)
             return tuple(end[..., places].mean(axis=-1) for end in ends)
-        low, high = (by_arm(mixed(of.percent, end), 100.0) for end in (lowest, highest))
+        low, high = (by_arm(mixed(answered.percent, end), 100.0) for end in (lowest, highest))
         ends = [distance_bounds(low[a] - high[b], high[a] - low[b]) for a, b in GOALS[goal].contrasts]
         return tuple(np.mean(bounds, axis=0) for bounds in zip(*ends, strict=True))
 

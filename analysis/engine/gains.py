@@ -19,7 +19,7 @@ class Gains:
     loss, loss_control : numpy.ndarray
         As observed.
     variances : numpy.ndarray
-        What the trials of the three samples leave uncertain in `values`; 0 where it is not known.
+        What the trials of the three samples leave uncertain in `values`; 0 where it is not loss.
     n_trials : int
         Trials of the technique and of the control that enter.
     refused, near_zero, thin : bool
@@ -36,8 +36,8 @@ class Gains:
         self.knows_attrition = domain.knows_attrition
         self._domain = domain
         self._k, self._c = (domain.techniques.index(name) for name in (technique, control))
-        of = domain.of(goal)
-        has_both = ~np.isnan(of.loss[..., self._k]) & ~np.isnan(of.loss[..., self._c])
+        loss = domain.by_goal(goal)
+        has_both = ~np.isnan(loss.loss[..., self._k]) & ~np.isnan(loss.loss[..., self._c])
         if among is not None:
             has_both &= np.isin(domain.llms, list(among))[:, None]
         enough = domain.n_baseline >= FEWEST_BASELINE
@@ -48,11 +48,13 @@ class Gains:
         self._rows = np.flatnonzero(self.used.any(axis=1))
         self.llms = [domain.llms[row] for row in self._rows]
         self.weights = (self.used / np.maximum(self.used.sum(axis=1, keepdims=True), 1))[self._rows]
-        self.loss, self.loss_control = self._mean(of.loss[..., self._k]), self._mean(of.loss[..., self._c])
-        values = self._mean(of.corrected[..., self._c]) - self._mean(of.corrected[..., self._k])
+        self.loss, self.loss_control = self._mean(loss.loss[..., self._k]), self._mean(loss.loss[..., self._c])
+        values = self._mean(loss.corrected[..., self._c]) - self._mean(loss.corrected[..., self._k])
         # what is no more than rounding would be a gain of either sign, and a probability of it that nothing explains
         self.values = np.where(np.abs(values) <= SAME * np.maximum(self.loss, self.loss_control), 0.0, values)
-        self.uncorrected = bool((self.used & ~(of.is_corrected[..., self._k] & of.is_corrected[..., self._c])).any())
+        self.uncorrected = bool(
+            (self.used & ~(loss.is_corrected[..., self._k] & loss.is_corrected[..., self._c])).any()
+        )
         self.variances = self.covariances(self)
         of_both = domain.moments.n[self.used][:, list({self._k, self._c})]
         self.n_trials = int(np.nansum(of_both))
@@ -72,9 +74,9 @@ class Gains:
         numpy.ndarray, shape (n LLMs of this one,)
             0 where the other does not have the LLM.
         """
-        of = self._domain.of(self.goal)
-        variance = np.nan_to_num(of.variance)
-        slopes = [np.nan_to_num(of.slope[..., gains._c] - of.slope[..., gains._k]) for gains in (self, other)]
+        loss = self._domain.by_goal(self.goal)
+        variance = np.nan_to_num(loss.variance)
+        slopes = [np.nan_to_num(loss.slope[..., gains._c] - loss.slope[..., gains._k]) for gains in (self, other)]
         shared = slopes[0] * slopes[1] * np.nan_to_num(self._domain.moments.baseline_variance[..., 0])
         if self._c == other._c:
             shared = shared + variance[..., self._c]
@@ -105,8 +107,8 @@ class Gains:
     def bounds_of_llms(self, *, level):
         """Bounds as of `asked_bounds` for each LLM alone, two arrays of shape (n LLMs,)."""
         one = np.eye(len(self.llms))[..., None] * self.weights
-        found = [self._bounds(weights, level) for weights in one]
-        low, high = np.array(found, float).reshape(-1, 2).T
+        bounds = [self._bounds(weights, level) for weights in one]
+        low, high = np.array(bounds, float).reshape(-1, 2).T
         return low, high
 
     def reversals(self, *, level, margin):
@@ -132,7 +134,7 @@ class Gains:
         n_vignettes = self.used[self._rows].sum(axis=1)
         single = np.eye(self.used.shape[1])[:, None] * self.used[self._rows].T[..., None]
         in_mean = self._is_reversed(self.weights, level, margin)
-        return np.logical_or.reduce([in_mean, *(self._is_reversed(of, level / n_vignettes, margin) for of in single)])
+        return np.logical_or.reduce([in_mean, *(self._is_reversed(one, level / n_vignettes, margin) for one in single)])
 
     def p_none_reversed(self, *, margin):
         """Return how probable so many and so large reversals are if the technique turns the bias of no LLM round.
@@ -166,13 +168,13 @@ class Gains:
         return (technique * control < 0) & (np.abs(technique) > margin)
 
     def _sides(self, weights):
-        """What the technique and the control show: weighted means, and their z values, 0 where noise is not known."""
-        of, sides = self._domain.of(self.goal), []
+        """What the technique and the control show: weighted means, and their z values, 0 where noise is not loss."""
+        loss, sides = self._domain.by_goal(self.goal), []
         for place in (self._k, self._c):
             signed, variance, per_df = (
                 (weights**power * np.where(weights > 0, values[self._rows][..., place], 0.0)).sum(axis=1)
                 for power, values in (
-                    (1, self._domain.moments.percent[..., 0]), (2, of.variance), (4, of.variance_per_df),
+                    (1, self._domain.moments.percent[..., 0]), (2, loss.variance), (4, loss.variance_per_df),
                 )
             )  # fmt: skip
             df = np.where(per_df > 0, variance**2 / np.where(per_df > 0, per_df, 1.0), np.inf)
@@ -188,7 +190,7 @@ class Gains:
         to either side do not cancel; corrected, as a loss is, for what noise adds to an absolute value. Of losses of
         signed contrasts alone (`DomainLosses.of_contrasts`).
         """
-        signed, variance = self._domain.moments.percent[..., 0], self._domain.of(self.goal).variance
+        signed, variance = self._domain.moments.percent[..., 0], self._domain.by_goal(self.goal).variance
         difference = signed[..., self._k] - signed[..., self._c]
         error = np.sqrt(variance[..., self._k] + variance[..., self._c])
         return self._mean(np.abs(difference) - folding_excess(difference, error))
@@ -206,7 +208,7 @@ class Gains:
         return tuple(self.values + bound - seen for bound in self.attrition_bounds())
 
     def _bounds(self, weights, level):
-        of, moments = self._domain.of(self.goal), self._domain.moments
+        loss, moments = self._domain.by_goal(self.goal), self._domain.moments
         among = weights > 0
 
         def cells(values):
@@ -214,10 +216,10 @@ class Gains:
             return technique[among], control[among]
 
         weights = weights[among]
-        (t, c), (t_low, c_low), (t_high, c_high) = map(cells, (of.corrected, of.bias_low, of.bias_high))
+        (t, c), (t_low, c_low), (t_high, c_high) = map(cells, (loss.corrected, loss.bias_low, loss.bias_high))
         centre = weights @ (c - t)
         bias_low, bias_high = weights @ (c_low - t_high), weights @ (c_high - t_low)
-        own, per_df, slope = (cells(values) for values in (of.variance, of.variance_per_df, of.slope))
+        own, per_df, slope = (cells(values) for values in (loss.variance, loss.variance_per_df, loss.slope))
         baseline, n_baseline = (cells(values)[0] for values in (moments.baseline_variance, moments.n_baseline))
         shared = (slope[1] - slope[0]) ** 2 * baseline
         variance = weights**2 @ (sum(own) + shared)

@@ -38,7 +38,7 @@ class Differences:
     p: np.ndarray
 
 
-def differences(of, usable, baseline_variance, n_baseline):
+def differences(loss, usable, baseline_variance, n_baseline):
     """Compare the losses of every two LLMs on the vignettes that both have.
 
     The noise is that of the trials of both LLMs and of their baselines, which are independent; its t quantile has
@@ -48,7 +48,7 @@ def differences(of, usable, baseline_variance, n_baseline):
 
     Parameters
     ----------
-    of : analysis.engine.losses.Loss
+    loss : analysis.engine.losses.Loss
         Arrays of shape (..., G, V), of one technique and goal.
     usable : array_like of bool, shape (..., G, V)
         Where an LLM has a loss on a vignette.
@@ -63,20 +63,20 @@ def differences(of, usable, baseline_variance, n_baseline):
     with np.errstate(divide="ignore", invalid="ignore"):
         weights = _in_common(usable)
         weights = weights / weights.sum(axis=-1, keepdims=True)
-        shared = of.slope**2 * baseline_variance
-        variance = of.variance + shared
-        per_df = of.variance_per_df + np.where(shared > 0, shared**2 / (n_baseline - 1), 0.0)
+        shared = loss.slope**2 * baseline_variance
+        variance = loss.variance + shared
+        per_df = loss.variance_per_df + np.where(shared > 0, shared**2 / (n_baseline - 1), 0.0)
 
         def over_vignettes(a, b, combine, power=1):
             terms = combine(_known(a, usable)[..., :, None, :], _known(b, usable)[..., None, :, :])
             return np.sum(weights**power * terms, axis=-1)
 
-        estimate = over_vignettes(of.corrected, of.corrected, np.subtract)
+        estimate = over_vignettes(loss.corrected, loss.corrected, np.subtract)
         squared = over_vignettes(variance, variance, np.add, power=2)
         df = squared**2 / over_vignettes(per_df, per_df, np.add, power=4)
         error = np.where(squared > 0, np.sqrt(squared), np.nan)
-        above = np.maximum(over_vignettes(of.bias_high, of.bias_low, np.subtract), 0)
-        below = np.minimum(over_vignettes(of.bias_low, of.bias_high, np.subtract), 0)
+        above = np.maximum(over_vignettes(loss.bias_high, loss.bias_low, np.subtract), 0)
+        below = np.minimum(over_vignettes(loss.bias_low, loss.bias_high, np.subtract), 0)
         half = special.stdtrit(df, (1 + CONFIDENCE) / 2) * error
         beyond = np.maximum(np.maximum(estimate - above, below - estimate), 0) / error
     p = np.minimum(2 * special.stdtr(df, -beyond), 1)
@@ -112,12 +112,12 @@ def holm(p):
     return adjusted, n_tested
 
 
-def ranks(found, p_holm):
+def ranks(compared, p_holm):
     """Places of the LLMs, 1 the least biased, and the places that each can have.
 
     Parameters
     ----------
-    found : Differences
+    compared : Differences
         Shape (G, G).
     p_holm : array_like, shape (G, G)
 
@@ -133,9 +133,9 @@ def ranks(found, p_holm):
     and academic achievement across countries, Review of Economic Studies 91(1), 476-518.
     """
     significant = p_holm <= 1 - CONFIDENCE
-    worse, better = found.estimate > 1e-9, found.estimate < -1e-9
+    worse, better = compared.estimate > 1e-9, compared.estimate < -1e-9
     first = 1 + (significant & worse).sum(axis=1)
-    n_ranked = np.count_nonzero(~np.isnan(np.diagonal(found.estimate)))
+    n_ranked = np.count_nonzero(~np.isnan(np.diagonal(compared.estimate)))
     last = n_ranked - (significant & better).sum(axis=1)
     return 1 + worse.sum(axis=1), first, last
 
@@ -165,36 +165,36 @@ def _by_pair(basis, technique):
     losses, limit = basis.losses, JUDGED if JUDGED in basis.guards else None
     place = losses.techniques.index(technique)
     n_trials = losses.moments.n[..., place, :].sum(axis=-1)
-    asked = np.flatnonzero(n_trials.sum(axis=1))
-    n_trials, n_baseline = n_trials[asked], losses.n_baseline[asked]
-    of = Loss(*(values[asked][..., place] for values in vars(losses.of(basis.goal)).values()))
-    known = ~np.isnan(of.loss)
-    usable = known & (n_baseline >= FEWEST_BASELINE)
-    found = differences(of, usable, losses.moments.baseline_variance[asked][..., place], n_baseline)
-    p_holm, n_comparisons = holm(found.p)
-    rank, first, last = ranks(found, p_holm)
+    put = np.flatnonzero(n_trials.sum(axis=1))
+    n_trials, n_baseline = n_trials[put], losses.n_baseline[put]
+    loss = Loss(*(values[put][..., place] for values in vars(losses.by_goal(basis.goal)).values()))
+    has_loss = ~np.isnan(loss.loss)
+    usable = has_loss & (n_baseline >= FEWEST_BASELINE)
+    compared = differences(loss, usable, losses.moments.baseline_variance[put][..., place], n_baseline)
+    p_holm, n_comparisons = holm(compared.p)
+    rank, first, last = ranks(compared, p_holm)
     common = _in_common(usable)
-    for a, llm_a in enumerate(asked):
-        for b, llm_b in enumerate(asked):
+    for a, llm_a in enumerate(put):
+        for b, llm_b in enumerate(put):
             if a == b:
                 continue
             both = common[a, b]
             reason = first_reason(
-                baseline_below_10=not both.any() and (known[a] & known[b]).any(),
+                baseline_below_10=not both.any() and (has_loss[a] & has_loss[b]).any(),
                 no_common_vignette=not both.any(),
-                zero_variance=np.isnan(found.error[a, b]) and not np.isnan(of.variance[[a, b]][:, both]).any(),
-                one_trial=np.isnan(found.error[a, b]),
+                zero_variance=np.isnan(compared.error[a, b]) and not np.isnan(loss.variance[[a, b]][:, both]).any(),
+                one_trial=np.isnan(compared.error[a, b]),
             )
             row = {"llm_a": losses.llms[llm_a], "llm_b": losses.llms[llm_b], "n_llms": 2, "confidence": CONFIDENCE}
             row |= {"method": "welch_t_bias_bounds", "n_comparisons": n_comparisons}
             row["reason"] = reasons(reason, limit)
             row["n_trials"] = int(n_trials[[a, b]][:, both].sum())
             if both.any():
-                row |= {"loss_a": of.loss[a, both].mean(), "loss_b": of.loss[b, both].mean()}
-                row["difference"] = found.estimate[a, b]
+                row |= {"loss_a": loss.loss[a, both].mean(), "loss_b": loss.loss[b, both].mean()}
+                row["difference"] = compared.estimate[a, b]
             if reason is None:
-                row |= {"low": found.low[a, b], "high": found.high[a, b], "std_error": found.error[a, b]}
-                row |= {"df": found.df[a, b], "p_value": found.p[a, b], "p_holm": p_holm[a, b]}
+                row |= {"low": compared.low[a, b], "high": compared.high[a, b], "std_error": compared.error[a, b]}
+                row |= {"df": compared.df[a, b], "p_value": compared.p[a, b], "p_holm": p_holm[a, b]}
             if usable[a].any():
                 row |= {"rank_a": rank[a], "rank_a_low": first[a], "rank_a_high": last[a]}
             yield row

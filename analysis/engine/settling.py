@@ -244,13 +244,15 @@ def _cost(times, n_trials, usd_of_one_each):
 
 def _usd(costs, prices, study, technique):
     """Say what a trial costs: as it did in this study, else the tokens it took elsewhere at the prices of today."""
-    of = costs[costs["technique"] == technique]
-    here = of.loc[of["study"] == study, "cost_usd_per_trial"].dropna()
+    of_technique = costs[costs["technique"] == technique]
+    here = of_technique.loc[of_technique["study"] == study, "cost_usd_per_trial"].dropna()
     if len(here):
         return float(here.mean())
-    asked = of[~of["llm"].str.startswith("sim/")].dropna(subset=["tokens_in_per_trial", "tokens_out_per_trial"])
-    if asked.empty or prices.empty:
+    elsewhere = of_technique[~of_technique["llm"].str.startswith("sim/")].dropna(
+        subset=["tokens_in_per_trial", "tokens_out_per_trial"]
+    )
+    if elsewhere.empty or prices.empty:
         return math.nan
-    tokens = asked[["tokens_in_per_trial", "tokens_out_per_trial"]].mean().to_numpy(float)
+    tokens = elsewhere[["tokens_in_per_trial", "tokens_out_per_trial"]].mean().to_numpy(float)
     each = prices[["usd_per_million_tokens_in", "usd_per_million_tokens_out"]].mean().to_numpy(float)
     return float(np.dot(tokens, each)) / 1e6

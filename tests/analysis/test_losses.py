@@ -36,7 +36,7 @@ def both(**changes):
 
 
 def loss(domain, goal, technique, of="loss"):
-    return getattr(domain.of(goal), of)[0, 0, domain.techniques.index(technique)]
+    return getattr(domain.by_goal(goal), of)[0, 0, domain.techniques.index(technique)]
 
 
 def test_losses_worked_by_hand():
@@ -126,7 +126,7 @@ def test_a_baseline_of_fewer_than_ten_answers_is_left_out_of_gains():
     domain = DomainLosses(rows)
     gains = domain.compared("gap", "sacd", "no_technique")
     assert (gains.llms, gains.refused, gains.thin) == (["a", "c"], True, True)
-    assert not np.isnan(domain.of("gap").loss).any()
+    assert not np.isnan(domain.by_goal("gap").loss).any()
     many = DomainLosses(both(baseline=(90, 110) * 15)).compared("gap", "sacd", "no_technique")
     assert (many.refused, many.thin) == (False, False)
 
@@ -166,7 +166,7 @@ sides = st.tuples(answers, answers)
 )
 def test_a_gap_is_at_most_twice_a_displacement_and_that_at_most_the_error(cells, baseline):
     domain = DomainLosses(rows_of(cells, baseline=baseline))
-    displacement, gap, error = (domain.of(goal).loss for goal in GOALS)
+    displacement, gap, error = (domain.by_goal(goal).loss for goal in GOALS)
     assert (gap <= 2 * displacement + 1e-6).all()
     assert (displacement <= error + 1e-6).all()
 

@@ -163,6 +163,7 @@ COMMANDS = {
         "QUERY": "text",
     },
     "tables": {
+        "--all": "flag",
         "--format": "table|csv|json, default table",
         "NAME": "text",
     },

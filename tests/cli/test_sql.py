@@ -296,7 +296,7 @@ def test_a_view_on_a_file_outside_is_opened_by_no_command(warehouse, capsys, tmp
     secret.write_text("said\nhidden\n")
     with contextlib.closing(duckdb.connect(str(warehouse))) as made:
         made.execute(f"create view marts.outside as from read_csv('{secret}')")
-    said = refused(capsys, "tables")
+    said = refused(capsys, "tables", "--all")
     golden(said)
     assert "\n" not in said
 
