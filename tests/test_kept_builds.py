@@ -116,3 +116,20 @@ def test_what_is_kept_and_computed_is_what_a_full_refresh_computes(
     whole.dbt(*BUILD, "--full-refresh")
     capsys.readouterr()
     assert compare.main([str(warehouse.path), str(whole.path)]) == 0, capsys.readouterr().out
+
+
+def test_what_an_earlier_version_made_goes_and_what_somebody_else_made_stays(made, tmp_path, warehouse_in):
+    shutil.copytree(made, tmp_path, dirs_exist_ok=True)
+    warehouse = warehouse_in(tmp_path)
+    with connect(warehouse.path, read_only=False) as before:
+        before.execute("""
+            create table inference.gone as select 1 as a; create table intermediate.kept_gone as select 1 as a;
+            create view marts.gone_too as select 1 as a; create table marts.mine as select 1 as a;
+            insert into intermediate.nodes by name
+            select 'model.bais.' || name as node, kind, relation, [] as inputs, 1 as made_in, 1 as changed_in
+            from (values ('gone', 'table', 'inference.gone'), ('gone_too', 'view', 'marts.gone_too'))
+            as nodes (name, kind, relation)
+        """)
+    warehouse.dbt("--quiet", "run", "--select", "stg_trials")
+    left = "select table_name from duckdb_tables() where table_name in ('gone', 'kept_gone', 'mine') union all "
+    assert warehouse.query(left + "select view_name from duckdb_views() where view_name = 'gone_too'") == [("mine",)]

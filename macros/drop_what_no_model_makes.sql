@@ -1,0 +1,27 @@
+{# What an earlier version made and no model or seed makes any more is dropped, with what it kept beside it: by the record
+   of earlier runs (`record_run`), so that nothing goes that somebody else made. #}
+{% macro drop_what_no_model_makes() %}
+{% if execute and target.type != 'spark' and flags.WHICH in ('build', 'run')
+    and adapter.get_relation(target.database, 'intermediate', 'nodes') %}
+{% set made = [] %}
+{% for node in graph.nodes.values() if node.resource_type in ('model', 'seed') %}
+    {% do made.append("'" ~ node.schema ~ '.' ~ node.alias ~ "'") %}
+{% endfor %}
+{% set query %}
+with gone as (
+    select relation, 'intermediate.kept_' || split_part(relation, '.', 2) as kept from intermediate.nodes
+    where kind not in ('test', 'source') and relation not in ({{ made | join(', ') }})
+)
+
+select distinct
+    case table_type when 'VIEW' then 'view ' else 'table ' end || table_schema || '."' || table_name || '"' as relation
+from information_schema.tables
+inner join gone on table_schema || '.' || table_name in (gone.relation, gone.kept)
+where table_catalog = current_database()
+order by relation
+{% endset %}
+{% for relation in run_query(query).columns[0] %}
+drop {{ relation }};
+{% endfor %}
+{% endif %}
+{% endmacro %}
