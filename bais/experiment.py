@@ -180,7 +180,7 @@ def _as_text(analysed: dict) -> str:
 def _write_report(study, analysed, path, unnamed, otherwise):
     """Have the report written by the LLM, check it, and hand it over, or keep what is refused; return the exit code."""
     from analysis.writing.experiment_report import check_report, report_prompt, template_report
-    from ingest.study import Design
+    from ingest.design import Design
 
     design = Design(study)
     case_text, prompts = study.vignettes[0]["case"], {}
@@ -298,7 +298,7 @@ def render(
     arm: str | None, item: str | None, protocol: str | None,
 ) -> None:  # fmt: skip
     """Print what an LLM is told in one condition, turn by turn."""
-    from ingest.study import Cell, Design
+    from ingest.design import Cell, Design
 
     asked = _study(study, protocol)
     design = Design(asked)

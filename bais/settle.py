@@ -138,7 +138,7 @@ def _new(warehouse, named, asked, *, may_be_asked):
 def _not_asked(warehouse, asked):
     """Return the known LLMs that were not asked, by whether a price is known of them."""
     if asked["is_simulated"]:
-        from ingest.study import anchored_respondents
+        from ingest.llms import anchored_respondents
 
         return [llm for llm in anchored_respondents() if llm not in asked["llms"]]
     found = values(

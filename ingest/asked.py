@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from ingest.collector import mean_baselines
+from ingest.design import Cell, Design
 from ingest.load import landed_ids
 from ingest.paradigm import AS_WRITTEN
 from ingest.prompts import template_of
@@ -15,7 +16,6 @@ from ingest.redefined import redefined, render_redefined
 from ingest.refusals import changed_items
 from ingest.responses import cell_summaries, spooled
 from ingest.spool import COLLECTED, State, read_state, spool_folder, stated_in
-from ingest.study import Cell, Design
 from ingest.warehouse import UserError, printable
 
 MOST_DIFFERENCES = 5

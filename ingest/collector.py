@@ -17,6 +17,7 @@ from datetime import UTC, datetime
 
 from ingest.commits import git
 from ingest.context import BEYOND_CONTEXT, is_beyond_context
+from ingest.design import Design
 from ingest.judges import JUDGEMENTS
 from ingest.prompts import text_hash
 from ingest.providers import NoReply, Question
@@ -24,7 +25,6 @@ from ingest.redaction import Redaction, as_text
 from ingest.refusals import refuse_changed_items, refuse_key_in_study, refuse_without_prices
 from ingest.responses import Offence, baseline_offences, cell_summaries, distinct_answers, ended_trials, last_call
 from ingest.spool import COLLECTED, Spool, spool_folder
-from ingest.study import Design
 from ingest.warehouse import ROOT, UserError
 
 GIVE_UP_AFTER = 10  # trials of one LLM that failed in a row, with no answer in between
@@ -179,7 +179,7 @@ class Collector:
 
     Parameters
     ----------
-    design : ingest.study.Design
+    design : ingest.design.Design
     max_cost_usd, max_calls : float, int, optional
         Of this session; the study's own limits if not given.
     judge : object, optional

@@ -7,8 +7,9 @@ import uuid
 from pathlib import Path
 
 from ingest.collector import MOST_CHARACTERS, Collector
+from ingest.design import Design
 from ingest.redaction import Redaction
-from ingest.study import Design, load_study, shipped_studies
+from ingest.study import load_study, shipped_studies
 from ingest.warehouse import UserError, printable
 
 STORY_001 = "anchoring-prosecutor-sentencing"

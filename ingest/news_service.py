@@ -34,7 +34,7 @@ from ingest.news import (
 from ingest.providers.openai_compatible import MOST_BYTES, THROTTLES, key_at, retry_after
 from ingest.raw import prepare_raw
 from ingest.redaction import Redaction
-from ingest.study import Limits
+from ingest.study_parts import Limits
 from ingest.warehouse import UserError, printable, warehouse_path
 
 KEY = "NEWS_API_KEY"

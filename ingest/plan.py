@@ -7,13 +7,13 @@ import math
 from ingest.asked import asked_before, derived_anchors, render_asked, said_of_imported
 from ingest.collector import read_prices
 from ingest.context import context_windows, is_beyond_context
+from ingest.design import Cell, Design
 from ingest.judges import JUDGEMENTS
 from ingest.local.llm import what_is_lacking
 from ingest.prompts.steps import CHARACTERS_PER_TOKEN, tokens_of
 from ingest.refusals import keys_of, what_is_refused
 from ingest.responses import spooled
 from ingest.spool import COLLECTED, read_state, spool_folder
-from ingest.study import Cell, Design
 
 TOKENS_PER_REPLY = {"low": 60, "high": 800}
 MOST_ITEMS = 50  # looked at to say how long texts are

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from ingest.design import Design
 from ingest.responses import read_trials
 from ingest.spool import State
-from ingest.study import Design
 
 # The last word of a study on these holds for all answers to a vignette.
 DEFINED = ("domain", "response_unit", "valid_min", "valid_max")

@@ -3,11 +3,12 @@
 from collections.abc import Iterator
 from pathlib import Path
 
+from ingest.design import Design
 from ingest.items import Differences, Item
 from ingest.prompts import placeholders, words_named
 from ingest.redaction import Redaction
 from ingest.spool import State, records_at
-from ingest.study import Design, ParadigmStudy, Study
+from ingest.study import ParadigmStudy, Study
 from ingest.warehouse import UserError
 
 

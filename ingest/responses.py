@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pyarrow as pa
 
+from ingest.design import Cell, Design
 from ingest.fates import rereadings
 from ingest.models import macros, query_of
 from ingest.raw import TABLES
-from ingest.study import Cell, Design
 from ingest.warehouse import connect, patiently, quoted, scratch, warehouse_path
 
 if TYPE_CHECKING:

@@ -245,9 +245,9 @@ def collect_study(
 
 def render_unparsed(study) -> str:
     """Say which share of what was collected for a study could not be read as an answer."""
+    from ingest.design import Design
     from ingest.responses import count_unparsed
     from ingest.spool import COLLECTED, read_state, spool_folder
-    from ingest.study import Design
 
     path, design = spool_folder(study.study) / COLLECTED, Design(study)
     design.recognise(read_state(path))

@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 import numpy as np
 
 from ingest.collector import SLOWEST_BACKOFF_S, cost_of_call
+from ingest.llms import Endpoint, Llm
 from ingest.measuring import N_AT_A_TIME
 from ingest.measuring.vectors import Vector, of_numbers
 from ingest.prompts import text_hash
@@ -19,7 +20,7 @@ from ingest.providers import NoReply
 from ingest.providers.openai_compatible import OpenAICompatible, address_of
 from ingest.redaction import Redaction
 from ingest.spool import EMBEDDINGS, Spool, records_of, spool_folder
-from ingest.study import Endpoint, Limits, Llm
+from ingest.study_parts import Limits
 from ingest.warehouse import ROOT, UserError, printable
 
 CANNOT_BE_ASKED = 4

@@ -10,10 +10,10 @@ class Question:
 
     Attributes
     ----------
-    llm : ingest.study.Llm
+    llm : ingest.llms.Llm
     messages : list of dict
     temperature : float or None
-    trial : ingest.study.Trial
+    trial : ingest.design.Trial
     turn : int
     step : str
     round : int

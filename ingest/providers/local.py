@@ -27,8 +27,8 @@ class Local:
 
     Parameters
     ----------
-    llm : ingest.study.Llm
-    design : ingest.study.Design
+    llm : ingest.llms.Llm
+    design : ingest.design.Design
 
     Raises
     ------

@@ -65,8 +65,8 @@ class OpenAICompatible:
     base_url : str
     variable : str
         The environment variable that holds the key.
-    endpoint : ingest.study.Endpoint
-    limits : ingest.study.Limits
+    endpoint : ingest.llms.Endpoint
+    limits : ingest.study_parts.Limits
 
     Raises
     ------

@@ -6,11 +6,11 @@ import math
 import random
 
 from ingest.judges import ANSWER
+from ingest.llms import knowledge_cutoffs
 from ingest.paradigm import LETTERS
 from ingest.prompts import as_number
 from ingest.prompts.steps import sentences_of
 from ingest.providers import Reply, seed_of
-from ingest.study import knowledge_cutoffs
 
 REFUSAL = "I'm sorry, but I cannot make this decision for you."
 FORMATS = {
@@ -31,7 +31,7 @@ class Simulated:
 
     Parameters
     ----------
-    design : ingest.study.Design
+    design : ingest.design.Design
     """
 
     secret = None

@@ -14,9 +14,10 @@ import numpy as np
 import pytest
 
 from ingest import collected, collector
+from ingest.design import Cell
 from ingest.raw import ORDERED, TABLES, next_ordinal, prepare_raw
 from ingest.responses import Summary
-from ingest.study import Cell, parse_study
+from ingest.study import parse_study
 from ingest.warehouse import warehouse_path
 
 BROAD_TECHNIQUES = "no_technique, outside_view, devils_advocate, premortem, random_control, sacd"

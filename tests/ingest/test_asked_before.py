@@ -17,10 +17,11 @@ import yaml
 from bais.main import main
 from ingest import collected, gate
 from ingest.collector import Collector
+from ingest.design import Cell, Design
 from ingest.models import Models
 from ingest.responses import Summary
 from ingest.spool import COLLECTED, read_state, spool_folder
-from ingest.study import Cell, Design, parse_study
+from ingest.study import parse_study
 from tests.ingest.faults import land_without_dlt
 
 # The spool of a study as bais wrote it before templates were filled in: 20 trials, and 3 that were asked again, of

@@ -12,10 +12,11 @@ from bais.main import main
 from ingest.asked import of_study, render_asked
 from ingest.collected import load_collected
 from ingest.collector import Collector, collect
+from ingest.design import Design
 from ingest.models import query_of
 from ingest.plan import plan_of
 from ingest.spool import COLLECTED, records_of, spool_folder
-from ingest.study import Design, parse_study
+from ingest.study import parse_study
 from ingest.warehouse import UserError, connect
 
 ROWS = [

@@ -11,7 +11,9 @@ import pytest
 import yaml
 
 from ingest.collector import collect
+from ingest.design import Design
 from ingest.items import LAYOUTS
+from ingest.llms import knowledge_cutoffs, simulated_respondents
 from ingest.paradigm import FOLDER, load_paradigm
 from ingest.plan import plan_of
 from ingest.prompts import shipped
@@ -19,7 +21,7 @@ from ingest.prompts.steps import sentences_of
 from ingest.providers.simulated import FRAMED
 from ingest.responses import read_trials
 from ingest.spool import COLLECTED, spool_folder
-from ingest.study import Design, knowledge_cutoffs, load_study, parse_study, simulated_respondents
+from ingest.study import load_study, parse_study
 from ingest.warehouse import ROOT, UserError
 from tests.ingest.endpoint import spooled
 

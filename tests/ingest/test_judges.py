@@ -14,13 +14,14 @@ from bais.main import main
 from ingest.asked import of_study, render_asked
 from ingest.collected import load_collected
 from ingest.collector import collect
+from ingest.design import Design
 from ingest.gate.audit import audit
 from ingest.models import query_of
 from ingest.plan import plan_of
 from ingest.responses import read_trials
 from ingest.run import agreed_orphans, render_outcome
 from ingest.spool import COLLECTED, read_state, spool_folder
-from ingest.study import Design, Judges, parse_study
+from ingest.study import Judges, parse_study
 from ingest.warehouse import ROOT, UserError, connect
 
 PARADIGM = {

@@ -17,7 +17,7 @@ from bais.main import main
 from ingest.news import Complaint, normal_address
 from ingest.news_service import fetch_news
 from ingest.raw import LOAD_ID, TABLES
-from ingest.study import Limits
+from ingest.study_parts import Limits
 from ingest.warehouse import ROOT, UserError
 from tests.ingest.news_service import article, error, ok, served
 

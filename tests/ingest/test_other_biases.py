@@ -111,7 +111,7 @@ def test_a_session_that_ends_early_counts_what_was_collected_before_and_goes_thr
     many = parse_study(yaml.safe_dump(content, sort_keys=False))
     assert collect(many, max_calls=20).n_left == 180
     seen = []
-    monkeypatch.setattr("ingest.study.Design._is_asked", lambda design, trial_id: seen.append(trial_id))
+    monkeypatch.setattr("ingest.design.Design._is_asked", lambda design, trial_id: seen.append(trial_id))
     outcome = collect(many, max_calls=20)
     assert (outcome.n_before, outcome.n_done, outcome.n_left) == (20, 20, 160)
     assert len(seen) < 100

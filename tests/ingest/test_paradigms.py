@@ -19,6 +19,7 @@ import yaml
 from bais.main import main
 from ingest.collected import load_collected
 from ingest.collector import collect
+from ingest.design import Design
 from ingest.gate.audit import audit
 from ingest.items import Items
 from ingest.paradigm import Answer, load_paradigm, shipped_paradigms
@@ -27,7 +28,7 @@ from ingest.prompts import shipped
 from ingest.providers.simulated import Simulated
 from ingest.responses import ended_trials, read_trials
 from ingest.spool import COLLECTED, spool_folder
-from ingest.study import Design, load_study, parse_study
+from ingest.study import load_study, parse_study
 from ingest.thirds import MEASUREMENTS
 from ingest.warehouse import ROOT, UserError, connect
 

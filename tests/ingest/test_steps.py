@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from ingest.collector import Collector, collect
 from ingest.context import BEYOND_CONTEXT, context_windows
+from ingest.design import Design
 from ingest.plan import plan_of
 from ingest.prompts import shipped
 from ingest.prompts.steps import (
@@ -23,7 +24,7 @@ from ingest.prompts.steps import (
 )
 from ingest.run import render_outcome
 from ingest.spool import COLLECTED, spool_folder
-from ingest.study import Design, parse_study
+from ingest.study import parse_study
 from ingest.warehouse import ROOT, UserError
 from tests.ingest.endpoint import Endpoint, answer, spooled
 

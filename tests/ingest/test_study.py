@@ -12,19 +12,13 @@ from hypothesis import strategies as st
 
 from ingest import study as study_module
 from ingest.collector import Collector
+from ingest.design import Cell, Design, round_half_up
+from ingest.llms import anchored_respondents
 from ingest.prompts import prompt_version
 from ingest.responses import cell_summaries, read_trials
 from ingest.run import main
 from ingest.spool import COLLECTED, Spool, read_state, spool_folder
-from ingest.study import (
-    Cell,
-    Design,
-    anchored_respondents,
-    load_study,
-    parse_study,
-    round_half_up,
-    shipped_studies,
-)
+from ingest.study import load_study, parse_study, shipped_studies
 
 SMALL = {
     "study": "small",
