@@ -15,9 +15,10 @@ import pytest
 import yaml
 
 from bais.main import main
-from ingest import collected, gate
+from ingest import collected
 from ingest.collector import Collector
 from ingest.design import Cell, Design
+from ingest.gate import audit as gate
 from ingest.models import Models
 from ingest.responses import Summary
 from ingest.spool import COLLECTED, read_state, spool_folder
