@@ -15,6 +15,7 @@ import pytest
 from ingest.archives.voder_bais import ARCHIVE
 from ingest.gate import acts, models
 from ingest.gate import audit as gate
+from ingest.gate import suite as suite_module
 from ingest.importer import import_archive
 from ingest.run import render_verdict
 from ingest.warehouse import ROOT, UserError, warehouse_path
@@ -244,6 +245,20 @@ def test_great_expectations_says_what_the_maxima_of_the_columns_say(audited, mon
         )
 
     assert said(first) == said(again)
+
+
+def test_the_named_suite_has_an_expectation_for_each_check_by_severity():
+    suite_module.checkpoint(CHECKS)
+    _, context, *_ = suite_module.great_expectations()
+    found = {(one.column, one.severity.value, one.max_value) for one in context.suites.get("gate").expectations}
+    severities = {"warn": "warning", "fail": "critical"}
+    assert found == {
+        (name, severity, check[level])
+        for name, check in CHECKS.items()
+        for level, severity in severities.items()
+        if check[level] is not None
+    }
+    assert [action.type for action in context.checkpoints.get("gate").actions] == ["keep_verdict"]
 
 
 def test_every_expectation_of_the_config_has_a_row_with_what_was_observed(audited, query):
