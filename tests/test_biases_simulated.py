@@ -75,6 +75,7 @@ def biases(warehouse_in, tmp_path_factory):
         "+decisions",
         "+predictions",
         "+multiverse",
+        "+power",
         "+trials",
         "+item_counts",
         "+outcomes",
