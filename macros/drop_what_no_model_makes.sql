@@ -1,15 +1,21 @@
 {# What an earlier version made and no model or seed makes any more is dropped, with what it kept beside it: by the record
    of earlier runs (`record_run`), so that nothing goes that somebody else made. #}
 {% macro drop_what_no_model_makes() %}
-{% if execute and target.type != 'spark' and flags.WHICH in ('build', 'run')
+{% if execute and target.type != 'spark' and flags.WHICH in ('build', 'run', 'seed')
     and adapter.get_relation(target.database, 'intermediate', 'nodes') %}
-{% set made = [] %}
+{% set made, aliases = [], [] %}
 {% for node in graph.nodes.values() if node.resource_type in ('model', 'seed') %}
     {% do made.append("'" ~ node.schema ~ '.' ~ node.alias ~ "'") %}
+    {% do aliases.append("'" ~ node.alias ~ "'") %}
 {% endfor %}
 {% set query %}
 with gone as (
-    select relation, 'intermediate.kept_' || split_part(relation, '.', 2) as kept from intermediate.nodes
+    select
+        relation,
+        case when split_part(relation, '.', 2) not in ({{ aliases | join(', ') }})
+            then 'intermediate.kept_' || split_part(relation, '.', 2)
+        end as kept
+    from intermediate.nodes
     where kind not in ('test', 'source') and relation not in ({{ made | join(', ') }})
 )
 

@@ -86,17 +86,41 @@ def stood(row, gains, basis, among=None):
     row = row | _over_items(row, basis, among)
     if not basis.guards:
         return row, []
-    margin = basis.margin
-    n_reversed = int(gains.reversals(level=one_sided(len(gains.llms)), margin=margin).sum())
-    is_reversed = n_reversed > 0 or gains.p_none_reversed(margin=margin) < one_sided()
-    is_reversed = is_reversed or (row["llm"] is None and _is_turned(row, basis.items, among))
-    first = REVERSED if is_reversed else MOVED if (gains.moved() > margin).any() else None
+    first, n_reversed = _change_of_bias(row, gains, basis, among)
     changed = taken_back(row, first)
-    codes = [first] if changed or is_reversed else []
+    codes = [first] if changed or first == REVERSED else []
     if JUDGED in basis.guards:
         changed |= taken_back(row | changed, JUDGED)
         codes.append(JUDGED)
     return row | changed | {"n_reversed": n_reversed} | ({"certainty": WITHHELD} if changed else {}), codes
+
+
+def cannot_stand(row, gains, basis):
+    """Return the words that no interval of these gains could be given now, with the code that says why.
+
+    Parameters
+    ----------
+    row, gains, basis
+        As of `stood`.
+
+    Returns
+    -------
+    dict of str to str
+    """
+    if not basis.guards:
+        return {}
+    codes = [JUDGED] if JUDGED in basis.guards else []
+    codes.append(_change_of_bias(row, gains, basis, None)[0])
+    return {word: code for code in codes for word in CANNOT_STAND.get(code, ())}
+
+
+def _change_of_bias(row, gains, basis, among):
+    """The code of what a technique does to the bias itself, or None, and how many LLMs have theirs turned round."""
+    margin = basis.margin
+    n_reversed = int(gains.reversals(level=one_sided(len(gains.llms)), margin=margin).sum())
+    is_reversed = n_reversed > 0 or gains.p_none_reversed(margin=margin) < one_sided()
+    is_reversed = is_reversed or (row["llm"] is None and _is_turned(row, basis.items, among))
+    return REVERSED if is_reversed else MOVED if (gains.moved() > margin).any() else None, n_reversed
 
 
 def taken_back(row, code):

@@ -2,14 +2,16 @@
 
 import math
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from scipy import special
 
 from analysis.engine.comparisons import compared
-from analysis.engine.decisions import OVER_LLMS, mean_decision, pairs_of
-from analysis.engine.guards import WITHHELD, stood
+from analysis.engine.decisions import mean_decision, pairs_of
+from analysis.engine.guards import cannot_stand, stood
 from analysis.engine.rule import decide, one_sided
+from analysis.methods.crossed_effects import BALANCED, error_over_both
 from analysis.methods.small_samples import FEWEST_LLMS
 
 MOST = 2**53  # more could not be counted exactly
@@ -30,29 +32,36 @@ class Uncertainty:
     between, within : float
         Variance of the true gains of LLMs, and of what the trials and items of an LLM leave uncertain in its gain.
     n_items : int or None
-        Where items are a sample too, how many there are; then the variance of the mean over LLMs and items is the sum
-        of three parts: `of_llms` falls with more LLMs, `of_items` with more items, `rest` with either.
-    of_llms, of_items, rest : float
+        How many, where items are a sample too.
+    over_llms, over_items, rest : float
+        Then the variances of the mean over LLMs and over items, and what counts in both, as of
+        `analysis.methods.crossed_effects.Crossed`.
+    is_balanced : bool
+        Whether each LLM was put each item as often.
     """
 
     n_llms: int
     between: float
     within: float
     n_items: int | None = None
-    of_llms: float = 0.0
-    of_items: float = 0.0
+    over_llms: float = 0.0
+    over_items: float = 0.0
     rest: float = 0.0
+    is_balanced: bool = False
 
     def with_llms(self, n_llms):
-        """Return the same of another number of LLMs."""
+        """Return the same of another number of LLMs, which leaves what items alone differ by."""
         share = self.n_llms / n_llms
-        return replace(self, n_llms=n_llms, of_llms=share * self.of_llms, rest=share * self.rest)
+        over_items = _part_scaled(self.over_items, self.rest, share)
+        over_llms, rest = share * self.over_llms, share * self.rest
+        return replace(self, n_llms=n_llms, over_llms=over_llms, over_items=over_items, rest=rest)
 
     def with_more(self, times):
         """Return the same with so many times the items, or trials in each cell where items are no sample."""
-        n_items = None if self.n_items is None else max(2, math.floor(times * self.n_items + 1e-9))
-        parts = {name: getattr(self, name) / times for name in ("within", "of_items", "rest")}
-        return replace(self, n_items=n_items, **parts)
+        n_items = None if self.n_items is None else max(2, round(times * self.n_items))
+        over_llms = _part_scaled(self.over_llms, self.rest, 1 / times)
+        within, over_items, rest = (part / times for part in (self.within, self.over_items, self.rest))
+        return replace(self, n_items=n_items, within=within, over_llms=over_llms, over_items=over_items, rest=rest)
 
     def half_width(self, level):
         """Return that of the interval of the mean gain at a one-sided level, as `analysis.engine.guards` has it."""
@@ -60,9 +69,11 @@ class Uncertainty:
         half = special.stdtrit(self.n_llms - 1, 1 - level) * math.sqrt(variance)
         if self.n_items is None:
             return float(half)
-        df = min(self.n_llms, self.n_items) - 1
-        both = special.stdtrit(df, 1 - level) * math.sqrt(self.of_llms + self.of_items + self.rest)
-        return float(max(half, both))
+        variance, df = error_over_both(
+            self.over_llms, [self.over_items], [self.rest], self.n_llms, np.array([self.n_items]),
+            is_balanced=self.is_balanced,
+        )  # fmt: skip
+        return float(max(half, special.stdtrit(df, 1 - level) * np.sqrt(variance)))
 
 
 def to_settle_rows(questions, ranked, controls, costs, prices):
@@ -73,7 +84,7 @@ def to_settle_rows(questions, ranked, controls, costs, prices):
     with n trials in each cell (of the baseline too) or n items where there are n0 now; `between` is the variance of the
     LLMs' gains less the mean of what their trials leave uncertain in them. What it leaves, no number of trials can
     remove. Where items are a sample too the interval is not narrower than that over LLMs and items, whose variance has
-    a part that no number of LLMs removes.
+    a part that no number of LLMs removes. A word that could not stand now (`analysis.engine.guards`) settles nothing.
 
     Parameters
     ----------
@@ -103,14 +114,13 @@ def to_settle_rows(questions, ranked, controls, costs, prices):
             if pair.kind != "control" or not by_llm.llms:
                 continue
             row, codes = mean_decision(pair, by_llm, basis, n_comparisons)
-            row, limits = stood(row, by_llm, basis)
+            row, _ = stood(row, by_llm, basis)
             if row["decision"] != "no_evidence":
                 continue
             level = one_sided(n_comparisons)
             per_trial = sum(_usd(costs, prices, study, name) for name in (pair.technique, pair.control))
             keys = question.keys | {"technique_a": pair.technique, "technique_b": pair.control, "alpha": 2 * level}
             reason = next((code for code in codes if code in ("one_llm", "zero_variance")), None)
-            reason = reason or (limits[0] if row.get("certainty") == WITHHELD else None)
             yield from (keys | columns for columns in _settling(row, by_llm, basis, level, per_trial, reason))
 
 
@@ -139,8 +149,8 @@ def fewest(is_enough, least):
     return high
 
 
-def needed_llms(gain, uncertainty, *, level, margin):
-    """Return the fewest LLMs that settle a mean gain, at least `FEWEST_LLMS`, or None where no number does.
+def needed_llms(gain, uncertainty, *, level, margin, forbidden=()):
+    """Return the fewest LLMs that settle a mean gain, at least `FEWEST_LLMS` and more than now, or None.
 
     Parameters
     ----------
@@ -150,15 +160,19 @@ def needed_llms(gain, uncertainty, *, level, margin):
     level : float
         One-sided.
     margin : float
+    forbidden : collection of str
+        Words that settle nothing.
 
     Returns
     -------
     int or None
+        None where no number does.
     """
-    return fewest(lambda n: settles(gain, uncertainty.with_llms(n), level=level, margin=margin), FEWEST_LLMS)
+    least = max(FEWEST_LLMS, uncertainty.n_llms + 1)
+    return _needed(gain, uncertainty.with_llms, least, level, margin, forbidden)
 
 
-def needed_more(gain, uncertainty, n_now, *, level, margin):
+def needed_more(gain, uncertainty, n_now, *, level, margin, forbidden=()):
     """Return the fewest items, or trials of a cell, that settle a mean gain of as many LLMs as now.
 
     Parameters
@@ -171,15 +185,19 @@ def needed_more(gain, uncertainty, n_now, *, level, margin):
     level : float
         One-sided.
     margin : float
+    forbidden : collection of str
+        Words that settle nothing.
 
     Returns
     -------
     int or None
-        At least 2; None where what LLMs differ by is too much for so few, or there are fewer than `FEWEST_LLMS`.
+        At least 2 and more than now; None where what LLMs differ by is too much for so few, or there are fewer than
+        `FEWEST_LLMS`.
     """
     if uncertainty.n_llms < FEWEST_LLMS:
         return None
-    return fewest(lambda n: settles(gain, uncertainty.with_more(n / n_now), level=level, margin=margin), 2)
+    least = max(2, math.floor(n_now) + 1)
+    return _needed(gain, lambda n: uncertainty.with_more(n / n_now), least, level, margin, forbidden)
 
 
 def settles(gain, uncertainty, *, level, margin):
@@ -189,50 +207,85 @@ def settles(gain, uncertainty, *, level, margin):
     return None if decision == "no_evidence" else decision
 
 
+def uncertainty(gains, mean):
+    """Return what makes a mean gain of LLMs uncertain.
+
+    Parameters
+    ----------
+    gains : Gains
+    mean : Crossed or None
+        The mean over LLMs and items, where items are a sample too.
+
+    Returns
+    -------
+    Uncertainty
+    """
+    variance = float(gains.values.var(ddof=1))
+    within = min(float(gains.variances.mean()), variance)  # no more is to be won than there is
+    now = Uncertainty(len(gains.llms), variance - within, within)
+    if not mean:
+        return now
+    llms, items = ((level.standard_error or 0.0) ** 2 for level in (mean.over_llms, mean.over_items))
+    is_balanced = mean.method == BALANCED
+    return replace(now, n_items=mean.n_items, over_llms=llms, over_items=items, rest=mean.rest, is_balanced=is_balanced)
+
+
+def _needed(gain, with_number, least, level, margin, forbidden):
+    """The fewest that settle it; None also where the word that they come to is one that settles nothing."""
+    # where no difference is not to be said, an interval that excludes 0 is enough, and one within no margin is not
+    width = 0.0 if "equivalent" in forbidden else margin
+
+    def is_enough(n):
+        return settles(gain, with_number(n), level=level, margin=width) not in {None, *forbidden}
+
+    n = fewest(is_enough, least)
+    return n if n and settles(gain, with_number(n), level=level, margin=margin) not in forbidden else None
+
+
 def _settling(row, gains, basis, level, usd_per_trial, reason):
     """Return the two rows of an open decision."""
     n_llms, gain = len(gains.llms), float(row["gain"])
     shared = {
         "design": "to_settle", "level": "llm", "row_set": "accepted", "baseline_scope": "pooled", "gain": gain,
-        "n_llms": n_llms, "n_trials": gains.n_trials, "method": OVER_LLMS,
+        "n_llms": n_llms, "n_trials": gains.n_trials, "method": row["method"],
     }  # fmt: skip
-    of_items = basis.items is not None and basis.items.n_items > gains.used.shape[1]
-    quantity = "needed_items" if of_items else "needed_trials"
+    mean = basis.items and basis.items.over_both(basis.items.gain(row["technique"], row["control"]))
+    quantity = "needed_items" if mean else "needed_trials"
     if reason:
         yield from (shared | {"quantity": name, "reason": reason} for name in ("needed_llms", quantity))
         return
-    now = _uncertainty(row, gains, basis)
+    now = uncertainty(gains, mean)
     shared |= {"between_variance": now.between, "within_variance": now.within}
-    n_now = basis.items.n_items if of_items else gains.n_trials / (2 * basis.n_arms * int(gains.used.sum()))
-    shared |= {"n_items": n_now} if of_items else {"n_trials_per_cell": n_now}
-    options = {"level": level, "margin": basis.margin}
-    n = needed_llms(gain, now, **options)
-    more = needed_more(gain, now, n_now, **options)
-    for name, needed, wanted, times in (
-        ("needed_llms", n, n and now.with_llms(n), n and n / n_llms),
-        (quantity, more, more and now.with_more(more / n_now), more and more / n_now),
-    ):
+    n_now = mean.n_items if mean else gains.n_trials / (2 * basis.n_arms * int(gains.used.sum()))
+    shared |= {"n_trials_per_cell": n_now} if not mean else {
+        "n_items": n_now, "over_llms_variance": now.over_llms, "over_items_variance": now.over_items,
+        "rest_variance": now.rest,
+    }  # fmt: skip
+    options, guards = {"level": level, "margin": basis.margin}, cannot_stand(row, gains, basis)
+    searches = {
+        "needed_llms": (n_llms, now.with_llms, partial(needed_llms, gain, now, **options)),
+        quantity: (n_now, lambda n: now.with_more(n / n_now), partial(needed_more, gain, now, n_now, **options)),
+    }
+    for name, (count, with_number, search) in searches.items():
+        needed = search(forbidden=guards)
         if needed is None:
+            unguarded = search() if guards else None
             # without a gain and without a margin no number is enough
-            hopeless = name == "needed_llms" and now.n_items is None
-            yield shared | {"quantity": name, "reason": "effect_too_small" if hopeless else UNREACHABLE[name]}
+            hopeless = name == "needed_llms" and not mean
+            reason = "effect_too_small" if hopeless else UNREACHABLE[name]
+            if unguarded:
+                reason = guards.get(settles(gain, with_number(unguarded), **options), reason)
+            yield shared | {"quantity": name, "reason": reason}
             continue
+        wanted = with_number(needed)
         reached = {"half_width": wanted.half_width(level), "settles": settles(gain, wanted, **options)}
-        yield shared | {"quantity": name, name: needed, **reached, **_cost(times, gains.n_trials, usd_per_trial)}
+        cost = _cost(needed / count, gains.n_trials, usd_per_trial)
+        yield shared | {"quantity": name, name: needed, **reached, **cost}
 
 
-def _uncertainty(row, gains, basis):
-    """Return what makes the mean gain of a row uncertain."""
-    variance = float(gains.values.var(ddof=1))
-    within = min(float(gains.variances.mean()), variance)  # no more is to be won than there is
-    now = Uncertainty(len(gains.llms), variance - within, within)
-    mean = basis.items and basis.items.over_both(basis.items.gain(row["technique"], row["control"]))
-    if mean is None:
-        return now
-    llms, items, both = ((level.standard_error or 0.0) ** 2 for level in (mean.over_llms, mean.over_items, mean.both))
-    of_llms, of_items = max(both - items, 0.0), max(both - llms, 0.0)
-    rest = max(both - of_llms - of_items, 0.0)
-    return replace(now, n_items=mean.n_items, of_llms=of_llms, of_items=of_items, rest=rest)
+def _part_scaled(variance, rest, share):
+    """Return a variance of which only what the rest adds to it is multiplied by a share."""
+    return max(variance - rest, 0.0) + share * min(variance, rest)
 
 
 def _cost(times, n_trials, usd_of_one_each):

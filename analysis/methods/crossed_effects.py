@@ -73,6 +73,8 @@ class Crossed:
     over_llms, over_items, both : Level
         For LLMs that were not asked, on these items; for items that were not put, to these LLMs; for both, which is
         the headline.
+    rest : float
+        The variance that counts in `over_llms` and in `over_items`, and once in `both`.
     """
 
     estimate: float | None
@@ -83,6 +85,7 @@ class Crossed:
     over_llms: Level
     over_items: Level
     both: Level
+    rest: float = 0.0
 
 
 def crossed_contrast(arm, arm_b=None, *, pairing="item", weighting="llm", confidence=CONFIDENCE):
@@ -145,11 +148,12 @@ def crossed_contrast(arm, arm_b=None, *, pairing="item", weighting="llm", confid
     lacks["both"] = lacks["over_llms"] | lacks["over_items"]
     n_cells = np.count_nonzero(sum(counts))
     found = crossed_errors(scores, groups, n_cells, is_balanced=is_balanced)
+    rest = float(found.pop("rest")[0])
     levels = {
         name: level_of(estimate, *found[name], scale=scale, confidence=confidence, lacks=lacks[name]) for name in found
     }
     n_trials = int(sum(n.sum() for n in counts))
-    return Crossed(estimate, *scores.shape, n_trials, BALANCED if is_balanced else UNBALANCED, **levels)
+    return Crossed(estimate, *scores.shape, n_trials, BALANCED if is_balanced else UNBALANCED, **levels, rest=rest)
 
 
 def entering(counts, pairing):
@@ -206,8 +210,8 @@ def crossed_errors(scores, groups, n_cells, *, is_balanced):
     Returns
     -------
     dict of str to tuple
-        `over_llms`, `over_items` and `both`: variance of shape (...), and degrees of freedom. Not finite where there
-        are fewer than two LLMs or items.
+        `over_llms`, `over_items`, `both`, and the `rest` that the first two share: variance of shape (...), and degrees
+        of freedom. Not finite where there are fewer than two LLMs or items.
     """
     n_llms, sizes = scores.shape[-2], np.array([len(group) for group in groups])
     of_items = scores.sum(axis=-2)
@@ -220,21 +224,43 @@ def crossed_errors(scores, groups, n_cells, *, is_balanced):
         df_items = satterthwaite_df(by_group, _along(sizes - 1.0, llms))
         if is_balanced:
             rests = [_rest(scores[..., group]) for group in groups]
-            terms = [llms, *by_group, *(-rest for rest in rests)]
-            both = sum(terms)
-            dfs = [n_llms - 1.0, *(sizes - 1.0), *((n_llms - 1.0) * (sizes - 1.0))]
-            df_both = satterthwaite_df(terms, _along(np.array(dfs), llms))
-            greater, df_greater = np.maximum(llms, items), np.where(llms >= items, df_llms, df_items)
-            df_both = np.where(both < greater, df_greater, df_both)
         else:
-            both = llms + items - np.divide(n_cells, n_cells - 1.0) * (scores**2).sum(axis=(-2, -1))
-            greater = np.maximum(llms, items)
-            df_both = np.full(llms.shape, min(n_llms, sizes.min()) - 1.0)
-    return {
-        "over_llms": (llms, df_llms),
-        "over_items": (items, df_items),
-        "both": (np.maximum(both, greater), df_both),
-    }
+            rests = [np.divide(n_cells, n_cells - 1.0) * (scores**2).sum(axis=(-2, -1))]
+        both = error_over_both(llms, by_group, rests, n_llms, sizes, is_balanced=is_balanced)
+    rest = sum(rests), np.full(llms.shape, (n_llms - 1.0) * (sizes - 1.0).sum())
+    return {"over_llms": (llms, df_llms), "over_items": (items, df_items), "both": both, "rest": rest}
+
+
+def error_over_both(llms, by_group, rests, n_llms, sizes, *, is_balanced):
+    """Variance of a crossed mean over LLMs and items, and its degrees of freedom.
+
+    Parameters
+    ----------
+    llms : numpy.ndarray, shape (...)
+        Variance over LLMs.
+    by_group : list of numpy.ndarray, shape (...)
+        Variance over the items of each independent group.
+    rests : list of numpy.ndarray, shape (...)
+        What counts in both.
+    n_llms : int
+    sizes : numpy.ndarray
+        Items of each group.
+    is_balanced : bool
+
+    Returns
+    -------
+    tuple of numpy.ndarray, shape (...)
+        As of `crossed_contrast`.
+    """
+    terms, items = [llms, *by_group, *(-rest for rest in rests)], sum(by_group)
+    both, greater = sum(terms), np.maximum(llms, items)
+    if not is_balanced:
+        return np.maximum(both, greater), np.full(np.shape(llms), min(n_llms, sizes.min()) - 1.0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        dfs = [n_llms - 1.0, *(sizes - 1.0), *((n_llms - 1.0) * (sizes - 1.0))]
+        df = satterthwaite_df(terms, _along(np.array(dfs), llms))
+        df_greater = np.where(llms >= items, n_llms - 1.0, satterthwaite_df(by_group, _along(sizes - 1.0, llms)))
+    return np.maximum(both, greater), np.where(both < greater, df_greater, df)
 
 
 @dataclass(frozen=True)
@@ -503,7 +529,7 @@ def level_of(estimate, variance, df, *, scale, confidence, lacks):
 
 def _along(values, like):
     """Values along a new first axis, to go with arrays of the shape of `like`."""
-    return values.reshape(-1, *[1] * like.ndim)
+    return values.reshape(-1, *[1] * np.ndim(like))
 
 
 def _rest(scores):

@@ -97,14 +97,20 @@ def human_effects(studies):
             yield {"human_study": study.human_study, **row}
 
 
+def _mean_of_known(values, counts):
+    """The mean of values so often, without those that are not known; NaN where none is."""
+    is_known = np.isfinite(values)
+    return np.average(values[is_known], weights=counts[is_known]) if is_known.any() else np.nan
+
+
 def _of_anchors(rows):
     """The three measures of one LLM and vignette."""
     answers, counts = rows["response"].to_numpy(float), rows["n_trials"].to_numpy(float)
     is_side = [(rows["anchor_direction"] == side).to_numpy() for side in SIDES]
     n = np.array([counts[side].sum() for side in is_side])
     has_both = (n > 0).all()
-    anchors = [np.average(rows["anchor_value"].astype(float)[side], weights=counts[side]) if any(side) else np.nan
-               for side in is_side]  # fmt: skip
+    anchor_values = rows["anchor_value"].to_numpy(float)
+    anchors = [_mean_of_known(anchor_values[side], counts[side]) for side in is_side]
     of_scales = {
         scale: [_mean_and_variance(values[side], counts[side]) for side in is_side]
         for scale, values in (("as_answered", answers), ("ranks", _midranks(answers, counts)))
@@ -112,6 +118,7 @@ def _of_anchors(rows):
     variances = [variance for _, variance in of_scales["as_answered"]]
     codes = {
         "no_low_anchor": not n[0], "no_high_anchor": not n[1], "equal_anchors": anchors[0] == anchors[1],
+        "no_anchor_value": has_both and not np.isfinite(anchors).all(),
         "one_trial": n[n > 0].min() == 1, "zero_variance": variances == [0, 0],
     }  # fmt: skip
     shared = {"n_trials": n.sum(), "reason": reasons(*(code for code, holds in codes.items() if holds))}

@@ -119,7 +119,7 @@ def _beside(path):
 
 def _audit(memory, batches, config):
     models = gate_models(memory, batches, config)
-    verdicts = _held_against_thresholds(memory, batches, models.ref("gate_measures"), config)
+    verdicts = _held_against_thresholds(memory, batches, models.ref("gate_measures"), config, "gate_of_trials")
     models.ref("gate_flags")
     return verdicts, _flags(memory, {verdict.batch_id: verdict for verdict in verdicts}, config)
 
@@ -127,18 +127,20 @@ def _audit(memory, batches, config):
 def _audit_scores(memory, batches, config):
     """Give batches of scores their verdicts: they have checks of their own, since they hold no trials."""
     config = config | {"checks": config["score_checks"]}
-    verdicts = _held_against_thresholds(memory, batches, _judge_scores(memory, batches, config), config)
+    verdicts = _held_against_thresholds(
+        memory, batches, _judge_scores(memory, batches, config), config, "gate_of_scores"
+    )
     return verdicts, _flags(memory, {verdict.batch_id: verdict for verdict in verdicts}, config)
 
 
-def _held_against_thresholds(memory, batches, measured_in, config):
+def _held_against_thresholds(memory, batches, measured_in, config, suite):
     """Return a verdict for each batch, from the relation of what was measured of it."""
     import pandas as pd
 
     measures = collections.defaultdict(dict)
     for row in memory.sql(f"from {measured_in}").to_arrow_table().to_pylist():
         measures[row["batch_id"]][row["check_name"]] = row
-    judge, verdicts = checkpoint(config["checks"]), []
+    judge, verdicts = checkpoint(config["checks"], suite), []
     for batch in batches:
         verdict = Verdict(uuid.uuid4().hex, batch["batch_id"], batch["study"], batch["vignette"], batch["n_trials"])
         for name in ("is_scored", "defined_as", "is_redefined", "was_published"):

@@ -10,7 +10,7 @@ from typing import Literal
 import yaml
 
 CONFIG = Path(__file__).with_name("gate.yaml")
-NAME = "gate"
+NAME = "gate"  # of the data source
 SEVERITIES = {"warn": "warning", "fail": "critical"}  # by the level of `gate.yaml`
 
 
@@ -56,28 +56,28 @@ def great_expectations():
     return gx, context, KeepVerdict(), verdicts
 
 
-def checkpoint(checks: dict[str, dict]) -> Callable:
-    """Return what judges a frame, whose columns are checks and rows cells, by the suite that `gate.yaml` comes to.
+def checkpoint(checks: dict[str, dict], name: str) -> Callable:
+    """Return what judges a frame, whose columns are checks and rows cells, by the suite that they come to.
 
     It returns by check and level whether it is met, and the observed value.
     """
     gx, context, action, verdicts = great_expectations()
     suite = context.suites.add_or_update(
         gx.ExpectationSuite(
-            name=NAME,
+            name=name,
             expectations=[
                 gx.expectations.ExpectColumnMaxToBeBetween(
-                    column=name, max_value=most, severity=SEVERITIES[level], meta={"level": level}
+                    column=check, max_value=most, severity=SEVERITIES[level], meta={"level": level}
                 )
-                for (name, level), most in thresholds_of(checks).items()
+                for (check, level), most in thresholds_of(checks).items()
             ],
         )
     )
     cells = context.data_sources.get(NAME).get_asset("cells").get_batch_definition("whole")
-    definition = gx.ValidationDefinition(name=NAME, data=cells, suite=suite)
+    definition = gx.ValidationDefinition(name=name, data=cells, suite=suite)
     definition = context.validation_definitions.add_or_update(definition)
     gate = context.checkpoints.add_or_update(
-        gx.Checkpoint(name=NAME, validation_definitions=[definition], actions=[action])
+        gx.Checkpoint(name=name, validation_definitions=[definition], actions=[action])
     )
 
     def judge(frame):

@@ -76,14 +76,21 @@ def test_story_001_s_vector_has_its_d_and_that_of_its_ranks():
         ([("high", 3, 6, 1)], None, "no_low_anchor; one_trial"),
         ([("low", 3, 6, 1), ("high", 9, 9, 2), ("high", 9, 7, 2)], pytest.approx(1 / 3), "one_trial"),
         ([("low", 5, 6, 2), ("low", 5, 7, 2), ("high", 5, 9, 2), ("high", 5, 7, 2)], None, "equal_anchors"),
+        ([("low", None, 6, 2), ("low", None, 7, 2), ("high", 5, 9, 2), ("high", 5, 7, 2)], None, "no_anchor_value"),
     ],
 )
 def test_what_cannot_be_said_of_anchors_has_its_reason(rows, index, reason):
     of = of_anchors(*rows)
     assert (of["anchoring_index"]["estimate"], of["anchoring_index"]["half_width"]) == (index, None)
     assert {row["reason"] for row in of.values()} == {reason}
-    if reason != "equal_anchors":
+    if reason not in ("equal_anchors", "no_anchor_value"):
         assert (of["d"]["estimate"], of["rank_transformed_d"]["half_width"]) == (None, None)
+
+
+def test_an_answer_whose_anchor_is_not_known_counts_as_an_answer_and_not_in_the_mean_of_anchors():
+    of = of_anchors(("low", 3, 6, 2), ("low", None, 8, 2), ("high", 9, 9, 2), ("high", 9, 7, 2))
+    assert of["anchoring_index"]["estimate"] == pytest.approx((8 - 7) / (9 - 3))
+    assert of["anchoring_index"]["reason"] is None
 
 
 def test_15_of_20_and_5_of_20_differ_by_a_half_and_by_the_log_of_9():

@@ -248,9 +248,12 @@ def test_great_expectations_says_what_the_maxima_of_the_columns_say(audited, mon
 
 
 def test_the_named_suite_has_an_expectation_for_each_check_by_severity():
-    suite_module.checkpoint(CHECKS)
+    suite_module.checkpoint(CHECKS, "gate_of_trials")
+    suite_module.checkpoint({}, "gate_of_scores")
     _, context, *_ = suite_module.great_expectations()
-    found = {(one.column, one.severity.value, one.max_value) for one in context.suites.get("gate").expectations}
+    found = {
+        (one.column, one.severity.value, one.max_value) for one in context.suites.get("gate_of_trials").expectations
+    }
     severities = {"warn": "warning", "fail": "critical"}
     assert found == {
         (name, severity, check[level])
@@ -258,7 +261,7 @@ def test_the_named_suite_has_an_expectation_for_each_check_by_severity():
         for level, severity in severities.items()
         if check[level] is not None
     }
-    assert [action.type for action in context.checkpoints.get("gate").actions] == ["keep_verdict"]
+    assert [action.type for action in context.checkpoints.get("gate_of_trials").actions] == ["keep_verdict"]
 
 
 def test_every_expectation_of_the_config_has_a_row_with_what_was_observed(audited, query):
@@ -296,8 +299,8 @@ def broken(kind, check, levels):
     """Make Great Expectations lose a check: its observed value, all its numbers, or the whole result."""
     real = gate.checkpoint
 
-    def make(checks):
-        judge = real(checks)
+    def make(checks, name):
+        judge = real(checks, name)
 
         def without(frame):
             if kind == "numbers":

@@ -20,7 +20,7 @@ def load_without_dlt(tables, path, incoming):
                 file.execute(f"create table raw.{name} as select *, 'a load' as {LOAD_ID} from made")
 
 
-def maxima_without_great_expectations(checks):
+def maxima_without_great_expectations(checks, name):
     """Hold frames against thresholds at once; tests/ingest/test_gate.py compares the two."""
 
     def judge(frame):
