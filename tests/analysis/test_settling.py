@@ -130,6 +130,8 @@ def test_a_word_that_cannot_stand_settles_nothing():
     # a gain of 1 is no difference before it is one: from a half-width of 4 on
     assert needed_more(1, now, 5, **OPTIONS) == 10
     assert needed_more(1, now, 5, **OPTIONS, forbidden={"equivalent"}) is None
+    # a gain of 2.6 is told from none at 8 · (5.5529 / 2.6)² = 36.5 trials, and is no difference from 42.8 on
+    assert needed_more(2.6, now, 8, **OPTIONS, forbidden={"equivalent"}) == 37
     assert needed_more(4, now, 5, **OPTIONS, forbidden={"use", "equivalent"}) is None
     assert needed_more(-4, now, 5, **OPTIONS, forbidden={"use", "equivalent"}) == 10
 
