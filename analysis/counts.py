@@ -7,6 +7,7 @@ import numpy as np
 
 ANCHORING = "anchoring"  # the paradigm
 CONTROL = "no_technique"
+QUESTION = "study paradigm domain goal measure instrument arm arm_b"  # columns that tell a question
 SMALLEST_SPREAD_PP = 1  # below it there is no spread to change
 CELL = ["study", "domain", "vignette", "llm", "technique", "anchor_direction", "temperature"]
 

@@ -69,7 +69,7 @@ def _contrasts(grid, contrast):
     """Rows of one contrast of arms under each technique that was asked: over all LLMs, and of each of them."""
     pairing, reference = contrast.pairing, _reference(contrast)
     arms = grid.arms(contrast, reference)
-    put = [grid.n_put(name) for name in (contrast.arm, or_none(contrast.arm_b)) if name is not None]
+    put = grid.n_put_in(contrast)
     ends = (-reference, 1.0 - reference) if contrast.is_share else (-np.inf, np.inf)
     for place, technique in enumerate(grid.techniques):
         of_technique = [one.at(place) for one in arms]

@@ -4,7 +4,7 @@ from functools import partial
 
 import numpy as np
 
-from analysis.counts import CONTROL, stream
+from analysis.counts import CONTROL, QUESTION, stream
 from analysis.engine.comparisons import compared, comparisons
 from analysis.engine.guards import ALONE, WITHHELD, stood
 from analysis.engine.places import Model
@@ -14,9 +14,8 @@ from analysis.methods.contrasts import sign_flip_p
 from analysis.methods.small_samples import CONFIDENCE, FEWEST_LLMS
 from analysis.tables import columns, reasons
 
-KEYS = "study paradigm domain goal measure instrument arm arm_b technique control"
 COLUMNS = columns(
-    f"varchar: {KEYS} llm comparison",
+    f"varchar: {QUESTION} technique control llm comparison",
     "boolean: is_primary",
     "double: loss loss_control gain gain_low gain_high gain_plain_low gain_plain_high gain_asked_low gain_asked_high",
     "bigint: n_gained",

@@ -103,6 +103,10 @@ class Grid:
         """Return how many trials were put in the arm, answered or not, in the same shape."""
         return self._counts_of(name)[0]
 
+    def n_put_in(self, contrast):
+        """Return how many trials were put in each arm of a contrast, as of `n_put`."""
+        return [self.n_put(name) for name in (contrast.arm, or_none(contrast.arm_b)) if name is not None]
+
     def _counts_of(self, name):
         shape = (len(COUNTS), len(self.techniques), len(self.llms), len(self.units))
         return self._arms.get(name, np.zeros(shape))

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from analysis.counts import QUESTION
 from analysis.engine.comparisons import compared
 from analysis.engine.decisions import mean_decision, why_no_gain
 from analysis.engine.guards import MOVED, OVER_BOTH, stood, taken_back
@@ -11,7 +12,7 @@ from analysis.methods.small_samples import FEWEST_LLMS
 from analysis.tables import columns, reasons
 
 COLUMNS = columns(
-    "varchar: study paradigm domain goal measure instrument arm arm_b technique control comparison switch",
+    f"varchar: {QUESTION} technique control comparison switch",
     "varchar: excluded_llm response_source row_set baseline_scope refusals",
     "double: gain gain_low gain_high gain_asked_low gain_asked_high",
     "varchar: decision decision_asked",

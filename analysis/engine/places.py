@@ -2,14 +2,14 @@
 
 import numpy as np
 
-from analysis.counts import CONTROL
+from analysis.counts import CONTROL, QUESTION
 from analysis.engine.predictions import fit
 from analysis.methods.small_samples import FEWEST_LLMS
 from analysis.tables import columns, reasons
 
 PART = "predictions"
 PREDICTIONS = columns(
-    "varchar: study paradigm domain goal measure instrument arm arm_b technique control llm",
+    f"varchar: {QUESTION} technique control llm",
     "double: expected_loss gain gain_low gain_high p_better_than_control p_best_new_llm between_sd",
     "varchar: method",
     "bigint: n_draws seed n_trials n_llms",

@@ -220,7 +220,7 @@ def basis_of_contrast(grid, contrast):
         *(_stacked([getattr(one, name) for one in by_vignette]) for name in ("signed", "variance", "df", "n"))
     )
     ends = {"least": -best, "most": 1.0 - best} if contrast.is_share else {}
-    put = [grid.n_put(name) for name in (contrast.arm, arm_b) if name is not None]
+    put = grid.n_put_in(contrast)
     bounds = [
         signed_bounds(
             [Arm(one.n[..., items], one.total[..., items]) for one in arms],

@@ -5,7 +5,7 @@ import math
 import numpy as np
 from scipy import optimize, special
 
-from analysis.counts import ANCHORING, study_without_version
+from analysis.counts import ANCHORING, QUESTION, study_without_version
 from analysis.methods.contrasts import SPECIFICATIONS, domains, over_llms, over_trials, pairs
 from analysis.methods.effect_sizes import standardised
 from analysis.methods.small_samples import FEWEST_LLMS
@@ -19,7 +19,7 @@ METRIC = "percent_of_baseline"
 MOST = 2**53
 
 COLUMNS = columns(
-    "varchar: study paradigm domain goal measure instrument arm arm_b technique_a technique_b",
+    f"varchar: {QUESTION} technique_a technique_b",
     "varchar: design level quantity settles",
     "double: target_half_width_pp",
     "varchar: row_set baseline_scope",

@@ -1,10 +1,6 @@
 -- One row per study, llm, vignette, technique, anchor direction, temperature and day in UTC (null: not recorded): the
 -- mean response of that day, and the band in which 95 % of such means lie if the answers of all days are alike.
-with others_summed as (
-    select * from {{ ref('int_days_compared') }}
-),
-
-expected as (
+with expected as (
     select
         *,
         mean_response + sum_others / n_others as mean_others,
@@ -15,7 +11,7 @@ expected as (
                     * sqrt(greatest(squares_others - power(sum_others, 2) / n_others, 0) / (n_others - 1))
                     * sqrt(1 / n_trials + 1 / n_others)
         end as half_width
-    from others_summed
+    from {{ ref('int_days_compared') }}
 ),
 
 banded as (
