@@ -305,10 +305,11 @@ def render(
     vignette = _chosen(vignette, list(design.vignettes), "vignette")
     paradigm = design.paradigm_of(vignette)
     if paradigm:
-        if condition is not None or anchor is not None:
-            raise UserError(f"paradigm {paradigm.paradigm} has no anchors: choose with --arm and --item")
-        direction, value = "none", None
         arm = _chosen(arm, paradigm.arms, "arm")
+        derives = design.hangs_on_answers(vignette, arm)
+        if condition is not None or (anchor is not None and not derives):
+            raise UserError(f"paradigm {paradigm.paradigm} has no such anchors: choose with --arm and --item")
+        direction, value = "none", anchor
         items = [of.item for of in paradigm.all_items]
         item = _chosen(item, items, "item") if items or item else None
     elif arm or item:
@@ -320,6 +321,8 @@ def render(
     else:
         technique = _chosen(technique, list(design.techniques), "technique")
     cell = Cell(asked.llms[0].llm, vignette, technique, direction, value, None, arm, item)
+    if arm and value is None:
+        cell = cell._replace(anchor_value=design.anchor_value(cell, {}))
     script = design.script(cell, design.option_order(cell, 0))
     if script.problem:
         print(f"Nothing is asked about item {item}: {script.problem.replace('_', ' ')}.")

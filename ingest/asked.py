@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from ingest.collector import mean_baselines
-from ingest.design import Cell, Design
+from ingest.design import Cell, Design, anchors_in
 from ingest.load import landed_ids
-from ingest.paradigm import AS_WRITTEN
+from ingest.paradigm import AS_WRITTEN, NO_TECHNIQUE
 from ingest.prompts import template_of
 from ingest.redefined import redefined, render_redefined
 from ingest.refusals import changed_items
@@ -129,7 +129,7 @@ def asked_before(design: Design, state: State, keep: bool | None = None) -> Aske
     asked = {False: ({llm.llm for llm in study.llms}, set(study.temperatures), study.stopping_rule.minimum)}
     if judges:
         asked[True] = ({llm.llm for llm in judges.llms}, {judges.temperature}, judges.repeats)
-    anchors = design.known_anchors(state.anchors)
+    anchors = {place: anchors_in(record) for place, record in design.known_anchors(state.anchors).items()}
     again = collections.Counter()
     for row in rows:
         way, (llm, temperature, direction, item, judged, role, replicate, order, trial_id, is_answer) = (
@@ -145,9 +145,10 @@ def asked_before(design: Design, state: State, keep: bool | None = None) -> Aske
             found.versions[change] += is_answer
             continue
         vignette, technique, is_anchored, treatment = change[:N_WORDS]
-        anchor = anchors.get((llm, vignette), {}).get(direction)
         arm = None if role else treatment
-        cell = Cell(llm, vignette, technique, direction, anchor, temperature, arm, item, judged, role)
+        cell = Cell(llm, vignette, technique, direction, None, temperature, arm, item, judged, role)
+        anchor = design.anchor_value(cell, anchors)
+        cell = cell._replace(anchor_value=anchor)
         if change.what == ORDER and design.option_order(cell, replicate) == tuple(json.loads(order)):
             continue
         found.left_out[trial_id] = change
@@ -206,8 +207,8 @@ def _gone(design, state, kinds, anchors):
         if tuple(way) in kinds and is_asked_now:  # its words, its order or its name have changed
             continue
         of = places.gone(
-            is_judged, vignette, technique, is_anchored, treatment, llm, temperature, direction, value,
-            item if is_item_gone else None,
+            is_judged, vignette, technique, is_anchored, treatment, llm, temperature, direction, value, item,
+            is_item_gone,
         )  # fmt: skip
         if of is None and is_beyond:
             of = (f"more than {limits['repeats' if is_judged else 'most']} trials of a cell", "")
@@ -248,7 +249,10 @@ class _Places:
             if twin := next((never_asked[of.digest] for of in stated if of.digest in never_asked), None):
                 self.twins[name] = twin
 
-    def gone(self, is_judged, vignette, technique, is_anchored, treatment, llm, temperature, direction, value, item):
+    def gone(
+        self, is_judged, vignette, technique, is_anchored, treatment, llm, temperature, direction, value, item,
+        is_item_gone,
+    ):  # fmt: skip
         """Return the first that is gone of what an answer was given to, and what is in its place; None of neither."""
         design, of_judges = self.design, " of judgements" if is_judged else ""
         if vignette not in self.vignettes[is_judged]:
@@ -266,33 +270,32 @@ class _Places:
             new = [name for name in self.llms[is_judged] if name not in self.seen["LLM", is_judged]]
             same = next((name for name in new if self.sent.get(name) == self.sent.get(llm, "nobody knows")), None)
             return f"LLM {llm}", f"LLM {same}" if same else ""
-        if item is not None:
+        if is_item_gone:
             twin = self.twins.get(item)
             return (f"item {item}", f"item {twin}") if twin else ("items that the study does not take now", "")
-        if value is not None and value not in self._decided(llm, vignette, direction):
+        cell = Cell(llm, vignette, technique, direction, value, temperature, None if is_judged else treatment, item)
+        if value is not None and value not in self._decided(cell):
             rule = json.dumps(design.rule(vignette))
-            return f"{direction} anchor {value:g} for {llm}", f"anchors by another rule: {rule}"
+            return f"{cell.arm or direction} anchor {value:g} for {llm}", f"anchors by another rule: {rule}"
         return None
 
-    def _decided(self, llm, vignette, direction):
+    def _decided(self, cell):
         """Return the anchors that the rule of today gave: more than one where a baseline was mended in between."""
-        now = {self._anchors(llm, vignette).get(direction)}
-        return now | {
-            anchor[direction]
-            for anchor in self.state.anchors
-            if (anchor["llm"], anchor["vignette"]) == (llm, vignette) and anchor["rule"] == self.design.rule(vignette)
-        }
-
-    def _anchors(self, llm, vignette):
-        """Return the anchors as they were decided or, by a rule that decided none yet, as they would be."""
-        if (llm, vignette) not in self.anchors:
+        if self.design.hangs_on_answers(cell.vignette, cell.arm) and cell.place not in self.anchors:
             self.anchors = derived_anchors(self.design) | self.anchors
-        return self.anchors.setdefault((llm, vignette), {})
+        earlier = (
+            anchors_in(anchor).get(cell.arm or cell.anchor_direction)
+            for anchor in self.state.anchors
+            if (anchor["llm"], anchor["vignette"], anchor.get("item")) == (cell.llm, cell.vignette, cell.item)
+            and anchor["rule"] == self.design.rule(cell.vignette)
+        )
+        return {self.design.anchor_value(cell, self.anchors), *earlier}
 
     def _techniques(self, vignette, is_anchored):
         study = self.design.study
         if paradigm := self.design.paradigm_of(vignette):
-            return self.design.techniques_for(paradigm)
+            plain = [NO_TECHNIQUE] if paradigm.relative_to else []
+            return [*dict.fromkeys([*plain, *self.design.techniques_for(paradigm)])]
         if is_anchored:
             return [*self.design.techniques]
         also = [of["technique"] for of in study.techniques if of.get("is_also_unanchored")]
@@ -306,12 +309,12 @@ class _Places:
         return f"{named} {name}", f"{named} {new[place]}" if place < len(new) else ""
 
 
-def derived_anchors(design: Design) -> dict[tuple[str, str], dict]:
+def derived_anchors(design: Design) -> dict[tuple, dict]:
     """Return the anchors that a study's rule makes of the answers without anchor that were collected."""
     path = spool_folder(design.study.study) / COLLECTED
     summaries = cell_summaries(path, design, design.study.stopping_rule.minimum)
     means = mean_baselines(summaries, design.baseline_cells())
-    return design.anchors_from({pair: mean for pair, (mean, _) in means.items()})
+    return design.anchors_from({place: mean for place, (mean, _) in means.items()})
 
 
 def _llms(study):
@@ -363,7 +366,7 @@ def _other_ways(design, state):
     """Return what ways of asking are that the study has used and does not use now, and the answers to these words."""
     unanchored = {"no_technique"} if design.study.baselines else set()
     unanchored |= {of["technique"] for of in design.study.techniques if of.get("is_also_unanchored")}
-    techniques = {True: design.techniques, False: unanchored}
+    techniques = {True: design.techniques, False: unanchored, None: {*design.techniques, NO_TECHNIQUE}}
     with spooled([spool_folder(design.study.study) / COLLECTED], "trials") as connection:
         kinds = {}
         studies = {of["session"]: of["study"] for of in state.sessions if "study" in of}
@@ -373,7 +376,7 @@ def _other_ways(design, state):
             words = way[:N_WORDS]
             is_planned = (_is_of_judges(design, vignette) and arm in design.judges.roles) or (
                 vignette in design.vignettes
-                and technique in (design.techniques if arm else techniques[is_anchored])
+                and technique in (techniques[None] if arm else techniques[is_anchored])
                 and (is_anchored, arm) in design.treatments(vignette)
             )
             if not is_planned:

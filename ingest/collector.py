@@ -17,7 +17,7 @@ from datetime import UTC, datetime
 
 from ingest.commits import git
 from ingest.context import BEYOND_CONTEXT, is_beyond_context
-from ingest.design import Design
+from ingest.design import Design, anchors_in
 from ingest.judges import JUDGEMENTS
 from ingest.prompts import text_hash
 from ingest.providers import NoReply, Question
@@ -216,7 +216,7 @@ class Collector:
         self.failed_in_a_row = collections.Counter()
         self.costs = collections.defaultdict(lambda: [0.0, 0])
         self.stopping = self.error = None
-        self.tasks, self.scripts = [], {}
+        self.tasks, self.scripts, self.anchors = [], {}, {}
         self.started = time.monotonic()
         self.path = spool_folder(self.study.study) / (f"{design.run}.jsonl" if design.run else COLLECTED)
 
@@ -343,8 +343,11 @@ class Collector:
 
     async def _phases_of_paradigms(self, ask_again):
         """Ask every arm of every paradigm, top up what varies, ask again what was asked for, and have texts judged."""
-        rule, cells = self.study.stopping_rule, self.design.paradigm_cells()
-        await self._ask(cells, "answers", range(rule.minimum))
+        rule = self.study.stopping_rule
+        await self._ask(self.design.paradigm_cells(), "answers", range(rule.minimum))
+        if not self.stopping and (baselines := self.design.baseline_cells()):
+            anchored = self.design.anchored_cells(self._decide_anchors(baselines))
+            await self._ask(anchored, "anchored", range(rule.minimum))
         if rule.maximum and not self.stopping:
             summaries = cell_summaries(self.path, self.design, rule.minimum)
             varied = [cell for cell, answers in summaries.items() if (answers.sd or 0) > rule.sd_above]
@@ -382,38 +385,37 @@ class Collector:
 
     def _decide_anchors(self, baselines):
         """Take the anchors that were decided before; derive and write down the others."""
-        known = self.design.known_anchors(self.state.anchors)
-        pairs = [*itertools.product(self.llms, self.design.vignettes)]
-        missing = pairs if self.new_anchors else [pair for pair in pairs if pair not in known]
+        design = self.design
+        known, places = design.known_anchors(self.state.anchors), design.anchor_places()
+        missing = places if self.new_anchors else [place for place in places if place not in known]
         if missing:
             means, doubts = {}, {}
-            if any("proportional" in self.design.rule(vignette) for _, vignette in missing):
-                summaries = cell_summaries(self.path, self.design, self.study.stopping_rule.minimum)
+            if any(design.hangs_on_answers(place[1]) for place in missing):
+                summaries = cell_summaries(self.path, design, self.study.stopping_rule.minimum)
                 means = mean_baselines(summaries, baselines)
-                doubts = doubts_of_baselines(
-                    baseline_offences(self.path, self.design, self.study.stopping_rule.minimum)
-                )
-            derived = self.design.anchors_from({pair: mean for pair, (mean, _) in means.items()})
-            for llm, vignette in missing:
-                if (llm, vignette) in doubts and "proportional" in self.design.rule(vignette):
-                    self.outcome.doubts.append(doubts[llm, vignette])
+                doubts = doubts_of_baselines(baseline_offences(self.path, design, self.study.stopping_rule.minimum))
+            derived = design.anchors_from({place: mean for place, (mean, _) in means.items()})
+            for place in missing:
+                llm, vignette, *item = place
+                if place in doubts and design.hangs_on_answers(vignette):
+                    self.outcome.doubts.append(doubts[place])
                     continue
-                if (llm, vignette) not in derived:
-                    self.outcome.no_anchors.append(f"{llm} on {vignette}")
+                if place not in derived:
+                    self.outcome.no_anchors.append(_named(place))
                     continue
-                if all(known.get((llm, vignette), {}).get(end) == of for end, of in derived[llm, vignette].items()):
+                if place in known and anchors_in(known[place]) == derived[place]:
                     continue
-                rule = self.design.rule(vignette)
-                mean, n = (None, None) if "fixed" in rule else means[llm, vignette]
+                mean, n = means[place] if design.hangs_on_answers(vignette) else (None, None)
                 record = {
                     "kind": "anchor", "llm": llm, "vignette": vignette,
-                    "vignette_version": self.design.vignettes[vignette]["version"],
-                    **derived[llm, vignette], "rule": rule, "baseline": mean, "n_trials": n, "decided_at": _now(),
+                    "vignette_version": design.vignettes[vignette]["version"],
+                    **({"item": item[0], "arms": derived[place]} if item else derived[place]),
+                    "rule": design.rule(vignette), "baseline": mean, "n_trials": n, "decided_at": _now(),
                 }  # fmt: skip
                 self.spool.write(record)
-                known[llm, vignette] = record
+                known[place] = record
         self.anchors = known
-        return {pair: {"low": anchor["low"], "high": anchor["high"]} for pair, anchor in known.items()}
+        return {place: anchors_in(record) for place, record in known.items()}
 
     async def _ask(self, cells, phase, replicates):
         if cells:
@@ -649,7 +651,7 @@ class Collector:
         """Write down that a trial is complete, and what it came to."""
         cell, failed = trial.cell, bool(last and last["error"])
         text, status, reason = _came_to(script, replies, last, calls, problem)
-        anchor = self.anchors.get((cell.llm, cell.vignette)) if cell.anchor_value is not None else None
+        anchor = self.anchors.get(cell.place) if cell.anchor_value is not None else None
         record = {
             "kind": "trial", "trial_id": trial.trial_id, "session": self.session, "study": self.study.study,
             "source": "simulated" if self.llms[cell.llm].provider == "simulated" else "collected",
@@ -768,19 +770,19 @@ def collect(study, **options) -> Outcome:
     return Collector(Design(study), **options).collect(ask_again)
 
 
-def mean_baselines(summaries, cells) -> dict[tuple[str, str], tuple[float, int]]:
-    """Return the mean answer of the baseline cells of each LLM and vignette, and of how many answers it is."""
+def mean_baselines(summaries, cells) -> dict[tuple, tuple[float, int]]:
+    """Return the mean answer of the baseline cells of each place, and of how many answers it is."""
     sums = collections.defaultdict(lambda: [0.0, 0])
     for cell in cells:
         if cell in summaries and summaries[cell].n:
-            total = sums[cell.llm, cell.vignette]
+            total = sums[cell.place]
             total[0] += summaries[cell].mean * summaries[cell].n
             total[1] += summaries[cell].n
-    return {pair: (total / n, n) for pair, (total, n) in sums.items()}
+    return {place: (total / n, n) for place, (total, n) in sums.items()}
 
 
-def doubts_of_baselines(offences: list[Offence]) -> dict[tuple[str, str], str]:
-    """Return a sentence on each LLM and vignette of which the gate would not let the answers without anchor through."""
+def doubts_of_baselines(offences: list[Offence]) -> dict[tuple, str]:
+    """Return a sentence on each place of which the gate would not let the answers without anchor through."""
     from ingest.gate.suite import read_config
 
     config = read_config()
@@ -791,8 +793,14 @@ def doubts_of_baselines(offences: list[Offence]) -> dict[tuple[str, str], str]:
         # where all are refusals, nothing could be misread: there are no baselines
         is_refused = of.check_name == "refused" and 0 < n_left < config["settings"]["fewest"] <= of.n_of_cell
         if is_refused or (check["fail"] is not None and of.n > check["fail"] * of.n_of_cell):
-            doubts.setdefault((of.llm, of.vignette), _doubt(of))
+            doubts.setdefault(of.place, _doubt(of))
     return doubts
+
+
+def _named(place):
+    """Name an LLM, a vignette and, if there is one, an item."""
+    llm, vignette, *item = place
+    return f"{llm} on {' with item '.join([vignette, *filter(None, item)])}"
 
 
 def _doubt(of):
@@ -804,7 +812,7 @@ def _doubt(of):
     named = ", ".join(trial_id[:12] for trial_id in of.trial_ids[:MOST_NAMED])
     more = f" and {of.n - MOST_NAMED:,} more" if of.n > MOST_NAMED else ""
     return (
-        f"no anchors for {of.llm} on {of.vignette} yet: of its {of.n_of_cell:,} answers without anchor {of.n:,} "
+        f"no anchors for {_named(of.place)} yet: of its {of.n_of_cell:,} answers without anchor {of.n:,} "
         f"{which.format(text=text, usual=usual)} (trial {named}{more}): {mend}, and run it again"
     )
 

@@ -10,16 +10,16 @@ import json
 import math
 import random
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from decimal import Decimal
 from typing import NamedTuple
 
 from ingest.items import Item
 from ingest.judges import Judged
 from ingest.llms import facts_of
-from ingest.paradigm import AS_WRITTEN, Paradigm
+from ingest.paradigm import AS_WRITTEN, NO_TECHNIQUE, Paradigm
 from ingest.prompts import (
     Script,
     prompt_version,
+    round_half_up,
     shipped,
     template_hash,
     template_of,
@@ -49,6 +49,11 @@ class Cell(NamedTuple):
     def asked_with(self) -> tuple[str, str, bool, str | None]:
         """Return what names the template: vignette, technique, whether an anchor is in it, and the arm or the role."""
         return self.vignette, self.technique, self.anchor_value is not None, self.arm or self.role
+
+    @property
+    def place(self) -> tuple:
+        """Return what has a baseline of its own, which anchors may be multiples of: LLM, vignette and, in a paradigm, item."""
+        return (self.llm, self.vignette, self.item) if self.arm else (self.llm, self.vignette)
 
     @property
     def key(self) -> tuple:
@@ -97,10 +102,6 @@ class Grid(Sequence):
             rest, at = divmod(rest, len(values))
             chosen.append(values[at])
         return self._make(*reversed(chosen))
-
-
-def _arm_cell(llm, vignette, technique, temperature, arm, item):
-    return Cell(llm, vignette, technique, "none", None, temperature, arm, item)
 
 
 class Design:
@@ -162,18 +163,25 @@ class Design:
         ]
 
     def baseline_cells(self):
-        """Return the cells without anchor and technique."""
+        """Return the cells without anchor and technique that anchors may be multiples of."""
+        if self.paradigms:
+            return [
+                cell
+                for vignette in self.vignettes
+                if self.hangs_on_answers(vignette)
+                for cell in self._cells_of_arms(vignette, [self.paradigm_of(vignette).relative_to], [NO_TECHNIQUE])
+            ]
         if not self.study.baselines:
             return []
         pairs = itertools.product([llm.llm for llm in self.study.llms], self.vignettes)
         conditions = itertools.product(pairs, self.study.temperatures)
         return [Cell(*pair, "no_technique", "none", None, temperature) for pair, temperature in conditions]
 
-    def anchored_cells(self, anchors: dict[tuple[str, str], dict]) -> list[Cell]:
-        """Return the cells of all techniques, none where an LLM and vignette lack the `low` or `high` anchor."""
-        cells = []
+    def anchored_cells(self, anchors: dict[tuple, dict]) -> Sequence[Cell]:
+        """Return the cells of all techniques under anchors, none where an LLM and vignette (and item) lack an anchor."""
         if self.paradigms:
-            return cells
+            return self._cells_of_derived_anchors(anchors)
+        cells = []
         for llm, vignette, technique, temperature in itertools.product(
             self.study.llms, self.vignettes, self.techniques.values(), self.study.temperatures
         ):
@@ -187,24 +195,74 @@ class Design:
         return cells
 
     def paradigm_cells(self) -> Sequence[Cell]:
-        """Return the cells of the paradigms: every technique in every arm, with every item."""
+        """Return the cells of the paradigms that can be asked at once: every technique in every arm, with every item.
+
+        The arms whose anchors hang on answers are left out, and techniques in the arm that all is relative to.
+        """
+        blocks = []
+        for vignette in self.vignettes:
+            if paradigm := self.paradigm_of(vignette):
+                base = paradigm.relative_to
+                first = [arm for arm in paradigm.arms if arm != base and not self.hangs_on_answers(vignette, arm)]
+                if base:
+                    asked = [*dict.fromkeys([NO_TECHNIQUE, *self.techniques_for(paradigm)])]
+                    plain = [name for name in asked if paradigm.asks(base, self._technique(name))]
+                    blocks.append(self._block(vignette, [base], plain))
+                blocks += [self._block(vignette, first, self.techniques_for(paradigm))] if first else []
+        return Grid(blocks, self._arm_cell)
+
+    def _cells_of_arms(self, vignette, arms, techniques):
+        return Grid([self._block(vignette, arms, techniques)], self._arm_cell)
+
+    def _block(self, vignette, arms, techniques):
+        items = [item.item for item in self.paradigm_of(vignette).all_items] or [None]
         llms = [llm.llm for llm in self.study.llms]
-        return Grid(
-            [
-                (
-                    llms,
-                    [vignette["vignette"]],
-                    self.techniques_for(paradigm),
-                    self.study.temperatures,
-                    paradigm.arms,
-                    items or [None],
-                )
-                for vignette in self.vignettes.values()
-                if (paradigm := self.paradigm_of(vignette["vignette"]))
-                for items in [[item.item for item in paradigm.all_items]]
-            ],
-            _arm_cell,
-        )
+        return llms, [vignette], techniques, self.study.temperatures, arms, items
+
+    def _arm_cell(self, llm, vignette, technique, temperature, arm, item):
+        cell = Cell(llm, vignette, technique, "none", None, temperature, arm, item)
+        return cell._replace(anchor_value=self.anchor_value(cell, {}))
+
+    def _cells_of_derived_anchors(self, anchors):
+        """Return the cells of the arms whose anchors hang on answers, for each LLM, vignette and item that has them."""
+        blocks = []
+        for vignette in self.vignettes:
+            arms = [arm for arm in self.paradigm_of(vignette).arms if self.hangs_on_answers(vignette, arm)]
+            places = [place for place in anchors if place[1] == vignette]
+            techniques = self.techniques_for(self.paradigm_of(vignette))
+            blocks += [(places, techniques, self.study.temperatures, arms)] if arms and places else []
+
+        def cell(place, technique, temperature, arm):
+            llm, vignette, item = place
+            return Cell(llm, vignette, technique, "none", anchors[place][arm], temperature, arm, item)
+
+        return Grid(blocks, cell)
+
+    def hangs_on_answers(self, vignette: str, arm: str | None = None) -> bool:
+        """Tell whether the anchors of a vignette, or that of an arm, are known only when baselines are answered."""
+        if paradigm := self.paradigm_of(vignette):
+            anchors = paradigm.anchors.values() if arm is None else filter(None, [paradigm.anchors.get(arm)])
+            return any(anchor.hangs_on_answers for anchor in anchors)
+        return "proportional" in self.rule(vignette)
+
+    def base_of(self, vignette: str) -> str | None:
+        """Return the arm of a vignette that is asked first; None in anchoring."""
+        paradigm = self.paradigm_of(vignette)
+        return paradigm.relative_to if paradigm else None
+
+    def anchor_places(self) -> list[tuple]:
+        """Return each LLM and vignette that anchors are decided for; in a paradigm also the item."""
+        llms = [llm.llm for llm in self.study.llms]
+        if not self.paradigms:
+            return [*itertools.product(llms, self.vignettes)]
+        return [
+            (llm, vignette, item)
+            for vignette in self.vignettes
+            if self.hangs_on_answers(vignette)
+            for llm, item in itertools.product(
+                llms, [item.item for item in self.paradigm_of(vignette).all_items] or [None]
+            )
+        ]
 
     def techniques_for(self, paradigm: Paradigm) -> list[str]:
         """Return the techniques that are for what a paradigm asks for."""
@@ -255,7 +313,9 @@ class Design:
     def treatments(self, vignette: str) -> list[tuple[bool, str | None]]:
         """Return what a vignette can be asked with: whether anchored, and in which arm of its paradigm."""
         paradigm = self.paradigm_of(vignette)
-        return [(False, arm) for arm in paradigm.arms] if paradigm else [(False, None), (True, None)]
+        if not paradigm:
+            return [(False, None), (True, None)]
+        return [(arm in paradigm.anchors and not paradigm.anchors[arm].words, arm) for arm in paradigm.arms]
 
     def paradigm_of(self, vignette: str) -> Paradigm | None:
         """Return the paradigm that a vignette belongs to; None in anchoring."""
@@ -281,10 +341,19 @@ class Design:
         random.Random(json.dumps(seed if rule.same_across_arms else [*seed, cell.arm])).shuffle(order)
         return tuple(option for option in order if option in options)
 
-    def anchors_from(self, baselines: dict[tuple[str, str], float]) -> dict[tuple[str, str], dict[str, float]]:
-        """Derive the `low` and `high` anchors by the study's rule, leaving out pairs that come to the same value."""
+    def anchors_from(self, baselines: dict[tuple, float]) -> dict[tuple, dict[str, float]]:
+        """Derive anchors by the study's rule, by direction or arm, leaving out those that come to the same value."""
         anchors = {}
         if self.paradigms:
+            for place in self.anchor_places():
+                if (baseline := baselines.get(place)) is not None:
+                    of_arms = {
+                        arm: anchor.number(baseline)
+                        for arm, anchor in self.paradigm_of(place[1]).anchors.items()
+                        if anchor.hangs_on_answers
+                    }
+                    if len({*of_arms.values()}) == len(of_arms):
+                        anchors[place] = of_arms
             return anchors
         for llm, (name, vignette) in itertools.product(self.study.llms, self.vignettes.items()):
             rule = Anchors.model_validate(vignette["anchors"]) if vignette.get("anchors") else self.study.anchors
@@ -298,6 +367,13 @@ class Design:
             if low < high:
                 anchors[llm.llm, name] = {"low": low, "high": high}
         return anchors
+
+    def anchor_value(self, cell: Cell, anchors: Mapping[tuple, dict]) -> float | None:
+        """Return the anchor that a cell has, given those that were decided of each place by direction or arm."""
+        if cell.arm and not self.hangs_on_answers(cell.vignette, cell.arm):
+            anchor = self.paradigm_of(cell.vignette).anchors.get(cell.arm)
+            return anchor.number() if anchor else None
+        return anchors.get(cell.place, {}).get(cell.arm or cell.anchor_direction)
 
     def trials(self, cells: Sequence[Cell], phase: str, replicates: range, llms: Collection[str] | None = None):
         """Yield the trials of a phase, block after block; each block holds every cell once, in an order of its own.
@@ -366,10 +442,10 @@ class Design:
             )  # fmt: skip
         return self._versions[key]
 
-    def known_anchors(self, decided: list[dict]) -> dict[tuple[str, str], dict]:
-        """Return the last anchors that were decided for each LLM and vignette of this version by the rule of today."""
+    def known_anchors(self, decided: list[dict]) -> dict[tuple, dict]:
+        """Return the last record of what was decided for each place of this version by the rule of today."""
         return {
-            (anchor["llm"], anchor["vignette"]): anchor
+            (anchor["llm"], anchor["vignette"], *([anchor["item"]] if "item" in anchor else [])): anchor
             for anchor in decided
             if anchor["vignette"] in self.vignettes
             and anchor["rule"] == self.rule(anchor["vignette"])
@@ -377,7 +453,9 @@ class Design:
         }
 
     def rule(self, vignette: str) -> dict:
-        """Return the rule that gives the anchors of a vignette."""
+        """Return the rule that gives the anchors of a vignette: in a paradigm, by arm."""
+        if paradigm := self.paradigm_of(vignette):
+            return {arm: of.model_dump(exclude_none=True) for arm, of in paradigm.anchors.items()}
         rule = self.vignettes[vignette].get("anchors") or self.study.anchors.model_dump(exclude_none=True)
         return {name: values for name, values in rule.items() if values}
 
@@ -390,12 +468,12 @@ class Design:
         if cell.arm:
             return self.paradigm_of(cell.vignette).script(
                 vignette, technique, cell.arm, self.items.get(cell.item), option_order, self.study.answer_format,
-                facts_of(cell.llm),
+                facts_of(cell.llm), cell.anchor_value,
             )  # fmt: skip
         second = self.study.second_anchor if cell.anchor_value is not None else None
         return Script(vignette, technique, cell.anchor_value, second, self.study.answer_format, facts_of(cell.llm))
 
 
-def round_half_up(value: float, factor: float = 1.0) -> float:
-    """Multiply as decimals, as printed, and round halves up: 25 · 0.5 becomes 13 (Python's `round` says 12)."""
-    return float(math.floor(Decimal(repr(value)) * Decimal(repr(factor)) + Decimal("0.5")))
+def anchors_in(record: dict) -> dict[str, float]:
+    """Return the anchors of a record of what was decided, by direction or arm."""
+    return record["arms"] if "arms" in record else {"low": record["low"], "high": record["high"]}

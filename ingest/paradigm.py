@@ -9,11 +9,22 @@ from functools import cache
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, model_validator
 
-from ingest.files import Finite, Mistake, Name, NotNegative, Part, Share, found_wrong, parse_checked, text_of
+from ingest.files import (
+    Finite,
+    Mistake,
+    Name,
+    NotNegative,
+    Part,
+    Positive,
+    Share,
+    found_wrong,
+    parse_checked,
+    text_of,
+)
 from ingest.items import Item, Items
-from ingest.prompts import Script, fill, placeholders, template_hash
+from ingest.prompts import SLOT, Script, as_number, fill, placeholders, round_half_up, template_hash
 from ingest.prompts.steps import EMPTY
 from ingest.prompts.words import half_a_name
 from ingest.thirds import MEASUREMENTS
@@ -21,6 +32,8 @@ from ingest.warehouse import UserError, printable
 
 FOLDER = Path(__file__).resolve().parent / "prompts" / "paradigms"
 ANCHORING = "anchoring"
+NO_TECHNIQUE = "no_technique"
+RESPONSE = "response"  # the measure of a paradigm whose goals are in per cent of an arm
 AS_WRITTEN = "as_written"
 LETTERS = string.ascii_uppercase
 MOST_NAMED = 5
@@ -43,8 +56,105 @@ AFTER = {
     "text": "your answer",
 }  # fmt: skip
 OF_TRUTH = ("is_correct", "strict_correct")  # measures that tables hold against what an item says of itself
-PARTS = ("answer_format", "opening", "case_text", "question_text")
+PARTS = ("answer_format", "opening", "case_text", "anchor_text", "question_text")
 NonEmpty = Annotated[str, Field(min_length=1)]
+
+
+def _two_rising(ends):
+    """Refuse the ends of a range that do not rise."""
+    if ends[0] >= ends[1]:
+        raise ValueError(f"should rise, and {ends[0]:g} is not below {ends[1]:g}")
+    return ends
+
+
+def _as_anchor(given):
+    """Read a bare number or bare words as an anchor of that value or in these words."""
+    if isinstance(given, str):
+        return {"words": given}
+    return {"value": given} if isinstance(given, int | float) and not isinstance(given, bool) else given
+
+
+class ArmAnchor(Part):
+    """What stands in the place of `{anchor}` in an arm: a number, a range or words.
+
+    A number or a range may be a multiple of the mean answer of the LLM in the arm `of`.
+    """
+
+    of: Name | None = None
+    times: Positive | Annotated[list[Positive], Field(min_length=2, max_length=2), AfterValidator(_two_rising)] | None = (
+        None
+    )
+    value: Finite | None = None
+    between: Annotated[list[Finite], Field(min_length=2, max_length=2), AfterValidator(_two_rising)] | None = None
+    words: NonEmpty | None = None
+
+    @model_validator(mode="after")
+    def _is_one(self):
+        named = [name for name in ("times", "value", "between", "words") if getattr(self, name) is not None]
+        if len(named) != 1:
+            raise ValueError("should be one of a number, words, {between: [LOW, HIGH]} and {of: ARM, times: FACTOR}")
+        if (self.of is None) != (self.times is None):
+            raise ValueError("`of` and `times` go together, as in {of: none, times: 0.5}")
+        return self
+
+    @property
+    def hangs_on_answers(self) -> bool:
+        """Whether its value is known only when another arm was answered."""
+        return self.of is not None
+
+    def number(self, base: float | None = None) -> float | None:
+        """Return the number of the anchor, of a range its middle, given the mean answer that it is a multiple of.
+
+        Words have none.
+        """
+        if self.times is not None:
+            return round_half_up(base, self._middle(self.times))
+        return self._middle(self.between) if self.between else self.value
+
+    def text(self, number: "float | str | None") -> str:
+        """Return what stands in the place of `{anchor}`, given the number; of a template, where that is a slot."""
+        if self.words:
+            return self.words
+        ends = self.times if isinstance(self.times, list) else self.between
+        if ends is None:
+            return as_number(number)
+        if self.between:
+            return " to ".join(map(as_number, ends))
+        shares = [end / self._middle(ends) for end in ends]
+        if number == SLOT:
+            return " to ".join(f"{SLOT} times {share:g}" for share in shares)
+        return " to ".join(as_number(round_half_up(number, share)) for share in shares)
+
+    @staticmethod
+    def _middle(ends):
+        return sum(ends) / 2 if isinstance(ends, list) else ends
+
+
+class Goal(Part):
+    """What a technique should make small: the mean of the absolute contrasts of some arms, or a distance from the base.
+
+    `distance_of` names arms in which it counts how far each answer lies from the mean answer of the arm
+    `relative_to`. The margin is in per cent of that.
+    """
+
+    contrasts: list[Annotated[list[Name], Field(min_length=2, max_length=2)]] | None = Field(None, min_length=1)
+    distance_of: list[Name] | None = Field(None, min_length=1)
+    margin: NotNegative = 5
+    leads: bool = False
+    guards: list[Literal["reversed", "moved"]] = Field([])  # what takes a decision back
+
+    @model_validator(mode="after")
+    def _is_one(self):
+        if (self.contrasts is None) == (self.distance_of is None):
+            raise ValueError("should hold one of contrasts and distance_of")
+        if self.guards and len(self.contrasts or ()) != 1:
+            raise ValueError("guards: they are for a goal of one contrast, which can be turned round or moved")
+        return self
+
+    @property
+    def arms(self) -> list[str]:
+        """The arms that it is of."""
+        return [*(self.distance_of or itertools.chain.from_iterable(self.contrasts))]
 
 
 class Answer(Part):
@@ -118,6 +228,7 @@ class ParadigmVignette(Part):
     source: str = ""
     system: NonEmpty | None = None
     case: NonEmpty
+    anchor: Annotated[str, Field(pattern=r"\{anchor\}")] | None = None  # said in the arms that have an anchor
     question: str = ""
     words: dict[str, str] = Field({})
     options: dict[Name, NonEmpty] | None = Field(None, min_length=2, max_length=len(LETTERS))
@@ -148,6 +259,10 @@ def _in_pairs(given):
     return given
 
 
+def _in_whatever_order(pair):
+    return tuple(sorted(map(str, pair))) if isinstance(pair, list) else str(pair)
+
+
 def _by_arm(given):
     """Read `{arm: {label: shift, techniques: {name: {label: shift}}}, shares: {label: share}, item_factor: field}`."""
     if not isinstance(given, dict):
@@ -170,6 +285,9 @@ class Paradigm(Part):
     source: str = ""
     answer: Answer
     arms: list[Name] = Field(min_length=1)
+    anchors: dict[Name, Annotated[ArmAnchor, BeforeValidator(_as_anchor)]] = Field({})
+    relative_to: Name | None = None
+    goals: dict[Name, Goal] = Field({})
     contrasts: Annotated[
         list[Annotated[list[Name], Field(min_length=1, max_length=2)]], BeforeValidator(_in_pairs), Field(min_length=1)
     ]
@@ -182,6 +300,34 @@ class Paradigm(Part):
     text_field: str | None = None
     vignettes: list[ParadigmVignette] = Field(min_length=1, exclude=True)
     simulated: Annotated[Simulated, BeforeValidator(_by_arm)] | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _takes_arms_apart(cls, given):
+        """Read arms with their anchors (`{low: {anchor: 12}}`), and contrasts and measures that follow from goals."""
+        if not isinstance(given, dict):
+            return given
+        given = dict(given)
+        if isinstance(given.get("arms"), dict):
+            if "anchors" in given:
+                raise Mistake("anchors: each stands under its arm, as in {low: {anchor: 12}}", "anchors")
+            anchors = {}
+            for arm, said in given["arms"].items():
+                if not (said is None or (isinstance(said, dict) and said.keys() <= {"anchor"})):
+                    raise Mistake(f"arms: {arm} should hold `anchor` or nothing", "arms", arm)
+                if said:
+                    anchors[arm] = said["anchor"]
+            given |= {"arms": list(given["arms"]), "anchors": anchors}
+        goals = given.get("goals")
+        if isinstance(goals, dict) and "contrasts" not in given:
+            pairs = [pair for goal in goals.values() if isinstance(goal, dict) for pair in goal.get("contrasts") or ()]
+            given["contrasts"] = [*{_in_whatever_order(pair): pair for pair in reversed(pairs)}.values()][::-1]
+            if not pairs and given.get("relative_to"):  # goals of distances alone
+                arms = (arm for goal in goals.values() for arm in goal.get("distance_of", ()))
+                given["contrasts"] = [[arm, given["relative_to"]] for arm in dict.fromkeys(arms)]
+        if given.get("relative_to") and "measures" not in given:
+            given["measures"] = {RESPONSE: {"better": "closer_to_reference"}}
+        return given
 
     @model_validator(mode="before")
     @classmethod
@@ -213,12 +359,71 @@ class Paradigm(Part):
             raise ValueError(f"contrasts: {' and '.join(twice[0])} stands there twice, in whatever order")
         if self.text_field and not any(self.text_field in item.fields for item in self.all_items):
             raise ValueError(f"text_field: it says {self.text_field}, and the items have no such field")
+        self._check_anchors()
+        self._check_goals()
         for place, vignette in enumerate(self.vignettes):
             self._check_vignette(vignette, "vignettes", place)
         self._check_measures()
         self._check_leading()
         self._check_truth()
         return self
+
+    def _check_anchors(self):
+        for arm, anchor in self.anchors.items():
+            at = ("arms", arm)
+            if arm not in self.arms:
+                raise Mistake(f"anchors: {arm} is not among the arms", "anchors", arm)
+            if anchor.hangs_on_answers and self.answer.kind != "number":
+                raise Mistake(f"arms: the anchor of {arm} is a multiple of answers, which are no numbers", *at)
+            if anchor.of is not None and anchor.of not in self.arms:
+                raise Mistake(f"arms: the anchor of {arm} is a multiple of {anchor.of}, which is not among the arms", *at)
+            if anchor.of is not None and anchor.of != self.relative_to:
+                raise Mistake(
+                    f"arms: the anchor of {arm} is a multiple of {anchor.of}: say `relative_to: {anchor.of}` too, so "
+                    "that this arm is asked first, and without a technique",
+                    *at,
+                )
+
+    def _check_goals(self):
+        if (self.relative_to is None) != (not self.goals):
+            raise ValueError(
+                "goals: they are in per cent of the mean answer in the arm that `relative_to` names, so that a "
+                "paradigm has both or neither"
+            )
+        if self.relative_to is None:
+            return
+        if self.relative_to not in self.arms:
+            raise Mistake(f"relative_to: {self.relative_to} is not among the arms", "relative_to")
+        if self.relative_to in self.anchors:
+            raise Mistake(f"relative_to: {self.relative_to} has an anchor, and others hang on it", "relative_to")
+        if self.answer.kind != "number":
+            raise Mistake("relative_to: nothing is in per cent of answers that are no numbers", "relative_to")
+        if self.pairing != "item":
+            raise Mistake("pairing: each item is held against its own answers in the arm `relative_to`", "pairing")
+        for name, goal in self.goals.items():
+            if unknown := [arm for arm in goal.arms if arm not in self.arms]:
+                raise Mistake(f"goals: {name} is of {unknown[0]}, which is not among the arms", "goals", name)
+            if same := [a for a, b in goal.contrasts or () if a == b]:
+                raise Mistake(f"goals: {name} holds {same[0]} against itself", "goals", name)
+            if self.relative_to in (goal.distance_of or ()):
+                raise Mistake(f"goals: {name} is a distance of {self.relative_to} from itself", "goals", name)
+        leading = [name for name, goal in self.goals.items() if goal.leads]
+        if len(leading) != 1 and len(self.goals) > 1:
+            raise Mistake(
+                f"goals: one of {', '.join(self.goals)} should say `leads: true`, and "
+                f"{'none does' if not leading else ' and '.join(leading) + ' do'}",
+                "goals",
+            )
+
+    @property
+    def leading_goal(self) -> str | None:
+        """The goal that decisions are told by first, if the paradigm has goals."""
+        return next((name for name, goal in self.goals.items() if goal.leads), next(iter(self.goals), None))
+
+    def asks(self, arm: str, technique: dict) -> bool:
+        """Tell whether a technique is asked in an arm: in that which `relative_to` names, only no technique mostly is."""
+        is_plain = technique["technique"] == NO_TECHNIQUE or technique.get("is_also_unanchored", False)
+        return arm != self.relative_to or is_plain
 
     def _check_vignette(self, vignette, *place):
         where = f"vignettes: {vignette.vignette}"
@@ -249,19 +454,27 @@ class Paradigm(Part):
             if options and not any("options" in placeholders(full[part]) for part in ("case", "question")):
                 raise Mistake(f"{where} has options, and neither its case nor its question says {{options}}", *place)
             self._check_options(options, f"{where} shows two options with the same words in arm {arm}", place)
+        for arm in self.anchors:
+            said = " ".join(text for _, text, _ in self._texts_of(vignette, arm, fields, place))
+            if "anchor" not in placeholders(said):
+                raise Mistake(f"{where} says no {{anchor}} in arm {arm}, which has one", *place)
         for pair in self.contrasts:
-            if len(pair) == 2 and len({self.version(full, {"turns": ["{opening}"]}, arm)[0] for arm in pair}) == 1:
+            said = {(self.version(full, {"turns": ["{opening}"]}, arm)[0], str(self.anchors.get(arm))) for arm in pair}
+            if len(pair) == 2 and len(said) == 1:
                 raise Mistake(f"{where} says the same in the arms {pair[0]} and {pair[1]}: nothing can differ", *place)
 
     def _texts_of(self, vignette, arm, fields, place):
         """Yield each text that is said in an arm: where it stands, the text, and the names that its braces may hold."""
         of_arm = (*place, "arms", arm)
         treatment = vignette.arms.get(arm) or Treatment()
-        words = {*self.words, *vignette.words, *treatment.words, *fields}
-        for part in ("system", "case", "question"):
+        anchor = {"anchor"} if arm in self.anchors else set()
+        words = {*self.words, *vignette.words, *treatment.words, *fields, *anchor}
+        for part in ("system", "case", "question", *(["anchor"] if anchor else [])):
             yield (*place, part), getattr(vignette, part) or "", words | {"options"}
         for above, said in (((), self.words), (place, vignette.words), (of_arm, treatment.words)):
-            yield from (((*above, "words", name), text, fields) for name, text in said.items())
+            yield from (((*above, "words", name), text, {*fields, *anchor}) for name, text in said.items())
+        if anchor and self.anchors[arm].words:
+            yield ("arms", arm, "anchor"), self.anchors[arm].words, fields
         of_options = of_arm if treatment.options else place
         for name, text in (treatment.options or vignette.options or {}).items():
             yield (*of_options, "options", name), text, fields
@@ -444,7 +657,8 @@ class Paradigm(Part):
 
     def _loose_ends(self):
         """Yield the arms that nothing is held against, and the right answers that no measure asks for."""
-        compared = {arm for pair in self.contrasts for arm in pair}
+        compared = {self.relative_to, *(arm for pair in self.contrasts for arm in pair)}
+        compared.update(*(goal.arms for goal in self.goals.values()))
         for arm in (arm for arm in self.arms if arm not in compared):
             yield (
                 f"The arm {arm} of {self.paradigm} is asked and stands in no contrast, so that no bias is derived from "
@@ -495,6 +709,8 @@ class Paradigm(Part):
         for arm in self.arms:
             treatment = vignette.arms.get(arm) or Treatment()
             arms[arm] = treatment.model_dump(exclude_none=True)
+            if arm in self.anchors:
+                arms[arm]["anchor"] = self.anchors[arm].model_dump(exclude_none=True)
             if options := treatment.options or vignette.options:
                 arms[arm]["options"] = options
         return said | {
@@ -542,9 +758,10 @@ class Paradigm(Part):
     def script(
         self, vignette: dict, technique: dict, arm: str, item: Item | None = None,
         option_order: list[str] | None = None, answer_format: str | None = None, facts: dict[str, str] | None = None,
+        anchor: float | str | None = SLOT,
     ) -> "ArmScript":  # fmt: skip
-        """Return what is said in a trial; without an item and an order, the words that all items share."""
-        return ArmScript(vignette, technique, arm, item, option_order, self.asked(answer_format), facts)
+        """Return what is said in a trial; without an item, an order and an anchor, the words that all trials share."""
+        return ArmScript(vignette, technique, arm, item, option_order, self.asked(answer_format), facts, anchor)
 
     def version(self, vignette: dict, technique: dict, arm: str, answer_format: str | None = None) -> tuple[str, str]:
         """Return the hash of the template of a vignette, a technique and an arm, and the template."""
@@ -566,9 +783,20 @@ class Paradigm(Part):
                 "text_field": self.text_field, "pairing": self.pairing, "answer_kind": self.answer.kind,
                 "answer_reading": self.answer.reading if labels else None,
                 "labels": labels and json.dumps(labels, ensure_ascii=False),
+                **self._goals_stated(),
             }
             for name, measure, of in self._measured()
         ]  # fmt: skip
+
+    def _goals_stated(self):
+        """Return what models need to know of the goals, if there are any; else what was stated before there were."""
+        if not self.goals:
+            return {}
+        goals = [
+            {"goal": name, **goal.model_dump(exclude={"leads"}), "leads": name == self.leading_goal}
+            for name, goal in self.goals.items()
+        ]
+        return {"relative_to": self.relative_to, "goals": json.dumps(goals)}
 
     def _measured(self):
         """Yield each measure with what counts as 1; one of several options that arms favour is one for each option."""
@@ -607,11 +835,16 @@ class ArmScript(Script):
         What is said of the form of the answer.
     facts : dict of str to str, optional
         What is known of the LLM.
+    anchor : float, None or SLOT
+        The number of the arm's anchor, where it has one.
     """
 
-    def __init__(self, vignette, technique, arm, item, option_order, asked, facts=None):
+    def __init__(self, vignette, technique, arm, item, option_order, asked, facts=None, anchor=SLOT):
         treatment = vignette["arms"][arm]
-        fields = item.fields if item else {}
+        fields = dict(item.fields) if item else {}
+        if "anchor" in treatment:
+            anchor = ArmAnchor.model_validate(treatment["anchor"]).text(SLOT if anchor is None else anchor)
+            fields["anchor"] = fill(anchor, fields)
         said = {**vignette.get("words", {}), **treatment.get("words", {})}
         words = {**{name: fill(text, fields) for name, text in said.items()}, **fields}
         self.options = {name: fill(text, fields) for name, text in treatment.get("options", {}).items()}
@@ -619,9 +852,11 @@ class ArmScript(Script):
             shown = zip(LETTERS, option_order, strict=False)
             words["options"] = "\n".join(f"{letter}. {self.options[name]}" for letter, name in shown)
         words["answer_format"] = asked
-        for part in ("case", "question"):
-            words[f"{part}_text"] = fill(vignette.get(part, ""), words)
-        opening = "\n\n".join(part for part in (words["case_text"], words["question_text"], asked) if part)
+        for part in ("case", "anchor", "question"):
+            is_said = part != "anchor" or "anchor" in treatment
+            words[f"{part}_text"] = fill(vignette.get(part, ""), words) if is_said else ""
+        said = (*(words[f"{part}_text"] for part in ("case", "anchor", "question")), asked)
+        opening = "\n\n".join(part for part in said if part)
         self.turns = []
         for number, turn in enumerate(treatment["turns"]):
             if "opening" in placeholders(turn):

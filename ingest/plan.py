@@ -7,9 +7,11 @@ import math
 from ingest.asked import asked_before, derived_anchors, render_asked, said_of_imported
 from ingest.collector import read_prices
 from ingest.context import context_windows, is_beyond_context
-from ingest.design import Cell, Design
+from ingest.design import Cell, Design, anchors_in
 from ingest.judges import JUDGEMENTS
 from ingest.local.llm import what_is_lacking
+from ingest.paradigm import NO_TECHNIQUE
+from ingest.prompts import shipped
 from ingest.prompts.steps import CHARACTERS_PER_TOKEN, tokens_of
 from ingest.refusals import keys_of, what_is_refused
 from ingest.responses import spooled
@@ -76,7 +78,9 @@ def plan_of(study) -> dict:
         "cells": {
             "baseline": sum(row["cells"] for row in rows if row["technique"] == "baseline"),
             "anchored": 0 if design.paradigms else sum(row["cells"] for row in rows if row["technique"] != "baseline"),
-            "answers": len(design.paradigm_cells()),
+            "answers": sum(row["cells"] for row in rows) - sum(row["cells"] for row in of_judges)
+            if design.paradigms
+            else 0,
             **({JUDGEMENTS: sum(row["cells"] for row in of_judges)} if of_judges else {}),
         },
         **_sums(rows),
@@ -111,24 +115,31 @@ def _lacking(design, lacking):
 def _rows_of_paradigms(design, replicates, prices):
     """Yield what each LLM is asked with each vignette and technique, in all arms and with all items."""
     n_temperatures = len(design.study.temperatures)
-    for vignette, technique in itertools.product(design.vignettes, design.techniques):
+    for vignette in design.vignettes:
         paradigm = design.paradigm_of(vignette)
-        if technique not in design.techniques_for(paradigm):
-            continue
+        techniques = dict.fromkeys([*([NO_TECHNIQUE] if paradigm.relative_to else []), *design.techniques_for(paradigm)])
         items = [item.item for item in paradigm.all_items] or [None]
         looked_at = items[:: math.ceil(len(items) / MOST_ITEMS)]
-        sizes = {
-            end: [
-                _size_of_cell(design, Cell("", vignette, technique, "none", None, None, arm, item), end)
-                for arm, item in itertools.product(paradigm.arms, looked_at)
+        for technique in techniques:
+            is_named = technique in design.techniques
+            of_technique = design.techniques.get(technique) or shipped("techniques")[technique]
+            arms = [
+                arm
+                for arm in paradigm.arms
+                if paradigm.asks(arm, of_technique) and (is_named or arm == paradigm.relative_to)
             ]
-            for end in replicates
-        }
-        for llm in design.study.llms:
-            row = {"llm": llm.llm, "technique": technique, "cells": len(paradigm.arms) * len(items) * n_temperatures}
-            for end, n in replicates.items():
-                row[end] = _in_all([(row["cells"] * n, sizes[end])], llm, prices)
-            yield row
+            sizes = {
+                end: [
+                    _size_of_cell(design, Cell("", vignette, technique, "none", None, None, arm, item), end)
+                    for arm, item in itertools.product(arms, looked_at)
+                ]
+                for end in replicates
+            }
+            for llm in design.study.llms:
+                row = {"llm": llm.llm, "technique": technique, "cells": len(arms) * len(items) * n_temperatures}
+                for end, n in replicates.items():
+                    row[end] = _in_all([(row["cells"] * n, sizes[end])], llm, prices)
+                yield row
 
 
 def _beyond_context(design):
@@ -264,11 +275,11 @@ def _collected(design):
     found["of_other_versions"], found["orphaned"] = asked.versions.total(), asked.n_orphans
     found["redefined"] = sum(of.n_changed for of in asked.redefined)
     found["asked_again_for_other_words"], found["notes"] = asked.n_again, found["notes"] + render_asked(asked)
-    known = {} if design.paradigms else design.known_anchors(state.anchors)
-    anchors = {pair: {"low": anchor["low"], "high": anchor["high"]} for pair, anchor in known.items()}
-    if not anchors and not design.paradigms:
+    anchors = {place: anchors_in(record) for place, record in design.known_anchors(state.anchors).items()}
+    if not anchors and design.anchor_places():
         anchors = derived_anchors(design)
-    cells = itertools.chain(design.baseline_cells(), design.anchored_cells(anchors), design.paradigm_cells())
+    of_arms = design.paradigm_cells() if design.paradigms else design.baseline_cells()
+    cells = itertools.chain(of_arms, design.anchored_cells(anchors))
     planned = ((cell, n) for cell in cells for n in n_replicates)  # never all at once: they may be millions
     if design.judges:
         of_judges = design.judgement_cells(state.judged)

@@ -61,10 +61,9 @@ class Summary(NamedTuple):
 
 
 class Offence(NamedTuple):
-    """What is wrong with `n` of the `n_of_cell` answers of an LLM to a vignette without anchor and technique."""
+    """What is wrong with `n` of the `n_of_cell` answers in a place, such as an LLM and vignette, without a technique."""
 
-    llm: str
-    vignette: str
+    place: tuple
     check_name: str
     n: int
     n_of_cell: int
@@ -261,23 +260,28 @@ def cell_summaries(path: Path, design: Design, n_first: int) -> dict[Cell, Summa
 
 
 def baseline_offences(path: Path, design: Design, n_first: int) -> list[Offence]:
-    """List what the gate would say of the answers without anchor and technique, by LLM, vignette and check."""
+    """List what the gate would say of the answers without anchor and technique, by place and check."""
+    bases = pa.table({"vignette": [*design.vignettes], "arm": [design.base_of(name) for name in design.vignettes]})
     with read_trials(path, design) as connection:
+        connection.register("bases", bases.cast(pa.schema({"vignette": pa.string(), "arm": pa.string()})))
         rows = connection.execute(
             f"""
             with baselines as (
-                select llm, vignette, trial_id, text, status, response, found.if_grouped is not null as is_dotted
-                from answers
-                where technique = 'no_technique' and anchor_value is null and arm is null and judged is null
+                select
+                    llm, vignette, answers.arm, item, trial_id, text, status, response,
+                    found.if_grouped is not null as is_dotted
+                from answers inner join bases using (vignette)
+                where technique = 'no_technique' and anchor_value is null and answers.arm is not distinct from bases.arm
+                    and judged is null
                     and replicate < ? and attempt_of is null and status not in ('withdrawn', 'failed')
             ),
 
             judged as (
                 select
                     *,
-                    median(response) filter (status = 'answered') over (partition by llm, vignette) as usual_number,
+                    median(response) filter (status = 'answered') over (partition by llm, vignette, item) as usual_number,
                     response / nullif(usual_number, 0) as factor,
-                    count(*) over (partition by llm, vignette) as n_of_cell,
+                    count(*) over (partition by llm, vignette, item) as n_of_cell,
                     case
                         when status = 'unparsed' and is_dotted then 'unclear_dot'
                         when {macros()["is_a_thousand_off"]("factor")} then 'factor_1000'
@@ -287,14 +291,14 @@ def baseline_offences(path: Path, design: Design, n_first: int) -> list[Offence]
             )
 
             select
-                llm, vignette, check_name, count(*), any_value(n_of_cell),
+                llm, vignette, arm, item, check_name, count(*), any_value(n_of_cell),
                 list(trial_id order by trial_id), first(text order by trial_id), any_value(usual_number)
             from judged where check_name is not null
             group by all order by all
             """,
             [n_first],
         ).fetchall()
-    return [Offence(*row) for row in rows]
+    return [Offence((llm, vignette, *([item] if arm else [])), *of) for llm, vignette, arm, item, *of in rows]
 
 
 def distinct_answers(path: Path, design: Design) -> Iterator[tuple[str, str | None, str]]:

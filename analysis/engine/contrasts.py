@@ -58,7 +58,7 @@ def contrast_rows(counts, paradigms, contrasts):
         for measured in of_paradigm:
             rows = []
             for row_set, of_row_set in measured.counts.groupby("row_set", sort=True):
-                grid = Grid(of_row_set, answered_alone=False)
+                grid = Grid(of_row_set, answered_alone=False, base=measured.base)
                 for contrast in measured.contrasts:
                     keys = measured.keys | {"arm": contrast.arm, "arm_b": or_none(contrast.arm_b), "row_set": row_set}
                     rows += [keys | row for row in _contrasts(grid, contrast)]

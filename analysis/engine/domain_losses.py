@@ -4,9 +4,10 @@ import numpy as np
 import pandas as pd
 from scipy import special
 
-from analysis.counts import baseline_rows, selected
+from analysis.counts import CONTROL, baseline_rows, selected
 from analysis.engine.gains import Gains
-from analysis.engine.losses import GOALS, SAME, SIDES, Moments, by_arm, distance_bounds, folded, losses
+from analysis.engine.losses import GOALS, NONE, SAME, SIDES, Moments, by_arm, distance_bounds, folded, losses
+from analysis.methods.small_samples import FEWEST_BASELINE
 
 
 class DomainLosses:
@@ -24,52 +25,160 @@ class DomainLosses:
     Attributes
     ----------
     llms, vignettes, techniques : list of str
+    arms : tuple of str
     moments : Moments
-        Arrays of shape (n LLMs, n vignettes, n techniques, 2), without the last axis for what is of the baseline.
+        Arrays of shape (n LLMs, n vignettes, n techniques, n arms), without the last axis for what is of the baseline.
     knows_attrition : bool
         Whether `missing` was given.
     """
 
     def __init__(self, responses, *, row_set="accepted", baseline_scope="pooled", missing=None):
         rows = selected(responses, row_set=row_set)
-        anchored = rows[rows["anchor_direction"].isin(SIDES)]
+        as_arm = {"anchor_direction": "arm"}
         unanchored = baseline_rows(rows, baseline_scope)
+        rows = rows.rename(columns=as_arm)
+        missing = None if missing is None else missing.rename(columns=as_arm)
+        self._take(rows[rows["arm"].isin(SIDES)], unanchored, SIDES, GOALS, missing)
+
+    @classmethod
+    def of_answers(cls, answers, base, goals):
+        """Return those of a paradigm whose goals are in percent of the mean answer in one of its arms.
+
+        Items are averaged within their vignette: each in percent of its own answers in that arm, where an LLM has
+        answered it in all arms that the goals name.
+
+        Parameters
+        ----------
+        answers : pandas.DataFrame
+            Rows of `int_answers_counted` of one study, paradigm, domain and row set.
+        base : str
+            The arm, without a technique.
+        goals : dict of str to Goal
+            Their contrasts name it as `NONE`.
+        """
+        named = {arm for goal in goals.values() for arm in [*sum(goal.contrasts, ()), *goal.distance_of]}
+        arms = tuple(sorted(named - {NONE}))
+        rows = answers.rename(columns={"value": "response"})
+        under, is_answered = rows[rows["arm"].isin(arms)], rows["response"].notna()
+        unanchored = rows[(rows["arm"] == base) & (rows["technique"] == CONTROL) & is_answered]
+        missing = under[~is_answered].rename(columns={"n_trials": "n_missing"})
+        made = cls.__new__(cls)
+        made._take(under[is_answered], unanchored, arms, goals, missing)
+        return made
+
+    def _take(self, rows, unanchored, arms, goals, missing):
+        """Take answers in arms, those without an anchor or technique, and how many were not given."""
+        self.arms, self.goals = arms, goals
         self.llms, self.vignettes, self.techniques = (
-            sorted(anchored[name].unique()) for name in ("llm", "vignette", "technique")
+            sorted(rows[name].unique()) for name in ("llm", "vignette", "technique")
         )
-        shape = (len(self.llms), len(self.vignettes))
-        unanchored = unanchored[unanchored["llm"].isin(self.llms) & unanchored["vignette"].isin(self.vignettes)]
-        place = self._places(unanchored, "llm", "vignette")
-        n, baseline, variance = _means(place, shape, unanchored["response"], unanchored["n_trials"])
-        baseline = np.where(baseline == 0, np.nan, baseline)
-        self.n_baseline, self.baseline = n, baseline
-        shape = (*shape, len(self.techniques), 2)
-        place = self._places(anchored, "llm", "vignette", "technique", "anchor_direction")
-        percent = 100 * anchored["response"].to_numpy(float) / np.broadcast_to(baseline[..., None, None], shape)[place]
-        weights = anchored["n_trials"]
-        n_trials, means, variances = _means(place, shape, percent, weights)
-        _, distances, distance_variances = _means(place, shape, np.abs(percent - 100), weights)
-        _, slopes, _ = _means(place, shape, -np.sign(percent - 100) * percent, weights)
-        of_techniques = shape[:3]
+        self._units = sorted(_units(rows).unique())
+        self._vignette_of = np.array([self.vignettes.index(unit.partition("\0")[0]) for unit in self._units], int)
+        unanchored = unanchored[unanchored["llm"].isin(self.llms) & _units(unanchored).isin(self._units)]
+        shape = (len(self.llms), len(self._units))
+        place = self._places(unanchored, "llm", "unit")
+        n_of_unit, baseline, variance = _means(place, shape, unanchored["response"], unanchored["n_trials"])
+        self._baseline = np.where(baseline == 0, np.nan, baseline)
+        shape = (*shape, len(self.techniques), len(arms))
+        place = self._places(rows, "llm", "unit", "technique", "arm")
+        of_base = np.broadcast_to(self._baseline[..., None, None], shape)[place]
+        percent = 100 * rows["response"].to_numpy(float) / of_base
+        n_trials, means, variances = _means(place, shape, percent, rows["n_trials"])
+        _, distances, distance_variances = _means(place, shape, np.abs(percent - 100), rows["n_trials"])
+        _, slopes, _ = _means(place, shape, -np.sign(percent - 100) * percent, rows["n_trials"])
+        self._seen = (n_trials, means, distances)
+        noise = np.broadcast_to((variance / self._baseline**2)[..., None], shape[:3])
+        n_baseline = np.broadcast_to(n_of_unit[..., None], shape[:3])
+        df = None
+        if len(self._units) > len(self.vignettes):
+            self._enters = ~np.isnan(means).any(axis=-1)
+            df, n_of_items = (self._sums(of, 0) for of in (n_trials - 1, n_baseline - 1))
+            n_trials, n_of_unit = self._sums(n_trials, 0), self._of_vignettes(n_of_unit)
+            means, distances, slopes = (self._sums(of, 1) for of in (means, distances, slopes))
+            variances, distance_variances, noise = (
+                self._sums(of, 2) for of in (variances, distance_variances, noise)
+            )
+            n_baseline = n_of_items + 1
+        else:
+            self._enters = None
+        self.n_baseline = n_of_unit
         self.moments = Moments(
-            means,
-            variances,
-            n_trials,
-            distances,
-            distance_variances,
-            slopes,
-            np.broadcast_to((variance / baseline**2)[..., None], of_techniques),
-            np.broadcast_to(n[..., None], of_techniques),
+            means, variances, n_trials, distances, distance_variances, slopes, noise, n_baseline, df
         )
         self.knows_attrition = missing is not None
         self._missing = self._ranges(missing, shape) if self.knows_attrition else None
         self._known, self._incomplete, self._signed_bounds = {}, "missing_direction", None
+
+    def _of_vignettes(self, values):
+        """Add up what is of units, in axis 1, by vignette."""
+        added = np.zeros((values.shape[0], len(self.vignettes), *values.shape[2:]))
+        np.add.at(added, (slice(None), self._vignette_of), values)
+        return added
+
+    def _sums(self, values, power):
+        """Add up what is of the units of each vignette that enter, over how many these are to some power."""
+        enters = self._enters if values.ndim == self._enters.ndim else self._enters[..., None]
+        n = self._of_vignettes(enters.astype(float))
+        added = self._of_vignettes(np.where(enters, values, 0.0))
+        return np.where(n > 0, added / np.maximum(n, 1) ** power, np.nan if power else 0.0)
+
+    def of_items(self, goal, technique):
+        """Return the loss of each item, turned so that it is positive where that of its vignette is.
+
+        Parameters
+        ----------
+        goal : str
+        technique : str
+
+        Returns
+        -------
+        numpy.ndarray, shape (n LLMs, n items)
+            NaN where an item does not enter; the mean over those of a vignette is its loss.
+        """
+        enters, percent, distances = self._items(technique)
+        if arms := self.goals[goal].distance_of:
+            return np.where(enters, distances[..., [self.arms.index(arm) for arm in arms]].mean(axis=-1), np.nan)
+        of_arms = by_arm(percent, 100.0, self.arms)
+        turned = []
+        for a, b in self.goals[goal].contrasts:
+            signed = np.where(enters, of_arms[a] - of_arms[b], 0.0)
+            turned.append(signed * np.sign(self._of_vignettes(signed))[:, self._vignette_of])
+        return np.where(enters, np.mean(turned, axis=0), np.nan)
+
+    def signed_items(self, goal, technique):
+        """Return the contrast of each item, as it points, of a goal of one contrast; shape and NaN as of `of_items`."""
+        enters, percent, _ = self._items(technique)
+        return np.where(enters, self._contrast(percent, goal), np.nan)
+
+    def _items(self, technique):
+        """Which items of LLMs enter, and what they come to in each arm."""
+        place = self.techniques.index(technique)
+        enters = (self.n_baseline >= FEWEST_BASELINE) & ~self.near_zero
+        enters = self._enters[..., place] & enters[:, self._vignette_of]
+        return enters, *(values[..., place, :] for values in self._seen[1:])
+
+    def signed(self, goal):
+        """Return the contrast of a goal that is one, as it points, of shape (n LLMs, n vignettes, n techniques)."""
+        if goal in self.goals:
+            return self._contrast(self.moments.percent, goal)
+        return self.moments.percent[..., 0]  # of contrasts alone
+
+    def _contrast(self, percent, goal):
+        ((a, b),) = self.goals[goal].contrasts
+        of_arms = by_arm(percent, 100.0, self.arms)
+        return of_arms[a] - of_arms[b]
+
+    @property
+    def has_items(self):
+        """Whether some vignette was asked with several items."""
+        return self._enters is not None
 
     @classmethod
     def of_moments(cls, llms, vignettes, techniques, moments):
         """Return those of conditions whose moments are known, of shape (n LLMs, n vignettes, n techniques, 2)."""
         made = cls.__new__(cls)
         made.llms, made.vignettes, made.techniques, made.moments = llms, vignettes, techniques, moments
+        made.arms, made.goals, made._enters = SIDES, GOALS, None
         made.n_baseline = moments.n_baseline[..., 0]
         made.knows_attrition, made._known, made._incomplete = False, {}, "missing_direction"
         made._signed_bounds = None
@@ -100,14 +209,14 @@ class DomainLosses:
         moments = Moments(*sides, n_trials, not_known, not_known, not_known, none, np.full(signed.shape, np.inf))
         made = cls.of_moments(llms, vignettes, techniques, moments)
         made._known = {goal: folded(*sides, none[..., None], none[..., None], variance, per_df)}
-        made._incomplete = "missing_arm"
+        made._incomplete, made.goals = "missing_arm", {}
         made.knows_attrition, made._signed_bounds = bounds is not None, bounds
         return made
 
     def by_goal(self, goal):
         """Return the losses for a goal, arrays of shape (n LLMs, n vignettes, n techniques)."""
         if goal not in self._known:
-            self._known[goal] = losses(GOALS[goal], self.moments)
+            self._known[goal] = losses(self.goals[goal], self.moments, self.arms)
         return self._known[goal]
 
     def compared(self, goal, technique, control, *, among=None):
@@ -115,7 +224,7 @@ class DomainLosses:
 
         Parameters
         ----------
-        goal : {'displacement', 'gap', 'error'}
+        goal : str
         technique, control : str
         among : collection of str, optional
             The LLMs that enter; all by default.
@@ -142,7 +251,7 @@ class DomainLosses:
         return np.nan_to_num(variance) * quantile**2 >= 1
 
     def n_trials(self, technique):
-        """Return the anchored trials of a technique by LLM, shape (n LLMs,)."""
+        """Return the trials of a technique in the arms by LLM, shape (n LLMs,)."""
         return self.moments.n[:, :, self.techniques.index(technique)].sum(axis=(1, 2)).astype(int)
 
     def why_not(self, technique):
@@ -156,17 +265,18 @@ class DomainLosses:
         return "no_baseline" if has_sides.any() else self._incomplete
 
     def _places(self, rows, *keys):
-        names = {"llm": self.llms, "vignette": self.vignettes, "technique": self.techniques, "anchor_direction": SIDES}
-        return tuple(pd.Categorical(rows[key], names[key]).codes.astype(np.int64) for key in keys)
+        names = {"llm": self.llms, "unit": self._units, "technique": self.techniques, "arm": self.arms}
+        values = {key: _units(rows) if key == "unit" else rows[key] for key in keys}
+        return tuple(pd.Categorical(values[key], names[key]).codes.astype(np.int64) for key in keys)
 
     def _ranges(self, missing, shape):
         """Number of trials without an answer, and the least and most percent that each could have been."""
-        is_here = missing["llm"].isin(self.llms) & missing["vignette"].isin(self.vignettes)
-        rows = missing[is_here & missing["technique"].isin(self.techniques) & missing["anchor_direction"].isin(SIDES)]
+        is_here = missing["llm"].isin(self.llms) & _units(missing).isin(self._units)
+        rows = missing[is_here & missing["technique"].isin(self.techniques) & missing["arm"].isin(self.arms)]
         n, least, most = np.zeros(shape), np.full(shape, -np.inf), np.full(shape, np.inf)
-        place = self._places(rows, "llm", "vignette", "technique", "anchor_direction")
+        place = self._places(rows, "llm", "unit", "technique", "arm")
         n[place] = rows["n_missing"]
-        baseline = np.broadcast_to(self.baseline[..., None, None], shape)[place]
+        baseline = np.broadcast_to(self._baseline[..., None, None], shape)[place]
         ends = (("valid_min", -np.inf), ("valid_max", np.inf))
         ends = [100 * rows[name].astype(float).fillna(end).to_numpy() / baseline for name, end in ends]
         least[place], most[place] = np.sort(ends, axis=0)
@@ -177,20 +287,28 @@ class DomainLosses:
         if self._signed_bounds is not None:
             return distance_bounds(*self._signed_bounds)
         n, lowest, highest = self._missing
-        answered = self.moments
-        share = n / np.maximum(answered.n + n, 1)
+        n_answered, percent, distance = self._seen
+        share = n / np.maximum(n_answered + n, 1)
 
         def mixed(seen, missed):
-            return np.where(share > 0, (1 - share) * seen + share * np.where(share > 0, missed, 0.0), seen)
+            of_units = np.where(share > 0, (1 - share) * seen + share * np.where(share > 0, missed, 0.0), seen)
+            return self._sums(of_units, 1) if self.has_items else of_units
 
-        if arms := GOALS[goal].distance_of:
-            places = [SIDES.index(arm) for arm in arms]
+        if arms := self.goals[goal].distance_of:
+            places = [self.arms.index(arm) for arm in arms]
             nearest, farthest = distance_bounds(lowest - 100, highest - 100)
-            ends = mixed(answered.distance, nearest), mixed(answered.distance, farthest)
+            ends = mixed(distance, nearest), mixed(distance, farthest)
             return tuple(end[..., places].mean(axis=-1) for end in ends)
-        low, high = (by_arm(mixed(answered.percent, end), 100.0) for end in (lowest, highest))
-        ends = [distance_bounds(low[a] - high[b], high[a] - low[b]) for a, b in GOALS[goal].contrasts]
+        low, high = (by_arm(mixed(percent, end), 100.0, self.arms) for end in (lowest, highest))
+        ends = [distance_bounds(low[a] - high[b], high[a] - low[b]) for a, b in self.goals[goal].contrasts]
         return tuple(np.mean(bounds, axis=0) for bounds in zip(*ends, strict=True))
+
+
+def _units(rows):
+    """Return what has a baseline of its own: vignettes, or where they have items vignettes and items."""
+    if "item" not in rows.columns:
+        return rows["vignette"]
+    return rows["vignette"] + "\0" + rows["item"].fillna("")
 
 
 def _means(places, shape, values, counts):

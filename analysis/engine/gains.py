@@ -115,7 +115,7 @@ class Gains:
         """Say in which LLMs the technique turns what the control shows round, an array of shape (n LLMs,).
 
         A loss is as large on either side of 0, so that an LLM whose bias is reversed gains nothing, which is not the
-        same as that nothing happens to it. Of losses of signed contrasts alone (`DomainLosses.of_contrasts`). The bias
+        same as that nothing happens to it. Of losses of one contrast alone (`DomainLosses.signed`). The bias
         of an LLM is reversed where it is in the mean of its vignettes, or in one of them: what is turned round in half
         of them is 0 in the mean.
 
@@ -174,7 +174,7 @@ class Gains:
             signed, variance, per_df = (
                 (weights**power * np.where(weights > 0, values[self._rows][..., place], 0.0)).sum(axis=1)
                 for power, values in (
-                    (1, self._domain.moments.percent[..., 0]), (2, loss.variance), (4, loss.variance_per_df),
+                    (1, self._domain.signed(self.goal)), (2, loss.variance), (4, loss.variance_per_df),
                 )
             )  # fmt: skip
             df = np.where(per_df > 0, variance**2 / np.where(per_df > 0, per_df, 1.0), np.inf)
@@ -188,9 +188,9 @@ class Gains:
 
         The mean over vignettes of the absolute difference of the two signed contrasts, so that vignettes that are moved
         to either side do not cancel; corrected, as a loss is, for what noise adds to an absolute value. Of losses of
-        signed contrasts alone (`DomainLosses.of_contrasts`).
+        one contrast alone (`DomainLosses.signed`).
         """
-        signed, variance = self._domain.moments.percent[..., 0], self._domain.by_goal(self.goal).variance
+        signed, variance = self._domain.signed(self.goal), self._domain.by_goal(self.goal).variance
         difference = signed[..., self._k] - signed[..., self._c]
         error = np.sqrt(variance[..., self._k] + variance[..., self._c])
         return self._mean(np.abs(difference) - folding_excess(difference, error))

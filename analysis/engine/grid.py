@@ -6,8 +6,13 @@ from functools import cached_property
 import numpy as np
 import pandas as pd
 
+from analysis.counts import CONTROL
 from analysis.methods.crossed_effects import Arm, entering
 
+# what is asked for of paradigms and of their contrasts
+DECLARED = """study, paradigm, measure, margin, pairing, is_share, better, reference, answer_kind, measured_from,
+    relative_to, goals"""
+PAIRS = "study, paradigm, arm, arm_b"
 COUNTS = ["n_asked", "n_trials", "sum_of_values", "sum_of_squares"]
 RECOMMENDED = {"row_set": "accepted", "weighting": "llm"}
 
@@ -20,11 +25,21 @@ class Measured:
     counts: pd.DataFrame
     contrasts: list
 
+    @property
+    def base(self):
+        """The arm that is asked without a technique, and stands beside each: what goals are in percent of."""
+        return or_none(self.contrasts[0].relative_to)
+
+    @property
+    def has_goals(self):
+        """Whether its paradigm names goals, so that single contrasts decide nothing."""
+        return self.base is not None
+
     @cached_property
     def grids(self):
         """The counts of each row set that has any as a `Grid`."""
         by_row_set = self.counts.groupby("row_set", sort=True)
-        return {row_set: Grid(rows) for row_set, rows in by_row_set if rows["n_trials"].any()}
+        return {row_set: Grid(rows, base=self.base) for row_set, rows in by_row_set if rows["n_trials"].any()}
 
 
 def by_measure(counts, paradigms, contrasts):
@@ -35,11 +50,10 @@ def by_measure(counts, paradigms, contrasts):
     counts : pandas.DataFrame
         Rows of `marts.item_counts`.
     paradigms : pandas.DataFrame
-        `study, paradigm, measure, margin, pairing, is_share, better, reference, answer_kind, measured_from`: missing
-        answers of a share are bounded by 0 and 1; `better, reference, answer_kind` are asked for where an `arm_b` is
+        Columns `DECLARED`: missing answers of a share are bounded by 0 and 1; `better, reference, answer_kind` are asked for where an `arm_b` is
         null; of what is measured from a `judgement` no decision is `equivalent`, and on a `measurement` none is made.
     contrasts : pandas.DataFrame
-        `study, paradigm, arm, arm_b`; a null `arm_b` stands for the reference of the measure.
+        Columns `PAIRS`; a null `arm_b` stands for the reference of the measure.
 
     Yields
     ------
@@ -66,10 +80,11 @@ def or_none(name):
 class Grid:
     """Counts of one measure and row set as arrays of LLMs, vignettes, items of a vignette and techniques, by arm.
 
-    What was never answered of an LLM, technique or vignette is not part of it, unless it is asked for.
+    What was never answered of an LLM, technique or vignette is not part of it, unless it is asked for. The arm `base`
+    is that of no technique for each.
     """
 
-    def __init__(self, rows, *, answered_alone=True):
+    def __init__(self, rows, *, answered_alone=True, base=None):
         answered = rows[rows["n_trials"] > 0]
         for name in ("llm", "technique", "vignette") if answered_alone else ():
             rows = rows[rows[name].isin(answered[name].unique())]
@@ -82,6 +97,8 @@ class Grid:
             for vignette in self.vignettes
         ]
         self._arms = {arm: self._array(of_arm) for arm, of_arm in rows.groupby("arm", sort=True)}
+        if base in self._arms and CONTROL in self.techniques:
+            self._arms[base][:] = self._arms[base][:, [self.techniques.index(CONTROL)]]
 
     def _array(self, rows):
         units = pd.MultiIndex.from_tuples(self.units)

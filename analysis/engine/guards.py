@@ -16,6 +16,52 @@ OVER_BOTH = "t_over_llms_and_items"
 WITHHELD = "withheld"
 
 
+def over_llms_and_items(values):
+    """Return the mean of values of LLMs and items with its interval, or None where none can be had of items.
+
+    Parameters
+    ----------
+    values : numpy.ndarray, shape (n LLMs, n items)
+        NaN where there is none.
+
+    Returns
+    -------
+    analysis.methods.crossed_effects.Crossed or None
+    """
+    has = ~np.isnan(values)
+    mean = crossed_contrast(Arm(has.astype(float), np.where(has, values, 0.0)))
+    return None if mean.both.df is None else mean
+
+
+class ItemLosses:
+    """Losses of each technique, LLM and item in percent of an arm: the same as `ItemContrasts`, of several contrasts.
+
+    Parameters
+    ----------
+    losses : DomainLosses
+    goal : str
+    """
+
+    def __init__(self, losses, goal):
+        self.losses, self.goal = losses, goal
+
+    def of_technique(self, technique, among=None):
+        """Return the signed contrasts of a technique of all LLMs, or of some, of shape (n LLMs, n items)."""
+        return self._among(self.losses.signed_items(self.goal, technique), among)
+
+    def gain(self, technique, control, among=None):
+        """Return what a technique gains on its control, of shape (n LLMs, n items)."""
+        of_both = (self.losses.of_items(self.goal, name) for name in (control, technique))
+        return self._among(np.subtract(*of_both), among)
+
+    def over_both(self, values):
+        """Return the mean over LLMs and items, as of `over_llms_and_items`."""
+        return over_llms_and_items(values)
+
+    def _among(self, values, among):
+        return values if among is None else values[np.isin(self.losses.llms, list(among))]
+
+
 class ItemContrasts:
     """Contrasts of each technique, LLM and item, and how sure their means are for other LLMs and other items.
 
@@ -55,11 +101,7 @@ class ItemContrasts:
 
     def over_both(self, values):
         """Return the mean of values of LLMs and items with its interval, or nothing where none can be had of items."""
-        if self.pairing != "item":
-            return None
-        has = ~np.isnan(values)
-        mean = crossed_contrast(Arm(has.astype(float), np.where(has, values, 0.0)))
-        return None if mean.both.df is None else mean
+        return over_llms_and_items(values) if self.pairing == "item" else None
 
 
 def stood(row, gains, basis, among=None):
@@ -119,7 +161,8 @@ def _change_of_bias(row, gains, basis, among):
     margin = basis.margin
     n_reversed = int(gains.reversals(level=one_sided(len(gains.llms)), margin=margin).sum())
     is_reversed = n_reversed > 0 or gains.p_none_reversed(margin=margin) < one_sided()
-    is_reversed = is_reversed or (row["llm"] is None and _is_turned(row, basis.items, among))
+    if basis.items and row["llm"] is None:
+        is_reversed = is_reversed or _is_turned(row, basis.items, among)
     return REVERSED if is_reversed else MOVED if (gains.moved() > margin).any() else None, n_reversed
 
 

@@ -1,6 +1,6 @@
-"""How far an anchor moves the answers: three losses of each LLM and vignette, and what a technique gains on a control.
+"""How far an anchor moves the answers: the losses of each LLM and vignette, by what a paradigm names as goals.
 
-Everything is in percent of the LLM's own baseline. Absolute values are taken of each LLM, vignette and direction, and
+Everything is in percent of the LLM's own baseline. Absolute values are taken of each LLM, vignette and contrast, and
 averaged afterwards, so that an LLM that overshoots cannot make up for one that undershoots.
 """
 
@@ -39,12 +39,13 @@ GOALS = {
 
 @dataclass(frozen=True)
 class Moments:
-    """What the losses need of conditions, each asked under a low and a high anchor.
+    """What the losses need of conditions, each asked in several arms, such as a low and a high anchor.
 
-    Of shape (..., 2), low first: `percent`, the mean percent of baseline; `variance`, of that mean from its own trials;
+    Of shape (..., n arms): `percent`, the mean percent of baseline; `variance`, of that mean from its own trials;
     `n`, the trials; `distance`, the mean of abs(percent of baseline - 100), with `distance_variance` from its own
     trials and `distance_slope`, how it changes with the logarithm of the baseline. Of shape (...): `baseline_variance`,
-    of the logarithm of the mean baseline, and `n_baseline`. A direction that was not asked is NaN.
+    of the logarithm of the mean baseline, and `n_baseline`. An arm that was not asked is NaN. `df`, of shape
+    (..., n arms), are the degrees of freedom of the variances where they are not `n - 1`.
     """
 
     percent: np.ndarray
@@ -55,10 +56,16 @@ class Moments:
     distance_slope: np.ndarray
     baseline_variance: np.ndarray
     n_baseline: np.ndarray
+    df: np.ndarray | None = None
 
     def __getitem__(self, key):
         """Return those of some conditions."""
-        return Moments(*(getattr(self, name)[key] for name in self.__dataclass_fields__))
+        return Moments(*(None if values is None else values[key] for values in vars(self).values()))
+
+    @property
+    def degrees(self):
+        """The degrees of freedom of the variances, of shape (..., n arms)."""
+        return self.n - 1 if self.df is None else self.df
 
 
 @dataclass(frozen=True)
@@ -149,13 +156,15 @@ def _bias_of_standardised():
     return truths, np.where(near, bias, np.inf).min(axis=1), np.where(near, bias, -np.inf).max(axis=1)
 
 
-def losses(goal, moments):
+def losses(goal, moments, arms=SIDES):
     """Give the loss of conditions for a goal.
 
     Parameters
     ----------
     goal : Goal
     moments : Moments
+    arms : tuple of str
+        Of its last axis.
 
     Returns
     -------
@@ -164,33 +173,34 @@ def losses(goal, moments):
         `variance` is that of the first order: an arm that several contrasts share enters with the sum of its signs.
     """
     if goal.distance_of:
-        places = [SIDES.index(arm) for arm in goal.distance_of]
+        places = [arms.index(arm) for arm in goal.distance_of]
         shares = np.full(len(places), 1 / len(places))
-        variance, variance_per_df = _combined(moments.distance_variance[..., places], moments.n[..., places], shares)
+        variances, df = moments.distance_variance[..., places], moments.degrees[..., places]
+        variance, variance_per_df = _combined(variances, df, shares)
         loss, slope = (values[..., places].mean(axis=-1) for values in (moments.distance, moments.distance_slope))
         none = np.zeros(loss.shape)
         return Loss(loss, loss, none, none, variance, variance_per_df, slope, variance > 0)
-    percent, own = by_arm(moments.percent, 100.0), by_arm(moments.variance, 0.0)
-    falling = by_arm(moments.percent, 0.0)  # what is in percent of the baseline falls as that rises
+    percent, own = by_arm(moments.percent, 100.0, arms), by_arm(moments.variance, 0.0, arms)
+    falling = by_arm(moments.percent, 0.0, arms)  # what is in percent of the baseline falls as that rises
     signed = np.stack([percent[a] - percent[b] for a, b in goal.contrasts], axis=-1)
     errors = np.stack([own[a] + own[b] for a, b in goal.contrasts], axis=-1)
     slope = np.stack([falling[b] - falling[a] for a, b in goal.contrasts], axis=-1)
-    entering = np.array([[(arm == a) - (arm == b) for arm in SIDES] for a, b in goal.contrasts])
+    entering = np.array([[(arm == a) - (arm == b) for arm in arms] for a, b in goal.contrasts])
     shares = np.where(signed < 0, -1.0, 1.0) @ entering / len(goal.contrasts)
-    variance, variance_per_df = _combined(moments.variance, moments.n, shares)
+    variance, variance_per_df = _combined(moments.variance, moments.degrees, shares)
     return folded(signed, errors, slope, moments.baseline_variance[..., None], variance, variance_per_df)
 
 
-def by_arm(values, of_baseline):
+def by_arm(values, of_baseline, arms=SIDES):
     """Return values whose last axis are arms by the name of the arm, with what they are of the baseline."""
-    return dict(zip(SIDES, np.moveaxis(values, -1, 0), strict=True)) | {NONE: np.full(values.shape[:-1], of_baseline)}
+    return dict(zip(arms, np.moveaxis(values, -1, 0), strict=True)) | {NONE: np.full(values.shape[:-1], of_baseline)}
 
 
-def _combined(variances, n, shares):
+def _combined(variances, df, shares):
     """Variance of a weighted sum of arms, and the sum of the squares of its terms over their degrees of freedom."""
     terms = shares**2 * variances
     with np.errstate(divide="ignore", invalid="ignore"):
-        return terms.sum(axis=-1), np.where(terms > 0, terms**2 / (n - 1), 0.0).sum(axis=-1)
+        return terms.sum(axis=-1), np.where(terms > 0, terms**2 / df, 0.0).sum(axis=-1)
 
 
 def folded(signed, own, slope, shared, variance, variance_per_df):

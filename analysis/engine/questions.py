@@ -4,6 +4,7 @@ A specification says how one looks at the trials: which reading of the texts, wh
 is the recommended one, and every other differs from it in one thing, which its `switch` names.
 """
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, partial
@@ -14,8 +15,8 @@ import pandas as pd
 from analysis.counts import ANCHORING
 from analysis.engine.domain_losses import DomainLosses
 from analysis.engine.grid import RECOMMENDED, by_measure, or_none
-from analysis.engine.guards import ALONE, JUDGED, MOVED, REVERSED, ItemContrasts
-from analysis.engine.losses import GOALS
+from analysis.engine.guards import ALONE, JUDGED, MOVED, REVERSED, ItemContrasts, ItemLosses
+from analysis.engine.losses import GOALS, NONE, Goal
 from analysis.engine.measures import best_value
 from analysis.methods.crossed_effects import Arm, signed_bounds, signed_contrasts
 
@@ -84,9 +85,10 @@ class Question:
     others: Callable
 
 
-def questions(responses, missing, counts, paradigms, contrasts, *, margin, response_source):
-    """Yield all questions: those of `questions_on_anchors`, then those of `questions_on_contrasts`."""
+def questions(responses, missing, answers, counts, paradigms, contrasts, *, margin, response_source):
+    """Yield all questions: those of `questions_on_anchors`, of `questions_on_goals` and of `questions_on_contrasts`."""
     yield from questions_on_anchors(responses, missing, margin=margin, response_source=response_source)
+    yield from questions_on_goals(answers, paradigms)
     yield from questions_on_contrasts(counts, paradigms, contrasts)
 
 
@@ -147,6 +149,59 @@ def _bases(of_others, goal, margin):
     return [(specification, Basis(losses, goal, margin)) for specification, losses in of_others()]
 
 
+def questions_on_goals(answers, paradigms):
+    """Yield the questions on the goals that paradigms name, by domain: each in percent of the answers in one arm.
+
+    Parameters
+    ----------
+    answers : pandas.DataFrame
+        Rows of `int_answers_counted`.
+    paradigms : pandas.DataFrame
+        `study, paradigm, measure, relative_to, goals`, the last as JSON; of those without goals nothing is asked here.
+
+    Yields
+    ------
+    Question
+    """
+    declared = {(of.study, of.paradigm, of.measure): of for of in paradigms.dropna(subset="goals").itertuples()}
+    for names, of_measure in answers.groupby(["study", "paradigm", "measure"], sort=True):
+        stated = declared[names]
+        named = {goal["goal"]: goal for goal in json.loads(stated.goals)}
+        goals = {name: _goal(goal, stated.relative_to) for name, goal in named.items()}
+        for domain, rows in of_measure.groupby("domain", sort=True):
+            keys = dict(zip(("study", "paradigm", "measure"), names, strict=True)) | {"domain": domain}
+            of_row_sets = {
+                row_set: DomainLosses.of_answers(of_row_set, stated.relative_to, goals)
+                for row_set, of_row_set in rows.groupby("row_set", sort=True)
+            }
+            losses = of_row_sets.pop(RECOMMENDED["row_set"], None)
+            for name, goal in named.items() if losses and losses.llms else ():
+                yield Question(
+                    keys | {"goal": name}, domain, (keys["paradigm"], domain, name), goal["leads"],
+                    {"switch": AS_RECOMMENDED, "row_set": RECOMMENDED["row_set"]}, _basis_of_goal(losses, goal),
+                    partial(_goals_of_row_sets, of_row_sets, goal),
+                )  # fmt: skip
+
+
+def _goal(stated, base):
+    """Return a goal as it is computed, in which the arm that it is in percent of has no name of its own."""
+    pairs = [[NONE if arm == base else arm for arm in pair] for pair in stated["contrasts"] or ()]
+    return Goal(tuple(map(tuple, pairs)), tuple(stated["distance_of"] or ()))
+
+
+def _basis_of_goal(losses, goal):
+    guards = tuple({"reversed": REVERSED, "moved": MOVED}[name] for name in goal.get("guards") or ())
+    items = ItemLosses(losses, goal["goal"]) if losses.has_items else None
+    return Basis(losses, goal["goal"], float(goal["margin"]), guards, items, len(losses.arms))
+
+
+def _goals_of_row_sets(of_row_sets, goal):
+    return [
+        ({"switch": "row_set", "row_set": row_set}, _basis_of_goal(losses, goal))
+        for row_set, losses in of_row_sets.items()
+    ]
+
+
 def questions_on_contrasts(counts, paradigms, contrasts):
     """Yield the questions on each contrast of arms of each measure, of those of which somebody says what is best.
 
@@ -168,7 +223,7 @@ def questions_on_contrasts(counts, paradigms, contrasts):
         for measured in of_paradigm:
             grids = dict(measured.grids)
             grid = grids.pop(RECOMMENDED["row_set"], None)
-            for contrast in measured.contrasts if grid else ():
+            for contrast in measured.contrasts if grid and not measured.has_goals else ():
                 basis = basis_of_contrast(grid, contrast)
                 if basis is None:
                     continue

@@ -3,8 +3,10 @@
 import functools
 import hashlib
 import json
+import math
 import re
 from dataclasses import dataclass
+from decimal import Decimal
 from pathlib import Path
 
 from ingest.prompts.steps import Steps, as_steps, is_word_of_steps
@@ -93,6 +95,11 @@ def as_number(value: "float | str") -> str:
     if value == SLOT:
         return SLOT
     return f"{value:.0f}" if float(value).is_integer() else repr(float(value))
+
+
+def round_half_up(value: float, factor: float = 1.0) -> float:
+    """Multiply as decimals, as printed, and round halves up: 25 · 0.5 becomes 13 (Python's `round` says 12)."""
+    return float(math.floor(Decimal(repr(value)) * Decimal(repr(factor)) + Decimal("0.5")))
 
 
 class Script:

@@ -149,7 +149,7 @@ longest_calls as (
 ),
 
 arms as (
-    select study, vignette, count(distinct arm) as n_arms from kinds
+    select study, vignette, technique, count(distinct arm) as n_arms from kinds
     group by all
 ),
 
@@ -160,7 +160,7 @@ answered_arms as (
         any_value(n_arms) - count(distinct arm) as n_lacking,
         list(trial_id) as trial_ids
     from trials
-    inner join arms using (study, vignette)
+    inner join arms using (study, vignette, technique)
     inner join paradigms using (study, paradigm)
     where pairing = 'item' and status = 'answered' and role is null
     group by all
@@ -290,7 +290,7 @@ wrong as (
                     || usual_anchor
         end as other_anchor,
         case
-            when direction = 'none' and anchor_value is not null
+            when direction = 'none' and arm is null and anchor_value is not null
                 then 'called unanchored, with the anchor ' || anchor_value
         end as baseline_with_anchor,
         case

@@ -4,14 +4,14 @@
 def model(dbt, session):
     """Read the counts, compare in the studies that changed, and return the table."""
     from analysis.engine.llm_contrasts import COLUMNS, llm_contrasts
+    from analysis.engine.grid import DECLARED, PAIRS
     from analysis.engine.questions import questions
     from analysis.kept import kept_by_study
 
-    def rows_of(responses, counts, paradigms, contrasts, techniques, **options):
+    def rows_of(responses, answers, counts, paradigms, contrasts, techniques, **options):
         ranked = set(techniques.loc[techniques["is_ranked"], "technique"])
-        return llm_contrasts(questions(responses, None, counts, paradigms, contrasts, **options), ranked)
+        return llm_contrasts(questions(responses, None, answers, counts, paradigms, contrasts, **options), ranked)
 
-    declared = "study, paradigm, measure, margin, pairing, is_share, better, reference, answer_kind, measured_from"
     response_source = dbt.config.meta_get("response_source")
     margin_pp = dbt.config.meta_get("equivalence_margin_pp")
     return kept_by_study(
@@ -21,9 +21,10 @@ def model(dbt, session):
         COLUMNS,
         by_study={
             "responses": dbt.ref("response_counts").filter(f"response_source = '{response_source}'"),
+            "answers": dbt.ref("int_answers_counted"),
             "counts": dbt.ref("item_counts"),
-            "paradigms": dbt.ref("stg_paradigms").project(declared),
-            "contrasts": dbt.ref("stg_paradigm_contrasts").project("study, paradigm, arm, arm_b"),
+            "paradigms": dbt.ref("stg_paradigms").project(DECLARED),
+            "contrasts": dbt.ref("stg_paradigm_contrasts").project(PAIRS),
         },
         shared={"techniques": dbt.ref("int_techniques_defined")},
         settings={"margin": float(margin_pp), "response_source": response_source},

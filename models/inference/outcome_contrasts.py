@@ -4,9 +4,9 @@
 def model(dbt, session):
     """Read the counts of items, estimate for the studies that changed, and return the table."""
     from analysis.engine.contrasts import COLUMNS, contrast_rows
+    from analysis.engine.grid import DECLARED, PAIRS
     from analysis.kept import kept_by_study
 
-    declared = "study, paradigm, measure, margin, pairing, is_share, better, reference, answer_kind, measured_from"
     return kept_by_study(
         session,
         dbt.this,
@@ -14,7 +14,7 @@ def model(dbt, session):
         COLUMNS,
         by_study={
             "counts": dbt.ref("item_counts"),
-            "paradigms": dbt.ref("stg_paradigms").project(declared),
-            "contrasts": dbt.ref("stg_paradigm_contrasts").project("study, paradigm, arm, arm_b"),
+            "paradigms": dbt.ref("stg_paradigms").project(DECLARED),
+            "contrasts": dbt.ref("stg_paradigm_contrasts").project(PAIRS),
         },
     )

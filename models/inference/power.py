@@ -3,13 +3,14 @@
 
 def model(dbt, session):
     """Read the counts and the costs, compute the studies that changed, and return the table."""
+    from analysis.engine.grid import DECLARED, PAIRS
     from analysis.engine.questions import questions
     from analysis.engine.settling import to_settle_rows
     from analysis.kept import kept_by_study
     from analysis.methods.power import COLUMNS, power
 
     def rows_of(
-        responses, counts, paradigms, contrasts, techniques, costs, prices, controls, claims, margin, response_source
+        responses, answers, counts, paradigms, contrasts, techniques, costs, prices, controls, claims, margin, response_source
     ):
         published = {
             (row.study, row.domain, frozenset((row.technique, row.technique_b))): row.published_value
@@ -18,10 +19,9 @@ def model(dbt, session):
         observed = power(responses, techniques, costs, margin_pp=margin, published=published)
         ranked = set(techniques.loc[techniques["is_ranked"], "technique"])
         given = {"margin": margin, "response_source": response_source}
-        asked = questions(responses, None, counts, paradigms, contrasts, **given)
+        asked = questions(responses, None, answers, counts, paradigms, contrasts, **given)
         return [*observed, *to_settle_rows(asked, ranked, controls, costs, prices)]
 
-    declared = "study, paradigm, measure, margin, pairing, is_share, better, reference, answer_kind, measured_from"
     response_source = dbt.config.meta_get("response_source")
     margin_pp = dbt.config.meta_get("equivalence_margin_pp")
     printed = "quantity = 'percent_of_baseline_cohens_d' and comparison = '='"
@@ -32,9 +32,10 @@ def model(dbt, session):
         COLUMNS,
         by_study={
             "responses": dbt.ref("response_counts").filter(f"response_source = '{response_source}'"),
+            "answers": dbt.ref("int_answers_counted"),
             "counts": dbt.ref("item_counts"),
-            "paradigms": dbt.ref("stg_paradigms").project(declared),
-            "contrasts": dbt.ref("stg_paradigm_contrasts").project("study, paradigm, arm, arm_b"),
+            "paradigms": dbt.ref("stg_paradigms").project(DECLARED),
+            "contrasts": dbt.ref("stg_paradigm_contrasts").project(PAIRS),
         },
         shared={
             "techniques": dbt.ref("int_techniques_defined"),

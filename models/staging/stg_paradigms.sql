@@ -19,6 +19,8 @@ select
     from_json(labels::json, '["varchar"]') as labels,
     coalesce(measured_from, 'answer') as measured_from,
     coalesce(is_leading, measured_from is distinct from 'measurement') as is_leading,
-    text_field
+    text_field,
+    relative_to,
+    goals
 from source
 qualify rank() over (partition by study, paradigm order by ordinal desc) = 1

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from ingest import study as study_module
 from ingest.collector import Collector
-from ingest.design import Cell, Design, round_half_up
+from ingest.design import Cell, Design
 from ingest.llms import anchored_respondents
-from ingest.prompts import prompt_version
+from ingest.prompts import prompt_version, round_half_up
 from ingest.responses import cell_summaries, read_trials
 from ingest.run import main
 from ingest.spool import COLLECTED, Spool, read_state, spool_folder

@@ -4,18 +4,18 @@
 def model(dbt, session):
     """Read the counts, answer for the studies that changed, and return the table."""
     from analysis.engine.answers import ANSWERS, answer_rows
+    from analysis.engine.grid import DECLARED, PAIRS
     from analysis.engine.questions import questions
     from analysis.kept import kept_by_study
 
     def rows_of(
-        responses, missing, counts, paradigms, contrasts, techniques, controls, margin, response_source, **options
+        responses, missing, answers, counts, paradigms, contrasts, techniques, controls, margin, response_source, **options
     ):
         given = {"margin": margin, "response_source": response_source}
-        asked = questions(responses, missing, counts, paradigms, contrasts, **given)
+        asked = questions(responses, missing, answers, counts, paradigms, contrasts, **given)
         ranked = set(techniques.loc[techniques["is_ranked"], "technique"])
         return answer_rows(asked, ranked, controls, **options)
 
-    declared = "study, paradigm, measure, margin, pairing, is_share, better, reference, answer_kind, measured_from"
     response_source = dbt.config.meta_get("response_source")
     resamples = dbt.config.meta_get("resamples")
     seed = dbt.config.meta_get("seed")
@@ -28,9 +28,10 @@ def model(dbt, session):
         by_study={
             "responses": dbt.ref("response_counts"),
             "missing": dbt.ref("int_answers_missing"),
+            "answers": dbt.ref("int_answers_counted"),
             "counts": dbt.ref("item_counts"),
-            "paradigms": dbt.ref("stg_paradigms").project(declared),
-            "contrasts": dbt.ref("stg_paradigm_contrasts").project("study, paradigm, arm, arm_b"),
+            "paradigms": dbt.ref("stg_paradigms").project(DECLARED),
+            "contrasts": dbt.ref("stg_paradigm_contrasts").project(PAIRS),
         },
         shared={"techniques": dbt.ref("int_techniques_defined"), "controls": dbt.ref("controls")},
         settings={
