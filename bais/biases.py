@@ -7,8 +7,10 @@ from analysis.words.changes import counted
 from analysis.words.changes import sentences as sentences_on_changes
 from analysis.words.codes import DECISIONS as CALLED
 from analysis.words.codes import probability
+from analysis.words.domains import advise, verdict
 from analysis.words.measures import arms, in_unit, is_share, possible, with_unit, without_mirrors
 from bais import terminal
+from bais.evidence import evidence_on, goals_of
 from bais.sources import said_of_unread, unread_lines
 from bais.terminal import fixed, lay_out, say, say_json
 from bais.warehouse import llm_named, records, refuse_unknown, values
@@ -32,6 +34,10 @@ order by study, measure
 LLMS = """
 select distinct llm from inference.outcome_contrasts
 where study = $study and paradigm = $paradigm and n_trials > 0
+"""
+DOMAINS = """
+select distinct domain from inference.decisions
+where study = $study and paradigm = $paradigm and domain is not null order by domain
 """
 SOURCES = """
 select distinct source from marts.trials where study = $study and paradigm = $paradigm and role is null order by source
@@ -197,12 +203,24 @@ def _refuse_unanswered(warehouse, paradigm, measure, study):
 
 def headlines_on_biases(warehouse, study: str) -> list[str]:
     """Say of each paradigm of a study in a few sentences how large the bias is and which technique helps."""
-    return [
-        f"{paradigm}: "
-        f"{headline(*(records(warehouse, query, keys) for query in (BIASES, DECISIONS, LEADING)), noun)} "
-        f"`bais recommend --paradigm {printable(paradigm)}` says more."
-        for paradigm, keys, noun in _asked(warehouse, study)
-    ]
+    said = []
+    for paradigm, keys, noun in _asked(warehouse, study):
+        if evidences := _by_domain(warehouse, study, paradigm):
+            found = [sentence for evidence in evidences for sentence in verdict(evidence)]
+        else:
+            found = [headline(*(records(warehouse, query, keys) for query in (BIASES, DECISIONS, LEADING)), noun)]
+        said.append(
+            f"{paradigm}: {' '.join(found)} `bais recommend --paradigm {printable(paradigm)}` says more."
+        )
+    return said
+
+
+def _by_domain(warehouse, study, paradigm):
+    """Return the evidence on each domain of a paradigm that has goals; of another paradigm none."""
+    if not goals_of(warehouse, study, paradigm)[1]:
+        return []
+    domains = values(warehouse, DOMAINS, {"study": study, "paradigm": paradigm})
+    return [evidence_on(warehouse, study, domain, None, True, paradigm=paradigm) for domain in domains]
 
 
 def _asked(warehouse, study):
@@ -229,18 +247,19 @@ def on_a_page(warehouse, study: str) -> tuple[list[dict], list[dict]]:
             records(warehouse, query, keys) for query in queries
         )
         shown_of = Shown(keys["llm"], is_foretold=False, noun=noun)
-        below = notes(biases, decisions, sensitivity, next_steps, shown_of)
-        said.append(
-            {
-                "study": study,
-                "paradigm": paradigm,
-                "noun": noun,
-                "headline": headline(biases, decisions, leading, noun),
-                **decided_by_leading(decisions),
-                "sentences": list(sentences(biases, noun, partial(records, warehouse, CORRECTED, keys))),
-                "notes": list(below),
-            }
-        )
+        of_paradigm = {"study": study, "paradigm": paradigm, "noun": noun, "goals": []}
+        if evidences := _by_domain(warehouse, study, paradigm):
+            said.append(of_paradigm | _of_goals(evidences))
+        else:
+            said.append(
+                of_paradigm
+                | decided_by_leading(decisions)
+                | {
+                    "headline": headline(biases, decisions, leading, noun),
+                    "sentences": list(sentences(biases, noun, partial(records, warehouse, CORRECTED, keys))),
+                    "notes": list(notes(biases, decisions, sensitivity, next_steps, shown_of)),
+                }
+            )
         different, _ = without_mirrors(biases)
         for bias in different:
             decision, prediction = row_of(bias, decisions), row_of(bias, predictions)
@@ -259,6 +278,25 @@ def on_a_page(warehouse, study: str) -> tuple[list[dict], list[dict]]:
                 }
             )
     return said, shown
+
+
+def _of_goals(evidences):
+    """Return what a page says of a paradigm that has goals: as of a domain of anchoring, and a row for each decision."""
+    advised = [[of["text"] for of in advise(evidence)] for evidence in evidences]
+    first, *others = (texts[0] for texts in advised)
+    rows = [
+        row | {"measures": evidence.goals[goal].measures, "unit": evidence.goals[goal].unit}
+        for evidence in evidences
+        for goal in evidence.goals
+        for row in evidence.of(goal)
+    ]
+    leading = [row | {"is_leading": True} for row in rows if row["goal"] == evidences[0].leading]
+    return decided_by_leading(leading) | {
+        "headline": " ".join([first, *others]),
+        "sentences": [text for texts in advised for text in texts[1:]],
+        "notes": [],
+        "goals": rows,
+    }
 
 
 def _noun(sources):

@@ -274,9 +274,14 @@ def _result_lines(path):
 @put_as
 @json_option("")
 def show(study: str, protocol: str | None, as_json: bool) -> None:
-    """Print the definition of an experiment or a study, in full."""
+    """Print the definition of an experiment or a study, in full, or the file of a shipped paradigm, as it is written."""
     import yaml
 
+    from ingest.paradigm import paradigm_text
+
+    if (text := paradigm_text(study)) and not protocol:
+        print(json.dumps(yaml.safe_load(text), indent=2, ensure_ascii=False) if as_json else text, end="")
+        return
     definition = _study(study, protocol).model_dump(mode="json", exclude_none=True)
     if as_json:
         print(json.dumps(definition, indent=2, ensure_ascii=False))

@@ -5,11 +5,12 @@ import click
 from analysis.words import codes
 from bais import terminal
 from bais.biases import recommend_on_bias
+from bais.evidence import evidence_on, goals_of
 from bais.options import json_option
 from bais.sources import said_of_unread, unread_lines
 from bais.terminal import fixed, lay_out, say, say_json, similar
 from bais.warehouse import (
-    IN_ANCHORING,
+    ANCHORING,
     IS_A_STUDY,
     NOTHING_YET,
     PARADIGMS,
@@ -27,8 +28,6 @@ from bais.warehouse import (
 from ingest.warehouse import UserError, printable, warehouse_path
 
 GOALS = tuple(codes.GOALS)
-PRIMARY = GOALS[0]
-ANCHORING = "anchoring"
 HEADS = {"displacement": "displace-\nment (pp)", "gap": "gap\n(pp)", "error": "error\n(%)"}
 KEYS = ("technique", "goal", "control")
 # what papers print, by the goal that asks the same of a technique and in which errors cannot cancel
@@ -43,89 +42,14 @@ WITHOUT_TRIALS = {
 # The largest study first, those of LLMs before simulated ones.
 ASKED = f"""
 select study, domain, llm from marts.trials
-where {IS_A_STUDY} and {IN_ANCHORING} and left_out_because is null group by study, domain, llm
+where {IS_A_STUDY} and paradigm = $paradigm and role is null and left_out_because is null group by study, domain, llm
 order by
     bool_or(bool_or(source = 'simulated')) over (partition by study), sum(count(*)) over (partition by study) desc,
     study, llm, domain
 """
-DECIDED = """
-select places.*, coalesce(seeded.display_name, places.technique) as name,
-    coalesce(controls.display_name, places.control) as control_name
-from inference.decisions as places
-left join seeds.techniques as seeded using (technique)
-left join seeds.techniques as controls on places.control = controls.technique
-"""
-PLACES = f"""{DECIDED}
-where study = $study and domain = $domain and llm is not distinct from $llm
-order by technique, goal, comparison, control
-"""
-PREDICTIONS = """
-select predictions.*, coalesce(seeded.display_name, technique) as name
-from inference.predictions as predictions left join seeds.techniques as seeded using (technique)
-where study = $study and domain = $domain and llm is not distinct from $llm
-order by technique, goal
-"""
-LLMS = """
-select distinct llm from inference.decisions
-where study = $study and domain = $domain and llm is not null and comparison = 'control' order by llm
-"""
-# In how many specifications a decision is the same, and what was turned in those in which it is another.
-SENSITIVITY = """
-select technique, control, goal, any_value(n_same_decision) as n_same_decision,
-    any_value(n_specifications) as n_specifications, any_value(carried_by) as carried_by,
-    coalesce(list([
-        switch,
-        case switch
-            when 'reading' then response_source
-            when 'row_set' then row_set
-            when 'baseline' then baseline_scope
-            else refusals
-        end
-    ] order by switch, refusals) filter (where decision != recommended and switch != 'llm_left_out'), []) as others
-from (
-    select *,
-        any_value(decision) filter (where is_recommended) over (partition by technique, control, goal) as recommended
-    from inference.multiverse where study = $study and domain = $domain and comparison = 'control'
-)
-group by technique, control, goal
-"""
-# What a thousand decisions cost: the mean over LLMs, in whatever domain of the study.
-COSTS = """
-select
-    technique,
-    case when count(cost_usd_per_trial) = len($llms) then 1000 * avg(cost_usd_per_trial) end as cost_usd_per_1000,
-    avg(calls_per_trial) as calls_per_trial,
-    case
-        when count(llm) = 0 then 'calls_not_recorded'
-        when count(llm) < len($llms) then 'not_of_every_llm'
-        when count(cost_usd_per_trial) < count(llm) then 'price_not_known'
-    end as reason
-from (select unnest($techniques::varchar[]) as technique)
-left join (from marts.technique_costs where study = $study and list_contains($llms::varchar[], llm)) using (technique)
-group by technique
-"""
-RANKINGS = "from marts.technique_rankings where study = $study and domain = $domain and llm is null order by technique"
-# What would settle an open decision, of a warehouse that knows it.
-NEXT_STEPS = """
-from inference.power where design = 'to_settle' and study = $study and domain = $domain order by technique_a, quantity
-"""
-TRIALS_ASKED = f"""
-select llm, sum(n_asked)::bigint as n_asked from marts.attrition
-where study = $study and domain = $domain and {IN_ANCHORING} group by llm
-"""
-CHANGES = f"from marts.post_hoc_changes where study = $study and domain = $domain and {IN_ANCHORING} order by all"
-WITHOUT_BASELINE = """
-select distinct llm from marts.technique_rankings
-where study = $study and domain = $domain and llm is not null and contains(reason, 'no_baseline')
-union
-select distinct llm from marts.losses
-where study = $study and domain = $domain
-group by llm having bool_and(coalesce(contains(reason, 'baseline_below_10'), false))
-order by llm
-"""
-IS_SIMULATED = """
-select coalesce(bool_or(source = 'simulated'), false) from marts.trials
-where study = $study and domain = $domain
+HAS_GOALS = """
+select count(*) > 0 from staging.stg_paradigms
+where paradigm = $paradigm and study = coalesce($study, study) and goals is not null
 """
 
 
@@ -135,7 +59,7 @@ where study = $study and domain = $domain
 @click.option(
     "--goal",
     metavar="G",
-    help=f"what matters: {', '.join(GOALS)} (default: {GOALS[0]}, the others beside it)",
+    help=f"what matters: {', '.join(GOALS)}, or a goal of the paradigm (default: the first, the others beside it)",
 )
 @click.option("--study", metavar="S", help="only this study (default: the largest in which LLMs were asked)")
 @click.option("--paradigm", metavar="P", help="against this bias, such as framing (default: anchoring)")
@@ -155,38 +79,45 @@ def recommend(
     """Say what to use and what to avoid, for an LLM like those asked or for yours, and show the evidence."""
     from analysis.words.domains import advise, in_brief
 
-    if paradigm in (None, ANCHORING) and measure:
-        raise UserError("--measure goes with --paradigm; in anchoring, --goal says what matters")
-    if paradigm not in (None, ANCHORING):
-        if domain or goal:
-            raise UserError("--domain and --goal are of anchoring; with --paradigm say --measure")
-        with marts() as warehouse:
-            recommend_on_bias(warehouse, paradigm, measure, study, llm, as_json)
-        return
-    _refuse_goal(goal)
+    paradigm = paradigm or ANCHORING
     with marts() as warehouse:
-        asked = records(warehouse, ASKED)
-        refuse_paradigm(warehouse, domain, study, {row["domain"] for row in asked if study in (None, row["study"])})
+        of_paradigm = {"paradigm": paradigm, "study": study}
+        has_goals = paradigm == ANCHORING or values(warehouse, HAS_GOALS, of_paradigm)[0]
+        if has_goals and measure:
+            raise UserError(f"--measure goes with a --paradigm without goals; in {paradigm}, --goal says what matters")
+        if not has_goals:
+            if domain or goal:
+                raise UserError(
+                    "--domain and --goal are of anchoring, and of paradigms that name goals; with this --paradigm say "
+                    "--measure"
+                )
+            recommend_on_bias(warehouse, paradigm, measure, study, llm, as_json)
+            return
+        asked = records(warehouse, ASKED, {"paradigm": paradigm})
+        if paradigm == ANCHORING:
+            _refuse_goal(goal)
+            refuse_paradigm(warehouse, domain, study, {row["domain"] for row in asked if study in (None, row["study"])})
         refuse_not_public(warehouse, study, {row["study"] for row in asked})
         if not asked:
             _refuse_without_trials(warehouse)
         llm = llm and llm_named(warehouse, llm, {row["llm"] for row in asked})
         if domain is None and not as_json:
-            _say_each_domain(warehouse, study, llm, goal, asked)
+            _say_each_domain(warehouse, study, llm, goal, asked, paradigm)
             return
         study, others = _study(study, domain, llm, asked)
         is_asked = llm in {None, *(row["llm"] for row in asked if (row["study"], row["domain"]) == (study, domain))}
-        evidence = _evidence(warehouse, study, domain, llm, is_asked, goal or GOALS[0])
+        refuse_unknown("goal", goal, goals_of(warehouse, study, paradigm)[1], **WORDS)
+        evidence = evidence_on(warehouse, study, domain, llm, is_asked, goal, paradigm)
         unread = unread_lines(warehouse, study)
     sentences = advise(evidence, goal)
     if not is_asked and (meant := similar(llm, evidence.llms)):
         sentences.insert(1, {"about": "llm", "text": f"{printable(llm)} was not asked{meant}."})
-    goals = (goal,) if goal else GOALS
+    goals = (goal,) if goal else tuple(evidence.goals)
     if as_json:
         techniques = dict.fromkeys((row["technique"], row["name"]) for row in evidence.places)
         say_json(
             {
-                "study": study, "domain": domain, "llm": llm, "is_asked": is_asked,
+                "study": study, "paradigm": paradigm, "domain": domain, "llm": llm, "is_asked": is_asked,
                 "is_simulated": evidence.is_simulated, "goals": goals, "answer": sentences[0]["text"],
                 "sentences": sentences, "llms": evidence.llms, "other_studies": others,
                 "techniques": [{"technique": of, "name": name} | evidence.costs[of] for of, name in techniques],
@@ -229,7 +160,7 @@ def _refuse_without_trials(warehouse):
             raise UserError(f"the warehouse holds {sentence}")
 
 
-def _say_each_domain(warehouse, named, llm, goal, asked):
+def _say_each_domain(warehouse, named, llm, goal, asked, paradigm):
     """Say the answer of each domain in a line, and how to see why; simulated domains come where no LLM was asked."""
     from analysis.words.domains import advise
 
@@ -239,13 +170,16 @@ def _say_each_domain(warehouse, named, llm, goal, asked):
     for domain in domains:
         study, _ = _study(named, domain, llm, asked)
         is_asked = llm in {None, *(row["llm"] for row in asked if (row["study"], row["domain"]) == (study, domain))}
-        evidence = _evidence(warehouse, study, domain, llm, is_asked, goal or GOALS[0])
+        refuse_unknown("goal", goal, goals_of(warehouse, study, paradigm)[1], **WORDS)
+        evidence = evidence_on(warehouse, study, domain, llm, is_asked, goal, paradigm)
         say(advise(evidence, goal)[0]["text"])
         studies.add(study)
     for sentence in said_of_unread([of for of in unread_lines(warehouse) if of["study"] in studies]):
         say(sentence)
-    say(f"`bais recommend --domain {printable(domains[0])}` says how sure that is, and with `--why` why.")
-    if others := values(warehouse, PARADIGMS, {"study": named}):
+    of_paradigm = "" if paradigm == ANCHORING else f" --paradigm {printable(paradigm)}"
+    say(f"`bais recommend{of_paradigm} --domain {printable(domains[0])}` says how sure that is, and with `--why` why.")
+    others = values(warehouse, PARADIGMS, {"study": named}) if paradigm == ANCHORING else []
+    if others:
         say(
             f"Other biases were asked about too: {', '.join(map(printable, others))}; `bais recommend --paradigm "
             f"{printable(others[0])}` says how large such a bias is and what helps."
@@ -260,7 +194,6 @@ def _refuse_goal(goal):
             f"{goal} is what papers print, and nothing is decided on it: ask for --goal {OF_PAPERS[goal]}, or leave "
             f"--goal out; there is {', '.join(GOALS)}"
         )
-    refuse_unknown("goal", goal, GOALS, **WORDS)
 
 
 def _study(study, domain, llm, asked):
@@ -282,35 +215,6 @@ def _list(names):
     return ", ".join(map(printable, names)) or NOTHING_YET
 
 
-def _evidence(warehouse, study, domain, llm, is_asked, goal):
-    from analysis.words.domains import Evidence
-    from bais.settle import next_study
-
-    keys = {"study": study, "domain": domain}
-    places = records(warehouse, PLACES, keys | {"llm": None})
-    own = records(warehouse, PLACES, keys | {"llm": llm}) if llm else []
-    llms = values(warehouse, LLMS, keys)
-    among = [llm] if own else llms
-    costs = {"techniques": sorted({row["technique"] for row in places}), "llms": among, "study": study}
-    following = next_study(warehouse, study, domain, goal)
-    return Evidence(
-        domain=domain, llm=llm, is_asked=is_asked, places=places, own=own, llms=llms,
-        is_simulated=values(warehouse, IS_SIMULATED, keys)[0],
-        predictions=records(warehouse, PREDICTIONS, keys | {"llm": llm})
-        or records(warehouse, PREDICTIONS, keys | {"llm": None}),
-        without_baseline=values(warehouse, WITHOUT_BASELINE, keys),
-        rankings=records(warehouse, RANKINGS, keys),
-        costs={row.pop("technique"): row for row in records(warehouse, COSTS, costs)},
-        next_steps=records(warehouse, NEXT_STEPS, keys),
-        study_file=following.sentence,
-        unaskable=not following.can_be_asked,
-        vignettes=following.vignettes,
-        n_asked={row["llm"]: row["n_asked"] for row in records(warehouse, TRIALS_ASKED, keys)},
-        changes=records(warehouse, CHANGES, keys),
-        sensitivity=records(warehouse, SENSITIVITY, keys),
-    )  # fmt: skip
-
-
 def _show(heads, rows, right):
     if rows:
         print(lay_out(heads, rows, width=terminal.terminal_width(), null="", right=right))
@@ -322,10 +226,10 @@ def _print_decisions(evidence, goal):
     of_whom = "of this\nLLM" if evidence.own else "of those\nasked"
     rows = [_decided(row, evidence) for row in _compared(evidence, goal)]
     if evidence.own:  # how many others gained says nothing of this one
-        heads = [f"by {goal}", "of LLMs\nlike them", of_whom, f"gain of this\nLLM ({_unit(goal)})"]
+        heads = [f"by {goal}", "of LLMs\nlike them", of_whom, f"gain of this\nLLM ({_unit(evidence, goal)})"]
         _show(heads, [[*row[:3], row[4]] for row in rows], (3,))
     else:
-        _show([f"by {goal}", "decision", of_whom, "LLMs\ngained", f"gain ({_unit(goal)})"], rows, (3, 4))
+        _show([f"by {goal}", "decision", of_whom, "LLMs\ngained", f"gain ({_unit(evidence, goal)})"], rows, (3, 4))
 
 
 def _print_evidence(evidence, goals):
@@ -341,7 +245,7 @@ def _print_evidence(evidence, goals):
     heads = [f"by {goals[0]},\n{foretold}", "expected\nloss", "expected gain", "P(better)", *best]
     _show(heads, [_predicted(row, bool(best)) for row in predicted], range(1, len(heads)))
     best = ["P(best)"] * has_rivals(evidence.of(goals[0]))
-    heads = ["loss", *(HEADS[goal] for goal in goals), *best, "P(worse)", "trials\ncompared", "USD per\n1,000"]
+    heads = ["loss", *(_head(evidence, goal) for goal in goals), *best, "P(worse)", "trials\ncompared", "USD per\n1,000"]
     _show(heads, list(_sizes(evidence, goals, bool(best))), range(1, len(heads)))
     for note in _notes(evidence, goals):
         say(note)
@@ -402,19 +306,25 @@ def _sizes(evidence, goals, has_rivals):
         yield [row["name"], *losses, *places, f"{row['n_trials']:,}", "unknown" if usd is None else f"{usd:,.2f}"]
 
 
-def _unit(goal):
-    from analysis.words.codes import GOALS
+def _holds_for(n_comparisons):
+    return f"holds for all {n_comparisons} techniques at once" if n_comparisons > 1 else "is of one technique"
 
-    return GOALS[goal].unit
+
+def _unit(evidence, goal):
+    return evidence.goals[goal].unit
+
+
+def _head(evidence, goal):
+    return HEADS.get(goal, f"{goal}\n({_unit(evidence, goal)})")
 
 
 def _notes(evidence, goals):
-    from analysis.words.codes import GOALS as WORDED
     from analysis.words.codes import has_rivals, in_words
 
     rows = [row for row in evidence.places if row["comparison"] == "control" and row["goal"] == goals[0]]
-    measured = "; ".join(f"{goal}: {WORDED[goal].measures}" for goal in goals)
-    yield f"Losses are in percent of the unanchored answer, means over vignettes, then LLMs. {measured}."
+    measured = "; ".join(f"{goal}: {evidence.goals[goal].measures}" for goal in goals)
+    base = f"answer in {evidence.base} without a technique" if evidence.base else "unanchored answer"
+    yield f"Losses are in percent of the {base}, means over vignettes, then LLMs. {measured}."
     if any(row["n_comparisons"] for row in rows):
         first = max(rows, key=lambda row: row["n_comparisons"] or 0)
         whose = f"its interval is of {evidence.llm}'s own trials and" if evidence.own else "its 95 % interval"
@@ -424,17 +334,17 @@ def _notes(evidence, goals):
         ) * has_rivals(evidence.of(goals[0]))
         yield (
             "gain: loss of the control less that of the technique, without what noise adds to either; "
-            f"{whose} holds for all {first['n_comparisons']} techniques at once; no difference: within "
-            f"{first['margin']:g} {_unit(goals[0])}. {best}P(worse): of losing on its control, on average. "
+            f"{whose} {_holds_for(first['n_comparisons'])}; no difference: within "
+            f"{first['margin']:g} {_unit(evidence, goals[0])}. {best}P(worse): of losing on its control, on average. "
             "Probabilities are from one model of all techniques, in which LLMs differ alike on each. Trials compared: "
             "its own and its control's. A name after vs is what a technique is held against "
             "instead of a plain prompt."
         )
     decides = any(row["certainty"] != "too_few_llms" for row in rows)
-    if decides and goals[0] == PRIMARY and len(goals) > 1:
+    if decides and len(goals) > 1:
         yield (
-            "Chance of any false use or avoid, if no rare LLM is far off: up to 5 % by displacement, which decides; up "
-            "to 15 % over all goals."
+            f"Chance of any false use or avoid, if no rare LLM is far off: up to 5 % by {goals[0]}, which decides; up "
+            f"to {5 * len(goals)} % over all goals."
         )
     reasons = {found["reason"] for found in evidence.costs.values()} - {None}
     yield from (f"Cost unknown: {in_words(reason)}." for reason in sorted(reasons))

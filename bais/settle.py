@@ -16,10 +16,11 @@ from bais.warehouse import (
     refuse_unknown,
     values,
 )
+from ingest.paradigm import multiples_of_anchoring
 from ingest.warehouse import UserError, printable
 
 GOALS = tuple(codes.GOALS)
-ANCHORS = {"low": 0.5, "high": 1.5}
+ANCHORS = multiples_of_anchoring()
 
 # The largest study first, those of LLMs before simulated ones.
 ASKED = f"""

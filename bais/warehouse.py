@@ -12,7 +12,8 @@ from ingest.warehouse import UserError, connect, explain, printable, warehouse_p
 # `voder-bais@8749ccc` is no study of its own, but the version that claims are about of one that has gone on
 IS_A_STUDY = "not contains(study, '@')"
 # what domains and techniques of anchoring are told from: the paradigms beside it have `bais recommend --paradigm`
-IN_ANCHORING = "paradigm = 'anchoring'"
+ANCHORING = "anchoring"
+IN_ANCHORING = f"paradigm = '{ANCHORING}'"
 NOT_PUBLIC = """
 with published as ({published})
 

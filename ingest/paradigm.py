@@ -24,11 +24,12 @@ from ingest.files import (
     text_of,
 )
 from ingest.items import Item, Items
-from ingest.prompts import SLOT, Script, as_number, fill, placeholders, round_half_up, template_hash
+from ingest.prompts import SLOT, Script, as_number, fill, placeholders, round_half_up, shipped, template_hash
 from ingest.prompts.steps import EMPTY
 from ingest.prompts.words import half_a_name
 from ingest.thirds import MEASUREMENTS
 from ingest.warehouse import UserError, printable
+from ingest.yaml_text import read_yaml
 
 FOLDER = Path(__file__).resolve().parent / "prompts" / "paradigms"
 ANCHORING = "anchoring"
@@ -252,6 +253,16 @@ class Simulated(Part):
         return self.techniques.get(arm, {}).get(technique, self.shifts.get(arm, {}))
 
 
+def _shipped_vignette(given):
+    """Take a name for the shipped vignette of anchoring of that name."""
+    if not isinstance(given, str):
+        return given
+    known = shipped("vignettes")
+    if given not in known:
+        raise ValueError(f"{given} is not a shipped vignette ({', '.join(known)}): write it out in full, with its text")
+    return {key: value for key, value in known[given].items() if key in ParadigmVignette.model_fields}
+
+
 def _in_pairs(given):
     """Refuse one pair that stands where a list of pairs is meant."""
     if isinstance(given, list) and any(not isinstance(pair, list) for pair in given):
@@ -298,7 +309,7 @@ class Paradigm(Part):
     words: dict[str, str] = Field({})
     items: Items | None = None
     text_field: str | None = None
-    vignettes: list[ParadigmVignette] = Field(min_length=1, exclude=True)
+    vignettes: list[Annotated[ParadigmVignette, BeforeValidator(_shipped_vignette)]] = Field(min_length=1, exclude=True)
     simulated: Annotated[Simulated, BeforeValidator(_by_arm)] | None = None
 
     @model_validator(mode="before")
@@ -348,7 +359,10 @@ class Paradigm(Part):
             if twice := [name for name in named if named.count(name) > 1]:
                 raise ValueError(f"{key}: {twice[0]} stands there twice")
         if self.paradigm == ANCHORING:
-            raise ValueError(f"paradigm: {ANCHORING} is built in, and a study of it names no paradigm")
+            raise ValueError(
+                f"paradigm: {ANCHORING} is that of a study that names none; give yours another name, and begin with what "
+                f"`bais show {ANCHORING}` prints"
+            )
         for place, pair in enumerate(self.contrasts):
             if unknown := [arm for arm in pair if arm not in self.arms]:
                 raise Mistake(f"contrasts: {unknown[0]} is not among the arms", "contrasts", place)
@@ -881,8 +895,20 @@ class ArmScript(Script):
 
 @cache
 def shipped_paradigms() -> tuple[str, ...]:
-    """Return the names of the paradigms that come with bais."""
-    return tuple(sorted(path.stem for path in FOLDER.glob("*.yaml")))
+    """Return the names of the paradigms that come with bais, but for the one of a study that names none."""
+    return tuple(sorted({path.stem for path in FOLDER.glob("*.yaml")} - {ANCHORING}))
+
+
+def paradigm_text(name: str) -> str | None:
+    """Return the file of a paradigm that comes with bais, as it is written."""
+    return text_of(FOLDER / f"{name}.yaml") if name in (ANCHORING, *shipped_paradigms()) else None
+
+
+@cache
+def multiples_of_anchoring() -> dict[str, float]:
+    """Return what the anchors of anchoring are as multiples of the LLM's own baseline, by direction."""
+    arms = read_yaml(paradigm_text(ANCHORING), ANCHORING)[1]["arms"]
+    return {arm: said["anchor"]["times"] for arm, said in arms.items() if said}
 
 
 class WrongItems(Exception):

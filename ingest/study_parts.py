@@ -15,6 +15,7 @@ from ingest.files import (
     Share,
 )
 from ingest.local.settings import Decoding
+from ingest.paradigm import multiples_of_anchoring
 from ingest.prompts import (
     placeholders,
     shipped,
@@ -25,8 +26,8 @@ from ingest.prompts.steps import CHUNK, REPLY, as_steps, numbers_in
 class Multiples(Part):
     """Anchors as multiples of the LLM's own baseline."""
 
-    low: Positive = 0.5
-    high: Positive = 1.5
+    low: Positive = multiples_of_anchoring()["low"]
+    high: Positive = multiples_of_anchoring()["high"]
 
 
 class Values(Part):

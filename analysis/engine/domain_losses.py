@@ -59,11 +59,12 @@ class DomainLosses:
         named = {arm for goal in goals.values() for arm in [*sum(goal.contrasts, ()), *goal.distance_of]}
         arms = tuple(sorted(named - {NONE}))
         rows = answers.rename(columns={"value": "response"})
-        under, is_answered = rows[rows["arm"].isin(arms)], rows["response"].notna()
-        unanchored = rows[(rows["arm"] == base) & (rows["technique"] == CONTROL) & is_answered]
-        missing = under[~is_answered].rename(columns={"n_trials": "n_missing"})
+        is_answered, is_under = rows["response"].notna(), rows["arm"].isin(arms)
+        unanchored = rows[is_answered & (rows["arm"] == base) & (rows["technique"] == CONTROL)]
+        missing = rows[is_under & ~is_answered].rename(columns={"n_trials": "n_missing"})
         made = cls.__new__(cls)
-        made._take(under[is_answered], unanchored, arms, goals, missing)
+        made._take(rows[is_under & is_answered], unanchored, arms, goals, missing)
+        made._incomplete = "missing_arm"
         return made
 
     def _take(self, rows, unanchored, arms, goals, missing):

@@ -6,11 +6,12 @@ averaged afterwards, so that an LLM that overshoots cannot make up for one that 
 
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 
 import numpy as np
+import yaml
 from scipy import special
 
-SIDES = ("low", "high")
 NONE = "none"
 COMPATIBLE = 2.5  # standard errors within which a true value is taken to be possible
 SAME = 1e-9  # as a share of what is compared: a smaller difference is rounding
@@ -30,11 +31,18 @@ class Goal:
     distance_of: tuple[str, ...] = ()
 
 
-GOALS = {
-    "displacement": Goal(contrasts=(("low", NONE), ("high", NONE))),
-    "gap": Goal(contrasts=(("high", "low"),)),
-    "error": Goal(distance_of=("low", "high")),
-}
+    @classmethod
+    def stated(cls, goal, base):
+        """Return a goal as a paradigm states it, in which the arm that it is in percent of has no name of its own."""
+        pairs = ([NONE if arm == base else arm for arm in pair] for pair in goal.get("contrasts") or ())
+        return cls(tuple(map(tuple, pairs)), tuple(goal.get("distance_of") or ()))
+
+
+with open(Path(__file__).resolve().parents[2] / "ingest/prompts/paradigms/anchoring.yaml", encoding="utf-8") as file:
+    _ANCHORING = yaml.safe_load(file)
+SIDES = tuple(arm for arm in _ANCHORING["arms"] if arm != _ANCHORING["relative_to"])
+GOALS = {name: Goal.stated(goal, _ANCHORING["relative_to"]) for name, goal in _ANCHORING["goals"].items()}
+LEADING = next(name for name, goal in _ANCHORING["goals"].items() if goal.get("leads"))
 
 
 @dataclass(frozen=True)

@@ -16,11 +16,10 @@ from analysis.counts import ANCHORING
 from analysis.engine.domain_losses import DomainLosses
 from analysis.engine.grid import RECOMMENDED, by_measure, or_none
 from analysis.engine.guards import ALONE, JUDGED, MOVED, REVERSED, ItemContrasts, ItemLosses
-from analysis.engine.losses import GOALS, NONE, Goal
+from analysis.engine.losses import GOALS, LEADING, Goal
 from analysis.engine.measures import best_value
 from analysis.methods.crossed_effects import Arm, signed_bounds, signed_contrasts
 
-LEADING = "displacement"  # of the goals of anchoring
 BIAS = "bias"
 AS_RECOMMENDED, READING = "recommended", "reading"  # switches
 POOLED = "pooled"
@@ -167,7 +166,7 @@ def questions_on_goals(answers, paradigms):
     for names, of_measure in answers.groupby(["study", "paradigm", "measure"], sort=True):
         stated = declared[names]
         named = {goal["goal"]: goal for goal in json.loads(stated.goals)}
-        goals = {name: _goal(goal, stated.relative_to) for name, goal in named.items()}
+        goals = {name: Goal.stated(goal, stated.relative_to) for name, goal in named.items()}
         for domain, rows in of_measure.groupby("domain", sort=True):
             keys = dict(zip(("study", "paradigm", "measure"), names, strict=True)) | {"domain": domain}
             of_row_sets = {
@@ -181,12 +180,6 @@ def questions_on_goals(answers, paradigms):
                     {"switch": AS_RECOMMENDED, "row_set": RECOMMENDED["row_set"]}, _basis_of_goal(losses, goal),
                     partial(_goals_of_row_sets, of_row_sets, goal),
                 )  # fmt: skip
-
-
-def _goal(stated, base):
-    """Return a goal as it is computed, in which the arm that it is in percent of has no name of its own."""
-    pairs = [[NONE if arm == base else arm for arm in pair] for pair in stated["contrasts"] or ()]
-    return Goal(tuple(map(tuple, pairs)), tuple(stated["distance_of"] or ()))
 
 
 def _basis_of_goal(losses, goal):

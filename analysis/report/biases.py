@@ -53,10 +53,60 @@ def _section(study, said, id_):
         clean(said["paradigm"]),
         clean(said["headline"][:1].upper() + said["headline"][1:]),
         [clean(sentence) for sentence in said["sentences"]],
-        [_figure(study, said, rows)] if rows else [],
+        [*([_figure_of_goals(study, said)] if said["goals"] else []), *([_figure(study, said, rows)] if rows else [])],
         [clean(note) for note in said["notes"]],
         f"bais recommend --paradigm {clean(said['paradigm'])} --study {study.name}",
     )
+
+
+def _figure_of_goals(study, said):
+    """Make the figure of what each technique gains by each goal of a paradigm that names goals, with their table."""
+    panels, made = [], []
+    for (domain, goal), of_goal in groupby(said["goals"], key=lambda row: (row["domain"], row["goal"])):
+        values, pairs = [], []
+        rows = [row for row in of_goal if row["gain"] is not None]
+        low, high = around([row[of] for row in rows for of in ("gain", "gain_low", "gain_high")], 0)
+        for row in rows:
+            text = fixed(row["gain"], 1, "+")
+            values.append(
+                {
+                    "name": row["name"], "value": row["gain"], "low": row["gain_low"], "high": row["gain_high"],
+                    "text": text, "is_hollow": row["n_llms"] < FEWEST_LLMS, "reference": None if values else 0,
+                    "end": high,
+                }
+            )  # fmt: skip
+            pairs.append((row["name"], text))
+            key = {name: row[name] for name in ("domain", "goal", "technique", "control")}
+            made.append(
+                Row(
+                    key,
+                    [
+                        row["name"], clean(domain), clean(goal), DECISIONS[row["decision"]],
+                        *(Number(row[of], of) for of in ("loss", "loss_control")),
+                        *(Number(row[of], of, is_signed=True, reason=row["reason"])
+                          for of in ("gain", "gain_low", "gain_high")),
+                        *(Number(row[of], of, 0) for of in ("n_llms", "n_trials")),
+                    ],
+                )
+            )  # fmt: skip
+        if rows:
+            title = f"{clean(domain)}, by {clean(goal)} ({rows[0]['unit']})"
+            label = told(title, "gain on the control, and its 95 % interval", pairs)
+            panels.append((title, draw_panel(study, "forest", values, label, "gain", room_for_text(low, high, 0.2))))
+    measured = {row["goal"]: row["measures"] for row in said["goals"]}
+    meanings = listed(f"{clean(goal)}: {clean(text)}" for goal, text in measured.items())
+    caption = Markup(
+        "How much smaller each technique makes what the paradigm names as goals, in percent of the answers that they "
+        "are held against. {}. Dashed: no difference."
+    ).format(f"{meanings[:1].upper()}{meanings[1:]}")
+    shared = {"study": study.name, "paradigm": clean(said["paradigm"]), "comparison": "control", "llm": None}
+    heads = [
+        "technique", "domain", "goal", "decision", "loss", "loss of the control", "gain", "from", "to", "LLMs",
+        "trials",
+    ]  # fmt: skip
+    table = tabled(study, "What each technique gains by each goal", DECIDED, shared, heads, made)
+    title = f"{clean(said['paradigm'])}: what techniques gain"
+    return Figure(f"goals-{clean(said['paradigm'])}", title, caption, panels, [table])
 
 
 def _figure(study, said, rows):

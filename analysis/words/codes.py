@@ -32,6 +32,46 @@ GOALS = {
         "%", "how far off a single answer is", "single answers are less far off", "single answers are farther off"
     ),
 }
+
+
+def goals_in_words(stated, base):
+    """Say what the goals of a paradigm measure, the leading one first.
+
+    Parameters
+    ----------
+    stated : list of dict
+        `goal, contrasts, distance_of, leads`, as of `staging.stg_paradigms`.
+    base : str
+        The arm that they are in per cent of.
+
+    Returns
+    -------
+    dict of str to Goal
+    """
+    in_order = sorted(stated, key=lambda goal: not goal["leads"])
+    return {goal["goal"]: _goal_in_words(goal["contrasts"], goal["distance_of"], base) for goal in in_order}
+
+
+def _goal_in_words(pairs, distance_of, base):
+    if distance_of:
+        arms = listed(distance_of)
+        off = f"from the mean in {base}"
+        return Goal(
+            "%",
+            f"how far a single answer in {arms} is {off}",
+            f"single answers in {arms} are nearer to the mean in {base}",
+            f"single answers in {arms} are farther {off}",
+        )
+    of_pairs = [f"{a} and {b}" for a, b in pairs]
+    where = f"{', in '.join(of_pairs[:-1])}, and in {of_pairs[-1]}," if len(pairs) > 1 else of_pairs[0]
+    return Goal(
+        "pp",
+        f"how far the average answers in {where} lie apart{' on average' if len(pairs) > 1 else ''}",
+        f"answers in {where} lie less far apart",
+        f"answers in {where} lie farther apart",
+    )
+
+
 DECISIONS = {
     "use": "use",
     "avoid": "avoid",
@@ -53,6 +93,7 @@ REASONS = {
     "zero_variance": "all its answers are the same, so that chance cannot be told from effect",
     "no_variance_to_correct": "some answers never vary, so that their noise could not be taken off the loss",
     "missing_direction": "low or high anchors were not asked",
+    "missing_arm": "an arm of it was not answered",
     "no_baseline": "there is no baseline, since no unanchored trial was answered",
     "baseline_below_10": "LLMs with fewer than 10 unanchored answers are left out",
     "baseline_near_0": "LLMs whose unanchored answers may as well be 0 on average are left out",

@@ -13,7 +13,6 @@ from analysis.words.codes import (
     CONTROL,
     DECISIONS,
     GOALS,
-    LEADING,
     REASONS,
     has_rivals,
     in_ways_of_counting,
@@ -75,6 +74,10 @@ class Evidence:
     sensitivity : list of dict
         Of each technique, control and goal: `n_same_decision`, `n_specifications`, `carried_by`, and as `others` the
         switch and what it was turned to of each other specification that decides otherwise.
+    goals : dict of str to Goal
+        What each goal measures, the leading one first.
+    base : str or None
+        The arm that losses are in per cent of; of anchoring it has no name.
     """
 
     domain: str
@@ -95,6 +98,13 @@ class Evidence:
     n_asked: dict = field(default_factory=dict)
     changes: list = field(default_factory=list)
     sensitivity: list = field(default_factory=list)
+    goals: dict = field(default_factory=lambda: GOALS)
+    base: str | None = None
+
+    @property
+    def leading(self):
+        """The goal that is told first."""
+        return next(iter(self.goals))
 
     def of(self, goal, comparison="control", *, own=False):
         """Rows of a goal that compare some LLM, the smallest loss first; by default those that decide."""
@@ -111,7 +121,7 @@ def advise(evidence, goal=None):
     ----------
     evidence : Evidence
     goal : str, optional
-        One of `GOALS`, `displacement` unless said. The others are set beside it: they can say the opposite, and no rule
+        One of `evidence.goals`, the leading one unless said. The others are set beside it: they can say the opposite, and no rule
         merges them.
 
     Returns
@@ -119,7 +129,7 @@ def advise(evidence, goal=None):
     list of dict
         `about` and `text` of each sentence, `answer` first.
     """
-    leading = goal or LEADING
+    leading = goal or evidence.leading
     answer, *beside = verdict(evidence, goal)
     simulated = "SIMULATED respondents, no LLM was asked: " if evidence.is_simulated else ""
     found = [
@@ -128,7 +138,7 @@ def advise(evidence, goal=None):
         ("goals", _goals(evidence, leading)),
         *(("evidence", text) for text in _counts(evidence, leading)),
         *(("post_hoc", text) for text in _changes(evidence)),
-        ("bounds", _above_the_loss(evidence, (goal,) if goal else GOALS)),
+        ("bounds", _above_the_loss(evidence, (goal,) if goal else evidence.goals)),
         *(("incomparable", text) for text in _incomparable(evidence, leading)),
         *(("control", text) for text in _own_controls(evidence, leading)),
         *(("placebo", text) for text in _placebos(evidence, leading)),
@@ -180,13 +190,13 @@ def verdict(evidence, goal=None):
     -------
     list of str
     """
-    leading = goal or LEADING
+    leading = goal or evidence.leading
     asked = _asked(evidence, leading)
     return [_answer(evidence, goal), *([asked] if asked else []), *_opposites(evidence, leading)]
 
 
 def _answer(evidence, goal):
-    leading, noun = goal or LEADING, _noun(evidence)
+    leading, noun = goal or evidence.leading, _noun(evidence)
     rows = evidence.of(leading)
     label = evidence.domain if goal is None else f"{evidence.domain}, by {goal}"
     n = len(evidence.llms)
@@ -219,7 +229,7 @@ def _answer(evidence, goal):
 
 def _phrase(evidence, rows, column, goal, *, is_beside=False):
     """What a column of decisions comes to, in one sentence without its end; beside another, without what they do."""
-    words = GOALS[goal]
+    words = evidence.goals[goal]
     better, worse = ("", "") if is_beside else (f" ({words.better})", f" ({words.worse})")
     by = {decision: [row for row in rows if row[column] == decision] for decision in DECISIONS}
     undecided = by["no_evidence"] + by[None]
@@ -271,7 +281,7 @@ def _asked(evidence, leading):
 
 def _goals(evidence, leading):
     """What the other goals say."""
-    by_goal = {goal: rows for goal in GOALS if (rows := evidence.of(goal))}
+    by_goal = {goal: rows for goal in evidence.goals if (rows := evidence.of(goal))}
     others = [goal for goal in by_goal if goal != leading]
     if leading not in by_goal or not others:
         return None
@@ -280,7 +290,7 @@ def _goals(evidence, leading):
     used = [{row["technique"] for row in rows if row["decision"] == "use"} for rows in by_goal.values()]
     agree = "agree" if all(names == used[0] for names in used) else "disagree"
     said = [
-        f"By {of} ({GOALS[of].measures}): {_phrase(evidence, by_goal[of], 'decision', of, is_beside=True)}"
+        f"By {of} ({evidence.goals[of].measures}): {_phrase(evidence, by_goal[of], 'decision', of, is_beside=True)}"
         for of in others
     ]
     return f"The goals {agree} on what to use. {'. '.join(said)}."
@@ -293,7 +303,7 @@ def _opposites(evidence, leading):
     columns = {"decision": like, "decision_asked": f"In the {_noun(evidence)}s asked"}
     for column, whom in ({"decision_asked": f"In {evidence.llm}"} if is_own else columns).items():
         said = {}
-        for goal in (leading, *(goal for goal in GOALS if goal != leading)):
+        for goal in (leading, *(goal for goal in evidence.goals if goal != leading)):
             for row in evidence.of(goal, own=is_own):
                 said.setdefault(row["name"], {}).setdefault(row[column], []).append(goal)
         both = [(name, by) for name, by in said.items() if {"use", "avoid"} <= by.keys()]
@@ -304,7 +314,7 @@ def _opposites(evidence, leading):
 
 def _counts(evidence, leading):
     """How many LLMs gained and what the interval is, of each technique that is decided on."""
-    unit = GOALS[leading].unit
+    unit = evidence.goals[leading].unit
     for row in evidence.of(leading):
         gained = f"{row['n_gained']} of {row['n_llms']} {_noun(evidence)}s gained"
         if row["decision"] in ("use", "avoid"):
@@ -343,7 +353,7 @@ def _above_the_loss(evidence, goals):
     for goal in goals:
         rows = [row for row in evidence.of(goal, own=is_own) if (row[high] or 0) > (row["loss_control"] or 0)]
         ends = [
-            f"{row['name']} (up to {row[high]:.1f} of {row['loss_control']:.1f} {GOALS[goal].unit})" for row in rows
+            f"{row['name']} (up to {row[high]:.1f} of {row['loss_control']:.1f} {evidence.goals[goal].unit})" for row in rows
         ]
         said += [f"by {goal} {listed(ends)}"] if ends else []
     if not said:
@@ -368,7 +378,7 @@ def _own_controls(evidence, leading):
         beside = [of for of in evidence.of(leading, "confounded") if of["technique"] == row["technique"]]
         for of in beside:
             said += (
-                f" Held against a plain prompt it gains {_gain(of, GOALS[leading].unit)}: a confounded "
+                f" Held against a plain prompt it gains {_gain(of, evidence.goals[leading].unit)}: a confounded "
                 "comparison, on which nothing is decided."
             )
             if has_rivals(evidence.of(leading)):
@@ -380,7 +390,7 @@ def _placebos(evidence, leading):
     used = [row["technique"] for row in evidence.of(leading) if row["decision"] == "use"]
     for row in evidence.of(leading, "placebo"):
         if row["technique"] in used and row["gain"] is not None:
-            gain = _gain(row, GOALS[leading].unit)
+            gain = _gain(row, evidence.goals[leading].unit)
             yield PLACEBO[row["decision"]].format(name=row["name"], placebo=row["control_name"], gain=gain)
 
 
@@ -393,7 +403,7 @@ def _prediction(evidence, leading):
         few = any("too_few_llms" in _codes(row) for row in rows)
         why = f"that takes {FIVE} LLMs" if few else in_words(rows[0]["reason"])
         return f"What an LLM that nobody asked would gain cannot be predicted: {why}."
-    best, unit = max(known, key=lambda row: (row["p_best_new_llm"], row["technique"])), GOALS[leading].unit
+    best, unit = max(known, key=lambda row: (row["p_best_new_llm"], row["technique"])), evidence.goals[leading].unit
     whom = f"For {evidence.llm or 'one more LLM like these'}"
     drawn = f"{whom}, its own trials drawn towards the other LLMs" if best["llm"] else whom
     is_best = f"the likeliest to be best (probability {probability(best['p_best_new_llm'])}), and "
