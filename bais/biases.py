@@ -209,9 +209,7 @@ def headlines_on_biases(warehouse, study: str) -> list[str]:
             found = [sentence for evidence in evidences for sentence in verdict(evidence)]
         else:
             found = [headline(*(records(warehouse, query, keys) for query in (BIASES, DECISIONS, LEADING)), noun)]
-        said.append(
-            f"{paradigm}: {' '.join(found)} `bais recommend --paradigm {printable(paradigm)}` says more."
-        )
+        said.append(f"{paradigm}: {' '.join(found)} `bais recommend --paradigm {printable(paradigm)}` says more.")
     return said
 
 
@@ -281,7 +279,7 @@ def on_a_page(warehouse, study: str) -> tuple[list[dict], list[dict]]:
 
 
 def _of_goals(evidences):
-    """Return what a page says of a paradigm that has goals: as of a domain of anchoring, and a row for each decision."""
+    """Return what a page says of a paradigm that has goals: as of a domain of anchoring, and its decisions."""
     advised = [[of["text"] for of in advise(evidence)] for evidence in evidences]
     first, *others = (texts[0] for texts in advised)
     rows = [

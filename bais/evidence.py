@@ -26,7 +26,8 @@ order by technique, goal
 """
 LLMS = """
 select distinct llm from inference.decisions
-where study = $study and paradigm = $paradigm and domain = $domain and llm is not null and comparison = 'control' order by llm
+where study = $study and paradigm = $paradigm and domain = $domain and llm is not null and comparison = 'control'
+order by llm
 """
 # In how many specifications a decision is the same, and what was turned in those in which it is another.
 SENSITIVITY = """
@@ -68,7 +69,8 @@ RANKINGS = "from marts.technique_rankings where study = $study and domain = $dom
 # What would settle an open decision, of a warehouse that knows it.
 NEXT_STEPS = """
 from inference.power
-where design = 'to_settle' and study = $study and paradigm = $paradigm and domain = $domain order by technique_a, quantity
+where design = 'to_settle' and study = $study and paradigm = $paradigm and domain = $domain
+order by technique_a, quantity
 """
 TRIALS_ASKED = """
 select llm, sum(n_asked)::bigint as n_asked from marts.attrition

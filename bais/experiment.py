@@ -274,7 +274,7 @@ def _result_lines(path):
 @put_as
 @json_option("")
 def show(study: str, protocol: str | None, as_json: bool) -> None:
-    """Print the definition of an experiment or a study, in full, or the file of a shipped paradigm, as it is written."""
+    """Print the definition of an experiment or a study, in full, or the file of a shipped paradigm as it is."""
     import yaml
 
     from ingest.paradigm import paradigm_text

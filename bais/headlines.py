@@ -7,10 +7,10 @@ from operator import itemgetter
 import click
 
 from bais.biases import headlines_on_biases
+from bais.evidence import DECIDED
 from bais.options import only_study
 from bais.people import sentences_on_alterations, sentences_on_people
 from bais.published import CHECKED, say_versions, sum_up
-from bais.evidence import DECIDED
 from bais.recommend import GOALS, HEADS
 from bais.sources import said_of_unread, unread_lines
 from bais.terminal import first_sentence, fixed, say, say_rows

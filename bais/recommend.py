@@ -245,7 +245,14 @@ def _print_evidence(evidence, goals):
     heads = [f"by {goals[0]},\n{foretold}", "expected\nloss", "expected gain", "P(better)", *best]
     _show(heads, [_predicted(row, bool(best)) for row in predicted], range(1, len(heads)))
     best = ["P(best)"] * has_rivals(evidence.of(goals[0]))
-    heads = ["loss", *(_head(evidence, goal) for goal in goals), *best, "P(worse)", "trials\ncompared", "USD per\n1,000"]
+    heads = [
+        "loss",
+        *(_head(evidence, goal) for goal in goals),
+        *best,
+        "P(worse)",
+        "trials\ncompared",
+        "USD per\n1,000",
+    ]
     _show(heads, list(_sizes(evidence, goals, bool(best))), range(1, len(heads)))
     for note in _notes(evidence, goals):
         say(note)

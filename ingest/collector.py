@@ -5,7 +5,6 @@ import collections
 import contextlib
 import csv
 import functools
-import itertools
 import json
 import random
 import signal

@@ -52,7 +52,7 @@ class Cell(NamedTuple):
 
     @property
     def place(self) -> tuple:
-        """Return what has a baseline of its own, which anchors may be multiples of: LLM, vignette and, in a paradigm, item."""
+        """Return what has a baseline of its own: LLM, vignette and, in a paradigm, item."""
         return (self.llm, self.vignette, self.item) if self.arm else (self.llm, self.vignette)
 
     @property
@@ -178,7 +178,7 @@ class Design:
         return [Cell(*pair, "no_technique", "none", None, temperature) for pair, temperature in conditions]
 
     def anchored_cells(self, anchors: dict[tuple, dict]) -> Sequence[Cell]:
-        """Return the cells of all techniques under anchors, none where an LLM and vignette (and item) lack an anchor."""
+        """Return the cells of all techniques under anchors, none where a place lacks an anchor."""
         if self.paradigms:
             return self._cells_of_derived_anchors(anchors)
         cells = []

@@ -82,9 +82,9 @@ class ArmAnchor(Part):
     """
 
     of: Name | None = None
-    times: Positive | Annotated[list[Positive], Field(min_length=2, max_length=2), AfterValidator(_two_rising)] | None = (
-        None
-    )
+    times: (
+        Positive | Annotated[list[Positive], Field(min_length=2, max_length=2), AfterValidator(_two_rising)] | None
+    ) = None
     value: Finite | None = None
     between: Annotated[list[Finite], Field(min_length=2, max_length=2), AfterValidator(_two_rising)] | None = None
     words: NonEmpty | None = None
@@ -329,15 +329,21 @@ class Paradigm(Part):
                 if said:
                     anchors[arm] = said["anchor"]
             given |= {"arms": list(given["arms"]), "anchors": anchors}
-        goals = given.get("goals")
-        if isinstance(goals, dict) and "contrasts" not in given:
-            pairs = [pair for goal in goals.values() if isinstance(goal, dict) for pair in goal.get("contrasts") or ()]
-            given["contrasts"] = [*{_in_whatever_order(pair): pair for pair in reversed(pairs)}.values()][::-1]
-            if not pairs and given.get("relative_to"):  # goals of distances alone
-                arms = (arm for goal in goals.values() for arm in goal.get("distance_of", ()))
-                given["contrasts"] = [[arm, given["relative_to"]] for arm in dict.fromkeys(arms)]
-        if given.get("relative_to") and "measures" not in given:
+        goals, base = given.get("goals"), given.get("relative_to")
+        if bool(goals) != bool(base):
+            raise Mistake(
+                "goals: they are in per cent of the mean answer in the arm that `relative_to` names, so that a "
+                "paradigm has both or neither",
+                "goals" if goals else "relative_to",
+            )
+        if base and "measures" not in given:
             given["measures"] = {RESPONSE: {"better": "closer_to_reference"}}
+        if base and isinstance(goals, dict) and "contrasts" not in given:
+            goals = [goal for goal in goals.values() if isinstance(goal, dict)]
+            pairs = [pair for goal in goals for pair in goal.get("contrasts") or ()]
+            of_distances = [[arm, base] for goal in goals for arm in goal.get("distance_of") or ()]
+            pairs = pairs or of_distances or [[base]]
+            given["contrasts"] = [*{_in_whatever_order(pair): pair for pair in reversed(pairs)}.values()][::-1]
         return given
 
     @model_validator(mode="before")
@@ -360,9 +366,11 @@ class Paradigm(Part):
                 raise ValueError(f"{key}: {twice[0]} stands there twice")
         if self.paradigm == ANCHORING:
             raise ValueError(
-                f"paradigm: {ANCHORING} is that of a study that names none; give yours another name, and begin with what "
-                f"`bais show {ANCHORING}` prints"
+                f"paradigm: {ANCHORING} is that of a study that names none; give yours another name, and begin with "
+                f"what `bais show {ANCHORING}` prints"
             )
+        self._check_goals()
+        self._check_anchors()
         for place, pair in enumerate(self.contrasts):
             if unknown := [arm for arm in pair if arm not in self.arms]:
                 raise Mistake(f"contrasts: {unknown[0]} is not among the arms", "contrasts", place)
@@ -373,8 +381,6 @@ class Paradigm(Part):
             raise ValueError(f"contrasts: {' and '.join(twice[0])} stands there twice, in whatever order")
         if self.text_field and not any(self.text_field in item.fields for item in self.all_items):
             raise ValueError(f"text_field: it says {self.text_field}, and the items have no such field")
-        self._check_anchors()
-        self._check_goals()
         for place, vignette in enumerate(self.vignettes):
             self._check_vignette(vignette, "vignettes", place)
         self._check_measures()
@@ -390,7 +396,9 @@ class Paradigm(Part):
             if anchor.hangs_on_answers and self.answer.kind != "number":
                 raise Mistake(f"arms: the anchor of {arm} is a multiple of answers, which are no numbers", *at)
             if anchor.of is not None and anchor.of not in self.arms:
-                raise Mistake(f"arms: the anchor of {arm} is a multiple of {anchor.of}, which is not among the arms", *at)
+                raise Mistake(
+                    f"arms: the anchor of {arm} is a multiple of {anchor.of}, which is not among the arms", *at
+                )
             if anchor.of is not None and anchor.of != self.relative_to:
                 raise Mistake(
                     f"arms: the anchor of {arm} is a multiple of {anchor.of}: say `relative_to: {anchor.of}` too, so "
@@ -399,11 +407,6 @@ class Paradigm(Part):
                 )
 
     def _check_goals(self):
-        if (self.relative_to is None) != (not self.goals):
-            raise ValueError(
-                "goals: they are in per cent of the mean answer in the arm that `relative_to` names, so that a "
-                "paradigm has both or neither"
-            )
         if self.relative_to is None:
             return
         if self.relative_to not in self.arms:
@@ -435,7 +438,7 @@ class Paradigm(Part):
         return next((name for name, goal in self.goals.items() if goal.leads), next(iter(self.goals), None))
 
     def asks(self, arm: str, technique: dict) -> bool:
-        """Tell whether a technique is asked in an arm: in that which `relative_to` names, only no technique mostly is."""
+        """Tell whether a technique is asked in an arm: in that which `relative_to` names, mostly no technique is."""
         is_plain = technique["technique"] == NO_TECHNIQUE or technique.get("is_also_unanchored", False)
         return arm != self.relative_to or is_plain
 

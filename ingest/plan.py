@@ -117,7 +117,9 @@ def _rows_of_paradigms(design, replicates, prices):
     n_temperatures = len(design.study.temperatures)
     for vignette in design.vignettes:
         paradigm = design.paradigm_of(vignette)
-        techniques = dict.fromkeys([*([NO_TECHNIQUE] if paradigm.relative_to else []), *design.techniques_for(paradigm)])
+        techniques = dict.fromkeys(
+            [*([NO_TECHNIQUE] if paradigm.relative_to else []), *design.techniques_for(paradigm)]
+        )
         items = [item.item for item in paradigm.all_items] or [None]
         looked_at = items[:: math.ceil(len(items) / MOST_ITEMS)]
         for technique in techniques:

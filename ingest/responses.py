@@ -61,7 +61,7 @@ class Summary(NamedTuple):
 
 
 class Offence(NamedTuple):
-    """What is wrong with `n` of the `n_of_cell` answers in a place, such as an LLM and vignette, without a technique."""
+    """What is wrong with `n` of the `n_of_cell` answers of a place (an LLM and vignette) without a technique."""
 
     place: tuple
     check_name: str
@@ -279,15 +279,16 @@ def baseline_offences(path: Path, design: Design, n_first: int) -> list[Offence]
             judged as (
                 select
                     *,
-                    median(response) filter (status = 'answered') over (partition by llm, vignette, item) as usual_number,
+                    median(response) filter (status = 'answered') over place as usual_number,
                     response / nullif(usual_number, 0) as factor,
-                    count(*) over (partition by llm, vignette, item) as n_of_cell,
+                    count(*) over place as n_of_cell,
                     case
                         when status = 'unparsed' and is_dotted then 'unclear_dot'
                         when {macros()["is_a_thousand_off"]("factor")} then 'factor_1000'
                         when status in ('out_of_range', 'refused', 'unparsed') then status
                     end as check_name
                 from baselines
+                window place as (partition by llm, vignette, item)
             )
 
             select

@@ -20,7 +20,7 @@ from ingest.files import (
 )
 from ingest.judges import Judging
 from ingest.llms import Endpoint, Llm, _full_llm, knowledge_cutoffs
-from ingest.paradigm import ANCHORING, Paradigm, WrongItems, count_by_vignette, load_paradigm
+from ingest.paradigm import ANCHORING, PARTS, Paradigm, WrongItems, count_by_vignette, load_paradigm
 from ingest.prompts import (
     ANSWER_FORMATS,
     names_cutoff,
@@ -286,7 +286,7 @@ class ParadigmStudy(Study):
                 continue
             said = words_named(technique)
             for arm, treatment in vignette["arms"].items():
-                known = {"answer_format", "opening", "case_text", "question_text", *vignette["words"], *fields}
+                known = {*PARTS, *vignette["words"], *fields}
                 if missing := sorted(said - known - treatment["words"].keys()):
                     raise ValueError(
                         f"techniques: {technique['technique']} says {{{missing[0]}}}, which is not among the words of "

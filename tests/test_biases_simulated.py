@@ -79,16 +79,16 @@ def biases(warehouse_in, tmp_path_factory):
         "+trials",
         "+item_counts",
         "+outcomes",
+        "+llm_contrasts",
     )
-    warehouse.page = follow(
-        "add-a-bias",
-        folder,
-        lambda words: (
-            warehouse.dbt("--quiet", "build", "--select", *tables, "--exclude-resource-type", "unit_test")
-            if words == ["build"]
-            else warehouse.bais(*words)
-        ),
-    )
+
+    def run(words):
+        if words != ["build"]:
+            return warehouse.bais(*words)
+        return warehouse.dbt("--quiet", "build", "--select", *tables, "--exclude-resource-type", "unit_test")
+
+    warehouse.page = follow("add-a-bias", folder, run)
+    warehouse.page_on_anchors = follow("plant-your-own-anchors", folder, run)
     return warehouse
 
 
@@ -166,7 +166,8 @@ def test_a_number_that_is_not_about_the_question_shows_nothing(biases):
 
 def test_judges_are_found_as_often_right_as_they_were_told_to_be(biases):
     rows = biases.query(
-        "select judge, low, high, n_texts from marts.judge_agreement where statistic = 'accuracy' and judge is not null"
+        "select judge, low, high, n_texts from marts.judge_agreement "
+        "where study = 'told-accuracies' and statistic = 'accuracy' and judge is not null"
     )
     assert {judge for judge, *_ in rows} == ACCURACIES.keys()
     assert all(low <= ACCURACIES[judge] <= high and n == 200 for judge, low, high, n in rows)
@@ -205,4 +206,57 @@ def test_every_number_of_the_figures_of_biases_is_one_of_the_warehouse(biases):
     assert titles["sunk_cost"] == "sunk_cost: Devil's Advocate helps"
     assert titles["incidental_anchor"] == "incidental_anchor: no technique is shown to make it better or worse"
     assert n_numbers > 130
+    assert wrong == []
+
+
+# pull is a share of what the anchors are apart, and Premortem halves it: docs/how-to/plant-your-own-anchors.md
+PULLS = {"sim/first": 0.5, "sim/second": 0.4, "sim/third": 0.6, "sim/fourth": 0.5, "sim/fifth": 0.5}
+
+
+def test_anchors_of_ones_own_are_found_to_pull_as_far_as_they_were_told_to(biases):
+    losses = biases.query(
+        "select domain, goal, technique, llm, loss from inference.decisions "
+        "where paradigm = 'three_anchors' and llm is not null and comparison is distinct from 'placebo'"
+    )
+    assert len(losses) == 2 * 2 * 2 * 5
+    for domain, goal, technique, llm, loss in losses:
+        apart = {"pull": 150, "drift": 10}[goal]
+        share = PULLS[llm] * (0.5 if technique == "premortem" else 1)
+        # a mean of 30 answers with a standard deviation of 5 % is off by 0.9, and so is what it is held against
+        assert loss == pytest.approx(apart * share, abs=6), (domain, goal, technique, llm)
+
+
+def test_anchors_of_ones_own_are_decided_by_domain_compared_between_llms_and_read_again_as_arms(biases):
+    decided = biases.query(
+        "select domain, goal, decision, is_primary from inference.decisions "
+        "where paradigm = 'three_anchors' and llm is null and comparison = 'control' order by all"
+    )
+    assert [row[:2] + row[3:] for row in decided] == [
+        (domain, goal, goal == "pull") for domain in ("housing", "medical") for goal in ("drift", "pull")
+    ]
+    assert {decision for _, goal, decision, _ in decided if goal == "pull"} == {"use"}
+    ((n_pairs,),) = biases.query(
+        "select count(*) from inference.llm_contrasts where paradigm = 'three_anchors' and goal = 'pull'"
+    )
+    assert n_pairs == 2 * 2 * 5 * 4
+    ((value,),) = biases.query(
+        "select value from inference.outcome_contrasts where is_headline and paradigm = 'three_anchors' "
+        "and (arm, arm_b, technique) = ('high', 'low', 'no_technique')"
+    )
+    assert value > 100, "in the unit of the answers"
+    (said,) = (text for command, text in biases.page_on_anchors.items() if "--why" in command)
+    assert "By drift (how far the average answers in middle and none lie apart)" in " ".join(said.split())
+
+
+def test_every_number_of_the_figure_of_goals_is_one_of_the_warehouse(biases):
+    with contextlib.closing(duckdb.connect(str(biases.path), read_only=True)) as warehouse:
+        said, shown = on_a_page(warehouse, "three-anchors")
+        of_llms = records(warehouse, queries({"outcome_contrasts"})["biases_of_each_llm"])
+        rows = {"said_of_biases": said, "biases": shown, "biases_of_each_llm": of_llms, "alterations": []}
+        (section,) = sections_on_biases(Study("three-anchors", True, rows), "study-1")
+        tables = "".join(str(Markup.escape(table)) for figure in section.figures for table in figure.tables)
+        n_numbers, wrong = numbers_that_differ(tables, warehouse)
+    assert section.headline.startswith("SIMULATED respondents, no LLM was asked: housing: use Premortem")
+    assert section.figures[0].title == "three_anchors: what techniques gain"
+    assert n_numbers > 40
     assert wrong == []

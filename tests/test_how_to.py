@@ -29,7 +29,8 @@ PAGES = (
 # by tests/ingest/scoring/test_local.py, where there is an LLM, tests/ingest/test_paradigms.py,
 # tests/test_content_simulated.py, tests/ingest/test_news.py and, where Spark is, tests/spark/test_builds.py
 FOLLOWED_ELSEWHERE = (
-    "score-an-llm", "add-a-bias", "run-document-c", "keep-a-news-set", "study-people", "run-on-spark",
+    "score-an-llm", "add-a-bias", "plant-your-own-anchors", "run-document-c", "keep-a-news-set", "study-people",
+    "run-on-spark",
 )  # fmt: skip
 BUILDS_NOTHING = "add-a-figure"
 CHANGES_NO_CODE = ("mend-a-batch", "keep-trials-in-a-folder")

@@ -96,16 +96,12 @@ class DomainLosses:
             df, n_of_items = (self._sums(of, 0) for of in (n_trials - 1, n_baseline - 1))
             n_trials, n_of_unit = self._sums(n_trials, 0), self._of_vignettes(n_of_unit)
             means, distances, slopes = (self._sums(of, 1) for of in (means, distances, slopes))
-            variances, distance_variances, noise = (
-                self._sums(of, 2) for of in (variances, distance_variances, noise)
-            )
+            variances, distance_variances, noise = (self._sums(of, 2) for of in (variances, distance_variances, noise))
             n_baseline = n_of_items + 1
         else:
             self._enters = None
         self.n_baseline = n_of_unit
-        self.moments = Moments(
-            means, variances, n_trials, distances, distance_variances, slopes, noise, n_baseline, df
-        )
+        self.moments = Moments(means, variances, n_trials, distances, distance_variances, slopes, noise, n_baseline, df)
         self.knows_attrition = missing is not None
         self._missing = self._ranges(missing, shape) if self.knows_attrition else None
         self._known, self._incomplete, self._signed_bounds = {}, "missing_direction", None
@@ -276,7 +272,7 @@ class DomainLosses:
         rows = missing[is_here & missing["technique"].isin(self.techniques) & missing["arm"].isin(self.arms)]
         n, least, most = np.zeros(shape), np.full(shape, -np.inf), np.full(shape, np.inf)
         place = self._places(rows, "llm", "unit", "technique", "arm")
-        n[place] = rows["n_missing"]
+        np.add.at(n, place, rows["n_missing"].to_numpy(float))
         baseline = np.broadcast_to(self._baseline[..., None, None], shape)[place]
         ends = (("valid_min", -np.inf), ("valid_max", np.inf))
         ends = [100 * rows[name].astype(float).fillna(end).to_numpy() / baseline for name, end in ends]

@@ -50,7 +50,8 @@ def by_measure(counts, paradigms, contrasts):
     counts : pandas.DataFrame
         Rows of `marts.item_counts`.
     paradigms : pandas.DataFrame
-        Columns `DECLARED`: missing answers of a share are bounded by 0 and 1; `better, reference, answer_kind` are asked for where an `arm_b` is
+        Columns `DECLARED`: missing answers of a share are bounded by 0 and 1; `better, reference, answer_kind` are
+        asked for where an `arm_b` is
         null; of what is measured from a `judgement` no decision is `equivalent`, and on a `measurement` none is made.
     contrasts : pandas.DataFrame
         Columns `PAIRS`; a null `arm_b` stands for the reference of the measure.

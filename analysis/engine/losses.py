@@ -30,7 +30,6 @@ class Goal:
     contrasts: tuple[tuple[str, str], ...] = ()
     distance_of: tuple[str, ...] = ()
 
-
     @classmethod
     def stated(cls, goal, base):
         """Return a goal as a paradigm states it, in which the arm that it is in percent of has no name of its own."""

@@ -84,7 +84,7 @@ class Question:
     others: Callable
 
 
-def questions(responses, missing, answers, counts, paradigms, contrasts, *, margin, response_source):
+def questions(responses, answers, counts, paradigms, contrasts, missing=None, *, margin, response_source):
     """Yield all questions: those of `questions_on_anchors`, of `questions_on_goals` and of `questions_on_contrasts`."""
     yield from questions_on_anchors(responses, missing, margin=margin, response_source=response_source)
     yield from questions_on_goals(answers, paradigms)

@@ -121,8 +121,8 @@ def advise(evidence, goal=None):
     ----------
     evidence : Evidence
     goal : str, optional
-        One of `evidence.goals`, the leading one unless said. The others are set beside it: they can say the opposite, and no rule
-        merges them.
+        One of `evidence.goals`, the leading one unless said. The others are set beside it: they can say the opposite,
+        and no rule merges them.
 
     Returns
     -------
@@ -353,7 +353,8 @@ def _above_the_loss(evidence, goals):
     for goal in goals:
         rows = [row for row in evidence.of(goal, own=is_own) if (row[high] or 0) > (row["loss_control"] or 0)]
         ends = [
-            f"{row['name']} (up to {row[high]:.1f} of {row['loss_control']:.1f} {evidence.goals[goal].unit})" for row in rows
+            f"{row['name']} (up to {row[high]:.1f} of {row['loss_control']:.1f} {evidence.goals[goal].unit})"
+            for row in rows
         ]
         said += [f"by {goal} {listed(ends)}"] if ends else []
     if not said:

@@ -3,14 +3,14 @@
 
 def model(dbt, session):
     """Read the counts, compare in the studies that changed, and return the table."""
-    from analysis.engine.llm_contrasts import COLUMNS, llm_contrasts
     from analysis.engine.grid import DECLARED, PAIRS
+    from analysis.engine.llm_contrasts import COLUMNS, llm_contrasts
     from analysis.engine.questions import questions
     from analysis.kept import kept_by_study
 
-    def rows_of(responses, answers, counts, paradigms, contrasts, techniques, **options):
+    def rows_of(techniques, **asked):
         ranked = set(techniques.loc[techniques["is_ranked"], "technique"])
-        return llm_contrasts(questions(responses, None, answers, counts, paradigms, contrasts, **options), ranked)
+        return llm_contrasts(questions(**asked), ranked)
 
     response_source = dbt.config.meta_get("response_source")
     margin_pp = dbt.config.meta_get("equivalence_margin_pp")

@@ -9,18 +9,14 @@ def model(dbt, session):
     from analysis.kept import kept_by_study
     from analysis.methods.power import COLUMNS, power
 
-    def rows_of(
-        responses, answers, counts, paradigms, contrasts, techniques, costs, prices, controls, claims, margin, response_source
-    ):
+    def rows_of(techniques, costs, prices, controls, claims, **asked):
         published = {
             (row.study, row.domain, frozenset((row.technique, row.technique_b))): row.published_value
             for row in claims.itertuples()
         }
-        observed = power(responses, techniques, costs, margin_pp=margin, published=published)
+        observed = power(asked["responses"], techniques, costs, margin_pp=asked["margin"], published=published)
         ranked = set(techniques.loc[techniques["is_ranked"], "technique"])
-        given = {"margin": margin, "response_source": response_source}
-        asked = questions(responses, None, answers, counts, paradigms, contrasts, **given)
-        return [*observed, *to_settle_rows(asked, ranked, controls, costs, prices)]
+        return [*observed, *to_settle_rows(questions(**asked), ranked, controls, costs, prices)]
 
     response_source = dbt.config.meta_get("response_source")
     margin_pp = dbt.config.meta_get("equivalence_margin_pp")

@@ -716,7 +716,8 @@ def test_the_keys_that_the_page_on_studies_names_are_those_of_a_paradigm_file(tm
     (tmp_path / "tea.yaml").write_text(text, encoding="utf-8")
     (tmp_path / "items.csv").write_text("item,hour,correct_drink\nearly,8,tea\nlate,23,milk\n", encoding="utf-8")
     paradigm = load_paradigm("tea.yaml", tmp_path)
-    assert set(yaml.safe_load(text)) == type(paradigm).model_fields.keys() - {"description", "source"}
+    # anchors stand under their arms
+    assert set(yaml.safe_load(text)) == type(paradigm).model_fields.keys() - {"description", "source", "anchors"}
     assert [item.said["correct"] for item in paradigm.all_items] == ["tea", "milk"]
 
 

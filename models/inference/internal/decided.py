@@ -8,13 +8,9 @@ def model(dbt, session):
     from analysis.engine.questions import questions
     from analysis.kept import kept_by_study
 
-    def rows_of(
-        responses, missing, answers, counts, paradigms, contrasts, techniques, controls, margin, response_source, **options
-    ):
-        given = {"margin": margin, "response_source": response_source}
-        asked = questions(responses, missing, answers, counts, paradigms, contrasts, **given)
+    def rows_of(techniques, controls, n_draws, seed, **asked):
         ranked = set(techniques.loc[techniques["is_ranked"], "technique"])
-        return answer_rows(asked, ranked, controls, **options)
+        return answer_rows(questions(**asked), ranked, controls, n_draws=n_draws, seed=seed)
 
     response_source = dbt.config.meta_get("response_source")
     resamples = dbt.config.meta_get("resamples")

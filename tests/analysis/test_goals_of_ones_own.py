@@ -1,0 +1,182 @@
+"""Goals that a paradigm names: those of anchoring where they are the same, worked by hand where they are not."""
+
+import itertools
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from analysis.engine.answers import answer_rows
+from analysis.engine.domain_losses import DomainLosses
+from analysis.engine.guards import ItemLosses
+from analysis.engine.losses import GOALS, NONE, Goal
+from analysis.engine.questions import questions_on_goals
+from analysis.methods.crossed_effects import Arm, crossed_contrast
+from tests.analysis.test_losses import rows_of
+
+MIDDLE = {"spread": Goal(contrasts=(("low", "middle"), ("high", "middle"))), "pull": Goal(contrasts=(("high", "low"),))}
+GIVEN = {
+    "valid_min": 0.0, "valid_max": 500.0, "study": "s", "paradigm": "p", "measure": "response", "domain": "d",
+    "row_set": "accepted", "llm": "a", "vignette": "v", "item": None,
+}  # fmt: skip
+SPREAD = {"goal": "spread", "contrasts": [["low", "middle"], ["high", "middle"]], "margin": 5, "leads": True}
+STATED = [SPREAD, {"goal": "pull", "contrasts": [["high", "low"]], "margin": 5, "leads": False}]
+
+
+def answers_of(by_condition, **more):
+    """Rows of int_answers_counted: answers (None where there is none) by technique and arm."""
+    return pd.DataFrame(
+        [
+            GIVEN | {"technique": technique, "arm": arm, "value": answer, "n_trials": 1} | more
+            for (technique, arm), values in by_condition.items()
+            for answer in values
+        ]
+    ).astype({"value": float})
+
+
+def as_answers(responses):
+    renamed = responses.rename(columns={"anchor_direction": "arm", "response": "value"})
+    return renamed.assign(item=None, valid_min=0.0, valid_max=500.0)
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(0, 10_000))
+def test_anchoring_as_a_paradigm_of_ones_own_has_the_losses_of_anchoring(seed):
+    rng = np.random.default_rng(seed)
+    frames = []
+    for llm in ("a", "b"):
+        for vignette in ("v", "w"):
+            cells = {
+                technique: [rng.normal(100, 30, rng.integers(2, 6)) for _ in range(2)]
+                for technique in ("no_technique", "sacd")
+            }
+            baseline = rng.normal(100, 10, rng.integers(10, 14))
+            frames.append(rows_of(cells, llm=llm, vignette=vignette, baseline=baseline))
+    responses = pd.concat(frames)
+    missing = pd.DataFrame(
+        [("a", "v", "sacd", "high", 3, 0.0, 500.0)],
+        columns=["llm", "vignette", "technique", "anchor_direction", "n_missing", "valid_min", "valid_max"],
+    )
+    unanswered = answers_of({("sacd", "high"): [None] * 3}, llm="a", vignette="v", domain="d")
+    anchoring = DomainLosses(responses, missing=missing)
+    own = DomainLosses.of_answers(pd.concat([as_answers(responses), unanswered]), "none", GOALS)
+    for goal in GOALS:
+        for one, other in zip(vars(anchoring.by_goal(goal)).values(), vars(own.by_goal(goal)).values(), strict=True):
+            # arms are in another order, and a sum in another order may have another last digit
+            np.testing.assert_allclose(one, other, rtol=1e-12)
+        for one, other in zip(anchoring.attrition_bounds(goal), own.attrition_bounds(goal), strict=True):
+            np.testing.assert_allclose(one, other, rtol=1e-12)
+        one, other = (of.compared(goal, "sacd", "no_technique") for of in (anchoring, own))
+        for name in ("values", "variances", "loss", "loss_control"):
+            np.testing.assert_allclose(getattr(one, name), getattr(other, name), rtol=1e-9)
+
+
+def test_three_arms_worked_by_hand():
+    # a mean of 50 in `none`: low 60 and 100 are 160 % of it, middle 120 %, high 200 %
+    rows = answers_of(
+        {
+            ("no_technique", "none"): [40, 60] * 5,
+            ("no_technique", "low"): [60, 100],
+            ("no_technique", "middle"): [50, 70],
+            ("no_technique", "high"): [90, 110],
+        }
+    )
+    domain = DomainLosses.of_answers(rows, "none", MIDDLE)
+    assert domain.arms == ("high", "low", "middle")
+    assert domain.by_goal("spread").loss[0, 0, 0] == pytest.approx((40 + 80) / 2)
+    assert domain.by_goal("pull").loss[0, 0, 0] == pytest.approx(40)
+    # variances of means in percent: low 400·4, middle 100·4, high 100·4; middle is in both contrasts, with both signs
+    assert domain.by_goal("spread").variance[0, 0, 0] == pytest.approx((1600 + 400) / 4 + 400)
+
+
+def test_items_are_averaged_within_a_vignette_each_in_percent_of_its_own_base():
+    easy = answers_of({("no_technique", "none"): [10.0] * 10, ("no_technique", "low"): [5.0, 5.0],
+                       ("no_technique", "high"): [20.0, 20.0]}, item="easy")  # fmt: skip
+    hard = answers_of({("no_technique", "none"): [1000.0] * 10, ("no_technique", "low"): [900.0, 900.0],
+                       ("no_technique", "high"): [1000.0, 1000.0]}, item="hard")  # fmt: skip
+    goals = {"pull": MIDDLE["pull"], "low": Goal(contrasts=(("low", NONE),))}
+    domain = DomainLosses.of_answers(pd.concat([easy, hard]), "none", goals)
+    assert domain.by_goal("pull").loss.tolist() == [[[pytest.approx((150 + 10) / 2)]]]
+    assert domain.by_goal("low").loss.tolist() == [[[pytest.approx((50 + 10) / 2)]]]
+    assert domain.of_items("low", "no_technique").tolist() == [[pytest.approx(50), pytest.approx(10)]]
+    assert domain.n_baseline.tolist() == [[20]]
+
+
+def test_opposite_items_cancel_and_an_item_that_lacks_an_arm_does_not_enter():
+    up = answers_of({("no_technique", "none"): [100.0] * 10, ("no_technique", "low"): [90.0, 90.0],
+                     ("no_technique", "high"): [120.0, 120.0]}, item="up")  # fmt: skip
+    down = answers_of({("no_technique", "none"): [100.0] * 10, ("no_technique", "low"): [120.0, 120.0],
+                       ("no_technique", "high"): [90.0, 90.0]}, item="down")  # fmt: skip
+    half = answers_of({("no_technique", "none"): [100.0] * 10, ("no_technique", "low"): [0.0]}, item="half")
+    domain = DomainLosses.of_answers(pd.concat([up, down, half]), "none", {"pull": MIDDLE["pull"]})
+    assert domain.by_goal("pull").loss[0, 0, 0] == pytest.approx(0)
+    assert np.isnan(domain.of_items("pull", "no_technique")[0]).tolist() == [False, True, False]
+
+
+def study_of(rng, n_items, n_llms=6, cut=0.5):
+    """Answers of LLMs that an anchor pulls by some 60 %, and by `cut` as much under a technique."""
+    frames = []
+    for llm, item in itertools.product(range(n_llms), range(n_items)):
+        base, pull = 100 * (1 + item), rng.normal(60, 5)
+        cells = {("no_technique", "none"): rng.normal(base, base / 50, 10)}
+        for technique, share in (("no_technique", 1.0), ("sacd", cut)):
+            means = {"low": base * (1 - share * pull / 200), "middle": base, "high": base * (1 + share * pull / 200)}
+            cells |= {(technique, arm): rng.normal(mean, base / 50, 5) for arm, mean in means.items()}
+        frames.append(answers_of(cells, llm=f"l{llm}", item=f"i{item}" if n_items > 1 else None))
+    return pd.concat(frames)
+
+
+def paradigms(**changes):
+    stated = [goal | changes for goal in STATED]
+    return pd.DataFrame(
+        [{"study": "s", "paradigm": "p", "measure": "response", "relative_to": "none", "goals": json.dumps(stated)}]
+    )
+
+
+CONTROLS = pd.DataFrame(
+    [[None, None, None, "no_technique", "control"]],
+    columns=["study", "domain", "technique", "control", "comparison"],
+)
+
+
+def decided(rows, of_paradigm):
+    asked = questions_on_goals(rows, of_paradigm)
+    found = answer_rows(asked, {"sacd"}, CONTROLS, n_draws=200, seed=1)
+    return [row for row in found if row["part"] == "decisions" and row["technique"] == "sacd" and row["llm"] is None]
+
+
+def test_goals_are_decided_by_domain_and_the_one_that_leads_is_primary():
+    rng = np.random.default_rng(1)
+    rows = pd.concat([study_of(rng, 1), study_of(rng, 1, cut=1.0).assign(domain="e", vignette="w")])
+    found = {(row["domain"], row["goal"]): row for row in decided(rows, paradigms())}
+    assert found.keys() == {(domain, goal) for domain in "de" for goal in ("spread", "pull")}
+    assert {key for key, row in found.items() if row["is_primary"]} == {("d", "spread"), ("e", "spread")}
+    assert found["d", "pull"]["decision"] == "use"
+    assert found["d", "pull"]["gain"] == pytest.approx(30, abs=4)
+    assert found["d", "spread"]["gain"] == pytest.approx(15, abs=2)
+    assert found["e", "pull"]["decision"] in ("equivalent", "no_evidence")
+
+
+def test_with_items_a_decision_is_about_other_items_too():
+    rows = study_of(np.random.default_rng(2), 4)
+    losses = DomainLosses.of_answers(rows, "none", {"pull": MIDDLE["pull"]})
+    gains = ItemLosses(losses, "pull").gain("sacd", "no_technique")
+    assert gains.shape == (6, 4)
+    means = losses.compared("pull", "sacd", "no_technique")
+    np.testing.assert_allclose(gains.mean(axis=1), means.loss_control - means.loss)
+    whole = crossed_contrast(Arm(np.ones(gains.shape), gains))
+    found = ItemLosses(losses, "pull").over_both(gains)
+    assert (found.estimate, found.both.low, found.both.high) == (whole.estimate, whole.both.low, whole.both.high)
+
+
+def test_a_guard_that_the_file_names_takes_back_what_turns_a_bias_round():
+    rows = study_of(np.random.default_rng(3), 1, cut=-0.8)
+    one = [goal for goal in STATED if goal["goal"] == "pull"]
+    stated = [json.dumps([goal | {"leads": True, "guards": guards} for goal in one]) for guards in ([], ["reversed"])]
+    (plain,), (guarded,) = (decided(rows, paradigms().assign(goals=goals)) for goals in stated)
+    assert (plain["decision"], guarded["decision"]) == ("use", "no_evidence")
+    assert "bias_reversed" in guarded["reason"]
+    assert guarded["n_reversed"] == 6

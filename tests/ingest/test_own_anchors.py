@@ -1,0 +1,276 @@
+"""A paradigm of one's own plants anchors: what is said, what is asked when, what is kept, and what is refused."""
+
+import collections
+import contextlib
+import json
+
+import pytest
+import yaml
+
+from bais.main import main
+from ingest.collector import collect
+from ingest.design import Design
+from ingest.gate.audit import audit
+from ingest.paradigm import ArmAnchor, Paradigm, paradigm_text
+from ingest.plan import plan_of
+from ingest.prompts import shipped
+from ingest.spool import COLLECTED, records_of, spool_folder
+from ingest.study import load_study, parse_study
+from ingest.warehouse import UserError, connect
+
+RENT = {
+    "vignette": "rent",
+    "domain": "housing",
+    "response_unit": "euros",
+    "valid_min": 0,
+    "case": "A flat is to let.",
+    "anchor": "Somebody says {anchor} euros.",
+    "question": "What is fair?",
+}
+ARMS = {
+    "none": None,
+    "low": {"anchor": {"of": "none", "times": 0.5}},
+    "middle": {"anchor": {"of": "none", "times": 1.1}},
+    "high": {"anchor": {"of": "none", "times": 2}},
+}
+GOALS = {"pull": {"contrasts": [["high", "low"]], "leads": True}, "off": {"distance_of": ["low", "high"]}}
+PARADIGM = {
+    "paradigm": "rents", "answer": {"kind": "number"}, "arms": ARMS, "relative_to": "none", "goals": GOALS,
+    "vignettes": [RENT],
+}  # fmt: skip
+LLMS = [
+    {"llm": f"sim/{name}", "simulated": {"baselines": {"rent": rent}, "pull": 0.5, "noise": 0.1}}
+    for name, rent in (("first", 800), ("second", 640))
+]
+STUDY = {"study": "rents", "llms": LLMS, "techniques": ["no_technique"], "stopping_rule": {"minimum": 10}}
+TWICE = {
+    "technique": "twice",
+    "turns": ["{opening}", "Once more: {anchor_text} {question_text} {answer_format}"],
+}
+
+
+def study(paradigm=None, **changes):
+    named = PARADIGM | (paradigm or {})
+    return parse_study(yaml.safe_dump(STUDY | {"paradigm": named} | changes, sort_keys=False))
+
+
+@pytest.fixture
+def warehouse(tmp_path, monkeypatch):
+    path = tmp_path / "w.duckdb"
+    monkeypatch.setenv("BAIS_WAREHOUSE", str(path))
+    return path
+
+
+def opening(of, arm, value=None, item=None):
+    design = Design(of)
+    cell = next(cell for cell in _cells(design) if (cell.arm, cell.item) == (arm, item))
+    return design.script(cell._replace(anchor_value=value) if value is not None else cell).next_turn([]).prompt
+
+
+def _cells(design):
+    bases = dict.fromkeys(design.anchor_places(), 800.0)
+    return [*design.paradigm_cells(), *design.anchored_cells(design.anchors_from(bases))]
+
+
+def test_the_anchor_is_said_between_case_and_question_in_the_arms_that_have_one():
+    of = study()
+    assert opening(of, "none").startswith("A flat is to let.\n\nWhat is fair?")
+    assert opening(of, "low").startswith("A flat is to let.\n\nSomebody says 400 euros.\n\nWhat is fair?")
+    assert "says 880 euros" in opening(of, "middle")
+
+
+@pytest.mark.parametrize(
+    ("anchor", "said", "number"),
+    [
+        (12, "12", 12),
+        ("far more", "far more", None),
+        ({"between": [10, 14]}, "10 to 14", 12),
+        ({"of": "none", "times": 0.25}, "10", 10),
+        ({"of": "none", "times": [0.8, 1.2]}, "32 to 48", 40),
+        ({"of": "none", "times": [0.5, 1]}, "20 to 40", 30),
+    ],
+)
+def test_an_anchor_is_a_number_a_range_or_words(anchor, said, number):
+    of = Paradigm.model_validate(PARADIGM | {"arms": ARMS | {"high": {"anchor": anchor}}}).anchors["high"]
+    assert of.number(40.0) == number
+    assert of.text(number) == said
+
+
+def test_the_template_of_a_range_says_what_of_the_slot_it_is_so_that_another_range_is_asked_anew():
+    ranges = [ArmAnchor.model_validate({"of": "none", "times": of}) for of in ([0.8, 1.2], [0.6, 1.4])]
+    assert [of.text("{anchor}") for of in ranges] == [
+        "{anchor} times 0.8 to {anchor} times 1.2",
+        "{anchor} times 0.6 to {anchor} times 1.4",
+    ]
+
+
+def test_all_that_is_relative_to_an_arm_waits_for_it_and_techniques_are_not_asked_in_it():
+    design = Design(study(techniques=["no_technique", TWICE]))
+    first = collections.Counter((cell.technique, cell.arm) for cell in design.paradigm_cells())
+    assert first == {("no_technique", "none"): 2}
+    anchors = design.anchors_from({("sim/first", "rent", None): 801.0})
+    assert anchors == {("sim/first", "rent", None): {"low": 401, "middle": 881, "high": 1602}}
+    then = {(cell.llm, cell.technique, cell.arm, cell.anchor_value) for cell in design.anchored_cells(anchors)}
+    assert then == {
+        ("sim/first", technique, arm, value)
+        for technique in ("no_technique", "twice")
+        for arm, value in anchors["sim/first", "rent", None].items()
+    }
+
+
+def test_the_base_is_asked_without_a_technique_where_the_study_names_others_alone():
+    design = Design(study(techniques=[TWICE]))
+    assert {(cell.technique, cell.arm) for cell in design.paradigm_cells()} == {("no_technique", "none")}
+    assert plan_of(design.study)["trials"] == {"low": 2 * 10 * 4, "high": 2 * 10 * 4}
+
+
+def test_anchors_that_do_not_hang_on_answers_are_asked_at_once():
+    of = study({"arms": {"none": None, "low": {"anchor": 300}, "high": {"anchor": "far too much"}}})
+    cells = {(cell.arm, cell.anchor_value) for cell in Design(of).paradigm_cells()}
+    assert cells == {("none", None), ("low", 300), ("high", None)}
+    assert "Somebody says far too much euros." in opening(of, "high")
+
+
+def test_arms_that_come_to_the_same_anchor_are_not_asked():
+    assert Design(study()).anchors_from({("sim/first", "rent", None): 1.0}) == {}
+
+
+def test_each_item_has_anchors_of_its_own_and_words_may_name_its_fields():
+    items = {"rows": [{"item": "hut", "size": "20", "guess": "90"}, {"item": "villa", "size": "300", "guess": "2,000"}]}
+    rent = RENT | {"case": "A flat of {size} square metres is to let."}
+    of = study({"items": items, "vignettes": [rent], "arms": ARMS | {"high": {"anchor": "more than {guess}"}}})
+    design = Design(of)
+    assert design.anchors_from({("sim/first", "rent", "hut"): 100.0}) == {
+        ("sim/first", "rent", "hut"): {"low": 50, "middle": 110}
+    }
+    assert "20 square metres is to let.\n\nSomebody says 50 euros" in opening(of, "low", 50.0, "hut")
+    assert "Somebody says more than 2,000 euros." in opening(of, "high", item="villa")
+
+
+def test_collection_decides_each_anchor_once_and_goes_on_with_it(warehouse):
+    outcome = collect(study())
+    assert (outcome.n_planned, outcome.n_done, outcome.no_anchors) == (80, 80, [])
+    path = spool_folder("rents") / COLLECTED
+    decided = [record for record in records_of(path) if record["kind"] == "anchor"]
+    trials = [record for record in records_of(path) if record["kind"] == "trial"]
+    assert [(record["llm"], record["n_trials"]) for record in decided] == [("sim/first", 10), ("sim/second", 10)]
+    for record in decided:
+        answers = {trial["anchor_value"] for trial in trials if (trial["llm"], trial["arm"]) == (record["llm"], "low")}
+        assert answers == {record["arms"]["low"]}
+        assert record["arms"]["low"] == pytest.approx(record["baseline"] / 2, abs=0.5)
+    again = collect(study(stopping_rule={"minimum": 12}))
+    assert (again.n_before, again.n_done) == (80, 16)
+    assert len([record for record in records_of(path) if record["kind"] == "anchor"]) == 2
+
+
+def test_another_multiple_asks_anew_and_says_which_answers_it_leaves(warehouse, tmp_path, capsys):
+    path = tmp_path / "rents.yaml"
+    path.write_text(yaml.safe_dump(STUDY | {"paradigm": PARADIGM}, sort_keys=False), encoding="utf-8")
+    assert main(["collect", str(path)]) == 0
+    other = PARADIGM | {"arms": ARMS | {"low": {"anchor": {"of": "none", "times": 0.4}}}}
+    path.write_text(yaml.safe_dump(STUDY | {"paradigm": other}, sort_keys=False), encoding="utf-8")
+    capsys.readouterr()
+    main(["plan", str(path)])
+    said = capsys.readouterr()
+    assert "anchors by another rule" in said.out + said.err
+    assert main(["collect", str(path)]) == 2, "nothing is asked anew before somebody agrees"
+
+
+def test_what_is_landed_names_arm_and_anchor_and_passes_the_gate(warehouse, tmp_path):
+    path = tmp_path / "rents.yaml"
+    content = STUDY | {"paradigm": PARADIGM, "techniques": ["no_technique", TWICE]}
+    path.write_text(yaml.safe_dump(content, sort_keys=False), encoding="utf-8")
+    assert main(["collect", str(path)]) == 0
+    assert [of.verdict for of in audit()] == ["passed"]
+    with contextlib.closing(connect(warehouse)) as raw:
+        arms = raw.execute(
+            "select arm, count(distinct anchor_value) from raw.trials group by arm order by arm"
+        ).fetchall()
+        ((base, goals),) = raw.execute("select distinct relative_to, goals from raw.paradigms").fetchall()
+        flagged = raw.execute("select distinct reason from raw.flagged_trials").fetchall()
+    assert arms == [("high", 2), ("low", 2), ("middle", 2), ("none", 0)]
+    assert base == "none"
+    assert [(goal["goal"], goal["leads"]) for goal in json.loads(goals)] == [("pull", True), ("off", False)]
+    assert flagged == []
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"relative_to": "calm"}, "relative_to: calm is not among the arms"),
+        ({"relative_to": None}, "goals: they are in per cent of the mean answer in the arm that `relative_to` names"),
+        ({"goals": {}}, "goals: they are in per cent of the mean answer in the arm that `relative_to` names"),
+        ({"goals": {"pull": {"contrasts": [["high", "top"]]}}}, "goals: pull is of top, which is not among the arms"),
+        ({"goals": {"pull": {"contrasts": [["high", "high"]]}}}, "goals: pull holds high against itself"),
+        ({"goals": {"off": {"distance_of": ["none"]}}}, "goals: off is a distance of none from itself"),
+        ({"goals": {"pull": {"contrasts": [["high", "low"]], "distance_of": ["low"]}}}, "should hold one of contrasts"),
+        (
+            {"goals": {"a": GOALS["pull"], "b": GOALS["pull"]}},
+            "goals: one of a, b should say `leads: true`, and a and b do",
+        ),
+        (
+            {"goals": {"off": {"distance_of": ["low"], "guards": ["moved"]}}},
+            "guards: they are for a goal of one contrast",
+        ),
+        (
+            {"arms": ARMS | {"low": {"anchor": {"of": "nobody", "times": 2}}}},
+            "a multiple of nobody, which is not among",
+        ),
+        ({"arms": ARMS | {"low": {"anchor": {"of": "middle", "times": 2}}}}, "say `relative_to: middle` too"),
+        ({"arms": ARMS | {"low": {"anchor": {"times": 2}}}}, "`of` and `times` go together"),
+        ({"arms": ARMS | {"low": {"anchor": {"between": [3, 3]}}}}, "should rise, and 3 is not below 3"),
+        ({"arms": ARMS | {"low": {"anker": 3}}}, "arms: low should hold `anchor` or nothing"),
+        ({"arms": ARMS | {"none": {"anchor": 3}}}, "relative_to: none has an anchor, and others hang on it"),
+        ({"answer": {"kind": "text"}}, "nothing is in per cent of answers that are no numbers"),
+        ({"pairing": "between"}, "pairing: each item is held against its own answers"),
+        ({"paradigm": "anchoring"}, "paradigm: anchoring is that of a study that names none"),
+        ({"vignettes": ["rent"]}, "rent is not a shipped vignette"),
+        ({"vignettes": [RENT | {"anchor": "Somebody says a sum."}]}, "anchor"),
+        (
+            {"vignettes": [{key: of for key, of in RENT.items() if key != "anchor"}]},
+            "vignettes: rent says no {anchor} in arm low, which has one",
+        ),
+        ({"vignettes": [RENT | {"question": "What is fair beside {anchor}?"}]}, "says {anchor} in arm none"),
+    ],
+)
+def test_a_mistake_is_one_sentence(changes, sentence):
+    paradigm = {key: of for key, of in (PARADIGM | changes).items() if of is not None}
+    with pytest.raises(UserError) as raised:
+        parse_study(yaml.safe_dump(STUDY | {"paradigm": paradigm}, sort_keys=False), "rents.yaml")
+    said = str(raised.value)
+    assert said.startswith("rents.yaml:")
+    assert sentence in said
+
+
+def test_the_shipped_paradigm_under_another_name_asks_what_anchoring_asks(tmp_path):
+    (tmp_path / "mine.yaml").write_text(paradigm_text("anchoring").replace("paradigm: anchoring", "paradigm: mine"))
+    (tmp_path / "s.yaml").write_text(yaml.safe_dump(STUDY | {"llms": ["sim/steady"], "paradigm": "mine.yaml"}))
+    own = Design(load_study(tmp_path / "s.yaml"))
+    names = list(shipped("vignettes"))
+    content = STUDY | {"llms": ["sim/steady"], "vignettes": names, "anchors": {"proportional": {}}}
+    anchoring = Design(parse_study(yaml.safe_dump(content)))
+    assert [*own.vignettes] == names
+    anchors = anchoring.anchors_from({("sim/steady", name): 25.0 for name in names})
+    assert own.anchors_from({("sim/steady", name, None): 25.0 for name in names}) == {
+        (*place, None): of for place, of in anchors.items()
+    }
+
+    def said(design, cells):
+        # all but the last paragraph, which says the form of the answer
+        turns = (design.script(cell).next_turn([]).prompt.rpartition("\n\n")[0] for cell in cells)
+        return {
+            (cell.vignette, cell.arm or cell.anchor_direction): turn for cell, turn in zip(cells, turns, strict=True)
+        }
+
+    of_own = own.anchors_from({("sim/steady", name, None): 25.0 for name in names})
+    assert said(own, [*own.paradigm_cells(), *own.anchored_cells(of_own)]) == said(
+        anchoring, [*anchoring.baseline_cells(), *anchoring.anchored_cells(anchors)]
+    )
+    assert own.paradigms["mine"].leading_goal == "displacement"
+
+
+def test_show_prints_the_shipped_paradigm_as_it_is_written(capsys):
+    assert main(["show", "anchoring"]) == 0
+    assert capsys.readouterr().out == paradigm_text("anchoring")
+    assert main(["show", "framing", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["paradigm"] == "framing"
