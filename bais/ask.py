@@ -39,7 +39,7 @@ from bais.warehouse import (
     refuse_writing,
     stream,
 )
-from ingest.raw import TABLES
+from ingest.land.raw import TABLES
 from ingest.warehouse import UserError, connect, explain, is_of_the_file, printable, warehouse_path
 
 MOST_ROWS = 500

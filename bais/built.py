@@ -14,8 +14,8 @@ from pathlib import Path
 
 from bais.exported import unfinished_beside, unfinished_folder
 from bais.terminal import complain
-from ingest import folder as raw_folder
-from ingest.raw import TABLES
+from ingest.land import folder as raw_folder
+from ingest.land.raw import TABLES
 from ingest.warehouse import (
     UserError,
     connect,

@@ -50,8 +50,8 @@ def plan(
 
     The exit code is 2 where `bais collect` would refuse the study as it stands.
     """
-    from ingest.plan import plan_of
-    from ingest.study import load_study
+    from ingest.ask.plan import plan_of
+    from ingest.studies.study import load_study
 
     if (study is None) == (to_settle is None):
         raise UserError("give a study file or the name of a shipped study, or --to-settle DOMAIN")
@@ -79,7 +79,7 @@ def plan(
 
 
 def _say_plan(planned):
-    from ingest.context import said_of_beyond
+    from ingest.ask.context import said_of_beyond
 
     grid, found = planned["grid"], planned["collected"]
     simulated = " (SIMULATED respondents, no LLM is asked)" if planned["are_simulated"] else ""

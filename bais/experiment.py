@@ -64,7 +64,7 @@ def run(
     was paid for, and the exit code is that of the first: 4 where the LLM did not answer, in the end or at all, 5 for
     a report that is not grounded, 2 for a file or a warehouse that cannot be written, 6 where only the gate complains.
     """
-    from ingest.experiment import protocol_of, study_of_run
+    from ingest.ask.experiment import protocol_of, study_of_run
 
     study = study_of_run(experiment, protocol=protocol, model=model, n_runs=runs, seed=seed, attempts=max_attempts)
     if out and not analysis:
@@ -120,7 +120,7 @@ def _check_paths(given: dict[str, Path | None]) -> None:
 
 def _put(study, json_mode: str, out: Path | None):
     """Collect the trials of an experiment, each written out as it comes; return them and what became of the run."""
-    from ingest.experiment import Run
+    from ingest.ask.experiment import Run
     from ingest.run import shown_progress
 
     with contextlib.ExitStack() as open_files:
@@ -146,7 +146,7 @@ def _put(study, json_mode: str, out: Path | None):
 def analysis_of(study, config: dict, lines: list[dict], seed: int) -> dict:
     """Analyse result lines of an experiment by `analysis.papers.experiment.analyze`; the seed is the bootstrap's."""
     from analysis.papers.experiment import analyze
-    from ingest.experiment import definition, trials_of
+    from ingest.ask.experiment import definition, trials_of
 
     with open(ROOT / "seeds" / "human_baselines.csv", encoding="utf-8", newline="") as file:
         human = next((row for row in csv.DictReader(file) if row["experiment"] == study.study), None)
@@ -180,7 +180,7 @@ def _as_text(analysed: dict) -> str:
 def _write_report(study, analysed, path, unnamed, otherwise):
     """Have the report written by the LLM, check it, and hand it over, or keep what is refused; return the exit code."""
     from analysis.writing.experiment_report import check_report, report_prompt, template_report
-    from ingest.design import Design
+    from ingest.studies.design import Design
 
     design = Design(study)
     case_text, prompts = study.vignettes[0]["case"], {}
@@ -192,7 +192,7 @@ def _write_report(study, analysed, path, unnamed, otherwise):
     if study.llms[0].provider == "simulated":
         text = SIMULATED_NOTE + template_report(analysed, case_text=case_text, prompts=prompts)
     else:
-        from ingest.experiment import ask_once
+        from ingest.ask.experiment import ask_once
 
         text, problem = ask_once(study, report_prompt(analysed, case_text=case_text, prompts=prompts))
         if problem:
@@ -204,7 +204,7 @@ def _write_report(study, analysed, path, unnamed, otherwise):
 
 
 def _load(study):
-    from ingest.collected import load_collected
+    from ingest.ask.collected import load_collected
     from ingest.run import pass_gate
 
     try:
@@ -227,8 +227,8 @@ def _load(study):
 @click.option("--seed", type=int, default=1, metavar="S", help="of the bootstrap")
 def analyze(results: Path, experiment: str | None, analysis: Path | None, seed: int) -> None:
     """Analyse a file of results, of `bais run` or of the recorded archive, and print the analysis."""
-    from ingest.experiment import experiment as experiment_of
-    from ingest.experiment import shipped_experiments
+    from ingest.ask.experiment import experiment as experiment_of
+    from ingest.ask.experiment import shipped_experiments
 
     lines = _result_lines(results)
     name = lines[0]["experimentId"]
@@ -277,7 +277,7 @@ def show(study: str, protocol: str | None, as_json: bool) -> None:
     """Print the definition of an experiment or a study, in full, or the file of a shipped paradigm as it is."""
     import yaml
 
-    from ingest.paradigm import paradigm_text
+    from ingest.paradigms.paradigm import paradigm_text
 
     if (text := paradigm_text(study)) and not protocol:
         print(json.dumps(yaml.safe_load(text), indent=2, ensure_ascii=False) if as_json else text, end="")
@@ -303,7 +303,7 @@ def render(
     arm: str | None, item: str | None, protocol: str | None,
 ) -> None:  # fmt: skip
     """Print what an LLM is told in one condition, turn by turn."""
-    from ingest.design import Cell, Design
+    from ingest.studies.design import Cell, Design
 
     asked = _study(study, protocol)
     design = Design(asked)
@@ -347,8 +347,8 @@ def render(
 
 
 def _study(name, protocol):
-    from ingest.experiment import experiment
-    from ingest.study import load_study
+    from ingest.ask.experiment import experiment
+    from ingest.studies.study import load_study
 
     return experiment(name, protocol) if protocol else load_study(name)
 
@@ -364,7 +364,7 @@ def _chosen(name, names, what):
 
 def _condition(study, condition, anchor):
     """Return the direction and the value of the anchor that was asked for."""
-    from ingest.experiment import condition_id
+    from ingest.ask.experiment import condition_id
 
     if study.anchors.fixed and anchor is None:
         values = {"low": study.anchors.fixed.low, "high": study.anchors.fixed.high}

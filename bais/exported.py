@@ -14,11 +14,11 @@ from bais.terminal import one_line
 from bais.texts import writing
 from bais.warehouse import IS_A_STUDY, columns_of, public_tables, records, refuse_unknown, values
 from ingest.archives.bais_export import CAME_WITH, FORMAT, MANIFEST, read_manifest
-from ingest.csv_text import FORMULA
-from ingest.download import COMMIT
-from ingest.lock import alone
-from ingest.memory import memory_limit, needs_more
-from ingest.raw import LOAD_ID, TABLES
+from ingest.bring.download import COMMIT
+from ingest.land.lock import alone
+from ingest.land.memory import memory_limit, needs_more
+from ingest.land.raw import LOAD_ID, TABLES
+from ingest.texts.csv_text import FORMULA
 from ingest.warehouse import UserError, printable, quoted, sha256_of, why_not_written
 
 TEMPLATES = Path(__file__).with_name("templates")

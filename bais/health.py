@@ -143,8 +143,8 @@ def _warehouse():
 def _folder():
     """Look for the files of trials, where the warehouse keeps them in a folder."""
     from bais.warehouse import opened
-    from ingest.folder import folder_of, is_behind
-    from ingest.raw import TABLES
+    from ingest.land.folder import folder_of, is_behind
+    from ingest.land.raw import TABLES
 
     with opened() as warehouse:
         if kept := folder_of(warehouse):
@@ -186,8 +186,8 @@ def _nearest(folder):
 
 
 def _spool():
-    from ingest.spool import read_state, spool_folder
-    from ingest.study import shipped_studies
+    from ingest.ask.spool import read_state, spool_folder
+    from ingest.studies.study import shipped_studies
 
     shipped = shipped_studies()
     folder = spool_folder("any").parent

@@ -95,8 +95,8 @@ def _remove_unused_files(path):
 
 def _take_in(path):
     """Take in what a killed import left to be taken in from a folder of trials, and refuse to build without a file."""
-    from ingest.folder import is_behind
-    from ingest.raw import TABLES, prepare_raw
+    from ingest.land.folder import is_behind
+    from ingest.land.raw import TABLES, prepare_raw
 
     with contextlib.closing(connect(path)) as warehouse:
         has_more = is_behind(warehouse, TABLES)

@@ -12,8 +12,8 @@ from bais.options import PATH
 from bais.terminal import say
 from bais.texts import refuse_existing, write_new
 from bais.warehouse import opened, records
-from ingest.csv_text import disarmed
 from ingest.run import worded
+from ingest.texts.csv_text import disarmed
 from ingest.warehouse import UserError, printable, warehouse_path
 
 DAYS = ["%Y-%m-%d", "%Y-%m-%dT%H:%M:%S"]
@@ -102,7 +102,7 @@ def news(
 
 
 def _say_plan(url, since):
-    from ingest.news_service import asked_of, planned
+    from ingest.news.service import asked_of, planned
 
     fetch = planned(url, since, datetime.now(UTC))
     say(f"This would ask {fetch.url}, page by page, for:")
@@ -112,8 +112,8 @@ def _say_plan(url, since):
 
 
 def _fetch(url, since):
-    from ingest.news_files import said_of_amended, said_of_quarantine
-    from ingest.news_service import QUARANTINED, fetch_news
+    from ingest.news.files import said_of_amended, said_of_quarantine
+    from ingest.news.service import QUARANTINED, fetch_news
 
     fetch = fetch_news(url, since)
     n_before = len(fetch.quarantined) - len(fetch.set_apart)
@@ -191,8 +191,8 @@ def _write_to_validate(path):
 
 def _landed(query, **models):
     """Answer a query over models that come from nothing but what was landed, built or not."""
-    from ingest.models import query_of
-    from ingest.raw import prepare_raw
+    from ingest.land.models import query_of
+    from ingest.land.raw import prepare_raw
 
     if warehouse_path().exists():
         prepare_raw(warehouse_path())

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from bais.spark import DATABASES
-from ingest.models import macros
+from ingest.land.models import macros
 from ingest.warehouse import SESSION, quoted
 
 # without a cluster: all cores of this machine, in this process; PYSPARK_SUBMIT_ARGS says otherwise, as with any PySpark

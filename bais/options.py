@@ -21,14 +21,14 @@ def experiment_argument(help: str):
 
 
 def _shipped_or_file(ctx, parameter, incomplete):
-    from ingest.study import shipped_studies
+    from ingest.studies.study import shipped_studies
 
     return _named_or_file(shipped_studies(), incomplete)
 
 
 def shipped_experiment_or_file(ctx, parameter, incomplete) -> list[CompletionItem]:
     """Offer the names of the shipped experiments that begin so, else files."""
-    from ingest.experiment import shipped_experiments
+    from ingest.ask.experiment import shipped_experiments
 
     return _named_or_file(shipped_experiments(), incomplete)
 

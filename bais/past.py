@@ -7,8 +7,8 @@ from pathlib import Path
 from bais.exported import unfinished_beside
 from bais.sources import find_version, known_versions
 from bais.warehouse import opened, records
-from ingest.load import DUCKDB_SETTINGS
-from ingest.raw import TABLES, prepare_raw
+from ingest.land.load import DUCKDB_SETTINGS
+from ingest.land.raw import TABLES, prepare_raw
 from ingest.warehouse import UserError, connect, explain, printable, quoted, warehouse_path
 
 # An audit follows its import: what was decided or flagged later was not known then.

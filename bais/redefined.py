@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from ingest.models import query_of
-from ingest.raw import prepare_raw
-from ingest.redefined import in_words
+from ingest.ask.redefined import in_words
+from ingest.land.models import query_of
+from ingest.land.raw import prepare_raw
 from ingest.warehouse import connect, printable
 
 BUILT = "intermediate.int_trials_treated"

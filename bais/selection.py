@@ -65,8 +65,8 @@ from ({every}) left join intermediate.int_prompts_outdated using (batch_id, tech
 
 def all_trials(warehouse) -> str:
     """Return the query of every landed trial, why each is held back as far as that is built, and who reread it."""
-    from ingest.fates import fates, rereadings
-    from ingest.models import project_variable, query_of
+    from ingest.land.fates import fates, rereadings
+    from ingest.land.models import project_variable, query_of
 
     every = ALL.format(
         audited=AUDITED,

@@ -16,7 +16,7 @@ from bais.warehouse import (
     refuse_unknown,
     values,
 )
-from ingest.paradigm import multiples_of_anchoring
+from ingest.paradigms.paradigm import multiples_of_anchoring
 from ingest.warehouse import UserError, printable
 
 GOALS = tuple(codes.GOALS)
@@ -68,7 +68,7 @@ def write_study(
     out: Path | None,
 ) -> ToSettle:  # fmt: skip
     """Write the study file that would settle the open decision of a domain, or raise why there is none."""
-    from ingest.study import parse_study
+    from ingest.studies.study import parse_study
 
     with marts() as warehouse:
         asked = _asked(warehouse, study, domain)
@@ -139,7 +139,7 @@ def _new(warehouse, named, asked, *, may_be_asked):
 def _not_asked(warehouse, asked):
     """Return the known LLMs that were not asked, by whether a price is known of them."""
     if asked["is_simulated"]:
-        from ingest.llms import anchored_respondents
+        from ingest.studies.llms import anchored_respondents
 
         return [llm for llm in anchored_respondents() if llm not in asked["llms"]]
     found = values(
@@ -313,9 +313,9 @@ def _by_llms(way, ways, asked, goal):
 
 def _cost(way, asked, content, *, is_recorded):
     """Say what the LLMs that are to be asked cost, each as much as one of seeds/prices.csv on average."""
-    from ingest.collector import read_prices
-    from ingest.plan import plan_of
-    from ingest.study import Study
+    from ingest.ask.collector import read_prices
+    from ingest.ask.plan import plan_of
+    from ingest.studies.study import Study
 
     prices = read_prices()
     if asked["is_simulated"] or not prices:

@@ -112,8 +112,8 @@ order by change, path
 
 def known_versions(warehouse) -> list[dict]:
     """Return every version of every source, each source's in the order of its imports; none of an older warehouse."""
-    from ingest.fates import RECORDS, fates
-    from ingest.models import query_of
+    from ingest.land.fates import RECORDS, fates
+    from ingest.land.models import query_of
 
     if not _are_there(warehouse, "source_versions"):
         return []

@@ -14,7 +14,7 @@ from pathlib import Path
 from bais import age, dbt
 from bais.terminal import complain, say
 from bais.warehouse import values
-from ingest.folder import files_of
+from ingest.land.folder import files_of
 from ingest.warehouse import ROOT, UserError, connect, explain, parquet_folder, quoted, transaction
 
 SELECTOR, BEFORE, AFTER = "spark", "spark_inputs", "beside_spark"  # of selectors.yml

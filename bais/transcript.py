@@ -129,7 +129,7 @@ def _spans(at):
 
 def _read(texts, unit):
     """Return what the models would read in each text: the number, else the two that it may be, and the piece of it."""
-    from ingest.models import macros
+    from ingest.land.models import macros
 
     if not texts:
         return []

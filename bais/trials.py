@@ -259,8 +259,8 @@ def _everything(warehouse, asked):
 
 def _became(warehouse, there, keys):
     """Return what later versions of its source and people made of a trial."""
-    from ingest.fates import fates, rereadings
-    from ingest.models import query_of
+    from ingest.land.fates import fates, rereadings
+    from ingest.land.models import query_of
 
     became = dict.fromkeys(("fate", "published_batch_id", "superseded_by", "version_id", "version", "imported_at"))
     became["withdrawn"] = became["reread"] = None
@@ -285,7 +285,7 @@ def _of_call(call):
 
 def _gate(warehouse, rows, keys):
     """Return what the gate says of the trial's batch, and of the trial."""
-    from ingest.models import query_of
+    from ingest.land.models import query_of
 
     if not rows("raw.batch_verdicts", "batch_id = $batch_id"):
         return None

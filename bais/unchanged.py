@@ -13,8 +13,8 @@ from pathlib import Path
 from analysis.provenance import hash_of_files, library_versions
 from bais import age
 from bais.terminal import fixed
-from ingest.folder import folder_of
-from ingest.raw import TABLES
+from ingest.land.folder import folder_of
+from ingest.land.raw import TABLES
 from ingest.warehouse import ROOT, UserError, connect, explain, printable, warehouse_path
 
 SOURCES = ("models", "macros", "seeds", "analysis", "tests/models", "dbt_project.yml", "profiles")

@@ -45,7 +45,7 @@ def opened(writes_files: bool = False) -> Iterator:
     with contextlib.ExitStack() as stack:
         warehouse = stack.enter_context(contextlib.closing(connect(writes_files=writes_files)))
         if warehouse.execute(UNNUMBERED).fetchall() == [(False,)]:
-            from ingest.raw import prepare_raw
+            from ingest.land.raw import prepare_raw
 
             warehouse.close()
             prepare_raw(warehouse_path())
@@ -88,7 +88,7 @@ def public_tables(warehouse, schemas: tuple[str, ...] = PUBLIC_SCHEMAS) -> list[
 
 def not_public(warehouse) -> dict[str, str]:
     """Say of each study that was landed, and of which no trial is in the public tables, why that is."""
-    from ingest.models import query_of
+    from ingest.land.models import query_of
 
     there = set(values(warehouse, "select table_name from information_schema.tables where table_schema = 'raw'"))
     if not {"trials", "batch_verdicts", "gate_acts"} <= there:

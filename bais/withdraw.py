@@ -124,7 +124,7 @@ def _named(asked):
 
 def _flagged(reason):
     """Return the trials that the last verdicts flag for a reason and nobody has withdrawn, also before any build."""
-    from ingest.models import query_of
+    from ingest.land.models import query_of
 
     with opened() as warehouse:
         rows = warehouse.execute(
@@ -139,8 +139,8 @@ def _where(act, condition):
     """Ask a condition once: of all trials, published or not, or, to restore, of the withdrawn or reread ones."""
     import duckdb
 
-    from ingest.fates import rereadings
-    from ingest.models import query_of
+    from ingest.land.fates import rereadings
+    from ingest.land.models import query_of
 
     refuse_unreadable(condition)
     with marts() as warehouse:

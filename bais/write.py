@@ -182,7 +182,7 @@ def paper(study: str, llm: str | None, out: Path | None, prompt: bool, facts: bo
     import json
 
     from analysis.writing.paper import check_paper, paper_prompt, template_paper
-    from ingest.experiment import ask_once
+    from ingest.ask.experiment import ask_once
 
     if llm and (prompt or facts):
         raise UserError("--prompt and --facts ask no LLM: leave --llm away")
@@ -228,7 +228,7 @@ def _facts_of_paper(study):
 
 def _writer(llm):
     """Return a study of one LLM, which is how one is asked outside of any trial."""
-    from ingest.experiment import STORY_001, study_of_run
+    from ingest.ask.experiment import STORY_001, study_of_run
 
     if llm.startswith("sim/"):
         raise UserError("a simulated respondent writes no paper: leave --llm away, and a template does")

@@ -185,8 +185,8 @@ def land_archive(
     *, source_name: str | None, label: str | None, complete: bool, older: bool, to: Path | None,
 ) -> int:  # fmt: skip
     """Land recorded trials, those of a public archive after they were fetched, and return the exit code."""
-    from ingest.load import landing_in
-    from ingest.versions import Version
+    from ingest.land.load import landing_in
+    from ingest.land.versions import Version
 
     version = Version(source_name, label, complete, older)
     if complete and older:
@@ -196,8 +196,8 @@ def land_archive(
         )
     with worded():
         if download:
-            from ingest.download import COMMIT
-            from ingest.download import download as fetch
+            from ingest.bring.download import COMMIT
+            from ingest.bring.download import download as fetch
 
             with progress_bar("fetching the archive") as on_bytes:
                 archive = fetch(download, on_bytes=on_bytes)
@@ -213,8 +213,8 @@ def collect_study(
     keep: bool | None, new_anchors: bool, strict: bool, loads: bool = True,
 ) -> int:  # fmt: skip
     """Collect what is missing of a study, load it, print the summary, and return the exit code."""
-    from ingest.collector import collect
-    from ingest.study import load_study
+    from ingest.ask.collector import collect
+    from ingest.studies.study import load_study
 
     study = load_study(name)
     orphaned, kept = agreed_orphans(study, orphan, keep)
@@ -245,9 +245,9 @@ def collect_study(
 
 def render_unparsed(study) -> str:
     """Say which share of what was collected for a study could not be read as an answer."""
-    from ingest.design import Design
-    from ingest.responses import count_unparsed
-    from ingest.spool import COLLECTED, read_state, spool_folder
+    from ingest.ask.responses import count_unparsed
+    from ingest.ask.spool import COLLECTED, read_state, spool_folder
+    from ingest.studies.design import Design
 
     path, design = spool_folder(study.study) / COLLECTED, Design(study)
     design.recognise(read_state(path))
@@ -265,7 +265,7 @@ def agreed_orphans(study, is_agreed: bool, keep: bool | None = None) -> tuple[li
 
     Return their words, and what of all that still counts.
     """
-    from ingest.asked import of_study, render_asked, said_of_imported
+    from ingest.ask.history import of_study, render_asked, said_of_imported
 
     asked = of_study(study, keep)
     for line in [*said_of_imported(study.study), *render_asked(asked)]:
@@ -287,7 +287,7 @@ def agreed_orphans(study, is_agreed: bool, keep: bool | None = None) -> tuple[li
 
 def left_out_of(study) -> list[str]:
     """Leave out of what is decided what a study asks no more, as it was said before, and say how many answers."""
-    from ingest.asked import of_study
+    from ingest.ask.history import of_study
     from ingest.gate.acts import leave_out
 
     if not warehouse_path().exists():
@@ -302,7 +302,7 @@ def left_out_of(study) -> list[str]:
 
 def load_study_trials(study: str) -> str:
     """Load what was collected for a study, and say what came of it."""
-    from ingest.collected import load_collected
+    from ingest.ask.collected import load_collected
 
     started = time.monotonic()
     loaded = load_collected(study)
@@ -319,7 +319,7 @@ def load_study_trials(study: str) -> str:
 
 def _phases(outcome):
     """Write what became of answers and of judgements."""
-    from ingest.judges import JUDGEMENTS
+    from ingest.paradigms.judges import JUDGEMENTS
 
     of_judges = outcome.judgements
     of_answers = {name: getattr(outcome, name) - of_judges[name] for name in ("n_planned", "n_before", "n_done")}
@@ -335,7 +335,7 @@ def _phases(outcome):
 
 def render_outcome(study, outcome) -> str:
     """Write what became of a collection for a terminal."""
-    from ingest.context import said_of_beyond
+    from ingest.ask.context import said_of_beyond
 
     are_simulated = all(llm.provider == "simulated" for llm in study.all_llms)
     lines = [f"study {study.study}{' (SIMULATED respondents, no LLM is asked)' if are_simulated else ''}"]
@@ -428,10 +428,10 @@ def _duration(seconds):
 
 def import_folder(folder, form, mapping, study, version):
     """Import recorded trials of a format, or of the one that they are recognised by; return the exit code."""
-    from ingest.importer import import_archive
-    from ingest.mapping import mapped
-    from ingest.recognition import of_one_study, recognised
-    from ingest.versions import Version
+    from ingest.bring.importer import import_archive
+    from ingest.bring.mapping import mapped
+    from ingest.bring.recognition import of_one_study, recognised
+    from ingest.land.versions import Version
 
     archive = mapped(archive_of(form) if form else recognised(folder, is_mapped=mapping is not None), mapping, study)
     if archive.is_study_the_kind:

@@ -29,7 +29,7 @@ LOCK_HOLDER = re.compile(r"lock is held in (?P<program>.*?) \(PID (?P<pid>\d+)\)
 NAMES_TAKEN = {
     "main", "temp", "system", "landing", "raw", "seeds", "staging", "intermediate", "marts", "inference",
 }  # fmt: skip
-MANIFEST = "manifest.json"  # of a folder in which a warehouse keeps trials (ingest/folder.py)
+MANIFEST = "manifest.json"  # of a folder in which a warehouse keeps trials (ingest/land/folder.py)
 GONE = re.compile(r'No files found that match the pattern "(?P<file>.*)"')
 PUT_BACK = "put the folder back; if you moved it, import anything with --to and its new name"
 FULL = re.compile("No space left on device|Disk quota exceeded")
@@ -94,7 +94,7 @@ def number_after(warehouse, tables: Iterable[str]) -> int:
 
 
 def kept_path(warehouse, database: str = "") -> str | None:
-    """Return the folder in which a warehouse keeps trials (ingest/folder.py), if it does."""
+    """Return the folder in which a warehouse keeps trials (ingest/land/folder.py), if it does."""
     of_database = quoted(database) if database else "current_database()"
     # to look among schemas first takes a tenth of the time in a warehouse that has just been opened
     is_there = (

@@ -1,5 +1,5 @@
 {# Makes the tables of `raw` that are not there, and the columns that a warehouse of an older version lacks, as
-   models/staging/sources.yml declares them; then writes into the warehouse what they mean. ingest/raw.py calls
+   models/staging/sources.yml declares them; then writes into the warehouse what they mean. ingest/land/raw.py calls
    `raw_columns_there` and `raw_statements` with the same declarations: meanings take ten times as long as tables. #}
 {% macro create_raw_tables() %}
 {% if execute and target.type != 'spark' %}
@@ -30,7 +30,7 @@ where database_name = current_database() and schema_name = 'raw'
 {% endmacro %}
 
 
-{# Tables that lie in a folder (ingest/folder.py): here they are views. #}
+{# Tables that lie in a folder (ingest/land/folder.py): here they are views. #}
 {% macro raw_views_there() %}
 select view_name from duckdb_views() where database_name = current_database() and schema_name = 'raw'
 {% endmacro %}

@@ -250,7 +250,7 @@ def stood_in(request):
     needs = getattr(request.module, "NEEDS", ())
     with pytest.MonkeyPatch.context() as patch:
         if "dlt" not in needs:
-            patch.setattr("ingest.load._load", load_without_dlt)
+            patch.setattr("ingest.land.load._load", load_without_dlt)
         if "great expectations" not in needs:
             patch.setattr("ingest.gate.audit.checkpoint", maxima_without_great_expectations)
         yield

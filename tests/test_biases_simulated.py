@@ -15,7 +15,7 @@ from analysis.report.queries import queries
 from analysis.report.studies import Study
 from bais.biases import on_a_page
 from bais.warehouse import records
-from ingest.paradigm import load_paradigm
+from ingest.paradigms.paradigm import load_paradigm
 from tests.test_how_to import steps, words_of
 from tests.tools.report_page import numbers_that_differ
 

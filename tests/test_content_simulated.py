@@ -12,10 +12,10 @@ import yaml
 
 from ingest.measuring.tfidf import TfIdf
 from ingest.measuring.vectors import cosine
+from ingest.paradigms.thirds import thirds
 from ingest.prompts.steps import sentences_of
 from ingest.providers.simulated import FRAMED, SENTENCES
-from ingest.study import load_study, parse_study
-from ingest.thirds import thirds
+from ingest.studies.study import load_study, parse_study
 from ingest.warehouse import ROOT
 
 pytestmark = pytest.mark.slow("collects three studies and builds their tables")

@@ -12,7 +12,7 @@ from scipy.special import ndtri, stdtrit
 
 from analysis.methods.small_samples import FEW_BASELINE, FEWEST_BASELINE
 from bais.spark import AFTER, BEFORE, SELECTOR
-from ingest.raw import key_of
+from ingest.land.raw import key_of
 from ingest.warehouse import ROOT
 
 

@@ -6,7 +6,7 @@ import shutil
 import pytest
 
 from bais.main import main
-from ingest.raw import TABLES
+from ingest.land.raw import TABLES
 from ingest.warehouse import connect
 from tests.tools import compare
 

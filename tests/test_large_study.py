@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 import scipy.stats
 
-from ingest.llms import anchored_respondents
 from ingest.providers.simulated import FORMATS, REFUSAL
+from ingest.studies.llms import anchored_respondents
 
 pytestmark = pytest.mark.slow("builds the tables of a large study")
 

@@ -9,10 +9,10 @@ import duckdb
 import pytest
 
 from ingest.archives import archive_of
+from ingest.bring.importer import import_archive
 from ingest.gate.audit import audit
-from ingest.importer import import_archive
-from ingest.models import Models
-from ingest.versions import Version
+from ingest.land.models import Models
+from ingest.land.versions import Version
 from ingest.warehouse import quoted
 
 RECORDED = archive_of("voder-bais")

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 import scipy.stats
 
-from ingest.raw import TABLES, raw_statements
+from ingest.land.raw import TABLES, raw_statements
 from tests.test_how_to import printed_in_readme
 
 MARTS = [

@@ -37,7 +37,7 @@ class Goal:
         return cls(tuple(map(tuple, pairs)), tuple(goal.get("distance_of") or ()))
 
 
-with open(Path(__file__).resolve().parents[2] / "ingest/prompts/paradigms/anchoring.yaml", encoding="utf-8") as file:
+with open(Path(__file__).resolve().parents[2] / "ingest/paradigms/anchoring.yaml", encoding="utf-8") as file:
     _ANCHORING = yaml.safe_load(file)
 SIDES = tuple(arm for arm in _ANCHORING["arms"] if arm != _ANCHORING["relative_to"])
 GOALS = {name: Goal.stated(goal, _ANCHORING["relative_to"]) for name, goal in _ANCHORING["goals"].items()}

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from ingest.warehouse import quoted
 
 if TYPE_CHECKING:
-    from ingest.lines import Block
-    from ingest.versions import Version
+    from ingest.land.versions import Version
+    from ingest.texts.lines import Block
 
 LLM_FIELDS = ("model", "llm", "provider", "engine")
 ANSWER_FIELDS = (
@@ -94,7 +94,7 @@ class Archive:
     mapping: Path | None = None
     # from a file's absolute path to its path within the archive, wherever the archive's folder lies
     path_in_archive: Callable[[Path], str] = lambda path: path.name
-    # yields the lines of a file, as `ingest.lines.read_blocks` does; an OSError says why it cannot be read
+    # yields the lines of a file, as `ingest.texts.lines.read_blocks` does; an OSError says why it cannot be read
     read: "Callable[[Path, int, int], Iterator[Block]] | None" = None
     # of a file that was read: why it is not all that it was to become, where it says so itself
     unfinished: Callable[[Path], str | None] = lambda path: None

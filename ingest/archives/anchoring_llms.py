@@ -3,7 +3,7 @@
 import re
 
 from ingest.archives import Archive
-from ingest.scores import import_scores
+from ingest.land.scores import import_scores
 
 FILE_NAME = re.compile(r"anchoring_(?P<llm>.+)_results_(?P<regime>standard|different_anchors)\.csv")
 

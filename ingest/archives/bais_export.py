@@ -11,8 +11,8 @@ from pathlib import Path
 import pyarrow as pa
 
 from ingest.archives import Archive
-from ingest.load import land, landed_ids
-from ingest.raw import LANDED, LOAD_ID, OF_THE_GATE, ORDERED, TABLES, next_ordinal, number_rows, raw_transaction
+from ingest.land.load import land, landed_ids
+from ingest.land.raw import LANDED, LOAD_ID, OF_THE_GATE, ORDERED, TABLES, next_ordinal, number_rows, raw_transaction
 from ingest.warehouse import UserError, in_memory, printable, quoted, sha256_of, warehouse_path
 
 FORMAT, VERSION = "bais-export", 7

@@ -1,7 +1,7 @@
 """Falsified descriptions of news, and what people said who validated them: a CSV file that people fill in."""
 
 from ingest.archives import Archive
-from ingest.news_files import STATED, import_falsifications
+from ingest.news.files import STATED, import_falsifications
 
 ARCHIVE = Archive(
     name="falsifications",

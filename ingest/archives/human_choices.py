@@ -13,12 +13,12 @@ from pathlib import Path
 import pyarrow as pa
 
 from ingest.archives import Archive
-from ingest.csv_text import read_csv
-from ingest.lines import repeated_keys
-from ingest.load import land, landed_ids
-from ingest.raw import TABLES
-from ingest.redaction import as_text
-from ingest.versions import Version
+from ingest.land.load import land, landed_ids
+from ingest.land.raw import TABLES
+from ingest.land.versions import Version
+from ingest.texts.csv_text import read_csv
+from ingest.texts.lines import repeated_keys
+from ingest.texts.redaction import as_text
 from ingest.warehouse import UserError, printable
 
 TABLE = "human_choices"

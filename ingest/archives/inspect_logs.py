@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ingest.archives import Archive
-from ingest.lines import Block, blocks_of
+from ingest.texts.lines import Block, blocks_of
 from ingest.warehouse import UserError
 
 OF_THE_EVALUATION = {"created": "eval.created", "task_name": "eval.task"}

@@ -1,7 +1,7 @@
 """NewsLensSync: files of document C's news set, one article a row, with falsified descriptions."""
 
 from ingest.archives import Archive
-from ingest.news_files import COLUMNS, import_news
+from ingest.news.files import COLUMNS, import_news
 
 ARCHIVE = Archive(
     name="newslenssync",

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ingest.archives import Archive
-from ingest.lines import Block, blocks_of, read_blocks, repeated_keys
+from ingest.texts.lines import Block, blocks_of, read_blocks, repeated_keys
 
 
 class Repeated(dict):

@@ -5,7 +5,7 @@ Each is a line with one JSON object: `experimentId`, which is its study, `model`
 """
 
 from ingest.archives import ANSWER_FIELDS, LOOKS_LIKE, Archive, complaint, infinite
-from ingest.files import NAME_PATTERN
+from ingest.texts.files import NAME_PATTERN
 
 STUDY = "anchoring-prosecutor-sentencing"
 VIGNETTE = "shoplifting"  # of story 001's own experiment; the vignette of another one is called as that is

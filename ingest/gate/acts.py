@@ -10,11 +10,11 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
-from ingest.fates import RECORDS, fates
 from ingest.gate.batches import batch_meant
-from ingest.mended import Hanging, hanging
-from ingest.models import query_of
-from ingest.raw import next_ordinal, prepare_raw, raw_transaction
+from ingest.gate.mended import Hanging, hanging
+from ingest.land.fates import RECORDS, fates
+from ingest.land.models import query_of
+from ingest.land.raw import next_ordinal, prepare_raw, raw_transaction
 from ingest.warehouse import UserError, connect, printable, warehouse_path
 
 ACTS = {"accept": "batch", "reject": "batch", "release": "trial"}

@@ -17,10 +17,10 @@ from pyarrow.dataset import dataset
 from ingest.gate.batches import batches_to_audit, next_round
 from ingest.gate.models import gate_models
 from ingest.gate.suite import checkpoint, read_config, thresholds_of
-from ingest.load import DUCKDB_SETTINGS
-from ingest.memory import memory_limit, needs_more
-from ingest.models import Models, query_of
-from ingest.raw import ORDERED, TABLES, lacks_nothing, next_ordinal, prepare_raw
+from ingest.land.load import DUCKDB_SETTINGS
+from ingest.land.memory import memory_limit, needs_more
+from ingest.land.models import Models, query_of
+from ingest.land.raw import ORDERED, TABLES, lacks_nothing, next_ordinal, prepare_raw
 from ingest.warehouse import UserError, explain, in_memory, quoted, transaction, warehouse_path
 
 FAILED = 6

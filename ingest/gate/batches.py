@@ -1,6 +1,6 @@
 """Which batches are to be audited, and how one is named."""
 
-from ingest.models import query_of
+from ingest.land.models import query_of
 from ingest.warehouse import UserError, printable, warehouse_path
 
 # What is said of a vignette, as a verdict keeps it.

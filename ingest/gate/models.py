@@ -5,7 +5,7 @@ from statistics import NormalDist
 
 import pyarrow as pa
 
-from ingest.models import Models, macros
+from ingest.land.models import Models, macros
 from ingest.prompts import template_hash, template_of
 
 TEMPLATES = pa.schema(

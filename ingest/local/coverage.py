@@ -5,8 +5,8 @@ import math
 
 import numpy as np
 
-from ingest.sentences import weighed_words
-from ingest.thirds import N_PARTS, thirds
+from ingest.paradigms.thirds import N_PARTS, thirds
+from ingest.texts.sentences import weighed_words
 
 BEGINNING, MIDDLE, END = range(N_PARTS)
 

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, ConfigDict, Field, TypeAdapter
 
-from ingest.files import Finite, Part, Positive, Share
+from ingest.texts.files import Finite, Part, Positive, Share
 
 NonEmpty = Annotated[str, Field(min_length=1)]
 Count = Annotated[int, Field(ge=1, le=1_000)]

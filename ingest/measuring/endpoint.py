@@ -11,16 +11,16 @@ from datetime import UTC, datetime
 
 import numpy as np
 
-from ingest.collector import SLOWEST_BACKOFF_S, cost_of_call
-from ingest.llms import Endpoint, Llm
+from ingest.ask.collector import SLOWEST_BACKOFF_S, cost_of_call
+from ingest.ask.spool import EMBEDDINGS, Spool, records_of, spool_folder
 from ingest.measuring import N_AT_A_TIME
 from ingest.measuring.vectors import Vector, of_numbers
 from ingest.prompts import text_hash
 from ingest.providers import NoReply
 from ingest.providers.openai_compatible import OpenAICompatible, address_of
-from ingest.redaction import Redaction
-from ingest.spool import EMBEDDINGS, Spool, records_of, spool_folder
-from ingest.study_parts import Limits
+from ingest.studies.llms import Endpoint, Llm
+from ingest.studies.parts import Limits
+from ingest.texts.redaction import Redaction
 from ingest.warehouse import ROOT, UserError, printable
 
 CANNOT_BE_ASKED = 4

@@ -11,13 +11,13 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
-from ingest.load import land
+from ingest.land.load import land
+from ingest.land.models import query_of
+from ingest.land.raw import TABLES, prepare_raw
 from ingest.measuring import DEFAULT
 from ingest.measuring.tfidf import TfIdf
 from ingest.measuring.vectors import NO_WORDS, NOT_FINITE, Vector, cosine
-from ingest.models import query_of
-from ingest.raw import TABLES, prepare_raw
-from ingest.thirds import LANDED, N_PARTS, thirds
+from ingest.paradigms.thirds import LANDED, N_PARTS, thirds
 from ingest.warehouse import UserError, connect, printable, warehouse_path
 
 TABLE = "measurements"

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 
 from ingest.measuring.vectors import NO_WORDS, Vector
-from ingest.sentences import weighed_words
+from ingest.texts.sentences import weighed_words
 
 FORMULA = "count * (ln((1 + documents) / (1 + documents with the word)) + 1)"
 

@@ -5,7 +5,7 @@ import math
 import random
 import re
 
-from ingest.models import macros
+from ingest.land.models import macros
 from ingest.prompts.words import placeholders
 from ingest.warehouse import scratch
 

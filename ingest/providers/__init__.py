@@ -10,10 +10,10 @@ class Question:
 
     Attributes
     ----------
-    llm : ingest.llms.Llm
+    llm : ingest.studies.llms.Llm
     messages : list of dict
     temperature : float or None
-    trial : ingest.design.Trial
+    trial : ingest.studies.design.Trial
     turn : int
     step : str
     round : int

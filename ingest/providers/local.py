@@ -14,7 +14,7 @@ from ingest.local.settings import MOST_PREFIX_TOKENS, AttentionSort, SelfDebias,
 from ingest.local.writing import Draft, NotFinite, Stopped
 from ingest.prompts import fill
 from ingest.providers import NoReply, Reply, seed_of
-from ingest.sentences import sentences
+from ingest.texts.sentences import sentences
 from ingest.warehouse import UserError, printable
 
 MOST_TOKENS = 500  # of a reply, where a study does not say; document C, appendix A.2
@@ -27,8 +27,8 @@ class Local:
 
     Parameters
     ----------
-    llm : ingest.llms.Llm
-    design : ingest.design.Design
+    llm : ingest.studies.llms.Llm
+    design : ingest.studies.design.Design
 
     Raises
     ------

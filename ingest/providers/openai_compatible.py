@@ -65,8 +65,8 @@ class OpenAICompatible:
     base_url : str
     variable : str
         The environment variable that holds the key.
-    endpoint : ingest.llms.Endpoint
-    limits : ingest.study_parts.Limits
+    endpoint : ingest.studies.llms.Endpoint
+    limits : ingest.studies.parts.Limits
 
     Raises
     ------

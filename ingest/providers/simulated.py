@@ -5,12 +5,12 @@ import json
 import math
 import random
 
-from ingest.judges import ANSWER
-from ingest.llms import knowledge_cutoffs
-from ingest.paradigm import LETTERS
+from ingest.paradigms.judges import ANSWER
+from ingest.paradigms.paradigm import LETTERS
 from ingest.prompts import as_number
 from ingest.prompts.steps import sentences_of
 from ingest.providers import Reply, seed_of
+from ingest.studies.llms import knowledge_cutoffs
 
 REFUSAL = "I'm sorry, but I cannot make this decision for you."
 FORMATS = {
@@ -31,7 +31,7 @@ class Simulated:
 
     Parameters
     ----------
-    design : ingest.design.Design
+    design : ingest.studies.design.Design
     """
 
     secret = None

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from ingest.load import land
+from ingest.land.load import land
 from ingest.scoring.questions import ChatQuestions, Questions, prompt_hash
 from ingest.scoring.scorer import scored_prompts, sessions
 from ingest.scoring.targets import TARGETS
-from ingest.study import shipped_studies
+from ingest.studies.study import shipped_studies
 from ingest.warehouse import UserError, connect, printable, warehouse_path
 
 ARCHIVE = "bais-score"

@@ -13,9 +13,9 @@ from typing import Annotated, NamedTuple
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from ingest.files import plain
+from ingest.texts.files import plain
+from ingest.texts.yaml_text import line_of, read_yaml
 from ingest.warehouse import UserError, printable
-from ingest.yaml_text import line_of, read_yaml
 
 SHIPPED = Path(__file__).resolve().parent / "questions" / "anchoring-llms.yaml"
 TEMPLATE = "{scene}{anchor}.\n\n{comparative}{anchor}?\n\n{absolute}"

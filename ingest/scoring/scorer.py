@@ -14,13 +14,13 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Protocol
 
+from ingest.ask.spool import SCORES, Spool, records_of, spool_folder
 from ingest.local import CANNOT_BE_ASKED
 from ingest.local.llm import OutOfMemory
 from ingest.scoring.passes import WAYS, AtATime, NotFinite, refuse_infinite, right_way
 from ingest.scoring.passes import Llm as Passed
 from ingest.scoring.questions import Questions
 from ingest.scoring.targets import Spelling, Targets
-from ingest.spool import SCORES, Spool, records_of, spool_folder
 from ingest.warehouse import UserError, printable
 
 N_NAMED = 12  # characters of the hash in the name of a scoring

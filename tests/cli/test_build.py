@@ -19,8 +19,8 @@ from jinja2 import Environment
 from bais import age, built, dbt, unchanged
 from bais.built import build_on_copy
 from bais.main import main
-from ingest.models import ENGINE
-from ingest.raw import next_ordinal, prepare_raw
+from ingest.land.models import ENGINE
+from ingest.land.raw import next_ordinal, prepare_raw
 from ingest.warehouse import ROOT, UserError, connect, transaction
 
 READS = """

@@ -14,7 +14,7 @@ from click.shell_completion import get_completion_class
 
 from bais import health
 from bais.main import COMMANDS, commands, main
-from ingest.experiment import shipped_experiments
+from ingest.ask.experiment import shipped_experiments
 from ingest.warehouse import ROOT
 from tests.cli.test_commands import COMMANDS as TAKEN
 

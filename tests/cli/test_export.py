@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from bais import exported as files
 from bais.main import main
 from ingest.archives.bais_export import VERSION, reading
-from ingest.raw import OF_THE_GATE, TABLES
+from ingest.land.raw import OF_THE_GATE, TABLES
 from ingest.warehouse import ROOT
 
 FORMATS = ("parquet", "csv", "jsonl")

@@ -6,8 +6,8 @@ import duckdb
 import pytest
 
 from bais.main import main
-from ingest import load
-from ingest.models import Models
+from ingest.land import load
+from ingest.land.models import Models
 
 AGAIN = pytest.mark.slow("asks, changes and audits again and again")
 

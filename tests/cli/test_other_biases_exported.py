@@ -6,7 +6,7 @@ import shutil
 import pytest
 
 from bais.main import main
-from ingest.raw import TABLES
+from ingest.land.raw import TABLES
 from ingest.warehouse import sha256_of
 from tests.cli.test_export import all_of, manifest_of, rows
 from tests.cli.test_withdraw import make_marts

@@ -7,7 +7,7 @@ import pytest
 
 from bais.health import KEYS
 from bais.main import main
-from ingest import plan as planning
+from ingest.ask import plan as planning
 
 STUDY = """
 study: small

@@ -7,8 +7,8 @@ import duckdb
 import pytest
 
 from bais.main import main
-from ingest import load
-from ingest.models import Models, query_of
+from ingest.land import load
+from ingest.land.models import Models, query_of
 from tests.tools.contracts import fill, make_tables
 
 AGAIN = pytest.mark.slow("asks, changes and audits again and again")

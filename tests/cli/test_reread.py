@@ -9,8 +9,8 @@ import pytest
 
 from bais.main import main
 from bais.withdraw import _has_digits
-from ingest.models import Models
-from ingest.spool import COLLECTED, spool_folder
+from ingest.ask.spool import COLLECTED, spool_folder
+from ingest.land.models import Models
 from tests.ingest.endpoint import Endpoint, answer, spooled
 
 AGAIN = pytest.mark.slow("asks, changes and audits again and again")

@@ -333,13 +333,13 @@ def test_a_grounded_report_of_the_llm_is_written_as_it_came(codex, work, monkeyp
 
 @pytest.mark.slow("waits for a time limit")
 def test_a_codex_that_hangs_is_stopped_and_its_time_limit_recorded(codex, work, monkeypatch):
-    from ingest.study import load_study
+    from ingest.studies.study import load_study
 
     def impatient(name):
         study = load_study(name)
         return study.model_copy(update={"limits": study.limits.model_copy(update={"timeout_s": 0.3, "backoff_s": 0})})
 
-    monkeypatch.setattr("ingest.experiment.load_study", impatient)
+    monkeypatch.setattr("ingest.ask.experiment.load_study", impatient)
     code, lines, _ = codex("hangs", "--no-report")
     assert code == 4
     assert {line["error"]["code"] for line in lines} == {"timeout"}

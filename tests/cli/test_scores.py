@@ -16,8 +16,8 @@ from bais.main import main
 from bais.past import KNOWN_THEN, copy_known, version_asked
 from ingest.gate.acts import last_verdicts
 from ingest.gate.audit import audit
-from ingest.models import Models, query_of
-from ingest.raw import TABLES
+from ingest.land.models import Models, query_of
+from ingest.land.raw import TABLES
 from ingest.scoring.landed import load_scored
 from ingest.scoring.scorer import score
 from ingest.warehouse import in_memory, quoted

@@ -9,8 +9,8 @@ import pytest
 from bais.main import main
 from bais.settle import next_study
 from bais.warehouse import marts
-from ingest.collector import read_prices
-from ingest.study import load_study, parse_study
+from ingest.ask.collector import read_prices
+from ingest.studies.study import load_study, parse_study
 from tests.tools.contracts import insert, make_tables
 
 RELATIONS = (

@@ -23,7 +23,7 @@ from bais import terminal
 from bais.ask import MOST_ROWS
 from bais.main import main
 from bais.terminal import lay_out
-from ingest.models import PROJECT
+from ingest.land.models import PROJECT
 from ingest.warehouse import NAMES_TAKEN, ROOT
 
 COMMAND = [sys.executable, "-m", "bais"]

@@ -14,8 +14,8 @@ import pytest
 from bais.ask import QUESTIONS
 from bais.main import main
 from bais.terminal import size_of
-from ingest.raw import raw_statements
-from ingest.versions import Version
+from ingest.land.raw import raw_statements
+from ingest.land.versions import Version
 from ingest.warehouse import ROOT
 from tests.tools.contracts import columns_of, insert, make_tables, relation_of
 from tests.tools.stand_ins import SAID_OF_UNREAD, leave_unread

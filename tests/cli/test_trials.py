@@ -10,7 +10,7 @@ import pytest
 
 from bais.main import main
 from bais.transcript import mark
-from ingest.raw import TABLES
+from ingest.land.raw import TABLES
 from tests.tools.contracts import insert, make_tables
 
 AT = datetime(2026, 2, 3, 4, 5, 6, tzinfo=UTC)

@@ -11,9 +11,9 @@ import pytest
 
 from bais.main import main
 from bais.warehouse import records
-from ingest.fates import fates
-from ingest.models import Models
-from ingest.raw import TABLES
+from ingest.land.fates import fates
+from ingest.land.models import Models
+from ingest.land.raw import TABLES
 from tests.tools import compare
 
 pytestmark = pytest.mark.slow("versions built one after the other")

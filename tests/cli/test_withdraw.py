@@ -7,7 +7,7 @@ import duckdb
 import pytest
 
 from bais.main import main
-from ingest.models import Models
+from ingest.land.models import Models
 from tests.tools.contracts import make_tables
 
 STUDY = """

@@ -7,8 +7,8 @@ from types import SimpleNamespace
 import duckdb
 import pytest
 
-from ingest import importer
 from ingest.archives.voder_bais import ARCHIVE
+from ingest.bring import importer
 from tests.ingest.deadly import Forks
 
 

@@ -15,11 +15,11 @@ import traceback
 
 import ingest.warehouse
 from ingest import run
-from ingest.collected import load_collected
-from ingest.collector import collect
-from ingest.study import load_study
+from ingest.ask.collected import load_collected
+from ingest.ask.collector import collect
+from ingest.studies.study import load_study
 
-SLOW = ("duckdb", "openai", "pyarrow", "dlt.pipeline.pipeline", "ingest.importer", "ingest.load")
+SLOW = ("duckdb", "openai", "pyarrow", "dlt.pipeline.pipeline", "ingest.bring.importer", "ingest.land.load")
 TASKS = {
     "collect": lambda path: collect(load_study(path)),
     "load": load_collected,

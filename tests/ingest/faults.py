@@ -13,11 +13,11 @@ import duckdb
 import numpy as np
 import pytest
 
-from ingest import collected, collector
-from ingest.design import Cell
-from ingest.raw import ORDERED, TABLES, next_ordinal, prepare_raw
-from ingest.responses import Summary
-from ingest.study import parse_study
+from ingest.ask import collected, collector
+from ingest.ask.responses import Summary
+from ingest.land.raw import ORDERED, TABLES, next_ordinal, prepare_raw
+from ingest.studies.design import Cell
+from ingest.studies.study import parse_study
 from ingest.warehouse import warehouse_path
 
 BROAD_TECHNIQUES = "no_technique, outside_view, devils_advocate, premortem, random_control, sacd"
@@ -93,7 +93,7 @@ def load_clean(shape, seed, minimum, study=None, without=()):
 
 
 def summaries_without_duckdb(path, design, n_first):
-    """Do in milliseconds what `ingest.responses.cell_summaries` does, where every answer ends in its number."""
+    """Do in milliseconds what `ingest.ask.responses.cell_summaries` does, where every answer ends in its number."""
     answers = collections.defaultdict(list)
     for record in map(json.loads, path.read_text(encoding="utf-8").splitlines()):
         if record["kind"] == "trial" and record["replicate"] < n_first:
@@ -103,7 +103,7 @@ def summaries_without_duckdb(path, design, n_first):
 
 
 def land_without_dlt(without, **tables):
-    """Do in milliseconds what `ingest.load.land` does."""
+    """Do in milliseconds what `ingest.land.load.land` does."""
     tables = {name: list(made) for name, made in tables.items() if name not in without}
     if not warehouse_path().exists():
         prepare_raw(warehouse_path())

@@ -15,14 +15,14 @@ import pytest
 import yaml
 
 from bais.main import main
-from ingest import collected
-from ingest.collector import Collector
-from ingest.design import Cell, Design
+from ingest.ask import collected
+from ingest.ask.collector import Collector
+from ingest.ask.responses import Summary
+from ingest.ask.spool import COLLECTED, read_state, spool_folder
 from ingest.gate import audit as gate
-from ingest.models import Models
-from ingest.responses import Summary
-from ingest.spool import COLLECTED, read_state, spool_folder
-from ingest.study import parse_study
+from ingest.land.models import Models
+from ingest.studies.design import Cell, Design
+from ingest.studies.study import parse_study
 from tests.ingest.faults import land_without_dlt
 
 # The spool of a study as bais wrote it before templates were filled in: 20 trials, and 3 that were asked again, of
@@ -54,7 +54,7 @@ def quick(monkeypatch):
             for cell, of in answers.items()
         }
 
-    monkeypatch.setattr("ingest.collector.cell_summaries", summaries)
+    monkeypatch.setattr("ingest.ask.collector.cell_summaries", summaries)
 
 
 def changed(change=lambda study: None):

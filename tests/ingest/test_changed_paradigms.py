@@ -9,14 +9,14 @@ import pytest
 import yaml
 
 from bais.main import main
-from ingest.asked import of_study, render_asked
-from ingest.collected import load_collected
-from ingest.collector import Collector, collect
-from ingest.design import Design
-from ingest.models import query_of
-from ingest.plan import plan_of
-from ingest.spool import COLLECTED, records_of, spool_folder
-from ingest.study import parse_study
+from ingest.ask.collected import load_collected
+from ingest.ask.collector import Collector, collect
+from ingest.ask.history import of_study, render_asked
+from ingest.ask.plan import plan_of
+from ingest.ask.spool import COLLECTED, records_of, spool_folder
+from ingest.land.models import query_of
+from ingest.studies.design import Design
+from ingest.studies.study import parse_study
 from ingest.warehouse import UserError, connect
 
 ROWS = [

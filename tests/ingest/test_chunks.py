@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ingest.importer import ahead, gather
-from ingest.lines import read_blocks, split_blocks
+from ingest.bring.importer import ahead, gather
+from ingest.texts.lines import read_blocks, split_blocks
 
 LINES = ["baseline 1", "baseline 2", "sacd", "foreign", "cut", "", " ", b"\xff", b"a\0b"]
 

@@ -10,18 +10,18 @@ import re
 import pytest
 import yaml
 
-from ingest.collector import collect
-from ingest.design import Design
-from ingest.items import LAYOUTS
-from ingest.llms import knowledge_cutoffs, simulated_respondents
-from ingest.paradigm import FOLDER, load_paradigm
-from ingest.plan import plan_of
+from ingest.ask.collector import collect
+from ingest.ask.plan import plan_of
+from ingest.ask.responses import read_trials
+from ingest.ask.spool import COLLECTED, spool_folder
+from ingest.paradigms.items import LAYOUTS
+from ingest.paradigms.paradigm import FOLDER, load_paradigm
 from ingest.prompts import shipped
 from ingest.prompts.steps import sentences_of
 from ingest.providers.simulated import FRAMED
-from ingest.responses import read_trials
-from ingest.spool import COLLECTED, spool_folder
-from ingest.study import load_study, parse_study
+from ingest.studies.design import Design
+from ingest.studies.llms import knowledge_cutoffs, simulated_respondents
+from ingest.studies.study import load_study, parse_study
 from ingest.warehouse import ROOT, UserError
 from tests.ingest.endpoint import spooled
 

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from ingest import importer, lines
-from ingest.importer import mend
+from ingest.bring import importer
+from ingest.bring.importer import mend
 from ingest.run import main
+from ingest.texts import lines
 
 HALF = "\\ud83d"
 

@@ -11,8 +11,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from ingest import download as downloading
-from ingest.download import COMMIT, MANIFEST, download, read_manifest
+from ingest.bring import download as downloading
+from ingest.bring.download import COMMIT, MANIFEST, download, read_manifest
 from ingest.run import main
 from ingest.warehouse import ROOT, UserError
 

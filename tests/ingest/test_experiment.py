@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ingest.design import Cell, Design, Trial
-from ingest.experiment import EVALUATIONS, KEYS, MEANINGS, InvalidAnswer, Judge, parse_answer
-from ingest.study import load_study
+from ingest.ask.experiment import EVALUATIONS, KEYS, MEANINGS, InvalidAnswer, Judge, parse_answer
+from ingest.studies.design import Cell, Design, Trial
+from ingest.studies.study import load_study
 
 GOOD = {
     "prosecutorRecommendationMonths": 3,

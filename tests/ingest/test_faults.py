@@ -9,10 +9,10 @@ import sys
 
 import pytest
 
-from ingest.collected import load_collected
-from ingest.collector import collect, read_prices
-from ingest.spool import COLLECTED, spool_folder
-from ingest.study import parse_study
+from ingest.ask.collected import load_collected
+from ingest.ask.collector import collect, read_prices
+from ingest.ask.spool import COLLECTED, spool_folder
+from ingest.studies.study import parse_study
 from ingest.warehouse import ROOT
 from tests.ingest.endpoint import (
     HANGS,
@@ -305,8 +305,8 @@ def test_a_redirect_is_not_followed_with_the_key():
 PEAK = """
 import re, sys
 from pathlib import Path
-from ingest.collector import collect
-from ingest.study import parse_study
+from ingest.ask.collector import collect
+from ingest.studies.study import parse_study
 outcome = collect(parse_study(sys.argv[1]))
 peak = re.search(r"VmHWM:\\s*(\\d+) kB", Path("/proc/self/status").read_text())
 print(outcome.statuses["failed"], int(peak[1]) // 1024)

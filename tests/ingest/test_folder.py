@@ -10,10 +10,10 @@ import pytest
 
 from bais.built import build_on_copy
 from bais.main import main as bais
-from ingest import folder as kept
-from ingest import load
 from ingest.gate.acts import decide_of_trials
-from ingest.raw import ORDERED, TABLES, number_rows, prepare_raw
+from ingest.land import folder as kept
+from ingest.land import load
+from ingest.land.raw import ORDERED, TABLES, number_rows, prepare_raw
 from ingest.run import main
 from ingest.warehouse import UserError, connect, in_memory, quoted, transaction
 

@@ -10,8 +10,8 @@ import pytest
 import yaml
 
 from bais.main import main as commands
+from ingest.bring.mapping import read_mapping
 from ingest.gate.audit import audit
-from ingest.mapping import read_mapping
 from ingest.run import main
 from ingest.warehouse import ROOT, UserError
 

@@ -13,10 +13,10 @@ import pyarrow as pa
 import pytest
 
 from ingest.archives.voder_bais import ARCHIVE
+from ingest.bring.importer import import_archive
 from ingest.gate import acts, models
 from ingest.gate import audit as gate
 from ingest.gate import suite as suite_module
-from ingest.importer import import_archive
 from ingest.run import render_verdict
 from ingest.warehouse import ROOT, UserError, warehouse_path
 from tests.ingest.faults import FAULTS, NUMBER, SIZES, beside_clean, inject, load_clean, named, opened

@@ -13,10 +13,10 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from ingest import importer
 from ingest.archives.voder_bais import ARCHIVE
-from ingest.load import land
-from ingest.raw import LANDED, raw_statements
+from ingest.bring import importer
+from ingest.land.load import land
+from ingest.land.raw import LANDED, raw_statements
 from ingest.run import main
 from ingest.warehouse import ROOT, UserError, connect
 from tests.tools.stand_ins import load_without_dlt
@@ -388,7 +388,7 @@ def test_what_stands_for_dlt_in_other_tests_lands_the_same(archive, make, tmp_pa
         with closing(connect()) as warehouse:
             rows = "select * exclude (_dlt_load_id) from raw.{} order by all"
             found.append({name: warehouse.execute(rows.format(name)).fetchall() for name in landed})
-        monkeypatch.setattr("ingest.load._load", load_without_dlt)
+        monkeypatch.setattr("ingest.land.load._load", load_without_dlt)
     assert found[0] == found[1]
     assert (len(found[0]["trials"]), len(found[0]["quarantined_lines"])) == (2, 1)
 

@@ -9,7 +9,7 @@ import duckdb
 import pyarrow as pa
 import pytest
 
-from ingest import load
+from ingest.land import load
 from ingest.run import main
 from tests.ingest.faults import damage
 
@@ -145,7 +145,7 @@ def test_a_defect_of_ours_is_not_dressed_up_as_a_sentence(trials, monkeypatch):
     def fails(*_):
         raise ZeroDivisionError("a defect")
 
-    monkeypatch.setattr("ingest.importer.split_blocks", fails)
+    monkeypatch.setattr("ingest.bring.importer.split_blocks", fails)
     with pytest.raises(Exception, match="a defect"):
         main(["--archive", str(trials)])
 

@@ -11,17 +11,17 @@ import pytest
 import yaml
 
 from bais.main import main
-from ingest.asked import of_study, render_asked
-from ingest.collected import load_collected
-from ingest.collector import collect
-from ingest.design import Design
+from ingest.ask.collected import load_collected
+from ingest.ask.collector import collect
+from ingest.ask.history import of_study, render_asked
+from ingest.ask.plan import plan_of
+from ingest.ask.responses import read_trials
+from ingest.ask.spool import COLLECTED, read_state, spool_folder
 from ingest.gate.audit import audit
-from ingest.models import query_of
-from ingest.plan import plan_of
-from ingest.responses import read_trials
+from ingest.land.models import query_of
 from ingest.run import agreed_orphans, render_outcome
-from ingest.spool import COLLECTED, read_state, spool_folder
-from ingest.study import Judges, parse_study
+from ingest.studies.design import Design
+from ingest.studies.study import Judges, parse_study
 from ingest.warehouse import ROOT, UserError, connect
 
 PARADIGM = {
@@ -214,7 +214,7 @@ def test_a_simulated_judge_is_right_as_often_as_is_stated(replies):
 
 
 def test_the_plan_counts_judgements_at_least_and_at_most_and_what_they_cost(monkeypatch, replies):
-    monkeypatch.setattr("ingest.plan.read_prices", lambda: {"openai/o3": (2.0, 8.0)})
+    monkeypatch.setattr("ingest.ask.plan.read_prices", lambda: {"openai/o3": (2.0, 8.0)})
     judges = {"llms": ["openai/o3"], "question": "{text}", "question_of_answers": None}
     judges["asked"] = "Begin your reply with one of these answers: {labels}."
     planned = plan_of(study(judges))

@@ -12,10 +12,10 @@ import duckdb
 import pytest
 
 from bais.main import main
-from ingest.experiment import ask_once
-from ingest.redaction import Redaction
-from ingest.spool import COLLECTED, spool_folder
-from ingest.study import parse_study
+from ingest.ask.experiment import ask_once
+from ingest.ask.spool import COLLECTED, spool_folder
+from ingest.studies.study import parse_study
+from ingest.texts.redaction import Redaction
 from tests.ingest.endpoint import Endpoint, answer, error, spooled, study_at
 
 LONG = "sk-canary-4f1d9c"

@@ -10,8 +10,8 @@ import time
 
 import pytest
 
-from ingest.collected import load_collected
-from ingest.spool import COLLECTED, Spool, spool_folder
+from ingest.ask.collected import load_collected
+from ingest.ask.spool import COLLECTED, Spool, spool_folder
 from tests.ingest.endpoint import Endpoint, answer, error, spooled, study_at
 
 pytestmark = pytest.mark.slow("programs killed")

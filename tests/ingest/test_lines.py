@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime
 
-from ingest.lines import Line, quarantine_rows
+from ingest.texts.lines import Line, quarantine_rows
 
 
 def test_a_line_is_known_by_the_first_half_of_a_hash_of_its_place_its_text_and_why():

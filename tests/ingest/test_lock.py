@@ -7,13 +7,13 @@ import sys
 
 import pytest
 
-from ingest.lock import alone
+from ingest.land.lock import alone
 from ingest.warehouse import ROOT, UserError
 
 HOLDS = """
 import sys
 from pathlib import Path
-from ingest.lock import alone
+from ingest.land.lock import alone
 
 with alone(Path(sys.argv[1]), str):
     print("holds", flush=True)

@@ -19,10 +19,10 @@ import duckdb
 import pytest
 
 from bais.main import main as bais
-from ingest.collector import Collector, Pace, collect, read_prices
+from ingest.ask.collector import Collector, Pace, collect, read_prices
+from ingest.ask.spool import COLLECTED, Spool, spool_folder
 from ingest.run import main
-from ingest.spool import COLLECTED, Spool, spool_folder
-from ingest.study import parse_study
+from ingest.studies.study import parse_study
 from ingest.warehouse import ROOT, UserError
 from tests.ingest.endpoint import HANGS, Endpoint, answer, error, spooled, study_at
 
@@ -420,7 +420,7 @@ def test_a_line_that_the_disk_took_half_of_is_taken_back_and_nothing_follows_it(
             raise OSError(errno.ENOSPC, "No space left on device")
         return write(file, data)
 
-    monkeypatch.setattr("ingest.spool.os.write", write_the_rest)
+    monkeypatch.setattr("ingest.ask.spool.os.write", write_the_rest)
     with Endpoint() as endpoint:
         with pytest.raises(UserError, match="No space left on device"):
             gather(endpoint, n=30, limits={"concurrency": 8})
@@ -442,7 +442,7 @@ def test_a_disk_that_fails_to_keep_what_it_took_ends_the_run(tmp_path, monkeypat
             spool.write({"kind": "prompt"})
 
     with Spool(tmp_path / "spool.jsonl") as spool:
-        monkeypatch.setattr("ingest.spool.os.fsync", fail)
+        monkeypatch.setattr("ingest.ask.spool.os.fsync", fail)
         spool.write({"kind": "prompt"})
         assert failed.wait(10)
         with pytest.raises(UserError, match="Input/output error"):

@@ -3,8 +3,8 @@
 import pytest
 
 from ingest.gate import audit as gate
-from ingest.memory import MOST, VARIABLE, memory_limit
-from ingest.raw import prepare_raw
+from ingest.land.memory import MOST, VARIABLE, memory_limit
+from ingest.land.raw import prepare_raw
 from ingest.warehouse import UserError
 
 

@@ -12,14 +12,14 @@ from urllib.parse import urlsplit
 import duckdb
 import pyarrow as pa
 import pytest
+from tests.ingest.news.service import article, error, ok, served
 
 from bais.main import main
-from ingest.news import Complaint, normal_address
-from ingest.news_service import fetch_news
-from ingest.raw import LOAD_ID, TABLES
-from ingest.study_parts import Limits
+from ingest.land.raw import LOAD_ID, TABLES
+from ingest.news.articles import Complaint, normal_address
+from ingest.news.service import fetch_news
+from ingest.studies.parts import Limits
 from ingest.warehouse import ROOT, UserError
-from tests.ingest.news_service import article, error, ok, served
 
 NOW = datetime(2026, 1, 10, 12, tzinfo=UTC)
 KEY = "an-invented-key-0123456789"
@@ -58,7 +58,7 @@ def without_dlt(monkeypatch):
                 connection.register("rows_to_land", rows)
                 connection.execute(f"create table raw.{name} as select *, 'load' as {LOAD_ID} from rows_to_land")
 
-    monkeypatch.setattr("ingest.load._load", load)
+    monkeypatch.setattr("ingest.land.load._load", load)
 
 
 @pytest.fixture
@@ -249,7 +249,7 @@ def test_amended_descriptions_are_counted_and_the_first_is_kept(without_dlt, cap
 
 
 def test_pages_without_end_are_left(fetch, monkeypatch):
-    monkeypatch.setattr("ingest.news_service.MOST_PAGES", 3)
+    monkeypatch.setattr("ingest.news.service.MOST_PAGES", 3)
     pages = [ok(article(f"n{number}"), n_in_all=99) for number in range(5)]
     with served(*pages) as service, pytest.raises(UserError, match="page after page, 3 by now"):
         fetch(service)

@@ -6,11 +6,11 @@ import duckdb
 import pytest
 import yaml
 
-from ingest.collector import collect
-from ingest.models import macros
-from ingest.plan import plan_of
-from ingest.spool import COLLECTED, Spool, records_of, spool_folder
-from ingest.study import parse_study
+from ingest.ask.collector import collect
+from ingest.ask.plan import plan_of
+from ingest.ask.spool import COLLECTED, Spool, records_of, spool_folder
+from ingest.land.models import macros
+from ingest.studies.study import parse_study
 from ingest.warehouse import UserError
 
 STUDY = """
@@ -111,7 +111,7 @@ def test_a_session_that_ends_early_counts_what_was_collected_before_and_goes_thr
     many = parse_study(yaml.safe_dump(content, sort_keys=False))
     assert collect(many, max_calls=20).n_left == 180
     seen = []
-    monkeypatch.setattr("ingest.design.Design._is_asked", lambda design, trial_id: seen.append(trial_id))
+    monkeypatch.setattr("ingest.studies.design.Design._is_asked", lambda design, trial_id: seen.append(trial_id))
     outcome = collect(many, max_calls=20)
     assert (outcome.n_before, outcome.n_done, outcome.n_left) == (20, 20, 160)
     assert len(seen) < 100

@@ -8,14 +8,14 @@ import pytest
 import yaml
 
 from bais.main import main
-from ingest.collector import collect
-from ingest.design import Design
+from ingest.ask.collector import collect
+from ingest.ask.plan import plan_of
+from ingest.ask.spool import COLLECTED, records_of, spool_folder
 from ingest.gate.audit import audit
-from ingest.paradigm import ArmAnchor, Paradigm, paradigm_text
-from ingest.plan import plan_of
+from ingest.paradigms.paradigm import ArmAnchor, Paradigm, paradigm_text
 from ingest.prompts import shipped
-from ingest.spool import COLLECTED, records_of, spool_folder
-from ingest.study import load_study, parse_study
+from ingest.studies.design import Design
+from ingest.studies.study import load_study, parse_study
 from ingest.warehouse import UserError, connect
 
 RENT = {

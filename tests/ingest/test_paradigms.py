@@ -17,19 +17,19 @@ import pytest
 import yaml
 
 from bais.main import main
-from ingest.collected import load_collected
-from ingest.collector import collect
-from ingest.design import Design
+from ingest.ask.collected import load_collected
+from ingest.ask.collector import collect
+from ingest.ask.plan import plan_of
+from ingest.ask.responses import ended_trials, read_trials
+from ingest.ask.spool import COLLECTED, spool_folder
 from ingest.gate.audit import audit
-from ingest.items import Items
-from ingest.paradigm import Answer, load_paradigm, shipped_paradigms
-from ingest.plan import plan_of
+from ingest.paradigms.items import Items
+from ingest.paradigms.paradigm import Answer, load_paradigm, shipped_paradigms
+from ingest.paradigms.thirds import MEASUREMENTS
 from ingest.prompts import shipped
 from ingest.providers.simulated import Simulated
-from ingest.responses import ended_trials, read_trials
-from ingest.spool import COLLECTED, spool_folder
-from ingest.study import load_study, parse_study
-from ingest.thirds import MEASUREMENTS
+from ingest.studies.design import Design
+from ingest.studies.study import load_study, parse_study
 from ingest.warehouse import ROOT, UserError, connect
 
 PARADIGM = {

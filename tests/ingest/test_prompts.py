@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ingest.design import Design
 from ingest.prompts import ANSWER_FORMATS, Script, as_number, fill, prompt_version, shipped
-from ingest.study import parse_study
+from ingest.studies.design import Design
+from ingest.studies.study import parse_study
 from ingest.warehouse import ROOT
 
 VIGNETTES, TECHNIQUES = shipped("vignettes"), shipped("techniques")

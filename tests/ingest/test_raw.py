@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 from jinja2 import Environment
 
-from ingest.raw import TABLES, prepare_raw, raw_statements
+from ingest.land.raw import TABLES, prepare_raw, raw_statements
 from ingest.warehouse import ROOT
 
 MACRO = ROOT / "macros" / "create_raw_tables.sql"

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from ingest import recognition
 from ingest.archives import archive_of, archives, formats
-from ingest.recognition import recognised
+from ingest.bring import recognition
+from ingest.bring.recognition import recognised
 from ingest.run import main
 from ingest.warehouse import UserError
 

@@ -7,12 +7,12 @@ import pytest
 
 from bais.health import _spool as of_doctor
 from bais.main import main
-from ingest.collected import load_collected
-from ingest.collector import collect
-from ingest.plan import plan_of
-from ingest.responses import spooled as relation
-from ingest.spool import COLLECTED, read_state, spool_folder
-from ingest.study import parse_study
+from ingest.ask.collected import load_collected
+from ingest.ask.collector import collect
+from ingest.ask.plan import plan_of
+from ingest.ask.responses import spooled as relation
+from ingest.ask.spool import COLLECTED, read_state, spool_folder
+from ingest.studies.study import parse_study
 from tests.ingest.endpoint import Endpoint, answer, error, study_at
 
 ODD = "5\u2028\u0085 months \U0001f600 ümläut\r\n\x0b\x0c\x1cAnswer: 5"

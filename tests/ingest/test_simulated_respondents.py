@@ -6,10 +6,10 @@ import socket
 
 import pytest
 
-from ingest.collected import load_collected
-from ingest.collector import collect
-from ingest.spool import COLLECTED, spool_folder
-from ingest.study import parse_study
+from ingest.ask.collected import load_collected
+from ingest.ask.collector import collect
+from ingest.ask.spool import COLLECTED, spool_folder
+from ingest.studies.study import parse_study
 
 ACCEPTANCE = """
 study: acceptance

@@ -7,10 +7,10 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ingest.collector import Collector, collect
-from ingest.context import BEYOND_CONTEXT, context_windows
-from ingest.design import Design
-from ingest.plan import plan_of
+from ingest.ask.collector import Collector, collect
+from ingest.ask.context import BEYOND_CONTEXT, context_windows
+from ingest.ask.plan import plan_of
+from ingest.ask.spool import COLLECTED, spool_folder
 from ingest.prompts import shipped
 from ingest.prompts.steps import (
     CHARACTERS_PER_TOKEN,
@@ -23,8 +23,8 @@ from ingest.prompts.steps import (
     shuffled,
 )
 from ingest.run import render_outcome
-from ingest.spool import COLLECTED, spool_folder
-from ingest.study import parse_study
+from ingest.studies.design import Design
+from ingest.studies.study import parse_study
 from ingest.warehouse import ROOT, UserError
 from tests.ingest.endpoint import Endpoint, answer, spooled
 

@@ -10,15 +10,15 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ingest import study as study_module
-from ingest.collector import Collector
-from ingest.design import Cell, Design
-from ingest.llms import anchored_respondents
+from ingest.ask.collector import Collector
+from ingest.ask.responses import cell_summaries, read_trials
+from ingest.ask.spool import COLLECTED, Spool, read_state, spool_folder
 from ingest.prompts import prompt_version, round_half_up
-from ingest.responses import cell_summaries, read_trials
 from ingest.run import main
-from ingest.spool import COLLECTED, Spool, read_state, spool_folder
-from ingest.study import load_study, parse_study, shipped_studies
+from ingest.studies import study as study_module
+from ingest.studies.design import Cell, Design
+from ingest.studies.llms import anchored_respondents
+from ingest.studies.study import load_study, parse_study, shipped_studies
 
 SMALL = {
     "study": "small",

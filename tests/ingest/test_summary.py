@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ingest import run
-from ingest.importer import Summary
+from ingest.bring.importer import Summary
 from ingest.run import main, render
 from ingest.warehouse import printable
 
@@ -49,7 +49,7 @@ def test_a_progress_bar_shows_on_a_terminal_alone(archive, make, monkeypatch, ca
 
 def test_progress_counts_every_byte_and_never_goes_back(archive, make):
     from ingest.archives.voder_bais import ARCHIVE
-    from ingest.importer import import_archive
+    from ingest.bring.importer import import_archive
 
     paths = [make.file(archive / f"{i}.jsonl", *[make.baseline()] * 50) for i in range(3)]
     seen = []
@@ -141,7 +141,7 @@ def test_every_line_of_a_file_that_is_no_text_or_of_other_data_is_counted(archiv
 
 def test_the_lines_of_a_later_version_are_told_of_too(archive, make):
     from ingest.archives.voder_bais import ARCHIVE
-    from ingest.importer import import_archive
+    from ingest.bring.importer import import_archive
 
     runs = [make.baseline(runIndex=i, collectedAt=f"2026-01-02T03:04:0{i}Z") for i in range(6)]
     make.file(archive / "a.jsonl", *runs[:4])

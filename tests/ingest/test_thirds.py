@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ingest.sentences import WORDS, sentences
-from ingest.thirds import thirds
+from ingest.paradigms.thirds import thirds
+from ingest.texts.sentences import WORDS, sentences
 
 PIECES = ("Yes. ", "It rained all day long. ", "Why? ", "Dr. Who ", "word ", "\n\n", "今天下雨。", "* ", "!")
 texts = st.lists(st.sampled_from(PIECES), max_size=40).map("".join)

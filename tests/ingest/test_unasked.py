@@ -7,7 +7,7 @@ import threading
 import pytest
 
 from bais.main import main
-from ingest.spool import COLLECTED, spool_folder
+from ingest.ask.spool import COLLECTED, spool_folder
 from tests.ingest.endpoint import HANGS, Endpoint, answer, error, spooled, study_at
 
 ADVICE = "`--ask-again failed` gives each trial that failed one new replicate"

@@ -10,14 +10,14 @@ import duckdb
 import pytest
 
 from bais.main import main as commands
-from ingest import importer
-from ingest.commits import git
+from ingest.bring import importer
 from ingest.gate import acts as gate_acts
 from ingest.gate import audit as gate_audit
 from ingest.gate.acts import decide, decide_of_trials, last_verdicts
 from ingest.gate.audit import audit
-from ingest.models import Models
-from ingest.raw import ORDERED, TABLES, next_ordinal, prepare_raw
+from ingest.land.commits import git
+from ingest.land.models import Models
+from ingest.land.raw import ORDERED, TABLES, next_ordinal, prepare_raw
 from ingest.run import main
 from ingest.warehouse import connect, quoted
 
@@ -587,7 +587,7 @@ def test_an_older_version_is_kept_and_nothing_of_it_is_published(archive, make, 
 def test_a_version_that_gives_way_is_the_newest_only_where_there_is_no_other(
     archive, make, trials, land, published, monkeypatch
 ):
-    monkeypatch.setattr("ingest.download.download", lambda folder, on_bytes: archive)
+    monkeypatch.setattr("ingest.bring.download.download", lambda folder, on_bytes: archive)
     make.file(archive / "a.jsonl", *trials(10, 11))
     assert "older" not in land("--download")
     make.file(archive / "a.jsonl", *trials(10, 21))

@@ -8,8 +8,8 @@ import subprocess
 import threading
 
 from bais import spark
-from ingest.folder import folder_of, keep_in, take_in
-from ingest.raw import TABLES, number_rows
+from ingest.land.folder import folder_of, keep_in, take_in
+from ingest.land.raw import TABLES, number_rows
 from ingest.warehouse import ROOT, transaction
 from tests.spark.conftest import MADE, cluster, executors_of, free_port, is_listening, running, wait_for
 

@@ -10,7 +10,7 @@ import jinja2
 import pytest
 
 from bais import on_spark
-from ingest.models import ENGINE, MACROS, macros
+from ingest.land.models import ENGINE, MACROS, macros
 from ingest.warehouse import ROOT
 from tests.ingest.test_reading import EXAMPLES, UNITS
 from tests.spark.conftest import SESSION

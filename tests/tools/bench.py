@@ -15,7 +15,7 @@ import json, sys, time
 import dlt, duckdb, pyarrow
 from dlt.destinations.impl.duckdb import duck
 from ingest.archives.voder_bais import ARCHIVE
-from ingest.importer import import_archive
+from ingest.bring.importer import import_archive
 started = time.perf_counter()
 summary = import_archive(sys.argv[1], ARCHIVE)
 print(json.dumps({"rows": summary.n_new, "seconds": time.perf_counter() - started}))

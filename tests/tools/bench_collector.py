@@ -29,9 +29,9 @@ limits: {{concurrency: {in_flight}}}
 # A round of calls before the clock starts, so that no connection is opened and nothing is imported while it runs.
 OURS = """
 import json, sys, time
-from ingest.collector import Collector
-from ingest.design import Design
-from ingest.study import parse_study
+from ingest.ask.collector import Collector
+from ingest.studies.design import Design
+from ingest.studies.study import parse_study
 collector = Collector(Design(parse_study(sys.argv[1])))
 warm = int(sys.argv[2])
 def warmed_up(collector):
@@ -131,8 +131,8 @@ def collect(url, n, folder):
 
 def prompt_of_the_study():
     """Return what the trials of the study ask, so that the others ask the same."""
-    from ingest.design import Design
-    from ingest.study import parse_study
+    from ingest.studies.design import Design
+    from ingest.studies.study import parse_study
 
     design = Design(parse_study(STUDY.format(url="http://localhost", n=1, in_flight=1)))
     return design.script(design.baseline_cells()[0]).next_turn([]).prompt

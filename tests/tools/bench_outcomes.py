@@ -18,8 +18,8 @@ WORDS = tuple(SENTENCE.split(" "))
 # Each says what it took beyond its imports.
 COLLECT = """
 import json, sys, time
-from ingest.collector import collect
-from ingest.study import load_study
+from ingest.ask.collector import collect
+from ingest.studies.study import load_study
 study = load_study(sys.argv[1])
 started = time.perf_counter()
 outcome = collect(study)

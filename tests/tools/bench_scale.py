@@ -10,7 +10,7 @@ import statistics
 import tempfile
 from pathlib import Path
 
-from ingest.load import DUCKDB_SETTINGS
+from ingest.land.load import DUCKDB_SETTINGS
 from ingest.warehouse import ROOT, in_memory
 from tests.tools.processes import Warehouse
 from tests.tools.ratios import Bench
@@ -63,7 +63,7 @@ copy (
 IMPORT = """
 import sys
 from ingest.archives.voder_bais import ARCHIVE
-from ingest.importer import import_archive
+from ingest.bring.importer import import_archive
 assert import_archive(sys.argv[1], ARCHIVE).n_new == int(sys.argv[2])
 """
 GATE = """

@@ -23,7 +23,7 @@ import duckdb
 import yaml
 
 from bais.age import PUBLIC_SCHEMAS
-from ingest.raw import key_of
+from ingest.land.raw import key_of
 
 ROOT = Path(__file__).resolve().parents[2]
 LEFT_OUT = {

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import duckdb
 
-from ingest.models import PROJECT, columns_of_seed, declarations, seed_types, sql_files
-from ingest.raw import TABLES
+from ingest.land.models import PROJECT, columns_of_seed, declarations, seed_types, sql_files
+from ingest.land.raw import TABLES
 from ingest.warehouse import ROOT
 from tests.tools.unit_models import render
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import duckdb
 
-from ingest.models import macros
+from ingest.land.models import macros
 
 UNITS = {"loan": "thousand USD", "salary": "thousand USD", "medical": "score of 100", "shoplifting": "months"}
 

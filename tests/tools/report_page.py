@@ -9,7 +9,7 @@ from urllib.parse import unquote
 
 import duckdb
 
-from ingest.raw import TABLES
+from ingest.land.raw import TABLES
 from tests.tools.contracts import insert, make_tables
 
 VOID = {"meta", "link", "input", "br", "img", "hr", "path", "line"}

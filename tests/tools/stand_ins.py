@@ -7,7 +7,7 @@ import duckdb
 import pyarrow as pa
 
 from ingest.gate.suite import thresholds_of
-from ingest.raw import LOAD_ID, TABLES
+from ingest.land.raw import LOAD_ID, TABLES
 
 
 def load_without_dlt(tables, path, incoming):

@@ -13,7 +13,7 @@ import duckdb
 import jinja2
 
 from bais.sql_functions import register
-from ingest.models import ENGINE, PROJECT, declarations, sql_files
+from ingest.land.models import ENGINE, PROJECT, declarations, sql_files
 from ingest.warehouse import ROOT
 
 MACRO = re.compile(r"{%-?\s*macro\s+(\w+).*?{%-?\s*endmacro\s*-?%}", re.DOTALL)

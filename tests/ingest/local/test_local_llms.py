@@ -12,14 +12,14 @@ torch = pytest.importorskip("torch", reason=WHY)
 transformers = pytest.importorskip("transformers", reason=WHY)
 
 from bais.main import main  # noqa: E402
-from ingest.collector import collect  # noqa: E402
+from ingest.ask.collector import collect  # noqa: E402
+from ingest.ask.spool import COLLECTED, spool_folder  # noqa: E402
 from ingest.local.llm import load_local  # noqa: E402
 from ingest.local.methods import Method, log_softmax, method_of  # noqa: E402
 from ingest.local.settings import parse_decoding  # noqa: E402
 from ingest.local.writing import Draft  # noqa: E402
 from ingest.prompts import shipped  # noqa: E402
-from ingest.spool import COLLECTED, spool_folder  # noqa: E402
-from ingest.study import parse_study  # noqa: E402
+from ingest.studies.study import parse_study  # noqa: E402
 from tests.ingest.scoring.trained import byte_level  # noqa: E402
 
 SIZES = {"vocab_size": 600, "hidden_size": 32, "num_hidden_layers": 2}

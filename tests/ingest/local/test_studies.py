@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 
 from bais.main import main
-from ingest.collector import collect
+from ingest.ask.collector import collect
+from ingest.ask.plan import plan_of
+from ingest.ask.spool import COLLECTED, spool_folder
 from ingest.local.methods import Method
 from ingest.local.writing import Draft, Stopped
-from ingest.plan import plan_of
 from ingest.prompts import prompt_version, shipped
 from ingest.providers.local import Local, segments_of
-from ingest.spool import COLLECTED, spool_folder
-from ingest.study import parse_study
+from ingest.studies.study import parse_study
 from ingest.warehouse import UserError
 
 STUDY = """

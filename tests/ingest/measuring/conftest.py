@@ -5,8 +5,8 @@ import json
 import pyarrow as pa
 import pytest
 
-from ingest.load import land
-from ingest.raw import TABLES
+from ingest.land.load import land
+from ingest.land.raw import TABLES
 
 STUDY = "retold"
 

@@ -7,7 +7,7 @@ import math
 import pytest
 
 from bais.main import main
-from ingest.spool import records_of, spool_folder
+from ingest.ask.spool import records_of, spool_folder
 from ingest.warehouse import ROOT
 from tests.ingest.endpoint import Act, Endpoint, error
 

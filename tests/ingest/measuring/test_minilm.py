@@ -10,8 +10,8 @@ import pytest
 from ingest.measuring import minilm
 from ingest.measuring.e5 import E5
 from ingest.measuring.vectors import cosine
-from ingest.paradigm import FOLDER
-from ingest.thirds import thirds
+from ingest.paradigms.paradigm import FOLDER
+from ingest.paradigms.thirds import thirds
 from ingest.warehouse import UserError
 
 BATTERY = "The battery lasts two days."

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from ingest.gate.audit import audit
-from ingest.models import query_of
+from ingest.land.models import query_of
 from ingest.scoring.chat import in_chat
 from ingest.scoring.landed import load_scored
 from ingest.scoring.passes import by_cache, by_tree, log_probabilities, one_by_one

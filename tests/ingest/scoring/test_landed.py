@@ -7,7 +7,7 @@ import duckdb
 import numpy as np
 import pytest
 
-from ingest.models import query_of
+from ingest.land.models import query_of
 from ingest.scoring.landed import load_scored
 from ingest.scoring.questions import prompt_hash
 from ingest.scoring.scorer import score, scored_prompts

@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 
 from bais.main import main
+from ingest.ask.spool import SCORES, Spool
 from ingest.scoring.landed import refuse_study_of_trials
 from ingest.scoring.passes import OutOfMemory, one_by_one
 from ingest.scoring.questions import SHIPPED, prompt_hash
 from ingest.scoring.scorer import Scoring, score, scored_prompts, sessions
 from ingest.scoring.targets import RULES, TARGETS, Targets
-from ingest.spool import SCORES, Spool
-from ingest.study import shipped_studies
+from ingest.studies.study import shipped_studies
 from ingest.warehouse import ROOT, UserError
 from tests.ingest.scoring.tiny import Named, questions_of
 from tests.tools.contracts import fill
@@ -229,7 +229,7 @@ def test_a_spool_of_scores_that_is_held_or_full_is_refused_in_words_on_scores(mo
     def full(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("ingest.spool.os.write", full)
+    monkeypatch.setattr("ingest.ask.spool.os.write", full)
     with pytest.raises(UserError, match=r"No space left on device: .* at /.*\): what was scored before is kept"):
         score(Named(), FEW)
 

@@ -1,0 +1,383 @@
+"""Experiments in the form of story 001, run as one piece: their strict answers, and the lines that hold the results."""
+
+import contextlib
+import json
+import re
+import uuid
+from pathlib import Path
+
+from ingest.ask.collector import MOST_CHARACTERS, Collector
+from ingest.studies.design import Design
+from ingest.studies.study import load_study, shipped_studies
+from ingest.texts.redaction import Redaction
+from ingest.warehouse import UserError, printable
+
+STORY_001 = "anchoring-prosecutor-sentencing"
+ANSWER_FORMAT = "story-001"
+TURNS = {"single_turn": 1, "three_turn": 3}
+IN_THREE_TURNS = "-three-turn"
+EVALUATIONS = ("too low", "too high", "just right")
+KINDS = {
+    "prosecutorRecommendationMonths": "months",
+    "prosecutorEvaluation": "evaluation",
+    "defenseAttorneyEvaluation": "evaluation",
+    "sentenceMonths": "months",
+}
+KEYS = tuple(KINDS)
+FENCE = re.compile(r"```[a-zA-Z]*\s*\n(.*?)```", re.DOTALL)
+MEANINGS = {
+    "no_text": "the reply is empty",
+    "not_json_only": "the reply holds more than a JSON object, such as prose or a code fence",
+    "invalid_json": "the reply is no valid JSON",
+    "not_an_object": "the reply is JSON but no object",
+    "duplicate_key": "a key stands there twice",
+    "missing_key": "a key is missing",
+    "unknown_key": "there is a key that was not asked for",
+    "not_an_integer": "a number of months is not a whole number written as one",
+    "invalid_evaluation": "an evaluation is none of too low, too high, just right",
+    "out_of_range": "the sentence is outside the valid range",
+    "condition_mismatch": "the prosecutor's demand is not the one that was stated",
+}
+
+
+class InvalidAnswer(Exception):
+    """An answer that breaks the schema; `args[0]` is the code, a key of `MEANINGS`."""
+
+
+def experiment(name, protocol: str | None = None):
+    """Return the study behind an experiment, a YAML file or a shipped one by its name, in the protocol asked for.
+
+    The same experiment in three turns stands in a file beside it, whose name ends in `-three-turn`.
+    """
+    study = _checked(name)
+    if protocol in (None, protocol_of(study)):
+        return study
+    stem = str(name).removesuffix(".yaml")
+    ending = str(name)[len(stem) :]
+    other = stem.removesuffix(IN_THREE_TURNS) + (IN_THREE_TURNS if protocol == "three_turn" else "") + ending
+    if other == str(name) or (other not in shipped_studies() and not Path(other).is_file()):
+        raise UserError(
+            f"{printable(name)} is asked as {protocol_of(study)}; "
+            f"to ask it as {protocol}, write {printable(other)} beside it"
+        )
+    return _checked(other)
+
+
+def _checked(name):
+    if str(name) not in shipped_studies() and not Path(name).exists():
+        known = ", ".join(shipped_experiments())
+        raise UserError(f"there is no experiment {printable(name)}: give a YAML file or one of {known}")
+    study = load_study(name)
+    if problem := what_is_missing(study):
+        raise UserError(
+            f"{printable(name)} is no experiment that can be run as one piece: {problem}; ask it with `bais collect`"
+        )
+    return study
+
+
+def what_is_missing(study) -> str | None:
+    """Say what keeps a study from the form of story 001: one case, two anchors, a second demand, one JSON object."""
+    if study.answer_format != ANSWER_FORMAT:
+        return f"its answer_format is not {ANSWER_FORMAT}"
+    if len(study.vignettes) > 1 or len(study.techniques) > 1 or len(study.temperatures) > 1:
+        return "it needs one vignette, one technique and one temperature"
+    if study.baselines or not study.anchors.fixed or study.vignettes[0].get("anchors"):
+        return "it needs fixed anchors for the whole study, and `baselines: false`"
+    if study.second_anchor is None:
+        return "it has no second_anchor"
+    technique, vignette = study.techniques[0], study.vignettes[0]
+    if technique.get("rounds") or len(technique.get("turns", ())) not in TURNS.values():
+        return "it needs one turn or three"
+    if vignette["response_unit"] != "months":
+        return "its vignette is not answered in months"
+    numbers = [study.anchors.fixed.low, study.anchors.fixed.high, vignette.get("valid_min"), vignette.get("valid_max")]
+    if not all(number is not None and number == int(number) for number in numbers):
+        return "its anchors, valid_min and valid_max have to be whole numbers"
+    return None
+
+
+def shipped_experiments() -> list[str]:
+    """Return the names of the shipped studies that can be run as one piece."""
+    return [name for name in shipped_studies() if not what_is_missing(load_study(name))]
+
+
+def protocol_of(study) -> str:
+    """Return whether an experiment is asked in one turn or in three."""
+    return next(protocol for protocol, n in TURNS.items() if n == len(study.techniques[0]["turns"]))
+
+
+def definition(study) -> dict:
+    """Describe an experiment for its analysis and its report."""
+    vignette, anchors = study.vignettes[0], study.anchors.fixed
+    words = vignette.get("words", {})
+    return {
+        "id": study.study,
+        "name": study.description or study.study,
+        "anchorDerivation": words.get("anchor_derivation", "set by the study before the first trial"),
+        "responseUnit": words.get("answers_in", vignette["response_unit"]),
+        "validMin": int(vignette["valid_min"]),
+        "validMax": int(vignette["valid_max"]),
+        "conditions": [
+            {"id": condition_id(direction, value), "anchorDirection": direction, "anchorValue": int(value)}
+            for direction, value in (("low", anchors.low), ("high", anchors.high))
+        ],
+    }
+
+
+def condition_id(direction, months):
+    """Name a condition: `low-anchor-3mo`."""
+    return f"{direction}-anchor-{months:g}mo"
+
+
+def parse_answer(
+    text: str, keys: tuple[str, ...] = KEYS, *, valid: tuple[float, float], anchor: float | None = None,
+    is_lenient: bool = False,
+) -> dict:  # fmt: skip
+    """Read an answer with exactly these keys, this anchor, in the range; within a fence or prose if `is_lenient`."""
+    text = (text or "").strip()
+    if not text:
+        raise InvalidAnswer("no_text")
+    try:
+        answer = _strict_json(text)
+    except json.JSONDecodeError:
+        answer = _json_within(text)
+        if answer is None and text[:1] in "{[":
+            raise InvalidAnswer("invalid_json") from None
+        if answer is None or not is_lenient:
+            raise InvalidAnswer("not_json_only") from None
+    if not isinstance(answer, dict):
+        raise InvalidAnswer("not_an_object")
+    if missing := [key for key in keys if key not in answer]:
+        raise InvalidAnswer("missing_key", missing[0])
+    if unknown := [key for key in answer if key not in keys]:
+        raise InvalidAnswer("unknown_key", unknown[0])
+    for key in keys:
+        value = answer[key]
+        if KINDS[key] == "months" and type(value) is not int:
+            raise InvalidAnswer("not_an_integer", key)
+        if KINDS[key] == "evaluation" and value not in EVALUATIONS:
+            raise InvalidAnswer("invalid_evaluation", key)
+    if "sentenceMonths" in keys and not valid[0] <= answer["sentenceMonths"] <= valid[1]:
+        raise InvalidAnswer("out_of_range", "sentenceMonths")
+    if anchor is not None and answer.get("prosecutorRecommendationMonths", anchor) != anchor:
+        raise InvalidAnswer("condition_mismatch", "prosecutorRecommendationMonths")
+    return answer
+
+
+def _strict_json(text):
+    """Read JSON as its standard has it: a key stands there once, and there is no NaN."""
+
+    def once(pairs):
+        keys = [key for key, _ in pairs]
+        if twice := [key for key in keys if keys.count(key) > 1]:
+            raise InvalidAnswer("duplicate_key", twice[0])
+        return dict(pairs)
+
+    def no_constant(name):
+        raise InvalidAnswer("invalid_json", name)
+
+    try:
+        return json.loads(text, object_pairs_hook=once, parse_constant=no_constant)
+    except json.JSONDecodeError:
+        raise
+    except (RecursionError, ValueError):
+        raise InvalidAnswer("invalid_json") from None
+
+
+def _json_within(text):
+    """Return the one JSON object within a fence or prose, or None."""
+    candidates = FENCE.findall(text) or [text[text.find("{") : text.rfind("}") + 1]]
+    with contextlib.suppress(json.JSONDecodeError):
+        return _strict_json(candidates[-1].strip())
+    return None
+
+
+class Judge:
+    """Holds each turn's answer against the schema, while it is collected.
+
+    Parameters
+    ----------
+    protocol : {"single_turn", "three_turn"}
+    is_lenient : bool
+    valid : tuple of float
+        The least and the greatest sentence that is possible.
+    """
+
+    keys_by_turn = {  # noqa: RUF012
+        "single_turn": (KEYS,),
+        "three_turn": (KEYS[:2], KEYS[2:3], KEYS[3:]),
+    }
+
+    def __init__(self, protocol, is_lenient, valid):
+        self.keys, self.is_lenient, self.valid = self.keys_by_turn[protocol], is_lenient, valid
+
+    def error(self, trial, turn: int, text: str) -> str | None:
+        """Say why the text of a turn will not do, or None."""
+        try:
+            self._parse(trial, turn, text)
+        except InvalidAnswer as error:
+            return error.args[0]
+        return None
+
+    def result(self, trial, replies: list[str]) -> dict:
+        """Put the valid replies of a trial together into the four keys."""
+        result = {}
+        for turn, text in enumerate(replies):
+            result |= self._parse(trial, turn, text)
+        return {key: result[key] for key in KEYS}
+
+    def response(self, trial, replies: list[str]) -> int:
+        """Return the sentence in months."""
+        return self.result(trial, replies)["sentenceMonths"]
+
+    def _parse(self, trial, turn, text):
+        return parse_answer(
+            text, self.keys[turn], valid=self.valid, anchor=trial.cell.anchor_value, is_lenient=self.is_lenient
+        )
+
+
+def llm_of(model: str | None) -> dict:
+    """Return the entry of `llms` for `codex`, `codex/NAME`, `sim/NAME`, or `vendor/name` at an endpoint."""
+    if model in (None, "codex"):
+        return {"llm": "openai/codex", "provider": "codex"}
+    if model.startswith("codex/"):
+        return {"llm": f"openai/codex-{model[6:]}", "provider": "codex", "model": model[6:]}
+    return {"llm": model} if "/" in model else {"llm": f"openai/{model}", "model": model}
+
+
+def study_of_run(name, *, protocol: str | None, model: str | None, n_runs: int, seed: int, attempts: int):
+    """Return the study that a run collects; without a model it asks the one LLM that the experiment names."""
+    from pydantic import ValidationError
+
+    study = experiment(name, protocol)
+    if model is None and len(study.llms) > 1:
+        raise UserError(f"{printable(name)} names several LLMs: say with --model which one to ask")
+    named = [llm.model_dump(exclude_none=True) for llm in study.llms if model in (None, llm.llm)]
+    changes = {
+        "llms": named or [llm_of(model)],
+        "order_seed": seed,
+        "stopping_rule": {"minimum": n_runs},
+        "limits": {**study.limits.model_dump(exclude_none=True), "attempts": attempts},
+    }
+    try:
+        return type(study).model_validate({**study.model_dump(exclude_none=True), **changes})
+    except ValidationError as error:
+        said = error.errors()[0]["msg"].removeprefix("Value error, ")
+        asked = f"--model {printable(model)}" if model else printable(named[0]["llm"])
+        raise UserError(f"{asked} cannot be asked: {printable(said)}") from None
+
+
+class Run:
+    """One run of an experiment.
+
+    Parameters
+    ----------
+    study : ingest.studies.study.Study
+        As `study_of_run` returns it.
+    is_lenient : bool
+    on_line : callable
+        Called with each result, a dict, as its trial is complete.
+    on_progress : callable, optional
+    """
+
+    def __init__(self, study, is_lenient, on_line, on_progress=None):
+        self.study, self.on_line = study, on_line
+        self.protocol, self.is_lenient = protocol_of(study), is_lenient
+        vignette = study.vignettes[0]
+        self.judge = Judge(self.protocol, is_lenient, (vignette["valid_min"], vignette["valid_max"]))
+        self.lines = []
+        self.run_id = f"run-{uuid.uuid4().hex[:12]}"
+        self.collector = Collector(
+            Design(study, run=self.run_id), judge=self.judge, on_progress=on_progress, on_trial=self._on_trial
+        )
+
+    def collect(self):
+        """Put the trials, and hand each result on as it comes."""
+        return self.collector.collect()
+
+    def _on_trial(self, trial, record, calls):
+        cell, llm = trial.cell, self.study.llms[0]
+        replies = [call["text"] for call in calls if call["error"] is None]
+        code = record["reason"] or record["status"]
+        result = None if code else self.judge.result(trial, replies)
+        last = calls[-1]
+        line = {
+            "experimentId": self.study.study,
+            "model": llm.model or llm.llm,
+            "provider": llm.provider,
+            "protocol": self.protocol,
+            "conditionId": condition_id(cell.anchor_direction, cell.anchor_value),
+            "runIndex": trial.replicate,
+            "params": {"prosecutorRecommendationMonths": int(cell.anchor_value)},
+            "result": result,
+            "rawLastMessage": last["text"],
+            "wasLenient": bool(result) and self.is_lenient and _needs_leniency(replies),
+            "error": {"code": code, "message": MEANINGS.get(code) or last["error_detail"] or code} if code else None,
+            "attempts": len(calls) - max(len(replies) - 1, 0),
+            "trialId": trial.trial_id,
+            "collectedAt": record["finished_at"],
+        }
+        self.lines.append(line)
+        self.on_line(line)
+
+
+def _needs_leniency(replies):
+    for text in replies:
+        try:
+            _strict_json(text.strip())
+        except (json.JSONDecodeError, InvalidAnswer):
+            return True
+    return False
+
+
+def trials_of(lines: list[dict]) -> list[dict]:
+    """Reduce result lines to the conditionId, runIndex, sentenceMonths and errorCode that the analysis reads."""
+    trials = []
+    for line in lines:
+        error = line.get("error")
+        code = (error.get("code") if isinstance(error, dict) else error) if error else None
+        months = (line.get("result") or {}).get("sentenceMonths")
+        trials.append(
+            {
+                "conditionId": line["conditionId"],
+                "runIndex": line["runIndex"],
+                "sentenceMonths": None if code else months,
+                "errorCode": code or (None if months is not None else "no_result"),
+            }
+        )
+    return trials
+
+
+def ask_once(study, prompt: str):
+    """Put one prompt to the study's LLM, outside of any trial; return the reply or why there is none."""
+    import asyncio
+
+    from ingest.ask.collector import provider_of
+    from ingest.providers import NoReply, Question
+
+    llm, limits = study.llms[0], study.limits
+
+    async def ask():
+        provider = provider_of(llm, Design(study))[1]()
+        redaction, problem = Redaction([provider.secret]), None
+        try:
+            for _ in range(limits.attempts):
+                question = Question(llm, [{"role": "user", "content": prompt}], None, None, 0, "report", 0)
+                try:
+                    async with asyncio.timeout(limits.timeout_s):
+                        reply = await provider.ask(question)
+                except NoReply as error:
+                    problem = f"{error.reason}: {said}" if (said := error.words(redaction)) else error.reason
+                    if error.does in ("fail", "stop_llm"):
+                        break
+                except TimeoutError:
+                    problem = "timeout"
+                else:
+                    if (reply.text or "").strip():
+                        return redaction.of_answer(reply.text, MOST_CHARACTERS), None
+                    problem = "an empty reply"
+        finally:
+            await provider.close()
+        return None, problem
+
+    return asyncio.run(ask())

@@ -1,0 +1,300 @@
+"""What a study will ask and cost, before anything is asked."""
+
+import collections
+import itertools
+import math
+
+from ingest.ask.collector import read_prices
+from ingest.ask.context import context_windows, is_beyond_context
+from ingest.ask.history import asked_before, derived_anchors, render_asked, said_of_imported
+from ingest.ask.refusals import keys_of, what_is_refused
+from ingest.ask.responses import spooled
+from ingest.ask.spool import COLLECTED, read_state, spool_folder
+from ingest.local.llm import what_is_lacking
+from ingest.paradigms.judges import JUDGEMENTS
+from ingest.paradigms.paradigm import NO_TECHNIQUE
+from ingest.prompts import shipped
+from ingest.prompts.steps import CHARACTERS_PER_TOKEN, tokens_of
+from ingest.studies.design import Cell, Design, anchors_in
+
+TOKENS_PER_REPLY = {"low": 60, "high": 800}
+MOST_ITEMS = 50  # looked at to say how long texts are
+SECONDS_PER_CALL = {"low": 2.0, "high": 20.0}
+ASSUMPTIONS = (
+    "{} characters a token; a reply of {low} to {high} tokens, hidden reasoning not counted beyond that; low: no cell "
+    "is topped up and no technique repeats; high: every cell is topped up and every technique repeats as often as it "
+    "may; no retries"
+).format(CHARACTERS_PER_TOKEN, **TOKENS_PER_REPLY)
+OF_JUDGEMENTS = "; of judgements: low if all answers to an item are the same text, high if each is another one"
+
+
+def plan_of(study) -> dict:
+    """Count what a study asks in all, by technique and by LLM, `low` and `high`; without a price a cost is null."""
+    design, prices = Design(study), read_prices()
+    rule = study.stopping_rule
+    replicates = {"low": rule.minimum, "high": rule.maximum or rule.minimum}
+    rows = []
+    for llm, vignette in itertools.product(study.llms, design.vignettes if not design.paradigms else ()):
+        conditions = [("no_technique", 0)] if study.baselines else []
+        conditions += [(technique, 2) for technique in design.techniques]
+        conditions += [(t["technique"], 0) for t in study.techniques if t.get("is_also_unanchored")]
+        for technique, n_directions in conditions:
+            unanchored = "baseline" if technique == "no_technique" else f"{technique}, no anchor"
+            row = {"llm": llm.llm, "technique": technique if n_directions else unanchored}
+            row["cells"] = max(n_directions, 1) * len(study.temperatures)
+            for end, n in replicates.items():
+                size = _size(design, vignette, technique, n_directions > 0, end)
+                row[end] = {what: row["cells"] * n * each for what, each in size.items()}
+                row[end]["cost_usd"] = _cost(llm, row[end]["tokens_in"], row[end]["tokens_out"], prices)
+            rows.append(row)
+    if design.paradigms:
+        rows = [*_rows_of_paradigms(design, replicates, prices)]
+    of_judges = [*_rows_of_judges(design, prices)] if design.judges else []
+    rows += of_judges
+    collected = _collected(design)
+    keys, lacking = keys_of(design)
+    path = spool_folder(study.study) / COLLECTED
+    refused = [*what_is_refused(design, read_state(path), path, prices, keys)]
+    planned = {
+        "study": study.study,
+        "description": study.description,
+        "source": study.source,
+        "are_simulated": all(llm.provider == "simulated" for llm in study.all_llms),
+        "grid": {
+            "llms": [llm.llm for llm in study.llms],
+            "vignettes": list(design.vignettes),
+            "techniques": list(design.techniques),
+            "paradigms": {
+                name: {"arms": of.arms, "n_items": len(of.all_items)} for name, of in design.paradigms.items()
+            },
+            "anchors": study.anchors.model_dump(exclude_none=True) if study.anchors else {},
+            "temperatures": study.temperatures,
+            "stopping_rule": rule.model_dump(exclude_none=True),
+            "order_seed": study.order_seed,
+            "answer_format": study.answer_format,
+            "second_anchor": study.second_anchor,
+            **({"judges": _told_of_judges(design.judges)} if design.judges else {}),
+        },
+        "cells": {
+            "baseline": sum(row["cells"] for row in rows if row["technique"] == "baseline"),
+            "anchored": 0 if design.paradigms else sum(row["cells"] for row in rows if row["technique"] != "baseline"),
+            "answers": sum(row["cells"] for row in rows) - sum(row["cells"] for row in of_judges)
+            if design.paradigms
+            else 0,
+            **({JUDGEMENTS: sum(row["cells"] for row in of_judges)} if of_judges else {}),
+        },
+        **_sums(rows),
+        "prices": {llm.llm: prices[llm.llm] for llm in study.all_llms if llm.llm in prices},
+        "without_price": [llm.llm for llm in study.all_llms if not llm.is_free and llm.llm not in prices],
+        "lacking": "; ".join([*_lacking(design, lacking), *refused]) or None,
+        "is_refused": bool(refused),
+        "beyond_context": _beyond_context(design),
+        "nothing_to_ask": _nothing_to_ask(design),
+        "limits": study.limits.model_dump(exclude_none=True),
+        "assumptions": ASSUMPTIONS + (OF_JUDGEMENTS if of_judges else ""),
+        "techniques": _by(rows, "technique"),
+        "llms": _by(rows, "llm"),
+        "collected": collected,
+    }
+    seconds = dict.fromkeys(SECONDS_PER_CALL, collected["seconds_per_call"]) if collected["calls"] else SECONDS_PER_CALL
+    planned["seconds_per_call"] = dict(seconds)
+    planned["hours"] = {
+        end: planned["calls"][end] * seconds[end] / study.limits.concurrency / 3600 for end in ("low", "high")
+    }
+    return planned
+
+
+def _lacking(design, lacking):
+    """Yield what is missing here for a study to be asked."""
+    if any(llm.provider == "local" for llm in design.study.all_llms) and (of_llms := what_is_lacking()):
+        yield of_llms
+    if lacking:
+        yield lacking
+
+
+def _rows_of_paradigms(design, replicates, prices):
+    """Yield what each LLM is asked with each vignette and technique, in all arms and with all items."""
+    n_temperatures = len(design.study.temperatures)
+    for vignette in design.vignettes:
+        paradigm = design.paradigm_of(vignette)
+        techniques = dict.fromkeys(
+            [*([NO_TECHNIQUE] if paradigm.relative_to else []), *design.techniques_for(paradigm)]
+        )
+        items = [item.item for item in paradigm.all_items] or [None]
+        looked_at = items[:: math.ceil(len(items) / MOST_ITEMS)]
+        for technique in techniques:
+            is_named = technique in design.techniques
+            of_technique = design.techniques.get(technique) or shipped("techniques")[technique]
+            arms = [
+                arm
+                for arm in paradigm.arms
+                if paradigm.asks(arm, of_technique) and (is_named or arm == paradigm.relative_to)
+            ]
+            sizes = {
+                end: [
+                    _size_of_cell(design, Cell("", vignette, technique, "none", None, None, arm, item), end)
+                    for arm, item in itertools.product(arms, looked_at)
+                ]
+                for end in replicates
+            }
+            for llm in design.study.llms:
+                row = {"llm": llm.llm, "technique": technique, "cells": len(arms) * len(items) * n_temperatures}
+                for end, n in replicates.items():
+                    row[end] = _in_all([(row["cells"] * n, sizes[end])], llm, prices)
+                yield row
+
+
+def _beyond_context(design):
+    """Count, by LLM, the trials of paradigms whose first question is too long for it; judgements are not looked at."""
+    n_beyond, n_replicates = collections.Counter(), design.study.stopping_rule.minimum
+    known = [llm for llm in design.study.llms if llm.llm in context_windows()]
+    for vignette, llm in itertools.product(design.vignettes if design.paradigms else (), known):
+        paradigm = design.paradigm_of(vignette)
+        # a text that fills less than half of the window leaves room for what else is said
+        half = context_windows()[llm.llm] / 2
+        texts = [item for item in paradigm.all_items if tokens_of("".join(item.fields.values())) > half]
+        for technique, arm, item in itertools.product(design.techniques_for(paradigm), paradigm.arms, texts):
+            cell = Cell(llm.llm, vignette, technique, "none", None, None, arm, item.item)
+            turn = design.script(cell, design.option_order(cell, 0)).next_turn([])
+            if turn and is_beyond_context(llm, turn):
+                n_beyond[llm.llm] += len(design.study.temperatures) * n_replicates
+    return dict(n_beyond)
+
+
+def _nothing_to_ask(design):
+    """List, by why nothing can be asked about them, the items of which a technique has no text to show."""
+    found = collections.defaultdict(dict)
+    for vignette in design.vignettes if design.paradigms else ():
+        paradigm = design.paradigm_of(vignette)
+        names = design.techniques_for(paradigm)
+        alike = [name for name in names if not design.techniques[name].get("steps")]  # they say all of the text
+        for technique in [*alike[:1], *(name for name in names if name not in alike)]:
+            for item in paradigm.all_items:
+                cell = Cell("", vignette, technique, "none", None, None, paradigm.arms[0], item.item)
+                if problem := design.script(cell, design.option_order(cell, 0)).problem:
+                    found[problem][item.item] = None
+    return {problem: [*items] for problem, items in found.items()}
+
+
+def _told_of_judges(judges):
+    """Say in a plan what judges are asked."""
+    return judges.model_dump(include={"paradigm", "labels", "roles", "repeats"}) | {
+        "llms": [llm.llm for llm in judges.llms]
+    }
+
+
+def _rows_of_judges(design, prices):
+    """Yield what each judge is asked: of the texts of items, and of as many texts as answers may be, or have to be."""
+    judges, items = design.judges, design.judged_items
+    judged = {paradigm.paradigm for paradigm in design.study.judged_paradigms}
+    n_cells = sum(design.vignettes[cell.vignette]["paradigm"] in judged for cell in design.paradigm_cells())
+    n_answers = n_cells * design.study.stopping_rule.minimum
+    n_texts = {"low": {True: len(items) or 1, False: len(items)}, "high": {True: n_answers, False: len(items)}}
+    looked_at = items[:: math.ceil(len(items) / MOST_ITEMS)] if items else [None]
+    for llm in judges.llms:
+        row = {"llm": llm.llm, "technique": JUDGEMENTS}
+        row["cells"] = sum(n * len(judges.roles_of(is_answer)) for is_answer, n in n_texts["high"].items())
+        for end, numbers in n_texts.items():
+            parts = []
+            for is_answer, role in ((of, role) for of in numbers for role in judges.roles_of(of)):
+                reply = "x" * (TOKENS_PER_REPLY[end] * CHARACTERS_PER_TOKEN)
+                texts = [(item, reply if is_answer else judges.original(item)) for item in looked_at]
+                sizes = [_size_of(judges.script(role, *of), end) for of in texts]
+                parts.append((numbers[is_answer] * judges.repeats, sizes))
+            row[end] = _in_all(parts, llm, prices)
+        yield row
+
+
+def _in_all(parts, llm, prices):
+    """Add up trials, calls, tokens and cost of parts: how many trials, and the sizes of those that were looked at."""
+    sums = collections.Counter()
+    for n, sizes in parts:
+        for what in sizes[0]:
+            sums[what] += round(n * sum(of[what] for of in sizes) / len(sizes))
+    return dict(sums) | {"cost_usd": _cost(llm, sums["tokens_in"], sums["tokens_out"], prices)}
+
+
+def _size(design, vignette, technique, is_anchored, end):
+    """Return the calls and tokens of one trial of anchoring."""
+    cell = Cell("", vignette, technique, "low" if is_anchored else "none", 10 if is_anchored else None, None)
+    return _size_of_cell(design, cell, end)
+
+
+def _size_of_cell(design, cell, end):
+    """Return the calls and tokens of one trial of a cell."""
+    return _size_of(design.script(cell, design.option_order(cell, 0)), end)
+
+
+def _size_of(script, end):
+    """Return the calls and tokens of one trial, by going through it with replies of the assumed length."""
+    tokens_per_reply = TOKENS_PER_REPLY[end]
+    verdict = script.rounds["stops_at"] if script.rounds and end == "low" else ""
+    reply = verdict + "x" * max(0, tokens_per_reply * CHARACTERS_PER_TOKEN - len(verdict))
+    replies, n_in = [], 0
+    while turn := script.next_turn(replies):
+        n_in += sum(tokens_of(message["content"]) for message in turn.messages)
+        replies.append(reply)
+    return {"trials": 1, "calls": len(replies), "tokens_in": n_in, "tokens_out": len(replies) * tokens_per_reply}
+
+
+def _cost(llm, tokens_in, tokens_out, prices):
+    if llm.is_free:
+        return 0.0
+    if llm.llm not in prices:
+        return None
+    price_in, price_out = prices[llm.llm]
+    return (tokens_in * price_in + tokens_out * price_out) / 1e6
+
+
+def _sums(rows):
+    sums = {}
+    for what in ("trials", "calls", "tokens_in", "tokens_out", "cost_usd"):
+        ends = {end: [row[end][what] for row in rows] for end in ("low", "high")}
+        sums[what] = {end: None if None in values else sum(values) for end, values in ends.items()}
+    return sums
+
+
+def _by(rows, key):
+    grouped = collections.defaultdict(list)
+    for row in rows:
+        grouped[row[key]].append(row)
+    return [{key: name, "cells": sum(row["cells"] for row in of), **_sums(of)} for name, of in grouped.items()]
+
+
+def _collected(design):
+    """Say what the spool holds of the design."""
+    path = spool_folder(design.study.study) / COLLECTED
+    state = read_state(path)
+    found = {
+        "trials": 0, "trials_of_other_plans": 0, "of_other_versions": 0, "orphaned": 0, "redefined": 0,
+        "asked_again": 0, "asked_again_for_other_words": 0, "notes": said_of_imported(design.study.study),
+        "calls": state.n_calls, "cost_usd": 0.0, "seconds_per_call": None,
+    }  # fmt: skip
+    if not path.exists():
+        return found
+    n_replicates = range(design.study.stopping_rule.maximum or design.study.stopping_rule.minimum)
+    asked = asked_before(design, state)
+    found["of_other_versions"], found["orphaned"] = asked.versions.total(), asked.n_orphans
+    found["redefined"] = sum(of.n_changed for of in asked.redefined)
+    found["asked_again_for_other_words"], found["notes"] = asked.n_again, found["notes"] + render_asked(asked)
+    anchors = {place: anchors_in(record) for place, record in design.known_anchors(state.anchors).items()}
+    if not anchors and design.anchor_places():
+        anchors = derived_anchors(design)
+    of_arms = design.paradigm_cells() if design.paradigms else design.baseline_cells()
+    cells = itertools.chain(of_arms, design.anchored_cells(anchors))
+    planned = ((cell, n) for cell in cells for n in n_replicates)  # never all at once: they may be millions
+    if design.judges:
+        of_judges = design.judgement_cells(state.judged)
+        planned = itertools.chain(planned, ((cell, n) for cell in of_judges for n in range(design.judges.repeats)))
+    ids = state.closed.intersection(design.trial_id(cell, n).encode() for cell, n in planned)
+    found["trials"] = len(ids)
+    with spooled([path], "trials") as connection:
+        pairs = connection.execute("select trial_id, attempt_of from spooled where attempt_of is not null").fetchall()
+    again = {trial_id.encode() for trial_id, attempt_of in pairs if attempt_of.encode() in ids}
+    found["asked_again"] = len(again - ids)
+    found["trials_of_other_plans"] = len(state.closed - ids - again)
+    with spooled([path], "calls") as connection:
+        found["cost_usd"], found["seconds_per_call"] = connection.execute(
+            "select coalesce(sum(cost_usd), 0), avg(latency_s) from spooled"
+        ).fetchone()
+    return found

@@ -1,0 +1,105 @@
+"""What a study says of its vignettes beside their words: domain, unit and range, which may be corrected at any time."""
+
+import collections
+import copy
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from ingest.ask.responses import read_trials
+from ingest.ask.spool import State
+from ingest.studies.design import Design
+
+# The last word of a study on these holds for all answers to a vignette.
+DEFINED = ("domain", "response_unit", "valid_min", "valid_max")
+BECOMES = "once this is collected, all of them are audited again, a batch that fails then is not published any more"
+
+
+@dataclass
+class Redefined:
+    """A vignette of which a study says something else now, and what that changes in the answers that there are."""
+
+    vignette: str
+    what: str
+    n_answers: int
+    n_changed: int
+    statuses: dict[tuple[str, str], int]  # of those whose status changes, from what to what
+
+
+def redefined(design: Design, state: State, path: Path) -> list[Redefined]:
+    """Compare what a study says of its vignettes with what it said last, and read the answers by both."""
+    last = next((of["study"] for of in reversed(state.sessions) if "study" in of), {})
+    before = {entry["vignette"]: entry for entry in last.get("vignettes", [])}
+    changed = {
+        name: what for name, now in design.vignettes.items() if name in before and (what := in_words(before[name], now))
+    }
+    if not changed:
+        return []
+    was = copy.copy(design)
+    was._versions = {}
+    was.vignettes = {
+        name: now | {key: before[name].get(key) for key in DEFINED} if name in changed else now
+        for name, now in design.vignettes.items()
+    }
+    then, now = (_answers(path, of) for of in (was, design))
+    found = []
+    for name, what in changed.items():
+        pairs = [(then[name][trial], now[name].get(trial, then[name][trial])) for trial in then[name]]
+        statuses = collections.Counter((old[0], new[0]) for old, new in pairs if old[0] != new[0])
+        n_changed = sum(old != new for old, new in pairs)
+        if before[name].get("domain") != design.vignettes[name].get("domain"):
+            n_changed = len(pairs)
+        found.append(Redefined(name, what, len(pairs), n_changed, dict(statuses)))
+    return found
+
+
+def _answers(path, design):
+    """Return by vignette and trial what became of it, and its number."""
+    answers = collections.defaultdict(dict)
+    with read_trials(path, design) as connection:
+        rows = connection.execute("select vignette, trial_id, status, response from answers where role is null")
+        while some := rows.fetchmany(10_000):
+            for vignette, trial_id, *of in some:
+                answers[vignette][trial_id] = of
+    return answers
+
+
+def in_words(before: Mapping, after: Mapping) -> str:
+    """Say what is said otherwise of a vignette than before; nothing where all is the same."""
+    return "; ".join(_differences(before, after))
+
+
+def _differences(before, after) -> Iterator[str]:
+    told = {
+        "domain": ("domain {}", "no domain"),
+        "response_unit": ("answers in {}", "answers in no unit"),
+        "valid_min": ("answers from {}", "answers without a lower bound"),
+        "valid_max": ("answers up to {}", "answers without an upper bound"),
+    }
+    for key, (words, none) in told.items():
+        now, was = (
+            none if of.get(key) is None else words.format(f"{of[key]:,g}" if key.startswith("valid") else of[key])
+            for of in (after, before)
+        )
+        if now != was:
+            yield f"{now}, not {was.removeprefix('domain ').removeprefix('answers ')}"
+
+
+def render_redefined(found: list[Redefined]) -> list[str]:
+    """Write what another word on vignettes changes, in lines for a terminal."""
+    lines = []
+    for of in found:
+        became = "; ".join(
+            f"{n:,} {_status(was)} before {'is' if n == 1 else 'are'} {_status(now)}"
+            for (was, now), n in sorted(of.statuses.items())
+        )
+        n = f"{of.n_changed:,} of its {of.n_answers:,} answers"
+        lines.append(
+            f"{of.vignette}: {of.what}: this changes {n}{f' ({became})' if became else ''}; {BECOMES}, and the tables "
+            "follow with `bais build`. Nothing is asked again for it."
+        )
+    return lines
+
+
+def _status(status):
+    return status.replace("_", " ")

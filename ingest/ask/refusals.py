@@ -1,0 +1,112 @@
+"""What keeps a study from being asked: `bais collect` refuses it, and `bais plan` says so beforehand."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from ingest.ask.spool import State, records_at
+from ingest.paradigms.items import Differences, Item
+from ingest.prompts import placeholders, words_named
+from ingest.studies.design import Design
+from ingest.studies.study import ParadigmStudy, Study
+from ingest.texts.redaction import Redaction
+from ingest.warehouse import UserError
+
+
+def fields_used(design: Design) -> set[str]:
+    """Return the fields of items that somebody is shown, or that measures look at."""
+    said = [
+        text
+        for vignette in design.vignettes.values()
+        for part in (vignette, *vignette["arms"].values())
+        for text in _texts(part)
+    ]
+    used = set().union(*map(placeholders, said), *map(words_named, design.techniques.values()))
+    used |= {paradigm.text_field for paradigm in design.paradigms.values()} - {None}
+    if design.judges:
+        used |= placeholders(design.judges.text or "")
+        used |= set().union(*(placeholders(design.judges.asked_of(role)) for role in design.judges.roles))
+    return used
+
+
+def _texts(part):
+    """Yield what a vignette or an arm of it says, also in its words and options."""
+    for said in part.values():
+        if isinstance(said, str):
+            yield said
+        elif isinstance(said, list):
+            yield from said
+        elif isinstance(said, dict):
+            yield from (text for text in said.values() if isinstance(text, str))
+
+
+def changed_items(design: Design, state: State, path: Path) -> Iterator[tuple[Item, list[Differences]]]:
+    """Yield the items that say something else than when they were asked, with the differences from each record."""
+    known = [(item, state.items[item.item]) for item in design.items.values() if item.item in state.items]
+    changed = [(item, stated) for item, stated in known if any(of.digest != item.digest for of in stated)]
+    if not changed:
+        return
+    used = fields_used(design)
+    places = [of.place for _, stated in changed for of in stated]
+    records = dict(zip(places, records_at(path, places), strict=True))
+    for item, stated in changed:
+        yield item, [item.differences(records[of.place], used) for of in stated]
+
+
+def refuse_changed_items(design: Design, state: State, path: Path) -> None:
+    """Refuse to ask another text under the name of one that was asked: whoever reads the answers has the first."""
+    for item, differences in changed_items(design, state, path):
+        if asked := next((of.asked for of in differences if of.asked), None):
+            raise UserError(
+                f"item {item.item} of study {design.study.study} has changed since it was asked, in "
+                f"{', '.join(asked)}: give what it says now an id of its own, or the study another name; "
+                "nothing was asked"
+            )
+
+
+def refuse_key_in_study(study: Study, redaction: Redaction) -> None:
+    """Refuse a study in which a key stands, since what is asked, and where, is written down."""
+    places = [study.endpoint.base_url, *(place for llm in study.all_llms for place in (llm.base_url, str(llm.extra)))]
+    if any(redaction.of_answer(place, len(place)) != place for place in places if place):
+        raise UserError(
+            f"study {study.study} holds the key itself, in an address or under `extra`, and would be written down with "
+            "it: take it out, and name the environment variable that holds it in api_key_env"
+        )
+
+
+def refuse_without_prices(study: Study | ParadigmStudy, prices: dict, max_cost_usd: float | None) -> None:
+    """Refuse a limit of cost where nobody knows what an LLM costs."""
+    unknown = [llm.llm for llm in study.all_llms if llm.provider == "openai" and llm.llm not in prices]
+    if unknown and max_cost_usd is not None:
+        raise UserError(
+            f"a limit of cost needs prices, and {', '.join(unknown)} has none in seeds/prices.csv: add it "
+            "there, or limit the calls with --max-calls"
+        )
+
+
+def keys_of(design: Design) -> tuple[list[str], str | None]:
+    """Return the keys for the LLMs of a study that are there and, where all are missing, what is missing."""
+    from ingest.providers.openai_compatible import address_of, key_at
+
+    study, keys, lacking = design.study, [], []
+    for llm in study.all_llms:
+        if llm.provider == "openai":
+            base_url, _, variable = address_of(llm, study.endpoint)
+            try:
+                keys.append(key_at(base_url, variable))
+            except UserError as error:
+                lacking.append(str(error))
+    return keys, lacking[0] if len(lacking) == len(study.all_llms) else None
+
+
+def what_is_refused(design: Design, state: State, path: Path, prices: dict, keys: list[str]) -> Iterator[str]:
+    """Yield why `bais collect` asks nothing of a study as it stands, wherever it is asked from."""
+    study = design.study
+    for check in (
+        lambda: refuse_key_in_study(study, Redaction(keys)),
+        lambda: refuse_without_prices(study, prices, study.limits.max_cost_usd),
+        lambda: refuse_changed_items(design, state, path),
+    ):
+        try:
+            check()
+        except UserError as error:
+            yield str(error).removesuffix("; nothing was asked")

@@ -1,0 +1,868 @@
+"""Import a folder of recorded trials: every readable line lands, every unreadable one is kept apart and named."""
+
+import contextlib
+import json
+import time
+import uuid
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pyarrow as pa
+
+from ingest.archives import Archive
+from ingest.land.commits import commit_of
+from ingest.land.load import DUCKDB_SETTINGS, land, work_path
+from ingest.land.raw import TABLES
+from ingest.land.versions import (
+    UNREAD_BEFORE,
+    Version,
+    decide,
+    doubt_of_whole,
+    look_back,
+    match,
+    part_of_before,
+    reading,
+    refuse_part_as_whole,
+    source_of,
+)
+from ingest.texts.lines import beginning, read_blocks, repeated_keys, split_blocks, walk, whole_characters
+from ingest.warehouse import ROOT, UserError, in_memory, printable, quoted, sha256_of, warehouse_path
+
+BLOCK_BYTES = 1 << 20
+CHUNK_BYTES = 32 << 20
+PLACE = [("file", pa.int64()), ("line_number", pa.int64()), ("text", pa.string())]
+REJECTED = pa.schema([*PLACE, ("reason", pa.string()), ("class", pa.string())])
+MENDED = pa.schema([*PLACE, ("mended", pa.string()), ("reason", pa.string())])
+FILES = pa.schema(
+    [
+        ("file", pa.int64()), ("name", pa.string()), ("path_in_archive", pa.string()), ("is_shared", pa.bool_()),
+        ("bytes", pa.int64()), ("sha256", pa.string()), ("copy_of", pa.int64()),
+    ]
+)  # fmt: skip
+DECLARED = pa.schema(
+    map(TABLES["batches"].schema.field, ("vignette", "domain", "response_unit", "valid_min", "valid_max"))
+)
+
+PREPARE = """
+create table seen (file bigint, trial_id varchar, n bigint);
+create table shared (trial_id varchar);
+create table foreign_lines (file bigint, shape varchar, n bigint);
+create table counts (
+    file bigint, kind varchar, llm varchar, vignette varchar, technique varchar, state varchar, n bigint
+);
+create table found (trial_id varchar);
+create table own_ids (own_id varchar);
+create table last_lines (file bigint, n_lines bigint);
+create table contents (vignette varchar, n bigint, content uhugeint);
+create table own_names (source_name varchar);
+create macro batch_of(vignette) as concat_ws('/', getvariable('study'), vignette, getvariable('stamp'));
+"""
+
+MADE = ["trial_id", "study", "source", "batch_id", "archive", "source_file", "source_line"]
+RECORDED = pa.schema(
+    [*(field for field in TABLES["trials"].schema if field.name not in MADE), ("complaint", pa.string())]
+)
+
+# Lines with the same keys are judged together; those that are no objects, or have a key twice, are read one by one.
+FIND_UNREAD = """
+create or replace temp table odd as
+select shape
+from (
+    select hash(keys) as shape, any_value(keys) as keys
+    from (select try(json_keys(line, {objects})) as keys from chunk)
+    group by shape
+)
+where keys is null or len(keys[1]) = 0 or len(list_filter(keys, lambda of: list_unique(of) < len(of))) > 0;
+
+create or replace temp table unread as
+select * from chunk
+where hash(try(json_keys(line, {objects}))) in (select shape from odd)
+"""
+
+# DuckDB has the last word on what is JSON, also on what `mend` made of a line.
+# A trial is identified by its line, and by what a mapping makes of it. What a format does not record is null.
+PARSE = """
+create or replace temp view lines as
+select file, line_number, line from chunk anti join unread using (file, line_number)
+union all
+select file, line_number, mended from mended where try(json_type(mended)) = 'OBJECT';
+
+insert into rejected
+select file, line_number, text, reason, case when {is_like_a_trial} then 'repeated' else 'malformed' end
+from (select *, list_transform(try(json_keys(text)), lambda key: lower(key)) as keys from mended)
+where try(json_type(mended)) is distinct from 'OBJECT';
+
+create or replace temp table parsed as
+select
+    trials.*,
+    path_in_archive,
+    is_shared,
+    copy_of,
+    {own_id} as own_id,
+    {own_name} as own_name,
+    {reading} as reading,
+    sha256(concat_ws(chr(10), getvariable('study'), path_in_archive, line, 1, reading))[:32] as trial_id
+from (
+    from ({read_trials})
+    union all by name
+    from recorded
+) as trials
+inner join files using (file)
+left join declared using (vignette);
+
+create or replace temp table no_trials as
+select
+    file,
+    line_number,
+    line[:1048576] as text,
+    coalesce(complaint, looks_like)[:200] as reason,
+    complaint is not null or ({is_like_a_trial}) as is_like_a_trial,
+    case when complaint is not null then null{shape} end as shape
+from (select *, list_transform(json_keys(line), lambda key: lower(key)) as keys from parsed where kind is null);
+
+insert into foreign_lines select file, shape, count(*) from no_trials where shape is not null group by all;
+
+insert into rejected
+select file, line_number, text, reason, case when is_like_a_trial then 'trial' else 'foreign' end
+from no_trials where shape is null;
+
+delete from parsed where kind is null
+"""
+
+# Equal lines of one file are told apart by their occurrence, so that none is lost and a reload adds none.
+NUMBER_REPEATED = """
+create or replace temp table repeated as
+with several as (
+    select file, trial_id from parsed group by all having count(*) > 1
+    union
+    select file, trial_id from parsed semi join seen using (file, trial_id)
+),
+
+before as (
+    select file, trial_id, sum(n) as n from seen semi join several using (file, trial_id) group by all
+)
+
+select
+    file,
+    line_number,
+    (row_number() over (partition by file, trial_id order by line_number) + coalesce(n, 0))::bigint as occurrence
+from parsed
+semi join several using (file, trial_id)
+left join before using (file, trial_id);
+
+-- the next chunk may begin with more lines of the file that this one ends with
+delete from seen where file != (select max(file) from chunk);
+
+insert into seen
+select file, trial_id, count(*) from parsed where file = (select max(file) from chunk) group by all;
+
+update parsed set
+    trial_id = sha256(concat_ws(chr(10), getvariable('study'), path_in_archive, line, occurrence, reading))[:32]
+from repeated
+where parsed.file = repeated.file and parsed.line_number = repeated.line_number and occurrence > 1
+"""
+
+# Files with one path in the archive are copies of one file: the first in the folder counts. So are lines of one id, and
+# files of one content where their lines have times of their own: without these, equal answers may be two answers. A
+# line with the id of a trial that was collected here is that trial.
+COUNT = """
+create or replace temp table copies as
+select file, line_number
+from parsed
+left join (select trial_id, min(file) as first_file from parsed where is_shared group by all) using (trial_id)
+where (is_shared and (file > first_file or trial_id in (select trial_id from shared)))
+    or (copy_of is not null and asked_at is not null)
+    or own_id in (select own_id from own_ids union all select trial_id from collected);
+
+insert into copies
+select file, line_number from parsed anti join copies using (file, line_number)
+where own_id is not null
+qualify row_number() over (partition by own_id order by file, line_number) > 1;
+
+insert into own_ids select own_id from parsed anti join copies using (file, line_number) where own_id is not null;
+
+insert into shared select trial_id from parsed anti join copies using (file, line_number) where is_shared;
+
+create or replace temp table there as select * from known semi join parsed using (trial_id);
+
+insert into counts
+select
+    parsed.file,
+    kind,
+    llm_recorded,
+    vignette,
+    technique,
+    case
+        when own_id in (select trial_id from collected) then 'collected'
+        when copies.file is not null then 'copy'
+        when there.trial_id is not null then 'there'
+        else 'new'
+    end as state,
+    count(*)
+from parsed
+left join copies using (file, line_number)
+left join there using (trial_id)
+group by all;
+
+insert into last_lines select file, max(line_number) from chunk group by all;
+
+delete from parsed using copies where parsed.file = copies.file and parsed.line_number = copies.line_number;
+
+insert into contents
+select vignette, count(*), bit_xor(md5_number(trial_id)) from parsed group by all;
+
+insert into own_names select distinct own_name from parsed where own_name is not null;
+
+insert into found
+select trial_id from there semi join parsed using (trial_id)
+where trial_id in (select record_id from held)
+"""
+
+SELECT_TRIALS = """
+select
+    parsed.* exclude (is_shared, copy_of, own_name) replace (
+        case when isfinite(anchor_value) then anchor_value end as anchor_value,
+        case when isfinite(temperature) then temperature end as temperature,
+        case when isfinite(response_recorded) then response_recorded end as response_recorded,
+        case when isfinite(first_response) then first_response end as first_response
+    ),
+    getvariable('study') as study,
+    'recorded' as source,
+    batch_of(vignette) as batch_id,
+    getvariable('archive') as archive,
+    path_in_archive as source_file,
+    line_number as source_line,
+    there.batch_id as landed_in,
+    there.version_id as landed_by
+from parsed
+left join there using (trial_id)
+where trial_id not in (select trial_id from found)
+"""
+
+SELECT_TO_LAND = "from pending semi join (select id from decided where is_to_land) using (id)"
+
+# A file without a trial, or what looks like one, is skipped if it holds other data, and one entry if it holds no text.
+JUDGE_FILES = """
+insert into rejected
+select file, null, '', 'the file is empty', 'file' from files
+where path_in_archive is not null
+    and file not in (
+        select file from counts union all select file from rejected union all select file from foreign_lines
+    );
+
+create table fruitless as
+select
+    file,
+    case
+        when not bool_or(class in ('trial', 'repeated')) then min(reason) filter (where class = 'foreign')
+    end as looks_like,
+    bool_and(class = 'undecodable') as is_binary,
+    min(line_number) as first_line
+from (
+    select file, line_number, reason, class from rejected
+    union all
+    select file, null, shape, 'foreign' from foreign_lines
+)
+where file not in (select file from counts)
+group by file;
+
+create table refused as
+select
+    name,
+    line_number,
+    text,
+    class,
+    looks_like is not null and class != 'file' as is_skipped,
+    is_binary is true as is_binary,
+    is_binary is true and line_number > first_line as is_said_before,
+    case
+        when is_binary then 'binary or not UTF-8: none of its lines can be read'
+        when class not in ('foreign', 'trial') then reason
+        when length(text) = 1048576 then 'no trial of this format: ' || reason || '; only its first 1 MB is kept'
+        else 'no trial of this format: ' || reason
+    end as reason,
+    case
+        when class = 'foreign' then 'other data: ' || reason else 'lines that cannot be read, among other data'
+    end as skipped_as
+from rejected
+inner join files using (file)
+left join fruitless using (file);
+
+-- the reasons without the values that they quote
+create table unread_lines as
+select
+    name as path,
+    split_part(replace(reason, 'no trial of this format: ', ''), ': ', 1) as reason,
+    nullif(count(line_number), 0) as n_lines
+from refused
+where not is_skipped
+group by all;
+
+create table quarantined as
+select
+    name,
+    case when not is_binary then line_number end as line_number,
+    case when is_binary then text[:200] else text end as text,
+    reason
+from refused
+where not is_skipped and not is_said_before
+"""
+
+SKIPPED_LINES = """
+select skipped_as, count(*) from refused where is_skipped group by all
+union all
+select 'other data: ' || shape, sum(n)::bigint from foreign_lines group by all
+"""
+
+QUARANTINED_LINES = "select reason, sum(n_lines)::bigint from unread_lines where n_lines is not null group by reason"
+
+# A part of a source says nothing of the files that it lacks.
+KEEP_UNREAD_OF_OTHER_FILES = """
+insert into unread_lines
+select path, reason, n_lines from unread_before
+where path not in (select name from files)
+    and not exists (select 1 from files where ends_with(unread_before.path, '/' || name))
+"""
+
+IS_UNREAD_AS_BEFORE = """
+select count(*) = 0 from (
+    (from unread_lines except select path, reason, n_lines from unread_before)
+    union all
+    (select path, reason, n_lines from unread_before except from unread_lines)
+)
+"""
+
+SELECT_UNREAD = "select getvariable('version_id') as version_id, getvariable('study') as study, * from unread_lines"
+
+SELECT_QUARANTINED = """
+select
+    sha256(concat_ws(chr(10), getvariable('study'), name, line_number, text, reason))[:32] as quarantine_id,
+    getvariable('study') as study,
+    name as source_file,
+    line_number,
+    text,
+    reason,
+    getvariable('stamp')::timestamptz as quarantined_at
+from quarantined
+"""
+
+GATHER_ALL = """
+create table pending as select row_number() over (order by file, line_number) as id, * from gathered;
+
+create table files_now as
+select
+    name as path,
+    path_in_archive,
+    bytes,
+    sha256,
+    copy_of,
+    coalesce(n_lines, 0) as n_lines,
+    coalesce(n_trials, 0)::bigint as n_trials
+from files
+left join (select file, max(n_lines) as n_lines from last_lines group by all) using (file)
+left join (select file, sum(n) as n_trials from counts group by all) using (file)
+where sha256 is not null
+"""
+
+COUNT_CHANGES = "select change, count(*) from decided where change != 'gone' or not is_as_before group by all"
+
+COUNT_TAKEN_UP = """
+select count(*) filter (is_to_publish), count(*) filter (not is_published and not is_to_publish)
+from decided
+where change = 'unchanged' and vignette in (from touched)
+"""
+
+# That a trial which a version brings is a new entry goes without saying.
+SAID_OF_ENTRIES = "from entries where not (change = 'new' and is_to_land)"
+
+SELECT_BATCHES = f"""
+with trials as (
+    select vignette, sum(n)::bigint as n_trials from counts where state = 'new' and not getvariable('is_compared')
+    group by all
+    union all
+    select vignette, count(*) filter (change != 'gone') as n_trials from (
+        select vignette, change from decided where is_to_land and change = 'new'
+        union all
+        select vignette, change from ({SAID_OF_ENTRIES})
+        where batch_id = batch_of(vignette)
+    )
+    group by all
+),
+
+named as (
+    select vignette, sum(n) || ' ' || bit_xor(content) as content from contents group by all
+)
+
+select
+    batch_of(vignette) as batch_id,
+    getvariable('study') as study,
+    'recorded' as source,
+    *,
+    getvariable('stamp')::timestamptz as loaded_at,
+    getvariable('version_id') as version_id
+from trials
+left join named using (vignette)
+left join declared using (vignette)
+"""
+
+# Of a copy, and of the same folder anywhere, the digest is the same.
+SELECT_DIGEST = """
+select sha256(string_agg(sha256 || '  ' || path_in_archive, chr(10) order by path_in_archive))
+from (
+    select distinct path_in_archive, sha256 from files_now
+    where copy_of is null and n_trials > 0
+)
+"""
+
+SELECT_VERSION = """
+select
+    getvariable('version_id') as version_id,
+    getvariable('study') as study,
+    getvariable('archive') as archive,
+    getvariable('source_name') as source_name,
+    getvariable('label') as label,
+    getvariable('digest') as digest,
+    getvariable('compared_with') as compared_with,
+    getvariable('is_older') as is_older,
+    getvariable('is_complete') as is_complete,
+    getvariable('n_new')::bigint as n_new,
+    getvariable('n_unchanged')::bigint as n_unchanged,
+    getvariable('n_changed')::bigint as n_changed,
+    getvariable('n_gone')::bigint as n_gone,
+    getvariable('stamp')::timestamptz as imported_at
+"""
+
+SELECT_VERSION_FILES = """
+select getvariable('version_id') as version_id, getvariable('study') as study, * exclude (copy_of) from files_now
+"""
+
+KNOWN_LLMS = """
+select llm from read_csv(getvariable('seeds') || '/llms.csv', all_varchar = true)
+union all
+select alias from read_csv(getvariable('seeds') || '/llm_aliases.csv', all_varchar = true)
+"""
+
+KNOWN_VIGNETTES = """
+select vignette from read_csv(getvariable('seeds') || '/vignettes.csv', all_varchar = true)
+where study = getvariable('study')
+union all
+select vignette from declared
+"""
+
+KNOWN_TECHNIQUES = "select technique from read_csv(getvariable('seeds') || '/techniques.csv', all_varchar = true)"
+
+
+@dataclass
+class Summary:
+    """What one import found and did; every name in it is fit to print."""
+
+    folder: str
+    n_files: int = 0
+    files: Counter = field(default_factory=Counter)
+    rows: Counter = field(default_factory=Counter)
+    skipped: dict = field(default_factory=dict)
+    unfinished: dict = field(default_factory=dict)
+    quarantined: list = field(default_factory=list)
+    n_lines: int = 0
+    skipped_lines: Counter = field(default_factory=Counter)
+    quarantined_lines: Counter = field(default_factory=Counter)
+    unknown_llms: Counter = field(default_factory=Counter)
+    unknown_vignettes: Counter = field(default_factory=Counter)
+    unknown_techniques: Counter = field(default_factory=Counter)
+    source_name: str = ""
+    label: str | None = None
+    part: str | None = None
+    version: str | None = None
+    is_older: bool = False
+    is_complete: bool = False
+    doubt: str | None = None
+    n_new: int = 0
+    n_unchanged: int = 0
+    n_collected: int = 0
+    n_changed: int = 0
+    n_gone: int = 0
+    n_back: int = 0
+    n_audited_again: int = 0
+    n_duplicates: int = 0
+    seconds: float = 0.0
+
+    @property
+    def exit_code(self):
+        """0 if every line was read, 3 if some were quarantined."""
+        return 3 if self.quarantined else 0
+
+    @property
+    def n_accounted(self):
+        """Of how many lines it is said what became of them: of all that were read."""
+        landed = self.n_new + self.n_unchanged + self.n_changed + self.n_duplicates
+        return landed + self.quarantined_lines.total() + self.skipped_lines.total()
+
+
+def import_archive(
+    folder: Path,
+    archive: Archive,
+    on_bytes: Callable[[int, int], None] = lambda n_done, n_total: None,
+    version: Version | None = None,
+) -> Summary:
+    """Import a file or folder of recorded trials into `raw`; `on_bytes` gets the bytes read so far and in all."""
+    started = time.monotonic()
+    folder = Path(folder).resolve()
+    found = _Import(folder, archive, on_bytes, version or Version())
+    rows = {table: getattr(found, table)() for table in archive.tables}
+    try:
+        land(**rows)
+    finally:
+        for table_rows in rows.values():  # what is read ahead in a thread has the memory until it is closed
+            table_rows.close()
+        found.memory.close()
+    found.summary.seconds = time.monotonic() - started
+    return found.summary
+
+
+class _Import:
+    """One way through a folder. DuckDB in memory parses; the warehouse is only asked which trials it has."""
+
+    def __init__(self, folder, archive, on_bytes, version):
+        self.folder, self.archive, self.on_bytes, self.version = folder, archive, on_bytes, version
+        self.walked = walk(folder)
+        self.summary = Summary(printable(folder))
+        self.labels = {
+            "study": archive.study,
+            "archive": archive.name,
+            "seeds": str(ROOT / "seeds"),
+            "stamp": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ"),
+            "version_id": uuid.uuid4().hex,
+        }
+        spill = work_path(warehouse_path()) / "spill"
+        self.memory = in_memory(**DUCKDB_SETTINGS, temp_directory=str(spill))
+
+    def trials(self):
+        """Yield Arrow tables of the trials that the warehouse does not have yet; then `summary` is complete."""
+        return ahead(self._trials())
+
+    def _trials(self):
+        for name, value in self.labels.items():
+            self.memory.execute(f"set variable {name} = $value", {"value": value})
+        self.memory.execute(PREPARE)
+        vignettes = [{"vignette": vignette, **of} for vignette, of in self.archive.vignettes.items()]
+        for name, rows in {
+            "declared": pa.Table.from_pylist(vignettes, DECLARED),
+            "recorded": RECORDED.empty_table(),
+            "files": FILES.empty_table(),
+            "rejected": REJECTED.empty_table(),
+        }.items():
+            self.memory.from_arrow(rows).create(name)
+        look_back(self.memory, self.archive, warehouse_path())
+        self.memory.execute("set variable is_compared = (select count(*) > 0 from versions)")
+        files = self._look_around()
+        for chunk in gather(self._lines(files), lambda lines: lines.nbytes, CHUNK_BYTES):
+            yield from self._parse(pa.concat_tables(chunk))
+        self._conclude()
+        yield from self._compare()
+
+    def quarantined_lines(self):
+        """Yield what could not be read, once all trials have been."""
+        if self.summary.quarantined:
+            yield self.memory.sql(SELECT_QUARANTINED).to_arrow_table()
+
+    def batches(self):
+        """Yield what the version changes of each vignette, once all trials have been."""
+        if self.summary.version:
+            yield from self._some(SELECT_BATCHES)
+
+    def source_versions(self):
+        """Yield the version that was read, if it is another one than the last."""
+        if self.summary.version:
+            yield self.memory.sql(SELECT_VERSION).to_arrow_table()
+
+    def version_files(self):
+        """Yield the files that the version was read from."""
+        if self.summary.version:
+            yield self.memory.sql(SELECT_VERSION_FILES).to_arrow_table()
+
+    def unread_lines(self):
+        """Yield how many lines of which file the version holds that could not be read, and why."""
+        if self.summary.version:
+            yield from self._some(SELECT_UNREAD)
+
+    def version_entries(self):
+        """Yield what the version says of entries that the source had before."""
+        if self.summary.version:
+            yield from self._some(f"select * exclude (change, vignette, is_to_land) from ({SAID_OF_ENTRIES})")
+
+    def _some(self, query):
+        rows = self.memory.sql(query).to_arrow_table()
+        if rows.num_rows:
+            yield rows
+
+    def _look_around(self):
+        """List the files of the format, in the order of their numbers, each with its size."""
+        sizes, skipped, unreadable = self.walked
+        self.summary.n_files = len(sizes)
+        ours = {path: size for path, size in sizes.items() if path.name.endswith(self.archive.suffix)}
+        skipped |= {path: f"not a {self.archive.kinds} file" for path in sizes if path not in ours}
+        self.summary.skipped = {self._name(path): reason for path, reason in skipped.items()}
+        places = [printable(self.archive.path_in_archive(path)) for path in ours]
+        n_at_place = Counter(places)
+        digests = [_digest(path) for path in ours]
+        first = self._first_of_each(places, digests)
+        rows = [
+            (
+                number, self._name(path), place, n_at_place[place] > 1, ours[path], digest,
+                first[digest] if digest and first[digest] != number else None,
+            )
+            for number, (path, place, digest) in enumerate(zip(ours, places, digests, strict=True))
+        ]  # fmt: skip
+        rows += [(len(ours) + i, self._name(path), None, False, None, None, None) for i, path in enumerate(unreadable)]
+        self._insert("files", rows, FILES)
+        self._reject((len(ours) + i, None, "", reason, "file") for i, reason in enumerate(unreadable.values()))
+        return ours
+
+    def _first_of_each(self, places, digests):
+        """Return the number of the file for each content: of copies the one known before, else the shortest name."""
+        known = {place for (place,) in self._rows("select distinct path from held")}
+        order = sorted(range(len(places)), key=lambda n: (places[n] not in known, len(places[n]), places[n]))
+        return {digests[number]: number for number in reversed(order)}
+
+    def _lines(self, files):
+        for blocks in gather(self._blocks(files), lambda block: len(block.data), BLOCK_BYTES):
+            lines, bad, n_blank = split_blocks(blocks)
+            self.summary.skipped_lines.update({"blank": n_blank} if n_blank else {})
+            self._reject((line.file, line.number, line.text, line.reason, "undecodable") for line in bad)
+            yield lines
+
+    def _blocks(self, files):
+        n_done, n_total = 0, sum(files.values())
+        for file, path in enumerate(files):
+            try:
+                for block in (self.archive.read or read_blocks)(path, file, BLOCK_BYTES):
+                    self.summary.n_lines += block.data.count(b"\n")
+                    yield block
+                    n_done += len(block.data)
+                    self.on_bytes(n_done, n_total)
+                if why := self.archive.unfinished(path):
+                    self.summary.unfinished[self._name(path)] = printable(why)
+            except OSError as error:
+                self._reject([(file, None, "", f"the file cannot be read: {error.strerror}", "file")])
+
+    def _parse(self, chunk):
+        """Turn a chunk of lines into trials."""
+        self.memory.register("chunk", chunk)
+        self.memory.execute(FIND_UNREAD.format(objects=_listed(self.archive.objects)))
+        self.memory.register("mended", _mend(self._rows("select file, line_number, line from unread")))
+        parse = PARSE.format(
+            read_trials=self.archive.read_trials,
+            own_id=self.archive.own_id or "null::varchar",
+            own_name=self.archive.own_name or "null::varchar",
+            reading=reading(self.archive),
+            is_like_a_trial=" and ".join(
+                f"list_has_any(keys, {_listed(map(str.lower, fields))})"
+                for fields in (self.archive.llm_fields, self.archive.answer_fields)
+            ),
+            shape="".join(
+                f" when list_has_all(keys, {_listed(map(str.lower, fields))}) then {quoted(name)}"
+                for name, fields in self.archive.foreign.items()
+            ),
+        )
+        for step in (parse, NUMBER_REPEATED, COUNT):
+            self.memory.execute(step)
+        self.memory.execute(f"create table if not exists gathered as {SELECT_TRIALS} limit 0")
+        gathers = "landed_in is not null or getvariable('is_compared')"
+        self.memory.execute(f"insert into gathered from ({SELECT_TRIALS}) where {gathers}")
+        yield from self._some(f"from ({SELECT_TRIALS}) where not ({gathers})")
+
+    def _compare(self):
+        """Hold what was read against what the source had before, and yield the trials that it did not have."""
+        summary, memory = self.summary, self.memory
+        memory.execute(GATHER_ALL)
+        own_names = [name for (name,) in self._rows("select distinct source_name from own_names order by all")]
+        summary.source_name = source_of(memory, self.version, own_names, self.folder)
+        memory.execute("set variable source_name = $name", {"name": summary.source_name})
+        summary.part = part_of_before(memory, self.folder)
+        memory.execute("set variable is_part = $is_part", {"is_part": summary.part is not None})
+        unreadable = [name for (name,) in self._rows("select name from files where sha256 is null order by name")]
+        memory.execute(UNREAD_BEFORE)
+        if summary.part:
+            memory.execute(KEEP_UNREAD_OF_OTHER_FILES)
+        refuse_part_as_whole(self.version, summary.part, unreadable)
+        match(memory, self.archive, warehouse_path())
+        commit = commit_of(self.folder)
+        summary.label = self.version.label or (commit and commit.label)
+        summary.is_complete = self.version.is_complete or (not unreadable and self._is_whole_by(commit, own_names))
+        memory.execute("set variable is_complete = $is_complete", {"is_complete": summary.is_complete})
+        decide(memory)
+        self._sum_up()
+        if summary.version:
+            yield from self._some(SELECT_TO_LAND)
+
+    def _is_whole_by(self, commit, own_names):
+        """Whether a commit tells that this is the whole of its source; if it does not, the summary says why."""
+        asked, summary = self.version, self.summary
+        if not commit or asked.is_older or asked.gives_way or summary.part or self.folder.is_file():
+            return False
+        sizes, skipped, _ = self.walked
+        read = {path.relative_to(self.folder).as_posix() for path in [*sizes, *skipped]}
+        is_named = summary.source_name in (asked.source_name, self.folder.name, *own_names)
+        summary.doubt = doubt_of_whole(self.memory, commit, read, self.archive.suffix, is_named)
+        return summary.doubt is None
+
+    def _sum_up(self):
+        """Count what became of the entries, and decide whether this is a version of its own."""
+        summary = self.summary
+        streamed = dict(self._rows("select state, sum(n)::bigint from counts group by state"))
+        changes = Counter(dict(self._rows(COUNT_CHANGES)))
+        summary.n_duplicates = streamed.get("copy", 0)
+        summary.n_new, summary.n_changed, summary.n_gone = changes["new"], changes["changed"], changes["gone"]
+        summary.n_collected = streamed.get("collected", 0)
+        summary.n_unchanged = changes["unchanged"] + changes["attached"] + summary.n_collected
+        ((summary.n_back, summary.n_audited_again),) = self._rows(COUNT_TAKEN_UP)
+        ((is_compared, digest),) = self._rows(f"select getvariable('is_compared'), ({SELECT_DIGEST})")
+        if not is_compared:
+            summary.n_new += streamed.get("new", 0)
+        before = self._rows(
+            "select version_id, digest from versions "
+            "where source_name = getvariable('source_name') and not is_older order by ordinal desc limit 1"
+        )
+        ((n_said,),) = self._rows("select count(*) from decided where not is_as_before")
+        summary.is_older = bool(before) and (
+            self.version.is_older or (self.version.gives_way and before[0][1] != digest)
+        )
+        ((is_unread_as_before,),) = self._rows(IS_UNREAD_AS_BEFORE)
+        is_another = not before or n_said or before[0][1] != digest or not is_unread_as_before
+        if summary.is_older:
+            known = "select 1 from versions where source_name = getvariable('source_name') and digest = $digest"
+            is_another = not self.memory.execute(known, {"digest": digest}).fetchall()
+        if is_another and streamed.keys() != {"collected"}:
+            summary.version = self.labels["version_id"]
+        for name, value in {
+            "digest": digest,
+            "compared_with": before[0][0] if before else None,
+            "label": summary.label,
+            "is_older": summary.is_older,
+            "n_new": summary.n_new,
+            "n_unchanged": summary.n_unchanged,
+            "n_changed": summary.n_changed,
+            "n_gone": summary.n_gone,
+        }.items():
+            self.memory.execute(f"set variable {name} = $value", {"value": value})
+
+    def _conclude(self):
+        """Fill in the summary."""
+        summary = self.summary
+        self.memory.execute(JUDGE_FILES)
+        summary.skipped |= {
+            name: printable(f"other data: {looks_like}")
+            for name, looks_like in self._rows(
+                "select name, looks_like from fruitless inner join files using (file) where looks_like is not null"
+            )
+        }
+        summary.quarantined = [
+            (name, number, printable(reason))
+            for name, number, reason in self._rows("select name, line_number, reason from quarantined order by all")
+        ]
+        kinds = self._rows("select kind, count(distinct file), sum(n)::bigint from counts group by kind")
+        if not kinds:
+            found = [*summary.skipped.items(), *((name, reason) for name, _, reason in summary.quarantined)]
+            such_as = f"; {found[0][0]}: {found[0][1]}" if found else ""
+            raise UserError(
+                f"nothing usable in {printable(self.folder)}: {summary.n_files} files, none with trials of the format "
+                f"{self.archive.form} ({self.archive.expected}){such_as}"
+            )
+        for kind, n_files, n in kinds:
+            summary.files[printable(kind)] += n_files
+            summary.rows[printable(kind)] += n
+        summary.unknown_llms = self._unknown("llm", KNOWN_LLMS)
+        summary.unknown_vignettes = self._unknown("vignette", KNOWN_VIGNETTES)
+        summary.unknown_techniques = self._unknown("technique", KNOWN_TECHNIQUES)
+        summary.skipped_lines.update({printable(reason): n for reason, n in self._rows(SKIPPED_LINES)})
+        summary.quarantined_lines.update({printable(reason): n for reason, n in self._rows(QUARANTINED_LINES)})
+
+    def _unknown(self, column, known):
+        totals = self._rows(
+            f"select {column}, sum(n)::bigint from counts where {column} not in ({known}) group by 1 order by all"
+        )
+        return Counter({printable(name): n for name, n in totals})
+
+    def _reject(self, rejected):
+        self._insert("rejected", rejected, REJECTED)
+
+    def _insert(self, table, rows, schema):
+        self.memory.from_arrow(_table(rows, schema)).insert_into(table)
+
+    def _rows(self, sql):
+        return self.memory.sql(sql).fetchall()
+
+    def _name(self, path):
+        return printable(path.name if path == self.folder else path.relative_to(self.folder))
+
+
+def _digest(path: Path) -> str | None:
+    with contextlib.suppress(OSError):  # what cannot be read is said when its lines are
+        return sha256_of(path)
+
+
+def _listed(texts):
+    return f"[{', '.join(map(quoted, texts))}]"
+
+
+def gather(items: Iterable, size: Callable[..., int], enough: int) -> Iterator[list]:
+    """Put items together into lists, each of which ends with the item that brings its sizes to `enough`."""
+    gathered, total = [], 0
+    for item in items:
+        gathered.append(item)
+        total += size(item)
+        if total >= enough:
+            yield gathered
+            gathered, total = [], 0
+    if gathered:
+        yield gathered
+
+
+def ahead(items: Iterator) -> Iterator:
+    """Make each item of a generator in a thread while the one before it is in use."""
+    end = object()
+    with ThreadPoolExecutor(1) as thread:
+        following = thread.submit(next, items, end)
+        while (item := following.result()) is not end:
+            following = thread.submit(next, items, end)
+            yield item
+
+
+def mend(line: str) -> tuple[str | None, str | None]:
+    """Make a line that DuckDB cannot read as a JSON object readable, or say why that is impossible."""
+    repeated = []
+
+    def whole(pairs):
+        repeated.extend(repeated_keys(pairs))
+        return dict(pairs)
+
+    try:
+        value = json.loads(line, object_pairs_hook=whole)
+    except json.JSONDecodeError as error:
+        is_cut_off = error.pos >= len(line) or error.msg.startswith("Unterminated string")
+        kind = "cut off" if is_cut_off else "not valid JSON"
+        return None, f"{kind}: {error.msg} at column {error.colno}"
+    except (RecursionError, ValueError) as error:
+        return None, f"not readable JSON: {error}"
+    if not isinstance(value, dict):
+        return None, f"not a JSON object but a {type(value).__name__}"
+    if repeated:
+        return None, f"a key is there twice: {', '.join(repeated)[:200]}"
+    return whole_characters(line), None
+
+
+def _mend(unread):
+    rows = []
+    for file, number, line in unread:
+        mended, reason = mend(line)
+        text, reason = beginning(line.encode(), reason or "not readable JSON")
+        rows.append((file, number, text, mended, reason))
+    return _table(rows, MENDED)
+
+
+def _table(rows, schema):
+    return pa.table(list(zip(*rows, strict=True)) or [[]] * len(schema), schema=schema)

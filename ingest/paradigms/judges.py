@@ -1,0 +1,129 @@
+"""Judges are data: which texts of a study LLMs label, in which words and how often. A judgement is a trial."""
+
+import itertools
+import json
+from typing import Annotated, Literal, NamedTuple
+
+from pydantic import Field, model_validator
+
+from ingest.paradigms.items import Item
+from ingest.paradigms.paradigm import ASKED, ASKED_BEFORE, NonEmpty
+from ingest.prompts import Script, fill, placeholders, template_hash
+from ingest.prompts.words import half_a_name
+from ingest.texts.files import Mistake, Name, Part, Temperature
+
+JUDGEMENTS = "judgements"  # the phase, and what plans call it
+ORIGINAL, ANSWER, IDENTITY = "original", "answer", "identity"
+Question = Annotated[str, Field(pattern=r"\{text\}")]
+
+
+class Judged(NamedTuple):
+    """A text that is judged, as it was decided: of an answer, or else the original of an item."""
+
+    item: str | None
+    is_answer: bool
+    text_hash: str
+    place: int  # of its line in the spool, since texts are many
+
+
+class Judging(Part):
+    """What judges are asked: of which texts, in which words, with which labels, and how often."""
+
+    paradigm: Name
+    version: int = 1
+    labels: list[NonEmpty] = Field(min_length=2)
+    reading: Literal["strict", "first_word"] = "strict"
+    asked: str | None = None  # in the place of our words for the form of a judgement
+    text: NonEmpty | None = None
+    question: Question
+    question_of_answers: Question | None = None
+    roles: list[Literal["original", "answer", "identity"]] = Field(min_length=1)
+    repeats: Annotated[int, Field(ge=1, le=1_000)] = 1
+    temperature: Temperature | None = None
+
+    @model_validator(mode="after")
+    def _fits(self):
+        for key, names in (("labels", [label.casefold() for label in self.labels]), ("roles", self.roles)):
+            if len(set(names)) < len(names):
+                raise ValueError(f"{key}: two of them are the same")
+        if self.judges_items and self.text is None:
+            raise ValueError("text: say what of an item is judged, such as {review}")
+        return self
+
+    @property
+    def judges_items(self) -> bool:
+        """Whether texts of items are judged, as they are or as if they were answers."""
+        return ORIGINAL in self.roles or IDENTITY in self.roles
+
+    def check(self, paradigm, vignettes: list[str]) -> None:
+        """Hold what is asked against the paradigm of the study; an error begins with its key."""
+        if self.paradigm in (paradigm.paradigm, *vignettes):
+            raise ValueError(
+                f"judges: {self.paradigm} names another part of the study: give the judgements a name of their own"
+            )
+        if ANSWER in self.roles and paradigm.answer.kind != "text":
+            raise ValueError(
+                f"judges: answers are judged where they are texts, and {paradigm.paradigm} asks for a "
+                f"{paradigm.answer.kind}"
+            )
+        if self.judges_items and not paradigm.all_items:
+            raise ValueError(
+                f"judges: {paradigm.paradigm} has no items whose texts could be judged; roles: [answer] needs none"
+            )
+        fields = {field for item in paradigm.all_items for field in item.fields}
+        used = placeholders(self.text or "") if self.judges_items else set()
+        used |= set().union(*(placeholders(self.asked_of(role)) for role in self.roles)) - {"text"}
+        for key in ("text", "question", "question_of_answers"):
+            said = getattr(self, key) or ""
+            if half := half_a_name(said, {"text", *fields}):
+                raise Mistake(f"judges: {key} says {half}", "judges", key)
+            if unknown := sorted((placeholders(said) & used) - fields):
+                raise Mistake(f"judges: {{{unknown[0]}}} is no field of the items", "judges", key)
+        for item, field in itertools.product(paradigm.all_items, sorted(used)):
+            if field not in item.fields:
+                raise ValueError(f"judges: item {item.item} has no {field}, and the judges are shown it")
+
+    def roles_of(self, is_answer: bool) -> list[str]:
+        """Return the roles in which a text is judged."""
+        return [role for role in self.roles if (role == ANSWER) == is_answer]
+
+    def asked_of(self, role: str) -> str:
+        """Return the question that is put of a text in a role; the original is shown as an answer is, for identity."""
+        return self.question if role == ORIGINAL else self.question_of_answers or self.question
+
+    def original(self, item: Item) -> str:
+        """Return the text of an item."""
+        return fill(self.text, item.fields)
+
+    def as_asked_before(self) -> "Judging | None":
+        """Return the judges with the words that hung on a reading once; None where they have their own."""
+        return self.model_copy(update={"asked": ASKED_BEFORE["label"]}) if self.asked is None else None
+
+    def script(self, role: str, item: Item | None = None, text: str | None = None) -> "JudgeScript":
+        """Return what a judge is told; without a text and an item, the words that all texts share."""
+        form = ASKED["label"] if self.asked is None else self.asked
+        form = fill(form, {"labels": ", ".join(self.labels)})
+        words = {**(item.fields if item else {}), **({} if text is None else {"text": text})}
+        return JudgeScript("\n\n".join(part for part in (fill(self.asked_of(role), words), form) if part))
+
+    def prompt_version(self, role: str) -> tuple[str, str]:
+        """Return the hash of the words that all texts share in a role, and the words."""
+        template = {"vignette_version": self.version, "technique_version": 1, **self.script(role).template()}
+        return template_hash(template), json.dumps(template, ensure_ascii=False, sort_keys=True)
+
+    def rows(self) -> list[dict]:
+        """Return what a model needs to know: the labels that a judgement may be, and how it is read."""
+        return [
+            {
+                "paradigm": self.paradigm, "measure": "label", "pairing": "item", "answer_kind": "label",
+                "answer_reading": self.reading, "labels": json.dumps(self.labels, ensure_ascii=False),
+            }
+        ]  # fmt: skip
+
+
+class JudgeScript(Script):
+    """All that a judge is told, in one turn; what a text says is not searched for braces."""
+
+    def __init__(self, said: str):
+        self.turns, self.rounds = ["{said}"], None
+        self.words = {"said": said}

@@ -1,0 +1,479 @@
+"""The trials of a study: its cells, their order, their ids and what each is asked with."""
+
+import array
+import bisect
+import collections
+import contextlib
+import hashlib
+import itertools
+import json
+import math
+import random
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from ingest.paradigms.items import Item
+from ingest.paradigms.judges import Judged
+from ingest.paradigms.paradigm import AS_WRITTEN, NO_TECHNIQUE, Paradigm
+from ingest.prompts import (
+    Script,
+    prompt_version,
+    round_half_up,
+    shipped,
+    template_hash,
+    template_of,
+)
+from ingest.studies.llms import facts_of
+from ingest.studies.parts import Anchors, is_for
+from ingest.studies.study import Study
+
+
+class Cell(NamedTuple):
+    """What is asked many times: one LLM, vignette, technique, anchor and temperature, in a paradigm an arm and item.
+
+    Of a judgement, `llm` is the judge, `judged` the trial or item whose text is judged, and `role` as what.
+    """
+
+    llm: str
+    vignette: str
+    technique: str
+    anchor_direction: str
+    anchor_value: float | None
+    temperature: float | None
+    arm: str | None = None
+    item: str | None = None
+    judged: str | None = None
+    role: str | None = None
+
+    @property
+    def asked_with(self) -> tuple[str, str, bool, str | None]:
+        """Return what names the template: vignette, technique, whether an anchor is in it, and the arm or the role."""
+        return self.vignette, self.technique, self.anchor_value is not None, self.arm or self.role
+
+    @property
+    def place(self) -> tuple:
+        """Return what has a baseline of its own: LLM, vignette and, in a paradigm, item."""
+        return (self.llm, self.vignette, self.item) if self.arm else (self.llm, self.vignette)
+
+    @property
+    def key(self) -> tuple:
+        """Return what a trial's id and a simulated answer hang on: in anchoring, what there always was."""
+        return tuple(self)[: 10 if self.role else 8 if self.arm else 6]
+
+
+class Trial(NamedTuple):
+    """One question to be put, and its place in the order."""
+
+    trial_id: str
+    cell: Cell
+    replicate: int
+    phase: str
+    order_index: int
+    attempt_of: str | None = None
+    option_order: tuple[str, ...] | None = None
+
+
+class Grid(Sequence):
+    """The cells of a study of paradigms, of which none is kept: memory does not grow with the items.
+
+    Parameters
+    ----------
+    blocks : list of tuples of sequences
+        Of each block, the values that its cells combine.
+    make : callable
+        Called with one value of each sequence of a block, in their order.
+    """
+
+    def __init__(self, blocks: list[tuple[Sequence, ...]], make: Callable[..., Cell]):
+        self._blocks = blocks
+        self._make = make
+        self._ends = list(itertools.accumulate(math.prod(map(len, block)) for block in blocks))
+
+    def __len__(self):
+        return self._ends[-1] if self._ends else 0
+
+    def __getitem__(self, place):
+        if not 0 <= place < len(self):
+            raise IndexError(place)
+        number = bisect.bisect_right(self._ends, place)
+        rest = place - (self._ends[number - 1] if number else 0)
+        chosen = []
+        for values in reversed(self._blocks[number]):
+            rest, at = divmod(rest, len(values))
+            chosen.append(values[at])
+        return self._make(*reversed(chosen))
+
+
+class Design:
+    """The cells and trials of a study; a `run` (of `bais run`) sets them apart from those of its other runs."""
+
+    def __init__(self, study: Study, run: str | None = None):
+        self.study = study
+        self.run = run
+        self.vignettes = {vignette["vignette"]: vignette for vignette in study.vignettes}
+        self.techniques = {technique["technique"]: technique for technique in study.techniques}
+        self.paradigms = {paradigm.paradigm: paradigm for paradigm in getattr(study, "paradigm", ())}
+        self.items = {item.item: item for of in self.paradigms.values() for item in of.all_items}
+        self.judges = getattr(study, "judges", None)
+        self._versions = {}
+        self._older = collections.defaultdict(list)
+        self._asked = ()
+        self._names = {}
+
+    def recognise(self, state) -> None:
+        """Know the trials of a spool again, also where a bais of old hashed the same template otherwise."""
+        self._asked = (state.closed, state.open_calls)
+        self._names = state.names
+        known = set()
+        for prompt_hash, (text, study) in state.templates.items():
+            for is_anchored in (False, True):
+                with contextlib.suppress(ValueError, KeyError, TypeError, AttributeError):  # it is no template
+                    today = template_hash(template_of(text, study, is_anchored=is_anchored))
+                    known.add(today)
+                    if prompt_hash not in (today, *self._older[today]):
+                        self._older[today].append(prompt_hash)
+        self._go_on_with_words(known)
+
+    def _go_on_with_words(self, known):
+        """Ask with the words that hung on a reading once, where a spool holds what was asked with them.
+
+        Of two sets of answers the one counts that the study's reading asked for then.
+        """
+
+        def is_to_go_on(reading, before, today):
+            return not known.isdisjoint(before) and (reading == "first_word" or known.isdisjoint(today))
+
+        for name, paradigm in self.paradigms.items() if self.study.answer_format is None else ():
+            before = paradigm.as_asked_before()
+            if before and is_to_go_on(paradigm.answer.reading, self._hashes_of(before), self._hashes_of(paradigm)):
+                self.paradigms[name] = before
+        before = self.judges.as_asked_before() if self.judges else None
+        if before:
+            hashes = ([of.prompt_version(role)[0] for role in of.roles] for of in (before, self.judges))
+            if is_to_go_on(before.reading, *hashes):
+                self.judges = before
+        self._versions = {}
+
+    def _hashes_of(self, paradigm):
+        return [
+            paradigm.version(vignette, self.techniques[technique], arm)[0]
+            for vignette in self.vignettes.values()
+            if vignette["paradigm"] == paradigm.paradigm
+            for technique, arm in itertools.product(self.techniques_for(paradigm), paradigm.arms)
+        ]
+
+    def baseline_cells(self):
+        """Return the cells without anchor and technique that anchors may be multiples of."""
+        if self.paradigms:
+            return [
+                cell
+                for vignette in self.vignettes
+                if self.hangs_on_answers(vignette)
+                for cell in self._cells_of_arms(vignette, [self.paradigm_of(vignette).relative_to], [NO_TECHNIQUE])
+            ]
+        if not self.study.baselines:
+            return []
+        pairs = itertools.product([llm.llm for llm in self.study.llms], self.vignettes)
+        conditions = itertools.product(pairs, self.study.temperatures)
+        return [Cell(*pair, "no_technique", "none", None, temperature) for pair, temperature in conditions]
+
+    def anchored_cells(self, anchors: dict[tuple, dict]) -> Sequence[Cell]:
+        """Return the cells of all techniques under anchors, none where a place lacks an anchor."""
+        if self.paradigms:
+            return self._cells_of_derived_anchors(anchors)
+        cells = []
+        for llm, vignette, technique, temperature in itertools.product(
+            self.study.llms, self.vignettes, self.techniques.values(), self.study.temperatures
+        ):
+            pairs = list(anchors.get((llm.llm, vignette), {}).items())
+            if technique.get("is_also_unanchored"):
+                pairs.insert(0, ("none", None))
+            cells += [
+                Cell(llm.llm, vignette, technique["technique"], direction, value, temperature)
+                for direction, value in pairs
+            ]
+        return cells
+
+    def paradigm_cells(self) -> Sequence[Cell]:
+        """Return the cells of the paradigms that can be asked at once: every technique in every arm, with every item.
+
+        The arms whose anchors hang on answers are left out, and techniques in the arm that all is relative to.
+        """
+        blocks = []
+        for vignette in self.vignettes:
+            if paradigm := self.paradigm_of(vignette):
+                base = paradigm.relative_to
+                first = [arm for arm in paradigm.arms if arm != base and not self.hangs_on_answers(vignette, arm)]
+                if base:
+                    asked = [*dict.fromkeys([NO_TECHNIQUE, *self.techniques_for(paradigm)])]
+                    plain = [name for name in asked if paradigm.asks(base, self._technique(name))]
+                    blocks.append(self._block(vignette, [base], plain))
+                blocks += [self._block(vignette, first, self.techniques_for(paradigm))] if first else []
+        return Grid(blocks, self._arm_cell)
+
+    def _cells_of_arms(self, vignette, arms, techniques):
+        return Grid([self._block(vignette, arms, techniques)], self._arm_cell)
+
+    def _block(self, vignette, arms, techniques):
+        items = [item.item for item in self.paradigm_of(vignette).all_items] or [None]
+        llms = [llm.llm for llm in self.study.llms]
+        return llms, [vignette], techniques, self.study.temperatures, arms, items
+
+    def _arm_cell(self, llm, vignette, technique, temperature, arm, item):
+        cell = Cell(llm, vignette, technique, "none", None, temperature, arm, item)
+        return cell._replace(anchor_value=self.anchor_value(cell, {}))
+
+    def _cells_of_derived_anchors(self, anchors):
+        """Return the cells of the arms whose anchors hang on answers, for each LLM, vignette and item that has them."""
+        blocks = []
+        for vignette in self.vignettes:
+            arms = [arm for arm in self.paradigm_of(vignette).arms if self.hangs_on_answers(vignette, arm)]
+            places = [place for place in anchors if place[1] == vignette]
+            techniques = self.techniques_for(self.paradigm_of(vignette))
+            blocks += [(places, techniques, self.study.temperatures, arms)] if arms and places else []
+
+        def cell(place, technique, temperature, arm):
+            llm, vignette, item = place
+            return Cell(llm, vignette, technique, "none", anchors[place][arm], temperature, arm, item)
+
+        return Grid(blocks, cell)
+
+    def hangs_on_answers(self, vignette: str, arm: str | None = None) -> bool:
+        """Tell whether the anchors of a vignette, or that of an arm, are known only when baselines are answered."""
+        if paradigm := self.paradigm_of(vignette):
+            anchors = paradigm.anchors.values() if arm is None else filter(None, [paradigm.anchors.get(arm)])
+            return any(anchor.hangs_on_answers for anchor in anchors)
+        return "proportional" in self.rule(vignette)
+
+    def base_of(self, vignette: str) -> str | None:
+        """Return the arm of a vignette that is asked first; None in anchoring."""
+        paradigm = self.paradigm_of(vignette)
+        return paradigm.relative_to if paradigm else None
+
+    def anchor_places(self) -> list[tuple]:
+        """Return each LLM and vignette that anchors are decided for; in a paradigm also the item."""
+        llms = [llm.llm for llm in self.study.llms]
+        if not self.paradigms:
+            return [*itertools.product(llms, self.vignettes)]
+        return [
+            (llm, vignette, item)
+            for vignette in self.vignettes
+            if self.hangs_on_answers(vignette)
+            for llm, item in itertools.product(
+                llms, [item.item for item in self.paradigm_of(vignette).all_items] or [None]
+            )
+        ]
+
+    def techniques_for(self, paradigm: Paradigm) -> list[str]:
+        """Return the techniques that are for what a paradigm asks for."""
+        return [name for name, technique in self.techniques.items() if is_for(technique, paradigm.answer.kind)]
+
+    def judgement_cells(self, judged: Mapping[str, Judged]) -> Sequence[Cell]:
+        """Return the cells of the judgements: every judge, every text that was decided on, in each of its roles."""
+        judges = self.judges
+        texts = [
+            (name, role, text.item)
+            for name, text in judged.items()
+            if text.item is None or text.item in self.items
+            for role in judges.roles_of(text.is_answer)
+        ]
+
+        def cell(judge, text):
+            name, role, item = text
+            return Cell(
+                judge, judges.paradigm, "no_technique", "none", None, judges.temperature, item=item, judged=name,
+                role=role,
+            )  # fmt: skip
+
+        return Grid([([judge.llm for judge in judges.llms], texts)], cell)
+
+    def stated(self) -> dict[str, list[dict]]:
+        """Return what models need to know of the paradigms, and of judgements: measures and contrasts."""
+        paradigms = self.paradigms.values()
+        if not paradigms:
+            return {}
+        judges = [self.judges] if self.judges else []
+        return {
+            "paradigms": [row for of in [*paradigms, *judges] for row in of.rows()],
+            "paradigm_contrasts": [row for paradigm in paradigms for row in paradigm.contrast_rows()],
+        }
+
+    def originals(self) -> Iterator[tuple[str, str]]:
+        """Yield the items whose texts are judged, with these."""
+        if self.judges.judges_items:
+            for item in self.judged_items:
+                yield item.item, self.judges.original(item)
+
+    @property
+    def judged_items(self) -> list[Item]:
+        """The items whose texts judges are shown: those that have one."""
+        items = (item for paradigm in self.study.judged_paradigms for item in paradigm.all_items)
+        return [item for item in items if self.judges.text is None or self.judges.original(item).strip()]
+
+    def treatments(self, vignette: str) -> list[tuple[bool, str | None]]:
+        """Return what a vignette can be asked with: whether anchored, and in which arm of its paradigm."""
+        paradigm = self.paradigm_of(vignette)
+        if not paradigm:
+            return [(False, None), (True, None)]
+        return [(arm in paradigm.anchors and not paradigm.anchors[arm].words, arm) for arm in paradigm.arms]
+
+    def paradigm_of(self, vignette: str) -> Paradigm | None:
+        """Return the paradigm that a vignette belongs to; None in anchoring."""
+        return self.paradigms.get(self.vignettes[vignette].get("paradigm"))
+
+    def option_order(self, cell: Cell, replicate: int) -> tuple[str, ...] | None:
+        """Return the ids of the options in the order in which a trial shows them; None where it shows none.
+
+        It hangs on the vignette, the item and the replicate, so that LLMs, techniques and, if the paradigm says so,
+        arms see the same order.
+        """
+        options = self.vignettes[cell.vignette]["arms"][cell.arm].get("options") if cell.arm else None
+        if not options:
+            return None
+        rule = self.paradigm_of(cell.vignette).options
+        if rule.order == AS_WRITTEN:
+            return tuple(options)
+        of_all = itertools.chain.from_iterable(
+            treatment["options"] for treatment in self.vignettes[cell.vignette]["arms"].values()
+        )
+        order = sorted({*of_all})
+        seed = [self.study.order_seed, "options", cell.vignette, cell.item, replicate]
+        random.Random(json.dumps(seed if rule.same_across_arms else [*seed, cell.arm])).shuffle(order)
+        return tuple(option for option in order if option in options)
+
+    def anchors_from(self, baselines: dict[tuple, float]) -> dict[tuple, dict[str, float]]:
+        """Derive anchors by the study's rule, by direction or arm, leaving out those that come to the same value."""
+        anchors = {}
+        if self.paradigms:
+            for place in self.anchor_places():
+                if (baseline := baselines.get(place)) is not None:
+                    of_arms = {
+                        arm: anchor.number(baseline)
+                        for arm, anchor in self.paradigm_of(place[1]).anchors.items()
+                        if anchor.hangs_on_answers
+                    }
+                    if len({*of_arms.values()}) == len(of_arms):
+                        anchors[place] = of_arms
+            return anchors
+        for llm, (name, vignette) in itertools.product(self.study.llms, self.vignettes.items()):
+            rule = Anchors.model_validate(vignette["anchors"]) if vignette.get("anchors") else self.study.anchors
+            if rule.fixed:
+                anchors[llm.llm, name] = {"low": rule.fixed.low, "high": rule.fixed.high}
+                continue
+            baseline = baselines.get((llm.llm, name))
+            if baseline is None:
+                continue
+            low, high = (round_half_up(baseline, factor) for factor in (rule.proportional.low, rule.proportional.high))
+            if low < high:
+                anchors[llm.llm, name] = {"low": low, "high": high}
+        return anchors
+
+    def anchor_value(self, cell: Cell, anchors: Mapping[tuple, dict]) -> float | None:
+        """Return the anchor that a cell has, given those that were decided of each place by direction or arm."""
+        if cell.arm and not self.hangs_on_answers(cell.vignette, cell.arm):
+            anchor = self.paradigm_of(cell.vignette).anchors.get(cell.arm)
+            return anchor.number() if anchor else None
+        return anchors.get(cell.place, {}).get(cell.arm or cell.anchor_direction)
+
+    def trials(self, cells: Sequence[Cell], phase: str, replicates: range, llms: Collection[str] | None = None):
+        """Yield the trials of a phase, block after block; each block holds every cell once, in an order of its own.
+
+        With `llms`, those of the other LLMs are left out; the others keep their places.
+        """
+        order_index = 0
+        for replicate in replicates:
+            block = array.array("I", range(len(cells)))
+            random.Random(f"{self.study.order_seed}/{phase}/{replicate}").shuffle(block)
+            for place in block:
+                cell = cells[place]
+                if llms is None or cell.llm in llms:
+                    yield self.trial(cell, replicate, phase, order_index)
+                order_index += 1
+
+    def trial(
+        self, cell: Cell, replicate: int, phase: str, order_index: int, attempt_of: str | None = None
+    ) -> Trial:  # fmt: skip
+        """Return a trial of a cell, with its id and the order of its options."""
+        order = self.option_order(cell, replicate)
+        return Trial(self._id(cell, replicate, order), cell, replicate, phase, order_index, attempt_of, order)
+
+    def trial_id(self, cell: Cell, replicate: int) -> str:
+        """Hash what makes a trial that trial; one that a recognised spool holds keeps the id that it has there."""
+        return self._id(cell, replicate, self.option_order(cell, replicate))
+
+    def _id(self, cell, replicate, order):
+        hashes = self.prompt_hashes(*cell.asked_with)
+        ids = [self._hashed(cell, prompt_hash, replicate, order) for prompt_hash in hashes]
+        return next((known for known in ids if self._is_asked(known)), ids[0])
+
+    def _hashed(self, cell, prompt_hash, replicate, order):
+        more = [part for part in (order, self.run, self._new_name(cell)) if part]
+        key = json.dumps([self.study.study, *cell.key, prompt_hash, replicate, *more])
+        return hashlib.sha256(key.encode()).hexdigest()[:32]
+
+    def _new_name(self, cell):
+        """Return the name of the paradigm of a trial where its vignette was asked first under another one."""
+        name = self.vignettes[cell.vignette]["paradigm"] if cell.arm else None
+        first = self._names.get(cell.vignette, name) if cell.arm else None
+        return None if first == name else {"paradigm": name}
+
+    def _is_asked(self, trial_id):
+        closed, open_calls = self._asked or ((), ())
+        return trial_id.encode() in closed or trial_id in open_calls
+
+    def prompt_hashes(self, vignette: str, technique: str, is_anchored: bool, arm: str | None = None) -> list[str]:
+        """Return the hash of a template, and those that it has in a recognised spool."""
+        today = self.version(vignette, technique, is_anchored, arm)[0]
+        return [today, *self._older.get(today, ())]
+
+    def version(self, vignette: str, technique: str, is_anchored: bool, arm: str | None = None) -> tuple[str, str]:
+        """Return the hash of the template of a vignette, a technique and an arm or a role, and the template."""
+        key = (vignette, technique, is_anchored, arm)
+        if key not in self._versions and self.judges and vignette == self.judges.paradigm:
+            self._versions[key] = self.judges.prompt_version(arm)
+        elif key not in self._versions and arm:
+            self._versions[key] = self.paradigm_of(vignette).version(
+                self.vignettes[vignette], self._technique(technique), arm, self.study.answer_format
+            )
+        elif key not in self._versions:
+            self._versions[key] = prompt_version(
+                self.vignettes[vignette], self._technique(technique), self.study.answer_format,
+                self.study.second_anchor, is_anchored=is_anchored,
+            )  # fmt: skip
+        return self._versions[key]
+
+    def known_anchors(self, decided: list[dict]) -> dict[tuple, dict]:
+        """Return the last record of what was decided for each place of this version by the rule of today."""
+        return {
+            (anchor["llm"], anchor["vignette"], *([anchor["item"]] if "item" in anchor else [])): anchor
+            for anchor in decided
+            if anchor["vignette"] in self.vignettes
+            and anchor["rule"] == self.rule(anchor["vignette"])
+            and anchor["vignette_version"] == self.vignettes[anchor["vignette"]]["version"]
+        }
+
+    def rule(self, vignette: str) -> dict:
+        """Return the rule that gives the anchors of a vignette: in a paradigm, by arm."""
+        if paradigm := self.paradigm_of(vignette):
+            return {arm: of.model_dump(exclude_none=True) for arm, of in paradigm.anchors.items()}
+        rule = self.vignettes[vignette].get("anchors") or self.study.anchors.model_dump(exclude_none=True)
+        return {name: values for name, values in rule.items() if values}
+
+    def _technique(self, name):
+        return self.techniques.get(name) or shipped("techniques")[name]  # a baseline is asked without a technique
+
+    def script(self, cell: Cell, option_order: Sequence[str] | None = None) -> Script:
+        """Return what is said in a trial of a cell."""
+        vignette, technique = self.vignettes[cell.vignette], self._technique(cell.technique)
+        if cell.arm:
+            return self.paradigm_of(cell.vignette).script(
+                vignette, technique, cell.arm, self.items.get(cell.item), option_order, self.study.answer_format,
+                facts_of(cell.llm), cell.anchor_value,
+            )  # fmt: skip
+        second = self.study.second_anchor if cell.anchor_value is not None else None
+        return Script(vignette, technique, cell.anchor_value, second, self.study.answer_format, facts_of(cell.llm))
+
+
+def anchors_in(record: dict) -> dict[str, float]:
+    """Return the anchors of a record of what was decided, by direction or arm."""
+    return record["arms"] if "arms" in record else {"low": record["low"], "high": record["high"]}

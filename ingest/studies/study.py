@@ -1,0 +1,390 @@
+"""A study is data: one YAML file, checked. Nothing here asks or keeps anything; `design` makes trials of it."""
+
+import collections
+import itertools
+import re
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import BeforeValidator, Field, model_validator
+
+from ingest.paradigms.judges import Judging
+from ingest.paradigms.paradigm import ANCHORING, PARTS, Paradigm, WrongItems, count_by_vignette, load_paradigm
+from ingest.prompts import (
+    ANSWER_FORMATS,
+    names_cutoff,
+    placeholders,
+    shipped,
+    words_named,
+)
+from ingest.prompts.words import has_blank
+from ingest.studies.llms import Endpoint, Llm, _full_llm, knowledge_cutoffs
+from ingest.studies.parts import Anchors, FullTechnique, FullVignette, Limits, StoppingRule, is_for
+from ingest.texts.files import (
+    Finite,
+    Mistake,
+    Name,
+    Part,
+    Temperature,
+    parse_checked,
+    perhaps,
+    text_of,
+)
+from ingest.warehouse import printable
+
+FOLDER = Path(__file__).resolve().parent
+# What units say of time, multiples and scales, and what is nearly that and meant; other words are units of one's own.
+WORDS_OF_UNITS = (
+    "seconds", "minutes", "hours", "days", "weeks", "fortnights", "months", "quarters", "years", "decades", "hundreds",
+    "thousand", "thousands", "million", "millions", "billions", "percent", "points", "scores", "pints", "quarts",
+)  # fmt: skip
+NEARLY_A_UNIT = 0.82
+WORD = re.compile(r"[^\W\d_]+")
+EXPECTED = (
+    "a study is a mapping with the keys study, llms, vignettes, techniques and anchors; one of a bias other than "
+    "anchoring has the key paradigm in place of vignettes and anchors"
+)
+
+
+class Study(Part):
+    """What a YAML file says of a study, with vignettes and techniques in full."""
+
+    study: Name
+    description: str = ""
+    source: str = ""
+    llms: list[Annotated[Llm, BeforeValidator(_full_llm)]] = Field(min_length=1)
+    endpoint: Endpoint = Endpoint()
+    vignettes: list[FullVignette] = Field(min_length=1)
+    techniques: list[FullTechnique] = Field(min_length=1)
+    anchors: Anchors
+    baselines: bool = True
+    second_anchor: Finite | None = None
+    temperatures: list[Temperature | None] = Field([None], min_length=1)
+    stopping_rule: StoppingRule = StoppingRule()
+    order_seed: int = 1
+    answer_format: str = "text"
+    cut_texts: Literal["left_out", "counted"] = "left_out"
+    limits: Limits = Limits()
+
+    @model_validator(mode="after")
+    def _fits_together(self):
+        for key, names in (
+            ("llms", [llm.llm for llm in self.llms]),
+            ("vignettes", [vignette["vignette"] for vignette in self.vignettes]),
+            ("techniques", [technique["technique"] for technique in self.techniques]),
+            ("temperatures", self.temperatures),
+        ):
+            if twice := [name for name in names if names.count(name) > 1]:
+                raise ValueError(f"{key}: {twice[0]} stands there twice")
+        if self.anchors.proportional and not self.baselines:
+            raise ValueError("baselines: anchors that are proportional to baselines need them")
+        asked = ANSWER_FORMATS.get(self.answer_format, self.answer_format)
+        if unknown := sorted(placeholders(asked) - {"response_unit"}):
+            raise ValueError(f"answer_format: it says {{{unknown[0]}}}, and only {{response_unit}} is filled in")
+        for vignette in self.vignettes:
+            parts = {"case_text", "anchor_text", "second_anchor_text", "question_text"}
+            known = {"answer_format", "opening", *parts, *vignette.get("words", {})}
+            if self.second_anchor is not None and not vignette.get("second_anchor"):
+                raise ValueError(f"second_anchor: vignette {vignette['vignette']} has no words for it")
+            for technique in self.techniques:
+                if missing := sorted(words_named(technique) - known):
+                    raise ValueError(
+                        f"techniques: {technique['technique']} says {{{missing[0]}}}, which is not among the words of "
+                        f"vignette {vignette['vignette']}"
+                    )
+        self._check_kinds(["number"], ANCHORING)
+        self._check_cutoffs()
+        for llm, vignette in itertools.product(self.llms, self.vignettes):
+            _check_baseline(llm, vignette["vignette"])
+        self._check_engines()
+        return self
+
+    def _check_engines(self):
+        """Hold what techniques do to the decoding of an LLM against where it runs, and at which temperature."""
+        for technique in self.techniques:
+            name, decoding = technique["technique"], technique.get("decoding")
+            if not decoding:
+                continue
+            if others := [llm.llm for llm in self.llms if llm.engine != technique["engine"]]:
+                raise ValueError(
+                    f"llms: {others[0]} does not run on this machine, and technique {name} changes how an LLM writes, "
+                    "which only works here: give the LLM `engine: local`, or leave one of the two away"
+                )
+            if decoding["method"] == "mirostat" and 0 in self.temperatures:
+                raise ValueError(
+                    f"temperatures: at 0 an LLM takes its likeliest token, which technique {name} cannot change, since "
+                    "it changes the temperature alone: leave 0 or the technique away"
+                )
+
+    def _check_kinds(self, kinds, what):
+        """Refuse a technique that is for no kind of answer that is asked for."""
+        for technique in self.techniques:
+            if not any(is_for(technique, kind) for kind in kinds):
+                raise ValueError(
+                    f"techniques: {technique['technique']} is for answers of the kind "
+                    f"{' or '.join(technique['answer_kinds'])}, and {what} asks for a {' or a '.join(kinds)}"
+                )
+
+    def _check_cutoffs(self):
+        """Refuse a technique that would tell an LLM a knowledge cutoff that nobody has written down."""
+        known = knowledge_cutoffs()
+        unknown = [llm.llm for llm in self.llms if llm.llm not in known]
+        if unknown and (names := [of["technique"] for of in self.techniques if names_cutoff(of)]):
+            raise ValueError(
+                f"llms: {unknown[0]} has no line in seeds/knowledge_cutoffs.csv, and technique {names[0]} says its "
+                "{knowledge_cutoff}: add the line, or leave one of the two away"
+            )
+
+    @property
+    def all_llms(self) -> list[Llm]:
+        """The LLMs that are asked."""
+        return self.llms
+
+    @property
+    def cautions(self) -> list[str]:
+        """What can be asked and still leaves a question open, in sentences."""
+        blank = [
+            f"{kind} {of[kind]} says {{}}, braces without a name, and an LLM is told them as they stand: write a "
+            "name between them, as in {case_text}, or take them out."
+            for kind, entries in (("vignette", self.vignettes), ("technique", self.techniques))
+            for of in entries
+            if has_blank(of)
+        ]
+        said = [*blank, *self._misspelt_units()]
+        if any(technique["technique"] == "no_technique" for technique in self.techniques):
+            return said
+        return [
+            *said,
+            "No technique can be compared with the plain question: add no_technique to the techniques, or nothing will "
+            "say what a technique changes.",
+        ]
+
+    def _misspelt_units(self):
+        """Yield the units that are nearly ordinary ones: nothing would be converted to them."""
+        for vignette in self.vignettes:
+            unit = vignette.get("response_unit") or ""
+            for word in WORD.findall(unit):
+                is_known = {word, f"{word}s"} & {*WORDS_OF_UNITS}
+                if not is_known and (meant := perhaps(word, WORDS_OF_UNITS, NEARLY_A_UNIT)):
+                    yield (
+                        f"The unit {unit} of vignette {vignette['vignette']} is none that is known{meant}: answers in "
+                        "it are read as plain numbers, and none is converted to it."
+                    )
+
+
+class Judges(Judging):
+    """The LLMs that judge texts of a study, and what they are asked."""
+
+    llms: list[Annotated[Llm, BeforeValidator(_full_llm)]] = Field(min_length=1)
+
+    @model_validator(mode="after")
+    def _can_judge(self):
+        names = [llm.llm for llm in self.llms]
+        if twice := [name for name in names if names.count(name) > 1]:
+            raise ValueError(f"llms: {twice[0]} stands there twice")
+        if unstated := [llm.llm for llm in self.llms if llm.simulated and llm.simulated.accuracy is None]:
+            raise ValueError(f"llms: {unstated[0]} is simulated, and its `simulated` states no accuracy")
+        return self
+
+
+class ParadigmStudy(Study):
+    """What a YAML file says of a study of paradigms other than anchoring, with all in full.
+
+    `vignettes` are those of the paradigms; a study that names some asks these alone.
+    """
+
+    paradigm: list[Paradigm] = Field(min_length=1)
+    vignettes: list[dict]
+    anchors: None = None
+    baselines: Literal[False] = False
+    second_anchor: None = None
+    answer_format: str | None = None
+    judges: Judges | None = None
+
+    @model_validator(mode="after")
+    def _fits_together(self):
+        for key, names in (
+            ("llms", [llm.llm for llm in self.llms]),
+            ("paradigm", [paradigm.paradigm for paradigm in self.paradigm]),
+            ("vignettes", list(count_by_vignette(self.paradigm).elements())),
+            ("techniques", [technique["technique"] for technique in self.techniques]),
+            ("temperatures", self.temperatures),
+        ):
+            if twice := [name for name in names if names.count(name) > 1]:
+                raise ValueError(f"{key}: {twice[0]} stands there twice")
+        items = collections.Counter(item.item for paradigm in self.paradigm for item in paradigm.all_items)
+        if twice := [item for item, n in items.items() if n > 1]:
+            raise ValueError(
+                f"paradigm: two of them have an item {twice[0]}: in one study each needs a name of its own"
+            )
+        if self.stopping_rule.maximum and any(paradigm.answer.kind != "number" for paradigm in self.paradigm):
+            raise ValueError("stopping_rule: maximum and sd_above are for answers that are numbers")
+        kinds = sorted({paradigm.answer.kind for paradigm in self.paradigm})
+        self._check_kinds(kinds, " or ".join(paradigm.paradigm for paradigm in self.paradigm))
+        for paradigm in self.paradigm:
+            self._check_turns(paradigm)
+            self._check_named_techniques(paradigm)
+        self._check_cutoffs()
+        for llm in self.llms:
+            self._check_truth(llm)
+        self._check_engines()
+        if self.judges:
+            self._check_judges()
+        return self
+
+    def _check_judges(self):
+        if len(self.judged_paradigms) > 1:
+            raise ValueError("judges: they judge the texts of one paradigm, and the study names several")
+        known = {llm.llm: llm for llm in self.llms}
+        for judge in self.judges.llms:
+            if known.get(judge.llm, judge) != judge:
+                raise ValueError(f"judges: {judge.llm} stands under `llms` with other settings")
+        self.judges.check(self.judged_paradigms[0], [vignette["vignette"] for vignette in self.vignettes])
+        is_for_answers = any(measure.truth == "correct" for measure in self.judged_paradigms[0].measures.values())
+        if self.judges.judges_items and not is_for_answers:
+            self.judged_paradigms[0].check_correct(self.judges.labels, "the labels of the judges", "paradigm")
+
+    def _check_named_techniques(self, paradigm):
+        """Refuse a stated truth with a technique that is neither asked nor shipped: it is a typing mistake."""
+        known = {*shipped("techniques"), *(technique["technique"] for technique in self.techniques)}
+        stated = paradigm.simulated.techniques if paradigm.simulated else {}
+        for arm, technique in ((arm, technique) for arm, of in stated.items() for technique in of):
+            if technique not in known:
+                raise Mistake(
+                    f"paradigm: simulated: {technique} under {arm} is no technique of the study, nor a shipped one",
+                    "paradigm", "simulated", arm, "techniques", technique,
+                )  # fmt: skip
+
+    @property
+    def cautions(self) -> list[str]:
+        """What can be asked and still leaves a question open, in sentences."""
+        unjudged = [
+            f"The measure {name} of {paradigm.paradigm} stays without values: it is from judgements, and the study has "
+            "no `judges`."
+            for paradigm in self.paradigm
+            for name, measure in paradigm.measures.items()
+            if measure.source == "judgement" and not self.judges
+        ]
+        return super().cautions + unjudged + [said for paradigm in self.paradigm for said in paradigm.cautions]
+
+    @property
+    def judged_paradigms(self) -> list[Paradigm]:
+        """The paradigms whose texts judges may be shown: those that ask for texts, or else all."""
+        return [paradigm for paradigm in self.paradigm if paradigm.answer.kind == "text"] or self.paradigm
+
+    @property
+    def all_llms(self) -> list[Llm]:
+        """The LLMs that are asked: those under study, and the judges."""
+        judges = self.judges.llms if self.judges else []
+        return [*{llm.llm: llm for llm in [*self.llms, *judges]}.values()]
+
+    def _check_turns(self, paradigm):
+        """Hold the words of the techniques against those of a paradigm's vignettes."""
+        fields = {field for item in paradigm.all_items for field in item.fields}
+        for vignette, technique in itertools.product(self.vignettes, self.techniques):
+            if vignette["paradigm"] != paradigm.paradigm or not is_for(technique, paradigm.answer.kind):
+                continue
+            said = words_named(technique)
+            for arm, treatment in vignette["arms"].items():
+                known = {*PARTS, *vignette["words"], *fields}
+                if missing := sorted(said - known - treatment["words"].keys()):
+                    raise ValueError(
+                        f"techniques: {technique['technique']} says {{{missing[0]}}}, which is not among the words of "
+                        f"vignette {vignette['vignette']}"
+                    )
+                own = next((key for key in ("rounds", "steps") if technique.get(key)), None)
+                if own and len(treatment["turns"]) > 1:
+                    raise ValueError(
+                        f"techniques: {technique['technique']} has {own}, and arm {arm} of vignette "
+                        f"{vignette['vignette']} has turns of its own: one of the two"
+                    )
+
+    def _check_truth(self, llm):
+        kinds = {paradigm.paradigm: paradigm.answer.kind for paradigm in self.paradigm}
+        for vignette in self.vignettes:
+            if kinds[vignette["paradigm"]] == "number":
+                _check_baseline(llm, vignette["vignette"])
+
+
+class _Inline(Part):
+    paradigm: Paradigm
+
+
+def _are_of_paradigms(items, names):
+    """Tell whether items are given under the names of paradigms."""
+    return isinstance(items, dict) and items.keys() <= {*names} and all(isinstance(of, dict) for of in items.values())
+
+
+def with_paradigms(content: dict, folder: Path | None) -> dict:
+    """Put paradigms in the place of their names, and name their vignettes; what is wrong otherwise stays as it is."""
+    named, items, chosen = content["paradigm"], content.get("items"), content.get("vignettes")
+    named = named if isinstance(named, list) else [named]
+    if "anchors" in content:
+        raise ValueError("anchors: a paradigm other than anchoring has none")
+    names = [of for of in named if isinstance(of, str)]
+    if items is not None and len(named) == 1 and names and isinstance(items, dict):
+        items = {names[0]: items}
+    elif items is not None and not _are_of_paradigms(items, names):
+        raise ValueError(
+            "items: they go with one paradigm that is named, as a mapping such as {limit: 100}, or with some of "
+            "several, as a mapping from their names to such mappings"
+        )
+    try:
+        paradigms = [
+            load_paradigm(of, folder, (items or {}).get(of))
+            if isinstance(of, str)
+            else _Inline.model_validate({"paradigm": of}, context={"folder": folder}).paradigm
+            for of in named
+        ]
+    except WrongItems as error:
+        raise Mistake(str(error), *error.location) from None
+    known = [vignette.vignette for of in paradigms for vignette in of.vignettes]
+    if chosen is not None and (not isinstance(chosen, list) or not set(map(str, chosen)) <= set(known)):
+        raise ValueError(f"vignettes: name some of {', '.join(known)}")
+    vignettes = [
+        of.full_vignette(vignette)
+        for of in paradigms
+        for vignette in of.vignettes
+        if chosen is None or vignette.vignette in chosen
+    ]
+    return {key: value for key, value in content.items() if key != "items"} | {
+        "paradigm": paradigms, "vignettes": vignettes
+    }  # fmt: skip
+
+
+def _check_baseline(llm, vignette):
+    """Refuse a simulated respondent of which nobody says what it answers to a vignette without an anchor."""
+    if llm.simulated and vignette not in llm.simulated.baselines:
+        raise ValueError(
+            f"llms: {llm.llm} has no baseline for vignette {vignette}: give it one under simulated, as in "
+            f"{{baselines: {{{vignette}: NUMBER}}}}"
+        )
+
+
+def shipped_studies() -> list[str]:
+    """Return the names of the studies that come with bais."""
+    return sorted(path.stem for path in FOLDER.glob("*.yaml"))
+
+
+def load_study(name) -> "Study | ParadigmStudy":
+    """Read and check a study: a YAML file, or a shipped one by its name."""
+    path = Path(name)
+    if str(name) in shipped_studies() and not path.is_file():
+        path = FOLDER / f"{name}.yaml"
+    known = shipped_studies()
+    there = [str(file) for file in path.parent.glob("*.y*ml")] if path.suffix else []
+    meant = perhaps(str(path), [*known, *there], 0.6)
+    text = text_of(path, f"there is no study {printable(name)}{meant}: give a YAML file or one of {', '.join(known)}")
+    return parse_study(text, printable(path), path.parent)
+
+
+def parse_study(text: str, path: str = "the study", folder: Path | None = None) -> "Study | ParadigmStudy":
+    """Check the text of a study file; `path` is what errors call it, and files that it names lie in `folder`."""
+
+    def validate(content):
+        if content.get("paradigm", ANCHORING) == ANCHORING:
+            content.pop("paradigm", None)
+            return Study.model_validate(content)
+        return ParadigmStudy.model_validate(with_paradigms(content, folder), context={"folder": folder})
+
+    return parse_checked(text, path, EXPECTED, validate)

@@ -1,0 +1,156 @@
+"""Files that people write: YAML, checked with pydantic; a mistake is one sentence with file, line and key."""
+
+from collections.abc import Callable, Iterable
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Annotated, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from ingest.texts.yaml_text import line_of, read_yaml
+from ingest.warehouse import UserError, printable
+
+NAME_PATTERN = r"^[a-z0-9][a-z0-9._-]{0,99}$"
+LLM_PATTERN = r"^[!-.0-~]+/[!-~]+$"
+Name = Annotated[str, Field(pattern=NAME_PATTERN)]
+LlmId = Annotated[str, Field(pattern=LLM_PATTERN, max_length=200)]
+Finite = Annotated[float, Field(allow_inf_nan=False)]
+NotNegative = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+Share = Annotated[float, Field(ge=0, le=1)]
+Temperature = Annotated[float, Field(ge=0, le=2)]
+Checked = TypeVar("Checked")
+
+
+class Part(BaseModel):
+    """A part of such a file: unknown keys are errors, so that a typing mistake is not a silent default."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Mistake(ValueError):
+    """What is wrong, in a sentence that begins with its key, and where below what is checked the key stands."""
+
+    def __init__(self, message: str, *location: str | int):
+        super().__init__(message)
+        self.location = location
+
+
+KEYS = ("api_key", "apikey", "api-key", "x-api-key", "key", "token", "authorization", "password", "secret")
+NO_KEYS = "a key never stands in a study; name the environment variable that holds it in api_key_env"
+IN_QUOTES = "YAML reads yes, no, on and off as true and false: write such a word in quotes"
+OF_PATTERNS = {
+    NAME_PATTERN: "should hold lower-case letters, digits, '.', '_' and '-' alone, and begin with a letter or digit "
+    "(at most 100 characters)",
+    LLM_PATTERN: "should be an id such as vendor/name, without spaces",
+    r"\S": "should not be blank",
+}
+OF_TYPES = {
+    "extra_forbidden": "there is no such key",
+    "missing": "this key is missing",
+    "string_type": "should be words",
+    "list_type": "should be a list, such as [a, b]",
+    "dict_type": "should be a mapping: keys, each with its value",
+    "model_type": "should be a mapping: keys, each with its value",
+    "finite_number": "should be a number",
+    "bool_type": "should be true or false",
+    "none_required": "this key is not for such a study: leave it away",
+    "greater_than": "should be more than {gt:g}",
+    "greater_than_equal": "should be {ge:g} or more",
+    "less_than": "should be less than {lt:g}",
+    "less_than_equal": "should be {le:g} or less",
+    "string_too_short": "should not be empty",
+    "string_too_long": "should have at most {max_length} characters",
+    "too_short": "should hold at least {min_length}, and holds {actual_length}",
+    "too_long": "should hold at most {max_length}, and holds {actual_length}",
+}
+SAID = ("missing", "value_error", "string_too_short")  # whose sentence needs no value beside it
+OF_NUMBERS = {"int": "should be a whole number", "float": "should be a number", "bool": "should be true or false"}
+
+
+def plain(error: dict) -> str:
+    """Say in plain words what pydantic says is wrong with one value."""
+    kind, given = error["type"], error["input"]
+    if kind in ("string_type", "invalid_key"):
+        if isinstance(given, bool):
+            return IN_QUOTES
+        if isinstance(given, int | float):
+            return f"{OF_TYPES['string_type']}: write {given} in quotes"
+    if kind == "string_pattern_mismatch":
+        pattern = error["ctx"]["pattern"]
+        if pattern.startswith(r"\{"):
+            return f"should hold {pattern.replace(chr(92), '')}"
+        return OF_PATTERNS.get(pattern) or f"should look like `{pattern}`"
+    if kind in OF_TYPES:
+        return OF_TYPES[kind].format(**error.get("ctx", {}))
+    if kind.partition("_")[0] in OF_NUMBERS:
+        return OF_NUMBERS[kind.partition("_")[0]]
+    return error["msg"].removeprefix("Value error, ").removeprefix("Input ")
+
+
+def _located(error):
+    """Return where the key stands that an error is about, how the key is called, and what is said of it."""
+    location = tuple(part for part in error["loc"] if part != "[key]")
+    if "[key]" in error["loc"]:
+        location = location[:-1]
+    key, message, within = location, plain(error), ()
+    if error["type"] == "value_error":
+        first, _, rest = message.partition(": ")
+        within = (first,)
+        if location and first.isidentifier():  # what does not fit together begins with its key
+            key, message = (*location, first), rest
+        within = getattr(error["ctx"]["error"], "location", ()) or within
+    return (*location, *within), ".".join(map(str, key)), message
+
+
+def _unknown(name, missing):
+    """Say of a key that there is none like it, and which of the missing ones it may stand for."""
+    return OF_TYPES["extra_forbidden"] + perhaps(name, missing) + (f": {NO_KEYS}" if name.lower() in KEYS else "")
+
+
+def perhaps(given: str, names: Iterable[str], likeness: float = 0.5) -> str:
+    """Say which of some names is meant by one that is none of them, if one is like it."""
+    meant = get_close_matches(given, names, n=1, cutoff=likeness)
+    return f" (perhaps {printable(meant[0])})" if meant else ""
+
+
+def parse_checked(text: str, path: str, expected: str, validate: Callable[[dict], Checked]) -> Checked:
+    """Check the text of a file with a function that validates its content; `path` is what errors call it."""
+    tree, content = read_yaml(text, path)
+    if not isinstance(content, dict):
+        raise UserError(f"{path}: {expected}")
+    try:
+        return validate(content)
+    except ValueError as error:
+        location, sentence = found_wrong(error)
+        raise UserError(printable(f"{path}:{line_of(tree, location)}: {sentence}")) from None
+
+
+def found_wrong(error: ValueError) -> tuple[tuple, str]:
+    """Return where the key stands that does not do, and the sentence that says so, beginning with that key."""
+    if not isinstance(error, ValidationError):
+        return getattr(error, "location", ()) or (str(error).partition(":")[0],), str(error)
+    # a key that is not known may be why another one is missing
+    first, *others = sorted(error.errors(include_url=False), key=lambda one: one["type"] != "extra_forbidden")
+    location, key, message = _located(first)
+    given = first["input"]
+    if first["type"] == "extra_forbidden":
+        *above, name = first["loc"]
+        siblings = (of["loc"] for of in others if of["type"] == "missing")
+        message = _unknown(str(name), [str(last) for *before, last in siblings if before == above])
+    elif first["type"] not in SAID and not isinstance(given, dict | list | bool) and str(given) not in message.split():
+        message += ", and nothing stands there" if given is None else f", not {given!r}"
+    message = f"{key}: {message}" if key else message
+    return location, message + (f" (and {len(others)} more)" if others else "")
+
+
+def text_of(path: Path, otherwise: str | None = None) -> str:
+    """Read the text of a file, which has to be UTF-8; `otherwise` is said where there is no such file."""
+    try:
+        return path.read_text(encoding="utf-8")
+    except UnicodeError:
+        raise UserError(f"{printable(path)} cannot be read: it is not UTF-8; save it as UTF-8") from None
+    except OSError as error:
+        if otherwise and isinstance(error, FileNotFoundError):
+            raise UserError(otherwise) from None
+        raise UserError(f"{printable(path)} cannot be read: {error.strerror}") from None
