@@ -138,7 +138,8 @@ def retold():
                 "coverage": "measurement"}  # fmt: skip
     paradigms = [
         {"study": "s", "paradigm": "retelling", "measure": measure, "measured_from": source, "pairing": "item",
-         "better": "higher" if measure == "coverage" else "lower", "margin": 0.05, "answer_kind": "text"}
+         "better": "higher" if measure == "coverage" else "lower", "margin": 0.05, "answer_kind": "text",
+         "relative_to": None, "goals": None}
         for measure, source in measures.items()
     ]  # fmt: skip
     trials = [{**common, **trial, "response_text": trial["trial_id"]} for trial in trials]

@@ -4,12 +4,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tests.analysis.test_outcomes import KEYS, answered, asked
+from tests.analysis.test_outcomes import KEYS, NO_GOALS, answered, asked
 
 CONTRASTS = pd.DataFrame([{"study": "s", "paradigm": "framing", "arm": "gain", "arm_b": "loss"}])
 PARADIGMS = pd.DataFrame([{
     **KEYS, "margin": 0.05, "pairing": "item", "is_share": True, "better": "closer_to_reference", "reference": None,
-    "answer_kind": "choice", "measured_from": "answer",
+    "answer_kind": "choice", "measured_from": "answer", **NO_GOALS,
 }])  # fmt: skip
 SHAPE = {"n_items": 12, "n": 20}
 

@@ -11,6 +11,7 @@ from analysis.engine.questions import questions_on_contrasts
 from analysis.tables import table
 
 KEYS = {"study": "s", "paradigm": "framing", "measure": "chose_safe"}
+NO_GOALS = {"relative_to": None, "goals": None}
 CONTROLS = pd.DataFrame(
     [{"study": None, "domain": None, "technique": None, "control": "no_technique", "comparison": "control"}]
 )
@@ -42,6 +43,7 @@ def found(rows, *, margin=0.05, pairing="item", ranked=("helps",), arms=("gain",
         "reference": None,
         "answer_kind": "text",
         "measured_from": "answer",
+        **NO_GOALS,
     } | said
     paradigms = pd.DataFrame([{**KEYS, "margin": margin, "pairing": pairing, **said}])
     contrasts = pd.DataFrame([{"study": "s", "paradigm": "framing", **dict(zip(("arm", "arm_b"), arms, strict=True))}])
@@ -427,7 +429,7 @@ def test_a_technique_that_another_contrast_of_the_paradigm_decides_against_is_co
         rows = pd.concat([shown(*pair) for pair in pairs])
         paradigms = pd.DataFrame([{
             **KEYS, "margin": 0.05, "pairing": "item", "is_share": True, "better": "lower", "reference": None,
-            "answer_kind": "choice", "measured_from": "answer",
+            "answer_kind": "choice", "measured_from": "answer", **NO_GOALS,
         }])  # fmt: skip
         contrasts = pd.DataFrame([{"study": "s", "paradigm": "framing", "arm": a, "arm_b": b} for a, b in pairs])
         of = answered(rows, paradigms, contrasts).query("part == 'decisions' and technique == 'helps' and llm.isna()")

@@ -44,7 +44,7 @@ LLMS = [f"vendor/{letter}" for letter in "abcdef"]
 RELATIONS = (
     "raw.batches", "seeds.techniques", "seeds.llm_aliases", "marts.trials", "marts.technique_rankings",
     "marts.technique_costs", "marts.attrition", "marts.post_hoc_changes", "marts.losses",
-    "inference.decisions", "inference.predictions", "inference.multiverse", "inference.power",
+    "inference.decisions", "inference.predictions", "inference.multiverse", "inference.power", "staging.stg_paradigms",
 )  # fmt: skip
 
 
@@ -60,7 +60,8 @@ def places(of, *, n_llms=6, reason=None, **more):
     few = n_llms < 5
     return [
         {
-            "technique": technique, "name": NAMES[technique], "goal": goal, "decision": decision,
+            "paradigm": "anchoring", "technique": technique, "name": NAMES[technique], "goal": goal,
+            "decision": decision,
             "control": None if technique == "no_technique" else "no_technique", "control_name": "No technique",
             "comparison": None if technique == "no_technique" else "control", "decision_asked": asked,
             "is_primary": goal == "displacement", "loss": loss, "loss_control": 32.3, "gain": gain, "gain_low": low,
@@ -79,7 +80,7 @@ def places(of, *, n_llms=6, reason=None, **more):
 
 def prediction(technique, p_best, **more):
     return {
-        "technique": technique, "name": NAMES[technique], "goal": "displacement", "llm": None,
+        "paradigm": "anchoring", "technique": technique, "name": NAMES[technique], "goal": "displacement", "llm": None,
         "control": "no_technique", "expected_loss": 20.5, "gain": 12.2, "gain_low": -3.4, "gain_high": 27.8,
         "p_better_than_control": 0.91, "p_best_new_llm": p_best, "reason": None, **more,
     }  # fmt: skip
@@ -87,7 +88,8 @@ def prediction(technique, p_best, **more):
 
 def settling(quantity, **more):
     return {
-        "technique_a": "sacd", "technique_b": "no_technique", "goal": "displacement", "quantity": quantity,
+        "paradigm": "anchoring", "technique_a": "sacd", "technique_b": "no_technique", "goal": "displacement",
+        "quantity": quantity,
         "n_items": None, "settles": "use", "needed_llms": None, "needed_trials": None, "n_llms": 6, "cost_usd": None,
         "reason": None,
         **more,
@@ -572,7 +574,7 @@ def test_without_a_domain_each_has_a_line_and_other_biases_are_named(ask, golden
 
 def test_a_measure_goes_with_a_paradigm_and_domain_and_goal_do_not(refused, golden):
     golden(refused("--measure", "chose_sure"), "--measure", "--paradigm")
-    assert "with --paradigm say --measure" in refused("--paradigm", "framing", "--domain", "loan")
+    assert "with this --paradigm say --measure" in refused("--paradigm", "framing", "--domain", "loan")
 
 
 @pytest.mark.parametrize(
