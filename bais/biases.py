@@ -7,7 +7,7 @@ from analysis.words.changes import counted
 from analysis.words.changes import sentences as sentences_on_changes
 from analysis.words.codes import DECISIONS as CALLED
 from analysis.words.codes import probability
-from analysis.words.domains import advise, verdict
+from analysis.words.domains import SIMULATED_FIRST, advise, verdict
 from analysis.words.measures import arms, in_unit, is_share, possible, with_unit, without_mirrors
 from bais import terminal
 from bais.evidence import evidence_on, goals_of
@@ -45,12 +45,13 @@ select distinct source from marts.trials where study = $study and paradigm = $pa
 # what the paradigm says of a measure, and what the technique is called
 IN_WORDS = """
 left join (
-    select study, paradigm, measure, better, reference, answer_kind, counted_labels, measured_from, is_leading
+    select study, paradigm, measure, better, reference, answer_kind, counted_labels, measured_from, is_leading,
+        relative_to
     from staging.stg_paradigms
 ) using (study, paradigm, measure)
 left join (select technique, display_name from seeds.techniques) using (technique)
 """
-WORDS = """better, reference, answer_kind, counted_labels, measured_from, is_leading,
+WORDS = """better, reference, answer_kind, counted_labels, measured_from, is_leading, relative_to,
     coalesce(display_name, technique) as name"""
 LEADING = """
 select measure from staging.stg_paradigms where study = $study and paradigm = $paradigm and is_leading order by measure
@@ -281,7 +282,8 @@ def on_a_page(warehouse, study: str) -> tuple[list[dict], list[dict]]:
 def _of_goals(evidences):
     """Return what a page says of a paradigm that has goals: as of a domain of anchoring, and its decisions."""
     advised = [[of["text"] for of in advise(evidence)] for evidence in evidences]
-    first, *others = (texts[0] for texts in advised)
+    simulated = advised[0][0].partition(SIMULATED_FIRST)[1]
+    headlines = [texts[0].removeprefix(SIMULATED_FIRST) for texts in advised]
     rows = [
         row | {"measures": evidence.goals[goal].measures, "unit": evidence.goals[goal].unit}
         for evidence in evidences
@@ -290,8 +292,12 @@ def _of_goals(evidences):
     ]
     leading = [row | {"is_leading": True} for row in rows if row["goal"] == evidences[0].leading]
     return decided_by_leading(leading) | {
-        "headline": " ".join([first, *others]),
-        "sentences": [text for texts in advised for text in texts[1:]],
+        "headline": f"{simulated}{' '.join(headlines)}",
+        "sentences": [
+            f"{evidence.domain}: {text}"
+            for evidence, texts in zip(evidences, advised, strict=True)
+            for text in texts[1:]
+        ],
         "notes": [],
         "goals": rows,
     }

@@ -311,9 +311,11 @@ def render(
     paradigm = design.paradigm_of(vignette)
     if paradigm:
         arm = _chosen(arm, paradigm.arms, "arm")
-        derives = design.hangs_on_answers(vignette, arm)
-        if condition is not None or (anchor is not None and not derives):
-            raise UserError(f"paradigm {paradigm.paradigm} has no such anchors: choose with --arm and --item")
+        if condition is not None:
+            raise UserError(f"paradigm {paradigm.paradigm} has no conditions: choose with --arm and --item")
+        if anchor is not None and not design.hangs_on_answers(vignette, arm):
+            why = "has an anchor of its own" if arm in paradigm.anchors else "has no anchor"
+            raise UserError(f"arm {arm} {why}: leave --anchor away")
         direction, value = "none", anchor
         items = [of.item for of in paradigm.all_items]
         item = _chosen(item, items, "item") if items or item else None

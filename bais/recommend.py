@@ -101,6 +101,9 @@ def recommend(
         if not asked:
             _refuse_without_trials(warehouse)
         llm = llm and llm_named(warehouse, llm, {row["llm"] for row in asked})
+        domains = {row["domain"] for row in asked if study in (None, row["study"])}
+        if paradigm != ANCHORING and len(domains) == 1:
+            domain = domain or domains.pop()
         if domain is None and not as_json:
             _say_each_domain(warehouse, study, llm, goal, asked, paradigm)
             return

@@ -108,7 +108,7 @@ def write_study(
 def _asked(warehouse, study, domain):
     """Return the study and domain that is meant, the largest where none is named."""
     rows = records(warehouse, ASKED)
-    refuse_paradigm(warehouse, domain, study)
+    refuse_paradigm(warehouse, domain, study, {row["domain"] for row in rows})
     refuse_not_public(warehouse, study, {row["study"] for row in rows})
     refuse_unknown("study", study, dict.fromkeys(row["study"] for row in rows))
     rows = [row for row in rows if study in (None, row["study"])]

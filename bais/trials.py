@@ -134,7 +134,7 @@ def _table(rows, with_held_back, width):
     columns = {
         "trial": [row["trial_id"] if width is None else row["trial_id"][:SHORT_ID] for row in rows],
         **{name: [row[name] for row in rows] for name in ("study", "llm", "domain", "technique")},
-        "anchor": [_joined(" ", row["anchor_direction"] or "?", fixed(row["anchor_value"])) for row in rows],
+        "anchor": [_joined(" ", _treatment(row) or "?", fixed(row["anchor_value"])) for row in rows],
         "T": [fixed(row["temperature"]) for row in rows],
         "response": [fixed(row["response"]) for row in rows],
         "% of baseline": [fixed(row["percent_of_baseline"], ".1f") for row in rows],
@@ -164,7 +164,14 @@ def _joined(separator, *texts):
     return separator.join(filter(None, texts))
 
 
+def _treatment(row):
+    """Return the arm of a trial, in anchoring the direction of its anchor."""
+    return row["arm"] or row["anchor_direction"]
+
+
 def _status(row):
+    if row["arm"] and row["status"] == "answered":  # no baseline is asked for where there are arms
+        return row["status"]
     reason = f" ({row['reason']})" if row["reason"] and row["reason"] != row["status"] else ""
     return f"{row['status'] or 'not derived'}{reason}"
 
@@ -241,7 +248,7 @@ def _everything(warehouse, asked):
     return {
         **as_kept("trial_id", "study", "source"), "is_simulated": kept["source"] == "simulated",
         "llm": of("llm") or kept["llm_recorded"], **as_kept("llm_recorded", "llm_returned"),
-        "domain": of("domain"), **as_kept("vignette", "technique"), "anchor_direction": of("anchor_direction"),
+        "domain": of("domain"), **as_kept("vignette", "technique", "arm"), "anchor_direction": of("anchor_direction"),
         **as_kept("anchor_value", "temperature", "replicate", "protocol", "asked_at"),
         "response_unit": unit, "held_back": held_back, "became": became,
         "status": derived.get("status") or kept["status_recorded"],
@@ -340,13 +347,13 @@ def _print_trial(found):
     print()
     as_recorded = f" (recorded as {found['llm_recorded']})" if found["llm"] != found["llm_recorded"] else ""
     unit = f" {found['response_unit']}" if found["response_unit"] else ""
-    direction = found["anchor_direction"] or "direction not known"
+    treatment = _treatment(found) or "direction not known"
     _print_known(
         ("study", f"{found['study']} ({found['source']})"),
         ("LLM", found["llm"] + as_recorded),
         ("case", f"{found['vignette']} ({found['domain'] or 'domain not known'})"),
         ("technique", found["technique"]),
-        ("anchor", _joined(", ", direction, fixed(found["anchor_value"], unit=unit))),
+        ("arm" if found["arm"] else "anchor", _joined(", ", treatment, fixed(found["anchor_value"], unit=unit))),
         ("temperature", fixed(found["temperature"])),
         ("replicate", found["replicate"]),
         ("asked", fixed(found["asked_at"], "%Y-%m-%d %H:%M:%S", unit=" UTC")),
@@ -360,8 +367,8 @@ def _print_trial(found):
         ("status", _status(found)),
         ("response", response or none),
         ("first response", fixed(found["first_response"], unit=unit)),
-        ("baseline", fixed(found["baseline"], unit=unit) or "none"),
-        ("% of baseline", fixed(found["percent_of_baseline"], ".1f", unit=" %") or none),
+        ("baseline", None if found["arm"] else fixed(found["baseline"], unit=unit) or "none"),
+        ("% of baseline", None if found["arm"] else fixed(found["percent_of_baseline"], ".1f", unit=" %") or none),
     )
     _print_transcript(found)
     _print_calls(found)

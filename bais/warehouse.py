@@ -27,6 +27,10 @@ PARADIGMS = f"""
 select distinct paradigm from marts.trials
 where study = coalesce($study, study) and not {IN_ANCHORING} and role is null order by paradigm
 """
+PARADIGMS_OF_DOMAIN = f"""
+select distinct paradigm from inference.decisions
+where study = coalesce($study, study) and domain = $domain and not {IN_ANCHORING} order by paradigm
+"""
 UNNUMBERED = (
     "select bool_or(column_name = 'ordinal') from duckdb_columns() where database_name = current_database() "
     "and schema_name = 'raw' and table_name = 'gate_acts'"
@@ -238,6 +242,12 @@ def refuse_unknown(
 def refuse_paradigm(warehouse, domain: str | None, study: str | None, in_anchoring: Iterable[str] = ()) -> None:
     """Refuse a paradigm other than anchoring where a domain of anchoring was to be named, or where there is none."""
     paradigms = values(warehouse, PARADIGMS, {"study": study})
+    elsewhere = values(warehouse, PARADIGMS_OF_DOMAIN, {"study": study, "domain": domain})
+    if elsewhere and domain not in in_anchoring:
+        raise UserError(
+            f"{printable(domain)} was asked about under a paradigm of its own: `bais recommend --paradigm "
+            f"{printable(elsewhere[0])} --domain {printable(domain)}` says what helps there"
+        )
     of_study = f" --study {printable(study)}" if study else ""
     if domain in paradigms:
         raise UserError(

@@ -365,7 +365,7 @@ def render_outcome(study, outcome) -> str:
         )
     if outcome.no_anchors and not outcome.ended_by:
         pairs = printable(_some(outcome.no_anchors))
-        lines.append(f"  no anchors, for want of baselines or because low and high come to the same: {pairs}")
+        lines.append(f"  no anchors, for want of baselines or because two anchors come to the same: {pairs}")
     if not outcome.ended_by:
         lines += [f"  {printable(doubt)}" for doubt in outcome.doubts]
     if outcome.ended_by == "interrupted":

@@ -81,8 +81,8 @@ def or_none(name):
 class Grid:
     """Counts of one measure and row set as arrays of LLMs, vignettes, items of a vignette and techniques, by arm.
 
-    What was never answered of an LLM, technique or vignette is not part of it, unless it is asked for. The arm `base`
-    is that of no technique for each.
+    What was never answered of an LLM, technique or vignette is not part of it, unless it is asked for. Where there is
+    an arm `base`, all is in percent of the mean there of the same LLM and item without a technique.
     """
 
     def __init__(self, rows, *, answered_alone=True, base=None):
@@ -98,8 +98,21 @@ class Grid:
             for vignette in self.vignettes
         ]
         self._arms = {arm: self._array(of_arm) for arm, of_arm in rows.groupby("arm", sort=True)}
-        if base in self._arms and CONTROL in self.techniques:
-            self._arms[base][:] = self._arms[base][:, [self.techniques.index(CONTROL)]]
+        if base is not None:
+            self._take_in_percent_of(base)
+
+    def _take_in_percent_of(self, base):
+        """Take all in percent of the mean in an arm without a technique, which is that arm for each technique."""
+        none = np.zeros((len(COUNTS), 1, len(self.llms), len(self.units)))
+        plain = [self.techniques.index(CONTROL)] if CONTROL in self.techniques else []
+        of_base = self._arms[base][:, plain] if plain and base in self._arms else none
+        self._arms[base] = np.broadcast_to(of_base, (*none.shape[:1], len(self.techniques), *none.shape[2:]))
+        n, total = of_base[1, 0], of_base[2, 0]
+        has_base = (n > 0) & (total != 0)
+        factor = np.where(has_base, 100 * n / np.where(has_base, total, 1.0), 0.0)
+        for arm, (n_asked, n_trials, sums, squares) in self._arms.items():
+            n_trials = np.where(has_base, n_trials, 0.0)
+            self._arms[arm] = np.stack([n_asked, n_trials, factor * sums, factor**2 * squares])
 
     def _array(self, rows):
         units = pd.MultiIndex.from_tuples(self.units)

@@ -136,7 +136,10 @@ def _figure(study, said, rows):
 
 def _panel(study, of, rows, of_llms):
     values, pairs, ends = [], [], []
-    unit = "percentage points" if rows[0]["is_share"] else "units of the measure"
+    base = rows[0]["relative_to"]
+    unit = (
+        "percentage points" if rows[0]["is_share"] else f"% of the mean in {base}" if base else "units of the measure"
+    )
     for row in rows:
         scale = 100 if row["is_share"] else 1
         name = row["name"]
@@ -208,7 +211,9 @@ def _table(study, measure, rows):
                 ],
             )
         )  # fmt: skip
-    unit = " (pp)" if first["is_share"] else ""
+    unit = (
+        " (pp)" if first["is_share"] else f" (% of the mean in {first['relative_to']})" if first["relative_to"] else ""
+    )
     return tabled(
         study,
         f"{measure}: the difference without and with each technique, and what is decided",

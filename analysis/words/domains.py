@@ -22,6 +22,7 @@ from analysis.words.codes import (
 )
 from analysis.words.settling import settling
 
+SIMULATED_FIRST = "SIMULATED respondents, no LLM was asked: "
 FIVE = "five"  # FEWEST_LLMS in words
 MOST_IN_BRIEF = 5  # sentences
 
@@ -131,9 +132,10 @@ def advise(evidence, goal=None):
     """
     leading = goal or evidence.leading
     answer, *beside = verdict(evidence, goal)
-    simulated = "SIMULATED respondents, no LLM was asked: " if evidence.is_simulated else ""
+    simulated = SIMULATED_FIRST if evidence.is_simulated else ""
     found = [
         ("answer", f"{simulated}{answer}"),
+        ("size", _size(evidence, leading)),
         *(("beside", text) for text in beside),
         ("goals", _goals(evidence, leading)),
         *(("evidence", text) for text in _counts(evidence, leading)),
@@ -167,7 +169,7 @@ def in_brief(sentences, *, of_one_llm=False):
     list of str
         The texts, at most five sentences in all.
     """
-    order = ("answer", "llm", *(("prediction",) if of_one_llm else ()), "beside", "placebo", "caveat", "scope")
+    order = ("answer", "llm", "size", *(("prediction",) if of_one_llm else ()), "beside", "placebo", "caveat", "scope")
     chosen, left = [], MOST_IN_BRIEF
     for text in (sentence["text"] for about in order for sentence in sentences if sentence["about"] == about):
         whole = re.split(r"(?<=\.)\s+(?=[A-Z])", text)
@@ -279,6 +281,18 @@ def _asked(evidence, leading):
     return f"For the {those}: {_phrase(evidence, rows, 'decision_asked', leading, is_beside=is_said)}."
 
 
+def _size(evidence, leading):
+    """How large the loss is without a technique, of a paradigm of one's own."""
+    plain = [row for row in evidence.places if (row["technique"], row["goal"]) == (CONTROL, leading)]
+    if evidence.base is None or not plain or plain[0]["loss"] is None:
+        return None
+    words = evidence.goals[leading]
+    return (
+        f"With a plain prompt, {leading} is {plain[0]['loss']:.1f} % of the mean answer in {evidence.base} "
+        f"({words.measures})."
+    )
+
+
 def _goals(evidence, leading):
     """What the other goals say."""
     by_goal = {goal: rows for goal in evidence.goals if (rows := evidence.of(goal))}
@@ -288,12 +302,13 @@ def _goals(evidence, leading):
     if all(row["certainty"] == "too_few_llms" for rows in by_goal.values() for row in rows):
         return None
     used = [{row["technique"] for row in rows if row["decision"] == "use"} for rows in by_goal.values()]
-    agree = "agree" if all(names == used[0] for names in used) else "disagree"
+    agree = all(names == used[0] for names in used)
     said = [
         f"By {of} ({evidence.goals[of].measures}): {_phrase(evidence, by_goal[of], 'decision', of, is_beside=True)}"
         for of in others
     ]
-    return f"The goals {agree} on what to use. {'. '.join(said)}."
+    found = f"The goals {'agree' if agree else 'disagree'} on what to use" if any(used) else "No goal says to use any"
+    return f"{found}. {'. '.join(said)}."
 
 
 def _opposites(evidence, leading):
@@ -483,7 +498,8 @@ def _next_step(evidence, leading):
         _noun(evidence),
         is_cost_known_elsewhere="USD" in (evidence.study_file or ""),
     )
-    return sentence and " ".join(filter(None, [sentence, evidence.study_file]))
+    whose = "For the others: " if sentence and evidence.own else ""
+    return sentence and whose + " ".join(filter(None, [sentence, evidence.study_file]))
 
 
 def _gain(row, unit):

@@ -24,7 +24,8 @@ def named(bias: dict) -> str:
 
 def with_unit(bias: dict) -> str:
     """Name a measure with its instrument and the unit of its differences."""
-    said = ", ".join(filter(None, (bias["instrument"], "pp" if is_share(bias) else None)))
+    unit = "pp" if is_share(bias) else f"% of the mean in {bias['relative_to']}" if bias.get("relative_to") else None
+    said = ", ".join(filter(None, (bias["instrument"], unit)))
     return f"{bias['measure']} ({said})" if said else bias["measure"]
 
 

@@ -20,9 +20,10 @@ from ingest.ask.responses import Offence, baseline_offences, cell_summaries, dis
 from ingest.ask.spool import COLLECTED, Spool, spool_folder
 from ingest.land.commits import git
 from ingest.paradigms.judges import JUDGEMENTS
+from ingest.paradigms.paradigm import NO_TECHNIQUE
 from ingest.prompts import text_hash
 from ingest.providers import NoReply, Question
-from ingest.studies.design import Design, anchors_in
+from ingest.studies.design import Design, anchors_in, values_of
 from ingest.texts.redaction import Redaction, as_text
 from ingest.warehouse import ROOT, UserError
 
@@ -348,8 +349,12 @@ class Collector:
             anchored = self.design.anchored_cells(self._decide_anchors(baselines))
             await self._ask(anchored, "anchored", range(rule.minimum))
         if rule.maximum and not self.stopping:
-            summaries = cell_summaries(self.path, self.design, rule.minimum)
-            varied = [cell for cell, answers in summaries.items() if (answers.sd or 0) > rule.sd_above]
+            summaries, anchors = cell_summaries(self.path, self.design, rule.minimum), values_of(self.anchors)
+            varied = [
+                cell
+                for cell, answers in summaries.items()
+                if (answers.sd or 0) > rule.sd_above and self.design.asks(cell, anchors)
+            ]
             await self._ask(sorted(varied, key=repr), "top-ups", range(rule.minimum, rule.maximum))
         if ask_again and not self.stopping:
             await self._ask_again(ask_again, rule.maximum or rule.minimum)
@@ -386,7 +391,11 @@ class Collector:
         """Take the anchors that were decided before; derive and write down the others."""
         design = self.design
         known, places = design.known_anchors(self.state.anchors), design.anchor_places()
-        missing = places if self.new_anchors else [place for place in places if place not in known]
+
+        def lacks(place):
+            return bool(design.arms_to_decide(place[1]) - known.get(place, {}).keys())
+
+        missing = [place for place in places if self.new_anchors or lacks(place)]
         if missing:
             means, doubts = {}, {}
             if any(design.hangs_on_answers(place[1]) for place in missing):
@@ -395,26 +404,42 @@ class Collector:
                 doubts = doubts_of_baselines(baseline_offences(self.path, design, self.study.stopping_rule.minimum))
             derived = design.anchors_from({place: mean for place, (mean, _) in means.items()})
             for place in missing:
-                llm, vignette, *item = place
-                if place in doubts and design.hangs_on_answers(vignette):
+                if place in doubts and design.hangs_on_answers(place[1]):
                     self.outcome.doubts.append(doubts[place])
                     continue
                 if place not in derived:
                     self.outcome.no_anchors.append(_named(place))
                     continue
-                if place in known and anchors_in(known[place]) == derived[place]:
-                    continue
-                mean, n = means[place] if design.hangs_on_answers(vignette) else (None, None)
-                record = {
-                    "kind": "anchor", "llm": llm, "vignette": vignette,
-                    "vignette_version": design.vignettes[vignette]["version"],
-                    **({"item": item[0], "arms": derived[place]} if item else derived[place]),
-                    "rule": design.rule(vignette), "baseline": mean, "n_trials": n, "decided_at": _now(),
-                }  # fmt: skip
-                self.spool.write(record)
-                known[place] = record
+                before = values_of(known).get(place, {})
+                is_kept = before.keys() if not self.new_anchors else ()
+                new = {
+                    arm: value
+                    for arm, value in derived[place].items()
+                    if arm not in is_kept and before.get(arm) != value
+                }
+                if new:
+                    record = self._write_anchors(place, new, derived[place], means.get(place))
+                    known.setdefault(place, {}).update(dict.fromkeys(anchors_in(record), record))
         self.anchors = known
-        return {place: anchors_in(record) for place, record in known.items()}
+        return values_of(known)
+
+    def _write_anchors(self, place, new, derived, base):
+        """Write down what was decided of a place: in anchoring both directions, in a paradigm the arms that are new."""
+        design, (llm, vignette, *item) = self.design, place
+        rule = design.rule(vignette)
+        record = {"kind": "anchor", "llm": llm, "vignette": vignette}
+        record["vignette_version"] = design.vignettes[vignette]["version"]
+        if item:
+            paradigm = design.paradigm_of(vignette)
+            version, _ = design.version(vignette, NO_TECHNIQUE, False, paradigm.relative_to)
+            record |= {"item": item[0], "paradigm": paradigm.paradigm, "prompt_version": version, "arms": new}
+            rule = {arm: rule[arm] for arm in new}
+        else:
+            record |= derived
+        mean, n = base if design.hangs_on_answers(vignette) else (None, None)
+        record |= {"rule": rule, "baseline": mean, "n_trials": n, "decided_at": _now()}
+        self.spool.write(record)
+        return record
 
     async def _ask(self, cells, phase, replicates):
         if cells:
@@ -650,14 +675,14 @@ class Collector:
         """Write down that a trial is complete, and what it came to."""
         cell, failed = trial.cell, bool(last and last["error"])
         text, status, reason = _came_to(script, replies, last, calls, problem)
-        anchor = self.anchors.get(cell.place) if cell.anchor_value is not None else None
+        anchor = self.anchors.get(cell.place, {}).get(cell.arm or cell.anchor_direction)
         record = {
             "kind": "trial", "trial_id": trial.trial_id, "session": self.session, "study": self.study.study,
             "source": "simulated" if self.llms[cell.llm].provider == "simulated" else "collected",
             **self._said_of(trial),
             "replicate": trial.replicate, "phase": trial.phase, "order_index": trial.order_index,
             "attempt_of": trial.attempt_of, "prompt_version": self._version_hash(cell),
-            "anchor_rule": anchor and anchor["rule"], "anchor_baseline": anchor and anchor["baseline"],
+            "anchor_rule": self.design.anchor_rule(cell, anchor), "anchor_baseline": anchor and anchor["baseline"],
             "anchor_n_trials": anchor and anchor["n_trials"],
             "status": status, "reason": reason, "text": text,
             "first_text": replies[0] if script.rounds and replies else None,

@@ -15,7 +15,7 @@ from ingest.ask.spool import COLLECTED, State, read_state, spool_folder, stated_
 from ingest.land.load import landed_ids
 from ingest.paradigms.paradigm import AS_WRITTEN, NO_TECHNIQUE
 from ingest.prompts import template_of
-from ingest.studies.design import Cell, Design, anchors_in
+from ingest.studies.design import Cell, Design, anchors_in, values_of
 from ingest.warehouse import UserError, printable
 
 MOST_DIFFERENCES = 5
@@ -129,7 +129,7 @@ def asked_before(design: Design, state: State, keep: bool | None = None) -> Aske
     asked = {False: ({llm.llm for llm in study.llms}, set(study.temperatures), study.stopping_rule.minimum)}
     if judges:
         asked[True] = ({llm.llm for llm in judges.llms}, {judges.temperature}, judges.repeats)
-    anchors = {place: anchors_in(record) for place, record in design.known_anchors(state.anchors).items()}
+    anchors = values_of(design.known_anchors(state.anchors))
     again = collections.Counter()
     for row in rows:
         way, (llm, temperature, direction, item, judged, role, replicate, order, trial_id, is_answer) = (
@@ -281,13 +281,17 @@ class _Places:
 
     def _decided(self, cell):
         """Return the anchors that the rule of today gave: more than one where a baseline was mended in between."""
-        if self.design.hangs_on_answers(cell.vignette, cell.arm) and cell.place not in self.anchors:
-            self.anchors = derived_anchors(self.design) | self.anchors
+        direction = cell.arm or cell.anchor_direction
+        if self.design.hangs_on_answers(cell.vignette, cell.arm) and direction not in self.anchors.get(cell.place, {}):
+            derived = derived_anchors(self.design)
+            self.anchors = {place: of | self.anchors.get(place, {}) for place, of in derived.items()} | {
+                place: of for place, of in self.anchors.items() if place not in derived
+            }
         earlier = (
-            anchors_in(anchor).get(cell.arm or cell.anchor_direction)
+            anchors_in(anchor).get(direction)
             for anchor in self.state.anchors
             if (anchor["llm"], anchor["vignette"], anchor.get("item")) == (cell.llm, cell.vignette, cell.item)
-            and anchor["rule"] == self.design.rule(cell.vignette)
+            and self.design.is_of_today(anchor, direction)
         )
         return {self.design.anchor_value(cell, self.anchors), *earlier}
 

@@ -15,7 +15,7 @@ from ingest.paradigms.judges import JUDGEMENTS
 from ingest.paradigms.paradigm import NO_TECHNIQUE
 from ingest.prompts import shipped
 from ingest.prompts.steps import CHARACTERS_PER_TOKEN, tokens_of
-from ingest.studies.design import Cell, Design, anchors_in
+from ingest.studies.design import Cell, Design, values_of
 
 TOKENS_PER_REPLY = {"low": 60, "high": 800}
 MOST_ITEMS = 50  # looked at to say how long texts are
@@ -277,7 +277,7 @@ def _collected(design):
     found["of_other_versions"], found["orphaned"] = asked.versions.total(), asked.n_orphans
     found["redefined"] = sum(of.n_changed for of in asked.redefined)
     found["asked_again_for_other_words"], found["notes"] = asked.n_again, found["notes"] + render_asked(asked)
-    anchors = {place: anchors_in(record) for place, record in design.known_anchors(state.anchors).items()}
+    anchors = values_of(design.known_anchors(state.anchors))
     if not anchors and design.anchor_places():
         anchors = derived_anchors(design)
     of_arms = design.paradigm_cells() if design.paradigms else design.baseline_cells()

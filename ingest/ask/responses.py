@@ -30,8 +30,8 @@ SPOOLED_AS = {
 }  # fmt: skip
 RANGES = pa.schema(
     {
-        "vignette": pa.string(), "response_unit": pa.string(), "valid_min": pa.float64(), "valid_max": pa.float64(),
-        "labels": pa.list_(pa.string()), "reading": pa.string(),
+        "vignette": pa.string(), "asked_as": pa.string(), "response_unit": pa.string(), "valid_min": pa.float64(),
+        "valid_max": pa.float64(), "labels": pa.list_(pa.string()), "reading": pa.string(),
     }
 )  # fmt: skip
 TEMPLATES = pa.schema(
@@ -45,6 +45,7 @@ NO_ACTS = (
     pa.schema({"trial_id": pa.string(), "number_reread": pa.float64()}).empty_table(),
 )
 IS_NUMBER = "coalesce(answer_kind, 'number') = 'number'"
+OF_PARADIGM = "paradigm is not distinct from asked_as"  # of the paradigm that the vignette is of now
 OF_A_CELL = ", ".join(Cell._fields)
 NOTHING_READ = pa.schema({"hash_read": pa.string(), "unit_read": pa.string()}).empty_table()
 READ: list[pa.Table] = []  # what this process found in texts, by their hash and unit, as long as it is not much
@@ -96,14 +97,20 @@ def spooled(paths: list[Path], table: str) -> "Iterator[duckdb.DuckDBPyConnectio
 def read_trials(path: Path, design: Design) -> "Iterator[duckdb.DuckDBPyConnection]":
     """Open a relation `answers` over the trials of a design: each with its `status` and its `response`."""
     answers = {name: of.answer.model_dump(include={"labels", "reading"}) for name, of in design.paradigms.items()}
-    ranges = [vignette | answers.get(vignette.get("paradigm"), {}) for vignette in design.vignettes.values()]
+    ranges = [
+        vignette | answers.get(vignette.get("paradigm"), {}) | {"asked_as": vignette.get("paradigm")}
+        for vignette in design.vignettes.values()
+    ]
     asked_with = [
         (vignette, technique, is_anchored, arm)
         for vignette, technique in itertools.product(design.vignettes, {*design.techniques, "no_technique"})
         for is_anchored, arm in design.treatments(vignette)
     ]
     if design.judges:
-        ranges.append({"vignette": design.judges.paradigm} | design.judges.model_dump(include={"labels", "reading"}))
+        ranges.append(
+            {"vignette": design.judges.paradigm, "asked_as": design.judges.paradigm}
+            | design.judges.model_dump(include={"labels", "reading"})
+        )
         asked_with += [(design.judges.paradigm, "no_technique", False, role) for role in design.judges.roles]
     templates = pa.Table.from_pylist(
         [
@@ -250,7 +257,7 @@ def cell_summaries(path: Path, design: Design, n_first: int) -> dict[Cell, Summa
                 avg(response) filter (status = 'answered'),
                 stddev_samp(response) filter (status = 'answered')
             from answers
-            where replicate < ? and attempt_of is null
+            where replicate < ? and attempt_of is null and {OF_PARADIGM}
             group by all
             """,
             [n_first],
@@ -272,7 +279,7 @@ def baseline_offences(path: Path, design: Design, n_first: int) -> list[Offence]
                     found.if_grouped is not null as is_dotted
                 from answers inner join bases using (vignette)
                 where technique = 'no_technique' and anchor_value is null and answers.arm is not distinct from bases.arm
-                    and judged is null
+                    and judged is null and {OF_PARADIGM}
                     and replicate < ? and attempt_of is null and status not in ('withdrawn', 'failed')
             ),
 

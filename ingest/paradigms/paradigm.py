@@ -22,7 +22,6 @@ from ingest.texts.files import (
     Name,
     NotNegative,
     Part,
-    Positive,
     Share,
     found_wrong,
     parse_checked,
@@ -75,6 +74,20 @@ def _as_anchor(given):
     return {"value": given} if isinstance(given, int | float) and not isinstance(given, bool) else given
 
 
+def _factor(given):
+    """Refuse what is no factor above 0, and no pair of them."""
+    factors = given if isinstance(given, list) else [given]
+    if (
+        len(factors) > 2
+        or not factors
+        or any(isinstance(of, bool) or not isinstance(of, int | float) for of in factors)
+    ):
+        raise ValueError("should be a factor such as 0.5, or the two ends of a range such as [0.8, 1.2]")
+    if min(factors) <= 0:
+        raise ValueError(f"should be above 0, not {min(factors):g}")
+    return _two_rising(given) if isinstance(given, list) and len(given) == 2 else factors[0]
+
+
 class ArmAnchor(Part):
     """What stands in the place of `{anchor}` in an arm: a number, a range or words.
 
@@ -82,9 +95,7 @@ class ArmAnchor(Part):
     """
 
     of: Name | None = None
-    times: (
-        Positive | Annotated[list[Positive], Field(min_length=2, max_length=2), AfterValidator(_two_rising)] | None
-    ) = None
+    times: Annotated[float | list[float], BeforeValidator(_factor)] | None = None
     value: Finite | None = None
     between: Annotated[list[Finite], Field(min_length=2, max_length=2), AfterValidator(_two_rising)] | None = None
     words: NonEmpty | None = None
@@ -106,10 +117,12 @@ class ArmAnchor(Part):
     def number(self, base: float | None = None) -> float | None:
         """Return the number of the anchor, of a range its middle, given the mean answer that it is a multiple of.
 
-        Words have none.
+        Words have none. A number is rounded; of a range the ends are, which the middle is not.
         """
+        if isinstance(self.times, list):
+            return base * self._middle(self.times)
         if self.times is not None:
-            return round_half_up(base, self._middle(self.times))
+            return round_half_up(base, self.times)
         return self._middle(self.between) if self.between else self.value
 
     def text(self, number: "float | str | None") -> str:
@@ -121,14 +134,28 @@ class ArmAnchor(Part):
             return as_number(number)
         if self.between:
             return " to ".join(map(as_number, ends))
-        shares = [end / self._middle(ends) for end in ends]
         if number == SLOT:
-            return " to ".join(f"{SLOT} times {share:g}" for share in shares)
-        return " to ".join(as_number(round_half_up(number, share)) for share in shares)
+            return f"({ends[0]:g} to {ends[1]:g} times the mean answer in {self.of})"
+        return " to ".join(map(as_number, self._ends(number)))
+
+    def _ends(self, number):
+        """Return the ends of a range of multiples, as they are told, given its middle."""
+        return sorted(round_half_up(number, end / self._middle(self.times)) for end in self.times)
+
+    def is_told(self, number: float) -> bool:
+        """Tell whether something stands in the place of a number: a range whose ends are told alike is none."""
+        return not isinstance(self.times, list) or len({*self._ends(number)}) > 1
 
     @staticmethod
     def _middle(ends):
         return sum(ends) / 2 if isinstance(ends, list) else ends
+
+
+def _as_contrasts(given):
+    """Refuse contrasts that are no list of pairs of arms."""
+    if not isinstance(given, list) or any(not isinstance(pair, list) or len(pair) != 2 for pair in given):
+        raise ValueError("should be a list of pairs of arms, each in brackets of its own, such as [[high, low]]")
+    return given
 
 
 class Goal(Part):
@@ -138,7 +165,7 @@ class Goal(Part):
     `relative_to`. The margin is in per cent of that.
     """
 
-    contrasts: list[Annotated[list[Name], Field(min_length=2, max_length=2)]] | None = Field(None, min_length=1)
+    contrasts: Annotated[list[list[Name]], BeforeValidator(_as_contrasts), Field(min_length=1)] | None = None
     distance_of: list[Name] | None = Field(None, min_length=1)
     margin: NotNegative = 5
     leads: bool = False
@@ -147,7 +174,8 @@ class Goal(Part):
     @model_validator(mode="after")
     def _is_one(self):
         if (self.contrasts is None) == (self.distance_of is None):
-            raise ValueError("should hold one of contrasts and distance_of")
+            both = "neither" if self.contrasts is None else "both"
+            raise ValueError(f"should hold one of contrasts and distance_of, and holds {both}")
         if self.guards and len(self.contrasts or ()) != 1:
             raise ValueError("guards: they are for a goal of one contrast, which can be turned round or moved")
         return self
@@ -229,11 +257,17 @@ class ParadigmVignette(Part):
     source: str = ""
     system: NonEmpty | None = None
     case: NonEmpty
-    anchor: Annotated[str, Field(pattern=r"\{anchor\}")] | None = None  # said in the arms that have an anchor
+    anchor: NonEmpty | None = None  # said in the arms that have an anchor
     question: str = ""
     words: dict[str, str] = Field({})
     options: dict[Name, NonEmpty] | None = Field(None, min_length=2, max_length=len(LETTERS))
     arms: dict[Name, Annotated[Treatment, BeforeValidator(lambda given: {} if given is None else given)]] = Field({})
+
+    @model_validator(mode="after")
+    def _has_a_range(self):
+        if None not in (self.valid_min, self.valid_max) and self.valid_min > self.valid_max:
+            raise ValueError("should have valid_min at or below valid_max")
+        return self
 
 
 class Simulated(Part):
@@ -327,14 +361,24 @@ class Paradigm(Part):
                 if not (said is None or (isinstance(said, dict) and said.keys() <= {"anchor"})):
                     raise Mistake(f"arms: {arm} should hold `anchor` or nothing", "arms", arm)
                 if said:
-                    anchors[arm] = said["anchor"]
+                    try:
+                        anchors[arm] = ArmAnchor.model_validate(_as_anchor(said["anchor"]))
+                    except ValueError as error:
+                        location, sentence = found_wrong(error)
+                        raise Mistake(f"arms: {arm}: {sentence}", "arms", arm, "anchor", *location) from None
             given |= {"arms": list(given["arms"]), "anchors": anchors}
         goals, base = given.get("goals"), given.get("relative_to")
-        if bool(goals) != bool(base):
+        if goals and not base:
             raise Mistake(
-                "goals: they are in per cent of the mean answer in the arm that `relative_to` names, so that a "
-                "paradigm has both or neither",
-                "goals" if goals else "relative_to",
+                "goals: say under `relative_to` of which arm they are in per cent of the mean answer, such as "
+                "`relative_to: none`",
+                "goals",
+            )
+        if base and not goals:
+            raise Mistake(
+                "relative_to: say under `goals` what techniques should make small, such as "
+                "`goals: {pull: {contrasts: [[high, low]]}}`",
+                "relative_to",
             )
         if base and "measures" not in given:
             given["measures"] = {RESPONSE: {"better": "closer_to_reference"}}
@@ -670,7 +714,7 @@ class Paradigm(Part):
     @property
     def cautions(self) -> list[str]:
         """What of the items and measures can be asked and leaves rows of tables without values, in sentences."""
-        return [*self._loose_ends(), *self._half_pairs(), *self._unmeasured()]
+        return [*self._loose_ends(), *self._half_pairs(), *self._unmeasured(), *self._unasked()]
 
     def _loose_ends(self):
         """Yield the arms that nothing is held against, and the right answers that no measure asks for."""
@@ -689,6 +733,23 @@ class Paradigm(Part):
                 f"The items of {self.paradigm} say which answer is correct, and no measure asks how often it is given: "
                 "add `is_correct: {truth: correct, better: higher}` under `measures`."
             )
+
+    def _unasked(self):
+        """Yield the vignettes that ask nothing, and those that say nothing of the items, where there are goals."""
+        for vignette in self.vignettes if self.goals else ():
+            texts = [text for arm in self.arms for _, text, _ in self._texts_of(vignette, arm, set(), ())]
+            if not vignette.question and "?" not in vignette.case:
+                yield (
+                    f"The vignette {vignette.vignette} of {self.paradigm} has no `question`, so that an LLM is told a "
+                    "case and asked nothing."
+                )
+            named = set().union(*map(placeholders, texts))
+            if self.all_items and not any(named & item.fields.keys() for item in self.all_items):
+                yield (
+                    f"The vignette {vignette.vignette} of {self.paradigm} says nothing of the {len(self.all_items):,} "
+                    "items, and is asked once for each of them in the same words: name a field of the items in braces, "
+                    "or put the vignette into a study without items."
+                )
 
     def _half_pairs(self):
         """Yield what pairs lack, where a measure holds answers against which statement of a pair is true."""

@@ -227,10 +227,10 @@ class Design:
         """Return the cells of the arms whose anchors hang on answers, for each LLM, vignette and item that has them."""
         blocks = []
         for vignette in self.vignettes:
-            arms = [arm for arm in self.paradigm_of(vignette).arms if self.hangs_on_answers(vignette, arm)]
-            places = [place for place in anchors if place[1] == vignette]
             techniques = self.techniques_for(self.paradigm_of(vignette))
-            blocks += [(places, techniques, self.study.temperatures, arms)] if arms and places else []
+            for arm in sorted(self.arms_to_decide(vignette)):
+                places = [place for place, by_arm in anchors.items() if place[1] == vignette and arm in by_arm]
+                blocks += [(places, techniques, self.study.temperatures, [arm])] if places else []
 
         def cell(place, technique, temperature, arm):
             llm, vignette, item = place
@@ -346,14 +346,11 @@ class Design:
         anchors = {}
         if self.paradigms:
             for place in self.anchor_places():
-                if (baseline := baselines.get(place)) is not None:
-                    of_arms = {
-                        arm: anchor.number(baseline)
-                        for arm, anchor in self.paradigm_of(place[1]).anchors.items()
-                        if anchor.hangs_on_answers
-                    }
-                    if len({*of_arms.values()}) == len(of_arms):
-                        anchors[place] = of_arms
+                if baseline := baselines.get(place):
+                    of_arms = self.paradigm_of(place[1]).anchors.items()
+                    numbers = {arm: anchor.number(baseline) for arm, anchor in of_arms if anchor.hangs_on_answers}
+                    if self._are_told_apart(place[1], numbers):
+                        anchors[place] = numbers
             return anchors
         for llm, (name, vignette) in itertools.product(self.study.llms, self.vignettes.items()):
             rule = Anchors.model_validate(vignette["anchors"]) if vignette.get("anchors") else self.study.anchors
@@ -368,12 +365,48 @@ class Design:
                 anchors[llm.llm, name] = {"low": low, "high": high}
         return anchors
 
+    def anchor_rule(self, cell: Cell, decided: dict | None) -> dict | None:
+        """Return the rule that gave a cell its anchor, given the record of what was decided of its place."""
+        if cell.arm:
+            return self.rule(cell.vignette).get(cell.arm)
+        return decided and decided["rule"]
+
     def anchor_value(self, cell: Cell, anchors: Mapping[tuple, dict]) -> float | None:
         """Return the anchor that a cell has, given those that were decided of each place by direction or arm."""
         if cell.arm and not self.hangs_on_answers(cell.vignette, cell.arm):
             anchor = self.paradigm_of(cell.vignette).anchors.get(cell.arm)
             return anchor.number() if anchor else None
         return anchors.get(cell.place, {}).get(cell.arm or cell.anchor_direction)
+
+    def _are_told_apart(self, vignette, numbers):
+        """Tell whether the two prompts of each contrast say something else, with these anchors."""
+        paradigm = self.paradigm_of(vignette)
+        plain = shipped("techniques")[NO_TECHNIQUE]
+
+        def words(arm):
+            anchor = paradigm.anchors.get(arm)
+            number = numbers.get(arm, anchor and anchor.number() if not (anchor and anchor.hangs_on_answers) else None)
+            template = paradigm.version(self.vignettes[vignette], plain, arm)[0]
+            return template, anchor and anchor.text(number)
+
+        are_told = all(paradigm.anchors[arm].is_told(number) for arm, number in numbers.items())
+        return are_told and all(len(pair) < 2 or words(pair[0]) != words(pair[1]) for pair in paradigm.contrasts)
+
+    def asks(self, cell: Cell, anchors: Mapping[tuple, dict]) -> bool:
+        """Tell whether the study asks a cell of a paradigm now, given the anchors that were decided."""
+        paradigm = self.paradigm_of(cell.vignette) if cell.vignette in self.vignettes else None
+        if paradigm is None or cell.arm not in paradigm.arms or cell.temperature not in self.study.temperatures:
+            return False
+        if cell.llm not in {llm.llm for llm in self.study.llms}:
+            return False
+        items = [item.item for item in paradigm.all_items] or [None]
+        is_base = cell.arm == paradigm.relative_to
+        techniques = [*([NO_TECHNIQUE] if is_base else []), *self.techniques_for(paradigm)]
+        if cell.item not in items or cell.technique not in techniques:
+            return False
+        return paradigm.asks(cell.arm, self._technique(cell.technique)) and (
+            cell.anchor_value == self.anchor_value(cell, anchors)
+        )
 
     def trials(self, cells: Sequence[Cell], phase: str, replicates: range, llms: Collection[str] | None = None):
         """Yield the trials of a phase, block after block; each block holds every cell once, in an order of its own.
@@ -443,14 +476,28 @@ class Design:
         return self._versions[key]
 
     def known_anchors(self, decided: list[dict]) -> dict[tuple, dict]:
-        """Return the last record of what was decided for each place of this version by the rule of today."""
-        return {
-            (anchor["llm"], anchor["vignette"], *([anchor["item"]] if "item" in anchor else [])): anchor
-            for anchor in decided
-            if anchor["vignette"] in self.vignettes
-            and anchor["rule"] == self.rule(anchor["vignette"])
-            and anchor["vignette_version"] == self.vignettes[anchor["vignette"]]["version"]
-        }
+        """Return of each place that the study asks the last record on each direction or arm, by the rule of today."""
+        places, known = {*self.anchor_places()}, collections.defaultdict(dict)
+        for record in decided:
+            place = (record["llm"], record["vignette"], *([record["item"]] if "item" in record else []))
+            if place in places and record["vignette_version"] == self.vignettes[place[1]]["version"]:
+                known[place] |= {arm: record for arm in anchors_in(record) if self.is_of_today(record, arm)}
+        return {place: records for place, records in known.items() if records}
+
+    def is_of_today(self, record, arm):
+        """Tell whether what was decided of an arm is by the rule of today, and from answers to the words of today."""
+        vignette = record["vignette"]
+        if "arms" not in record:
+            return record["rule"] == self.rule(vignette)
+        hashes = self.prompt_hashes(vignette, NO_TECHNIQUE, False, self.base_of(vignette))
+        is_of_words = record["prompt_version"] in hashes and record["paradigm"] == self.paradigm_of(vignette).paradigm
+        return is_of_words and record["rule"].get(arm) == self.rule(vignette).get(arm)
+
+    def arms_to_decide(self, vignette: str) -> set[str]:
+        """Return the directions or arms of a vignette whose anchors are decided while it is asked."""
+        if paradigm := self.paradigm_of(vignette):
+            return {arm for arm, anchor in paradigm.anchors.items() if anchor.hangs_on_answers}
+        return {"low", "high"}
 
     def rule(self, vignette: str) -> dict:
         """Return the rule that gives the anchors of a vignette: in a paradigm, by arm."""
@@ -477,3 +524,10 @@ class Design:
 def anchors_in(record: dict) -> dict[str, float]:
     """Return the anchors of a record of what was decided, by direction or arm."""
     return record["arms"] if "arms" in record else {"low": record["low"], "high": record["high"]}
+
+
+def values_of(known: Mapping[tuple, dict]) -> dict[tuple, dict[str, float]]:
+    """Return the anchors of each place by direction or arm, given the records on them."""
+    return {
+        place: {arm: anchors_in(record)[arm] for arm, record in records.items()} for place, records in known.items()
+    }

@@ -96,6 +96,8 @@ class Study(Part):
         self._check_cutoffs()
         for llm, vignette in itertools.product(self.llms, self.vignettes):
             _check_baseline(llm, vignette["vignette"])
+        for llm in self.llms:
+            _check_techniques(llm, self.techniques)
         self._check_engines()
         return self
 
@@ -227,6 +229,7 @@ class ParadigmStudy(Study):
         self._check_cutoffs()
         for llm in self.llms:
             self._check_truth(llm)
+            _check_techniques(llm, self.techniques)
         self._check_engines()
         if self.judges:
             self._check_judges()
@@ -358,6 +361,17 @@ def _check_baseline(llm, vignette):
         raise ValueError(
             f"llms: {llm.llm} has no baseline for vignette {vignette}: give it one under simulated, as in "
             f"{{baselines: {{{vignette}: NUMBER}}}}"
+        )
+
+
+def _check_techniques(llm, techniques):
+    """Refuse a stated truth with a technique that is neither asked nor shipped: it is a typing mistake."""
+    names = {*shipped("techniques"), *(technique["technique"] for technique in techniques)}
+    stated = llm.simulated.techniques if llm.simulated else {}
+    if unknown := [name for name in stated if name not in names]:
+        raise ValueError(
+            f"llms: {llm.llm} states under `simulated` what {unknown[0]} does, which is no technique of the study, "
+            f"nor a shipped one{perhaps(unknown[0], names)}"
         )
 
 

@@ -12,7 +12,6 @@ from urllib.parse import urlsplit
 import duckdb
 import pyarrow as pa
 import pytest
-from tests.ingest.news.service import article, error, ok, served
 
 from bais.main import main
 from ingest.land.raw import LOAD_ID, TABLES
@@ -20,6 +19,7 @@ from ingest.news.articles import Complaint, normal_address
 from ingest.news.service import fetch_news
 from ingest.studies.parts import Limits
 from ingest.warehouse import ROOT, UserError
+from tests.ingest.news_service import article, error, ok, served
 
 NOW = datetime(2026, 1, 10, 12, tzinfo=UTC)
 KEY = "an-invented-key-0123456789"

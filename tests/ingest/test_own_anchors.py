@@ -88,19 +88,42 @@ def test_the_anchor_is_said_between_case_and_question_in_the_arms_that_have_one(
         ({"of": "none", "times": 0.25}, "10", 10),
         ({"of": "none", "times": [0.8, 1.2]}, "32 to 48", 40),
         ({"of": "none", "times": [0.5, 1]}, "20 to 40", 30),
+        ({"of": "none", "times": [0.51, 0.61]}, "20 to 24", pytest.approx(22.4)),
     ],
 )
 def test_an_anchor_is_a_number_a_range_or_words(anchor, said, number):
     of = Paradigm.model_validate(PARADIGM | {"arms": ARMS | {"high": {"anchor": anchor}}}).anchors["high"]
     assert of.number(40.0) == number
-    assert of.text(number) == said
+    assert of.text(of.number(40.0)) == said
+
+
+def test_words_that_do_not_fit_the_sentence_of_the_others_are_words_of_the_arm():
+    says = "Somebody says {said}."
+    arms = {"low": {"words": {"said": "{anchor} euros"}}, "high": {"words": {"said": "that it is {anchor}"}}}
+    of = study(
+        {
+            "arms": {"none": None, "low": ARMS["low"], "high": {"anchor": "dear"}},
+            "vignettes": [RENT | {"anchor": says, "arms": arms}],
+        }
+    )
+    assert "Somebody says that it is dear." in opening(of, "high")
+    assert "Somebody says 400 euros." in opening(of, "low")
+
+
+def test_a_vignette_without_a_question_or_a_word_of_the_items_is_told_before_anything_is_asked():
+    rent = {key: of for key, of in RENT.items() if key != "question"}
+    of = study({"vignettes": [rent], "items": {"rows": [{"item": "a", "size": "20"}, {"item": "b", "size": "30"}]}})
+    said = " ".join(of.cautions)
+    assert "rent of rents has no `question`" in said
+    assert "says nothing of the 2 items, and is asked once for each of them" in said
+    assert "question" not in " ".join(study().cautions)
 
 
 def test_the_template_of_a_range_says_what_of_the_slot_it_is_so_that_another_range_is_asked_anew():
     ranges = [ArmAnchor.model_validate({"of": "none", "times": of}) for of in ([0.8, 1.2], [0.6, 1.4])]
     assert [of.text("{anchor}") for of in ranges] == [
-        "{anchor} times 0.8 to {anchor} times 1.2",
-        "{anchor} times 0.6 to {anchor} times 1.4",
+        "(0.8 to 1.2 times the mean answer in none)",
+        "(0.6 to 1.4 times the mean answer in none)",
     ]
 
 
@@ -132,7 +155,24 @@ def test_anchors_that_do_not_hang_on_answers_are_asked_at_once():
 
 
 def test_arms_that_come_to_the_same_anchor_are_not_asked():
-    assert Design(study()).anchors_from({("sim/first", "rent", None): 1.0}) == {}
+    place = ("sim/first", "rent", None)
+    assert Design(study()).anchors_from({place: 0.2}) == {}, "low and high are 0"
+    assert Design(study()).anchors_from({place: 0.0}) == {}, "nothing is a multiple of 0"
+    assert Design(study()).anchors_from({place: 1.0})[place] == {"low": 1, "middle": 1, "high": 2}, (
+        "no goal holds low against middle"
+    )
+    arms = ARMS | {"high": {"anchor": {"of": "none", "times": [1.1, 1.2]}}}
+    assert Design(study({"arms": arms})).anchors_from({place: 1.0}) == {}, "1 to 1 is no range"
+
+
+def test_two_arms_with_the_same_number_in_other_words_are_asked():
+    arms = {arm: {"words": {"who": who}} for arm, who in (("low", "A clerk"), ("high", "A judge"), ("middle", "A cat"))}
+    same = {arm: {"anchor": {"of": "none", "times": 2}} for arm in arms}
+    rent = RENT | {"anchor": "{who} says {anchor} euros.", "arms": arms}
+    design = Design(study({"arms": {"none": None} | same, "vignettes": [rent]}))
+    assert design.anchors_from({("sim/first", "rent", None): 10.0}) == {
+        ("sim/first", "rent", None): {"low": 20, "high": 20, "middle": 20}
+    }
 
 
 def test_each_item_has_anchors_of_its_own_and_words_may_name_its_fields():
@@ -176,6 +216,58 @@ def test_another_multiple_asks_anew_and_says_which_answers_it_leaves(warehouse, 
     assert main(["collect", str(path)]) == 2, "nothing is asked anew before somebody agrees"
 
 
+def asked_after(path, n_before):
+    """What was asked since there were so many trials: arm, item and anchor."""
+    trials = [record for record in records_of(path) if record["kind"] == "trial"]
+    return collections.Counter((trial["arm"], trial["item"], trial["anchor_value"]) for trial in trials[n_before:])
+
+
+def test_an_item_that_is_taken_out_is_asked_no_more(warehouse):
+    rows = [{"item": "hut", "size": "20"}, {"item": "villa", "size": "300"}]
+    rent = RENT | {"case": "A flat of {size} square metres is to let."}
+    both, one = (study({"items": {"rows": items}, "vignettes": [rent]}) for items in (rows, rows[:1]))
+    assert collect(both).n_done == 160
+    more = study({"items": {"rows": rows[:1]}, "vignettes": [rent]}, stopping_rule={"minimum": 11})
+    assert collect(one).n_done == 0
+    assert collect(more).n_done == 8
+    assert {item for _, item, _ in asked_after(spool_folder("rents") / COLLECTED, 160)} == {"hut"}
+
+
+def test_an_arm_that_is_added_leaves_the_anchors_of_the_others(warehouse):
+    first = study(llms=LLMS[:1])
+    assert collect(first).n_done == 40
+    path = spool_folder("rents") / COLLECTED
+    before = asked_after(path, 0)
+    more = {"arms": ARMS | {"extreme": {"anchor": {"of": "none", "times": 5}}}}
+    assert collect(study(more, llms=LLMS[:1])).n_done == 10
+    ((new, n),) = asked_after(path, 40).items()
+    assert (new[0], n) == ("extreme", 10)
+    assert not before.keys() & {new}
+
+
+def test_another_name_or_other_words_have_anchors_of_their_own(warehouse):
+    assert collect(study(llms=LLMS[:1])).n_done == 40
+    other = [{"llm": "sim/first", "simulated": LLMS[0]["simulated"] | {"baselines": {"rent": 400}}}]
+    assert collect(study({"paradigm": "mine"}, llms=other)).n_done == 40
+    path = spool_folder("rents") / COLLECTED
+    decided = [record for record in records_of(path) if record["kind"] == "anchor"]
+    assert [record["paradigm"] for record in decided] == ["rents", "mine"]
+    assert [round(record["baseline"], -2) for record in decided] == [800, 400]
+
+
+def test_top_ups_are_of_what_is_asked_now_and_each_anchor_says_where_it_is_from(warehouse):
+    rule = {"minimum": 4, "maximum": 6, "sd_above": 0.1}
+    arms = ARMS | {"middle": {"anchor": 700}}
+    assert collect(study({"arms": arms}, llms=LLMS[:1], temperatures=[0, 1], stopping_rule={"minimum": 4})).n_done == 32
+    assert collect(study({"arms": arms}, llms=LLMS[:1], temperatures=[0], stopping_rule=rule)).n_done == 4 * 2
+    trials = [of for of in records_of(spool_folder("rents") / COLLECTED) if of["kind"] == "trial"]
+    rules = {(trial["arm"], str(trial["anchor_rule"]), trial["anchor_baseline"] is None) for trial in trials}
+    assert rules == {
+        ("none", "None", True), ("low", str({"of": "none", "times": 0.5}), False),
+        ("middle", str({"value": 700.0}), True), ("high", str({"of": "none", "times": 2.0}), False),
+    }  # fmt: skip
+
+
 def test_what_is_landed_names_arm_and_anchor_and_passes_the_gate(warehouse, tmp_path):
     path = tmp_path / "rents.yaml"
     content = STUDY | {"paradigm": PARADIGM, "techniques": ["no_technique", TWICE]}
@@ -198,8 +290,20 @@ def test_what_is_landed_names_arm_and_anchor_and_passes_the_gate(warehouse, tmp_
     ("changes", "sentence"),
     [
         ({"relative_to": "calm"}, "relative_to: calm is not among the arms"),
-        ({"relative_to": None}, "goals: they are in per cent of the mean answer in the arm that `relative_to` names"),
-        ({"goals": {}}, "goals: they are in per cent of the mean answer in the arm that `relative_to` names"),
+        ({"relative_to": None}, "goals: say under `relative_to` of which arm they are in per cent"),
+        ({"goals": {}}, "relative_to: say under `goals` what techniques should make small"),
+        ({"goals": {"pull": {"contrasts": ["high", "low"]}}}, "a list of pairs of arms, each in brackets of its own"),
+        ({"goals": {"pull": {}}}, "should hold one of contrasts and distance_of, and holds neither"),
+        (
+            {"arms": ARMS | {"low": {"anchor": {"of": "none", "times": "half"}}}},
+            "arms: low: times: should be a factor such as 0.5",
+        ),
+        (
+            {"arms": ARMS | {"low": {"anchor": {"of": "none", "times": [1.2, 0.8]}}}},
+            "should rise, and 1.2 is not below",
+        ),
+        ({"arms": ARMS | {"low": {"anchor": {"of": "none", "times": 0}}}}, "should be above 0, not 0"),
+        ({"vignettes": [RENT | {"valid_max": -1}]}, "valid_min at or below valid_max"),
         ({"goals": {"pull": {"contrasts": [["high", "top"]]}}}, "goals: pull is of top, which is not among the arms"),
         ({"goals": {"pull": {"contrasts": [["high", "high"]]}}}, "goals: pull holds high against itself"),
         ({"goals": {"off": {"distance_of": ["none"]}}}, "goals: off is a distance of none from itself"),
@@ -225,7 +329,7 @@ def test_what_is_landed_names_arm_and_anchor_and_passes_the_gate(warehouse, tmp_
         ({"pairing": "between"}, "pairing: each item is held against its own answers"),
         ({"paradigm": "anchoring"}, "paradigm: anchoring is that of a study that names none"),
         ({"vignettes": ["rent"]}, "rent is not a shipped vignette"),
-        ({"vignettes": [RENT | {"anchor": "Somebody says a sum."}]}, "anchor"),
+        ({"vignettes": [RENT | {"anchor": "Somebody says a sum."}]}, "rent says no {anchor} in arm low, which has one"),
         (
             {"vignettes": [{key: of for key, of in RENT.items() if key != "anchor"}]},
             "vignettes: rent says no {anchor} in arm low, which has one",
