@@ -133,8 +133,8 @@ def land(
 ) -> int:  # fmt: skip
     """Land what the arguments ask for."""
     if archive or download:
-        said = {"source_name": source_name, "label": label, "complete": complete, "older": older, "to": to}
-        return land_archive(archive, form, mapping, of_study, download, **said)
+        options = {"source_name": source_name, "label": label, "complete": complete, "older": older, "to": to}
+        return land_archive(archive, form, mapping, of_study, download, **options)
     if to:
         raise click.UsageError("--to goes with --archive or --download")
     with worded():
@@ -267,22 +267,22 @@ def agreed_orphans(study, is_agreed: bool, keep: bool | None = None) -> tuple[li
     """
     from ingest.ask.history import of_study, render_asked, said_of_imported
 
-    asked = of_study(study, keep)
-    for line in [*said_of_imported(study.study), *render_asked(asked)]:
+    history = of_study(study, keep)
+    for line in [*said_of_imported(study.study), *render_asked(history)]:
         print(line, file=sys.stderr)
-    if asked.n_again and not is_agreed:
+    if history.n_again and not is_agreed:
         if not (sys.stdin.isatty() and sys.stderr.isatty()):
             raise UserError(
-                f"nothing was asked: {asked.n_again:,} answers would be asked again as the study is now, and there is "
-                "no terminal to ask at whether that is meant; --orphan agrees to it"
+                f"nothing was asked: {history.n_again:,} answers would be asked again as the study is now, and there "
+                "is no terminal to ask at whether that is meant; --orphan agrees to it"
             )
         try:
-            is_agreed = click.confirm(f"Ask {asked.n_again:,} answers again as the study is now?", err=True)
+            is_agreed = click.confirm(f"Ask {history.n_again:,} answers again as the study is now?", err=True)
         except click.Abort:
             raise KeyboardInterrupt from None
         if not is_agreed:
             raise UserError("nothing was asked, and every answer is kept")
-    return asked.pairs, asked.kept
+    return history.pairs, history.kept
 
 
 def left_out_of(study) -> list[str]:
@@ -293,11 +293,11 @@ def left_out_of(study) -> list[str]:
     if not warehouse_path().exists():
         return []
     n_left_out, n_counting = leave_out(study.study, of_study(study).left_out)
-    said = [
+    counts = [
         (n_left_out, "left out of what is decided from now on; `marts.trials` shows why (`left_out_because`)"),
         (n_counting, "counted again, which had been left out"),
     ]
-    return [f"  {n:,} answer{' is' if n == 1 else 's are'} {what}" for n, what in said if n]
+    return [f"  {n:,} answer{' is' if n == 1 else 's are'} {what}" for n, what in counts if n]
 
 
 def load_study_trials(study: str) -> str:
@@ -306,7 +306,7 @@ def load_study_trials(study: str) -> str:
 
     started = time.monotonic()
     loaded = load_collected(study)
-    said = (
+    line = (
         f"  loaded: {loaded.n_trials:,} trials added, {loaded.n_already_there:,} already there, "
         f"{loaded.n_calls:,} calls added; {time.monotonic() - started:.1f} s"
     )
@@ -314,7 +314,7 @@ def load_study_trials(study: str) -> str:
         f"  {printable(f'{vignette}: {what}')}: so for all answers alike, once `bais build` has run"
         for vignette, what in loaded.redefined.items()
     ]
-    return "\n".join([said, *redefined])
+    return "\n".join([line, *redefined])
 
 
 def _phases(outcome):
@@ -323,11 +323,11 @@ def _phases(outcome):
 
     of_judges = outcome.judgements
     of_answers = {name: getattr(outcome, name) - of_judges[name] for name in ("n_planned", "n_before", "n_done")}
-    for phase, of in (("answers", of_answers), (JUDGEMENTS, of_judges)):
-        n_left = of["n_planned"] - of["n_before"] - of["n_done"]
+    for phase, counts in (("answers", of_answers), (JUDGEMENTS, of_judges)):
+        n_left = counts["n_planned"] - counts["n_before"] - counts["n_done"]
         yield (
-            f"  {phase}: {of['n_planned']:,} planned, {of['n_before']:,} collected before, {of['n_done']:,} now, "
-            f"{n_left:,} left"
+            f"  {phase}: {counts['n_planned']:,} planned, {counts['n_before']:,} collected before, "
+            f"{counts['n_done']:,} now, {n_left:,} left"
         )
     if not of_judges["n_planned"]:
         yield "  no text was put to judges yet: that follows when the answers are collected"
@@ -339,10 +339,10 @@ def render_outcome(study, outcome) -> str:
 
     are_simulated = all(llm.provider == "simulated" for llm in study.all_llms)
     lines = [f"study {study.study}{' (SIMULATED respondents, no LLM is asked)' if are_simulated else ''}"]
-    said = ", ".join(f"{n:,} {status}" for status, n in sorted(outcome.statuses.items()) if status != "replied")
+    statuses = ", ".join(f"{n:,} {status}" for status, n in sorted(outcome.statuses.items()) if status != "replied")
     lines.append(
         f"  {outcome.n_planned:,} trials planned, {outcome.n_before:,} collected before, {outcome.n_done:,} now"
-        f"{f' ({said})' if said else ''}, {outcome.n_left:,} left; "
+        f"{f' ({statuses})' if statuses else ''}, {outcome.n_left:,} left; "
         f"{outcome.n_calls:,} calls, {cost_of(outcome)}; {outcome.seconds:.1f} s"
     )
     if getattr(study, "judges", None):
@@ -377,8 +377,8 @@ def render_outcome(study, outcome) -> str:
 
 def cost_of(outcome) -> str:
     """Say what the calls cost, as far as that is known."""
-    known = f"{outcome.cost_usd:.4f} USD"
-    return f"{known} and {outcome.n_unpriced:,} calls of unknown price" if outcome.n_unpriced else known
+    cost = f"{outcome.cost_usd:.4f} USD"
+    return f"{cost} and {outcome.n_unpriced:,} calls of unknown price" if outcome.n_unpriced else cost
 
 
 @contextlib.contextmanager
@@ -444,8 +444,8 @@ def import_folder(folder, form, mapping, study, version):
         print(archive.land(folder))
         return pass_gate()
     if archive.take:
-        said, exit_code = archive.take(folder, version, archive)
-        print(said)
+        report, exit_code = archive.take(folder, version, archive)
+        print(report)
         return pass_gate() or exit_code
     with progress_bar(f"reading {printable(folder)}") as on_bytes:
         summary = import_archive(folder, archive, on_bytes, version)
@@ -466,10 +466,10 @@ def pass_gate() -> int:
     from ingest.gate.audit import FAILED, audit
 
     verdicts = audit()
-    said = {}
+    groups = {}
     for verdict in verdicts:
-        said.setdefault((verdict.study, render_verdict(verdict)), []).append(verdict)
-    for (_, line), alike in said.items():
+        groups.setdefault((verdict.study, render_verdict(verdict)), []).append(verdict)
+    for (_, line), alike in groups.items():
         print(line + (f", in each of {len(alike):,} batches" if len(alike) > 1 else ""))
     return FAILED if any(verdict.verdict == "failed" for verdict in verdicts) else 0
 
@@ -482,16 +482,16 @@ def render_verdict(verdict) -> str:
             names["fail" if check["observed_value"] is None else check["level"]].add(check["check_name"])
     what = "scores" if verdict.is_scored else "trials"
     again = ", audited again with what the study says of it now," if verdict.is_redefined else ""
-    said = f"failed, its {what} are not published" if verdict.verdict == "failed" else "passed"
+    outcome = f"failed, its {what} are not published" if verdict.verdict == "failed" else "passed"
     if verdict.is_rejected and verdict.verdict != "failed":
-        said = "passed, and is not published: somebody rejected the same, and `bais accept` takes that back"
+        outcome = "passed, and is not published: somebody rejected the same, and `bais accept` takes that back"
     parts = [f"FAILED {', '.join(sorted(names['fail']))}"] if names["fail"] else []
     parts += [f"warnings {', '.join(sorted(names['warn']))}"] if names["warn"] else []
     parts += [f"{n:,} {severity}" for severity, n in sorted(verdict.n_flagged.items())]
     more = f" ({'; '.join(parts)})" if parts else ""
     if verdict.is_unpublished:
         more += f"; {render_unpublished(verdict)}"
-    return f"  gate: {printable(verdict.vignette)} of {printable(verdict.study)}{again} {said}{more}"
+    return f"  gate: {printable(verdict.vignette)} of {printable(verdict.study)}{again} {outcome}{more}"
 
 
 def render_unpublished(verdict) -> str:
@@ -587,8 +587,8 @@ def _version(summary) -> str:
     )
 
 
-def _listed(said):
-    lines = [f"    {line}" for line in said]
+def _listed(entries):
+    lines = [f"    {line}" for line in entries]
     return lines[:MOST_NAMED] + ([f"    and {len(lines) - MOST_NAMED:,} more"] if len(lines) > MOST_NAMED else [])
 
 

@@ -271,8 +271,8 @@ def is_in_use(error: object) -> bool:
 
 def is_of_the_file(error: Exception) -> bool:
     """Whether DuckDB says that a file is damaged or gone, or its disk full, which it may at any query."""
-    said = str(error)
-    return type(error).__module__.endswith("duckdb") and any(kind.search(said) for kind in (DAMAGE, GONE, FULL))
+    message = str(error)
+    return type(error).__module__.endswith("duckdb") and any(kind.search(message) for kind in (DAMAGE, GONE, FULL))
 
 
 def _command_of(pid):

@@ -121,7 +121,7 @@ def expected_margin(lead_share, instrument, chance):
                 chance.choice(all_sentences[:n_first] if chance.random() < lead_share else all_sentences[n_first:])
                 for _ in range(SENTENCES)
             ]
-            (summary,) = instrument.vectors([" ".join([*chosen, FRAMED.format(item.said["correct"])])])
+            (summary,) = instrument.vectors([" ".join([*chosen, FRAMED.format(item.details["correct"])])])
             margins.append(cosine(summary, beginning) - cosine(summary, middle))
     return statistics.mean(margins)
 

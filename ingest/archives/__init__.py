@@ -32,17 +32,17 @@ KINDS = {
 }
 
 
-def complaint(name: str, said: str, kind: str) -> str:
-    """Write the arm of a CASE that says of a field whose text is `said` that it is no number, whole number or time."""
-    is_one = KINDS[kind].format(said=said)
-    return f"when {said} is not null and ({is_one}) is not true then {quoted(f'{name} is no {kind}: ')} || {said}[:100]"
+def complaint(name: str, text: str, kind: str) -> str:
+    """Write the arm of a CASE that says of a field whose text is `text` that it is no number, whole number or time."""
+    is_one = KINDS[kind].format(said=text)
+    return f"when {text} is not null and ({is_one}) is not true then {quoted(f'{name} is no {kind}: ')} || {text}[:100]"
 
 
-def infinite(name: str, said: str, json_type: str) -> str:
+def infinite(name: str, text: str, json_type: str) -> str:
     """Write the arm of a CASE that says of an answer, text or number, that it is a number without end, or none."""
     return (
-        f"when isfinite(try_cast({said} as double)) is false and {json_type} != 'VARCHAR' "
-        f"then {quoted(f'{name} is no finite number: ')} || {said}[:100]"
+        f"when isfinite(try_cast({text} as double)) is false and {json_type} != 'VARCHAR' "
+        f"then {quoted(f'{name} is no finite number: ')} || {text}[:100]"
     )
 
 

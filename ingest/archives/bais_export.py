@@ -116,16 +116,16 @@ def import_export(folder: Path) -> str:
             land(**{name: _batches_of(memory, name, n_gone_up) for name in LANDED})
     lines = [f"{printable(folder)}: an export of {_listed(manifest['studies'])}"]
     lines += [f"  {name:<18}{added:>10,} added {there:>10,} already there" for name, (added, there) in counts.items()]
-    n_scores, n_scores_there = (sum(of) for of in zip(*(counts[name] for name in SCORES), strict=True))
-    said = [("trials", *counts["trials"])]
-    said += [("scores", n_scores, n_scores_there)] if n_scores + n_scores_there else []
-    lines += [f"  {added:,} {what} added, {there:,} already there" for what, added, there in said]
+    n_scores, n_scores_there = (sum(numbers) for numbers in zip(*(counts[name] for name in SCORES), strict=True))
+    totals = [("trials", *counts["trials"])]
+    totals += [("scores", n_scores, n_scores_there)] if n_scores + n_scores_there else []
+    lines += [f"  {added:,} {what} added, {there:,} already there" for what, added, there in totals]
     lines[-1] += f"; {time.monotonic() - started:.1f} s"
     return "\n".join(lines)
 
 
 def _listed(studies):
-    named = [f"{of['study']}{' (SIMULATED)' if of['is_simulated'] else ''}" for of in studies]
+    named = [f"{study['study']}{' (SIMULATED)' if study['is_simulated'] else ''}" for study in studies]
     return printable(", ".join(named)) or "no study"
 
 
@@ -138,10 +138,10 @@ def read_manifest(folder: Path) -> dict:
             raise ValueError
         if manifest["format_version"] > VERSION:
             raise UserError(f"{printable(folder)} was written by a later version of bais: upgrade, then import it")
-        for of in [*manifest["tables"], *manifest["files"]]:
-            Path(of["file"]), of["sha256"]
-        columns = {of["table"]: [(c["name"], c["type"]) for c in of["columns"]] for of in manifest["tables"]}
-        [(of["study"], of["is_simulated"]) for of in manifest["studies"]]
+        for entry in [*manifest["tables"], *manifest["files"]]:
+            Path(entry["file"]), entry["sha256"]
+        columns = {table["table"]: [(c["name"], c["type"]) for c in table["columns"]] for table in manifest["tables"]}
+        [(study["study"], study["is_simulated"]) for study in manifest["studies"]]
     except FileNotFoundError:
         raise UserError(
             f"{printable(folder)} has no {MANIFEST}: it is no export of bais, or one that was broken off"
@@ -158,19 +158,21 @@ def read_manifest(folder: Path) -> dict:
 
 
 def _verify(folder, manifest):
-    for of in [*manifest["tables"], *manifest["files"]]:
-        path = folder / of["file"]
+    for entry in [*manifest["tables"], *manifest["files"]]:
+        path = folder / entry["file"]
         if not path.resolve().is_relative_to(folder):
-            raise UserError(f"{printable(folder / MANIFEST)} names a file outside the export: {printable(of['file'])}")
+            raise UserError(
+                f"{printable(folder / MANIFEST)} names a file outside the export: {printable(entry['file'])}"
+            )
         try:
-            found = sha256_of(path)
+            digest = sha256_of(path)
         except FileNotFoundError:
             raise UserError(
                 f"{printable(path)} is missing: nothing was imported; copy or write the export again"
             ) from None
         except OSError as error:
             raise UserError(f"{printable(path)} cannot be read: {error.strerror}; nothing was imported") from None
-        if found != of["sha256"]:
+        if digest != entry["sha256"]:
             raise UserError(
                 f"{printable(path)} is not what was exported (its SHA-256 differs from the manifest's): "
                 "nothing was imported; copy or write the export again"
@@ -184,22 +186,23 @@ def _opened(folder, manifest):
 
     spill = str(warehouse_path().with_name(f"{warehouse_path().name}.import-spill"))
     with contextlib.closing(in_memory(**SETTINGS, temp_directory=spill)) as memory:
-        of_name = {of["table"]: of for of in manifest["tables"]}
+        of_name = {other["table"]: other for other in manifest["tables"]}
         for name, table in TABLES.items():
-            of = of_name.get(f"raw.{name}")
-            if not of:
+            entry = of_name.get(f"raw.{name}")
+            if not entry:
                 memory.from_arrow(table.schema.empty_table()).create(name)
                 continue
-            path = folder / of["file"]
+            path = folder / entry["file"]
             try:
-                memory.execute(f"create table {name} as {reading(path, manifest['file_format'], of['columns'])}")
+                memory.execute(f"create table {name} as {reading(path, manifest['file_format'], entry['columns'])}")
                 ((n_rows,),) = memory.execute(f"select count(*) from {name}").fetchall()
             except duckdb.Error as error:
-                said = printable(str(error).splitlines()[0])
-                raise UserError(f"{printable(path)} cannot be read: {said}; nothing was imported") from None
-            if n_rows != of["rows"]:
+                message = printable(str(error).splitlines()[0])
+                raise UserError(f"{printable(path)} cannot be read: {message}; nothing was imported") from None
+            if n_rows != entry["rows"]:
                 raise UserError(
-                    f"{printable(path)} has {n_rows:,} rows, and the manifest says {of['rows']:,}: nothing was imported"
+                    f"{printable(path)} has {n_rows:,} rows, and the manifest says {entry['rows']:,}: nothing was "
+                    "imported"
                 )
             for column, declared in table.columns.items():
                 if column != LOAD_ID:
@@ -213,7 +216,7 @@ def reading(path: Path, form: str, columns: list[dict]) -> str:
     if form == "parquet":
         return f"select * from read_parquet({quoted(path)})"
     longest = min(LONGEST_ROW, max(path.stat().st_size, 1 << 20))
-    named = ", ".join(f"{quoted(of['name'])}: {quoted(_type_in_file(of['type'], form))}" for of in columns)
+    named = ", ".join(f"{quoted(column['name'])}: {quoted(_type_in_file(column['type'], form))}" for column in columns)
     if form == "jsonl":
         rows = (
             f"read_json({quoted(path)}, format = 'newline_delimited', columns = {{{named}}}, "
@@ -225,7 +228,7 @@ def reading(path: Path, form: str, columns: list[dict]) -> str:
             f"nullstr = '', allow_quoted_nulls = false, columns = {{{named}}}, parallel = false, "
             f"max_line_size = {longest}, buffer_size = {2 * longest})"
         )
-    return f"select {', '.join(_typed(of, form) for of in columns)} from {rows}"
+    return f"select {', '.join(_typed(column, form) for column in columns)} from {rows}"
 
 
 def _type_in_file(kind, form):

@@ -70,13 +70,13 @@ def import_choices(path: Path, version: Version, archive: Archive) -> tuple[str,
         land(**{TABLE: [pa.Table.from_pylist(rows, TABLES[TABLE].schema)]})
     n_people = len({choice["participant"] for choice in choices})
     n_out = len({choice["participant"] for choice in choices if choice["excluded"]})
-    said = [
+    report = [
         f"study {archive.study}: {len(choices):,} choices of {n_people:,} participants read, {n_out:,} of them "
         f"excluded: {len(new):,} new, {len(choices) - len(new):,} unchanged"
     ]
     if dropped:
-        said.append(f"  left out, since nothing else about a person is kept: {', '.join(map(printable, dropped))}")
-    return "\n".join(said), 0
+        report.append(f"  left out, since nothing else about a person is kept: {', '.join(map(printable, dropped))}")
+    return "\n".join(report), 0
 
 
 def participant_key(*, is_needed: bool = False) -> bytes:
@@ -204,34 +204,34 @@ def _checked(lines, name):
 
 
 def _choice(row, where):
-    said = {name: (row.get(name) or "").strip() or None for name in KNOWN}
-    excluded = said["excluded"]
+    fields = {name: (row.get(name) or "").strip() or None for name in KNOWN}
+    excluded = fields["excluded"]
     if excluded and not REASON.fullmatch(excluded):
         raise ValueError(f"{where}: excluded holds one word for the reason, such as quiz, in lower-case letters")
     can_lack = {"willingness_to_pay"} | ({"chosen", "price"} if excluded else set())
     for name in NEEDED:
-        if said[name] is None and name not in can_lack:
+        if fields[name] is None and name not in can_lack:
             raise ValueError(f"{where}: {name} is empty")
-        if said[name] and len(said[name]) > LONGEST:
+        if fields[name] and len(fields[name]) > LONGEST:
             raise ValueError(f"{where}: {name} is longer than {LONGEST} characters")
-        if said[name] and as_text(said[name], LONGEST) != said[name]:
+        if fields[name] and as_text(fields[name], LONGEST) != fields[name]:
             raise ValueError(f"{where}: {name} holds a character that is none: NUL, or half of one")
-    if said["format"] not in FORMATS:
-        raise ValueError(f"{where}: format is {printable(said['format'])}, and should be original or summary")
-    options = [option.strip() for option in said["pair"].split("|")]
+    if fields["format"] not in FORMATS:
+        raise ValueError(f"{where}: format is {printable(fields['format'])}, and should be original or summary")
+    options = [option.strip() for option in fields["pair"].split("|")]
     if len(options) != 2 or not all(options) or options[0] == options[1]:
         raise ValueError(f"{where}: pair should name two products with a bar between them, such as Lumo|Brite")
     for name in ("target", "chosen"):
-        if said[name] is not None and said[name] not in options:
+        if fields[name] is not None and fields[name] not in options:
             raise ValueError(
-                f"{where}: {name} is {printable(said[name])}, which is neither product of {printable(said['pair'])}"
+                f"{where}: {name} is {printable(fields[name])}, which is neither product of {printable(fields['pair'])}"
             )
-    price, payment = (_number(said[name], name, where) for name in ("price", "willingness_to_pay"))
+    price, payment = (_number(fields[name], name, where) for name in ("price", "willingness_to_pay"))
     if price is not None and price <= 0:
-        raise ValueError(f"{where}: price is {said['price']}, and should be above 0")
+        raise ValueError(f"{where}: price is {fields['price']}, and should be above 0")
     if payment is not None and payment < 0:
-        raise ValueError(f"{where}: willingness_to_pay is {said['willingness_to_pay']}, and should not be below 0")
-    return said | {"pair": "|".join(options), "price": price, "willingness_to_pay": payment}
+        raise ValueError(f"{where}: willingness_to_pay is {fields['willingness_to_pay']}, and should not be below 0")
+    return fields | {"pair": "|".join(options), "price": price, "willingness_to_pay": payment}
 
 
 def _number(text, name, where):

@@ -30,7 +30,7 @@ def read(path: Path, file: int, block_bytes: int) -> Iterator[Block]:
 
     columns = [
         *EvalModel,
-        *(EvalColumn(name, path=of) for name, of in OF_THE_EVALUATION.items()),
+        *(EvalColumn(name, path=place) for name, place in OF_THE_EVALUATION.items()),
         *SampleSummary,
         SampleColumn("completion", path="output.completion", full=True),
     ]

@@ -55,9 +55,9 @@ def _results(document):
         head, inner = {**document, **inner}, inner.get("results")
     if not isinstance(inner, list):
         return [document]
-    for of in (document, document.get("results")):
-        if isinstance(of, Repeated):
-            raise OSError(0, f"a key is there twice: {', '.join(repeated_keys(of.pairs))}")
+    for part in (document, document.get("results")):
+        if isinstance(part, Repeated):
+            raise OSError(0, f"a key is there twice: {', '.join(repeated_keys(part.pairs))}")
     told = {key: head[key] for key in ("evalId", "timestamp") if isinstance(head.get(key), str)}
     if not told:
         return inner

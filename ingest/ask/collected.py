@@ -70,8 +70,8 @@ def load_collected(study: str) -> Loaded:
 
     def batches():
         stated = _stated(study)
-        asked = [of for of in sessions if of["session"] in asked_in]
-        rows = _batches(study, stamp, counts, asked, sessions[-1:], stated)
+        loaded_sessions = [session for session in sessions if session["session"] in asked_in]
+        rows = _batches(study, stamp, counts, loaded_sessions, sessions[-1:], stated)
         for row in rows:
             if row["vignette"] in stated and (what := in_words(stated[row["vignette"]], row)):
                 loaded.redefined[row["vignette"]] = what
@@ -95,20 +95,21 @@ def _rows(paths, table, sessions, study, parameters):
     columns = ("session", "software_version", "git_revision")
     of_sessions = {column: pa.array([session.get(column) for session in sessions], pa.string()) for column in columns}
     sets = [
-        [named for of in _definitions(session.get("study", {})) for named in _sets(of).items()] for session in sessions
+        [named for definition in _definitions(session.get("study", {})) for named in _sets(definition).items()]
+        for session in sessions
     ]
     of_sessions["sets"] = pa.array(sets, pa.map_(pa.string(), pa.string()))
     with spooled(paths, table) as connection:
         connection.register("sessions", pa.table(of_sessions))
         connection.register("known", landed_ids(study, table, *key))
-        found = connection.sql(
+        new_rows = connection.sql(
             f"select found.* from (select {selected} from spooled left join sessions using (session)) as found "
             f"anti join known on {same('found', 'known', key)}",
             params=parameters,
         )
         if table in ("prompts", "items"):  # the files of one study share them
-            found = connection.sql(f"select distinct on ({', '.join(key)}) * from found")
-        for batch in found.to_arrow_reader(ROWS_AT_A_TIME):
+            new_rows = connection.sql(f"select distinct on ({', '.join(key)}) * from new_rows")
+        for batch in new_rows.to_arrow_reader(ROWS_AT_A_TIME):
             yield pa.Table.from_batches([batch])
 
 
@@ -121,9 +122,12 @@ def _paradigms(study, sessions):
                 if last.get((table, paradigm)) != of_paradigm:
                     last[table, paradigm] = of_paradigm
                     stated_at = datetime.fromisoformat(session["started_at"])
-                    said = {"study": study, "stated_at": stated_at, "ordinal": ordinal}
-                    rows[table] += [said | row for row in of_paradigm]
-    return {table: [pa.Table.from_pylist(of, TABLES[table].schema)] if of else [] for table, of in rows.items()}
+                    statement = {"study": study, "stated_at": stated_at, "ordinal": ordinal}
+                    rows[table] += [statement | row for row in of_paradigm]
+    return {
+        table: [pa.Table.from_pylist(table_rows, TABLES[table].schema)] if table_rows else []
+        for table, table_rows in rows.items()
+    }
 
 
 def _definitions(study):
@@ -143,7 +147,10 @@ def _sets(study):
     """Name by vignette the set that trials of a study belong to: `fever`, with raised versions `fever@2,sacd@3`."""
     techniques = [_with_version(technique, "technique") for technique in study.get("techniques", [])]
     raised = [name for name in techniques if "@" in name]
-    return {of["vignette"]: ",".join([_with_version(of, "vignette"), *raised]) for of in study.get("vignettes", [])}
+    return {
+        vignette["vignette"]: ",".join([_with_version(vignette, "vignette"), *raised])
+        for vignette in study.get("vignettes", [])
+    }
 
 
 def _with_version(entry, key):
@@ -212,7 +219,7 @@ def _stated(study):
 def _is_news(definition, entry, stated):
     """Whether a study says something else than before of a vignette, or of whether a technique is ranked."""
     before, now = (
-        {of["technique"]: bool(of.get("ranked")) for of in (said or {}).get("techniques", [])}
-        for said in (json.loads(stated["definition"] or "null"), definition)
+        {technique["technique"]: bool(technique.get("ranked")) for technique in (version or {}).get("techniques", [])}
+        for version in (json.loads(stated["definition"] or "null"), definition)
     )
     return bool(in_words(stated, entry)) or any(before[name] != now[name] for name in before.keys() & now.keys())

@@ -375,9 +375,9 @@ class Collector:
                 self._write_judged(item, item, text, is_answer=False)
         if not self.design.judges.roles_of(is_answer=True):
             return
-        known = {(of.item, of.text_hash) for of in self.state.judged.values() if of.is_answer}
+        judged_texts = {(judged.item, judged.text_hash) for judged in self.state.judged.values() if judged.is_answer}
         for trial_id, item, text in distinct_answers(self.path, self.design):
-            if (item, text_hash(text)) not in known:
+            if (item, text_hash(text)) not in judged_texts:
                 self._write_judged(trial_id, item, text, is_answer=True)
 
     def _write_judged(self, judged, item, text, *, is_answer):
@@ -390,10 +390,10 @@ class Collector:
     def _decide_anchors(self, baselines):
         """Take the anchors that were decided before; derive and write down the others."""
         design = self.design
-        known, places = design.known_anchors(self.state.anchors), design.anchor_places()
+        records, places = design.known_anchors(self.state.anchors), design.anchor_places()
 
         def lacks(place):
-            return bool(design.arms_to_decide(place[1]) - known.get(place, {}).keys())
+            return bool(design.arms_to_decide(place[1]) - records.get(place, {}).keys())
 
         missing = [place for place in places if self.new_anchors or lacks(place)]
         if missing:
@@ -410,7 +410,7 @@ class Collector:
                 if place not in derived:
                     self.outcome.no_anchors.append(_named(place))
                     continue
-                before = values_of(known).get(place, {})
+                before = values_of(records).get(place, {})
                 is_kept = before.keys() if not self.new_anchors else ()
                 new = {
                     arm: value
@@ -419,9 +419,9 @@ class Collector:
                 }
                 if new:
                     record = self._write_anchors(place, new, derived[place], means.get(place))
-                    known.setdefault(place, {}).update(dict.fromkeys(anchors_in(record), record))
-        self.anchors = known
-        return values_of(known)
+                    records.setdefault(place, {}).update(dict.fromkeys(anchors_in(record), record))
+        self.anchors = records
+        return values_of(records)
 
     def _write_anchors(self, place, new, derived, base):
         """Write down what was decided of a place: in anchoring both directions, in a paradigm the arms that are new."""
@@ -709,7 +709,7 @@ class Collector:
 
     def _said_of(self, trial):
         """Say which cell a trial is of and, in a paradigm, how its answer is to be read; write its item down once."""
-        cell = {name: said for name, said in trial.cell._asdict().items() if name not in ("judged", "role")}
+        cell = {name: value for name, value in trial.cell._asdict().items() if name not in ("judged", "role")}
         if not (trial.cell.arm or trial.cell.role):
             return {name: cell[name] for name in cell if name not in ("arm", "item")}
         if trial.cell.item and trial.cell.item not in self.state.items:
@@ -811,13 +811,13 @@ def doubts_of_baselines(offences: list[Offence]) -> dict[tuple, str]:
 
     config = read_config()
     doubts = {}
-    for of in offences:
-        check = config["checks"].get(of.check_name, {"fail": 0})
-        n_left = of.n_of_cell - of.n
+    for offence in offences:
+        check = config["checks"].get(offence.check_name, {"fail": 0})
+        n_left = offence.n_of_cell - offence.n
         # where all are refusals, nothing could be misread: there are no baselines
-        is_refused = of.check_name == "refused" and 0 < n_left < config["settings"]["fewest"] <= of.n_of_cell
-        if is_refused or (check["fail"] is not None and of.n > check["fail"] * of.n_of_cell):
-            doubts.setdefault(of.place, _doubt(of))
+        is_refused = offence.check_name == "refused" and 0 < n_left < config["settings"]["fewest"] <= offence.n_of_cell
+        if is_refused or (check["fail"] is not None and offence.n > check["fail"] * offence.n_of_cell):
+            doubts.setdefault(offence.place, _doubt(offence))
     return doubts
 
 
@@ -827,17 +827,17 @@ def _named(place):
     return f"{llm} on {' with item '.join([vignette, *filter(None, item)])}"
 
 
-def _doubt(of):
+def _doubt(offence):
     """Say which answers keep anchors from being derived, and what to do."""
-    which, mend = WHAT_IS_IN_DOUBT[of.check_name]
-    text = " ".join((of.text or "").split())
+    which, mend = WHAT_IS_IN_DOUBT[offence.check_name]
+    text = " ".join((offence.text or "").split())
     text = f"{text[:MOST_QUOTED]}\u2026" if len(text) > MOST_QUOTED else text
-    usual = f"{of.usual_number:.15g}" if of.usual_number is not None else ""
-    named = ", ".join(trial_id[:12] for trial_id in of.trial_ids[:MOST_NAMED])
-    more = f" and {of.n - MOST_NAMED:,} more" if of.n > MOST_NAMED else ""
+    usual = f"{offence.usual_number:.15g}" if offence.usual_number is not None else ""
+    named = ", ".join(trial_id[:12] for trial_id in offence.trial_ids[:MOST_NAMED])
+    more = f" and {offence.n - MOST_NAMED:,} more" if offence.n > MOST_NAMED else ""
     return (
-        f"no anchors for {_named(of.place)} yet: of its {of.n_of_cell:,} answers without anchor {of.n:,} "
-        f"{which.format(text=text, usual=usual)} (trial {named}{more}): {mend}, and run it again"
+        f"no anchors for {_named(offence.place)} yet: of its {offence.n_of_cell:,} answers without anchor "
+        f"{offence.n:,} {which.format(text=text, usual=usual)} (trial {named}{more}): {mend}, and run it again"
     )
 
 
@@ -879,8 +879,8 @@ def _came_to(script, replies, last, calls, problem):
         return text, *(last["status"] or (None, None))
     text, reason = script.steps.answer(replies)
     if script.steps.are_joined:
-        found = [call["status"] for call in calls if call["error"] is None and call["status"]]
-        return text, *(found[0] if found else (None, None))
+        statuses = [call["status"] for call in calls if call["error"] is None and call["status"]]
+        return text, *(statuses[0] if statuses else (None, None))
     return text, "unparsed" if reason else None, reason
 
 

@@ -65,8 +65,8 @@ def experiment(name, protocol: str | None = None):
 
 def _checked(name):
     if str(name) not in shipped_studies() and not Path(name).exists():
-        known = ", ".join(shipped_experiments())
-        raise UserError(f"there is no experiment {printable(name)}: give a YAML file or one of {known}")
+        names = ", ".join(shipped_experiments())
+        raise UserError(f"there is no experiment {printable(name)}: give a YAML file or one of {names}")
     study = load_study(name)
     if problem := what_is_missing(study):
         raise UserError(
@@ -262,9 +262,9 @@ def study_of_run(name, *, protocol: str | None, model: str | None, n_runs: int, 
     try:
         return type(study).model_validate({**study.model_dump(exclude_none=True), **changes})
     except ValidationError as error:
-        said = error.errors()[0]["msg"].removeprefix("Value error, ")
-        asked = f"--model {printable(model)}" if model else printable(named[0]["llm"])
-        raise UserError(f"{asked} cannot be asked: {printable(said)}") from None
+        message = error.errors()[0]["msg"].removeprefix("Value error, ")
+        subject = f"--model {printable(model)}" if model else printable(named[0]["llm"])
+        raise UserError(f"{subject} cannot be asked: {printable(message)}") from None
 
 
 class Run:
@@ -367,7 +367,7 @@ def ask_once(study, prompt: str):
                     async with asyncio.timeout(limits.timeout_s):
                         reply = await provider.ask(question)
                 except NoReply as error:
-                    problem = f"{error.reason}: {said}" if (said := error.words(redaction)) else error.reason
+                    problem = f"{error.reason}: {words}" if (words := error.words(redaction)) else error.reason
                     if error.does in ("fail", "stop_llm"):
                         break
                 except TimeoutError:

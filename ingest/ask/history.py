@@ -61,7 +61,7 @@ class Version(NamedTuple):
     """A version of a vignette or technique that was asked, beside the one that is asked now."""
 
     name: str
-    asked: int
+    number: int
     now: int
 
 
@@ -95,7 +95,7 @@ class Asked:
     reread: list = field(default_factory=list)  # each paradigm that is read otherwise, how it was and how it is
     redefined: list = field(default_factory=list)  # vignettes with another range, unit or domain
     unshown: collections.Counter = field(default_factory=collections.Counter)  # items, by columns that nobody is shown
-    said: collections.Counter = field(default_factory=collections.Counter)  # items, by what they say of themselves
+    item_keys: collections.Counter = field(default_factory=collections.Counter)  # items, by what they say of themselves
 
     @property
     def n_orphans(self) -> int:
@@ -113,22 +113,22 @@ def asked_before(design: Design, state: State, keep: bool | None = None) -> Aske
 
     What it asks no more still counts if `keep` says so or, where that says nothing, if a session has said so.
     """
-    found = Asked()
+    history = Asked()
     if not state.closed:
-        return found
+        return history
     design.recognise(state)
     path = spool_folder(design.study.study) / COLLECTED
-    found.restated = [*_restated(design, state)]
-    found.reread = [*_reread(design, state)]
-    found.redefined = redefined(design, state, path)
+    history.restated = [*_restated(design, state)]
+    history.reread = [*_reread(design, state)]
+    history.redefined = redefined(design, state, path)
     for _, (*_, last) in changed_items(design, state, path):
-        found.unshown.update(last.unshown)
-        found.said.update(last.said)
+        history.unshown.update(last.unshown)
+        history.item_keys.update(last.keys)
     kinds, rows = _other_ways(design, state)
     study, judges = design.study, design.judges
-    asked = {False: ({llm.llm for llm in study.llms}, set(study.temperatures), study.stopping_rule.minimum)}
+    plans = {False: ({llm.llm for llm in study.llms}, set(study.temperatures), study.stopping_rule.minimum)}
     if judges:
-        asked[True] = ({llm.llm for llm in judges.llms}, {judges.temperature}, judges.repeats)
+        plans[True] = ({llm.llm for llm in judges.llms}, {judges.temperature}, judges.repeats)
     anchors = values_of(design.known_anchors(state.anchors))
     again = collections.Counter()
     for row in rows:
@@ -137,12 +137,12 @@ def asked_before(design: Design, state: State, keep: bool | None = None) -> Aske
         )  # fmt: skip
         if way not in kinds:
             continue
-        llms, temperatures, n_asked = asked[role is not None]
+        llms, temperatures, n_asked = plans[role is not None]
         if llm not in llms or temperature not in temperatures:
             continue
         change = kinds[way]
         if isinstance(change, Version):
-            found.versions[change] += is_answer
+            history.versions[change] += is_answer
             continue
         vignette, technique, is_anchored, treatment = change[:N_WORDS]
         arm = None if role else treatment
@@ -151,41 +151,41 @@ def asked_before(design: Design, state: State, keep: bool | None = None) -> Aske
         cell = cell._replace(anchor_value=anchor)
         if change.what == ORDER and design.option_order(cell, replicate) == tuple(json.loads(order)):
             continue
-        found.left_out[trial_id] = change
+        history.left_out[trial_id] = change
         if not is_answer:
             continue
-        found.orphans[change] += 1
+        history.orphans[change] += 1
         if replicate < n_asked:
             is_decided = (anchor is not None) == is_anchored and (item is None or item in design.items)
             again[change] += not (is_decided and design.trial_id(cell, replicate).encode() in state.closed)
     for change, trial_id, is_answer in _gone(design, state, kinds, anchors):
-        found.left_out[trial_id] = change
+        history.left_out[trial_id] = change
         if is_answer:
-            found.orphans[change] += 1
+            history.orphans[change] += 1
             again[change] += bool(change.now)
-    last = next((of["kept"] for of in reversed(state.sessions) if "kept" in of), [])
-    changes = [[change.was, change.now] for change in {**found.orphans, **dict.fromkeys(found.left_out.values())}]
-    found.kept = changes if keep else [] if keep is not None else [pair for pair in changes if pair in last]
-    found.left_out = {
+    last = next((session["kept"] for session in reversed(state.sessions) if "kept" in session), [])
+    changes = [[change.was, change.now] for change in {**history.orphans, **dict.fromkeys(history.left_out.values())}]
+    history.kept = changes if keep else [] if keep is not None else [pair for pair in changes if pair in last]
+    history.left_out = {
         trial_id: why_left_out(change)
-        for trial_id, change in found.left_out.items()
-        if [change.was, change.now] not in found.kept
+        for trial_id, change in history.left_out.items()
+        if [change.was, change.now] not in history.kept
     }
     agreed = _agreed(state.sessions)
-    for change, n in found.orphans.items():
+    for change, n in history.orphans.items():
         pair = [change.was, change.now]
         is_agreed = tuple(pair) in agreed
-        if pair not in found.pairs and (is_agreed or again[change]):
-            found.pairs.append(pair)
+        if pair not in history.pairs and (is_agreed or again[change]):
+            history.pairs.append(pair)
         if not is_agreed:
-            found.again[change.what] += again[change]
-        of_kind = found.differences.setdefault(change.what, {})
+            history.again[change.what] += again[change]
+        of_kind = history.differences.setdefault(change.what, {})
         where = of_kind.setdefault(tuple(_difference(design, state, change)), {})
         is_of_judges = _is_of_judges(design, change.vignette)
         how = f"as {change.treatment}" if is_of_judges else f"with {change.technique}"
         of_vignette = where.setdefault(change.vignette, collections.Counter())
         of_vignette[how] += n
-    return found
+    return history
 
 
 def _gone(design, state, kinds, anchors):
@@ -197,29 +197,29 @@ def _gone(design, state, kinds, anchors):
     """
     judges, rule = design.judges, design.study.stopping_rule
     limits = {"most": rule.maximum or rule.minimum, "repeats": judges.repeats if judges else 0}
-    path, asked = spool_folder(design.study.study) / COLLECTED, limits | {"items": [*design.items]}
+    path, parameters = spool_folder(design.study.study) / COLLECTED, limits | {"items": [*design.items]}
     with spooled([path], "trials") as connection:
-        rows = connection.execute(CELLS, asked).fetchall()
+        rows = connection.execute(CELLS, parameters).fetchall()
     places, changes = _Places(design, state, rows, anchors), {}
     for *way, is_judged, llm, temperature, direction, value, item, is_item_gone, is_beyond in rows:
         vignette, technique, is_anchored, treatment = way[:N_WORDS]
         is_asked_now = llm in places.llms[is_judged] and temperature in places.temperatures[is_judged]
         if tuple(way) in kinds and is_asked_now:  # its words, its order or its name have changed
             continue
-        of = places.gone(
+        pair = places.gone(
             is_judged, vignette, technique, is_anchored, treatment, llm, temperature, direction, value, item,
             is_item_gone,
         )  # fmt: skip
-        if of is None and is_beyond:
-            of = (f"more than {limits['repeats' if is_judged else 'most']} trials of a cell", "")
-        if of:
+        if pair is None and is_beyond:
+            pair = (f"more than {limits['repeats' if is_judged else 'most']} trials of a cell", "")
+        if pair:
             cell = (*way, is_judged, llm, temperature, direction, value, item, is_item_gone, is_beyond)
-            changes[cell] = Change(vignette, technique, is_anchored, treatment, GONE, *of)
+            changes[cell] = Change(vignette, technique, is_anchored, treatment, GONE, *pair)
     if not changes:
         return
     with spooled([path], "trials") as connection:
-        found = connection.execute(TRIALS, asked)
-        while some := found.fetchmany(AT_A_TIME):
+        trials = connection.execute(TRIALS, parameters)
+        while some := trials.fetchmany(AT_A_TIME):
             for *cell, trial_id, is_answer in some:
                 if change := changes.get(tuple(cell)):
                     yield change, trial_id, is_answer
@@ -242,11 +242,11 @@ class _Places:
             ):  # fmt: skip
                 self.seen[kind][name] = None
         sessions = [*state.sessions, {"study": study.model_dump(mode="json")}]
-        self.sent = {of["llm"]: _sent(of) for session in sessions for of in _llms(session.get("study", {}))}
+        self.sent = {entry["llm"]: _sent(entry) for session in sessions for entry in _llms(session.get("study", {}))}
         self.twins = {}
         never_asked = {item.digest: name for name, item in design.items.items() if name not in state.items}
         for name, stated in state.items.items() if never_asked else ():
-            if twin := next((never_asked[of.digest] for of in stated if of.digest in never_asked), None):
+            if twin := next((never_asked[record.digest] for record in stated if record.digest in never_asked), None):
                 self.twins[name] = twin
 
     def gone(
@@ -260,12 +260,12 @@ class _Places:
             return self._pair(named, ("vignette", is_judged), self.vignettes[is_judged], vignette)
         if is_judged and treatment not in design.judges.roles:
             return f"judged as {treatment}", ""
-        if not is_judged and technique not in (known := self._techniques(vignette, is_anchored)):
-            return self._pair("technique", ("technique", vignette, is_anchored), known, technique)
-        if not is_judged and (is_anchored, treatment) not in (known := design.treatments(vignette)):
-            return self._pair("arm", ("arm", vignette), [arm for _, arm in known], treatment)
-        if temperature not in (known := self.temperatures[is_judged]):
-            return self._pair(f"temperature{of_judges}", ("temperature", is_judged), known, temperature)
+        if not is_judged and technique not in (techniques := self._techniques(vignette, is_anchored)):
+            return self._pair("technique", ("technique", vignette, is_anchored), techniques, technique)
+        if not is_judged and (is_anchored, treatment) not in (treatments := design.treatments(vignette)):
+            return self._pair("arm", ("arm", vignette), [arm for _, arm in treatments], treatment)
+        if temperature not in (temperatures := self.temperatures[is_judged]):
+            return self._pair(f"temperature{of_judges}", ("temperature", is_judged), temperatures, temperature)
         if llm not in self.llms[is_judged]:
             new = [name for name in self.llms[is_judged] if name not in self.seen["LLM", is_judged]]
             same = next((name for name in new if self.sent.get(name) == self.sent.get(llm, "nobody knows")), None)
@@ -284,9 +284,8 @@ class _Places:
         direction = cell.arm or cell.anchor_direction
         if self.design.hangs_on_answers(cell.vignette, cell.arm) and direction not in self.anchors.get(cell.place, {}):
             derived = derived_anchors(self.design)
-            self.anchors = {place: of | self.anchors.get(place, {}) for place, of in derived.items()} | {
-                place: of for place, of in self.anchors.items() if place not in derived
-            }
+            places = {**derived, **self.anchors}
+            self.anchors = {place: derived.get(place, {}) | self.anchors.get(place, {}) for place in places}
         earlier = (
             anchors_in(anchor).get(direction)
             for anchor in self.state.anchors
@@ -302,13 +301,13 @@ class _Places:
             return [*dict.fromkeys([*plain, *self.design.techniques_for(paradigm)])]
         if is_anchored:
             return [*self.design.techniques]
-        also = [of["technique"] for of in study.techniques if of.get("is_also_unanchored")]
+        also = [technique["technique"] for technique in study.techniques if technique.get("is_also_unanchored")]
         return [*(["no_technique"] if study.baselines else []), *also]
 
-    def _pair(self, named, kind, known, name):
+    def _pair(self, named, kind, names, name):
         """Say what is gone and what has come for it: as many as have come are in the place of what is gone."""
-        new = [of for of in known if of not in self.seen[kind]]
-        gone = [of for of in self.seen[kind] if of not in known]
+        new = [other for other in names if other not in self.seen[kind]]
+        gone = [other for other in self.seen[kind] if other not in names]
         place = gone.index(name)
         return f"{named} {name}", f"{named} {new[place]}" if place < len(new) else ""
 
@@ -355,25 +354,28 @@ def _restated(design, state):
 
 def _reread(design, state):
     """Yield each paradigm that is read otherwise than the last session said, how it was and how it is."""
-    last = next((of["study"] for of in reversed(state.sessions) if of.get("paradigms") and of.get("study")), {})
+    last = next(
+        (session["study"] for session in reversed(state.sessions) if session.get("paradigms") and session.get("study")),
+        {},
+    )
     before, now = _readings(last), _readings(design.study.model_dump(mode="json"))
     yield from ((name, before[name], now[name]) for name in now if before.get(name, now[name]) != now[name])
 
 
 def _readings(study):
     judges = [study["judges"]] if study.get("judges") else []
-    answers = [{"paradigm": of["paradigm"], **of["answer"]} for of in study.get("paradigm") or ()]
-    return {of["paradigm"]: of["reading"] for of in [*answers, *judges]}
+    answers = [{"paradigm": paradigm["paradigm"], **paradigm["answer"]} for paradigm in study.get("paradigm") or ()]
+    return {part["paradigm"]: part["reading"] for part in [*answers, *judges]}
 
 
 def _other_ways(design, state):
     """Return what ways of asking are that the study has used and does not use now, and the answers to these words."""
     unanchored = {"no_technique"} if design.study.baselines else set()
-    unanchored |= {of["technique"] for of in design.study.techniques if of.get("is_also_unanchored")}
+    unanchored |= {entry["technique"] for entry in design.study.techniques if entry.get("is_also_unanchored")}
     techniques = {True: design.techniques, False: unanchored, None: {*design.techniques, NO_TECHNIQUE}}
     with spooled([spool_folder(design.study.study) / COLLECTED], "trials") as connection:
         kinds = {}
-        studies = {of["session"]: of["study"] for of in state.sessions if "study" in of}
+        studies = {session["session"]: session["study"] for session in state.sessions if "study" in session}
         studies[None] = design.study.model_dump(mode="json")
         for way in connection.execute(f"select distinct {WAYS} from spooled order by all").fetchall():
             vignette, technique, is_anchored, arm, prompt_hash, *asked_under = way
@@ -400,16 +402,16 @@ def _other_than_words(design, studies, vignette, technique, is_anchored, arm, pa
     if paradigm and paradigm != (name := design.vignettes[vignette]["paradigm"]):
         yield Change(*words, NAME, f"paradigm {paradigm}", f"paradigm {name}")
     if session is not None and session in studies:
-        was, now = (_order_of(of, vignette, arm) for of in (studies[session], studies[None]))
+        was, now = (_order_of(study, vignette, arm) for study in (studies[session], studies[None]))
         if was != now:
             yield Change(*words, ORDER, was, now)
 
 
 def _order_of(study, vignette, arm):
     """Say in which order a study shows the options of a vignette in an arm, with all that the order hangs on."""
-    of_vignette = next(of for of in study["vignettes"] if of["vignette"] == vignette)
-    rule = next(of for of in study["paradigm"] if of["paradigm"] == of_vignette["paradigm"])["options"]
-    shown = {name: of["options"] for name, of in of_vignette["arms"].items() if of.get("options")}
+    of_vignette = next(entry for entry in study["vignettes"] if entry["vignette"] == vignette)
+    rule = next(entry for entry in study["paradigm"] if entry["paradigm"] == of_vignette["paradigm"])["options"]
+    shown = {name: treatment["options"] for name, treatment in of_vignette["arms"].items() if treatment.get("options")}
     if rule["order"] == AS_WRITTEN:
         return f"options as written: {', '.join(shown[arm])}"
     of_all = ", ".join(sorted(set().union(*shown.values())))
@@ -475,51 +477,51 @@ def _lines(template):
         template.get("system", ""),
         *template["turns"],
         *(step["prompt"] for step in template.get("steps", ())),
-        *(f"{rule}: {said}" for rule, said in template.get("of_steps", {}).items()),
+        *(f"{rule}: {text}" for rule, text in template.get("of_steps", {}).items()),
         *template.get("options", {}).values(),
-        *(f"{name}: {said}" for name, said in template.get("decoding", {}).items()),
+        *(f"{name}: {text}" for name, text in template.get("decoding", {}).items()),
         *(str(rounds[step]) for step in sorted(rounds) if step != "text"),
     ]
     return [line for text in texts for line in text.splitlines() if line.strip()]
 
 
-def render_asked(asked: Asked) -> list[str]:
+def render_asked(history: Asked) -> list[str]:
     """Write what was asked before and counts no more for this study, in lines for a terminal."""
     lines = [
         f"What is measured or compared in {printable(paradigm)} is not what it was when it was last asked "
         f"({printable(', '.join(names))}): once it is collected the tables follow the file with `bais build`, "
-        f"and nothing is asked again for {'that alone; see what follows' if asked.n_again else 'it'}."
-        for paradigm, names in asked.restated
+        f"and nothing is asked again for {'that alone; see what follows' if history.n_again else 'it'}."
+        for paradigm, names in history.restated
     ]
-    lines += map(printable, render_redefined(asked.redefined))
+    lines += map(printable, render_redefined(history.redefined))
     lines += [
         f"Replies of {printable(paradigm)} are read as {now}, and were read as {was} when it was last asked: once it "
         "is collected, `bais build` reads all of them so, and nothing is asked again for it. `bais check --all` audits "
         "them anew."
-        for paradigm, was, now in asked.reread
+        for paradigm, was, now in history.reread
     ]
     lines += [
         f"What the items say under {printable(column)} has come, changed or gone since they were asked (in {n:,} of "
         "them). Nobody is shown it, so it changes nothing in what is asked, and nothing is asked again for it."
-        for column, n in sorted(asked.unshown.items())
+        for column, n in sorted(history.unshown.items())
     ]
     lines += [
         f"What {n:,} item{' says' if n == 1 else 's say'} under `{key}` has come, changed or gone since "
         f"{'it was' if n == 1 else 'they were'} asked. It is no part of a question: once it is collected the tables "
         "follow the file with `bais build`, nothing is asked again for it, and `raw.items` keeps what was said "
         "before."
-        for key, n in sorted(asked.said.items())
+        for key, n in sorted(history.item_keys.items())
     ]
-    for version, n in sorted(asked.versions.items()):
-        counts = "it" if version.asked > version.now else f"version {version.now} as soon as it has answers"
+    for version, n in sorted(history.versions.items()):
+        counts = "it" if version.number > version.now else f"version {version.now} as soon as it has answers"
         lines.append(
-            f"{_answers(n)} to version {version.asked} of {version.name}: they stay, a set of their own beside version "
-            f"{version.now}; the tables count {counts}."
+            f"{_answers(n)} to version {version.number} of {version.name}: they stay, a set of their own beside "
+            f"version {version.now}; the tables count {counts}."
         )
-    for what, differences in asked.differences.items():
-        of_kind = {change: n for change, n in asked.orphans.items() if change.what == what}
-        n, n_again = sum(of_kind.values()), asked.again[what]
-        n_kept = sum(n for change, n in of_kind.items() if [change.was, change.now] in asked.kept)
+    for what, differences in history.differences.items():
+        of_kind = {change: n for change, n in history.orphans.items() if change.what == what}
+        n, n_again = sum(of_kind.values()), history.again[what]
+        n_kept = sum(n for change, n in of_kind.items() if [change.was, change.now] in history.kept)
         some = "" if n_kept in (0, n) else f"; {n_kept:,} of them still count, as `--keep` has said"
         count = "count" if n > 1 else "counts"
         counts = f"still {count}, as `--keep` has said" if n_kept == n else f"{count} for this study no more{some}"

@@ -65,7 +65,8 @@ def plan_of(study) -> dict:
             "vignettes": list(design.vignettes),
             "techniques": list(design.techniques),
             "paradigms": {
-                name: {"arms": of.arms, "n_items": len(of.all_items)} for name, of in design.paradigms.items()
+                name: {"arms": paradigm.arms, "n_items": len(paradigm.all_items)}
+                for name, paradigm in design.paradigms.items()
             },
             "anchors": study.anchors.model_dump(exclude_none=True) if study.anchors else {},
             "temperatures": study.temperatures,
@@ -147,8 +148,8 @@ def _rows_of_paradigms(design, replicates, prices):
 def _beyond_context(design):
     """Count, by LLM, the trials of paradigms whose first question is too long for it; judgements are not looked at."""
     n_beyond, n_replicates = collections.Counter(), design.study.stopping_rule.minimum
-    known = [llm for llm in design.study.llms if llm.llm in context_windows()]
-    for vignette, llm in itertools.product(design.vignettes if design.paradigms else (), known):
+    llms = [llm for llm in design.study.llms if llm.llm in context_windows()]
+    for vignette, llm in itertools.product(design.vignettes if design.paradigms else (), llms):
         paradigm = design.paradigm_of(vignette)
         # a text that fills less than half of the window leaves room for what else is said
         half = context_windows()[llm.llm] / 2
@@ -163,7 +164,7 @@ def _beyond_context(design):
 
 def _nothing_to_ask(design):
     """List, by why nothing can be asked about them, the items of which a technique has no text to show."""
-    found = collections.defaultdict(dict)
+    problems = collections.defaultdict(dict)
     for vignette in design.vignettes if design.paradigms else ():
         paradigm = design.paradigm_of(vignette)
         names = design.techniques_for(paradigm)
@@ -172,8 +173,8 @@ def _nothing_to_ask(design):
             for item in paradigm.all_items:
                 cell = Cell("", vignette, technique, "none", None, None, paradigm.arms[0], item.item)
                 if problem := design.script(cell, design.option_order(cell, 0)).problem:
-                    found[problem][item.item] = None
-    return {problem: [*items] for problem, items in found.items()}
+                    problems[problem][item.item] = None
+    return {problem: [*items] for problem, items in problems.items()}
 
 
 def _told_of_judges(judges):
@@ -196,10 +197,10 @@ def _rows_of_judges(design, prices):
         row["cells"] = sum(n * len(judges.roles_of(is_answer)) for is_answer, n in n_texts["high"].items())
         for end, numbers in n_texts.items():
             parts = []
-            for is_answer, role in ((of, role) for of in numbers for role in judges.roles_of(of)):
+            for is_answer, role in ((kind, role) for kind in numbers for role in judges.roles_of(kind)):
                 reply = "x" * (TOKENS_PER_REPLY[end] * CHARACTERS_PER_TOKEN)
                 texts = [(item, reply if is_answer else judges.original(item)) for item in looked_at]
-                sizes = [_size_of(judges.script(role, *of), end) for of in texts]
+                sizes = [_size_of(judges.script(role, *pair), end) for pair in texts]
                 parts.append((numbers[is_answer] * judges.repeats, sizes))
             row[end] = _in_all(parts, llm, prices)
         yield row
@@ -210,7 +211,7 @@ def _in_all(parts, llm, prices):
     sums = collections.Counter()
     for n, sizes in parts:
         for what in sizes[0]:
-            sums[what] += round(n * sum(of[what] for of in sizes) / len(sizes))
+            sums[what] += round(n * sum(size[what] for size in sizes) / len(sizes))
     return dict(sums) | {"cost_usd": _cost(llm, sums["tokens_in"], sums["tokens_out"], prices)}
 
 
@@ -258,25 +259,25 @@ def _by(rows, key):
     grouped = collections.defaultdict(list)
     for row in rows:
         grouped[row[key]].append(row)
-    return [{key: name, "cells": sum(row["cells"] for row in of), **_sums(of)} for name, of in grouped.items()]
+    return [{key: name, "cells": sum(row["cells"] for row in group), **_sums(group)} for name, group in grouped.items()]
 
 
 def _collected(design):
     """Say what the spool holds of the design."""
     path = spool_folder(design.study.study) / COLLECTED
     state = read_state(path)
-    found = {
+    counts = {
         "trials": 0, "trials_of_other_plans": 0, "of_other_versions": 0, "orphaned": 0, "redefined": 0,
         "asked_again": 0, "asked_again_for_other_words": 0, "notes": said_of_imported(design.study.study),
         "calls": state.n_calls, "cost_usd": 0.0, "seconds_per_call": None,
     }  # fmt: skip
     if not path.exists():
-        return found
+        return counts
     n_replicates = range(design.study.stopping_rule.maximum or design.study.stopping_rule.minimum)
-    asked = asked_before(design, state)
-    found["of_other_versions"], found["orphaned"] = asked.versions.total(), asked.n_orphans
-    found["redefined"] = sum(of.n_changed for of in asked.redefined)
-    found["asked_again_for_other_words"], found["notes"] = asked.n_again, found["notes"] + render_asked(asked)
+    history = asked_before(design, state)
+    counts["of_other_versions"], counts["orphaned"] = history.versions.total(), history.n_orphans
+    counts["redefined"] = sum(change.n_changed for change in history.redefined)
+    counts["asked_again_for_other_words"], counts["notes"] = history.n_again, counts["notes"] + render_asked(history)
     anchors = values_of(design.known_anchors(state.anchors))
     if not anchors and design.anchor_places():
         anchors = derived_anchors(design)
@@ -287,14 +288,14 @@ def _collected(design):
         of_judges = design.judgement_cells(state.judged)
         planned = itertools.chain(planned, ((cell, n) for cell in of_judges for n in range(design.judges.repeats)))
     ids = state.closed.intersection(design.trial_id(cell, n).encode() for cell, n in planned)
-    found["trials"] = len(ids)
+    counts["trials"] = len(ids)
     with spooled([path], "trials") as connection:
         pairs = connection.execute("select trial_id, attempt_of from spooled where attempt_of is not null").fetchall()
     again = {trial_id.encode() for trial_id, attempt_of in pairs if attempt_of.encode() in ids}
-    found["asked_again"] = len(again - ids)
-    found["trials_of_other_plans"] = len(state.closed - ids - again)
+    counts["asked_again"] = len(again - ids)
+    counts["trials_of_other_plans"] = len(state.closed - ids - again)
     with spooled([path], "calls") as connection:
-        found["cost_usd"], found["seconds_per_call"] = connection.execute(
+        counts["cost_usd"], counts["seconds_per_call"] = connection.execute(
             "select coalesce(sum(cost_usd), 0), avg(latency_s) from spooled"
         ).fetchone()
-    return found
+    return counts

@@ -28,7 +28,7 @@ class Redefined:
 
 def redefined(design: Design, state: State, path: Path) -> list[Redefined]:
     """Compare what a study says of its vignettes with what it said last, and read the answers by both."""
-    last = next((of["study"] for of in reversed(state.sessions) if "study" in of), {})
+    last = next((session["study"] for session in reversed(state.sessions) if "study" in session), {})
     before = {entry["vignette"]: entry for entry in last.get("vignettes", [])}
     changed = {
         name: what for name, now in design.vignettes.items() if name in before and (what := in_words(before[name], now))
@@ -41,16 +41,16 @@ def redefined(design: Design, state: State, path: Path) -> list[Redefined]:
         name: now | {key: before[name].get(key) for key in DEFINED} if name in changed else now
         for name, now in design.vignettes.items()
     }
-    then, now = (_answers(path, of) for of in (was, design))
-    found = []
+    then, now = (_answers(path, variant) for variant in (was, design))
+    changes = []
     for name, what in changed.items():
         pairs = [(then[name][trial], now[name].get(trial, then[name][trial])) for trial in then[name]]
         statuses = collections.Counter((old[0], new[0]) for old, new in pairs if old[0] != new[0])
         n_changed = sum(old != new for old, new in pairs)
         if before[name].get("domain") != design.vignettes[name].get("domain"):
             n_changed = len(pairs)
-        found.append(Redefined(name, what, len(pairs), n_changed, dict(statuses)))
-    return found
+        changes.append(Redefined(name, what, len(pairs), n_changed, dict(statuses)))
+    return changes
 
 
 def _answers(path, design):
@@ -59,8 +59,8 @@ def _answers(path, design):
     with read_trials(path, design) as connection:
         rows = connection.execute("select vignette, trial_id, status, response from answers where role is null")
         while some := rows.fetchmany(10_000):
-            for vignette, trial_id, *of in some:
-                answers[vignette][trial_id] = of
+            for vignette, trial_id, *answer in some:
+                answers[vignette][trial_id] = answer
     return answers
 
 
@@ -78,25 +78,27 @@ def _differences(before, after) -> Iterator[str]:
     }
     for key, (words, none) in told.items():
         now, was = (
-            none if of.get(key) is None else words.format(f"{of[key]:,g}" if key.startswith("valid") else of[key])
-            for of in (after, before)
+            none
+            if definition.get(key) is None
+            else words.format(f"{definition[key]:,g}" if key.startswith("valid") else definition[key])
+            for definition in (after, before)
         )
         if now != was:
             yield f"{now}, not {was.removeprefix('domain ').removeprefix('answers ')}"
 
 
-def render_redefined(found: list[Redefined]) -> list[str]:
+def render_redefined(changes: list[Redefined]) -> list[str]:
     """Write what another word on vignettes changes, in lines for a terminal."""
     lines = []
-    for of in found:
+    for change in changes:
         became = "; ".join(
             f"{n:,} {_status(was)} before {'is' if n == 1 else 'are'} {_status(now)}"
-            for (was, now), n in sorted(of.statuses.items())
+            for (was, now), n in sorted(change.statuses.items())
         )
-        n = f"{of.n_changed:,} of its {of.n_answers:,} answers"
+        n = f"{change.n_changed:,} of its {change.n_answers:,} answers"
         lines.append(
-            f"{of.vignette}: {of.what}: this changes {n}{f' ({became})' if became else ''}; {BECOMES}, and the tables "
-            "follow with `bais build`. Nothing is asked again for it."
+            f"{change.vignette}: {change.what}: this changes {n}{f' ({became})' if became else ''}; {BECOMES}, and "
+            "the tables follow with `bais build`. Nothing is asked again for it."
         )
     return lines
 

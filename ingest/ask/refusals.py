@@ -14,13 +14,13 @@ from ingest.warehouse import UserError
 
 def fields_used(design: Design) -> set[str]:
     """Return the fields of items that somebody is shown, or that measures look at."""
-    said = [
+    texts = [
         text
         for vignette in design.vignettes.values()
         for part in (vignette, *vignette["arms"].values())
         for text in _texts(part)
     ]
-    used = set().union(*map(placeholders, said), *map(words_named, design.techniques.values()))
+    used = set().union(*map(placeholders, texts), *map(words_named, design.techniques.values()))
     used |= {paradigm.text_field for paradigm in design.paradigms.values()} - {None}
     if design.judges:
         used |= placeholders(design.judges.text or "")
@@ -30,35 +30,35 @@ def fields_used(design: Design) -> set[str]:
 
 def _texts(part):
     """Yield what a vignette or an arm of it says, also in its words and options."""
-    for said in part.values():
-        if isinstance(said, str):
-            yield said
-        elif isinstance(said, list):
-            yield from said
-        elif isinstance(said, dict):
-            yield from (text for text in said.values() if isinstance(text, str))
+    for value in part.values():
+        if isinstance(value, str):
+            yield value
+        elif isinstance(value, list):
+            yield from value
+        elif isinstance(value, dict):
+            yield from (text for text in value.values() if isinstance(text, str))
 
 
 def changed_items(design: Design, state: State, path: Path) -> Iterator[tuple[Item, list[Differences]]]:
     """Yield the items that say something else than when they were asked, with the differences from each record."""
-    known = [(item, state.items[item.item]) for item in design.items.values() if item.item in state.items]
-    changed = [(item, stated) for item, stated in known if any(of.digest != item.digest for of in stated)]
+    pairs = [(item, state.items[item.item]) for item in design.items.values() if item.item in state.items]
+    changed = [(item, stated) for item, stated in pairs if any(record.digest != item.digest for record in stated)]
     if not changed:
         return
     used = fields_used(design)
-    places = [of.place for _, stated in changed for of in stated]
+    places = [record.place for _, stated in changed for record in stated]
     records = dict(zip(places, records_at(path, places), strict=True))
     for item, stated in changed:
-        yield item, [item.differences(records[of.place], used) for of in stated]
+        yield item, [item.differences(records[record.place], used) for record in stated]
 
 
 def refuse_changed_items(design: Design, state: State, path: Path) -> None:
     """Refuse to ask another text under the name of one that was asked: whoever reads the answers has the first."""
     for item, differences in changed_items(design, state, path):
-        if asked := next((of.asked for of in differences if of.asked), None):
+        if fields := next((change.fields for change in differences if change.fields), None):
             raise UserError(
                 f"item {item.item} of study {design.study.study} has changed since it was asked, in "
-                f"{', '.join(asked)}: give what it says now an id of its own, or the study another name; "
+                f"{', '.join(fields)}: give what it says now an id of its own, or the study another name; "
                 "nothing was asked"
             )
 

@@ -96,7 +96,9 @@ def spooled(paths: list[Path], table: str) -> "Iterator[duckdb.DuckDBPyConnectio
 @contextlib.contextmanager
 def read_trials(path: Path, design: Design) -> "Iterator[duckdb.DuckDBPyConnection]":
     """Open a relation `answers` over the trials of a design: each with its `status` and its `response`."""
-    answers = {name: of.answer.model_dump(include={"labels", "reading"}) for name, of in design.paradigms.items()}
+    answers = {
+        name: paradigm.answer.model_dump(include={"labels", "reading"}) for name, paradigm in design.paradigms.items()
+    }
     ranges = [
         vignette | answers.get(vignette.get("paradigm"), {}) | {"asked_as": vignette.get("paradigm")}
         for vignette in design.vignettes.values()
@@ -207,10 +209,10 @@ def _read(connection):
     if earlier is not NOTHING_READ and not n_new:
         connection.execute("create temp view readings as from earlier")
         return
-    found = macros()["read_response"]("text", "unit_read")
+    reading = macros()["read_response"]("text", "unit_read")
     connection.execute(
         f"""
-        create temp table new_readings as select hash_read, unit_read, {found} as found from new_texts;
+        create temp table new_readings as select hash_read, unit_read, {reading} as found from new_texts;
         create temp view readings as from earlier union all by name from new_readings
         """
     )
@@ -306,13 +308,13 @@ def baseline_offences(path: Path, design: Design, n_first: int) -> list[Offence]
             """,
             [n_first],
         ).fetchall()
-    return [Offence((llm, vignette, *([item] if arm else [])), *of) for llm, vignette, arm, item, *of in rows]
+    return [Offence((llm, vignette, *([item] if arm else [])), *rest) for llm, vignette, arm, item, *rest in rows]
 
 
 def distinct_answers(path: Path, design: Design) -> Iterator[tuple[str, str | None, str]]:
     """Yield the distinct texts that answer each item: the first trial, by its id, that gave one, the item, the text."""
     with read_trials(path, design) as connection:
-        found = connection.execute(
+        cursor = connection.execute(
             """
             select min(trial_id) as trial_id, item, text
             from answers
@@ -321,7 +323,7 @@ def distinct_answers(path: Path, design: Design) -> Iterator[tuple[str, str | No
             order by item, trial_id
             """
         )
-        while rows := found.fetchmany(1_000):
+        while rows := cursor.fetchmany(1_000):
             yield from rows
 
 
@@ -357,9 +359,9 @@ def count_unparsed(path: Path, design: Design) -> tuple[int, int]:
 def last_call(path: Path, trial_id: str) -> dict[str, str | None]:
     """Return the error of the last call of a trial that failed, and what was said with it."""
     with spooled([path], "calls") as connection:
-        found = connection.execute(
+        rows = connection.execute(
             "select error, error_detail from spooled where trial_id = ? order by turn desc, attempt desc limit 1",
             [trial_id],
         ).fetchall()
-    error, detail = found[0] if found else ("no call on record", None)
+    error, detail = rows[0] if rows else ("no call on record", None)
     return {"error": error, "error_detail": detail}

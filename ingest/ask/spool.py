@@ -71,8 +71,8 @@ class State:
 
     def note_judged(self, record: dict, place: int) -> None:
         """Take account of a text that is judged, whose line begins at a place."""
-        of = Judged(record["item"], record["is_answer"], record["text_hash"], place)
-        self.judged.setdefault(record["judged"], of)
+        judged = Judged(record["item"], record["is_answer"], record["text_hash"], place)
+        self.judged.setdefault(record["judged"], judged)
 
     def note_item(self, record: dict, place: int) -> None:
         """Take account of what is written down of an item, whose line begins at a place."""
@@ -117,7 +117,11 @@ def read_state(path: Path) -> State:
                 offsets.pop(name, None)
                 state.note_ending(record)
             elif kind == "anchor":
-                versions = (of.get("version", 1) for of in study["vignettes"] if of["vignette"] == record["vignette"])
+                versions = (
+                    vignette.get("version", 1)
+                    for vignette in study["vignettes"]
+                    if vignette["vignette"] == record["vignette"]
+                )
                 state.anchors.append({"vignette_version": next(versions, 1)} | record)
             elif kind == "item":
                 state.note_item(record, at)
@@ -139,8 +143,8 @@ def read_state(path: Path) -> State:
 
 def _read(line):
     """Return the kind, the id and the record of a line, or None for each; what is long is parsed only if it must be."""
-    if found := AS_WRITTEN.fullmatch(line):
-        call, prompt, name = found.groups()
+    if match := AS_WRITTEN.fullmatch(line):
+        call, prompt, name = match.groups()
         return (call or prompt).decode(), name.decode("utf-8", "replace"), None
     record = _record(line) or {}
     kind = record.get("kind")

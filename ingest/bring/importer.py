@@ -511,16 +511,16 @@ def import_archive(
     """Import a file or folder of recorded trials into `raw`; `on_bytes` gets the bytes read so far and in all."""
     started = time.monotonic()
     folder = Path(folder).resolve()
-    found = _Import(folder, archive, on_bytes, version or Version())
-    rows = {table: getattr(found, table)() for table in archive.tables}
+    job = _Import(folder, archive, on_bytes, version or Version())
+    rows = {table: getattr(job, table)() for table in archive.tables}
     try:
         land(**rows)
     finally:
         for table_rows in rows.values():  # what is read ahead in a thread has the memory until it is closed
             table_rows.close()
-        found.memory.close()
-    found.summary.seconds = time.monotonic() - started
-    return found.summary
+        job.memory.close()
+    job.summary.seconds = time.monotonic() - started
+    return job.summary
 
 
 class _Import:
@@ -548,7 +548,7 @@ class _Import:
         for name, value in self.labels.items():
             self.memory.execute(f"set variable {name} = $value", {"value": value})
         self.memory.execute(PREPARE)
-        vignettes = [{"vignette": vignette, **of} for vignette, of in self.archive.vignettes.items()]
+        vignettes = [{"vignette": vignette, **definition} for vignette, definition in self.archive.vignettes.items()]
         for name, rows in {
             "declared": pa.Table.from_pylist(vignettes, DECLARED),
             "recorded": RECORDED.empty_table(),
@@ -624,8 +624,8 @@ class _Import:
 
     def _first_of_each(self, places, digests):
         """Return the number of the file for each content: of copies the one known before, else the shortest name."""
-        known = {place for (place,) in self._rows("select distinct path from held")}
-        order = sorted(range(len(places)), key=lambda n: (places[n] not in known, len(places[n]), places[n]))
+        paths = {place for (place,) in self._rows("select distinct path from held")}
+        order = sorted(range(len(places)), key=lambda n: (places[n] not in paths, len(places[n]), places[n]))
         return {digests[number]: number for number in reversed(order)}
 
     def _lines(self, files):
@@ -701,12 +701,12 @@ class _Import:
 
     def _is_whole_by(self, commit, own_names):
         """Whether a commit tells that this is the whole of its source; if it does not, the summary says why."""
-        asked, summary = self.version, self.summary
-        if not commit or asked.is_older or asked.gives_way or summary.part or self.folder.is_file():
+        version, summary = self.version, self.summary
+        if not commit or version.is_older or version.gives_way or summary.part or self.folder.is_file():
             return False
         sizes, skipped, _ = self.walked
         read = {path.relative_to(self.folder).as_posix() for path in [*sizes, *skipped]}
-        is_named = summary.source_name in (asked.source_name, self.folder.name, *own_names)
+        is_named = summary.source_name in (version.source_name, self.folder.name, *own_names)
         summary.doubt = doubt_of_whole(self.memory, commit, read, self.archive.suffix, is_named)
         return summary.doubt is None
 
@@ -734,8 +734,8 @@ class _Import:
         ((is_unread_as_before,),) = self._rows(IS_UNREAD_AS_BEFORE)
         is_another = not before or n_said or before[0][1] != digest or not is_unread_as_before
         if summary.is_older:
-            known = "select 1 from versions where source_name = getvariable('source_name') and digest = $digest"
-            is_another = not self.memory.execute(known, {"digest": digest}).fetchall()
+            query = "select 1 from versions where source_name = getvariable('source_name') and digest = $digest"
+            is_another = not self.memory.execute(query, {"digest": digest}).fetchall()
         if is_another and streamed.keys() != {"collected"}:
             summary.version = self.labels["version_id"]
         for name, value in {
@@ -766,8 +766,8 @@ class _Import:
         ]
         kinds = self._rows("select kind, count(distinct file), sum(n)::bigint from counts group by kind")
         if not kinds:
-            found = [*summary.skipped.items(), *((name, reason) for name, _, reason in summary.quarantined)]
-            such_as = f"; {found[0][0]}: {found[0][1]}" if found else ""
+            refusals = [*summary.skipped.items(), *((name, reason) for name, _, reason in summary.quarantined)]
+            such_as = f"; {refusals[0][0]}: {refusals[0][1]}" if refusals else ""
             raise UserError(
                 f"nothing usable in {printable(self.folder)}: {summary.n_files} files, none with trials of the format "
                 f"{self.archive.form} ({self.archive.expected}){such_as}"
@@ -781,9 +781,9 @@ class _Import:
         summary.skipped_lines.update({printable(reason): n for reason, n in self._rows(SKIPPED_LINES)})
         summary.quarantined_lines.update({printable(reason): n for reason, n in self._rows(QUARANTINED_LINES)})
 
-    def _unknown(self, column, known):
+    def _unknown(self, column, names):
         totals = self._rows(
-            f"select {column}, sum(n)::bigint from counts where {column} not in ({known}) group by 1 order by all"
+            f"select {column}, sum(n)::bigint from counts where {column} not in ({names}) group by 1 order by all"
         )
         return Counter({printable(name): n for name, n in totals})
 

@@ -182,9 +182,9 @@ def read_trials(name: str, mapping: Mapping) -> str:
     that the log does not have is read in the text, by the rule that the models read with.
     """
     columns = mapping.columns
-    texts = ",\n        ".join(f"{_text(getattr(columns, key))} as {key}_said" for key in Columns.model_fields)
+    texts = ",\n        ".join(f"{_select_text(getattr(columns, key))} as {key}_said" for key in Columns.model_fields)
     unit = _declared(mapping, "response_unit", "varchar")
-    found = macros()["read_response"]("text_said", "unit") if not columns.number else "null"
+    reading = macros()["read_response"]("text_said", "unit") if not columns.number else "null"
     by_range = macros()["number_in_cell"](
         "struct_extract(found, 'if_decimal')", "struct_extract(found, 'if_grouped')", "null::double",
         _declared(mapping, "valid_min", "double"), _declared(mapping, "valid_max", "double"),
@@ -207,7 +207,7 @@ units as (
 ),
 
 readings as (
-    select *, case when text_said is not null then {found} end as found from units
+    select *, case when text_said is not null then {reading} end as found from units
 ),
 
 judged as (
@@ -256,8 +256,8 @@ def _declared(mapping, name, of_type):
     """Return what the mapping declares of the vignette of a line."""
     declared = " ".join(
         f"when {quoted(vignette)} then {quoted(value)}"
-        for vignette, of in mapping.vignettes.items()
-        if (value := getattr(of, name)) is not None
+        for vignette, definition in mapping.vignettes.items()
+        if (value := getattr(definition, name)) is not None
     )
     return f"(case vignette_said {declared} end)::{of_type}" if declared else f"null::{of_type}"
 
@@ -288,17 +288,17 @@ def _place(column):
     return " or ".join(column.field) or "value"
 
 
-def _text(column):
+def _select_text(column):
     if column is None:
         return "null::varchar"
     if column.value is not None:
         return quoted(column.value)
-    said = ", ".join(f"nullif(line ->> {quoted(_json_path(path))}, '')" for path in column.field)
+    arguments = ", ".join(f"nullif(line ->> {quoted(_json_path(path))}, '')" for path in column.field)
     if column.values:
         meant = " ".join(f"when {quoted(word)} then {quoted(mean)}" for word, mean in column.values.items())
-        said = f"case coalesce({said}) {meant} else coalesce({said}) end"
+        arguments = f"case coalesce({arguments}) {meant} else coalesce({arguments}) end"
     default = f", {quoted(column.default)}" if column.default is not None else ""
-    return f"coalesce({said}{default})"
+    return f"coalesce({arguments}{default})"
 
 
 def _segments(path):

@@ -31,14 +31,14 @@ def recognised(path: Path, *, is_mapped: bool = False) -> Archive:
     """
     path = Path(path).resolve()
     sizes, _, unreadable = walk(path)
-    found = _found(path, [file for file, size in sizes.items() if size])
-    n_files = sum(len(files) for _, files in found)
-    is_one_whole = any(archive.land for archive, _ in found)
-    for archive, files in found:
+    matches = _found(path, [file for file, size in sizes.items() if size])
+    n_files = sum(len(files) for _, files in matches)
+    is_one_whole = any(archive.land for archive, _ in matches)
+    for archive, files in matches:
         if len(files) == n_files or (len(files) >= NEARLY_ALL * n_files and not is_one_whole):
             return archive
-    if found:
-        such_as = " and ".join(f"{archive.form} ({printable(files[0].name)})" for archive, files in found)
+    if matches:
+        such_as = " and ".join(f"{archive.form} ({printable(files[0].name)})" for archive, files in matches)
         raise UserError(
             f"{printable(path)} holds files of several formats, {such_as}: say with --format which are meant"
         )
@@ -46,21 +46,21 @@ def recognised(path: Path, *, is_mapped: bool = False) -> Archive:
     if is_mapped and len(mapped) == 1:
         return mapped[0]
     such_as = "".join(f"; {printable(file.name)}: {why}" for file, why in list(unreadable.items())[:1])
-    known = "; ".join(f"{archive.form} ({archive.kinds}: {archive.expected})" for archive in archives())
+    formats = "; ".join(f"{archive.form} ({archive.kinds}: {archive.expected})" for archive in archives())
     raise UserError(
-        f"nothing usable in {printable(path)}: {len(sizes):,} files, none of a known format: {known}; "
+        f"nothing usable in {printable(path)}: {len(sizes):,} files, none of a known format: {formats}; "
         f"name one with --format to have it tried{such_as}"
     )
 
 
 def _found(path: Path, files: list[Path]) -> list[tuple[Archive, list[Path]]]:
     """List the formats that some files have, with those files."""
-    found = []
+    matches = []
     with _beginnings(files) as (memory, files, heads):
         for archive in archives():
             if archive.file_name:
                 if called_so := [file for file in files if archive.has_ending(file)]:
-                    found.append((archive, called_so))
+                    matches.append((archive, called_so))
                 continue
             if archive.header:
                 named = [
@@ -68,7 +68,7 @@ def _found(path: Path, files: list[Path]) -> list[tuple[Archive, list[Path]]]:
                     for file, head in zip(files, heads, strict=True)
                     if archive.has_ending(file) and all(name.encode() in _first_line(head) for name in archive.header)
                 ]
-                found += [(archive, named)] if named else []
+                matches += [(archive, named)] if named else []
                 continue
             trials = f"({archive.read_trials}) where kind is not null"
             marked = f"lines where {archive.mark}" if archive.mark else trials
@@ -78,10 +78,10 @@ def _found(path: Path, files: list[Path]) -> list[tuple[Archive, list[Path]]]:
             if archive.land:
                 of_format = [file for file in of_format if file.parent == path]
             if of_format:
-                found.append((archive, of_format))
+                matches.append((archive, of_format))
     # the tables of an export have the headers of files that it was made of
-    is_export = any(archive.land for archive, _ in found)
-    return [(archive, files) for archive, files in found if not (is_export and archive.header)]
+    is_export = any(archive.land for archive, _ in matches)
+    return [(archive, files) for archive, files in matches if not (is_export and archive.header)]
 
 
 @contextlib.contextmanager
@@ -103,11 +103,11 @@ def of_one_study(archive: Archive, path: Path, study: str | None) -> Archive:
     sizes, _, _ = walk(path)
     with _beginnings([file for file, size in sizes.items() if size and archive.has_ending(file)]) as (memory, _, _):
         kinds = f"select distinct kind from ({archive.read_trials}) where kind is not null order by kind"
-        found = [kind for (kind,) in memory.sql(kinds).fetchall()]
-    if study is None and len(found) > 1:
-        there = " and ".join(map(printable, found))
+        studies = [kind for (kind,) in memory.sql(kinds).fetchall()]
+    if study is None and len(studies) > 1:
+        there = " and ".join(map(printable, studies))
         raise UserError(f"{printable(path)} holds trials of several studies, {there}: say with --study which is meant")
-    study = study or next(iter(found), None)
+    study = study or next(iter(studies), None)
     return replace(archive, study=study, vignettes=archive.vignettes_of(study) if study else {})
 
 

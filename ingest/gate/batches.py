@@ -11,7 +11,7 @@ DEFINED = """json_object(
 
 def batches_to_audit(memory, batch_ids):
     """Return the batches as dicts, in the order in which they were loaded."""
-    found = memory.sql(
+    relation = memory.sql(
         f"""
         with members as (
             select batch_id, any_value(study) as study, any_value(vignette) as vignette, count(*) as n_trials
@@ -78,19 +78,19 @@ def batches_to_audit(memory, batch_ids):
         order by ordinal, batch_id
         """
     )
-    batches = found.to_arrow_table().to_pylist()
+    batches = relation.to_arrow_table().to_pylist()
     if batch_ids is None:
         return [batch for batch in batches if batch["is_redefined"] or batch["is_mended"] or not batch["is_audited"]]
-    known = {batch["batch_id"] for batch in batches}
-    meant = {batch_meant(known, batch_id) for batch_id in batch_ids}
+    ids = {batch["batch_id"] for batch in batches}
+    meant = {batch_meant(ids, batch_id) for batch_id in batch_ids}
     return [batch for batch in batches if batch["batch_id"] in meant]
 
 
-def batch_meant(known, named):
+def batch_meant(ids, named):
     """Return the batch of this id or, where there is none, the only one whose id holds it: ids are long to type."""
-    if named in known:
+    if named in ids:
         return named
-    meant = sorted(batch_id for batch_id in known if named in batch_id)
+    meant = sorted(batch_id for batch_id in ids if named in batch_id)
     if not named or not meant:
         raise UserError(f"there is no batch {printable(named)} in {warehouse_path()}; `bais check` lists them")
     if len(meant) > 1:

@@ -69,5 +69,5 @@ def hanging(warehouse, trial_ids: list[str]) -> list[Hanging]:
     """List the anchors that hang on a baseline of which some trials were mended, of the trials that count."""
     warehouse.register("mended", pa.table({"trial_id": pa.array(trial_ids, pa.string())}))
     gone = {name: query_of(f"stg_{name}_trials") for name in ("withdrawn", "left_out")}
-    found = warehouse.execute(HANGING.format(**gone)).fetchall()
-    return [Hanging(*row) for row in found]
+    rows = warehouse.execute(HANGING.format(**gone)).fetchall()
+    return [Hanging(*row) for row in rows]

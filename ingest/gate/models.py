@@ -119,8 +119,8 @@ def _templates(memory, batches):
         for is_anchored in (False, True):
             with contextlib.suppress(ValueError, KeyError, TypeError, AttributeError):  # it is no template
                 template = template_of(text, study, is_anchored=is_anchored)
-                said = template_hash({key: of for key, of in template.items() if not key.endswith("_version")})
-                same_as = first.setdefault((name, said), prompt_hash)
+                digest = template_hash({key: part for key, part in template.items() if not key.endswith("_version")})
+                same_as = first.setdefault((name, digest), prompt_hash)
                 rows.append((name, prompt_hash, is_anchored, same_as))
     return pa.Table.from_pylist([dict(zip(TEMPLATES.names, row, strict=True)) for row in rows], TEMPLATES)
 

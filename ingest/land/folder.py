@@ -53,14 +53,17 @@ class Folder:
         """Return what the manifest names, load by load, each file of it as it was written; nothing without manifest."""
         path = self.path / MANIFEST
         try:
-            said = json.loads(path.read_text(encoding="utf-8"))
-            if said["format"] != FORMAT:
+            manifest = json.loads(path.read_text(encoding="utf-8"))
+            if manifest["format"] != FORMAT:
                 raise ValueError
-            if said["format_version"] > VERSION:
+            if manifest["format_version"] > VERSION:
                 raise UserError(f"{printable(path)} was written by a later version of bais: upgrade")
-            folder_id, loads = said["folder_id"], said["loads"]
+            folder_id, loads = manifest["folder_id"], manifest["loads"]
             sizes = {
-                of["file"]: of["bytes"] for load in loads for of in load["files"] if load["load_id"] and of["table"]
+                file["file"]: file["bytes"]
+                for load in loads
+                for file in load["files"]
+                if load["load_id"] and file["table"]
             }
         except FileNotFoundError:
             return []
@@ -79,15 +82,15 @@ class Folder:
     def _verify(self, name, n_bytes):
         path = self.path / name
         try:
-            found = path.stat().st_size
+            size = path.stat().st_size
         except OSError as error:
             raise UserError(
                 f"{printable(path)}, which the manifest of {printable(self.path)} names, cannot be read "
                 f"({error.strerror}): put it back from a copy"
             ) from None
-        if found != n_bytes:
+        if size != n_bytes:
             raise UserError(
-                f"{printable(path)} has {found:,} bytes and was written with {n_bytes:,}: put it back from a copy"
+                f"{printable(path)} has {size:,} bytes and was written with {n_bytes:,}: put it back from a copy"
             )
 
     def write_load(self, warehouse, tables: dict, new: dict[str, str]) -> None:
@@ -135,16 +138,16 @@ class Folder:
         ]
 
     def _name(self, loads):
-        said = {"format": FORMAT, "format_version": VERSION, "folder_id": self.folder_id, "loads": loads}
+        manifest = {"format": FORMAT, "format_version": VERSION, "folder_id": self.folder_id, "loads": loads}
         unfinished = self.path / f"{MANIFEST}.unfinished"
-        unfinished.write_text(json.dumps(said, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        unfinished.write_text(json.dumps(manifest, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
         _to_disk(unfinished)
         os.replace(unfinished, self.path / MANIFEST)
         _to_disk(self.path)
 
     def drop_unnamed(self, loads: list[dict]) -> None:
         """Remove the files of loads that came to nothing: those that `loads`, all that is named, do not have."""
-        named = {self.path / of["file"] for load in loads for of in load["files"]}
+        named = {self.path / file["file"] for load in loads for file in load["files"]}
         for path in self.path.glob("*/by_study=*/**/*.parquet"):
             if path not in named:
                 path.unlink()
@@ -152,8 +155,8 @@ class Folder:
     def files(self, loads: list[dict]) -> dict[str, list[Path]]:
         """Return the files of each table that is kept apart; of none where nothing was loaded."""
         files = {name: [] for name in APART} if loads else {}
-        for of in (of for load in loads for of in load["files"] if of["table"] in APART):
-            files[of["table"]].append(self.path / of["file"])
+        for file in (entry for load in loads for entry in load["files"] if entry["table"] in APART):
+            files[file["table"]].append(self.path / file["file"])
         return files
 
     def views(self, loads: list[dict], tables: dict) -> dict[str, str]:
@@ -161,7 +164,9 @@ class Folder:
         views = {}
         for name, files in self.files(loads).items():
             columns = tables[name].columns
-            nulls = ", ".join(f"null::{of['data_type']} as {column}" for column, of in columns.items())
+            nulls = ", ".join(
+                f"null::{declaration['data_type']} as {column}" for column, declaration in columns.items()
+            )
             views[name] = f"select {nulls} where false"
             if files:
                 views[name] += (
@@ -215,7 +220,7 @@ def _refuse_another_folder(folder, load_ids, path):
 
 def _refuse_what_is_there(path):
     try:
-        there = [of.name for of in path.iterdir() if not of.name.startswith(LOCK)]
+        there = [entry.name for entry in path.iterdir() if not entry.name.startswith(LOCK)]
     except FileNotFoundError:
         return
     except NotADirectoryError:
@@ -236,7 +241,7 @@ def let_go(warehouse) -> None:
     warehouse.execute(f"drop table {RECORD}")
     folder.drop_unnamed([])
     (folder.path / LOCK).unlink(missing_ok=True)
-    for path in sorted((of for of in folder.path.rglob("*") if of.is_dir()), reverse=True):
+    for path in sorted((entry for entry in folder.path.rglob("*") if entry.is_dir()), reverse=True):
         with contextlib.suppress(OSError):
             path.rmdir()
     with contextlib.suppress(OSError):
@@ -261,9 +266,9 @@ def take_in(warehouse, tables: dict, number_rows: Callable) -> None:
 def _take_in_load(warehouse, folder, load, tables, number_rows):
     """Insert the rows of a load after all that is there: those that had numbers elsewhere keep their order."""
     loaded = []
-    for of in load["files"]:
-        if (name := of["table"]) not in APART:
-            rows = f"read_parquet({quoted(folder.path / of['file'])}, hive_partitioning = false)"
+    for file in load["files"]:
+        if (name := file["table"]) not in APART:
+            rows = f"read_parquet({quoted(folder.path / file['file'])}, hive_partitioning = false)"
             if "ordinal" in tables[name].columns:  # which a file of an older bais lacks
                 rows = f"(select null::bigint as ordinal where false union all by name from {rows})"
             loaded.append((name, rows))
@@ -341,8 +346,8 @@ def _show(warehouse, views, tables, database=""):
         warehouse.execute(f"drop {_kind(warehouse, name, database)} if exists {relation}")
         warehouse.execute(f"create view {relation} as {query}")
         warehouse.execute(f"comment on view {relation} is {quoted(tables[name].description)}")
-        for column, of in tables[name].columns.items():
-            warehouse.execute(f"comment on column {relation}.{column} is {quoted(of['description'])}")
+        for column, declaration in tables[name].columns.items():
+            warehouse.execute(f"comment on column {relation}.{column} is {quoted(declaration['description'])}")
 
 
 def _kind(warehouse, name, database=""):

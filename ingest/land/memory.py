@@ -14,15 +14,15 @@ FREE = re.compile(r"^MemAvailable:\s*(\d+) kB$", flags=re.MULTILINE)
 
 def memory_limit(most: int = MOST, root: Path = Path("/")) -> str:
     """Return the limit in DuckDB's words, unasked at most so many bytes; `root` is the machine's files."""
-    said = os.environ.get(VARIABLE, "").strip()
-    if not said:
+    amount = os.environ.get(VARIABLE, "").strip()
+    if not amount:
         return f"{min([most, *(n // 2 for n in _limits(root))])}B"
-    if not SIZE.fullmatch(said):
+    if not SIZE.fullmatch(amount):
         raise UserError(
-            f"{VARIABLE} is {printable(said)!r}, which is no amount of memory: "
+            f"{VARIABLE} is {printable(amount)!r}, which is no amount of memory: "
             "say how much bais may take in a form like 2GB or 800MB"
         )
-    return said
+    return amount
 
 
 def needs_more(what: str, limit: str) -> UserError:
@@ -35,9 +35,9 @@ def needs_more(what: str, limit: str) -> UserError:
 
 def _limits(root):
     """Yield how many bytes are free on this machine, and how many its control groups allow."""
-    if free := FREE.search(_text(root / "proc/meminfo")):
+    if free := FREE.search(_read_text(root / "proc/meminfo")):
         yield int(free[1]) * 1024
-    for line in _text(root / "proc/self/cgroup").splitlines():
+    for line in _read_text(root / "proc/self/cgroup").splitlines():
         _, controllers, path = line.split(":", 2)
         if controllers not in ("", "memory"):
             continue
@@ -45,11 +45,11 @@ def _limits(root):
         name = "memory.limit_in_bytes" if controllers else "memory.max"
         group = PurePosixPath(path.lstrip("/"))
         for folder in (group, *group.parents):
-            if (most := _text(top / folder / name).strip()).isdigit():
+            if (most := _read_text(top / folder / name).strip()).isdigit():
                 yield int(most)
 
 
-def _text(path):
+def _read_text(path):
     try:
         return path.read_text(encoding="utf-8")
     except OSError:

@@ -111,14 +111,14 @@ class Models:
         self.made.add(name)
         self.connection.execute(f"create or replace table {name} as {sql}")
 
-    def source(self, of: str, table: str) -> str:
+    def source(self, name: str, table: str) -> str:
         """Return the relation of a source's table."""
-        return f"{self.sources[of]}.{table}"
+        return f"{self.sources[name]}.{table}"
 
     def render(self, name: str, instead: Mapping[str, str] = MappingProxyType({})) -> str:
         """Return the SQL of a model; what it refers to, or another model instead, is made on the way."""
         return _template(self.files[name]).render(
-            ref=lambda of: self.ref(instead.get(of, of)),
+            ref=lambda model: self.ref(instead.get(model, model)),
             source=self.source,
             var=self.variables.__getitem__,
             config=lambda **_: "",

@@ -88,12 +88,12 @@ def read_tables(path: Path = DECLARED) -> dict[str, Table]:
     (source,) = yaml.load(path.read_text(encoding="utf-8"), loader)["sources"]
     definitions = glossary()
     tables = {}
-    for of in source["tables"]:
+    for table in source["tables"]:
         columns = {
             column["name"]: column | {"description": resolved(column["description"], definitions)}
-            for column in of["columns"]
+            for column in table["columns"]
         }
-        tables[of["name"]] = Table(of["name"], of["description"].strip(), tuple(key_of(of)), columns)
+        tables[table["name"]] = Table(table["name"], table["description"].strip(), tuple(key_of(table)), columns)
     return tables
 
 

@@ -91,7 +91,7 @@ def import_scores(folder: Path, version: Version, archive) -> tuple[str, int]:
     lines += [f"  skipped, {reason}: {_some(names)}" for reason, names in sorted(skipped.items())]
     if quarantined:
         lines.append(f"  quarantined: {len(quarantined):,} (table raw.quarantined_lines)")
-        named = [f"    {of.file}{f':{of.number}' if of.number else ''}: {of.reason}" for of in quarantined]
+        named = [f"    {line.file}{f':{line.number}' if line.number else ''}: {line.reason}" for line in quarantined]
         lines += named[:SHOWN] + ([f"    and {len(named) - SHOWN:,} more"] if len(named) > SHOWN else [])
     lines += _unknown_llms(scorings)
     n = sum(scoring.n_scores for scoring in scorings)
@@ -123,9 +123,9 @@ def _read(folder, archive):
         if scoring.rows:
             scorings.append(scoring)
     if not scorings:
-        found = [(of.file, of.reason) for of in quarantined]
-        found += [(name, reason) for reason, names in skipped.items() for name in names]
-        such_as = f"; {found[0][0]}: {found[0][1]}" if found else ""
+        refusals = [(line.file, line.reason) for line in quarantined]
+        refusals += [(name, reason) for reason, names in skipped.items() for name in names]
+        such_as = f"; {refusals[0][0]}: {refusals[0][1]}" if refusals else ""
         raise UserError(
             f"nothing usable in {printable(folder)}: {len(sizes):,} files, none with scores of the format "
             f"{archive.form} ({archive.expected}){such_as}"
@@ -231,14 +231,14 @@ class _Source:
         commit = commit_of(folder)
         self.label = version.label or (commit and commit.label)
         self.newest = {}
-        self.known, self.digests, self.landed = self._look_back()
+        self.records, self.digests, self.landed = self._look_back()
         self.entries = {
             f"{scoring.place}/{variation}": (f"{scoring.name}/{variation}", scoring, variation)
             for scoring in scorings
             for variation in scoring.rows
         }
         self.name = self._named()
-        before = self.known.get(self.name, {})
+        before = self.records.get(self.name, {})
         self.part = None
         if folder.is_file() and {entry for entry in before if not entry.startswith(f"{scorings[0].place}/")}:
             self.part = f"the file {printable(folder.name)}"
@@ -267,14 +267,14 @@ class _Source:
         if not path.exists():
             return {}, {}, {}
         prepare_raw(path)
-        asked = {"study": self.archive.study, "archive": self.archive.name}
-        known, digests = {}, {}
+        parameters = {"study": self.archive.study, "archive": self.archive.name}
+        records, digests = {}, {}
         with contextlib.closing(connect()) as warehouse:
-            words = warehouse.execute(LAST_WORDS.format(entries=query_of("stg_version_entries")), asked).fetchall()
-            found = warehouse.execute(
+            words = warehouse.execute(LAST_WORDS.format(entries=query_of("stg_version_entries")), parameters).fetchall()
+            versions = warehouse.execute(
                 "select source_name, digest, version_id, is_older from raw.source_versions "
                 "where study = $study and archive = $archive order by ordinal",
-                asked,
+                parameters,
             ).fetchall()
             landed = warehouse.execute(
                 "select scoring || '/' || variation, count(*) from raw.attribution_scores where study = $study "
@@ -282,12 +282,12 @@ class _Source:
                 {"study": self.archive.study},
             ).fetchall()
         for source_name, entry, record in words:
-            known.setdefault(source_name, {})[entry] = record
-        for source_name, digest, version_id, is_older in found:
+            records.setdefault(source_name, {})[entry] = record
+        for source_name, digest, version_id, is_older in versions:
             digests.setdefault(source_name, []).append(digest)
             if not is_older:
                 self.newest[source_name] = version_id
-        return known, digests, dict(landed)
+        return records, digests, dict(landed)
 
     def _named(self):
         """Return the name of the source: as asked, by its folder, or by what it shares with one that is known."""
@@ -297,7 +297,7 @@ class _Source:
         if name in self.digests:
             return name
         records = {record for record, *_ in self.entries.values()}
-        shares = {source: len(records & set(known.values())) for source, known in self.known.items()}
+        shares = {source: len(records & set(entries.values())) for source, entries in self.records.items()}
         alike = max(shares, key=lambda source: (shares[source], source), default=None)
         return alike if alike and shares[alike] else name
 
@@ -374,13 +374,13 @@ class _Source:
 
 def _unknown_llms(scorings):
     """Say which LLMs the seeds do not know."""
-    known = set()
+    names = set()
     for seed, column in (("llms", "llm"), ("llm_aliases", "alias")):
         with open(ROOT / "seeds" / f"{seed}.csv", encoding="utf-8", newline="") as stream:
-            known |= {row[column] for row in csv.DictReader(stream)}
+            names |= {row[column] for row in csv.DictReader(stream)}
     unknown = Counter()
     for scoring in scorings:
-        if scoring.llm not in known:
+        if scoring.llm not in names:
             unknown[printable(scoring.llm)] += scoring.n_scores
     if unknown:
         named = _some([f"{llm} ({n:,} scores)" for llm, n in sorted(unknown.items())])

@@ -418,8 +418,8 @@ def source_of(memory, version: Version, own: list[str], folder: Path) -> str:
     if version.source_name:
         return version.source_name
     name = own[0] if len(own) == 1 else folder.name
-    known = {source for (source,) in memory.sql("select distinct source_name from versions").fetchall()}
-    if name in known:
+    sources = {source for (source,) in memory.sql("select distinct source_name from versions").fetchall()}
+    if name in sources:
         return name
     shared = memory.sql(
         """
@@ -452,7 +452,7 @@ def part_of_before(memory, folder: Path) -> str | None:
     if folder.is_file() and before - now and not (len(before) == 1 and _has_another_name(memory)):
         return f"the file {printable(folder.name)}"
     within = [
-        {known.removesuffix(f"/{path}") for known in before if known.endswith(f"/{path}")} for path in now - before
+        {place.removesuffix(f"/{path}") for place in before if place.endswith(f"/{path}")} for path in now - before
     ]
     if within and not now & before and (common := set.intersection(*within)):
         return f"the folder {printable(min(common))}"

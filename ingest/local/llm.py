@@ -105,10 +105,10 @@ def _loaded(place, name, device, dtype, is_local):
     with _worded(name, "the tokenizer", is_folder):
         tokenizer = transformers.AutoTokenizer.from_pretrained(place, **told)
     with _worded(name, "the weights", is_folder):
-        model, said = transformers.AutoModelForCausalLM.from_pretrained(
+        model, report = transformers.AutoModelForCausalLM.from_pretrained(
             place, config=config, dtype=dtype, output_loading_info=True, **told
         )
-        if missing := sorted(said["missing_keys"]):
+        if missing := sorted(report["missing_keys"]):
             raise UserError(
                 f"the weights of {printable(name)} lack {missing[0]} and {len(missing) - 1} others, which would be "
                 "drawn at random: nothing was asked",
@@ -161,12 +161,12 @@ class LocalLlm:
         try:
             return self._in_template(list(messages))
         except Exception as error:  # a template is a program of its own, and may raise anything
-            said = printable((str(error).splitlines() or [type(error).__name__])[0])
+            problem = printable((str(error).splitlines() or [type(error).__name__])[0])
         first, *others = messages
         if first["role"] == "system" and others:
             content = f"{first['content']}\n\n{others[0]['content']}"
             return self.conversation([{"role": "user", "content": content}, *others[1:]])
-        raise UserError(f"the chat template of {printable(self.name)} cannot put a message: {said}", CANNOT_BE_ASKED)
+        raise UserError(f"the chat template of {printable(self.name)} cannot put a message: {problem}", CANNOT_BE_ASKED)
 
     @property
     def takes_special(self) -> bool:
@@ -181,10 +181,10 @@ class LocalLlm:
         """Return at which character each token of a conversation begins; None where the tokenizer cannot tell."""
         if not self.tokenizer.is_fast:
             return None
-        found = self.tokenizer(
+        spans = self.tokenizer(
             conversation, add_special_tokens=self.takes_special, return_offsets_mapping=True, verbose=False
         )["offset_mapping"]
-        return [start for start, _ in found]
+        return [start for start, _ in spans]
 
     def decode(self, ids: Sequence[int]) -> str:
         """Return the text of tokens, without those that only mark its ends."""
@@ -198,10 +198,10 @@ class LocalLlm:
     @cached_property
     def tokens_by_text(self) -> dict[str, list[int]]:
         """The tokens by their text, in small letters and without spaces around it."""
-        found = {}
+        tokens = {}
         for token, text in enumerate(self.token_texts):
-            found.setdefault(text.strip().casefold(), []).append(token)
-        return found
+            tokens.setdefault(text.strip().casefold(), []).append(token)
+        return tokens
 
     @cached_property
     def end_ids(self) -> frozenset[int]:
@@ -264,8 +264,8 @@ class LocalLlm:
         try:
             return self._pass(input_ids=self._tensor([ids])).logits
         except (RuntimeError, IndexError, TypeError, ValueError) as error:
-            said = printable((str(error).splitlines() or [type(error).__name__])[0])
-            raise UserError(f"{printable(self.name)} cannot be run: {said}", CANNOT_BE_ASKED) from None
+            problem = printable((str(error).splitlines() or [type(error).__name__])[0])
+            raise UserError(f"{printable(self.name)} cannot be run: {problem}", CANNOT_BE_ASKED) from None
 
     def forward_after(self, stem: Sequence[int], tails: Sequence[Sequence[int]]):
         """Return the logits of texts that follow the same one, which passes once."""
@@ -354,18 +354,20 @@ def _worded(name, what, is_folder) -> Iterator[None]:
             CANNOT_BE_ASKED,
         ) from None
     except Exception as error:  # the libraries raise nearly anything at what they cannot read
-        said = str(error)
-        if any(words in said for words in OF_ITS_OWN):
+        message = str(error)
+        if any(words in message for words in OF_ITS_OWN):
             reason = f"{name} comes with code of its own, which never runs here: only architectures of transformers do"
-        elif any(words in said for words in UNKNOWN):
+        elif any(words in message for words in UNKNOWN):
             reason = (
                 f"the architecture of {name} is none of the causal LMs that transformers "
                 f"{_version_of('transformers')} knows"
             )
         elif isinstance(error, OSError) and not is_folder:
-            raise _NotThere(printable(said.splitlines()[0])) from None
+            raise _NotThere(printable(message.splitlines()[0])) from None
         else:
-            reason = f"{what} of {name} cannot be loaded: {printable((said.splitlines() or [type(error).__name__])[0])}"
+            reason = (
+                f"{what} of {name} cannot be loaded: {printable((message.splitlines() or [type(error).__name__])[0])}"
+            )
         raise UserError(reason, CANNOT_BE_ASKED) from None
 
 

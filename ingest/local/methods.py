@@ -229,7 +229,7 @@ class Guard(Method):
     def _is_rejected(self, writing, token):
         written = writing.text()
         words = {"text": self.source, "written": written, "continuation": writing.text(token)[len(written) :]}
-        question = re.sub(r"\{(text|written|continuation)\}", lambda found: words[found[1]], self.settings.question)
+        question = re.sub(r"\{(text|written|continuation)\}", lambda match: words[match[1]], self.settings.question)
         explanation = " ".join(writing.explain(question, self.settings.explanation_tokens).split())
         return any(rule.search(explanation) for rule in self.rules)
 

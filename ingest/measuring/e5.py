@@ -40,8 +40,8 @@ class E5:
             self._tokenizer = transformers.AutoTokenizer.from_pretrained(place, trust_remote_code=False)
             self._model = transformers.AutoModel.from_pretrained(place, trust_remote_code=False).eval()
         except (OSError, ValueError) as error:
-            said = printable((str(error).splitlines() or [type(error).__name__])[0])
-            raise UserError(f"e5 cannot measure, since {printable(place)} cannot be loaded: {said}") from None
+            problem = printable((str(error).splitlines() or [type(error).__name__])[0])
+            raise UserError(f"e5 cannot measure, since {printable(place)} cannot be loaded: {problem}") from None
         self.version = f"{place}@{getattr(self._model.config, '_commit_hash', None) or 'unknown'}"
 
     def vectors(self, texts: Sequence[str]) -> list[Vector]:

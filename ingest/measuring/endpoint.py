@@ -113,9 +113,9 @@ class EmbeddingsEndpoint:
                 if problem.does == "fail":
                     raise
                 if problem.does == "stop_llm" or attempt == self.limits.attempts:
-                    said = printable(problem.words(self._redaction)) or problem.reason
+                    words = printable(problem.words(self._redaction)) or problem.reason
                     raise Ended(
-                        f"{self.llm.llm} could not be asked for embeddings: {problem.reason}, {said}", CANNOT_BE_ASKED
+                        f"{self.llm.llm} could not be asked for embeddings: {problem.reason}, {words}", CANNOT_BE_ASKED
                     ) from None
                 rest = problem.retry_after_s
                 if rest is None:
@@ -129,7 +129,7 @@ class EmbeddingsEndpoint:
                 "returned_model": reply.returned_model, "request_id": self._redaction.of_error(reply.request_id),
                 "tokens_in": reply.tokens_in, "cost_usd": cost, "cost_source": source,
                 "texts": [text_hash(text) for text in texts],
-                "numbers": [base64.b64encode(np.array(of, FLOAT).tobytes()).decode() for of in reply.numbers],
+                "numbers": [base64.b64encode(np.array(vector, FLOAT).tobytes()).decode() for vector in reply.numbers],
             }  # fmt: skip
             self._spool.write(record)
             self._learn(record)

@@ -165,11 +165,11 @@ def measured_lines(study: str | None = None) -> Iterator[str]:
 
 
 def _studies(only):
-    known = _known()
+    studies = _known()
     if only is None:
-        return known
-    if only not in known:
-        named = f": these have some: {', '.join(known)}" if known else ", and no other study has any"
+        return studies
+    if only not in studies:
+        named = f": these have some: {', '.join(studies)}" if studies else ", and no other study has any"
         raise UserError(
             f"the answers of {printable(only)} have no measure that an instrument takes (`from: measurement` in the "
             f"paradigm){printable(named)}"
@@ -226,9 +226,9 @@ def _documents(study):
 
 def _measure_study(study, instrument, on_progress):
     began, outcome = time.monotonic(), Outcome(study, instrument.name)
-    known = {"study": study, "instrument": instrument.name, "version": instrument.version}
+    parameters = {"study": study, "instrument": instrument.name, "version": instrument.version}
     with contextlib.closing(connect()) as warehouse:
-        trials = warehouse.execute(TRIALS, known).fetchall()
+        trials = warehouse.execute(TRIALS, parameters).fetchall()
     missing = [trial_id for trial_id, is_there in trials if not is_there]
     outcome.n_before = len(trials) - len(missing)
     try:
@@ -250,11 +250,11 @@ def _measure_study(study, instrument, on_progress):
 def _texts(trial_ids):
     """Return what is measured of some trials, or why nothing can be."""
     with contextlib.closing(connect()) as warehouse:
-        found = warehouse.execute(TEXTS, {"trial_ids": trial_ids}).fetchall()
-    return [_text(*row) for row in found]
+        rows = warehouse.execute(TEXTS, {"trial_ids": trial_ids}).fetchall()
+    return [_make_text(*row) for row in rows]
 
 
-def _text(trial_id, answer, status, reason, source):
+def _make_text(trial_id, answer, status, reason, source):
     if status:
         return Text(trial_id, reason=reason or status)
     if not answer:
@@ -271,29 +271,29 @@ def _text(trial_id, answer, status, reason, source):
 
 def _rows(study, instrument, texts):
     """Measure texts, each distinct one once, and make the rows of `raw.measurements`."""
-    distinct = list(dict.fromkeys(text for of in texts if not of.reason for text in (of.answer, *of.parts)))
+    distinct = list(dict.fromkeys(text for entry in texts if not entry.reason for text in (entry.answer, *entry.parts)))
     vectors = dict(zip(distinct, instrument.vectors(distinct), strict=True)) if distinct else {}
     now = datetime.now(UTC)
     return [
         {
             "study": study,
-            "trial_id": of.trial_id,
+            "trial_id": entry.trial_id,
             "measure": measure,
             "instrument": instrument.name,
             "instrument_version": instrument.version,
-            "segment_method": of.method,
+            "segment_method": entry.method,
             "measured_at": now,
-            **_measured(of, place, vectors),
+            **_measured(entry, place, vectors),
         }
-        for of in texts
+        for entry in texts
         for place, measure in enumerate(LANDED)
     ]
 
 
-def _measured(of, place, vectors):
-    if of.reason:
-        return {"value": None, "reason": of.reason, "n_windows": None}
-    all_of_it: list[Vector] = [vectors[text] for text in (of.answer, *of.parts)]
+def _measured(entry, place, vectors):
+    if entry.reason:
+        return {"value": None, "reason": entry.reason, "n_windows": None}
+    all_of_it: list[Vector] = [vectors[text] for text in (entry.answer, *entry.parts)]
     # one third without a direction leaves none of the three to compare
     reason = next((vector.reason for vector in all_of_it if vector.reason), None)
     answer, third = all_of_it[0], all_of_it[1 + place]

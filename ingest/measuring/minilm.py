@@ -62,18 +62,18 @@ class MiniLm:
         """Return the direction of each text: the mean of those of its windows, which count by their tokens."""
         before, after = (self._tokenizer.token_to_id(name) for name in ("[CLS]", "[SEP]"))
         encoded = self._tokenizer.encode_batch(list(texts), add_special_tokens=False)
-        cut = [list(windows(of.ids, WINDOW)) for of in encoded]
+        cut = [list(windows(encoding.ids, WINDOW)) for encoding in encoded]
         read = self._read([[before, *window, after] for of_text in cut for window in of_text])
-        found, start = [], 0
+        vectors, start = [], 0
         for of_text in cut:
             directions = read[start : start + len(of_text)]
             start += len(of_text)
-            found.append(
+            vectors.append(
                 mean_of_windows(np.array(directions), [len(window) for window in of_text])
                 if of_text
                 else Vector(reason=NO_WORDS)
             )
-        return found
+        return vectors
 
     def _read(self, sequences):
         """Return the mean of the last layer over the tokens of each sequence; like lengths are read together."""
@@ -81,7 +81,7 @@ class MiniLm:
         some = []
         for place in sorted(range(len(sequences)), key=lambda place: len(sequences[place])):
             some.append(place)
-            if sum(len(sequences[of]) for of in some) >= TOKENS_AT_A_TIME:
+            if sum(len(sequences[number]) for number in some) >= TOKENS_AT_A_TIME:
                 self._read_some(sequences, some, read)
                 some = []
         if some:
@@ -89,7 +89,7 @@ class MiniLm:
         return read
 
     def _read_some(self, sequences, places, read):
-        for place, direction in zip(places, self.forward([sequences[of] for of in places]), strict=True):
+        for place, direction in zip(places, self.forward([sequences[number] for number in places]), strict=True):
             read[place] = direction
 
     def forward(self, sequences: Sequence[Sequence[int]]) -> list[np.ndarray]:
@@ -97,16 +97,16 @@ class MiniLm:
 
         The tokens of all of them go through a layer as one matrix; in attention each sequence stands for itself.
         """
-        lengths = [len(of) for of in sequences]
+        lengths = [len(sequence) for sequence in sequences]
         stops = np.cumsum(lengths)
         slices = [slice(stop - length, stop) for stop, length in zip(stops, lengths, strict=True)]
-        ids = np.concatenate([np.asarray(of) for of in sequences])
+        ids = np.concatenate([np.asarray(sequence) for sequence in sequences])
         positions = np.concatenate([np.arange(length) for length in lengths])
-        of = self._weights
+        weights = self._weights
         states = (
-            of["embeddings.word_embeddings.weight"][ids]
-            + of["embeddings.position_embeddings.weight"][positions]
-            + of["embeddings.token_type_embeddings.weight"][0]
+            weights["embeddings.word_embeddings.weight"][ids]
+            + weights["embeddings.position_embeddings.weight"][positions]
+            + weights["embeddings.token_type_embeddings.weight"][0]
         )
         states = self._normalised(states, "embeddings.LayerNorm")
         for number in range(self._config["num_hidden_layers"]):
@@ -121,7 +121,9 @@ class MiniLm:
         size = queries.shape[1] // heads
         context = np.empty_like(queries)
         for part in slices:
-            query, key, value = (of[part].reshape(-1, heads, size).transpose(1, 0, 2) for of in (queries, keys, values))
+            query, key, value = (
+                matrix[part].reshape(-1, heads, size).transpose(1, 0, 2) for matrix in (queries, keys, values)
+            )
             scores = query @ key.transpose(0, 2, 1) / np.float32(np.sqrt(size))
             scores = np.exp(scores - scores.max(axis=-1, keepdims=True))
             scores /= scores.sum(axis=-1, keepdims=True)
@@ -133,9 +135,9 @@ class MiniLm:
         return self._normalised(states + self._dense(wide, f"{layer}.output.dense"), f"{layer}.output.LayerNorm")
 
     def _dense(self, states, name):
-        found = states @ self._weights[f"{name}.weight"].T
-        found += self._weights[f"{name}.bias"]
-        return found
+        output = states @ self._weights[f"{name}.weight"].T
+        output += self._weights[f"{name}.bias"]
+        return output
 
     def _normalised(self, states, name):
         centred = states - states.mean(axis=-1, keepdims=True)

@@ -45,7 +45,7 @@ def cosine(one: Vector, other: Vector) -> float:
     """Return the cosine of two directions of length one; of words that are counted, over those that both have."""
     if isinstance(one.direction, dict):
         few, many = sorted((one.direction, other.direction), key=len)
-        found = sum(weight * many.get(word, 0.0) for word, weight in few.items())
+        product = sum(weight * many.get(word, 0.0) for word, weight in few.items())
     else:
-        found = float(one.direction @ other.direction)
-    return min(1.0, max(-1.0, found))
+        product = float(one.direction @ other.direction)
+    return min(1.0, max(-1.0, product))

@@ -105,10 +105,10 @@ def read_article(given: Mapping, found_in: str, now: datetime) -> dict:
         "url": address,
         "domain": domain,
         "source": _name_of(given.get("source")),
-        "author": _text(given.get("author")),
-        "title": _text(given.get("title")),
-        "api_description": _text(given.get("api_description", given.get("description"))),
-        "api_content": _text(given.get("api_content", given.get("content"))),
+        "author": _read_text(given.get("author")),
+        "title": _read_text(given.get("title")),
+        "api_description": _read_text(given.get("api_description", given.get("description"))),
+        "api_content": _read_text(given.get("api_content", given.get("content"))),
         "published_at": time_of(given.get("publishedAt"), "publishedAt", now),
         "keyword": KEYWORD,
         "language": LANGUAGE,
@@ -120,10 +120,12 @@ def read_article(given: Mapping, found_in: str, now: datetime) -> dict:
 def refused(given: object, complaint: object, found_in: str, number: int | None = None) -> Line:
     """Return what is kept of an article that is not, the known fields that are no lists of more; and why."""
     if isinstance(given, Mapping):
-        known = {name: given[name] for name in KEPT if name in given}
-        if isinstance(known.get("source"), Mapping):
-            known["source"] = {name: known["source"].get(name) for name in ("id", "name")}
-        given = {name: value for name, value in known.items() if name == "source" or not isinstance(value, dict | list)}
+        fields = {name: given[name] for name in KEPT if name in given}
+        if isinstance(fields.get("source"), Mapping):
+            fields["source"] = {name: fields["source"].get(name) for name in ("id", "name")}
+        given = {
+            name: value for name, value in fields.items() if name == "source" or not isinstance(value, dict | list)
+        }
     else:
         given = None
     text = json.dumps(given, ensure_ascii=True, sort_keys=True, default=str)
@@ -162,7 +164,7 @@ def land_news(now: datetime, quarantined: Iterable[Line] = (), **tables: Iterabl
         land(**brought)
 
 
-def _text(value):
+def _read_text(value):
     """Return what a field says, or complain of one that is far too long; an empty one says nothing."""
     if value is None or value != value:
         return None
@@ -179,4 +181,4 @@ def _name_of(source):
             with contextlib.suppress(ValueError, SyntaxError, RecursionError, MemoryError):
                 source = read(source)
                 break
-    return _text(source.get("name") or source.get("id")) if isinstance(source, Mapping) else _text(source)
+    return _read_text(source.get("name") or source.get("id")) if isinstance(source, Mapping) else _read_text(source)

@@ -48,23 +48,23 @@ def import_news(path: Path, version: Version, archive) -> tuple[str, int]:
     now = datetime.now(UTC)
     new, falsifications, quarantined, n = {}, {}, [], Counter()
     descriptions = landed_ids(STUDY, "news", "article_id", "api_description").to_pylist()
-    known = {row["article_id"]: row["api_description"] for row in descriptions}
-    for found in _rows(path, archive, COLUMNS):
-        if isinstance(found, Line):
-            quarantined.append(found)
+    descriptions_by_id = {row["article_id"]: row["api_description"] for row in descriptions}
+    for entry in _rows(path, archive, COLUMNS):
+        if isinstance(entry, Line):
+            quarantined.append(entry)
             continue
-        file, number, given = found
+        file, number, given = entry
         try:
             article = read_article(given, file, now)
         except Complaint as complaint:
             quarantined.append(refused(given, complaint, file, number))
             continue
         article_id, description = article["article_id"], article["api_description"]
-        if article_id in known:
+        if article_id in descriptions_by_id:
             n["again"] += 1
-            n["amended"] += known[article_id] != description
+            n["amended"] += descriptions_by_id[article_id] != description
         else:
-            new[article_id], known[article_id] = article, description
+            new[article_id], descriptions_by_id[article_id] = article, description
         try:
             text = _text_of(given, "falsified_description")
         except Complaint as complaint:
@@ -93,25 +93,25 @@ def import_falsifications(path: Path, version: Version, archive) -> tuple[str, i
     _refuse_version(version)
     now = datetime.now(UTC)
     descriptions = landed_ids(STUDY, "news", "article_id", "api_description").to_pylist()
-    known = {row["article_id"]: row["api_description"] for row in descriptions}
+    descriptions_by_id = {row["article_id"]: row["api_description"] for row in descriptions}
     texts, verdicts, quarantined = {}, {}, []
     last = _last_verdicts()
-    for found in _rows(path, archive, STATED):
-        if isinstance(found, Line):
-            quarantined.append(found)
+    for entry in _rows(path, archive, STATED):
+        if isinstance(entry, Line):
+            quarantined.append(entry)
             continue
-        file, number, given = found
+        file, number, given = entry
         try:
             given = {name: rearmed(value) if isinstance(value, str) else value for name, value in given.items()}
-            text, said = _stated(given, known, now)
-            for validator, is_negation in said.items():
+            text, opinions = _stated(given, descriptions_by_id, now)
+            for validator, is_negation in opinions.items():
                 if verdicts.get((text["falsification_id"], validator), is_negation) != is_negation:
                     raise Complaint(f"{validator[:100]} says the opposite of the same text before: leave one of them")
         except Complaint as complaint:
             quarantined.append(refused(given, complaint, file, number))
             continue
         texts.setdefault(text["falsification_id"], text)
-        verdicts |= {(text["falsification_id"], validator): is_negation for validator, is_negation in said.items()}
+        verdicts |= {(text["falsification_id"], validator): is_negation for validator, is_negation in opinions.items()}
     _refuse_fruitless(path, texts, quarantined, archive)
     changed = {key: is_negation for key, is_negation in verdicts.items() if last.get(key) != is_negation}
     n_texts = len(texts.keys() - known_ids("falsifications", "falsification_id"))
@@ -132,20 +132,20 @@ def import_falsifications(path: Path, version: Version, archive) -> tuple[str, i
     )
 
 
-def _stated(given, known, now):
+def _stated(given, descriptions, now):
     """Return the falsified text of a line, and what each person said of it, or complain."""
     named = str(given.get("article_id") or "").strip()
     article_id = id_of_article(normal_address(named)[0]) if "/" in named else named
-    if article_id not in known:
+    if article_id not in descriptions:
         raise Complaint(f"there is no article {named[:200] or 'of no name'} in the news set: fetch or import it first")
     text, made_by = (_text_of(given, name) for name in ("falsified_description", "made_by"))
     if not text:
         raise Complaint("falsified_description is empty")
-    if text == known[article_id]:
+    if text == descriptions[article_id]:
         raise Complaint(SAME_TEXT)
     if not made_by:
         raise Complaint("made_by is empty: say who or what made the falsified text")
-    said = {}
+    opinions = {}
     for of_validator, of_verdict in VALIDATORS:
         validator, verdict = _text_of(given, of_validator), _verdict_of(given.get(of_verdict))
         if not validator and not verdict:
@@ -155,10 +155,10 @@ def _stated(given, known, now):
                 f"{of_validator} says who validated the text, and {of_verdict} true or false: they say "
                 f"{validator[:100] or 'nobody'} and {verdict[:100] or 'nothing'}"
             )
-        if validator.casefold() in map(str.casefold, said):
+        if validator.casefold() in map(str.casefold, opinions):
             raise Complaint(f"{validator[:100]} stands there twice: two people should validate a text")
-        said[validator] = TRUTHS[verdict.lower()]
-    return falsified(article_id, text, made_by, now), said
+        opinions[validator] = TRUTHS[verdict.lower()]
+    return falsified(article_id, text, made_by, now), opinions
 
 
 def _text_of(given, name):
@@ -179,8 +179,8 @@ def _last_verdicts():
         return {}
     prepare_raw(warehouse_path())
     with closing(connect()) as warehouse:
-        found = warehouse.execute(query_of("stg_falsification_verdicts")).fetchall()
-    return {(falsification_id, validator): is_negation for falsification_id, validator, is_negation, _ in found}
+        rows = warehouse.execute(query_of("stg_falsification_verdicts")).fetchall()
+    return {(falsification_id, validator): is_negation for falsification_id, validator, is_negation, _ in rows}
 
 
 def _refuse_version(version):
@@ -191,8 +191,8 @@ def _refuse_version(version):
         )
 
 
-def _refuse_fruitless(path, found, quarantined, archive):
-    if not found:
+def _refuse_fruitless(path, fruit, quarantined, archive):
+    if not fruit:
         such_as = f"; {quarantined[0].file}: {quarantined[0].reason}" if quarantined else ""
         raise UserError(
             f"nothing usable in {printable(path)} of the format {archive.form} ({archive.expected}){printable(such_as)}"

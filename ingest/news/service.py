@@ -57,7 +57,7 @@ class Fetch:
     cursor: datetime | None
     n_pages: int = 0
     n_read: int = 0
-    known: dict[str, str | None] = field(default_factory=dict)
+    descriptions: dict[str, str | None] = field(default_factory=dict)
     amended: set[str] = field(default_factory=set)
     articles: dict[str, dict] = field(default_factory=dict)
     quarantined: list = field(default_factory=list)
@@ -83,18 +83,18 @@ class Fetch:
                 continue
             self.cursor = max(filter(None, (self.cursor, article["published_at"])))
             article_id, description = article["article_id"], article["api_description"]
-            if article_id not in self.known:
+            if article_id not in self.descriptions:
                 self.articles[article_id] = article
-                self.known[article_id] = description
-            elif self.known[article_id] != description:
+                self.descriptions[article_id] = description
+            elif self.descriptions[article_id] != description:
                 self.amended.add(article_id)
 
     def end(self) -> None:
         """Say what of the quarantined articles no earlier fetch had set apart as they are."""
-        known = known_ids("quarantined_lines", "quarantine_id")
+        ids = known_ids("quarantined_lines", "quarantine_id")
         rows = quarantine_rows(self.quarantined, STUDY, self.began_at)
         new = zip(self.quarantined, rows, strict=True)
-        self.set_apart = [line for line, row in new if row["quarantine_id"] not in known]
+        self.set_apart = [line for line, row in new if row["quarantine_id"] not in ids]
 
     def row(self) -> dict:
         """Return the row of `raw.news_fetches` that it is."""
@@ -168,7 +168,7 @@ def fetch_news(
     """
     fetch = planned(url, since, now or datetime.now(UTC))
     kept = landed_ids(STUDY, "news", "article_id", "api_description").to_pylist()
-    fetch.known = {article["article_id"]: article["api_description"] for article in kept}
+    fetch.descriptions = {article["article_id"]: article["api_description"] for article in kept}
     try:
         with closing(NewsService(fetch.url, limits or Limits(timeout_s=30), sleep)) as service:
             for page in service.pages(fetch.asked_from, fetch.began_at):
@@ -217,15 +217,15 @@ class NewsService:
         A service may give no more than so many results to one question: the rest is had by asking for what was
         published up to the oldest article seen.
         """
-        asked = asked_of(since)
+        parameters = asked_of(since)
         number, read, n_repeated, most, last, oldest = 1, set(), 0, 0, None, None
         for _ in range(MOST_PAGES):
-            page = self._page(asked | {"page": number})
+            page = self._page(parameters | {"page": number})
             if page is None:
                 until = oldest and _as_asked(oldest)
-                if not until or asked.get("to") == until:
+                if not until or parameters.get("to") == until:
                     raise self._failed("gives no more results, and says that there are more")
-                asked, number, read, n_repeated, most, last = asked | {"to": until}, 1, set(), 0, 0, None
+                parameters, number, read, n_repeated, most, last = parameters | {"to": until}, 1, set(), 0, 0, None
                 continue
             articles, n_in_all = page
             most = max(most, n_in_all or 0)
@@ -246,34 +246,34 @@ class NewsService:
                 return
         raise self._failed(f"gives page after page, {MOST_PAGES:,} by now: name a later day with --since")
 
-    def _page(self, asked):
+    def _page(self, parameters):
         """Return the articles of a page and how many there are in all, or None where the service gives no more."""
-        status, headers, body = self._ask(asked)
+        status, headers, body = self._ask(parameters)
         try:
-            said = json.loads(body)
+            answer = json.loads(body)
         except (ValueError, RecursionError):
             kind = printable(headers.get("content-type", "")).partition(";")[0] or "something"
             raise self._failed(f"answered {status} with {kind} that is no list of news: check the address") from None
-        said = said if isinstance(said, dict) else {}
-        if said.get("status") == "error" or status != 200:
-            code = str(said.get("code") or f"http_{status}")
+        answer = answer if isinstance(answer, dict) else {}
+        if answer.get("status") == "error" or status != 200:
+            code = str(answer.get("code") or f"http_{status}")
             if code == MOST_RESULTS:
                 return None
             if status in (401, 403) or code in OF_THE_KEY:
                 raise self._failed(f"refused the key that the environment variable {KEY} holds")
-            why = ": ".join(map(self._shown, filter(None, (code, said.get("message")))))
+            why = ": ".join(map(self._shown, filter(None, (code, answer.get("message")))))
             raise self._failed(f"answered with an error, {why}")
-        articles, n_in_all = said.get("articles"), said.get("totalResults")
+        articles, n_in_all = answer.get("articles"), answer.get("totalResults")
         if not isinstance(articles, list):
             raise self._failed("answered without a list of articles")
         return articles, n_in_all if type(n_in_all) is int else None
 
-    def _ask(self, asked):
+    def _ask(self, parameters):
         """Ask until there is an answer that is no request to wait."""
         for attempt in range(1, self.limits.attempts + 1):
             rest = None
             try:
-                with self.client.stream("GET", self.url, params=asked) as response:
+                with self.client.stream("GET", self.url, params=parameters) as response:
                     if response.status_code not in THROTTLES and response.status_code < 500:
                         return response.status_code, response.headers, self._body_of(response)
                     problem, rest = f"answered {response.status_code}", retry_after(response.headers)

@@ -90,9 +90,9 @@ LAYOUTS = {
 class Differences(NamedTuple):
     """What an item says otherwise than before: what was asked, what nobody is shown, what it says of itself."""
 
-    asked: list[str]
+    fields: list[str]
     unshown: list[str]
-    said: list[str]
+    keys: list[str]
 
 
 class Item(NamedTuple):
@@ -100,12 +100,12 @@ class Item(NamedTuple):
 
     item: str
     fields: dict[str, str]
-    said: dict[str, object]
+    details: dict[str, object]
 
     def record(self) -> dict:
         """Return what is written down of it."""
         fields = json.dumps(self.fields, ensure_ascii=False, sort_keys=True)
-        return {"item": self.item, "fields": self.fields, "text_hash": text_hash(fields), **self.said}
+        return {"item": self.item, "fields": self.fields, "text_hash": text_hash(fields), **self.details}
 
     @property
     def digest(self) -> str:
@@ -119,14 +119,14 @@ class Item(NamedTuple):
         return Differences(
             [field for field in fields if field in used and field in was],
             [field for field in fields if field not in used],
-            [key for key in SAID if before.get(key) != self.said.get(key)],
+            [key for key in SAID if before.get(key) != self.details.get(key)],
         )
 
 
 def digest_of(record: dict) -> str:
     """Return a hash of all that a record says of an item, whenever it was written down."""
-    said = {key: record.get(key) for key in ("fields", *SAID, "source", "licence")}
-    return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()[:32]
+    details = {key: record.get(key) for key in ("fields", *SAID, "source", "licence")}
+    return hashlib.sha256(json.dumps(details, sort_keys=True).encode()).hexdigest()[:32]
 
 
 class Stated(NamedTuple):
@@ -187,7 +187,10 @@ class Items(Part):
         rows = self.rows if self.file is None else self._rows_of_file(folder)
         columns = {column: None for row in rows for column in row}
         layout = LAYOUTS[self.layout] if self.layout else None
-        says = {**(layout.says if layout else {}), **{key: of for key in SAID if (of := getattr(self, key))}}
+        says = {
+            **(layout.says if layout else {}),
+            **{key: own_column for key in SAID if (own_column := getattr(self, key))},
+        }
         named = {"id": self.id, **says, "text": self.text}
         for key, column in named.items():
             if column is not None and column not in columns:
@@ -196,13 +199,13 @@ class Items(Part):
         fields = self.fields or (layout.fields if layout else [column for column in columns if column != self.id])
         if unknown := [field for field in fields if field not in columns]:
             raise ValueError(f"fields: the items have no column {unknown[0]} (they have {', '.join(columns)})")
-        ids = [_text(row.get(self.id)) for row in rows]
+        ids = [_write_text(row.get(self.id)) for row in rows]
         if None in ids or "" in ids:
             place = ids.index(None if None in ids else "")
             raise ValueError(f"{self._where(rows[place])}item {place + 1} has nothing in the column {self.id}")
         if len(set(ids)) < len(ids):
-            known = set()
-            place = next(place for place, item in enumerate(ids) if item in known or known.add(item))
+            names = set()
+            place = next(place for place, item in enumerate(ids) if item in names or names.add(item))
             raise ValueError(f"{self._where(rows[place])}item {ids[place]} stands there twice")
         chosen = range(len(ids))
         if self.limit is not None and self.limit < len(ids):
@@ -215,35 +218,35 @@ class Items(Part):
             row = rows[place]
             if isinstance(row, CsvRow):
                 self._lines[ids[place]] = row.line
-            texts = {field: text for field in fields if (text := _text(row.get(field))) is not None}
+            texts = {field: text for field in fields if (text := _write_text(row.get(field))) is not None}
             yield Item(ids[place], texts, self._said_of(row, ids[place], says))
 
     def _of_length(self, rows):
         """Keep the rows whose text is short enough and, of these, the longest."""
         column = self.text or "text"
         if self.most_tokens:
-            rows = [row for row in rows if tokens_of(_text(row.get(column)) or "") <= self.most_tokens]
+            rows = [row for row in rows if tokens_of(_write_text(row.get(column)) or "") <= self.most_tokens]
             if not rows:
                 raise ValueError(f"most_tokens: no text has {self.most_tokens} tokens or fewer")
         if self.longest:
-            rows = sorted(rows, key=lambda row: (-len(_text(row.get(column)) or ""), _text(row.get(self.id))))[
-                : self.limit
-            ]
+            rows = sorted(
+                rows, key=lambda row: (-len(_write_text(row.get(column)) or ""), _write_text(row.get(self.id)))
+            )[: self.limit]
         return rows
 
     def _said_of(self, row, item, says):
-        said = {key: _text(row.get(column)) for key, column in says.items()}
-        if (is_true := said.get("is_true")) is not None:
+        details = {key: _write_text(row.get(column)) for key, column in says.items()}
+        if (is_true := details.get("is_true")) is not None:
             if is_true.lower() not in TRUTHS:
                 where = self._where(row) or "is_true: "
                 raise ValueError(f"{where}item {item} says {is_true} of whether it is true, and not true or false")
-            said["is_true"] = TRUTHS[is_true.lower()]
-        if (published := said.get("published_at")) is not None and self.layout is None and not _is_date(published):
+            details["is_true"] = TRUTHS[is_true.lower()]
+        if (published := details.get("published_at")) is not None and self.layout is None and not _is_date(published):
             raise ValueError(
                 f"{self._where(row) or 'published_at: '}item {item} says {published} under "
                 f"{says['published_at']}: write a date as year-month-day, such as 2021-04-03"
             )
-        return said | {"source": self.source, "licence": self.licence}
+        return details | {"source": self.source, "licence": self.licence}
 
     def _where(self, row):
         """Return where a row of a CSV file stands; nothing for one of another kind."""
@@ -309,7 +312,7 @@ class Items(Part):
         )
 
 
-def _text(value):
+def _write_text(value):
     """Write a value of a column as text; None stays None."""
     if value is None or isinstance(value, str):
         return value

@@ -74,10 +74,10 @@ class Judging(Part):
         used = placeholders(self.text or "") if self.judges_items else set()
         used |= set().union(*(placeholders(self.asked_of(role)) for role in self.roles)) - {"text"}
         for key in ("text", "question", "question_of_answers"):
-            said = getattr(self, key) or ""
-            if half := half_a_name(said, {"text", *fields}):
+            words = getattr(self, key) or ""
+            if half := half_a_name(words, {"text", *fields}):
                 raise Mistake(f"judges: {key} says {half}", "judges", key)
-            if unknown := sorted((placeholders(said) & used) - fields):
+            if unknown := sorted((placeholders(words) & used) - fields):
                 raise Mistake(f"judges: {{{unknown[0]}}} is no field of the items", "judges", key)
         for item, field in itertools.product(paradigm.all_items, sorted(used)):
             if field not in item.fields:
@@ -124,6 +124,6 @@ class Judging(Part):
 class JudgeScript(Script):
     """All that a judge is told, in one turn; what a text says is not searched for braces."""
 
-    def __init__(self, said: str):
+    def __init__(self, text: str):
         self.turns, self.rounds = ["{said}"], None
-        self.words = {"said": said}
+        self.words = {"said": text}

@@ -291,10 +291,12 @@ def _shipped_vignette(given):
     """Take a name for the shipped vignette of anchoring of that name."""
     if not isinstance(given, str):
         return given
-    known = shipped("vignettes")
-    if given not in known:
-        raise ValueError(f"{given} is not a shipped vignette ({', '.join(known)}): write it out in full, with its text")
-    return {key: value for key, value in known[given].items() if key in ParadigmVignette.model_fields}
+    vignettes = shipped("vignettes")
+    if given not in vignettes:
+        raise ValueError(
+            f"{given} is not a shipped vignette ({', '.join(vignettes)}): write it out in full, with its text"
+        )
+    return {key: value for key, value in vignettes[given].items() if key in ParadigmVignette.model_fields}
 
 
 def _in_pairs(given):
@@ -312,12 +314,12 @@ def _by_arm(given):
     """Read `{arm: {label: shift, techniques: {name: {label: shift}}}, shares: {label: share}, item_factor: field}`."""
     if not isinstance(given, dict):
         return given
-    arms = {arm: of or {} for arm, of in given.items() if arm not in ("shares", "item_factor")}
-    for arm, of in arms.items():
-        if not isinstance(of, dict):
+    arms = {arm: effects or {} for arm, effects in given.items() if arm not in ("shares", "item_factor")}
+    for arm, entry in arms.items():
+        if not isinstance(entry, dict):
             raise ValueError(f"{arm}: should be an arm with what it adds to the share of answers, such as {{tea: 0.1}}")
-    arms = {arm: dict(of) for arm, of in arms.items()}
-    techniques = {arm: of.pop("techniques") for arm, of in arms.items() if "techniques" in of}
+    arms = {arm: dict(effects) for arm, effects in arms.items()}
+    techniques = {arm: effects.pop("techniques") for arm, effects in arms.items() if "techniques" in effects}
     of_answers = {"shares": given.get("shares", {}), "shifts": arms, "techniques": techniques}
     return of_answers | {"item_factor": given.get("item_factor")}
 
@@ -357,12 +359,12 @@ class Paradigm(Part):
             if "anchors" in given:
                 raise Mistake("anchors: each stands under its arm, as in {low: {anchor: 12}}", "anchors")
             anchors = {}
-            for arm, said in given["arms"].items():
-                if not (said is None or (isinstance(said, dict) and said.keys() <= {"anchor"})):
+            for arm, content in given["arms"].items():
+                if not (content is None or (isinstance(content, dict) and content.keys() <= {"anchor"})):
                     raise Mistake(f"arms: {arm} should hold `anchor` or nothing", "arms", arm)
-                if said:
+                if content:
                     try:
-                        anchors[arm] = ArmAnchor.model_validate(_as_anchor(said["anchor"]))
+                        anchors[arm] = ArmAnchor.model_validate(_as_anchor(content["anchor"]))
                     except ValueError as error:
                         location, sentence = found_wrong(error)
                         raise Mistake(f"arms: {arm}: {sentence}", "arms", arm, "anchor", *location) from None
@@ -404,7 +406,7 @@ class Paradigm(Part):
 
     @model_validator(mode="after")
     def _fits_together(self):
-        names = [of.vignette for of in self.vignettes]
+        names = [entry.vignette for entry in self.vignettes]
         for key, named in (("arms", self.arms), ("vignettes", names)):
             if twice := [name for name in named if named.count(name) > 1]:
                 raise ValueError(f"{key}: {twice[0]} stands there twice")
@@ -494,10 +496,10 @@ class Paradigm(Part):
         fields = {field for item in self.all_items for field in item.fields}
         for arm, treatment in full["arms"].items():
             options, used = treatment.get("options") or {}, set()
-            for location, text, known in self._texts_of(vignette, arm, fields, place):
-                if half := half_a_name(text, known):
+            for location, text, names in self._texts_of(vignette, arm, fields, place):
+                if half := half_a_name(text, names):
                     raise Mistake(f"{where} says in arm {arm} {half}", *location)
-                if missing := sorted(placeholders(text) - known):
+                if missing := sorted(placeholders(text) - names):
                     raise Mistake(
                         f"{where} says {{{missing[0]}}} in arm {arm}, which is neither a word nor a field of the items",
                         *location,
@@ -516,12 +518,14 @@ class Paradigm(Part):
                 raise Mistake(f"{where} has options, and neither its case nor its question says {{options}}", *place)
             self._check_options(options, f"{where} shows two options with the same words in arm {arm}", place)
         for arm in self.anchors:
-            said = " ".join(text for _, text, _ in self._texts_of(vignette, arm, fields, place))
-            if "anchor" not in placeholders(said):
+            words = " ".join(text for _, text, _ in self._texts_of(vignette, arm, fields, place))
+            if "anchor" not in placeholders(words):
                 raise Mistake(f"{where} says no {{anchor}} in arm {arm}, which has one", *place)
         for pair in self.contrasts:
-            said = {(self.version(full, {"turns": ["{opening}"]}, arm)[0], str(self.anchors.get(arm))) for arm in pair}
-            if len(pair) == 2 and len(said) == 1:
+            versions = {
+                (self.version(full, {"turns": ["{opening}"]}, arm)[0], str(self.anchors.get(arm))) for arm in pair
+            }
+            if len(pair) == 2 and len(versions) == 1:
                 raise Mistake(f"{where} says the same in the arms {pair[0]} and {pair[1]}: nothing can differ", *place)
 
     def _texts_of(self, vignette, arm, fields, place):
@@ -532,8 +536,8 @@ class Paradigm(Part):
         words = {*self.words, *vignette.words, *treatment.words, *fields, *anchor}
         for part in ("system", "case", "question", *(["anchor"] if anchor else [])):
             yield (*place, part), getattr(vignette, part) or "", words | {"options"}
-        for above, said in (((), self.words), (place, vignette.words), (of_arm, treatment.words)):
-            yield from (((*above, "words", name), text, {*fields, *anchor}) for name, text in said.items())
+        for above, entries in (((), self.words), (place, vignette.words), (of_arm, treatment.words)):
+            yield from (((*above, "words", name), text, {*fields, *anchor}) for name, text in entries.items())
         if anchor and self.anchors[arm].words:
             yield ("arms", arm, "anchor"), self.anchors[arm].words, fields
         of_options = of_arm if treatment.options else place
@@ -591,9 +595,9 @@ class Paradigm(Part):
                 raise Mistake(f"measures: {name} is of {unknown[0]}, which is none of the answers", *at)
             if measure.of and len(set(measure.of)) < len(measure.of):
                 raise Mistake(f"measures: {name} says one answer twice under `of`", *at)
-        for name, measure, of in self._measured() if labels else ():
+        for name, measure, answers in self._measured() if labels else ():
             for vignette, arm in itertools.product(self.vignettes, self.arms):
-                if of and set(of) >= set(self._answers_in(vignette, arm)):
+                if answers and set(answers) >= set(self._answers_in(vignette, arm)):
                     raise Mistake(
                         f"measures: {name} is of all the answers in arm {arm}, so it would always be 1 there",
                         "measures",
@@ -621,12 +625,12 @@ class Paradigm(Part):
     @property
     def _decided(self) -> list[str]:
         """The measures that say how right answers are; what is measured of texts describes them."""
-        return [name for name, of in self.measures.items() if of.source != "measurement"]
+        return [name for name, measure in self.measures.items() if measure.source != "measurement"]
 
     def check_correct(self, labels: list[str], whose: str, *above: str) -> None:
         """Refuse items whose correct answer is none that can be given; `above` is where the paradigm stands."""
         for item in self.all_items:
-            correct = item.said.get("correct")
+            correct = item.details.get("correct")
             if correct is not None and correct not in labels:
                 raise Mistake(
                     f"items: {self.items.where(item.item)}item {item.item} says that {correct} is correct, which is "
@@ -660,9 +664,9 @@ class Paradigm(Part):
                 if unknown := [label for label in self.simulated.shift(arm, technique) if label not in shares]:
                     raise Mistake(f"simulated: {unknown[0]} is none of the answers in arm {arm}", *at, unknown[0])
                 if min(shares.values()) < -1e-9 or not math.isclose(sum(shares.values()), 1):
-                    said = ", ".join(f"{answer} {share:g}" for answer, share in shares.items())
+                    listing = ", ".join(f"{answer} {share:g}" for answer, share in shares.items())
                     raise Mistake(
-                        f"simulated: the shares in arm {arm}{of_item} are {said}: they should come to 1, with none "
+                        f"simulated: the shares in arm {arm}{of_item} are {listing}: they should come to 1, with none "
                         "below 0",
                         *at,
                     )
@@ -726,9 +730,9 @@ class Paradigm(Part):
                 f"its answers: add it under `contrasts`, such as [{arm}, {self.arms[arm == self.arms[0]]}], or take "
                 "the arm out."
             )
-        said = {item.said.get("correct") for item in self.all_items} - {None}
-        can_be_given = said and said <= set(self.labels or ())  # else it is a word for the vignettes to say
-        if can_be_given and not any(of.truth == "correct" for of in self.measures.values()):
+        answers = {item.details.get("correct") for item in self.all_items} - {None}
+        can_be_given = answers and answers <= set(self.labels or ())  # else it is a word for the vignettes to say
+        if can_be_given and not any(measure.truth == "correct" for measure in self.measures.values()):
             yield (
                 f"The items of {self.paradigm} say which answer is correct, and no measure asks how often it is given: "
                 "add `is_correct: {truth: correct, better: higher}` under `measures`."
@@ -754,8 +758,8 @@ class Paradigm(Part):
     def _half_pairs(self):
         """Yield what pairs lack, where a measure holds answers against which statement of a pair is true."""
         pairs = collections.defaultdict(list)
-        for item in self.all_items if any(of.truth == "is_true" for of in self.measures.values()) else ():
-            pair, is_true = item.said.get("pair"), item.said.get("is_true")
+        for item in self.all_items if any(measure.truth == "is_true" for measure in self.measures.values()) else ():
+            pair, is_true = item.details.get("pair"), item.details.get("is_true")
             if pair is not None and is_true is not None:
                 pairs[pair].append(is_true)
         if odd := [pair for pair, truths in pairs.items() if sorted(map(str, truths)) != ["False", "True"]]:
@@ -774,7 +778,7 @@ class Paradigm(Part):
                     f"The measure {name} of {self.paradigm} stays without values: nothing of this name is measured in "
                     f"texts. `bais measure` gives {', '.join(MEASUREMENTS)}."
                 )
-            if measure.truth and all(item.said.get(measure.truth) is None for item in self.all_items):
+            if measure.truth and all(item.details.get(measure.truth) is None for item in self.all_items):
                 yield (
                     f"The measure {name} of {self.paradigm} stays without values: no item says what it is held "
                     f"against. Name the column that does under `items`, as `{measure.truth}`."
@@ -782,7 +786,7 @@ class Paradigm(Part):
 
     def full_vignette(self, vignette: ParadigmVignette) -> dict:
         """Return a vignette with what every arm of it says, as a design asks it."""
-        said = vignette.model_dump(exclude_none=True, exclude={"arms", "options"})
+        content = vignette.model_dump(exclude_none=True, exclude={"arms", "options"})
         arms = {}
         for arm in self.arms:
             treatment = vignette.arms.get(arm) or Treatment()
@@ -791,7 +795,7 @@ class Paradigm(Part):
                 arms[arm]["anchor"] = self.anchors[arm].model_dump(exclude_none=True)
             if options := treatment.options or vignette.options:
                 arms[arm]["options"] = options
-        return said | {
+        return content | {
             "paradigm": self.paradigm,
             **({"text_field": self.text_field} if self.text_field else {}),
             "domain": vignette.domain or self.paradigm,
@@ -854,7 +858,8 @@ class Paradigm(Part):
         leading = self.leading or next(iter(self._decided), None)
         return [
             {
-                "paradigm": self.paradigm, "measure": name, "measure_of": of and json.dumps(of, ensure_ascii=False),
+                "paradigm": self.paradigm, "measure": name,
+                "measure_of": answers and json.dumps(answers, ensure_ascii=False),
                 "better": measure.better, "reference": measure.reference, "margin": measure.margin,
                 "measured_from": None if measure.source == "answer" else measure.source,
                 "is_leading": self.measures.get(leading) is measure,
@@ -863,7 +868,7 @@ class Paradigm(Part):
                 "labels": labels and json.dumps(labels, ensure_ascii=False),
                 **self._goals_stated(),
             }
-            for name, measure, of in self._measured()
+            for name, measure, answers in self._measured()
         ]  # fmt: skip
 
     def _goals_stated(self):
@@ -917,24 +922,24 @@ class ArmScript(Script):
         The number of the arm's anchor, where it has one.
     """
 
-    def __init__(self, vignette, technique, arm, item, option_order, asked, facts=None, anchor=SLOT):
+    def __init__(self, vignette, technique, arm, item, option_order, answer_format, facts=None, anchor=SLOT):
         treatment = vignette["arms"][arm]
         fields = dict(item.fields) if item else {}
         if "anchor" in treatment:
             anchor = ArmAnchor.model_validate(treatment["anchor"]).text(SLOT if anchor is None else anchor)
             fields["anchor"] = fill(anchor, fields)
-        said = {**vignette.get("words", {}), **treatment.get("words", {})}
-        words = {**{name: fill(text, fields) for name, text in said.items()}, **fields}
+        texts = {**vignette.get("words", {}), **treatment.get("words", {})}
+        words = {**{name: fill(text, fields) for name, text in texts.items()}, **fields}
         self.options = {name: fill(text, fields) for name, text in treatment.get("options", {}).items()}
         if option_order is not None:
             shown = zip(LETTERS, option_order, strict=False)
             words["options"] = "\n".join(f"{letter}. {self.options[name]}" for letter, name in shown)
-        words["answer_format"] = asked
+        words["answer_format"] = answer_format
         for part in ("case", "anchor", "question"):
             is_said = part != "anchor" or "anchor" in treatment
             words[f"{part}_text"] = fill(vignette.get(part, ""), words) if is_said else ""
-        said = (*(words[f"{part}_text"] for part in ("case", "anchor", "question")), asked)
-        opening = "\n\n".join(part for part in said if part)
+        parts = (*(words[f"{part}_text"] for part in ("case", "anchor", "question")), answer_format)
+        opening = "\n\n".join(part for part in parts if part)
         self.turns = []
         for number, turn in enumerate(treatment["turns"]):
             if "opening" in placeholders(turn):
@@ -972,7 +977,7 @@ def paradigm_text(name: str) -> str | None:
 def multiples_of_anchoring() -> dict[str, float]:
     """Return what the anchors of anchoring are as multiples of the LLM's own baseline, by direction."""
     arms = read_yaml(paradigm_text(ANCHORING), ANCHORING)[1]["arms"]
-    return {arm: said["anchor"]["times"] for arm, said in arms.items() if said}
+    return {arm: content["anchor"]["times"] for arm, content in arms.items() if content}
 
 
 class WrongItems(Exception):
@@ -993,9 +998,9 @@ def load_paradigm(name: str, folder: Path | None, items: dict | None = None) -> 
     if name not in shipped_paradigms():
         path = Path(folder or ".") / name
         if path.suffix not in (".yaml", ".yml"):
-            known = ", ".join((ANCHORING, *shipped_paradigms()))
+            names = ", ".join((ANCHORING, *shipped_paradigms()))
             raise UserError(
-                f"there is no paradigm {printable(name)}: name one of {known}, or a YAML file beside the study"
+                f"there is no paradigm {printable(name)}: name one of {names}, or a YAML file beside the study"
             )
 
     def validate(content):
@@ -1018,4 +1023,4 @@ def load_paradigm(name: str, folder: Path | None, items: dict | None = None) -> 
 
 def count_by_vignette(paradigms: list[Paradigm]) -> collections.Counter:
     """Count in how many paradigms a vignette stands: in a study it should be one."""
-    return collections.Counter(of.vignette for paradigm in paradigms for of in paradigm.vignettes)
+    return collections.Counter(vignette.vignette for paradigm in paradigms for vignette in paradigm.vignettes)

@@ -131,16 +131,16 @@ class Script:
         self.turns = technique.get("turns", [])
         self.rounds = technique.get("rounds")
         self.decoding = technique.get("decoding")
-        asked = fill(ANSWER_FORMATS.get(answer_format, answer_format), vignette)
+        form = fill(ANSWER_FORMATS.get(answer_format, answer_format), vignette)
         numbers = {"anchor": anchor, "second_anchor": None if anchor is None else second_anchor}
         filled = {name: as_number(value) for name, value in numbers.items() if value is not None}
-        words = {**vignette.get("words", {}), **filled, "answer_format": asked}
+        words = {**vignette.get("words", {}), **filled, "answer_format": form}
         for part in ("case", "anchor", "second_anchor", "question"):
             is_said = part not in numbers or part in filled
             words[f"{part}_text"] = fill(vignette.get(part, ""), words) if is_said else ""
-        said = [words[f"{part}_text"] for part in ("case", "anchor", "second_anchor", "question")]
-        self.words = {**words, "opening": _paragraphs(*said, asked)}
-        self._take_steps(technique, _paragraphs(*said[:-1]), facts)
+        parts = [words[f"{part}_text"] for part in ("case", "anchor", "second_anchor", "question")]
+        self.words = {**words, "opening": _paragraphs(*parts, form)}
+        self._take_steps(technique, _paragraphs(*parts[:-1]), facts)
 
     def _take_steps(self, technique, item, facts, system=""):
         """Take what a technique says in steps about the text of an item, and to whom."""
@@ -194,27 +194,27 @@ class Script:
         return self._turn("answer", 0, [self.rounds["answer"]], [], text)
 
     def _turn(self, step, n, templates, replies, text=""):
-        said = [self._said(template, text) for template in templates]
-        messages = [*self._system_message(), {"role": "user", "content": said[0]}]
-        for reply, following in zip(replies, said[1:], strict=True):
+        contents = [self._said(template, text) for template in templates]
+        messages = [*self._system_message(), {"role": "user", "content": contents[0]}]
+        for reply, following in zip(replies, contents[1:], strict=True):
             messages += [{"role": "assistant", "content": reply}, {"role": "user", "content": following}]
-        return Turn(step, n, said[-1], messages)
+        return Turn(step, n, contents[-1], messages)
 
     def template(self) -> dict:
         """Return all that a trial can be asked with: the known words are filled in, replies are slots."""
-        said = {"turns": [self._said(turn, "") for turn in self.turns]}
+        template = {"turns": [self._said(turn, "") for turn in self.turns]}
         if self.rounds:
             texts = {step: self._said(self.rounds[step], "{text}") for step in STEPS}
-            said["rounds"] = {**self.rounds, **texts, "text": self.words["opening"]}
+            template["rounds"] = {**self.rounds, **texts, "text": self.words["opening"]}
         if self.decoding:
-            said["decoding"] = self.decoding
+            template["decoding"] = self.decoding
         if self.steps:
             own = self.steps.technique["steps"]
-            said["steps"] = [step | {"prompt": fill(step["prompt"], self.words).strip()} for step in own]
-            said["of_steps"] = self.steps.template()
+            template["steps"] = [step | {"prompt": fill(step["prompt"], self.words).strip()} for step in own]
+            template["of_steps"] = self.steps.template()
         if self.system:
-            said["system"] = fill(self.system, self.words)
-        return said
+            template["system"] = fill(self.system, self.words)
+        return template
 
     def _said(self, template, text):
         return fill(template, {**self.words, "text": text}).strip()
@@ -237,26 +237,26 @@ def prompt_version(
     vignette: dict, technique: dict, answer_format: str, second_anchor: float | None = None, *, is_anchored: bool = True
 ) -> tuple[str, str]:
     """Return the template of a trial, with the versions of its vignette and technique, and a hash of it."""
-    said = Script(vignette, technique, SLOT if is_anchored else None, second_anchor, answer_format).template()
+    template = Script(vignette, technique, SLOT if is_anchored else None, second_anchor, answer_format).template()
     versions = {"vignette_version": vignette.get("version", 1), "technique_version": technique.get("version", 1)}
-    text = _as_json({**versions, **said})
+    text = _as_json({**versions, **template})
     return text_hash(text), text
 
 
 def template_of(text: str, study: dict, *, is_anchored: bool) -> dict:
     """Read a template, whichever version of bais wrote it; `study` is what the study file said then."""
-    said = json.loads(text)
-    if isinstance(said, dict):
-        return said
-    of_vignette, of_technique, asked, response_unit, second_anchor = said
+    content = json.loads(text)
+    if isinstance(content, dict):
+        return content
+    of_vignette, of_technique, form, response_unit, second_anchor = content
     vignette = of_vignette | {"response_unit": response_unit, "version": _version(study["vignettes"], of_vignette)}
     technique = of_technique | {"version": _version(study["techniques"], of_technique)}
-    return json.loads(prompt_version(vignette, technique, asked, second_anchor, is_anchored=is_anchored)[1])
+    return json.loads(prompt_version(vignette, technique, form, second_anchor, is_anchored=is_anchored)[1])
 
 
-def _version(entries, said):
+def _version(entries, words):
     """Return the version of the entry with these words; a shipped one that no study names is of version 1."""
-    return next((entry.get("version", 1) for entry in entries if said.items() <= entry.items()), 1)
+    return next((entry.get("version", 1) for entry in entries if words.items() <= entry.items()), 1)
 
 
 def template_hash(template: dict) -> str:

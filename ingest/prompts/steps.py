@@ -35,7 +35,7 @@ def tokens_of(text: str) -> int:
 
 def numbers_in(names: set[str], kind: re.Pattern) -> list[int]:
     """Return the numbers of the chunks or replies among names."""
-    return sorted(int(found[1]) for name in names if (found := kind.fullmatch(name)))
+    return sorted(int(match[1]) for name in names if (match := kind.fullmatch(name)))
 
 
 def chunks_of(text: str, n: int, unit: str) -> list[str]:

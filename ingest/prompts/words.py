@@ -12,7 +12,7 @@ BLANK = re.compile(r"\{\s*\}")  # names nothing, and is asked as it stands
 
 def fill(template: str, words: dict[str, object]) -> str:
     """Put words in the place of their names in braces, once: what is put in is not searched again."""
-    return PLACEHOLDER.sub(lambda found: str(words.get(found[1], found[0])), template)
+    return PLACEHOLDER.sub(lambda match: str(words.get(match[1], match[0])), template)
 
 
 def placeholders(template: str) -> set[str]:
@@ -23,13 +23,15 @@ def placeholders(template: str) -> set[str]:
 def half_a_name(template: str, words: set[str]) -> str | None:
     """Say what is wrong with the first brace that is not closed, or that stands beside one of the words otherwise."""
     rest = PLACEHOLDER.sub("", template)
-    beside_words = (found for found in HALF.finditer(rest) if {*found.groups()} & words)
-    found = NEVER_CLOSED.search(rest) or next(beside_words, None)
-    return found and f"`{found[0].strip()}`, which is half a name in braces: write both braces, and no spaces within"
+    beside_words = (match for match in HALF.finditer(rest) if {*match.groups()} & words)
+    half = NEVER_CLOSED.search(rest) or next(beside_words, None)
+    return half and f"`{half[0].strip()}`, which is half a name in braces: write both braces, and no spaces within"
 
 
-def has_blank(said: object) -> bool:
+def has_blank(content: object) -> bool:
     """Tell whether braces without a name stand in a text, or in any text within what is given."""
-    if isinstance(said, str):
-        return bool(BLANK.search(said))
-    return any(map(has_blank, said.values() if isinstance(said, dict) else said if isinstance(said, list) else ()))
+    if isinstance(content, str):
+        return bool(BLANK.search(content))
+    return any(
+        map(has_blank, content.values() if isinstance(content, dict) else content if isinstance(content, list) else ())
+    )

@@ -73,7 +73,7 @@ class NoReply(Exception):
     does : {"retry", "adapt", "fail", "stop_llm"}
         What it means for the trial: wait and ask again, ask again at once in another way, give it up, or ask this LLM
         nothing more.
-    said : str
+    detail : str
         What the endpoint said, word for word: a key may be in it.
     is_throttle : bool
         Whether the endpoint has too much to do.
@@ -89,18 +89,18 @@ class NoReply(Exception):
     """
 
     def __init__(
-        self, reason, means="", does="retry", *, said="", is_throttle=False, retry_after_s=None, http_status=None,
+        self, reason, means="", does="retry", *, detail="", is_throttle=False, retry_after_s=None, http_status=None,
         request_id=None, parameters=None, tokens_in=None, tokens_out=None, cost_usd=None,
     ):  # fmt: skip
         super().__init__(f"{reason}: {means}" if means else reason)
-        self.reason, self.means, self.does, self.said = reason, means, does, said
+        self.reason, self.means, self.does, self.detail = reason, means, does, detail
         self.is_throttle, self.retry_after_s = is_throttle, retry_after_s
         self.http_status, self.request_id, self.parameters = http_status, request_id, parameters or {}
         self.tokens_in, self.tokens_out, self.cost_usd = tokens_in, tokens_out, cost_usd
 
     def words(self, redaction):
         """Say for a person what happened, without keys."""
-        return ": ".join(part for part in (self.means, redaction.of_error(self.said)) if part)
+        return ": ".join(part for part in (self.means, redaction.of_error(self.detail)) if part)
 
 
 def seed_of(order_seed: int, question: Question, what: str) -> bytes:

@@ -24,8 +24,8 @@ def codex_command() -> str:
     named, pinned = os.environ.get("BAIS_CODEX"), ROOT / "node_modules" / ".bin" / "codex"
     if not named and pinned.exists():
         return str(pinned)
-    if found := shutil.which(named or "codex"):
-        return found
+    if path := shutil.which(named or "codex"):
+        return path
     if named:
         raise UserError(f"BAIS_CODEX names {named}, which is no program that can be run")
     raise UserError(
@@ -62,10 +62,10 @@ class Codex:
                 self.command, "exec", "--skip-git-repo-check", "--sandbox", "read-only", "--json",
                 "--output-last-message", str(answer), *(["--model", model] if model else []), "-",
             ]  # fmt: skip
-            code, events, said = await self._run(command, _as_one_prompt(question.messages), work, recorded)
+            code, events, errors = await self._run(command, _as_one_prompt(question.messages), work, recorded)
             text = _beginning(answer) if answer.exists() else None
         if code != 0:
-            raise NoReply("codex_exit", f"exit {code}", said=_last_line(said), parameters=recorded)
+            raise NoReply("codex_exit", f"exit {code}", detail=_last_line(errors), parameters=recorded)
         if not (text or "").strip():
             raise NoReply("empty_answer", "codex wrote no last message", parameters=recorded)
         thread, usage = _read_events(events)
@@ -93,12 +93,12 @@ class Codex:
             raise NoReply("codex_start", str(error.strerror), "stop_llm", parameters=recorded) from None
         self.running.add(process)
         try:
-            events, said = await process.communicate(prompt.encode())
+            events, errors = await process.communicate(prompt.encode())
         finally:
             _kill(process)
             await process.wait()
             self.running.discard(process)
-        return process.returncode, events, said.decode("utf-8", "replace")
+        return process.returncode, events, errors.decode("utf-8", "replace")
 
     async def _read_version(self):
         with contextlib.suppress(OSError, TimeoutError):
@@ -106,8 +106,8 @@ class Codex:
                 self.command, "--version", stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE,
                 stderr=asyncio.subprocess.DEVNULL,
             )  # fmt: skip
-            said, _ = await asyncio.wait_for(process.communicate(), 20)
-            return said.decode("utf-8", "replace").strip()[:100]
+            version, _ = await asyncio.wait_for(process.communicate(), 20)
+            return version.decode("utf-8", "replace").strip()[:100]
         return ""
 
 

@@ -104,8 +104,8 @@ class Local:
                     "not_finite", "the LLM gave a logit that is no number", "fail", parameters=recorded
                 ) from None
             except TooShort:
-                said = "the text has fewer than three words, and so no beginning, middle and end"
-                raise NoReply("too_few_words", said, "fail", parameters=recorded) from None
+                reason = "the text has fewer than three words, and so no beginning, middle and end"
+                raise NoReply("too_few_words", reason, "fail", parameters=recorded) from None
             except UserError as error:
                 raise NoReply("chat_template", str(error), "stop_llm", parameters=recorded) from None
             except Stopped:
@@ -121,7 +121,7 @@ class Local:
         draft = Draft(
             self.llm,
             functools.partial(self._ids_behind, messages),
-            lambda asked: self.llm.ids_of(self.llm.conversation([{"role": "user", "content": asked}])),
+            lambda words: self.llm.ids_of(self.llm.conversation([{"role": "user", "content": words}])),
             temperature,
             np.random.default_rng(int.from_bytes(seed_of(self.design.study.order_seed, question, f"{question.turn}"))),
         )
@@ -176,12 +176,12 @@ class Local:
         def attended(order):
             conversation = self.llm.conversation(asked(order))
             ids, starts = self.llm.ids_of(conversation), np.array(self.llm.starts_of(conversation))
-            attention, found, end = self.llm.attention(ids), [], 0
+            attention, weights, end = self.llm.attention(ids), [], 0
             for at in order:
                 begin = conversation.index(segments[at], end)
                 end = begin + len(segments[at])
-                found.append(attention[(starts >= begin) & (starts < end)].mean())
-            return found
+                weights.append(attention[(starts >= begin) & (starts < end)].mean())
+            return weights
 
         order = sorted_by_attention(len(segments), attended, decoding.iterations)
         recorded["segment_order"] = order

@@ -113,22 +113,22 @@ class OpenAICompatible:
         """Have texts made into numbers, in one call; what is no number of a text is kept as none."""
         recorded = {"model": address_of(llm, self.endpoint)[1], **llm.extra}
         response = await self._post("/embeddings", {"input": texts, **recorded}, llm, recorded)
-        known = _of_call(response, recorded)
+        facts = _of_call(response, recorded)
         try:
             body = _mapping(json.loads(response.content))
         except (ValueError, RecursionError) as error:
-            raise NoReply("broken_answer", type(error).__name__, said=str(error), **known) from None
-        known |= _spent(body)
+            raise NoReply("broken_answer", type(error).__name__, detail=str(error), **facts) from None
+        facts |= _spent(body)
         data = body.get("data")
         entries = map(_mapping, data if isinstance(data, list) else ())
-        found = {_whole(entry.get("index")): entry.get("embedding") for entry in entries}
-        numbers = [found.get(place) for place in range(len(texts))]
-        if not all(isinstance(of, list) and of for of in numbers) or len(set(map(len, numbers))) > 1:
-            raise NoReply("broken_answer", "it is not one list of numbers for each text", **known)
+        vectors = {_whole(entry.get("index")): entry.get("embedding") for entry in entries}
+        numbers = [vectors.get(place) for place in range(len(texts))]
+        if not all(isinstance(vector, list) and vector for vector in numbers) or len(set(map(len, numbers))) > 1:
+            raise NoReply("broken_answer", "it is not one list of numbers for each text", **facts)
         return Embeddings(
-            numbers=[[_finite_or_nan(value) for value in of] for of in numbers],
+            numbers=[[_finite_or_nan(value) for value in vector] for vector in numbers],
             returned_model=_word(body.get("model")),
-            **known | {"tokens_out": 0},
+            **facts | {"tokens_out": 0},
         )
 
     async def _post(self, path, body, llm, recorded):
@@ -147,40 +147,40 @@ class OpenAICompatible:
             if isinstance(cause, NoReply):
                 cause.parameters = recorded
                 raise cause from None
-            raise NoReply("connection", type(cause).__name__, said=str(cause), parameters=recorded) from None
+            raise NoReply("connection", type(cause).__name__, detail=str(cause), parameters=recorded) from None
 
     async def close(self):
         """Close the connections."""
         await self.client.close()
 
-    def _refused(self, status, body, response, llm, recorded, said=""):
+    def _refused(self, status, body, response, llm, recorded, detail=""):
         """Say what an error means for the trial."""
         body = _mapping(body)
-        said = str(body.get("message") or said)
+        detail = str(body.get("message") or detail)
         code = str(body.get("code") or body.get("type") or "")
-        known, reason = _of_call(response, recorded) | {"said": said}, f"http_{status}"
+        facts, reason = _of_call(response, recorded) | {"detail": detail}, f"http_{status}"
         with contextlib.suppress(ValueError, RecursionError):
-            known |= _spent(json.loads(response.content))
-        if status in (400, 422) and "temperature" in said.lower() and _sent_temperature(recorded, llm):
+            facts |= _spent(json.loads(response.content))
+        if status in (400, 422) and "temperature" in detail.lower() and _sent_temperature(recorded, llm):
             self.without_temperature.add(llm.llm)
-            return NoReply("temperature_rejected", "", "adapt", **known)
+            return NoReply("temperature_rejected", "", "adapt", **facts)
         if "content_filter" in code or "content_policy" in code or "moderation" in code:
-            return NoReply("content_filter", "", "fail", **known)
+            return NoReply("content_filter", "", "fail", **facts)
         if status in STOPS or code == "insufficient_quota":
-            return NoReply(reason, STOPS.get(status, "the quota is used up"), "stop_llm", **known)
+            return NoReply(reason, STOPS.get(status, "the quota is used up"), "stop_llm", **facts)
         if status in THROTTLES or status in (409, 425) or status >= 500:
             after = retry_after(response.headers)
-            return NoReply(reason, "", "retry", is_throttle=status in THROTTLES, retry_after_s=after, **known)
-        return NoReply(reason, "", "fail", **known)
+            return NoReply(reason, "", "retry", is_throttle=status in THROTTLES, retry_after_s=after, **facts)
+        return NoReply(reason, "", "fail", **facts)
 
     def _read(self, response, llm, recorded):
         """Take an answer apart; one without choices, or not in the agreed form, is none."""
-        known = _of_call(response, recorded)
+        facts = _of_call(response, recorded)
         try:
             body = _mapping(json.loads(response.content))
         except (ValueError, RecursionError) as error:
-            raise NoReply("broken_answer", type(error).__name__, said=str(error), **known) from None
-        known |= _spent(body)
+            raise NoReply("broken_answer", type(error).__name__, detail=str(error), **facts) from None
+        facts |= _spent(body)
         choices = body.get("choices")
         choice = _mapping(choices[0]) if isinstance(choices, list) and choices else {}
         message, failed = choice.get("message"), choice.get("error")
@@ -189,12 +189,12 @@ class OpenAICompatible:
             code = _whole(_mapping(failed).get("code"))
             if code and 400 <= code < 600:
                 raise self._refused(code, failed, response, llm, recorded)
-            raise NoReply("upstream_error", said=str(_mapping(failed).get("message") or failed), **known)
+            raise NoReply("upstream_error", detail=str(_mapping(failed).get("message") or failed), **facts)
         if not isinstance(message, dict):
-            raise NoReply("empty_answer", "no choices" if not choice else "no message", **known)
+            raise NoReply("empty_answer", "no choices" if not choice else "no message", **facts)
         text, refusal = _text_and_refusal(message)
         if not isinstance(text, str | None) or not isinstance(refusal, str | None):
-            raise NoReply("broken_answer", "the content is not text", **known)
+            raise NoReply("broken_answer", "the content is not text", **facts)
         return Reply(
             text=text,
             finish_reason=_word(choice.get("finish_reason")),
@@ -203,7 +203,7 @@ class OpenAICompatible:
             upstream_provider=_word(body.get("provider")),
             system_fingerprint=_word(body.get("system_fingerprint")),
             logprobs=_log_probabilities(choice.get("logprobs")),
-            **known | {"request_id": known["request_id"] or _word(body.get("id"))},
+            **facts | {"request_id": facts["request_id"] or _word(body.get("id"))},
         )
 
 
@@ -267,8 +267,8 @@ async def _with_body(response, request, large):
             size += len(part)
             if size > MOST_BYTES:
                 parts.clear()  # which the traceback would keep
-                said = f"the body is larger than {MOST_BYTES >> 20} MB, and was not read further"
-                raise NoReply("too_large", said, http_status=response.status_code)
+                problem = f"the body is larger than {MOST_BYTES >> 20} MB, and was not read further"
+                raise NoReply("too_large", problem, http_status=response.status_code)
     headers = [(name, value) for name, value in response.headers.raw if name.lower() not in OF_THE_BODY]
     return httpx2.Response(
         response.status_code, headers=headers, content=b"".join(parts), request=request, extensions=response.extensions
@@ -300,7 +300,7 @@ def _text_and_refusal(message):
     parts = [{"type": "text", "text": part} if isinstance(part, str) else _mapping(part) for part in content]
     texts = [part.get("text") for part in parts if part.get("type") in TEXTS]
     refusals = [part.get("refusal") for part in parts if part.get("type") == "refusal"]
-    is_said = all(isinstance(said, str) for said in texts + refusals)
+    is_said = all(isinstance(text, str) for text in texts + refusals)
     if not is_said or not (texts or refusals or all(part.get("type") in REASONING for part in parts)):
         return content, refusal
     return "".join(texts) if texts else None, refusal or "".join(refusals) or None

@@ -44,7 +44,7 @@ class Simulated:
         truth = question.llm.simulated
         if truth.latency_ms:
             await asyncio.sleep(truth.latency_ms / 1000)
-        text = self._text(question, truth)
+        text = self._write_text(question, truth)
         n_in = sum(len(message["content"]) for message in question.messages)
         return Reply(
             text=text,
@@ -60,7 +60,7 @@ class Simulated:
     async def close(self):
         """Nothing is held open."""
 
-    def _text(self, question, truth):
+    def _write_text(self, question, truth):
         cell, step = question.trial.cell, question.step
         of_trial = self._chance(question, "trial")
         if of_trial.random() < truth.refusal_rate:
@@ -75,8 +75,8 @@ class Simulated:
             return first.partition("<prompt>")[2].partition("</prompt>")[0].strip()
         if self.design.study.answer_format == "story-001":
             return self._story_answer(question, truth)
-        if cell.arm and (said := self._of_content(question, truth)):
-            return said
+        if cell.arm and (content := self._of_content(question, truth)):
+            return content
         technique = self.design.techniques.get(cell.technique, {"turns": [""]})
         n_turns = len(technique.get("turns") or technique["steps"])
         if cell.arm:
@@ -88,10 +88,10 @@ class Simulated:
         technique = "no_technique" if is_first else cell.technique
         answer = self.design.paradigm_of(cell.vignette).answer if cell.arm else None
         if answer and answer.kind != "number":
-            said = self._chosen(truth, question, technique)
+            reply = self._chosen(truth, question, technique)
         else:
-            said = self._answer(truth, cell, technique, self._chance(question, f"{question.turn}"))
-        return f"I have thought about it.\n{answer.answer_after} {said}" if answer and answer.answer_after else said
+            reply = self._answer(truth, cell, technique, self._chance(question, f"{question.turn}"))
+        return f"I have thought about it.\n{answer.answer_after} {reply}" if answer and answer.answer_after else reply
 
     def _story_answer(self, question, truth):
         """Answer as story 001 wants it: one object, or a part of it in each of three turns."""
@@ -107,8 +107,8 @@ class Simulated:
             "defenseAttorneyEvaluation": evaluate(self.design.study.second_anchor),
             "sentenceMonths": int(number),
         }
-        asked = question.messages[-1]["content"]
-        return json.dumps({key: value for key, value in answer.items() if f'"{key}"' in asked})
+        prompt = question.messages[-1]["content"]
+        return json.dumps({key: value for key, value in answer.items() if f'"{key}"' in prompt})
 
     def _answer(self, truth, cell, technique, chance):
         number = self._number(truth, cell, technique, chance)
@@ -123,12 +123,12 @@ class Simulated:
         answers = list(trial.option_order or paradigm.answer.labels)
         effect = truth.techniques.get(technique)
         factors = (truth.bias, effect and effect.bias)
-        factor = math.prod(1.0 if of is None else of for of in factors)
+        factor = math.prod(1.0 if number is None else number for number in factors)
         factor *= paradigm.item_factor(self.design.items.get(cell.item))
         shares = paradigm.shares(cell.arm, technique, answers, factor)
         drawn = chance.choices(sorted(shares), [max(0.0, shares[answer]) for answer in sorted(shares)])[0]
-        said = LETTERS[answers.index(drawn)] if trial.option_order else drawn
-        return chance.choice(CHOICES).format(said=said)
+        name = LETTERS[answers.index(drawn)] if trial.option_order else drawn
+        return chance.choice(CHOICES).format(said=name)
 
     def _of_content(self, question, truth):
         """Summarise a text, check a fact or label a framing, where the truth of this is stated; else return None."""
@@ -136,10 +136,15 @@ class Simulated:
         answer, item = self.design.paradigm_of(cell.vignette).answer, self.design.items.get(cell.item)
         if answer.kind == "text" and truth.lead_share is not None:
             return self._summary(question, truth, item)
-        if answer.kind == "label" and truth.known_before is not None and item and item.said.get("is_true") is not None:
+        if (
+            answer.kind == "label"
+            and truth.known_before is not None
+            and item
+            and item.details.get("is_true") is not None
+        ):
             return self._fact(question, truth, item)
-        if answer.kind == "label" and truth.accuracy is not None and item and item.said.get("correct"):
-            return self._label(item.said["correct"], answer.labels, truth, self._chance(question, "label"))
+        if answer.kind == "label" and truth.accuracy is not None and item and item.details.get("correct"):
+            return self._label(item.details["correct"], answer.labels, truth, self._chance(question, "label"))
         return None
 
     def _summary(self, question, truth, item):
@@ -169,20 +174,20 @@ class Simulated:
     def _fact(self, question, truth, item):
         """Say what is known of a statement; of one that is not known, guess."""
         cell, chance = question.trial.cell, self._chance(question, "fact")
-        cutoff, published = knowledge_cutoffs().get(cell.llm), item.said.get("published_at")
+        cutoff, published = knowledge_cutoffs().get(cell.llm), item.details.get("published_at")
         is_after = cutoff and published and published[:10] > cutoff.isoformat()
         share = truth.with_technique(cell.technique, "known_after" if is_after else "known_before")
         is_known = chance.random() < (share or 0)
         guess = chance.random() < truth.with_technique(cell.technique, "yes_bias")
-        said = str(item.said["is_true"] if is_known else guess)
+        verdict = str(item.details["is_true"] if is_known else guess)
         if "Confidence]" in question.messages[0]["content"]:
-            said += f" [{'High' if is_known else 'Low'} Confidence]"
-        return said
+            verdict += f" [{'High' if is_known else 'Low'} Confidence]"
+        return verdict
 
     def _framing(self, item, judged):
         """Return the label that is right for a text: where none is known to be, its name decides which one is."""
         labels = self.design.judges.labels
-        right = item.said.get("correct") if item else None
+        right = item.details.get("correct") if item else None
         return right if right in labels else random.Random(judged).choice(labels)
 
     def _judgement(self, question, truth):

@@ -33,9 +33,9 @@ def in_chat(llm: Chatting, questions: Questions) -> ChatQuestions:
     try:
         chats = [llm.in_chat(message) for message in messages]
     except Exception as error:  # a template is a program of its own, and may raise anything
-        said = printable((str(error).splitlines() or [type(error).__name__])[0])
+        problem = printable((str(error).splitlines() or [type(error).__name__])[0])
         raise UserError(
-            f"the chat template of {name} cannot put a message: {said}; {INSTEAD}", CANNOT_BE_ASKED
+            f"the chat template of {name} cannot put a message: {problem}; {INSTEAD}", CANNOT_BE_ASKED
         ) from None
     before, _, after = chats[0].partition(messages[0])
     if any(chat != f"{before}{message}{after}" for message, chat in zip(messages, chats, strict=True)):

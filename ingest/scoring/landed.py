@@ -97,14 +97,14 @@ def _scores(line, session, questions) -> Iterator[dict]:
         "session_id": line["session"],
         "scored_at": datetime.fromisoformat(line["scored_at"]),
     }
-    for of in line["scores"]:
+    for score in line["scores"]:
         yield same | {
-            "target": of["target"],
-            "rule": of["rule"],
-            "log_probability": of["log_probability"],
-            "log_probabilities": json.dumps(of["log_probabilities"]),
-            "ids": json.dumps(of["ids"]),
-            "bos_log_probability": of["bos"],
+            "target": score["target"],
+            "rule": score["rule"],
+            "log_probability": score["log_probability"],
+            "log_probabilities": json.dumps(score["log_probabilities"]),
+            "ids": json.dumps(score["ids"]),
+            "bos_log_probability": score["bos"],
         }
 
 

@@ -112,8 +112,8 @@ def by_tree(llm: Llm, spellings: Sequence[Spelling]) -> list[Scores]:
             rows += [row] * len(columns)
             places += [free + column - (width - n_last) for column in columns]
             read += reading.ids
-    found = llm.log_probabilities(llm.forward(ids, positions, mask, n_last), rows, places, read)
-    return _cut(found, [tree.readings for tree in trees])
+    values = llm.log_probabilities(llm.forward(ids, positions, mask, n_last), rows, places, read)
+    return _cut(values, [tree.readings for tree in trees])
 
 
 def by_cache(llm: Llm, spellings: Sequence[Spelling], n_tails: "AtATime | None" = None) -> list[Scores]:
@@ -130,11 +130,11 @@ def _after_a_stem(llm, spelling, n_tails):
         for reading in spelling.readings
         for place, read in zip(reading.places, reading.ids, strict=True)
     ]
-    found = np.full(len(wanted), np.nan)
+    log_values = np.full(len(wanted), np.nan)
     within = [n for n, (_, place, _) in enumerate(wanted) if place < n_stem]
     if within:
         places, ids = zip(*(wanted[n][1:] for n in within), strict=True)
-        found[within] = llm.log_probabilities(llm.forward_plain(stem), [0] * len(within), list(places), list(ids))
+        log_values[within] = llm.log_probabilities(llm.forward_plain(stem), [0] * len(within), list(places), list(ids))
     tails = {whole[n_stem:-1]: [] for whole in spelling.wholes if len(whole) - 1 > n_stem}
     for n, (target, place, _) in enumerate(wanted):
         if place >= n_stem:
@@ -149,8 +149,8 @@ def _after_a_stem(llm, spelling, n_tails):
         return [(n, value) for (_, n), value in zip(numbers, values, strict=True)]
 
     for n, value in n_tails.each(score_tails, list(tails)):
-        found[n] = value
-    return _cut(found, [spelling.readings])[0]
+        log_values[n] = value
+    return _cut(log_values, [spelling.readings])[0]
 
 
 def one_by_one(llm: Llm, spellings: Sequence[Spelling], targets: Iterable[int] = TARGETS) -> list[Scores]:
@@ -165,18 +165,18 @@ def _by_itself(llm, spelling, targets):
         for reading in spelling.readings:
             if reading.target == target:
                 places = list(reading.places)
-                found = llm.log_probabilities(logits, [0] * len(places), places, list(reading.ids))
-                scores[reading.rule, target] = np.asarray(found, float)
+                values = llm.log_probabilities(logits, [0] * len(places), places, list(reading.ids))
+                scores[reading.rule, target] = np.asarray(values, float)
     return scores
 
 
-def _cut(found, of_prompts: Sequence[Sequence[Reading]]) -> list[Scores]:
+def _cut(values, of_prompts: Sequence[Sequence[Reading]]) -> list[Scores]:
     """Give what was read, one number after the other, back to the readings that it is of."""
-    found, at, scores = np.asarray(found, float), 0, []
+    values, at, scores = np.asarray(values, float), 0, []
     for readings in of_prompts:
         of_prompt = {}
         for reading in readings:
-            of_prompt[reading.rule, reading.target] = found[at : at + len(reading.ids)]
+            of_prompt[reading.rule, reading.target] = values[at : at + len(reading.ids)]
             at += len(reading.ids)
         scores.append(of_prompt)
     return scores

@@ -50,8 +50,8 @@ class Scoring:
     @property
     def name(self) -> str:
         """What it is called, always alike."""
-        of = (self.llm.name, self.llm.revision, self.llm.dtype, self.llm.device, self.llm.tokenizer_hash)
-        digest = hashlib.sha256("\n".join((*of, self.questions.digest)).encode()).hexdigest()
+        identity = (self.llm.name, self.llm.revision, self.llm.dtype, self.llm.device, self.llm.tokenizer_hash)
+        digest = hashlib.sha256("\n".join((*identity, self.questions.digest)).encode()).hexdigest()
         return f"{self.llm.name}@{'chat-' if self.questions.chat_template_hash else ''}{digest[:N_NAMED]}"
 
     @property
@@ -109,10 +109,10 @@ def score(
             for names in _batches(order, llm.n_at_a_time):
                 if done.issuperset(names):
                     continue
-                found = at_a_time.each(lambda some: WAYS[outcome.way](llm, some), [spellings[name] for name in names])
+                results = at_a_time.each(lambda some: WAYS[outcome.way](llm, some), [spellings[name] for name in names])
                 lines = [
                     _line(name, session["session"], questions.prompts[name], spellings[name], scores)
-                    for name, scores in zip(names, found, strict=True)
+                    for name, scores in zip(names, results, strict=True)
                 ]
                 for line in lines:
                     if line["prompt_hash"] not in done:
@@ -157,11 +157,11 @@ def _batches(names, size):
 
 
 def _line(name, session, prompt, spelling: Spelling, scores):
-    found = []
+    entries = []
     for reading in spelling.readings:
         values = scores[reading.rule, reading.target]
         refuse_infinite(values, reading.target)
-        found.append(
+        entries.append(
             {
                 "rule": reading.rule,
                 "target": reading.target,
@@ -177,7 +177,7 @@ def _line(name, session, prompt, spelling: Spelling, scores):
         "session": session,
         "scored_at": datetime.now(UTC).isoformat(),
         "prompt": prompt,
-        "scores": found,
+        "scores": entries,
     }
 
 

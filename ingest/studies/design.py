@@ -113,7 +113,7 @@ class Design:
         self.vignettes = {vignette["vignette"]: vignette for vignette in study.vignettes}
         self.techniques = {technique["technique"]: technique for technique in study.techniques}
         self.paradigms = {paradigm.paradigm: paradigm for paradigm in getattr(study, "paradigm", ())}
-        self.items = {item.item: item for of in self.paradigms.values() for item in of.all_items}
+        self.items = {item.item: item for paradigm in self.paradigms.values() for item in paradigm.all_items}
         self.judges = getattr(study, "judges", None)
         self._versions = {}
         self._older = collections.defaultdict(list)
@@ -124,24 +124,24 @@ class Design:
         """Know the trials of a spool again, also where a bais of old hashed the same template otherwise."""
         self._asked = (state.closed, state.open_calls)
         self._names = state.names
-        known = set()
+        asked_hashes = set()
         for prompt_hash, (text, study) in state.templates.items():
             for is_anchored in (False, True):
                 with contextlib.suppress(ValueError, KeyError, TypeError, AttributeError):  # it is no template
                     today = template_hash(template_of(text, study, is_anchored=is_anchored))
-                    known.add(today)
+                    asked_hashes.add(today)
                     if prompt_hash not in (today, *self._older[today]):
                         self._older[today].append(prompt_hash)
-        self._go_on_with_words(known)
+        self._go_on_with_words(asked_hashes)
 
-    def _go_on_with_words(self, known):
+    def _go_on_with_words(self, asked_hashes):
         """Ask with the words that hung on a reading once, where a spool holds what was asked with them.
 
         Of two sets of answers the one counts that the study's reading asked for then.
         """
 
         def is_to_go_on(reading, before, today):
-            return not known.isdisjoint(before) and (reading == "first_word" or known.isdisjoint(today))
+            return not asked_hashes.isdisjoint(before) and (reading == "first_word" or asked_hashes.isdisjoint(today))
 
         for name, paradigm in self.paradigms.items() if self.study.answer_format is None else ():
             before = paradigm.as_asked_before()
@@ -149,7 +149,7 @@ class Design:
                 self.paradigms[name] = before
         before = self.judges.as_asked_before() if self.judges else None
         if before:
-            hashes = ([of.prompt_version(role)[0] for role in of.roles] for of in (before, self.judges))
+            hashes = ([judges.prompt_version(role)[0] for role in judges.roles] for judges in (before, self.judges))
             if is_to_go_on(before.reading, *hashes):
                 self.judges = before
         self._versions = {}
@@ -205,8 +205,8 @@ class Design:
                 base = paradigm.relative_to
                 first = [arm for arm in paradigm.arms if arm != base and not self.hangs_on_answers(vignette, arm)]
                 if base:
-                    asked = [*dict.fromkeys([NO_TECHNIQUE, *self.techniques_for(paradigm)])]
-                    plain = [name for name in asked if paradigm.asks(base, self._technique(name))]
+                    names = [*dict.fromkeys([NO_TECHNIQUE, *self.techniques_for(paradigm)])]
+                    plain = [name for name in names if paradigm.asks(base, self._technique(name))]
                     blocks.append(self._block(vignette, [base], plain))
                 blocks += [self._block(vignette, first, self.techniques_for(paradigm))] if first else []
         return Grid(blocks, self._arm_cell)
@@ -294,7 +294,7 @@ class Design:
             return {}
         judges = [self.judges] if self.judges else []
         return {
-            "paradigms": [row for of in [*paradigms, *judges] for row in of.rows()],
+            "paradigms": [row for part in [*paradigms, *judges] for row in part.rows()],
             "paradigm_contrasts": [row for paradigm in paradigms for row in paradigm.contrast_rows()],
         }
 
@@ -437,7 +437,7 @@ class Design:
     def _id(self, cell, replicate, order):
         hashes = self.prompt_hashes(*cell.asked_with)
         ids = [self._hashed(cell, prompt_hash, replicate, order) for prompt_hash in hashes]
-        return next((known for known in ids if self._is_asked(known)), ids[0])
+        return next((trial_id for trial_id in ids if self._is_asked(trial_id)), ids[0])
 
     def _hashed(self, cell, prompt_hash, replicate, order):
         more = [part for part in (order, self.run, self._new_name(cell)) if part]
@@ -477,12 +477,12 @@ class Design:
 
     def known_anchors(self, decided: list[dict]) -> dict[tuple, dict]:
         """Return of each place that the study asks the last record on each direction or arm, by the rule of today."""
-        places, known = {*self.anchor_places()}, collections.defaultdict(dict)
+        places, records = {*self.anchor_places()}, collections.defaultdict(dict)
         for record in decided:
             place = (record["llm"], record["vignette"], *([record["item"]] if "item" in record else []))
             if place in places and record["vignette_version"] == self.vignettes[place[1]]["version"]:
-                known[place] |= {arm: record for arm in anchors_in(record) if self.is_of_today(record, arm)}
-        return {place: records for place, records in known.items() if records}
+                records[place] |= {arm: record for arm in anchors_in(record) if self.is_of_today(record, arm)}
+        return {place: by_arm for place, by_arm in records.items() if by_arm}
 
     def is_of_today(self, record, arm):
         """Tell whether what was decided of an arm is by the rule of today, and from answers to the words of today."""
@@ -502,7 +502,7 @@ class Design:
     def rule(self, vignette: str) -> dict:
         """Return the rule that gives the anchors of a vignette: in a paradigm, by arm."""
         if paradigm := self.paradigm_of(vignette):
-            return {arm: of.model_dump(exclude_none=True) for arm, of in paradigm.anchors.items()}
+            return {arm: anchor.model_dump(exclude_none=True) for arm, anchor in paradigm.anchors.items()}
         rule = self.vignettes[vignette].get("anchors") or self.study.anchors.model_dump(exclude_none=True)
         return {name: values for name, values in rule.items() if values}
 
@@ -526,8 +526,8 @@ def anchors_in(record: dict) -> dict[str, float]:
     return record["arms"] if "arms" in record else {"low": record["low"], "high": record["high"]}
 
 
-def values_of(known: Mapping[tuple, dict]) -> dict[tuple, dict[str, float]]:
+def values_of(decided: Mapping[tuple, dict]) -> dict[tuple, dict[str, float]]:
     """Return the anchors of each place by direction or arm, given the records on them."""
     return {
-        place: {arm: anchors_in(record)[arm] for arm, record in records.items()} for place, records in known.items()
+        place: {arm: anchors_in(record)[arm] for arm, record in by_arm.items()} for place, by_arm in decided.items()
     }

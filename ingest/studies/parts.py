@@ -154,7 +154,7 @@ class TokenBudget(Part):
 def _in_order(steps):
     """Refuse a step that names a reply which is not there when it is asked."""
     for number, step in enumerate(steps):
-        later = [of for of in numbers_in(placeholders(step.prompt), REPLY) if of > number]
+        later = [reply for reply in numbers_in(placeholders(step.prompt), REPLY) if reply > number]
         if later:
             n_before = (
                 ("no reply comes", "only one reply comes")[number] if number < 2 else f"only {number} replies come"
@@ -243,16 +243,16 @@ def is_for(technique: dict, kind: str) -> bool:
 
 def _in_full(entry, key, kind):
     """Take a name for the shipped entry of that name, and a mapping as an entry or as changes of the shipped one."""
-    known = shipped(f"{key}s")
+    entries = shipped(f"{key}s")
     entry = {key: entry} if isinstance(entry, str) else entry
     if not isinstance(entry, dict) or not isinstance(entry.get(key), str):
         raise ValueError(f"should be a name, or a mapping with a name under the key {key}")
     name = entry[key]
-    if name not in known and len(entry) == 1:
-        raise ValueError(f"{name} is not a shipped {key} ({', '.join(known)}): write it out in full, with its text")
-    if name in known and "ranked" in entry:
+    if name not in entries and len(entry) == 1:
+        raise ValueError(f"{name} is not a shipped {key} ({', '.join(entries)}): write it out in full, with its text")
+    if name in entries and "ranked" in entry:
         raise ValueError(f"{name} is shipped, and seeds/techniques.csv says whether it is ranked: leave `ranked` away")
-    return kind.model_validate({**known.get(name, {}), **entry}).model_dump(exclude_none=True)
+    return kind.model_validate({**entries.get(name, {}), **entry}).model_dump(exclude_none=True)
 
 
 FullVignette = Annotated[dict, BeforeValidator(partial(_in_full, key="vignette", kind=Vignette))]

@@ -78,16 +78,16 @@ class Study(Part):
                 raise ValueError(f"{key}: {twice[0]} stands there twice")
         if self.anchors.proportional and not self.baselines:
             raise ValueError("baselines: anchors that are proportional to baselines need them")
-        asked = ANSWER_FORMATS.get(self.answer_format, self.answer_format)
-        if unknown := sorted(placeholders(asked) - {"response_unit"}):
+        form = ANSWER_FORMATS.get(self.answer_format, self.answer_format)
+        if unknown := sorted(placeholders(form) - {"response_unit"}):
             raise ValueError(f"answer_format: it says {{{unknown[0]}}}, and only {{response_unit}} is filled in")
         for vignette in self.vignettes:
             parts = {"case_text", "anchor_text", "second_anchor_text", "question_text"}
-            known = {"answer_format", "opening", *parts, *vignette.get("words", {})}
+            words = {"answer_format", "opening", *parts, *vignette.get("words", {})}
             if self.second_anchor is not None and not vignette.get("second_anchor"):
                 raise ValueError(f"second_anchor: vignette {vignette['vignette']} has no words for it")
             for technique in self.techniques:
-                if missing := sorted(words_named(technique) - known):
+                if missing := sorted(words_named(technique) - words):
                     raise ValueError(
                         f"techniques: {technique['technique']} says {{{missing[0]}}}, which is not among the words of "
                         f"vignette {vignette['vignette']}"
@@ -129,9 +129,9 @@ class Study(Part):
 
     def _check_cutoffs(self):
         """Refuse a technique that would tell an LLM a knowledge cutoff that nobody has written down."""
-        known = knowledge_cutoffs()
-        unknown = [llm.llm for llm in self.llms if llm.llm not in known]
-        if unknown and (names := [of["technique"] for of in self.techniques if names_cutoff(of)]):
+        cutoffs = knowledge_cutoffs()
+        unknown = [llm.llm for llm in self.llms if llm.llm not in cutoffs]
+        if unknown and (names := [technique["technique"] for technique in self.techniques if names_cutoff(technique)]):
             raise ValueError(
                 f"llms: {unknown[0]} has no line in seeds/knowledge_cutoffs.csv, and technique {names[0]} says its "
                 "{knowledge_cutoff}: add the line, or leave one of the two away"
@@ -146,17 +146,17 @@ class Study(Part):
     def cautions(self) -> list[str]:
         """What can be asked and still leaves a question open, in sentences."""
         blank = [
-            f"{kind} {of[kind]} says {{}}, braces without a name, and an LLM is told them as they stand: write a "
+            f"{kind} {entry[kind]} says {{}}, braces without a name, and an LLM is told them as they stand: write a "
             "name between them, as in {case_text}, or take them out."
             for kind, entries in (("vignette", self.vignettes), ("technique", self.techniques))
-            for of in entries
-            if has_blank(of)
+            for entry in entries
+            if has_blank(entry)
         ]
-        said = [*blank, *self._misspelt_units()]
+        sentences = [*blank, *self._misspelt_units()]
         if any(technique["technique"] == "no_technique" for technique in self.techniques):
-            return said
+            return sentences
         return [
-            *said,
+            *sentences,
             "No technique can be compared with the plain question: add no_technique to the techniques, or nothing will "
             "say what a technique changes.",
         ]
@@ -238,9 +238,9 @@ class ParadigmStudy(Study):
     def _check_judges(self):
         if len(self.judged_paradigms) > 1:
             raise ValueError("judges: they judge the texts of one paradigm, and the study names several")
-        known = {llm.llm: llm for llm in self.llms}
+        llms = {llm.llm: llm for llm in self.llms}
         for judge in self.judges.llms:
-            if known.get(judge.llm, judge) != judge:
+            if llms.get(judge.llm, judge) != judge:
                 raise ValueError(f"judges: {judge.llm} stands under `llms` with other settings")
         self.judges.check(self.judged_paradigms[0], [vignette["vignette"] for vignette in self.vignettes])
         is_for_answers = any(measure.truth == "correct" for measure in self.judged_paradigms[0].measures.values())
@@ -249,10 +249,10 @@ class ParadigmStudy(Study):
 
     def _check_named_techniques(self, paradigm):
         """Refuse a stated truth with a technique that is neither asked nor shipped: it is a typing mistake."""
-        known = {*shipped("techniques"), *(technique["technique"] for technique in self.techniques)}
+        names = {*shipped("techniques"), *(technique["technique"] for technique in self.techniques)}
         stated = paradigm.simulated.techniques if paradigm.simulated else {}
-        for arm, technique in ((arm, technique) for arm, of in stated.items() for technique in of):
-            if technique not in known:
+        for arm, technique in ((arm, technique) for arm, effects in stated.items() for technique in effects):
+            if technique not in names:
                 raise Mistake(
                     f"paradigm: simulated: {technique} under {arm} is no technique of the study, nor a shipped one",
                     "paradigm", "simulated", arm, "techniques", technique,
@@ -268,7 +268,7 @@ class ParadigmStudy(Study):
             for name, measure in paradigm.measures.items()
             if measure.source == "judgement" and not self.judges
         ]
-        return super().cautions + unjudged + [said for paradigm in self.paradigm for said in paradigm.cautions]
+        return super().cautions + unjudged + [caution for paradigm in self.paradigm for caution in paradigm.cautions]
 
     @property
     def judged_paradigms(self) -> list[Paradigm]:
@@ -287,10 +287,10 @@ class ParadigmStudy(Study):
         for vignette, technique in itertools.product(self.vignettes, self.techniques):
             if vignette["paradigm"] != paradigm.paradigm or not is_for(technique, paradigm.answer.kind):
                 continue
-            said = words_named(technique)
+            words = words_named(technique)
             for arm, treatment in vignette["arms"].items():
-                known = {*PARTS, *vignette["words"], *fields}
-                if missing := sorted(said - known - treatment["words"].keys()):
+                names = {*PARTS, *vignette["words"], *fields}
+                if missing := sorted(words - names - treatment["words"].keys()):
                     raise ValueError(
                         f"techniques: {technique['technique']} says {{{missing[0]}}}, which is not among the words of "
                         f"vignette {vignette['vignette']}"
@@ -315,7 +315,11 @@ class _Inline(Part):
 
 def _are_of_paradigms(items, names):
     """Tell whether items are given under the names of paradigms."""
-    return isinstance(items, dict) and items.keys() <= {*names} and all(isinstance(of, dict) for of in items.values())
+    return (
+        isinstance(items, dict)
+        and items.keys() <= {*names}
+        and all(isinstance(entry, dict) for entry in items.values())
+    )
 
 
 def with_paradigms(content: dict, folder: Path | None) -> dict:
@@ -324,7 +328,7 @@ def with_paradigms(content: dict, folder: Path | None) -> dict:
     named = named if isinstance(named, list) else [named]
     if "anchors" in content:
         raise ValueError("anchors: a paradigm other than anchoring has none")
-    names = [of for of in named if isinstance(of, str)]
+    names = [name for name in named if isinstance(name, str)]
     if items is not None and len(named) == 1 and names and isinstance(items, dict):
         items = {names[0]: items}
     elif items is not None and not _are_of_paradigms(items, names):
@@ -334,20 +338,20 @@ def with_paradigms(content: dict, folder: Path | None) -> dict:
         )
     try:
         paradigms = [
-            load_paradigm(of, folder, (items or {}).get(of))
-            if isinstance(of, str)
-            else _Inline.model_validate({"paradigm": of}, context={"folder": folder}).paradigm
-            for of in named
+            load_paradigm(entry, folder, (items or {}).get(entry))
+            if isinstance(entry, str)
+            else _Inline.model_validate({"paradigm": entry}, context={"folder": folder}).paradigm
+            for entry in named
         ]
     except WrongItems as error:
         raise Mistake(str(error), *error.location) from None
-    known = [vignette.vignette for of in paradigms for vignette in of.vignettes]
-    if chosen is not None and (not isinstance(chosen, list) or not set(map(str, chosen)) <= set(known)):
-        raise ValueError(f"vignettes: name some of {', '.join(known)}")
+    vignette_names = [vignette.vignette for paradigm in paradigms for vignette in paradigm.vignettes]
+    if chosen is not None and (not isinstance(chosen, list) or not set(map(str, chosen)) <= set(vignette_names)):
+        raise ValueError(f"vignettes: name some of {', '.join(vignette_names)}")
     vignettes = [
-        of.full_vignette(vignette)
-        for of in paradigms
-        for vignette in of.vignettes
+        paradigm.full_vignette(vignette)
+        for paradigm in paradigms
+        for vignette in paradigm.vignettes
         if chosen is None or vignette.vignette in chosen
     ]
     return {key: value for key, value in content.items() if key != "items"} | {
@@ -385,10 +389,10 @@ def load_study(name) -> "Study | ParadigmStudy":
     path = Path(name)
     if str(name) in shipped_studies() and not path.is_file():
         path = FOLDER / f"{name}.yaml"
-    known = shipped_studies()
+    studies = shipped_studies()
     there = [str(file) for file in path.parent.glob("*.y*ml")] if path.suffix else []
-    meant = perhaps(str(path), [*known, *there], 0.6)
-    text = text_of(path, f"there is no study {printable(name)}{meant}: give a YAML file or one of {', '.join(known)}")
+    meant = perhaps(str(path), [*studies, *there], 0.6)
+    text = text_of(path, f"there is no study {printable(name)}{meant}: give a YAML file or one of {', '.join(studies)}")
     return parse_study(text, printable(path), path.parent)
 
 

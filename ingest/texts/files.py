@@ -136,7 +136,7 @@ def found_wrong(error: ValueError) -> tuple[tuple, str]:
     given = first["input"]
     if first["type"] == "extra_forbidden":
         *above, name = first["loc"]
-        siblings = (of["loc"] for of in others if of["type"] == "missing")
+        siblings = (entry["loc"] for entry in others if entry["type"] == "missing")
         message = _unknown(str(name), [str(last) for *before, last in siblings if before == above])
     elif first["type"] not in SAID and not isinstance(given, dict | list | bool) and str(given) not in message.split():
         message += ", and nothing stands there" if given is None else f", not {given!r}"

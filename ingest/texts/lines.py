@@ -104,7 +104,7 @@ def walk(folder: Path) -> tuple[dict[Path, int], dict[Path, str], dict[Path, str
         raise UserError(f"{printable(folder)} cannot be read: {error.strerror}") from None
     if stat.S_ISREG(status.st_mode):
         return {folder: status.st_size}, {}, {}
-    found, skipped, unreadable = {}, {}, {}
+    statuses, skipped, unreadable = {}, {}, {}
     root = os.path.realpath(folder)
 
     def refuse(error):
@@ -129,12 +129,12 @@ def walk(folder: Path) -> tuple[dict[Path, int], dict[Path, str], dict[Path, str
                 unreadable[path] = f"the file cannot be read: {error.strerror}"
                 continue
             if stat.S_ISREG(status.st_mode):
-                found[path] = status
+                statuses[path] = status
             else:
                 unreadable[path] = "not a regular file"
     files, by_identity = {}, {}
-    for path in sorted(found, key=lambda path: (path.is_symlink(), path)):
-        status = found[path]
+    for path in sorted(statuses, key=lambda path: (path.is_symlink(), path)):
+        status = statuses[path]
         first = by_identity.setdefault((status.st_dev, status.st_ino), path)
         if first == path:
             files[path] = status.st_size

@@ -49,7 +49,7 @@ class Redaction:
             return None
         entries = logprobs["content"][:MOST_TOKENS]
         text = "".join(entry["token"] or "" for entry in entries)
-        hidden = {at for key in self.long for found in key.finditer(text) for at in range(*found.span())}
+        hidden = {at for key in self.long for match in key.finditer(text) for at in range(*match.span())}
         cleaned, at = [], 0
         for entry in entries:
             start, at = at, at + len(entry["token"] or "")

@@ -20,14 +20,14 @@ def weighed_words(text: str) -> list[str]:
 
 def sentences(text: str) -> list[str]:
     """Cut a text after each sentence and the space behind it; what has no word in it is part of its neighbour."""
-    found, start = [], 0
+    parts, start = [], 0
     for end in [*(match.end() for match in ENDS.finditer(text)), len(text)]:
         part = text[start:end]
         if end < len(text) and (NO_END.search(part) or not SAYS_SOMETHING.search(part)):
             continue
-        if part and found and not SAYS_SOMETHING.search(part):
-            found[-1] += part
+        if part and parts and not SAYS_SOMETHING.search(part):
+            parts[-1] += part
         elif part:
-            found.append(part)
+            parts.append(part)
         start = end
-    return found
+    return parts

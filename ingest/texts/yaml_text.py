@@ -36,20 +36,20 @@ def line_of(node: yaml.Node, location: tuple) -> int:
     line = node.start_mark.line + 1
     for part in location:
         if isinstance(node, yaml.MappingNode):
-            found = [(key, value) for key, value in node.value if key.value == str(part)]
-            if not found:
+            pairs = [(key, value) for key, value in node.value if key.value == str(part)]
+            if not pairs:
                 continue
-            line, node = found[0][0].start_mark.line + 1, found[0][1]
+            line, node = pairs[0][0].start_mark.line + 1, pairs[0][1]
         elif isinstance(node, yaml.SequenceNode) and isinstance(part, int) and part < len(node.value):
             node = node.value[part]
             line = node.start_mark.line + 1
     return line
 
 
-def _refuse_duplicates(node, path, known):
-    if not isinstance(node, yaml.CollectionNode) or id(node) in known:  # an alias may stand within what it names
+def _refuse_duplicates(node, path, node_ids):
+    if not isinstance(node, yaml.CollectionNode) or id(node) in node_ids:  # an alias may stand within what it names
         return
-    known.add(id(node))
+    node_ids.add(id(node))
     keys = set()
     for item in node.value:
         if isinstance(node, yaml.MappingNode):
@@ -60,4 +60,4 @@ def _refuse_duplicates(node, path, known):
             if key.value in keys:
                 raise UserError(f"{where}: the key {printable(key.value)} stands there twice")
             keys.add(key.value)
-        _refuse_duplicates(item, path, known)
+        _refuse_duplicates(item, path, node_ids)

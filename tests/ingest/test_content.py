@@ -79,10 +79,10 @@ def test_a_published_data_set_is_read_by_its_path(tmp_path, layout):
     (item,) = summaries(tmp_path, file=path.name, layout=layout).paradigm[0].all_items
     assert item.fields["text"] == TEXTS[layout]
     rated = {"amazon_reviews_2018": "Negative", "amazon_reviews_2023": "Positive"}
-    assert item.said.get("correct") == rated.get(layout)
-    assert (item.said.get("published_at") or "")[:4] == {"mediasum": "2006", "all_the_news": "2019"}.get(layout, "")
+    assert item.details.get("correct") == rated.get(layout)
+    assert (item.details.get("published_at") or "")[:4] == {"mediasum": "2006", "all_the_news": "2019"}.get(layout, "")
     if layout == "all_the_news":
-        assert (item.fields["statement"], item.said["is_true"]) == ("A fire.", True)
+        assert (item.fields["statement"], item.details["is_true"]) == ("A fire.", True)
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
@@ -157,7 +157,7 @@ def test_each_of_several_paradigms_has_items_of_its_own_and_those_of_another_are
 def test_the_ten_reviews_of_table_a8_are_items_with_their_source():
     items = load_paradigm("summarise", None).all_items
     assert len(items) == 10
-    assert all("Document C, Table A8" in item.said["source"] for item in items)
+    assert all("Document C, Table A8" in item.details["source"] for item in items)
     assert not any(re.search(r"</?p>|\t", item.fields["text"]) for item in items)
     with open(FOLDER / "table-a8.csv", encoding="utf-8", newline="") as file:
         assert all(len(row["summary"]) < len(row["text"]) / 2 for row in csv.DictReader(file))
@@ -180,7 +180,7 @@ def test_the_shipped_studies_have_the_settings_of_document_c(name):
 def test_facts_come_in_pairs_of_which_one_is_true():
     pairs = collections.defaultdict(set)
     for item in load_paradigm("fact_check", None).all_items:
-        pairs[item.said["pair"]].add(item.said["is_true"])
+        pairs[item.details["pair"]].add(item.details["is_true"])
     assert all(truths == {True, False} for truths in pairs.values())
 
 
@@ -264,7 +264,7 @@ def test_simulated_judges_are_right_as_often_as_is_stated(collected):
 
 def test_simulated_checkers_know_what_they_should_before_and_after_their_cutoff(collected):
     of, trials = collected
-    items = {item.item: item.said for item in of.paradigm[1].all_items}
+    items = {item.item: item.details for item in of.paradigm[1].all_items}
     rights = collections.defaultdict(list)
     for trial in trials:
         if trial["paradigm"] == "fact_check":

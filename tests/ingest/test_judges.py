@@ -247,7 +247,7 @@ def test_the_summary_has_a_line_for_answers_and_one_for_judgements(replies, gold
 def test_judges_are_shown_what_the_tables_hold_where_the_answer_stands_after_a_marker(monkeypatch, warehouse):
     replies = ["FINAL: no. FINAL:\n the last \n", "nothing of the kind", "FINAL: ", "I think.\nFINAL: short", ""]
     said = itertools.cycle(replies)
-    monkeypatch.setattr("ingest.providers.simulated.Simulated._text", lambda *_: next(said))
+    monkeypatch.setattr("ingest.providers.simulated.Simulated._write_text", lambda *_: next(said))
     of = study({"roles": ["answer"]}, {"answer": {"kind": "text", "answer_after": "FINAL:"}})
     collect(of)
     with read_trials(spool_folder("retold") / COLLECTED, Design(of)) as answers:
@@ -289,7 +289,7 @@ def test_other_words_for_judges_without_another_version_are_refused_and_nothing_
     assert spooled("trial") == before
     raised = of_study(study(changed | {"version": 2}))
     assert raised.n_orphans == 0
-    assert {(version.name, version.asked, version.now) for version in raised.versions} == {("judgements tone", 1, 2)}
+    assert {(version.name, version.number, version.now) for version in raised.versions} == {("judgements tone", 1, 2)}
     assert raised.versions.total() == 24
 
 

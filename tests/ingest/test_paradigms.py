@@ -718,7 +718,7 @@ def test_the_keys_that_the_page_on_studies_names_are_those_of_a_paradigm_file(tm
     paradigm = load_paradigm("tea.yaml", tmp_path)
     # anchors stand under their arms
     assert set(yaml.safe_load(text)) == type(paradigm).model_fields.keys() - {"description", "source", "anchors"}
-    assert [item.said["correct"] for item in paradigm.all_items] == ["tea", "milk"]
+    assert [item.details["correct"] for item in paradigm.all_items] == ["tea", "milk"]
 
 
 @pytest.mark.slow("three studies")
