@@ -71,10 +71,10 @@ def _hashes(session, relation, by=None):
 def _read_from(session, by_study, common):
     """Return a hash of all that the rows of each study are computed from."""
     hashes = {name: _hashes(session, relation, "study") for name, relation in by_study.items()}
-    studies = {study for of in hashes.values() for study in of}
+    studies = {study for study_hashes in hashes.values() for study in study_hashes}
     return {
         study: hashlib.sha256(
-            json.dumps([common, [[name, of.get(study)] for name, of in hashes.items()]]).encode()
+            json.dumps([common, [[name, study_hashes.get(study)] for name, study_hashes in hashes.items()]]).encode()
         ).hexdigest()
         for study in studies
     }
@@ -97,17 +97,17 @@ def _unchanged(session, this, columns, read_from):
 
 
 def _columns_there(session, schema, name):
-    found = session.execute(
+    rows = session.execute(
         "select column_name, data_type from duckdb_columns() "
         "where database_name = current_database() and schema_name = ? and table_name = ?",
         [schema, name],
     ).fetchall()
-    return dict(found)
+    return dict(rows)
 
 
 def _rows_there(session, this, columns, studies):
-    found = session.query(f"select {_names(columns)} from {this} where study in {_literals(sorted(studies))}")
-    return found.to_arrow_table().cast(pa.schema([(name, TYPES[kind]) for name, kind in columns.items()]))
+    relation = session.query(f"select {_names(columns)} from {this} where study in {_literals(sorted(studies))}")
+    return relation.to_arrow_table().cast(pa.schema([(name, TYPES[kind]) for name, kind in columns.items()]))
 
 
 def _keep(session, this, rows, read_from):

@@ -18,7 +18,7 @@ def library_versions():
     str
         `name==version` on a line each, in the order of the names.
     """
-    installed = {f"{of.metadata['Name']}=={of.version}" for of in distributions()}
+    installed = {f"{distribution.metadata['Name']}=={distribution.version}" for distribution in distributions()}
     return "\n".join([f"Python=={sys.version}", *sorted(installed)])
 
 
@@ -34,13 +34,13 @@ def hash_of_files(*paths):
     -------
     str
     """
-    found = hashlib.sha256()
+    digest = hashlib.sha256()
     for path in paths:
-        for file in sorted(of for of in ([path] if path.is_file() else path.rglob("*")) if of.is_file()):
+        for file in sorted(entry for entry in ([path] if path.is_file() else path.rglob("*")) if entry.is_file()):
             if "__pycache__" not in file.parts:
-                found.update(str(file.relative_to(path.parent)).encode())
-                found.update(hashlib.sha256(file.read_bytes()).digest())
-    return found.hexdigest()
+                digest.update(str(file.relative_to(path.parent)).encode())
+                digest.update(hashlib.sha256(file.read_bytes()).digest())
+    return digest.hexdigest()
 
 
 @cache

@@ -65,11 +65,11 @@ def first_reason(**holds):
 
 def _array(values, kind):
     try:
-        found = pa.array(values, type=TYPES[kind], from_pandas=True)
+        array = pa.array(values, type=TYPES[kind], from_pandas=True)
     except (pa.ArrowInvalid, pa.ArrowTypeError):
         return _cast(values, kind)
     # what is left are numbers that are not finite
-    return pc.if_else(pc.is_finite(found), found, None) if kind == "double" else found
+    return pc.if_else(pc.is_finite(array), array, None) if kind == "double" else array
 
 
 def _cast(values, kind):

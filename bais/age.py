@@ -63,19 +63,19 @@ def old(warehouse) -> tuple[str, bool] | None:
     names = [column[0] for column in rows.description]
     nodes = {row[0]: dict(zip(names, row, strict=True)) for row in rows.fetchall() if row[1] != "test"}
     since = {name for name, node in nodes.items() if _has_changed(warehouse, node)}
-    found = sorted(nodes[name]["relation"] for name in _old(nodes, since))
-    public = [relation for relation in found if relation.partition(".")[0] in PUBLIC_SCHEMAS]
+    relations = sorted(nodes[name]["relation"] for name in _old(nodes, since))
+    public = [relation for relation in relations if relation.partition(".")[0] in PUBLIC_SCHEMAS]
     if not public:
         return None
     more = f" and {len(public) - MOST_NAMED:,} more" if len(public) > MOST_NAMED else ""
     are, they, them = ("table is", "it is", "it") if len(public) == 1 else ("tables are", "they are", "them")
     changed = ", ".join(sorted(_source_of(nodes[name]) for name in since))
     why = f"{printable(changed)} changed after" if since else f"dbt did not come to {them} in"
-    said = (
+    sentence = (
         f"{len(public):,} public {are} older than what {they} made of ({', '.join(public[:MOST_NAMED])}{more}), "
         f"since {why} the last build"
     )
-    return said, bool(since)
+    return sentence, bool(since)
 
 
 def say_if_old(warehouse) -> None:
@@ -84,9 +84,9 @@ def say_if_old(warehouse) -> None:
     if context is None or context.find_root().meta.get(SAID):
         return
     context.find_root().meta[SAID] = True
-    if found := old(warehouse):
-        said, has_changed = found
-        complain(f"{said}: run `bais build`{'' if has_changed else ', and mend what it names'}")
+    if finding := old(warehouse):
+        sentence, has_changed = finding
+        complain(f"{sentence}: run `bais build`{'' if has_changed else ', and mend what it names'}")
 
 
 def _has_record(warehouse):
@@ -118,16 +118,20 @@ def _source_of(node):
 
 def _old(nodes, since):
     """Return the models that were made before what they read, or that read such a one; a view is as its inputs are."""
-    inputs = {name: [of for of in node["inputs"] if of in nodes] for name, node in nodes.items()}
+    inputs = {name: [source for source in node["inputs"] if source in nodes] for name, node in nodes.items()}
     latest, are_old = {}, set()
     for name in TopologicalSorter(inputs).static_order():
-        node, newest = nodes[name], max((latest[of] for of in inputs[name]), default=0)
+        node, newest = nodes[name], max((latest[source] for source in inputs[name]), default=0)
         is_view = node["kind"] in ("view", "ephemeral")
         latest[name] = float("inf") if name in since else node["changed_in"] or 0
         if is_view:
             latest[name] = max(latest[name], newest)
         elif node["made_in"] is not None and newest > node["made_in"]:
             are_old.add(name)
-        if node["kind"] != "ephemeral" and node["made_in"] is not None and any(of in are_old for of in inputs[name]):
+        if (
+            node["kind"] != "ephemeral"
+            and node["made_in"] is not None
+            and any(source in are_old for source in inputs[name])
+        ):
             are_old.add(name)
     return are_old

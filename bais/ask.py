@@ -243,31 +243,34 @@ def _list_tables(form, every):
     if form != "table":
         write_rows(form, ["question", "table", "rows", "grain"], rows)
         return
-    asked = [None, *(question for question, *_ in rows)]
+    predecessors = [None, *(question for question, *_ in rows)]
     rows = [
         (None if question == before else question or OTHERS, table, n_rows, grain(sentence))
-        for before, (question, table, n_rows, sentence) in zip(asked, rows, strict=False)
+        for before, (question, table, n_rows, sentence) in zip(predecessors, rows, strict=False)
     ]
     say_rows(form, ["question", "table", "rows", "one row per"], rows, null="")
     if others and not every:
         print(f"{len(others)} more for papers, people, news and the ledger: `bais tables --all` lists them.")
 
 
-def _describe(asked, form):
+def _describe(table, form):
     with opened() as warehouse:
         public = public_tables(warehouse)
         described = public + public_tables(warehouse, ("raw",))
-        found = [(s, n, comment) for s, n, comment in described if asked.lower() in (n.lower(), f"{s}.{n}".lower())]
-        if not found:
+        matches = [(s, n, comment) for s, n, comment in described if table.lower() in (n.lower(), f"{s}.{n}".lower())]
+        if not matches:
             refuse_without_marts(public)
             names = [f"{schema}.{name}" for schema, name, _ in described]
             raise UserError(
-                f"there is no public table {printable(asked)}{similar(asked, names)}: `bais tables` lists them"
+                f"there is no public table {printable(table)}{similar(table, names)}: `bais tables` lists them"
             )
-        schema, name, comment = found[0]
+        schema, name, comment = matches[0]
         say_if_old(warehouse)
         n_rows = count(warehouse, schema, name)
-        columns = [(of["name"], of["type"].lower(), of["description"]) for of in columns_of(warehouse, schema, name)]
+        columns = [
+            (column["name"], column["type"].lower(), column["description"])
+            for column in columns_of(warehouse, schema, name)
+        ]
     if schema == "raw" and name in TABLES:  # what it means is in the warehouse itself from the first build on
         comment = TABLES[name].description
         meanings = {column: declared["description"] for column, declared in TABLES[name].columns.items()}

@@ -133,19 +133,19 @@ def recommend_on_bias(
     warehouse, paradigm: str, measure: str | None, study: str | None, llm: str | None, as_json: bool
 ) -> None:
     """Say how large a bias is without a technique, and what each technique does to it."""
-    asked = records(warehouse, ASKED, {"study": study})
-    if not any(row["paradigm"] == paradigm and measure in (None, row["measure"]) for row in asked):
+    asked_rows = records(warehouse, ASKED, {"study": study})
+    if not any(row["paradigm"] == paradigm and measure in (None, row["measure"]) for row in asked_rows):
         _refuse_unanswered(warehouse, paradigm, measure, study)
     refuse_unknown(
         "paradigm",
         paradigm,
-        dict.fromkeys(row["paradigm"] for row in asked),
+        dict.fromkeys(row["paradigm"] for row in asked_rows),
         none="none that was asked and answered yet",
     )
-    studies = list(dict.fromkeys(row["study"] for row in asked if row["paradigm"] == paradigm))
+    studies = list(dict.fromkeys(row["study"] for row in asked_rows if row["paradigm"] == paradigm))
     if len(studies) > 1:
         raise UserError(f"{printable(paradigm)} is in several studies: say which with --study, of {', '.join(studies)}")
-    refuse_unknown("measure", measure, [row["measure"] for row in asked if row["paradigm"] == paradigm])
+    refuse_unknown("measure", measure, [row["measure"] for row in asked_rows if row["paradigm"] == paradigm])
     place = {"study": studies[0], "paradigm": paradigm}
     llms = values(warehouse, LLMS, place)
     llm = llm and llm_named(warehouse, llm, set(llms) - {None})
@@ -188,30 +188,30 @@ def recommend_on_bias(
 
 def _refuse_unanswered(warehouse, paradigm, measure, study):
     """Say of a paradigm or measure that was asked how many trials had no usable answer, and what shows them."""
-    found = records(warehouse, UNANSWERED, {"paradigm": paradigm, "measure": measure, "study": study})
-    if not found:
+    rows = records(warehouse, UNANSWERED, {"paradigm": paradigm, "measure": measure, "study": study})
+    if not rows:
         return
-    said = "; ".join(
-        f"{printable(of['measure'])} of study {printable(of['study'])} in {of['n_trials']:,} trials, none with a "
-        f"usable answer ({printable(', '.join(filter(None, of['reasons'])))})"
-        for of in found
+    phrase = "; ".join(
+        f"{printable(row['measure'])} of study {printable(row['study'])} in {row['n_trials']:,} trials, none with a "
+        f"usable answer ({printable(', '.join(filter(None, row['reasons'])))})"
+        for row in rows
     )
     raise UserError(
-        f"{printable(paradigm)} was asked, and nothing can be compared: {said}. `bais trials --study "
-        f"{printable(found[0]['study'])}` shows what was replied"
+        f"{printable(paradigm)} was asked, and nothing can be compared: {phrase}. `bais trials --study "
+        f"{printable(rows[0]['study'])}` shows what was replied"
     )
 
 
 def headlines_on_biases(warehouse, study: str) -> list[str]:
     """Say of each paradigm of a study in a few sentences how large the bias is and which technique helps."""
-    said = []
+    paragraphs = []
     for paradigm, keys, noun in _asked(warehouse, study):
         if evidences := _by_domain(warehouse, study, paradigm):
-            found = [sentence for evidence in evidences for sentence in verdict(evidence)]
+            texts = [sentence for evidence in evidences for sentence in verdict(evidence)]
         else:
-            found = [headline(*(records(warehouse, query, keys) for query in (BIASES, DECISIONS, LEADING)), noun)]
-        said.append(f"{paradigm}: {' '.join(found)} `bais recommend --paradigm {printable(paradigm)}` says more.")
-    return said
+            texts = [headline(*(records(warehouse, query, keys) for query in (BIASES, DECISIONS, LEADING)), noun)]
+        paragraphs.append(f"{paradigm}: {' '.join(texts)} `bais recommend --paradigm {printable(paradigm)}` says more.")
+    return paragraphs
 
 
 def _by_domain(warehouse, study, paradigm):
@@ -239,7 +239,7 @@ def on_a_page(warehouse, study: str) -> tuple[list[dict], list[dict]]:
     the techniques that its leading measure says to `use`, to `avoid`, or `either` by comparison; of the second, each
     has a bias with a technique beside what is decided and foretold of that technique.
     """
-    said, shown = [], []
+    summaries, shown = [], []
     for paradigm, keys, noun in _asked(warehouse, study):
         queries = (BIASES, DECISIONS, PREDICTIONS, LEADING, SENSITIVITY, NEXT_STEPS)
         biases, decisions, predictions, leading, sensitivity, next_steps = (
@@ -248,9 +248,9 @@ def on_a_page(warehouse, study: str) -> tuple[list[dict], list[dict]]:
         shown_of = Shown(keys["llm"], is_foretold=False, noun=noun)
         of_paradigm = {"study": study, "paradigm": paradigm, "noun": noun, "goals": []}
         if evidences := _by_domain(warehouse, study, paradigm):
-            said.append(of_paradigm | _of_goals(evidences))
+            summaries.append(of_paradigm | _of_goals(evidences))
         else:
-            said.append(
+            summaries.append(
                 of_paradigm
                 | decided_by_leading(decisions)
                 | {
@@ -276,12 +276,12 @@ def on_a_page(warehouse, study: str) -> tuple[list[dict], list[dict]]:
                     "p_better_than_control": prediction and prediction["p_better_than_control"],
                 }
             )
-    return said, shown
+    return summaries, shown
 
 
 def _of_goals(evidences):
     """Return what a page says of a paradigm that has goals: as of a domain of anchoring, and its decisions."""
-    advised = [[of["text"] for of in advise(evidence)] for evidence in evidences]
+    advised = [[advice["text"] for advice in advise(evidence)] for evidence in evidences]
     simulated = advised[0][0].partition(SIMULATED_FIRST)[1]
     headlines = [texts[0].removeprefix(SIMULATED_FIRST) for texts in advised]
     rows = [
@@ -318,7 +318,7 @@ def _print_techniques(biases, decisions, predictions, shown):
         f"P(better) in\n{'this' if shown.llm else 'one more'} {shown.noun}",
         "reversed" if shown.llm else f"reversed in\n{shown.noun}s",
     ]  # fmt: skip
-    rows = [_row(bias, row_of(bias, decisions), row_of(bias, predictions), shown) for bias in biases]
+    rows = [_technique_row(bias, row_of(bias, decisions), row_of(bias, predictions), shown) for bias in biases]
     kept = [n for n in range(len(heads)) if n < 4 or any(row[n] is not None for row in rows)]
     right = [kept.index(n) for n in (3, 4, 6, 7, 8) if n in kept]
     spare = [kept.index(n) for n in (8, 7, 4, 3) if n in kept]
@@ -326,39 +326,39 @@ def _print_techniques(biases, decisions, predictions, shown):
     print(lay_out(heads, rows, width=terminal.terminal_width(), null="", right=right, spare=spare))
 
 
-def _row(bias, decision, prediction, shown):
+def _technique_row(bias, decision, prediction, shown):
 
-    said = [None] * 4
+    cells = [None] * 4
     if decision:
         better = prediction and prediction["p_better_than_control"]
         n_reversed = decision["n_reversed"]
         is_reversed = n_reversed if n_reversed is None or not shown.llm else "yes" if n_reversed else "no"
         is_reversed = is_reversed if bias["arm_b"] is not None else None  # an only arm points nowhere
-        said = [
+        cells = [
             CALLED[decision["decision_asked" if shown.llm else "decision"]],
             _interval(bias | {"arm_b": EITHER}, *_gained(decision, prediction, shown)),
             None if better is None else probability(better),
             is_reversed,
         ]
     p_holm = None if bias["p_holm"] is None else probability(bias["p_holm"])
-    found = _interval(bias, *(bias[of] for of in ("value", "low", "high")))
-    return [with_unit(bias), arms(bias), bias["name"], found, p_holm, *said]
+    difference = _interval(bias, *(bias[column] for column in ("value", "low", "high")))
+    return [with_unit(bias), arms(bias), bias["name"], difference, p_holm, *cells]
 
 
 def _gained(decision, prediction, shown):
     """Return by how much a technique improves whom the table speaks of, with its interval."""
     if shown.is_foretold:
-        found, low, high = prediction or {"gain": None, "gain_low": None}, "gain_low", "gain_high"
+        row, low, high = prediction or {"gain": None, "gain_low": None}, "gain_low", "gain_high"
     elif shown.llm:
-        found, low, high = decision, "gain_asked_low", "gain_asked_high"
+        row, low, high = decision, "gain_asked_low", "gain_asked_high"
     else:
-        found, low, high = decision, "gain_low", "gain_high"
-    return found["gain"], found[low], found.get(high)
+        row, low, high = decision, "gain_low", "gain_high"
+    return row["gain"], row[low], row.get(high)
 
 
 def _interval(bias, value, low, high):
     if value is None:
         return None
-    value, low, high = (in_unit(bias, of) for of in (value, possible(bias, low), possible(bias, high)))
+    value, low, high = (in_unit(bias, number) for number in (value, possible(bias, low), possible(bias, high)))
     bounds = "" if low is None else f" ({fixed(low, '+.3g')} to {fixed(high, '+.3g')})"
     return f"{value:+.3g}{bounds}"

@@ -82,7 +82,7 @@ def copy_of(path: Path, copy: Path) -> tuple | None:
     _write_log_back(path)
     with contextlib.ExitStack() as held:
         # Whoever closes a file loses the locks that the process has on it: these are closed after DuckDB's.
-        files = [held.enter_context(open(of, "rb")) for of in (path, _log_of(path)) if of.exists()]
+        files = [held.enter_context(open(source, "rb")) for source in (path, _log_of(path)) if source.exists()]
         held.enter_context(_kept_from_writers(path))
         _refuse_a_full_disk(path, sum(os.fstat(file.fileno()).st_size for file in files))
         for file, to in zip(files, (copy, _log_of(copy)), strict=False):
@@ -132,7 +132,9 @@ def _count(memory, side, name):
 def state_of(path: Path) -> tuple:
     """Return what differs once anybody has written to a warehouse."""
     log = _log_of(path)
-    return tuple((of.st_ino, of.st_size, of.st_mtime_ns) for of in (at.stat() for at in (path, log) if at.exists()))
+    return tuple(
+        (stat.st_ino, stat.st_size, stat.st_mtime_ns) for stat in (at.stat() for at in (path, log) if at.exists())
+    )
 
 
 def _log_of(path):

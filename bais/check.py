@@ -74,26 +74,30 @@ def check(batch: str | None, every: bool, as_json: bool, strict: bool) -> int:
 def _say_verdicts(verdicts, in_full):
     """Say how many batches passed, list those with something to know of, what is wrong, and what to do next."""
     _say_how_many(verdicts)
-    shown = [of for of in verdicts if in_full or of["checks"] or of["verdict"] != "passed" or _published(of) != "yes"]
+    shown = [
+        batch
+        for batch in verdicts
+        if in_full or batch["checks"] or batch["verdict"] != "passed" or _published(batch) != "yes"
+    ]
     if shown:
         print()
         _list_batches(shown)
     wrong = {}
     for verdict in shown:
-        has_failed = {found["check_name"] for found in verdict["checks"] if _has_failed(found)}
-        for found in verdict["checks"] if in_full or not verdict["is_replaced"] else ():
-            if not _has_failed(found) and found["check_name"] in has_failed:
+        has_failed = {unmet_check["check_name"] for unmet_check in verdict["checks"] if _has_failed(unmet_check)}
+        for finding in verdict["checks"] if in_full or not verdict["is_replaced"] else ():
+            if not _has_failed(finding) and finding["check_name"] in has_failed:
                 continue  # what fails a batch is above the threshold of its warning too
-            wrong.setdefault((not _has_failed(found), found["check_name"]), []).append((verdict, found))
-    for (is_warning, name), of in sorted(wrong.items(), key=lambda item: item[0]):
+            wrong.setdefault((not _has_failed(finding), finding["check_name"]), []).append((verdict, finding))
+    for (is_warning, name), pairs in sorted(wrong.items(), key=lambda item: item[0]):
         print()
-        _say_wrong("warning" if is_warning else "FAILED", name, of)
+        _say_wrong("warning" if is_warning else "FAILED", name, pairs)
     _say_next(shown, bool(wrong))
 
 
 def _say_how_many(verdicts):
-    of = Counter(verdict["verdict"] for verdict in verdicts)
-    parts = [f"{of[code]:,} {words}" for code, words in VERDICTS.items() if of[code]]
+    counts = Counter(verdict["verdict"] for verdict in verdicts)
+    parts = [f"{counts[code]:,} {words}" for code, words in VERDICTS.items() if counts[code]]
     flagged = [
         f"{n:,} {what}"
         for what, n in (
@@ -109,7 +113,7 @@ def _say_how_many(verdicts):
 def _say_unread(studies):
     """Say what of the studies could not be read, and is in no batch."""
     with opened() as warehouse:
-        unread = [of for of in unread_lines(warehouse) if of["study"] in studies]
+        unread = [row for row in unread_lines(warehouse) if row["study"] in studies]
     for sentence in said_of_unread(unread):
         print()
         say(sentence)
@@ -133,18 +137,20 @@ def _list_batches(verdicts):
     say_rows("table", names, rows, null="", spare=(last, last - 1))
 
 
-def _say_wrong(word, name, of):
+def _say_wrong(word, name, pairs):
     """Say what is wrong in a check's own words, in how many trials, with an example, and how to see one."""
     say(f"{word}, {name}: {words_of_checks()[name]}.")
-    unseen = [verdict for verdict, found in of if found["observed_value"] is None]
+    unseen = [verdict for verdict, finding in pairs if finding["observed_value"] is None]
     for verdict in unseen:
         say(f"In {verdict['batch_id']} nothing was observed: the gate itself has failed there.", indent="  ")
-    of = [(verdict, found) for verdict, found in of if found["observed_value"] is not None]
-    if not of:
+    pairs = [(verdict, finding) for verdict, finding in pairs if finding["observed_value"] is not None]
+    if not pairs:
         return
-    verdict, worst = max(of, key=lambda pair: (_has_failed(pair[1]), pair[1]["observed_value"]))
-    n = sum(found["n_offending"] for _, found in of)
-    where = f"in {len(of):,} batches, most of all in {verdict['batch_id']}" if len(of) > 1 else verdict["batch_id"]
+    verdict, worst = max(pairs, key=lambda pair: (_has_failed(pair[1]), pair[1]["observed_value"]))
+    n = sum(finding["n_offending"] for _, finding in pairs)
+    where = (
+        f"in {len(pairs):,} batches, most of all in {verdict['batch_id']}" if len(pairs) > 1 else verdict["batch_id"]
+    )
     share = ""
     if worst["measure"].startswith("share"):
         part, allowed = (
@@ -164,9 +170,9 @@ def _in_full(detail):
     cell = re.fullmatch(r"(\S+/\S+) (\S+) (\S+): (.+)", detail)
     if not cell:
         return detail.rstrip(".")
-    llm, technique, under, found = cell.groups()
+    llm, technique, under, finding = cell.groups()
     told = "a plain prompt" if technique == "no_technique" else technique
-    return f"{llm} with {told} and {ANCHORED.get(under, under)}: {found}".rstrip(".")
+    return f"{llm} with {told} and {ANCHORED.get(under, under)}: {finding}".rstrip(".")
 
 
 def _say_next(verdicts, is_wrong):
@@ -203,11 +209,11 @@ def _say_where_reading_matters():
     with opened() as warehouse:
         say_if_old(warehouse)
         is_built = any(name == "decisions" for _, name, _ in public_tables(warehouse))
-        found = records(warehouse, READING_MATTERS) if is_built else []
-    if found:
+        rows = records(warehouse, READING_MATTERS) if is_built else []
+    if rows:
         print()
         say("Decisions that would be others with the recorded numbers in place of what the texts state:")
-        say_rows("table", list(found[0]), [tuple(row.values()) for row in found])
+        say_rows("table", list(rows[0]), [tuple(row.values()) for row in rows])
 
 
 def _waits(verdict):
@@ -221,14 +227,14 @@ def _published(verdict):
         return "no, older version"
     if verdict["is_replaced"] and not verdict["is_published"]:
         return "no, all of it in later versions"
-    said = ["yes" if verdict["is_published"] else "no", f"by {verdict['act']}" if verdict["is_decided"] else None]
-    said += [f"{verdict[f'n_{of}']:,} {of}" if verdict[f"n_{of}"] else None for of in ("superseded", "gone")]
-    return ", ".join(filter(None, said))
+    parts = ["yes" if verdict["is_published"] else "no", f"by {verdict['act']}" if verdict["is_decided"] else None]
+    parts += [f"{verdict[f'n_{fate}']:,} {fate}" if verdict[f"n_{fate}"] else None for fate in ("superseded", "gone")]
+    return ", ".join(filter(None, parts))
 
 
-def _has_failed(found):
+def _has_failed(finding):
     """Whether an unmet check fails its batch: by its level, or because the gate observed nothing."""
-    return found["level"] == "fail" or found["observed_value"] is None
+    return finding["level"] == "fail" or finding["observed_value"] is None
 
 
 def _decides(act: str, metavar: str) -> click.Command:

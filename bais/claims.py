@@ -107,13 +107,13 @@ def _summarise_claims(chosen, form):
     kinds = {kind: many for kind, (_, many) in KINDS.items() if any(claim["kind"] == kind for claim in counted)}
     rows = [("printed, each counted once", Counter((claim["document"], claim["kind"]) for claim in counted))]
     rows += [
-        (said, Counter((claim["document"], claim["kind"]) for claim in counted if claim[column] == code))
-        for column, code, said in COUNTED
+        (words, Counter((claim["document"], claim["kind"]) for claim in counted if claim[column] == code))
+        for column, code, words in COUNTED
     ]
     counts = [
-        (said, *(" + ".join(f"{of[document, kind]:,}" for kind in kinds) for document in documents))
-        for said, of in rows
-        if of
+        (words, *(" + ".join(f"{counter[document, kind]:,}" for kind in kinds) for document in documents))
+        for words, counter in rows
+        if counter
     ]
     heads = [f"{' + '.join(kinds.values())} of", *documents]
     say_rows("table", heads, counts, right=range(1, len(heads)))
@@ -128,7 +128,7 @@ def _write_summary(form, chosen):
     """Write how many claims are of each kind, and would be where the study has gone on from their version."""
     heads = ["document", "kind", "recomputes", "holds", "n_places", "n_distinct"]
     once = distinct(chosen)
-    n_places, n_distinct = (Counter(map(itemgetter(*heads[:4]), of)) for of in (chosen, once))
+    n_places, n_distinct = (Counter(map(itemgetter(*heads[:4]), group)) for group in (chosen, once))
     newest = Counter(
         itemgetter("document", "kind", "newest_recomputes", "newest_holds")(claim)
         for claim in once
@@ -152,12 +152,12 @@ def _list_claims(chosen, form, limit):
         limit = SHOWN
     left = len(chosen) if limit is None else limit
     shown = min(left, len(chosen))
-    for wrong, of in by_what_is_wrong(chosen):
-        say(f"{wrong}: {len(of):,}" + ("" if left else " (not shown)"))
+    for wrong, group in by_what_is_wrong(chosen):
+        say(f"{wrong}: {len(group):,}" + ("" if left else " (not shown)"))
         print(end="\n" if left else "")
-        for claim in of[:left]:
+        for claim in group[:left]:
             _say_listed(claim)
-        left -= len(of[:left])
+        left -= len(group[:left])
     print(
         f"{len(chosen):,} claim{'' if len(chosen) == 1 else 's'}"
         + (f", {shown:,} of them shown; --limit N shows more, --format csv all" if shown < len(chosen) else "")
@@ -215,19 +215,19 @@ def _values(claim):
         recommended += f" ({low} to {high})"
     published = claim["published_value"]
     is_exact = abs(published - round(published, decimals)) < 1e-9  # a sentence about a place has halves
-    said = sign + text(published, decimals if is_exact else decimals + 1)
+    printed = sign + text(published, decimals if is_exact else decimals + 1)
     recomputed = text(claim["recomputed_value"], decimals + 1)
     name = "true if" if claim["kind"] == "sentence" else "printed"
     if claim["unit"] == "rank":
-        said = said.replace("< ", "the place is below ").replace("> ", "the place is above ")
-    return {name: said, "by the paper's method": recomputed, "recommended": recommended}
+        printed = printed.replace("< ", "the place is below ").replace("> ", "the place is above ")
+    return {name: printed, "by the paper's method": recomputed, "recommended": recommended}
 
 
 def _on_the_newest(check):
     """Return in words what the claim would be on the newest version."""
     _, value, _ = _values({**check, "recomputed_value": check["newest_value"]}).values()
-    said = [RECOMPUTES[check["newest_recomputes"]][0], HOLDS[check["newest_holds"]][0]]
-    return ", ".join(filter(None, (value, *said)))
+    words = [RECOMPUTES[check["newest_recomputes"]][0], HOLDS[check["newest_holds"]][0]]
+    return ", ".join(filter(None, (value, *words)))
 
 
 def _say_claim(warehouse, claim_id, checks, form):
@@ -262,8 +262,8 @@ def _say_claim(warehouse, claim_id, checks, form):
     print(pairs(specification.items(), "  "))
     if inputs:
         are_printed = check["rests_on"] == "printed numbers"
-        of = "the printed numbers" if are_printed else f"what the {check['rests_on']} give for"
-        print(f"\n{claim['derivation']} of {of}".replace("_", " "))
+        origin = "the printed numbers" if are_printed else f"what the {check['rests_on']} give for"
+        print(f"\n{claim['derivation']} of {origin}".replace("_", " "))
         rows = [(i, *_values(checks[i]).values()) for i in inputs]
         say_rows("table", ["claim_id", *_values(check)], rows, null="", right=(1, 2, 3))
     print(f"\n{check['rests_on']} behind it" if query else f"\n{NO_TRIALS}")

@@ -65,15 +65,15 @@ def plan(
             to_settle, study=of_study, goal=goal, technique=technique, llms=llms, trials=more_trials, out=out
         )
         study, sentences = settled.path, settled.sentences
-    of = load_study(study)
-    planned = plan_of(of) | ({"cautions": of.cautions} if of.cautions else {})
+    definition = load_study(study)
+    planned = plan_of(definition) | ({"cautions": definition.cautions} if definition.cautions else {})
     if as_json:
         say_json(planned | {"to_settle": sentences} if sentences else planned)
         return REFUSED if planned["is_refused"] else 0
     for sentence in sentences:
         say(sentence)
     _say_plan(planned)
-    for caution in of.cautions:
+    for caution in definition.cautions:
         say(caution)
     return REFUSED if planned["is_refused"] else 0
 
@@ -81,7 +81,7 @@ def plan(
 def _say_plan(planned):
     from ingest.ask.context import said_of_beyond
 
-    grid, found = planned["grid"], planned["collected"]
+    grid, progress = planned["grid"], planned["collected"]
     simulated = " (SIMULATED respondents, no LLM is asked)" if planned["are_simulated"] else ""
     say(f"Study {planned['study']}: {planned['description']}{simulated}")
     rule = grid["stopping_rule"]
@@ -89,13 +89,14 @@ def _say_plan(planned):
     anchors = [f"{kind} {ends['low']:g} and {ends['high']:g}" for kind, ends in grid["anchors"].items()]
     temperatures = ["the endpoint's own" if t is None else f"{t:g}" for t in grid["temperatures"]]
     arms = [
-        f"{name}: {', '.join(of['arms'])}{' with {:,} items'.format(of['n_items']) if of['n_items'] else ''}"
-        for name, of in grid["paradigms"].items()
+        f"{name}: {', '.join(paradigm['arms'])}"
+        + (f" with {paradigm['n_items']:,} items" if paradigm["n_items"] else "")
+        for name, paradigm in grid["paradigms"].items()
     ]
     cells = planned["cells"]
     judged = cells.get("judgements")
     pace = f"{planned['limits']['concurrency']} calls at a time, {_from_to(planned['seconds_per_call'], True)} s a call"
-    whole = " for the whole study, what is collected already included" if found["trials"] else ""
+    whole = " for the whole study, what is collected already included" if progress["trials"] else ""
     cost = _from_to(planned["cost_usd"], True)
     told = [
         ("trials", _from_to(planned["trials"])),
@@ -127,9 +128,9 @@ def _say_plan(planned):
     columns = ("trials", "calls", "tokens_in", "tokens_out", "cost_usd")
     rows = []
     in_all = planned | {"llm": "in all", "cells": sum(planned["cells"].values())}
-    for of in [*planned["techniques"], *planned["llms"], in_all]:
-        ranges = [_from_to(of[column], column == "cost_usd", "\u2013") for column in columns]
-        rows.append([of.get("technique") or of["llm"], f"{of['cells']:,}", *ranges])
+    for part in [*planned["techniques"], *planned["llms"], in_all]:
+        ranges = [_from_to(part[column], column == "cost_usd", "\u2013") for column in columns]
+        rows.append([part.get("technique") or part["llm"], f"{part['cells']:,}", *ranges])
     heads = ["technique, then LLM", "cells", "trials", "calls", "tokens in", "tokens out", "USD"]
     say_rows("table", heads, rows, right=range(1, 7), spare=(5, 4, 1))
     print()
@@ -148,15 +149,15 @@ def _say_plan(planned):
             "give them another text, before you collect."
         )
     say(f"Assumed: {planned['assumptions']}. Prices: seeds/prices.csv, with date and source.")
-    again = f", {found['asked_again']:,} that were asked again" if found["asked_again"] else ""
-    others = f", {found['trials_of_other_plans']:,} that are none of it" if found["trials_of_other_plans"] else ""
+    again = f", {progress['asked_again']:,} that were asked again" if progress["asked_again"] else ""
+    others = f", {progress['trials_of_other_plans']:,} that are none of it" if progress["trials_of_other_plans"] else ""
     say(
-        f"Collected so far: {found['trials']:,} trials of this plan{again}{others}; {found['calls']:,} calls, "
-        f"{found['cost_usd']:.4f} USD"
+        f"Collected so far: {progress['trials']:,} trials of this plan{again}{others}; {progress['calls']:,} calls, "
+        f"{progress['cost_usd']:.4f} USD"
     )
-    for line in found["notes"]:
+    for line in progress["notes"]:
         print(line)
-    if found["asked_again_for_other_words"]:
+    if progress["asked_again_for_other_words"]:
         say("`bais collect` asks before it asks them again; where nobody can answer, `--orphan` is needed.")
 
 

@@ -98,22 +98,26 @@ class Results:
             return None
         kept = json.loads(self._path.read_text(encoding="utf-8"))
         kinds = Counter()
-        for of in kept["results"]:
-            kind = of["unique_id"].partition(".")[0]
+        for result in kept["results"]:
+            kind = result["unique_id"].partition(".")[0]
             if kind not in ("operation", "exposure"):  # what runs before the first table, and what reads the tables
-                kinds["tests passed" if kind.endswith("test") else "tables built", of["status"]] += 1
+                kinds["tests passed" if kind.endswith("test") else "tables built", result["status"]] += 1
         parts = []
         for what, good in (("tables built", "success"), ("tests passed", "pass")):
-            n_all = sum(n for (of, status), n in kinds.items() if of == what and status not in ("skipped", "warn"))
+            n_all = sum(
+                n for (label, status), n in kinds.items() if label == what and status not in ("skipped", "warn")
+            )
             n_good = kinds[what, good]
             if n_all or what == "tables built":
                 parts.append(f"{n_good:,} {what}" if n_good == n_all else f"{n_good:,} of {n_all:,} {what}")
         n_skipped = sum(n for (_, status), n in kinds.items() if status == "skipped")
         if n_skipped:
             parts.append(f"{n_skipped:,} left out after a failure")
-        said = ", ".join([*parts, f"{time.monotonic() - self._began:.0f} s"])
-        warned = [of for of in kept["results"] if of["status"] == "warn"]
-        return "; ".join([said, *(f"a test warns: {_name_of_test(of)}, {of['failures']:,} rows" for of in warned)])
+        summary = ", ".join([*parts, f"{time.monotonic() - self._began:.0f} s"])
+        warned = [test for test in kept["results"] if test["status"] == "warn"]
+        return "; ".join(
+            [summary, *(f"a test warns: {_name_of_test(test)}, {test['failures']:,} rows" for test in warned)]
+        )
 
 
 def _name_of_test(result):

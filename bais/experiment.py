@@ -154,14 +154,14 @@ def analysis_of(study, config: dict, lines: list[dict], seed: int) -> dict:
 
 
 def _say_counts(analysis, outcome, made):
-    said = []
+    parts = []
     for condition in analysis["conditions"]:
         errors = ", ".join(f"{n} {code}" for code, n in condition["errors"].items())
         in_brackets = f" ({errors})" if errors else ""
-        said.append(f"{condition['conditionId']}: {condition['nOk']} ok, {condition['nError']} errors{in_brackets}")
+        parts.append(f"{condition['conditionId']}: {condition['nOk']} ok, {condition['nError']} errors{in_brackets}")
     if outcome.ended_by:
-        said.append(f"ended early: {outcome.ended_by}")
-    print(f"{'; '.join(said)}; {outcome.n_calls} calls, {outcome.seconds:.1f} s", file=sys.stderr)
+        parts.append(f"ended early: {outcome.ended_by}")
+    print(f"{'; '.join(parts)}; {outcome.n_calls} calls, {outcome.seconds:.1f} s", file=sys.stderr)
     comparison, human = analysis["comparison"], analysis["humanComparison"]
     if comparison["difference"] is not None:
         beside = "no human study of it is known, so it is compared with none"
@@ -196,8 +196,8 @@ def _write_report(study, analysed, path, unnamed, otherwise):
 
         text, problem = ask_once(study, report_prompt(analysed, case_text=case_text, prompts=prompts))
         if problem:
-            said = f"the report was not written ({printable(problem)}); the results and the analysis are complete"
-            raise UserError(said, texts.LLM_SILENT)
+            message = f"the report was not written ({printable(problem)}); the results and the analysis are complete"
+            raise UserError(message, texts.LLM_SILENT)
     if problems := check_report(text, analysed, case_text=case_text, prompts=prompts):
         return texts.refuse("the report", text, problems, path or unnamed)
     texts.hand_over(text, path, "the report", "REPORT", otherwise)
@@ -305,8 +305,8 @@ def render(
     """Print what an LLM is told in one condition, turn by turn."""
     from ingest.studies.design import Cell, Design
 
-    asked = _study(study, protocol)
-    design = Design(asked)
+    definition = _study(study, protocol)
+    design = Design(definition)
     vignette = _chosen(vignette, list(design.vignettes), "vignette")
     paradigm = design.paradigm_of(vignette)
     if paradigm:
@@ -317,17 +317,17 @@ def render(
             why = "has an anchor of its own" if arm in paradigm.anchors else "has no anchor"
             raise UserError(f"arm {arm} {why}: leave --anchor away")
         direction, value = "none", anchor
-        items = [of.item for of in paradigm.all_items]
+        items = [entry.item for entry in paradigm.all_items]
         item = _chosen(item, items, "item") if items or item else None
     elif arm or item:
         raise UserError("--arm and --item are for a study that names a paradigm")
     else:
-        direction, value = _condition(asked, condition, anchor)
+        direction, value = _condition(definition, condition, anchor)
     if value is None and technique is None and not paradigm:
         technique = "no_technique"
     else:
         technique = _chosen(technique, list(design.techniques), "technique")
-    cell = Cell(asked.llms[0].llm, vignette, technique, direction, value, None, arm, item)
+    cell = Cell(definition.llms[0].llm, vignette, technique, direction, value, None, arm, item)
     if arm and value is None:
         cell = cell._replace(anchor_value=design.anchor_value(cell, {}))
     script = design.script(cell, design.option_order(cell, 0))
@@ -359,8 +359,8 @@ def _chosen(name, names, what):
     if name is None:
         return names[0]
     if name not in names:
-        known = ", ".join(names) or "none"
-        raise UserError(f"there is no {what} {printable(name)} in this study; there is {known}")
+        choices = ", ".join(names) or "none"
+        raise UserError(f"there is no {what} {printable(name)} in this study; there is {choices}")
     return name
 
 

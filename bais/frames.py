@@ -24,9 +24,9 @@ class Tables(Mapping):
     def __init__(self, path: str | Path | None = None):
         self.path = Path(path) if path else warehouse_path()
         with self._opened() as warehouse:
-            found = public_tables(warehouse)
-        refuse_without_marts(found)
-        self._means = {f"{schema}.{name}": comment for schema, name, comment in found}
+            tables = public_tables(warehouse)
+        refuse_without_marts(tables)
+        self._means = {f"{schema}.{name}": comment for schema, name, comment in tables}
 
     def __getitem__(self, name: str):
         """Return a table as a pandas DataFrame."""

@@ -60,22 +60,22 @@ def headlines(study: str | None, is_brief: bool) -> None:
             warehouse,
             f"select checks.*, claims.study, true as has_version from {CHECKED}",
         )
-        biases = _biases(warehouse, [of["study"] for of in studies])
-        altered = {of["study"]: sentences_on_alterations(warehouse, of["study"]) for of in studies}
+        biases = _biases(warehouse, [row["study"] for row in studies])
+        altered = {row["study"]: sentences_on_alterations(warehouse, row["study"]) for row in studies}
         people = sentences_on_people(warehouse)
         scored = _scored(warehouse)
-        known = list(dict.fromkeys([*(of["study"] for of in studies), *scored, *people]))
+        names = list(dict.fromkeys([*(row["study"] for row in studies), *scored, *people]))
         held_back = not_public(warehouse)
         unread = unread_lines(warehouse, study)
         if study:
-            refuse_not_public(warehouse, study, known)
-    refuse_unknown("study", study, known, " in this warehouse")
+            refuse_not_public(warehouse, study, names)
+    refuse_unknown("study", study, names, " in this warehouse")
 
     def say_studies(are_simulated):
-        for of in studies:
-            if study in (None, of["study"]) and of["is_simulated"] == are_simulated:
-                of_study = ([row for row in rows if row["study"] == of["study"]] for rows in (rankings, places))
-                _say_study(of, *of_study, [*biases.get(of["study"], []), *altered[of["study"]]], is_brief)
+        for entry in studies:
+            if study in (None, entry["study"]) and entry["is_simulated"] == are_simulated:
+                of_study = ([row for row in rows if row["study"] == entry["study"]] for rows in (rankings, places))
+                _say_study(entry, *of_study, [*biases.get(entry["study"], []), *altered[entry["study"]]], is_brief)
 
     say_studies(are_simulated=False)
     for name, findings in scored.items():
@@ -84,7 +84,7 @@ def headlines(study: str | None, is_brief: bool) -> None:
     for name, sentence in people.items():
         if study in (None, name):
             say(sentence)
-    simulated = [of["study"] for of in studies if of["is_simulated"]]
+    simulated = [row["study"] for row in studies if row["is_simulated"]]
     if is_brief and not study and simulated and (scored or len(simulated) < len(studies)):
         say(
             f"Left out here, as no LLM was asked: the SIMULATED {listed(simulated)}. "
@@ -100,8 +100,8 @@ def headlines(study: str | None, is_brief: bool) -> None:
         say("The warehouse holds no trials: land some with `bais import`, then run `bais build`.")
     for document in sorted({check["document"] for check in checks}):
         of_document = [check for check in checks if check["document"] == document]
-        said = " ".join([*sum_up(of_document), *say_versions(of_document)])
-        say(f"Document {document}. {ASIDE.sub('', said) if is_brief else said}")
+        text = " ".join([*sum_up(of_document), *say_versions(of_document)])
+        say(f"Document {document}. {ASIDE.sub('', text) if is_brief else text}")
     if checks:
         say("`bais claims` says more of these published claims.")
     print(f"Warehouse: {printable(warehouse_path())}")
@@ -122,11 +122,12 @@ def _scored(warehouse):
     public = {name for _, name, _ in public_tables(warehouse)}
     if "anchor_calls" not in public:
         return {}
-    asked = queries(public)
-    rows = {name: records(warehouse, asked[name]) for name in SAID}
+    sql = queries(public)
+    rows = {name: records(warehouse, sql[name]) for name in SAID}
     return {
-        of["study"]: of | {name: [row for row in found if row["study"] == of["study"]] for name, found in rows.items()}
-        for of in records(warehouse, asked["scored"])
+        entry["study"]: entry
+        | {name: [row for row in group if row["study"] == entry["study"]] for name, group in rows.items()}
+        for entry in records(warehouse, sql["scored"])
     }
 
 
@@ -134,14 +135,14 @@ def _say_scored(name, findings, is_brief):
     from analysis.report.values import counted
     from analysis.words.scores import sentences
 
-    n_variations, n_questions, n_llms = (findings[f"n_{of}"] for of in ("variations", "questions", "llms"))
+    n_variations, n_questions, n_llms = (findings[f"n_{noun}"] for noun in ("variations", "questions", "llms"))
     say(
         f"Study {name}, {n_questions} {counted(n_questions, 'question')} under {n_variations} "
         f"{counted(n_variations, 'pair')} of anchors, {n_llms} {counted(n_llms, 'LLM')} "
         "(scored: how likely each answer is was read off, and nobody answered)"
     )
-    said = sentences(findings) or ["No question of it was scored under a low and a high anchor."]
-    for sentence in map(first_sentence, said[:FINDINGS_IN_BRIEF]) if is_brief else said:
+    texts = sentences(findings) or ["No question of it was scored under a low and a high anchor."]
+    for sentence in map(first_sentence, texts[:FINDINGS_IN_BRIEF]) if is_brief else texts:
         say(sentence, indent="  ")
     if not is_brief:
         print()
@@ -181,8 +182,8 @@ def _say_study(study, rankings, places, biases, is_brief):
     if placebos:
         is_or_are = "is a placebo" if len(placebos) == 1 else "are placebos"
         say(f"{listed(placebos)} {is_or_are}: as many turns as a technique, of neutral content.")
-    if said := not_ranked(rankings):
-        say(said)
+    if remark := not_ranked(rankings):
+        say(remark)
     for sentence in biases:
         say(sentence)
     print()

@@ -31,9 +31,9 @@ class Finding(NamedTuple):
     mend: str | None = None
 
 
-def _here(what, said, state, otherwise, mend):
+def _here(what, text, state, otherwise, mend):
     """Say of a thing that it is here, or else how bad it is that it is not."""
-    return (OK, what, said) if said else (state, what, otherwise, mend)
+    return (OK, what, text) if text else (state, what, otherwise, mend)
 
 
 def findings() -> Iterator[Finding]:
@@ -45,9 +45,9 @@ def findings() -> Iterator[Finding]:
 
 
 def _python():
-    version, oldest = (".".join(map(str, of)) for of in (sys.version_info[:3], OLDEST_PYTHON))
-    said, is_new = f"Python {version}", sys.version_info[:2] >= OLDEST_PYTHON
-    yield _here("python", is_new and said, MISSING, said, f"install Python {oldest} or newer, and run `make`")
+    version, oldest = (".".join(map(str, numbers)) for numbers in (sys.version_info[:3], OLDEST_PYTHON))
+    text, is_new = f"Python {version}", sys.version_info[:2] >= OLDEST_PYTHON
+    yield _here("python", is_new and text, MISSING, text, f"install Python {oldest} or newer, and run `make`")
     mend = "run `make run`, which makes .venv, and use .venv/bin/bais"
     environment = sys.prefix != sys.base_prefix and sys.prefix
     yield _here("environment", environment, WARNING, "no virtual environment", mend)
@@ -63,7 +63,7 @@ def _packages():
     except OSError:
         yield WARNING, "packages", "requirements.lock cannot be read", "check the files of the checkout out again"
         return
-    installed = {canonicalize_name(found.name): found.version for found in distributions() if found.name}
+    installed = {canonicalize_name(package.name): package.version for package in distributions() if package.name}
     absent = [name for name in locked if name not in installed]
     other = [f"{name} {installed[name]}, not {v}" for name, v in locked.items() if installed.get(name, v) != v]
     mend = "run `rm .venv/installed`, then `make run`"
@@ -127,14 +127,14 @@ def _warehouse():
     except UserError as error:
         yield WARNING if "in use by" in str(error) else MISSING, "warehouse", str(error)
         return
-    said, modelled = f"{path} ({path.stat().st_size / (1 << 20):.0f} MiB)", modelled_tables()
+    text, modelled = f"{path} ({path.stat().st_size / (1 << 20):.0f} MiB)", modelled_tables()
     lacking = sorted(modelled - there)
     if not lacking:
-        yield OK, "warehouse", f"{said}, {len(modelled)} public tables"
+        yield OK, "warehouse", f"{text}, {len(modelled)} public tables"
     elif there:
         yield WARNING, "warehouse", f"{path} is of another version: it lacks {_some(lacking)}", "run `bais build`"
     else:
-        yield WARNING, "warehouse", f"{said} has no marts yet", "run `bais build`"
+        yield WARNING, "warehouse", f"{text} has no marts yet", "run `bais build`"
     if not os.access(path, os.W_OK):
         yield WARNING, "warehouse", f"{path} cannot be written", "change its permissions, or set BAIS_WAREHOUSE"
     yield from _folder()
@@ -163,9 +163,9 @@ def modelled_tables() -> set[str]:
 
     folders = yaml.safe_load((ROOT / "dbt_project.yml").read_text(encoding="utf-8"))["models"]["bais"]
     return {
-        f"{of['+schema']}.{path.stem}"
-        for folder, of in folders.items()
-        if of.get("+schema") in PUBLIC_SCHEMAS
+        f"{settings['+schema']}.{path.stem}"
+        for folder, settings in folders.items()
+        if settings.get("+schema") in PUBLIC_SCHEMAS
         for path in (ROOT / "models" / folder).iterdir()
         if path.suffix in (".sql", ".py")
     }
@@ -174,9 +174,9 @@ def modelled_tables() -> set[str]:
 def _disk():
     folder = _nearest(warehouse_path().parent)
     free = free_bytes(folder)
-    said = f"{free / (1 << 30):.1f} GiB free at {folder}"
+    text = f"{free / (1 << 30):.1f} GiB free at {folder}"
     mend = f"make room: a build of a large archive takes {LEAST_FREE_BYTES >> 30} GiB"
-    yield _here("disk", free >= LEAST_FREE_BYTES and said, WARNING, said, mend)
+    yield _here("disk", free >= LEAST_FREE_BYTES and text, WARNING, text, mend)
     if not os.access(folder, os.W_OK):
         yield MISSING, "disk", f"{folder} cannot be written", "change its permissions, or set BAIS_WAREHOUSE"
 
@@ -204,9 +204,9 @@ def _spool():
             continue
         n_open, n_junk = sum(len(state.open_calls) for state in states), sum(len(state.junk) for state in states)
         if n_open:
-            said = f"{study}: {n_open} trial{'' if n_open == 1 else 's'} begun and not finished"
+            text = f"{study}: {n_open} trial{'' if n_open == 1 else 's'} begun and not finished"
             named = f"{study}`" if study in shipped else f"FILE` with the file of the study {study}"
-            yield NOTE, "spool", said, f"`bais collect {named} goes on where it stopped"
+            yield NOTE, "spool", text, f"`bais collect {named} goes on where it stopped"
         if n_junk:
             yield WARNING, "spool", f"{study}: {n_junk} lines are no record", "they are kept, and count for nothing"
 
@@ -216,8 +216,8 @@ def _keys():
     for name in is_set:
         yield OK, "key", f"{name} is set"
     if not is_set:
-        said = "no key is set, so that only simulated respondents, Codex and recorded answers are at hand"
-        yield NOTE, "key", said, f"set {' or '.join(KEYS[:2])} to ask LLMs"
+        text = "no key is set, so that only simulated respondents, Codex and recorded answers are at hand"
+        yield NOTE, "key", text, f"set {' or '.join(KEYS[:2])} to ask LLMs"
 
 
 def _codex():

@@ -72,8 +72,8 @@ def _say_left_out(path):
 
     if path.exists():
         with contextlib.closing(connect(path)) as warehouse:
-            if found := age.old(warehouse):
-                complain(f"{found[0]}: mend what dbt says above, and run `bais build` again")
+            if finding := age.old(warehouse):
+                complain(f"{finding[0]}: mend what dbt says above, and run `bais build` again")
 
 
 def _build_with_spark(path, is_tested, arguments):
@@ -112,26 +112,26 @@ def _only_variables(arguments):
     return not arguments or (arguments[0].partition("=")[0] == "--vars" and len(arguments) == 2 - ("=" in arguments[0]))
 
 
-def _build_as_of(asked, target, is_forced, arguments):
+def _build_as_of(version_name, target, is_forced, arguments):
     """Build what was known at a version's import in a file of its own, which is there once all of it is."""
     from bais.past import held, refuse_to_replace, version_asked, warehouse_as_of
 
     if _names_target(arguments):
         raise click.UsageError("--to says where to build: leave --target out")
     target = target.absolute()
-    version = version_asked(asked)
+    version = version_asked(version_name)
     refuse_to_replace(target, is_forced)
     with warehouse_as_of(version, target) as (path, put_in_place):
         if code := _dbt_build(arguments, {"BAIS_WAREHOUSE": str(path)}):
             say(f"dbt found a failure: nothing is written to {target}")
             return code
-        of = held(path)
+        counts = held(path)
         put_in_place()
-    scores = f" and {of['n_scores']:,} scores" if of["n_scores"] else ""
+    scores = f" and {counts['n_scores']:,} scores" if counts["n_scores"] else ""
     say(
         f"{target}: what was known after {version['source_name']} {version['version']} had been imported "
-        f"({fixed(version['imported_at'], '%Y-%m-%d %H:%M')} UTC): {of['n_trials']:,} trials{scores} in "
-        f"{of['n_batches']:,} batches, {of['n_versions']:,} versions, {of['n_acts']:,} decisions of people"
+        f"({fixed(version['imported_at'], '%Y-%m-%d %H:%M')} UTC): {counts['n_trials']:,} trials{scores} in "
+        f"{counts['n_batches']:,} batches, {counts['n_versions']:,} versions, {counts['n_acts']:,} decisions of people"
     )
     say(f"ask it with BAIS_WAREHOUSE={printable(target)}")
     return 0
@@ -145,8 +145,8 @@ def _dbt_build(arguments, more_environment=None):
     # unit tests run the models on made-up rows: they say nothing of what is in the warehouse
     left_out = () if chosen else ("--exclude-resource-type", "unit_test")
     code = dbt.build(*arguments, *left_out, more_environment=more_environment)
-    if said := results.said():
-        say(said)
+    if summary := results.said():
+        say(summary)
     return code if code >= 0 else 128 - code
 
 
@@ -157,13 +157,18 @@ def doctor(as_json: bool, strict: bool) -> int:
     """Say what is missing on this machine, and how to mend it; exit 2 if it is needed."""
     from bais.health import MISSING, WARNING, findings
 
-    found = list(findings())
-    states = [finding.state for finding in found]
+    diagnoses = list(findings())
+    states = [finding.state for finding in diagnoses]
     n_missing, n_warnings = states.count(MISSING), states.count(WARNING)
     if as_json:
-        say_json([finding._asdict() for finding in found])
+        say_json([finding._asdict() for finding in diagnoses])
     else:
-        print(pairs((f"{of.state:<8} {of.what:<16}", ": ".join(filter(None, (of.said, of.mend)))) for of in found))
+        print(
+            pairs(
+                (f"{finding.state:<8} {finding.what:<16}", ": ".join(filter(None, (finding.said, finding.mend))))
+                for finding in diagnoses
+            )
+        )
         if n_missing:
             print(f"{n_missing} needed thing{'' if n_missing == 1 else 's'} missing.")
         else:

@@ -63,8 +63,8 @@ COMMANDS = {
         "completion": ("machine", "print a script that completes `bais` in a shell"),
     },
 }
-MODULES = {name: module for of in COMMANDS.values() for name, (module, _) in of.items()}
-SUMMARIES = {name: summary for of in COMMANDS.values() for name, (_, summary) in of.items()}
+MODULES = {name: module for group in COMMANDS.values() for name, (module, _) in group.items()}
+SUMMARIES = {name: summary for group in COMMANDS.values() for name, (_, summary) in group.items()}
 
 EXIT_CODES = """
 exit codes: 0 done, 1 dbt found a failure (or --strict did), 2 bad usage or nothing usable, 3 imported with lines
@@ -137,8 +137,8 @@ def main(arguments: list[str] | None = None) -> int:
         elif hasattr(stream, "reconfigure"):
             stream.reconfigure(encoding="utf-8", newline="")
     try:
-        if asked := os.environ.get(commands.asked_in):
-            return shell_complete(commands, {}, "bais", commands.asked_in, asked)
+        if instruction := os.environ.get(commands.asked_in):
+            return shell_complete(commands, {}, "bais", commands.asked_in, instruction)
         code = run_command(commands, "bais", arguments)
         sys.stdout.flush()
     except BrokenPipeError:

@@ -139,11 +139,13 @@ def _fetch(url, since):
 def _write_items(path, unvalidated):
     """Write pairs of a description and its falsified text: each has an id of its own, so that no item ever changes."""
     refuse_existing(path, "--items")
-    found = _landed(PAIRS, paired="int_news_paired")
+    articles = _landed(PAIRS, paired="int_news_paired")
     is_enough = {None, "not_validated", "too_few_validators"} if unvalidated else {None}
-    ready = [row for row in found if row["reason"] in is_enough]
+    ready = [row for row in articles if row["reason"] in is_enough]
     if not ready:
-        raise UserError(f"none of the {len(found):,} articles can be asked about{_said_of(found)}: nothing was written")
+        raise UserError(
+            f"none of the {len(articles):,} articles can be asked about{_said_of(articles)}: nothing was written"
+        )
     rows = []
     for row in ready:
         of_pair = {"pair": row["article_id"], "published_at": row["published_at"]}
@@ -151,7 +153,7 @@ def _write_items(path, unvalidated):
         false = {"item": row["falsification_id"], "is_true": "false", "statement": row["falsified_description"]}
         rows.append(of_pair | false)
     _write(path, ITEM_COLUMNS, rows, "the items")
-    left_out = [row for row in found if row["reason"] not in is_enough]
+    left_out = [row for row in articles if row["reason"] not in is_enough]
     say(f"{printable(path)}: {len(ready):,} pairs{f'; {len(left_out):,} articles are left out' if left_out else ''}")
     if left_out:
         say(f"left out{_said_of(left_out)}", indent="  ")
@@ -160,30 +162,30 @@ def _write_items(path, unvalidated):
 
 def _write_to_falsify(path):
     refuse_existing(path, "--to-falsify")
-    found = _landed(TO_FALSIFY, paired="int_news_paired")
-    if not found:
+    articles = _landed(TO_FALSIFY, paired="int_news_paired")
+    if not articles:
         raise UserError("every article with a description has a falsified text: nothing was written")
-    _write(path, list(found[0]), found, "the descriptions")
-    say(f"{printable(path)}: {len(found):,} descriptions, as items of a study with `paradigm: falsify`")
+    _write(path, list(articles[0]), articles, "the descriptions")
+    say(f"{printable(path)}: {len(articles):,} descriptions, as items of a study with `paradigm: falsify`")
     return 0
 
 
 def _write_to_validate(path):
     refuse_existing(path, "--to-validate")
-    found = _landed(
+    texts = _landed(
         TO_VALIDATE,
         news="stg_news",
         trials="stg_trials",
         validated="int_falsifications_validated",
         verdicts="stg_falsification_verdicts",
     )
-    if not found:
+    if not texts:
         raise UserError("there is no falsified text that waits for people to validate it: nothing was written")
-    for row in found:
+    for row in texts:
         row.update({name: disarmed(value) for name, value in row.items() if isinstance(value, str)})
-    _write(path, list(found[0]), found, "the falsified texts")
+    _write(path, list(texts[0]), texts, "the falsified texts")
     say(
-        f"{printable(path)}: {len(found):,} falsified texts. Have two people say, apart from each other, who they are "
+        f"{printable(path)}: {len(texts):,} falsified texts. Have two people say, apart from each other, who they are "
         "and true or false, and import the file."
     )
     return 0

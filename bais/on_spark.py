@@ -45,10 +45,10 @@ def opened(databases: Path | None = None):
     os.environ.setdefault("PYSPARK_SUBMIT_ARGS", HERE)
     from pyspark.sql import SparkSession
 
-    asked = SparkSession.builder.appName("bais")
+    builder = SparkSession.builder.appName("bais")
     if databases and not os.environ.get("SPARK_REMOTE"):
-        asked = asked.config("spark.sql.warehouse.dir", str(databases))
-    session = asked.getOrCreate()
+        builder = builder.config("spark.sql.warehouse.dir", str(databases))
+    session = builder.getOrCreate()
     for name, value in SETTINGS.items():
         session.conf.set(name, value)
     for name, (parameters, returned, expression) in FUNCTIONS.items():
@@ -69,8 +69,8 @@ def _reader(parameters: tuple[str, ...], expression: str) -> Callable:
         connection.execute(settings)
         for columns in batches:
             places = pyarrow.array(range(len(columns[0])), pyarrow.int64())
-            asked = pyarrow.table([*columns, places], names=[*parameters, "place"])
-            connection.register("asked", asked)
+            table = pyarrow.table([*columns, places], names=[*parameters, "place"])
+            connection.register("asked", table)
             yield connection.sql(query).to_arrow_table()["reading"].combine_chunks()
 
     return read

@@ -34,8 +34,8 @@ def shipped_experiment_or_file(ctx, parameter, incomplete) -> list[CompletionIte
 
 
 def _named_or_file(names, incomplete):
-    found = [CompletionItem(name) for name in names if name.startswith(incomplete)]
-    return found or [CompletionItem(incomplete, type="file")]
+    items = [CompletionItem(name) for name in names if name.startswith(incomplete)]
+    return items or [CompletionItem(incomplete, type="file")]
 
 
 study_to_ask = study_argument("a study file, or the name of a shipped study")

@@ -60,10 +60,10 @@ select
 """
 
 
-def version_asked(asked: str) -> dict:
+def version_asked(name: str) -> dict:
     """Return the version that is meant."""
     with opened() as warehouse:
-        return find_version(known_versions(warehouse), asked)
+        return find_version(known_versions(warehouse), name)
 
 
 def refuse_to_replace(target: Path, is_forced: bool) -> None:
@@ -105,15 +105,15 @@ def copy_known(version: dict, path: Path) -> None:
             warehouse.execute(f"attach {quoted(warehouse_path())} as now_known (read_only)")
         except duckdb.Error as error:
             raise UserError(explain(error, warehouse_path())) from None
-        known = {"version_id": version["version_id"], "ordinal": version["ordinal"]}
-        known |= records(warehouse, MOMENT, known)[0]
+        moment = {"version_id": version["version_id"], "ordinal": version["ordinal"]}
+        moment |= records(warehouse, MOMENT, moment)[0]
         for name, condition in KNOWN_THEN.items():
-            _copy(warehouse, name, condition, known)
+            _copy(warehouse, name, condition, moment)
             if "stated_at" in TABLES[name].key:
-                warehouse.execute(f"delete from raw.{name} where ordinal > ?", [known["ordinal"]])
+                warehouse.execute(f"delete from raw.{name} where ordinal > ?", [moment["ordinal"]])
 
 
-def _copy(warehouse, name, condition, known):
+def _copy(warehouse, name, condition, moment):
     """Copy the rows of a table; of one that an older version of bais made, the columns that it has."""
     there = {
         column
@@ -125,7 +125,7 @@ def _copy(warehouse, name, condition, known):
     }
     columns = ", ".join(column for column in TABLES[name].columns if column in there)
     if columns:
-        named = {key: value for key, value in known.items() if f"${key}" in condition}
+        named = {key: value for key, value in moment.items() if f"${key}" in condition}
         warehouse.execute(
             f"insert into raw.{name} by name select {columns} from now_known.raw.{name} where {condition}", named
         )

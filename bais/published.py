@@ -18,7 +18,7 @@ def say_versions(chosen: list[dict]) -> Iterator[str]:
     counted = distinct(chosen)
     for study in dict.fromkeys(claim["study"] for claim in counted if claim["newest_recomputes"]):
         beside = [claim for claim in counted if claim["study"] == study and claim["newest_recomputes"]]
-        changed = [claim for claim in beside if any(claim[of] != claim[f"newest_{of}"] for of in SAID_OF)]
+        changed = [claim for claim in beside if any(claim[column] != claim[f"newest_{column}"] for column in SAID_OF)]
         labels = " and ".join(sorted({claim["version"] for claim in beside}))
         documents = " and ".join(sorted({claim["document"] for claim in beside}))
         many = f"{len(changed):,} of {len(beside):,} claims" if changed else "none of the claims"
@@ -41,10 +41,10 @@ def say_versions(chosen: list[dict]) -> Iterator[str]:
 def _moves(changed):
     """Say from what to what claims would change, the most frequent first."""
     moves = Counter(
-        (said[claim[of]][0], said[claim[f"newest_{of}"]][0])
+        (labels[claim[column]][0], labels[claim[f"newest_{column}"]][0])
         for claim in changed
-        for of, said in SAID_OF.items()
-        if claim[of] != claim[f"newest_{of}"]
+        for column, labels in SAID_OF.items()
+        if claim[column] != claim[f"newest_{column}"]
     )
     return [f"{n:,} from '{was}' to '{would_be}'" for (was, would_be), n in moves.most_common()]
 

@@ -93,22 +93,27 @@ def recommend(
                 )
             recommend_on_bias(warehouse, paradigm, measure, study, llm, as_json)
             return
-        asked = records(warehouse, ASKED, {"paradigm": paradigm})
+        asked_rows = records(warehouse, ASKED, {"paradigm": paradigm})
         if paradigm == ANCHORING:
             _refuse_goal(goal)
-            refuse_paradigm(warehouse, domain, study, {row["domain"] for row in asked if study in (None, row["study"])})
-        refuse_not_public(warehouse, study, {row["study"] for row in asked})
-        if not asked:
+            refuse_paradigm(
+                warehouse, domain, study, {row["domain"] for row in asked_rows if study in (None, row["study"])}
+            )
+        refuse_not_public(warehouse, study, {row["study"] for row in asked_rows})
+        if not asked_rows:
             _refuse_without_trials(warehouse)
-        llm = llm and llm_named(warehouse, llm, {row["llm"] for row in asked})
-        domains = {row["domain"] for row in asked if study in (None, row["study"])}
+        llm = llm and llm_named(warehouse, llm, {row["llm"] for row in asked_rows})
+        domains = {row["domain"] for row in asked_rows if study in (None, row["study"])}
         if paradigm != ANCHORING and len(domains) == 1:
             domain = domain or domains.pop()
         if domain is None and not as_json:
-            _say_each_domain(warehouse, study, llm, goal, asked, paradigm)
+            _say_each_domain(warehouse, study, llm, goal, asked_rows, paradigm)
             return
-        study, others = _study(study, domain, llm, asked)
-        is_asked = llm in {None, *(row["llm"] for row in asked if (row["study"], row["domain"]) == (study, domain))}
+        study, others = _study(study, domain, llm, asked_rows)
+        is_asked = llm in {
+            None,
+            *(row["llm"] for row in asked_rows if (row["study"], row["domain"]) == (study, domain)),
+        }
         refuse_unknown("goal", goal, goals_of(warehouse, study, paradigm)[1], **WORDS)
         evidence = evidence_on(warehouse, study, domain, llm, is_asked, goal, paradigm)
         unread = unread_lines(warehouse, study)
@@ -123,7 +128,10 @@ def recommend(
                 "study": study, "paradigm": paradigm, "domain": domain, "llm": llm, "is_asked": is_asked,
                 "is_simulated": evidence.is_simulated, "goals": goals, "answer": sentences[0]["text"],
                 "sentences": sentences, "llms": evidence.llms, "other_studies": others,
-                "techniques": [{"technique": of, "name": name} | evidence.costs[of] for of, name in techniques],
+                "techniques": [
+                    {"technique": technique, "name": name} | evidence.costs[technique]
+                    for technique, name in techniques
+                ],
                 "decisions": [row for row in evidence.places + evidence.own if row["goal"] in goals],
                 "predictions": [row for row in evidence.predictions if row["goal"] in goals],
                 "next_steps": evidence.next_steps, "unread_lines": unread,
@@ -141,8 +149,8 @@ def recommend(
             say(sentence)
         say(f"`--why` says how sure that is, what the other goals say and what would settle it. {source}")
         return
-    *said, last = sentences
-    for sentence in said if last["about"] == "next" else sentences:
+    *rest, last = sentences
+    for sentence in rest if last["about"] == "next" else sentences:
         say(sentence["text"])
     if evidence.places:
         print()
@@ -163,21 +171,24 @@ def _refuse_without_trials(warehouse):
             raise UserError(f"the warehouse holds {sentence}")
 
 
-def _say_each_domain(warehouse, named, llm, goal, asked, paradigm):
+def _say_each_domain(warehouse, named, llm, goal, asked_rows, paradigm):
     """Say the answer of each domain in a line, and how to see why; simulated domains come where no LLM was asked."""
     from analysis.words.domains import advise
 
-    refuse_unknown("study", named, dict.fromkeys(row["study"] for row in asked), **WORDS)
-    domains = sorted({row["domain"] for row in asked if named in (None, row["study"])})
+    refuse_unknown("study", named, dict.fromkeys(row["study"] for row in asked_rows), **WORDS)
+    domains = sorted({row["domain"] for row in asked_rows if named in (None, row["study"])})
     studies = set()
     for domain in domains:
-        study, _ = _study(named, domain, llm, asked)
-        is_asked = llm in {None, *(row["llm"] for row in asked if (row["study"], row["domain"]) == (study, domain))}
+        study, _ = _study(named, domain, llm, asked_rows)
+        is_asked = llm in {
+            None,
+            *(row["llm"] for row in asked_rows if (row["study"], row["domain"]) == (study, domain)),
+        }
         refuse_unknown("goal", goal, goals_of(warehouse, study, paradigm)[1], **WORDS)
         evidence = evidence_on(warehouse, study, domain, llm, is_asked, goal, paradigm)
         say(advise(evidence, goal)[0]["text"])
         studies.add(study)
-    for sentence in said_of_unread([of for of in unread_lines(warehouse) if of["study"] in studies]):
+    for sentence in said_of_unread([row for row in unread_lines(warehouse) if row["study"] in studies]):
         say(sentence)
     of_paradigm = "" if paradigm == ANCHORING else f" --paradigm {printable(paradigm)}"
     say(f"`bais recommend{of_paradigm} --domain {printable(domains[0])}` says how sure that is, and with `--why` why.")
@@ -199,16 +210,16 @@ def _refuse_goal(goal):
         )
 
 
-def _study(study, domain, llm, asked):
+def _study(study, domain, llm, asked_rows):
     """Return the study that answers, and the others that could: first those that asked the LLM."""
-    refuse_unknown("study", study, dict.fromkeys(row["study"] for row in asked), **WORDS)
+    refuse_unknown("study", study, dict.fromkeys(row["study"] for row in asked_rows), **WORDS)
     where = f" in study {study}" if study else ""
-    asked = [row for row in asked if study in (None, row["study"])]
-    domains = sorted({row["domain"] for row in asked})
+    asked_rows = [row for row in asked_rows if study in (None, row["study"])]
+    domains = sorted({row["domain"] for row in asked_rows})
     if domain is None:
         raise UserError(f"--json answers for one domain, say which with --domain: there is {_list(domains)}{where}")
     refuse_unknown("domain", domain, domains, where, **WORDS)
-    here = [row for row in asked if row["domain"] == domain]
+    here = [row for row in asked_rows if row["domain"] == domain]
     with_llm = [row for row in here if row["llm"] == llm]
     first, *others = dict.fromkeys(row["study"] for row in with_llm + here)
     return first, others
@@ -266,7 +277,7 @@ def _compared(evidence, goal):
     for row in evidence.of(goal):
         yield row
         for kind in ("confounded", "placebo"):
-            yield from (of for of in evidence.of(goal, kind) if of["technique"] == row["technique"])
+            yield from (other for other in evidence.of(goal, kind) if other["technique"] == row["technique"])
 
 
 def _decided(row, evidence):
@@ -275,12 +286,12 @@ def _decided(row, evidence):
     is_plain = row["comparison"] == "control" and row["control"] == CONTROL
     label = row["name"] if is_plain else f"{row['name']} vs {row['control_name']}"
     label = label if row["comparison"] == "control" else f"  vs {row['control_name']}"
-    own = next((of for of in evidence.own if all(of[key] == row[key] for key in KEYS)), None)
+    own = next((other for other in evidence.own if all(other[key] == row[key] for key in KEYS)), None)
     if row["decision"] is None:
         decisions = ["confounded", None]
     else:
-        asked = own["decision_asked"] if own else None if evidence.own else row["decision_asked"]
-        decisions = [DECISIONS[row["decision"]], asked and DECISIONS[asked]]
+        decision = own["decision_asked"] if own else None if evidence.own else row["decision_asked"]
+        decisions = [DECISIONS[row["decision"]], decision and DECISIONS[decision]]
     shown, ends = (own, ("gain_asked_low", "gain_asked_high")) if own else (row, ("gain_low", "gain_high"))
     gained = f"{row['n_gained']} of {row['n_llms']}" if row["n_gained"] is not None else None
     gain = None if evidence.own and not own else _gain(shown["gain"], *(shown[end] for end in ends))
@@ -306,11 +317,13 @@ def _sizes(evidence, goals, has_rivals):
     from analysis.words.codes import CONTROL, probability
 
     rows = [row for row in evidence.own or evidence.places if row["comparison"] in ("control", None)]
-    of = {(row["technique"], row["goal"]): row for row in rows if row["loss"] is not None}
-    first = {technique: row for (technique, goal), row in of.items() if goal == goals[0]}
+    sizes = {(row["technique"], row["goal"]): row for row in rows if row["loss"] is not None}
+    first = {technique: row for (technique, goal), row in sizes.items() if goal == goals[0]}
     for technique in sorted(first, key=lambda name: (name == CONTROL, first[name]["loss"], name)):
         row = first[technique]
-        losses = [fixed(of[technique, goal]["loss"], ".1f") if (technique, goal) in of else None for goal in goals]
+        losses = [
+            fixed(sizes[technique, goal]["loss"], ".1f") if (technique, goal) in sizes else None for goal in goals
+        ]
         places = [*[probability(row["p_best"])] * has_rivals, probability(row["p_worse_than_control"])]
         usd = evidence.costs[technique]["cost_usd_per_1000"]
         yield [row["name"], *losses, *places, f"{row['n_trials']:,}", "unknown" if usd is None else f"{usd:,.2f}"]
@@ -356,7 +369,7 @@ def _notes(evidence, goals):
             f"Chance of any false use or avoid, if no rare LLM is far off: up to 5 % by {goals[0]}, which decides; up "
             f"to {5 * len(goals)} % over all goals."
         )
-    reasons = {found["reason"] for found in evidence.costs.values()} - {None}
+    reasons = {cost["reason"] for cost in evidence.costs.values()} - {None}
     yield from (f"Cost unknown: {in_words(reason)}." for reason in sorted(reasons))
     if evidence.costs and not reasons:
         paid = "simulated calls cost nothing; " if evidence.is_simulated else ""

@@ -62,14 +62,14 @@ def redefined_lines(path: Path, before: pa.Table | None) -> list[str]:
     lines = []
     for row in rows:
         what = in_words(row["before"], row["after"])
-        said = f"{row['n_changed']:,} of {row['n']:,} answers changed"
+        sentence = f"{row['n_changed']:,} of {row['n']:,} answers changed"
         if row["n_unpublished"]:
             are = "is" if row["n_unpublished"] == 1 else "are"
-            said += (
+            sentence += (
                 f", and {row['n_unpublished']:,} of them {are} not public any more: `bais check` says which batches "
                 "failed"
             )
-        lines.append(printable(f"{row['vignette']} of {row['study']}, {what}: {said}."))
+        lines.append(printable(f"{row['vignette']} of {row['study']}, {what}: {sentence}."))
     return lines
 
 

@@ -30,14 +30,14 @@ def score(llm: str, name: str | None, device: str | None, dtype: str | None, que
 
     if name is not None and not re.fullmatch(r"[\w.:-]+/[\w.:-]+", name):
         raise UserError(f"--name {printable(name)} names no LLM: write vendor/name, such as openai/gpt2")
-    asked = load_questions(questions)
-    refuse_study_of_trials(asked.study)
+    question_set = load_questions(questions)
+    refuse_study_of_trials(question_set.study)
     loaded = load_local(llm, device, dtype, name)
     if chat:
-        asked = in_chat(loaded, asked)
+        question_set = in_chat(loaded, question_set)
     began = time.monotonic()
     with progress("prompts") as on_progress:
-        outcome = score_llm(loaded, asked, on_progress)
+        outcome = score_llm(loaded, question_set, on_progress)
     way = {"tree": "", "cache": ", by prefix cache", "one_by_one": ", one target at a time"}.get(outcome.way, "")
     say(
         f"scoring {printable(outcome.scoring)}: {outcome.n_before:,} prompts scored before, {outcome.n_scored:,} now"

@@ -75,46 +75,46 @@ def all_trials(warehouse) -> str:
         fates=fates(),
         verdicts=query_of("stg_batch_verdicts"),
     )
-    known = values(warehouse, "select 1 from information_schema.tables where table_name = 'int_prompts_outdated'")
-    every = OUTDATED.format(every=every) if known else every
+    tables = values(warehouse, "select 1 from information_schema.tables where table_name = 'int_prompts_outdated'")
+    every = OUTDATED.format(every=every) if tables else every
     return REREAD.format(every=every, reread=rereadings(warehouse))
 
 
-def find_trial(warehouse, asked: str) -> str:
+def find_trial(warehouse, beginning: str) -> str:
     """Return the id that begins as asked, if it is the only one."""
-    if not asked or not is_text(asked):
+    if not beginning or not is_text(beginning):
         raise UserError("say which trial: `bais trials` lists them")
-    asked, _, _ = asked.partition("@")  # in which version of its study is another question
+    beginning, _, _ = beginning.partition("@")  # in which version of its study is another question
     ids = values(
         warehouse,
         "select trial_id from raw.trials where starts_with(trial_id, $asked) order by trial_id limit $most",
-        {"asked": asked, "most": MOST_LISTED + 1},
+        {"asked": beginning, "most": MOST_LISTED + 1},
     )
     if not ids:
-        _refuse_scores(warehouse, asked)
-        raise UserError(f"there is no trial {printable(asked)}: `bais trials` lists them")
-    if len(ids) > 1 and ids[0] != asked:
+        _refuse_scores(warehouse, beginning)
+        raise UserError(f"there is no trial {printable(beginning)}: `bais trials` lists them")
+    if len(ids) > 1 and ids[0] != beginning:
         more = ", and more" if len(ids) > MOST_LISTED else ""
         raise UserError(
-            f"{printable(asked)} begins several trials: {', '.join(map(printable, ids[:MOST_LISTED]))}{more}"
+            f"{printable(beginning)} begins several trials: {', '.join(map(printable, ids[:MOST_LISTED]))}{more}"
         )
     return ids[0]
 
 
-def _refuse_scores(warehouse, asked):
+def _refuse_scores(warehouse, name):
     """Say of a score, a scoring or a batch of scores what takes it out of the tables, since it is no trial."""
-    of_batch = asked.rsplit("/", 2)[0]  # a score is called by its scoring, variation, anchor and target
-    found = values(
+    of_batch = name.rsplit("/", 2)[0]  # a score is called by its scoring, variation, anchor and target
+    batches = values(
         warehouse,
         "select 1 from raw.batches where source = 'scored' and ("
         "starts_with(batch_id, $asked) or starts_with(batch_id, concat(study, '/', $asked)) "
         "or starts_with(batch_id, concat(study, '/', $of_batch, '/')) "
         "or batch_id = concat(study, '/', $of_batch)) limit 1",
-        {"asked": asked, "of_batch": of_batch},
+        {"asked": name, "of_batch": of_batch},
     )
-    if found:
+    if batches:
         raise UserError(
-            f"{printable(asked)} is of scores, which nobody answered, so that there is no such trial: `bais check` "
+            f"{printable(name)} is of scores, which nobody answered, so that there is no such trial: `bais check` "
             "lists their batches, and `bais reject BATCH` takes one out of the tables"
         )
 
@@ -125,20 +125,20 @@ def refuse_unreadable(condition: str | None) -> None:
         raise UserError("the condition is not UTF-8 text")
 
 
-def meeting(found, conditions: list[str]):
+def meeting(relation, conditions: list[str]):
     """Return the rows that meet conditions; DuckDB reads each by itself, so that it can only be a condition."""
     for condition in conditions:
-        found = found.filter(condition)
-    return found
+        relation = relation.filter(condition)
+    return relation
 
 
 def explain_condition(error: Exception) -> str:
     """Keep DuckDB's first line, and say what a condition is where it is none."""
     if is_of_the_file(error):
         return explain(error, warehouse_path())
-    said = printable(str(error).strip().splitlines()[0])
-    if "modifiers" in said or "expression list" in said or "single expression" in said:
-        return f"the condition must be one SQL expression, without order by, limit or a second statement ({said})"
-    if "disabled by configuration" in said:
-        return f"the condition reads the warehouse and no other file ({said})"
-    return f"the condition is not understood: {said}; `bais tables trials` lists the columns"
+    message = printable(str(error).strip().splitlines()[0])
+    if "modifiers" in message or "expression list" in message or "single expression" in message:
+        return f"the condition must be one SQL expression, without order by, limit or a second statement ({message})"
+    if "disabled by configuration" in message:
+        return f"the condition reads the warehouse and no other file ({message})"
+    return f"the condition is not understood: {message}; `bais tables trials` lists the columns"

@@ -71,34 +71,34 @@ def write_study(
     from ingest.studies.study import parse_study
 
     with marts() as warehouse:
-        asked = _asked(warehouse, study, domain)
-        definition = _definition(warehouse, asked["study"])
+        place = _asked(warehouse, study, domain)
+        definition = _definition(warehouse, place["study"])
         is_recorded = definition is None  # in words that bais does not have, so that everybody is asked anew
-        named = [_new(warehouse, llm, asked, may_be_asked=is_recorded) for llm in dict.fromkeys(llms)]
-        keys = {"study": asked["study"], "domain": asked["domain"], "goal": goal}
+        named = [_new(warehouse, llm, place, may_be_asked=is_recorded) for llm in dict.fromkeys(llms)]
+        keys = {"study": place["study"], "domain": place["domain"], "goal": goal}
         ways = records(warehouse, OPEN, keys)
         techniques = records(warehouse, COMPARED, keys)
-        refuse_unknown("technique", technique, sorted({row["technique"] for row in techniques}), _where(asked))
+        refuse_unknown("technique", technique, sorted({row["technique"] for row in techniques}), _where(place))
         way = _way(ways, technique, trials) if ways else None
         if way is None and not named:
-            raise UserError(_nothing_open(asked, goal, technique, ways, techniques))
-        added = named or ([] if trials else asked["llms"] * is_recorded + _not_asked(warehouse, asked))
-        content = _content(warehouse, asked, definition, techniques, way)
+            raise UserError(_nothing_open(place, goal, technique, ways, techniques))
+        added = named or ([] if trials else place["llms"] * is_recorded + _not_asked(warehouse, place))
+        content = _content(warehouse, place, definition, techniques, way)
     n_llms = _llms_of_study(way, is_recorded=is_recorded) if way and not trials else 0
     missing = max(0, n_llms - len(named or added))
     if not trials and not named:
         added = added[:n_llms]
         if not added:
             raise UserError(
-                f"{n_llms} more LLM{'s' * (n_llms > 1)} would settle {_what(way, asked, goal)}, and seeds/llms.csv has "
+                f"{n_llms} more LLM{'s' * (n_llms > 1)} would settle {_what(way, place, goal)}, and seeds/llms.csv has "
                 "none that was not asked: name them with --llm vendor/name"
             )
-    content["llms"] = _entries(content.pop("llms", []), asked["llms"] if trials else added)
+    content["llms"] = _entries(content.pop("llms", []), place["llms"] if trials else added)
     if trials:
         content["stopping_rule"] = {"minimum": _trials(way, content)}
-    path = out or Path(f"{asked['study']}-{asked['domain']}.yaml")
-    sentences = _said(way, ways, asked, goal, content, missing, trials, path, is_recorded=is_recorded)
-    text = _text(content, sentences)
+    path = out or Path(f"{place['study']}-{place['domain']}.yaml")
+    sentences = _said(way, ways, place, goal, content, missing, trials, path, is_recorded=is_recorded)
+    text = _yaml_text(content, sentences)
     parse_study(text, printable(path))
     refuse_existing(path, "--out")
     write_new(path, text, "the study")
@@ -117,44 +117,44 @@ def _asked(warehouse, study, domain):
     return next(row for row in rows if row["domain"] == domain)
 
 
-def _where(asked):
-    return f" that is ranked in the domain {printable(asked['domain'])} of study {printable(asked['study'])}"
+def _where(place):
+    return f" that is ranked in the domain {printable(place['domain'])} of study {printable(place['study'])}"
 
 
-def _new(warehouse, named, asked, *, may_be_asked):
+def _new(warehouse, named, place, *, may_be_asked):
     """Return the LLM that was named, or its alias; one that was asked in the same words is refused."""
     aliases = dict(warehouse.execute("select alias, llm from seeds.llm_aliases").fetchall())
     llm = aliases.get(named, named)
     vendor, _, name = llm.partition("/")
     if not (vendor and name):
         raise UserError(f"--llm {printable(named)} is no alias of an LLM and not an id such as vendor/name")
-    if llm in asked["llms"] and not may_be_asked:
+    if llm in place["llms"] and not may_be_asked:
         raise UserError(
-            f"{printable(llm)} was asked in the domain {printable(asked['domain'])} of study "
-            f"{printable(asked['study'])}: name an LLM that was not"
+            f"{printable(llm)} was asked in the domain {printable(place['domain'])} of study "
+            f"{printable(place['study'])}: name an LLM that was not"
         )
     return llm
 
 
-def _not_asked(warehouse, asked):
+def _not_asked(warehouse, place):
     """Return the known LLMs that were not asked, by whether a price is known of them."""
-    if asked["is_simulated"]:
+    if place["is_simulated"]:
         from ingest.studies.llms import anchored_respondents
 
-        return [llm for llm in anchored_respondents() if llm not in asked["llms"]]
-    found = values(
+        return [llm for llm in anchored_respondents() if llm not in place["llms"]]
+    llms = values(
         warehouse,
         "select llm from seeds.llms left join seeds.prices using (llm) where provider != 'simulated' "
         "and is_askable and llm != 'openai/codex' order by usd_per_million_tokens_in is null, llm",
     )
-    return [llm for llm in found if llm not in asked["llms"]]
+    return [llm for llm in llms if llm not in place["llms"]]
 
 
 def _way(ways, technique, trials):
     """Return what settles the decision that is nearest, or that of a technique, by LLMs or by trials."""
     quantity = "needed_trials" if trials else "needed_llms"
-    found = [row for row in ways if row["quantity"] == quantity and technique in (None, row["technique"])]
-    way = next((row for row in found if row[quantity]), found[0] if found else None)
+    rows = [row for row in ways if row["quantity"] == quantity and technique in (None, row["technique"])]
+    way = next((row for row in rows if row[quantity]), rows[0] if rows else None)
     if way and trials and not way["needed_trials"]:
         raise UserError(
             f"no number of trials settles it with the {way['n_llms']} LLMs that were asked ({way['reason']}): more "
@@ -175,25 +175,25 @@ def _llms_of_study(way, *, is_recorded):
     return _more_llms(way) + way["n_llms"] * is_recorded
 
 
-def _what(way, asked, goal):
-    return f"{way['technique']} by {goal} in the domain {printable(asked['domain'])} of {printable(asked['study'])}"
+def _what(way, place, goal):
+    return f"{way['technique']} by {goal} in the domain {printable(place['domain'])} of {printable(place['study'])}"
 
 
-def _nothing_open(asked, goal, technique, ways, techniques):
-    where = f"in the domain {printable(asked['domain'])} of study {printable(asked['study'])} by {goal}"
+def _nothing_open(place, goal, technique, ways, techniques):
+    where = f"in the domain {printable(place['domain'])} of study {printable(place['study'])} by {goal}"
     if not [row for row in techniques if row["control"]]:
         return f"nothing can be settled {where}: no ranked technique was asked there beside its control"
     if ways:
-        of = ", ".join(sorted({row["technique"] for row in ways}))
-        return f"nothing is open of {printable(technique)} {where}: open is {of}"
+        names = ", ".join(sorted({row["technique"] for row in ways}))
+        return f"nothing is open of {printable(technique)} {where}: open is {names}"
     return (
-        f"nothing is open {where}: `bais recommend --domain {printable(asked['domain'])} "
-        f"--study {printable(asked['study'])}` says what is decided; "
+        f"nothing is open {where}: `bais recommend --domain {printable(place['domain'])} "
+        f"--study {printable(place['study'])}` says what is decided; "
         "to ask one more LLM, name it with --llm"
     )
 
 
-def _content(warehouse, asked, definition, techniques, way):
+def _content(warehouse, place, definition, techniques, way):
     """Return the study as it was asked, of the domain's vignettes, and of what is ranked and its controls."""
     import json
 
@@ -202,28 +202,28 @@ def _content(warehouse, asked, definition, techniques, way):
     names = {name for row in techniques for name in (row["technique"], row["control"])} | {"no_technique"}
     if definition:
         content = json.loads(definition)
-        content["vignettes"] = [of for of in content["vignettes"] if of["vignette"] in asked["vignettes"]]
-        content["techniques"] = [of for of in content["techniques"] if of["technique"] in names]
+        content["vignettes"] = [entry for entry in content["vignettes"] if entry["vignette"] in place["vignettes"]]
+        content["techniques"] = [entry for entry in content["techniques"] if entry["technique"] in names]
         for key in ("vignette", "technique"):
-            content[f"{key}s"] = [_short(of, key, shipped(f"{key}s")) for of in content[f"{key}s"]]
+            content[f"{key}s"] = [_short(entry, key, shipped(f"{key}s")) for entry in content[f"{key}s"]]
         return content
-    known = shipped("vignettes")
-    for vignette in asked["vignettes"]:
-        if known.get(vignette, {}).get("domain") != asked["domain"]:
-            others = [name for name, of in known.items() if of["domain"] == asked["domain"]]
+    vignettes = shipped("vignettes")
+    for vignette in place["vignettes"]:
+        if vignettes.get(vignette, {}).get("domain") != place["domain"]:
+            others = [name for name, entry in vignettes.items() if entry["domain"] == place["domain"]]
             asks = f" ({', '.join(others)})" if others else ""
             raise UserError(
-                f"the words of vignette {printable(vignette)} are not known to bais: study {printable(asked['study'])} "
+                f"the words of vignette {printable(vignette)} are not known to bais: study {printable(place['study'])} "
                 "was recorded without its prompts, so nobody else can be asked the same; ask a vignette of "
                 f"bais{asks} or one of your own in a study of its own, as docs/studies.md says"
             )
-    keys = {"study": asked["study"], "domain": asked["domain"]}
-    rules = {v: _anchors(records(warehouse, MULTIPLES, keys | {"vignette": v})) for v in asked["vignettes"]}
-    temperatures = [t for t in asked["temperatures"] if t is not None] + [None] * asked["has_none"]
+    keys = {"study": place["study"], "domain": place["domain"]}
+    rules = {v: _anchors(records(warehouse, MULTIPLES, keys | {"vignette": v})) for v in place["vignettes"]}
+    temperatures = [t for t in place["temperatures"] if t is not None] + [None] * place["has_none"]
     per_cell = way["n_trials_per_cell"] if way and way["n_trials_per_cell"] else 30 * len(temperatures)
     return {
-        "study": f"{asked['study']}-{asked['domain']}",
-        "vignettes": [{"vignette": vignette, "anchors": rules[vignette]} for vignette in asked["vignettes"]],
+        "study": f"{place['study']}-{place['domain']}",
+        "vignettes": [{"vignette": vignette, "anchors": rules[vignette]} for vignette in place["vignettes"]],
         "techniques": [name for name in shipped("techniques") if name in names],
         "anchors": {"proportional": ANCHORS},
         "temperatures": temperatures,
@@ -231,9 +231,9 @@ def _content(warehouse, asked, definition, techniques, way):
     }
 
 
-def _short(entry, key, known):
+def _short(entry, key, entries):
     """Name what bais ships by its name alone, unless the study has changed it."""
-    shipped = known.get(entry[key], {})
+    shipped = entries.get(entry[key], {})
     changed = {name: value for name, value in entry.items() if shipped.get(name) != value}
     changed = {name: value for name, value in changed.items() if not (name == "version" and value == 1)}
     if not shipped or set(changed) - {"anchors"} - {name for name, value in changed.items() if not value}:
@@ -243,18 +243,18 @@ def _short(entry, key, known):
 
 
 def _anchors(rows):
-    found = {row["anchor_direction"]: row for row in rows}
-    if len(found) == 2 and all(row["is_fixed"] for row in rows):
-        return {"fixed": {side: found[side]["anchor_value"] for side in ANCHORS}}
-    factors = {side: found[side]["factor"] if side in found else None for side in ANCHORS}
+    by_direction = {row["anchor_direction"]: row for row in rows}
+    if len(by_direction) == 2 and all(row["is_fixed"] for row in rows):
+        return {"fixed": {side: by_direction[side]["anchor_value"] for side in ANCHORS}}
+    factors = {side: by_direction[side]["factor"] if side in by_direction else None for side in ANCHORS}
     if None in factors.values() or not 0 < factors["low"] < factors["high"]:
         factors = ANCHORS
     return {"proportional": dict(factors)}
 
 
-def _entries(known, llms):
+def _entries(entries, llms):
     """Return the LLMs as the study had them, and others by their ids."""
-    had = {entry["llm"]: entry for entry in known}
+    had = {entry["llm"]: entry for entry in entries}
     return [had.get(llm, llm) for llm in llms]
 
 
@@ -263,16 +263,16 @@ def _trials(way, content):
     return max(1, math.ceil(way["needed_trials"] / len(content["temperatures"])))
 
 
-def _said(way, ways, asked, goal, content, missing, trials, path, *, is_recorded):
+def _said(way, ways, place, goal, content, missing, trials, path, *, is_recorded):
     sentences = []
     if way and trials:
         sentences.append(
-            f"To settle {_what(way, asked, goal)} ({_now(way)}): {way['needed_trials']:,} trials of each LLM, "
+            f"To settle {_what(way, place, goal)} ({_now(way)}): {way['needed_trials']:,} trials of each LLM, "
             f"vignette, technique and direction instead of {way['n_trials_per_cell']:.0f}; were the gain to stay, the "
             f"decision would be `{way['settles']}` about every second time."
         )
     elif way:
-        sentences += _by_llms(way, ways, asked, goal) + _cost(way, asked, content, is_recorded=is_recorded)
+        sentences += _by_llms(way, ways, place, goal) + _cost(way, place, content, is_recorded=is_recorded)
     if missing:
         sentences.append(
             f"This study asks {len(content['llms']):,} of them: {missing:,} more are missing; name them, each with "
@@ -280,7 +280,7 @@ def _said(way, ways, asked, goal, content, missing, trials, path, *, is_recorded
         )
     if is_recorded:
         sentences.append(
-            f"{printable(asked['study'])} was recorded without its prompts: this is a study of its own, "
+            f"{printable(place['study'])} was recorded without its prompts: this is a study of its own, "
             f"{printable(content['study'])}, which asks bais's words of the vignette, and its answers are not counted "
             "with the recorded ones."
         )
@@ -291,11 +291,11 @@ def _now(way):
     return f"now {way['gain']:+.1f} with {way['n_llms']} LLM{'s' * (way['n_llms'] > 1)}"
 
 
-def _by_llms(way, ways, asked, goal):
+def _by_llms(way, ways, place, goal):
     """Say how many LLMs settle it, and whether trials of those that were asked could."""
     if not way["needed_llms"]:
         return [
-            f"How many LLMs settle {_what(way, asked, goal)} ({_now(way)}) cannot be said from these "
+            f"How many LLMs settle {_what(way, place, goal)} ({_now(way)}) cannot be said from these "
             f"({way['reason']}); nothing is decided of fewer than five."
         ]
     other = next(
@@ -306,19 +306,19 @@ def _by_llms(way, ways, asked, goal):
         now = f"{other['n_trials_per_cell']:.0f}"
         by_trials = f"so could {n:,} trials of each LLM, vignette, technique and direction instead of {now}"
     return [
-        f"To settle {_what(way, asked, goal)} ({_now(way)}): {way['needed_llms']:,} LLMs in all, {_more_llms(way):,} "
+        f"To settle {_what(way, place, goal)} ({_now(way)}): {way['needed_llms']:,} LLMs in all, {_more_llms(way):,} "
         f"more; {by_trials}. Were the gain to stay, the decision would be `{way['settles']}` about every second time."
     ]
 
 
-def _cost(way, asked, content, *, is_recorded):
+def _cost(way, place, content, *, is_recorded):
     """Say what the LLMs that are to be asked cost, each as much as one of seeds/prices.csv on average."""
     from ingest.ask.collector import read_prices
     from ingest.ask.plan import plan_of
     from ingest.studies.study import Study
 
     prices = read_prices()
-    if asked["is_simulated"] or not prices:
+    if place["is_simulated"] or not prices:
         return []
     # by another name, so that no spool is read
     priced = plan_of(Study.model_validate(content | {"study": "priced", "llms": sorted(prices)}))
@@ -332,7 +332,7 @@ def _cost(way, asked, content, *, is_recorded):
 
 
 def _names(content):
-    return [of if isinstance(of, str) else of["technique"] for of in content["techniques"]]
+    return [entry if isinstance(entry, str) else entry["technique"] for entry in content["techniques"]]
 
 
 class NextStudy(NamedTuple):
@@ -345,22 +345,22 @@ class NextStudy(NamedTuple):
 
 def next_study(warehouse, study: str, domain: str, goal: str) -> NextStudy:
     """Say which command writes the study that would settle what is open, and what it costs, or why none can."""
-    asked = next((row for row in records(warehouse, ASKED) if (row["study"], row["domain"]) == (study, domain)), None)
-    if asked is None:
+    place = next((row for row in records(warehouse, ASKED) if (row["study"], row["domain"]) == (study, domain)), None)
+    if place is None:
         return NextStudy([], False, None)
     keys = {"study": study, "domain": domain, "goal": goal}
     definition, way = _definition(warehouse, study), _way(records(warehouse, OPEN, keys), None, trials=False)
     try:
-        content = _content(warehouse, asked, definition, records(warehouse, COMPARED, keys), way)
+        content = _content(warehouse, place, definition, records(warehouse, COMPARED, keys), way)
     except UserError as error:  # its words are not known
-        return NextStudy(asked["vignettes"], False, f"No study file can be written of it: {error}." if way else None)
+        return NextStudy(place["vignettes"], False, f"No study file can be written of it: {error}." if way else None)
     if way is None:
-        return NextStudy(asked["vignettes"], True, None)
+        return NextStudy(place["vignettes"], True, None)
     of_goal = "" if goal == GOALS[0] else f" --goal {goal}"
     command = f"bais plan --to-settle {printable(domain)} --study {printable(study)}{of_goal}"
-    cost = _cost(way, asked, content, is_recorded=definition is None)
-    said = " ".join([f"`{command}` writes the study that takes the fewest LLMs.", *cost])
-    return NextStudy(asked["vignettes"], True, said)
+    cost = _cost(way, place, content, is_recorded=definition is None)
+    sentence = " ".join([f"`{command}` writes the study that takes the fewest LLMs.", *cost])
+    return NextStudy(place["vignettes"], True, sentence)
 
 
 def _definition(warehouse, study):
@@ -368,10 +368,10 @@ def _definition(warehouse, study):
     return next(iter(values(warehouse, DEFINED, {"study": study})), None)
 
 
-def _text(content, sentences):
+def _yaml_text(content, sentences):
     import yaml
 
     order = ("study", "description", "source", "llms")
     content = {key: content[key] for key in (*order, *content) if content.get(key) not in (None, "", {})}
-    said = "".join(f"# {sentence}\n" for sentence in sentences[:-1])
-    return said + yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=120)
+    comments = "".join(f"# {sentence}\n" for sentence in sentences[:-1])
+    return comments + yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=120)

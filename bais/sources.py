@@ -117,9 +117,9 @@ def known_versions(warehouse) -> list[dict]:
 
     if not _are_there(warehouse, "source_versions"):
         return []
-    asked = VERSIONS.format(verdicts=query_of("stg_batch_verdicts"), fates=fates(), records=RECORDS)
-    found = records(warehouse, asked)
-    return [{**version, "version": version["label"] or version["version_id"][:SHORT_ID]} for version in found]
+    sql = VERSIONS.format(verdicts=query_of("stg_batch_verdicts"), fates=fates(), records=RECORDS)
+    versions = records(warehouse, sql)
+    return [{**version, "version": version["label"] or version["version_id"][:SHORT_ID]} for version in versions]
 
 
 def _are_there(warehouse, *tables):
@@ -141,18 +141,18 @@ def said_of_unread(unread: list[dict]) -> Iterator[str]:
     from analysis.report.values import counted
     from analysis.words.codes import listed
 
-    for study, found in groupby(unread, itemgetter("study")):
-        files = list(found)
-        n_lines, n_whole = sum(of["n_lines"] or 0 for of in files), sum(of["n_lines"] is None for of in files)
+    for study, group in groupby(unread, itemgetter("study")):
+        files = list(group)
+        n_lines, n_whole = sum(file["n_lines"] or 0 for file in files), sum(file["n_lines"] is None for file in files)
         counts = [(n_lines, "line"), (n_whole, "whole file")]
-        said = " and ".join(f"{n:,} {counted(n, what)}" for n, what in counts if n)
+        amount = " and ".join(f"{n:,} {counted(n, what)}" for n, what in counts if n)
         named = [
-            f"{'all' if of['n_lines'] is None else format(of['n_lines'], ',')} of {of['path']} ({of['reason']})"
-            for of in files[:MOST_UNREAD_NAMED]
+            f"{'all' if file['n_lines'] is None else format(file['n_lines'], ',')} of {file['path']} ({file['reason']})"
+            for file in files[:MOST_UNREAD_NAMED]
         ]
         more = ["more"] if len(files) > len(named) else []
         yield (
-            f"Of what was imported for {study}, {said} could not be read and count{'s' * (n_lines + n_whole == 1)} "
+            f"Of what was imported for {study}, {amount} could not be read and count{'s' * (n_lines + n_whole == 1)} "
             f'nowhere: {listed([*named, *more])}. `bais sql "from raw.unread_lines"` lists files and reasons.'
         )
 
@@ -162,21 +162,21 @@ def changed_files(warehouse, version: dict) -> list[dict]:
     return records(warehouse, CHANGED_FILES, {name: version[name] for name in ("version_id", "compared_with")})
 
 
-def find_version(versions: list[dict], asked: str) -> dict:
+def find_version(versions: list[dict], name: str) -> dict:
     """Return the version that an id, its beginning, a label, or `source:label` means, if it is the only one."""
-    found = [
+    matches = [
         version
         for version in versions
-        if asked and (version["version_id"].startswith(asked) or asked in (version["label"], _with_source(version)))
+        if name and (version["version_id"].startswith(name) or name in (version["label"], _with_source(version)))
     ]
-    if len(found) == 1:
-        return found[0]
-    if found:
-        named = ", ".join(f"{version['version_id'][:SHORT_ID]} ({_with_source(version)})" for version in found)
-        raise UserError(f"{printable(asked)} means several versions: {printable(named)}; name one by its id")
-    known = [version["version"] for version in versions]
-    there = f"{similar(asked, known, by_part=True)}; `bais versions` lists them" if known else ": none was imported yet"
-    raise UserError(f"there is no version {printable(asked)}{there}")
+    if len(matches) == 1:
+        return matches[0]
+    if matches:
+        named = ", ".join(f"{version['version_id'][:SHORT_ID]} ({_with_source(version)})" for version in matches)
+        raise UserError(f"{printable(name)} means several versions: {printable(named)}; name one by its id")
+    names = [version["version"] for version in versions]
+    there = f"{similar(name, names, by_part=True)}; `bais versions` lists them" if names else ": none was imported yet"
+    raise UserError(f"there is no version {printable(name)}{there}")
 
 
 def _with_source(version):

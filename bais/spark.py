@@ -46,8 +46,8 @@ def build_on_spark(path: Path, files: Path, is_tested: bool, variables: Iterable
             return code
         manifest = _manifest(path, "--selector", SELECTOR, *variables)
         _write_inputs(path, folder, manifest)
-        said = f"on Spark, what touches every trial{' (and its tests)' if is_tested else ''}"
-        if code := _on_spark(said, folder, is_tested, variables):
+        label = f"on Spark, what touches every trial{' (and its tests)' if is_tested else ''}"
+        if code := _on_spark(label, folder, is_tested, variables):
             return code
         made = _made(folder)
         try:
@@ -92,18 +92,18 @@ def _new_folder(parent: Path) -> Iterator[Path]:
             shutil.rmtree(folder, ignore_errors=True)
 
 
-def _dbt_build(path, said, *arguments):
+def _dbt_build(path, label, *arguments):
     results = dbt.Results()
     code = dbt.build(*arguments, more_environment={"BAIS_WAREHOUSE": str(path)})
     if counted := results.said():
-        say(f"{said}: {counted}")
+        say(f"{label}: {counted}")
     return code if code >= 0 else 128 - code
 
 
 def _manifest(path, *arguments) -> dict:
     """Return the project as dbt sees it in DuckDB, with the SQL of the models that are named."""
-    asked = {"BAIS_WAREHOUSE": str(path), "DBT_WRITE_JSON": "true"}
-    if dbt.ended(dbt.start("compile", *arguments, more_environment=asked)):
+    settings = {"BAIS_WAREHOUSE": str(path), "DBT_WRITE_JSON": "true"}
+    if dbt.ended(dbt.start("compile", *arguments, more_environment=settings)):
         raise UserError("dbt cannot read the project: what it says is above")
     return json.loads((dbt.notes_folder() / "manifest.json").read_text(encoding="utf-8"))
 
@@ -125,12 +125,12 @@ def _write_inputs(path, folder, manifest):
     """
     import duckdb
 
-    seen, asked = set(), [name for model in _selected(manifest) for name in model["depends_on"]["nodes"]]
+    seen, queue = set(), [name for model in _selected(manifest) for name in model["depends_on"]["nodes"]]
     own = {model["unique_id"] for model in _selected(manifest)}
-    while asked:
-        if (name := asked.pop()) not in seen:
+    while queue:
+        if (name := queue.pop()) not in seen:
             seen.add(name)
-            asked += manifest["nodes"].get(name, {}).get("depends_on", {}).get("nodes", [])
+            queue += manifest["nodes"].get(name, {}).get("depends_on", {}).get("nodes", [])
     nodes = [manifest["sources"].get(name) or manifest["nodes"][name] for name in sorted(seen - own)]
     with contextlib.closing(connect(path, read_only=True, writes_files=True)) as warehouse:
         kept = {("raw", name): files for name, files in files_of(warehouse).items()}
@@ -155,22 +155,22 @@ def _write_inputs(path, folder, manifest):
                 raise UserError(explain(error, path)) from None
 
 
-def _on_spark(said, folder, is_tested, variables):
+def _on_spark(label, folder, is_tested, variables):
     """Run dbt in a process with a session; what dbt itself keeps there stays apart from what it keeps of DuckDB."""
     target = dbt.notes_folder() / "spark"
     schema = f"bais_{folder.name.removeprefix('build_')}"
     own = {"DBT_TARGET_PATH": str(target), "BAIS_SPARK_FOLDER": str(folder), "BAIS_SPARK_SCHEMA": schema}
     results = dbt.Results(target)
     tests = () if is_tested else ("--exclude-resource-type", "unit_test", "test")
-    asked = ["--quiet", "build", "--target", "spark", "--selector", SELECTOR, *tests, *variables]
-    command = [sys.executable, "-m", "bais.on_spark", schema, str(folder / INPUTS), json.dumps(asked)]
+    arguments = ["--quiet", "build", "--target", "spark", "--selector", SELECTOR, *tests, *variables]
+    command = [sys.executable, "-m", "bais.on_spark", schema, str(folder / INPUTS), json.dumps(arguments)]
     log = folder.parent / "spark.log"
     with open(log, "wb") as file:
         code = dbt.ended(subprocess.Popen(command, cwd=ROOT, env=dbt.environment(own), stderr=file))
     if code:
         say(f"what Spark itself said is in {log}")
     if counted := results.said():
-        say(f"{said}: {counted}")
+        say(f"{label}: {counted}")
     return code if code >= 0 else 128 - code
 
 

@@ -33,18 +33,18 @@ def main(name: str, *command: str) -> int:
             code = subprocess.run(command, stdout=output, stderr=subprocess.STDOUT).returncode
         except KeyboardInterrupt:  # which the command got too
             code = 130
-    said, seconds = log.read_text(encoding="utf-8", errors="replace"), time.monotonic() - began
+    text, seconds = log.read_text(encoding="utf-8", errors="replace"), time.monotonic() - began
     if code:
-        print(said, end="" if said.endswith("\n") else "\n")
+        print(text, end="" if text.endswith("\n") else "\n")
         print(f"{name} failed after {seconds:.0f} s with exit code {code}: what it said stands above, and in {log}")
     else:
-        print(f"{name}, {seconds:.0f} s: {in_a_line(said, log)}")
+        print(f"{name}, {seconds:.0f} s: {in_a_line(text, log)}")
     return code if code >= 0 else 128 - code
 
 
-def in_a_line(said: str, log: Path) -> str:
+def in_a_line(text: str, log: Path) -> str:
     """Say what came out: what was landed and what the gate found, or else the first line and where the others are."""
-    lines = said.splitlines() or ["nothing to say"]
+    lines = text.splitlines() or ["nothing to say"]
     landed = [line for line in lines if COUNTED.match(line)]
     first, *rest = [SECONDS.sub("", line.strip()) for line in (lines[0], *landed)]
     if landed:
@@ -57,18 +57,18 @@ def _of_gate(verdicts):
     """Count the batches that passed, with what was found in them; a verdict that says anything else stays whole."""
     n_passed, warnings, flagged, others = 0, set(), Counter(), []
     for line in verdicts:
-        if not (found := GATE.fullmatch(line)):
+        if not (match := GATE.fullmatch(line)):
             others.append(line.strip())
             continue
-        n_alike = _number(found["n"] or "1")
+        n_alike = _number(match["n"] or "1")
         n_passed += n_alike
-        warnings.update(found["warnings"].split(", ") if found["warnings"] else ())
-        for n, severity in map(str.split, found["flagged"].split("; ") if found["flagged"] else ()):
+        warnings.update(match["warnings"].split(", ") if match["warnings"] else ())
+        for n, severity in map(str.split, match["flagged"].split("; ") if match["flagged"] else ()):
             flagged[severity] += n_alike * _number(n)
     why = [f"warnings {', '.join(sorted(warnings))}"] if warnings else []
     why += [f"{n:,} {severity}" for severity, n in sorted(flagged.items())]
     passed = [f"gate: {n_passed:,} {'batch' if n_passed == 1 else 'batches'} passed"] if n_passed else []
-    return [*(f"{said} ({'; '.join(why)})" if why else said for said in passed), *others]
+    return [*(f"{sentence} ({'; '.join(why)})" if why else sentence for sentence in passed), *others]
 
 
 def _number(text):

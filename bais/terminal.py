@@ -251,10 +251,10 @@ def fixed(value, form: str = "g", unit: str = "") -> str | None:
     return None if value is None else f"{value:{form}}{unit}"
 
 
-def _holds_numbers(of: Iterable) -> bool:
+def _holds_numbers(values: Iterable) -> bool:
     from decimal import Decimal
 
-    kinds = {type(value) for value in of} - {type(None)}
+    kinds = {type(value) for value in values} - {type(None)}
     return bool(kinds) and kinds <= {int, float, Decimal}
 
 
@@ -278,12 +278,12 @@ def size_of(n_bytes: int) -> str:
     return f"{n_bytes / 1e6:,.1f} MB" if n_bytes >= 1e6 else f"{max(n_bytes / 1e3, 0.1):,.1f} kB"
 
 
-def similar(asked: str, names: list[str], by_part: bool = False) -> str:
+def similar(query: str, names: list[str], by_part: bool = False) -> str:
     """Say which names are like the one that was asked for, or hold it, if any is."""
     from difflib import get_close_matches
 
-    holding = [name for name in names if by_part and asked and asked.lower() in name.lower()]
-    close = holding[:3] or get_close_matches(asked, names, n=3, cutoff=0.5)
+    holding = [name for name in names if by_part and query and query.lower() in name.lower()]
+    close = holding[:3] or get_close_matches(query, names, n=3, cutoff=0.5)
     return f" (perhaps {' or '.join(map(printable, close))})" if close else ""
 
 

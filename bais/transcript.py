@@ -42,26 +42,26 @@ def turns_of_calls(calls: list[dict], prompts: dict[str, str]) -> list[dict]:
 
 def turns_of_line(line: dict, answer: str | None) -> list[dict]:
     """Return what a recording keeps of a transcript: all replies, those of SACD's iterations, the last one, or none."""
-    said = []
+    turns = []
     if isinstance(line.get("turns"), list):
-        said = [{"reply": reply} for reply in line["turns"]]
+        turns = [{"reply": reply} for reply in line["turns"]]
     elif isinstance(line.get("iterationDetails"), list):
-        for i, of in enumerate(line["iterationDetails"]):
-            if not isinstance(of, dict):
+        for i, iteration in enumerate(line["iterationDetails"]):
+            if not isinstance(iteration, dict):
                 continue
-            if of.get("biasAnalysis"):
-                said.append({"step": f"analysis, round {i}", "reply": of["biasAnalysis"]})
-            number = of.get("sentence")
+            if iteration.get("biasAnalysis"):
+                turns.append({"step": f"analysis, round {i}", "reply": iteration["biasAnalysis"]})
+            number = iteration.get("sentence")
             number = number if isinstance(number, int | float) else None
             step = f"answer, round {i}" if i else "first answer"
-            said.append({"step": step, "reply": of.get("rawResponse"), "number": number})
-    if answer is not None and answer not in [turn["reply"] for turn in said]:
-        said.append({"step": "answer", "reply": answer})
-    for turn in said:
+            turns.append({"step": step, "reply": iteration.get("rawResponse"), "number": number})
+    if answer is not None and answer not in [turn["reply"] for turn in turns]:
+        turns.append({"step": "answer", "reply": answer})
+    for turn in turns:
         if not isinstance(turn["reply"], str | None):
             turn["reply"] = json.dumps(turn["reply"])
     unknown = {"step": None, "attempt": None, "prompt": None, "reason": None}
-    return [{"turn": i} | unknown | turn for i, turn in enumerate(said, 1)]
+    return [{"turn": i} | unknown | turn for i, turn in enumerate(turns, 1)]
 
 
 def mark(turns: list[dict], kept: dict, unit: str | None, number: float | None, first: float | None) -> float | None:
@@ -73,8 +73,8 @@ def mark(turns: list[dict], kept: dict, unit: str | None, number: float | None, 
     expected |= {i: value for i, value in ((first_at, first), (last_at, number)) if i is not None}
     for turn in turns:
         turn["marks"] = []
-    found = _pieces_read([turns[i]["reply"] for i in expected], unit)
-    for (i, wanted), (reading, either, marks) in zip(expected.items(), found, strict=True):
+    readings = _pieces_read([turns[i]["reply"] for i in expected], unit)
+    for (i, wanted), (reading, either, marks) in zip(expected.items(), readings, strict=True):
         if reading is None or (wanted is not None and abs(reading - wanted) >= 1e-9):
             reading = wanted if wanted in either else reading
             meant = () if wanted is None else (wanted, 1000 * wanted, *either)
@@ -91,25 +91,25 @@ def _pieces_read(texts, unit):
     Where the piece is there more than once, those places count in which another number would change the reading.
     """
     read = _read(texts, unit)
-    places = [_places(text, said) for text, (_, _, said) in zip(texts, read, strict=True)]
+    places = [_places(text, piece) for text, (_, _, piece) in zip(texts, read, strict=True)]
     variants = [
         text[: at.start()] + at[0].translate(OTHER_DIGITS) + text[at.end() :]
-        for text, found in zip(texts, places, strict=True)
-        if len(found) > 1
-        for at in found
+        for text, matches in zip(texts, places, strict=True)
+        if len(matches) > 1
+        for at in matches
     ]
     changed = iter(_read(variants, unit))
-    for (number, either, _), found in zip(read, places, strict=True):
-        if len(found) > 1:
-            found = [at for at in found if next(changed)[0] != number]
-        yield number, either, [span for at in found for span in _spans(at)]
+    for (number, either, _), spots in zip(read, places, strict=True):
+        if len(spots) > 1:
+            spots = [at for at in spots if next(changed)[0] != number]
+        yield number, either, [span for at in spots for span in _spans(at)]
 
 
-def _places(text, said):
+def _places(text, piece):
     """Find a piece of a text, which the reader returns without markdown and with plain digits and dashes."""
-    if said is None:
+    if piece is None:
         return []
-    parts = BETWEEN_PARTS.join(map(re.escape, PART.findall(said)))
+    parts = BETWEEN_PARTS.join(map(re.escape, PART.findall(piece)))
     return list(re.finditer(rf"(?<!\d)(?<!\d[.,]){parts}(?!\d)", _plain(text), re.IGNORECASE))[-MOST_PLACES:]
 
 
@@ -136,8 +136,8 @@ def _read(texts, unit):
     reading = macros()["read_response"]("text", "null::varchar" if unit in (None, "unknown") else quoted(unit))
     with in_memory(threads=1, memory_limit="256MB") as connection:
         return [
-            (found["response"], [found[name] for name in ("if_decimal", "if_grouped") if found[name]], found["said"])
-            for found in values(
+            (row["response"], [row[name] for name in ("if_decimal", "if_grouped") if row[name]], row["said"])
+            for row in values(
                 connection,
                 "with texts as (select unnest($texts::varchar[]) as text, unnest(range(len($texts))) as place) "
                 f"select {reading} from texts order by place",

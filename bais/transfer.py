@@ -24,8 +24,8 @@ def import_(
         raise UserError("there is nothing to import: name a file or a folder of trials or scores, or give --download")
     if archive and download:
         raise UserError("give a path or --download, not both")
-    said = {"source_name": source_name, "label": label, "complete": complete, "older": older, "to": to}
-    return land_archive(archive, form, mapping, of_study, download, **said)
+    options = {"source_name": source_name, "label": label, "complete": complete, "older": older, "to": to}
+    return land_archive(archive, form, mapping, of_study, download, **options)
 
 
 @click.command()
@@ -45,13 +45,13 @@ def export(folder: Path, form: str, study: str | None, force: bool) -> None:
         with unfinished_beside(target) as unfinished:
             manifest = write_export(warehouse, unfinished, form, studies, study)
             put_in_place(unfinished, target)
-    n_bytes = sum(of["bytes"] for of in manifest["tables"])
-    n_rows = sum(of["rows"] for of in manifest["tables"])
+    n_bytes = sum(table["bytes"] for table in manifest["tables"])
+    n_rows = sum(table["rows"] for table in manifest["tables"])
     say(
         f"{target}: {len(manifest['tables'])} tables, {n_rows:,} rows, {size_of(n_bytes)} as {form}; "
         f"{time.monotonic() - started:.1f} s"
     )
-    for of in studies:
-        marked = ", SIMULATED respondents, no LLM was asked" if of["is_simulated"] else ""
-        held = [f"{of[f'n_{what}']:,} {what}" for what in ("trials", "scores") if of[f"n_{what}"]]
-        say(f"  study {of['study']}: {' and '.join(held)} ({of['source']}{marked})")
+    for entry in studies:
+        marked = ", SIMULATED respondents, no LLM was asked" if entry["is_simulated"] else ""
+        held = [f"{entry[f'n_{what}']:,} {what}" for what in ("trials", "scores") if entry[f"n_{what}"]]
+        say(f"  study {entry['study']}: {' and '.join(held)} ({entry['source']}{marked})")

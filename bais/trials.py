@@ -89,17 +89,17 @@ def trials(form: str, where: str | None, with_held_back: bool, limit: int | None
         conditions = list(_conditions(warehouse, source, wanted))
         there = warehouse.sql(source)
         try:
-            found = meeting(there, conditions if where is None else [*conditions, where]).order(ORDER)
+            relation = meeting(there, conditions if where is None else [*conditions, where]).order(ORDER)
             total = None
             if limit is not None:
-                ((total,),) = interruptible(warehouse, lambda: found.aggregate("count(*)").fetchall())
-            result = interruptible(warehouse, lambda: warehouse.execute(found.sql_query()))
+                ((total,),) = interruptible(warehouse, lambda: relation.aggregate("count(*)").fetchall())
+            result = interruptible(warehouse, lambda: warehouse.execute(relation.sql_query()))
             # not in SQL: over a union DuckDB has been seen to forget a limit
             shown = islice(stream(warehouse, result), limit)
             if form != "table":
-                write_rows(form, found.columns, shown)
+                write_rows(form, relation.columns, shown)
                 return
-            rows = [dict(zip(found.columns, row, strict=True)) for row in shown]
+            rows = [dict(zip(relation.columns, row, strict=True)) for row in shown]
         except duckdb.Error as error:
             raise UserError(explain_condition(error)) from None
     simulated = sorted({row["study"] for row in rows if row["source"] == "simulated"})
@@ -116,16 +116,16 @@ def _conditions(warehouse, source, wanted):
     """Yield a condition for each filter that was given, once there are such trials."""
     if "@" not in (wanted["study"] or ""):
         yield IS_A_STUDY
-    for option, (column, known, _) in FILTERS.items():
+    for option, (column, choices, _) in FILTERS.items():
         value = wanted[option]
         if value is None:
             continue
-        known = known or values(warehouse, f"select distinct {column} from ({source}) order by 1")
+        choices = choices or values(warehouse, f"select distinct {column} from ({source}) order by 1")
         if option == "study":
-            refuse_not_public(warehouse, value, known)
+            refuse_not_public(warehouse, value, choices)
         if option == "llm":
-            value = known_llm(warehouse, value, known, none="none")
-        refuse_unknown(option, value, known, none="none")
+            value = known_llm(warehouse, value, choices, none="none")
+        refuse_unknown(option, value, choices, none="none")
         yield f"{column} = {quoted(value)}"
 
 
@@ -183,20 +183,20 @@ def trial(trial_id: str, as_json: bool) -> None:
     """Show one trial, wherever it has come to."""
     with opened() as warehouse:
         say_if_old(warehouse)
-        found = _everything(warehouse, trial_id)
+        record = _everything(warehouse, trial_id)
     if as_json:
-        say_json(found)
+        say_json(record)
     else:
-        _print_trial(found)
+        _print_trial(record)
 
 
-def _everything(warehouse, asked):
+def _everything(warehouse, trial_name):
     """Return all that the warehouse keeps of a trial, as JSON could hold it; of a table that is not built, nothing."""
     there = set(values(warehouse, "select table_schema || '.' || table_name from information_schema.tables"))
     if "raw.trials" not in there:
         raise UserError(f"the warehouse {warehouse_path()} holds no trials yet: import an archive, or collect a study")
-    trial_id = find_trial(warehouse, asked)
-    keys = {"trial_id": trial_id, "called": "@".join([trial_id, *asked.split("@")[1:]])}
+    trial_id = find_trial(warehouse, trial_name)
+    keys = {"trial_id": trial_id, "called": "@".join([trial_id, *trial_name.split("@")[1:]])}
 
     def rows(table, condition="trial_id = $trial_id"):
         return records(warehouse, f"from {table} where {condition}", keys) if table in there else []
@@ -273,14 +273,14 @@ def _became(warehouse, there, keys):
     became["withdrawn"] = became["reread"] = None
     if "raw.source_versions" not in there:
         return became
-    for of in records(warehouse, f"select * exclude (trial_id) from ({fates()}) where trial_id = $trial_id", keys):
-        became |= of
+    for row in records(warehouse, f"select * exclude (trial_id) from ({fates()}) where trial_id = $trial_id", keys):
+        became |= row
     withdrawn = f"select * exclude (trial_id) from ({query_of('stg_withdrawn_trials')}) where trial_id = $trial_id"
-    for of in records(warehouse, withdrawn, keys):
-        became["withdrawn"] = of
+    for row in records(warehouse, withdrawn, keys):
+        became["withdrawn"] = row
     reread = f"select * exclude (trial_id) from ({rereadings(warehouse)}) where trial_id = $trial_id"
-    for of in records(warehouse, reread, keys):
-        became["reread"] = of
+    for row in records(warehouse, reread, keys):
+        became["reread"] = row
     return became
 
 
@@ -317,9 +317,9 @@ HELD_BACK = {
 }
 
 
-def _notices(found):
+def _notices(record):
     """Say what keeps a trial out of the public tables, or will once they are built anew."""
-    became, withdrawn = found["became"], found["became"]["withdrawn"]
+    became, withdrawn = record["became"], record["became"]["withdrawn"]
     version = f"version {became['version']} of its source, imported {fixed(became['imported_at'], '%Y-%m-%d')}"
     if withdrawn:
         yield f"WITHDRAWN by {withdrawn['who']} on {withdrawn['withdrawn_at']:%Y-%m-%d}: {withdrawn['why']}"
@@ -332,54 +332,54 @@ def _notices(found):
         yield f"GONE: {version} as the whole of it, lacks this trial."
     elif became["fate"] == "lacking":
         yield f"The newest {version}, lacks this trial; it stays, since that was not imported as the whole of it."
-    elif found["held_back"] == "not_published" and (found["gate"] or {}).get("is_published") and not withdrawn:
+    elif record["held_back"] == "not_published" and (record["gate"] or {}).get("is_published") and not withdrawn:
         yield "NOT BUILT YET: the trial's batch is published, and `bais build` brings it into the public tables."
-    elif found["held_back"] in HELD_BACK and not withdrawn:
-        yield HELD_BACK[found["held_back"]]
+    elif record["held_back"] in HELD_BACK and not withdrawn:
+        yield HELD_BACK[record["held_back"]]
     if became["is_still_in_tables"]:
         yield "The public tables still have it: `bais build` derives them anew."
 
 
-def _print_trial(found):
-    say(f"Trial {found['trial_id']}{' (SIMULATED: no LLM was asked)' if found['is_simulated'] else ''}")
-    for notice in _notices(found):
+def _print_trial(record):
+    say(f"Trial {record['trial_id']}{' (SIMULATED: no LLM was asked)' if record['is_simulated'] else ''}")
+    for notice in _notices(record):
         say(notice)
     print()
-    as_recorded = f" (recorded as {found['llm_recorded']})" if found["llm"] != found["llm_recorded"] else ""
-    unit = f" {found['response_unit']}" if found["response_unit"] else ""
-    treatment = _treatment(found) or "direction not known"
+    as_recorded = f" (recorded as {record['llm_recorded']})" if record["llm"] != record["llm_recorded"] else ""
+    unit = f" {record['response_unit']}" if record["response_unit"] else ""
+    treatment = _treatment(record) or "direction not known"
     _print_known(
-        ("study", f"{found['study']} ({found['source']})"),
-        ("LLM", found["llm"] + as_recorded),
-        ("case", f"{found['vignette']} ({found['domain'] or 'domain not known'})"),
-        ("technique", found["technique"]),
-        ("arm" if found["arm"] else "anchor", _joined(", ", treatment, fixed(found["anchor_value"], unit=unit))),
-        ("temperature", fixed(found["temperature"])),
-        ("replicate", found["replicate"]),
-        ("asked", fixed(found["asked_at"], "%Y-%m-%d %H:%M:%S", unit=" UTC")),
-        ("protocol", found["protocol"]),
+        ("study", f"{record['study']} ({record['source']})"),
+        ("LLM", record["llm"] + as_recorded),
+        ("case", f"{record['vignette']} ({record['domain'] or 'domain not known'})"),
+        ("technique", record["technique"]),
+        ("arm" if record["arm"] else "anchor", _joined(", ", treatment, fixed(record["anchor_value"], unit=unit))),
+        ("temperature", fixed(record["temperature"])),
+        ("replicate", record["replicate"]),
+        ("asked", fixed(record["asked_at"], "%Y-%m-%d %H:%M:%S", unit=" UTC")),
+        ("protocol", record["protocol"]),
     )
     print()
-    none = f"none ({found['reason'] or 'not given'})"
-    public, number = found["response"], found["number"]
+    none = f"none ({record['reason'] or 'not given'})"
+    public, number = record["response"], record["number"]
     response = fixed(number, unit=f"{unit}, which does not count") if public is None else fixed(public, unit=unit)
     _print_known(
-        ("status", _status(found)),
+        ("status", _status(record)),
         ("response", response or none),
-        ("first response", fixed(found["first_response"], unit=unit)),
-        ("baseline", None if found["arm"] else fixed(found["baseline"], unit=unit) or "none"),
-        ("% of baseline", None if found["arm"] else fixed(found["percent_of_baseline"], ".1f", unit=" %") or none),
+        ("first response", fixed(record["first_response"], unit=unit)),
+        ("baseline", None if record["arm"] else fixed(record["baseline"], unit=unit) or "none"),
+        ("% of baseline", None if record["arm"] else fixed(record["percent_of_baseline"], ".1f", unit=" %") or none),
     )
-    _print_transcript(found)
-    _print_calls(found)
-    _print_checks(found)
+    _print_transcript(record)
+    _print_calls(record)
+    _print_checks(record)
     print("\nWhere it comes from")
-    recorded = {name: value for name, value in (found["line"] or {}).items() if name not in SPOKEN}
+    recorded = {name: value for name, value in (record["line"] or {}).items() if name not in SPOKEN}
     _print_known(
-        ("batch", found["batch_id"]),
-        ("published by", found["became"]["published_batch_id"] if found["became"]["fate"] == "taken_over" else None),
-        ("archive", found["archive"]),
-        ("file", f"{found['source_file']}, line {found['source_line']}" if found["source_file"] else None),
+        ("batch", record["batch_id"]),
+        ("published by", record["became"]["published_batch_id"] if record["became"]["fate"] == "taken_over" else None),
+        ("archive", record["archive"]),
+        ("file", f"{record['source_file']}, line {record['source_line']}" if record["source_file"] else None),
         ("recorded line", json.dumps(recorded, ensure_ascii=False) if recorded else None),
         indent="  ",
     )
@@ -389,35 +389,35 @@ def _print_known(*named, indent=""):
     print(pairs(((name, value) for name, value in named if value is not None), indent))
 
 
-def _print_transcript(found):
+def _print_transcript(record):
     print("\nTranscript")
-    if not found["turns"]:
-        kept = "the recording keeps no text of this trial" if found["source"] == "recorded" else "no text is kept"
+    if not record["turns"]:
+        kept = "the recording keeps no text of this trial" if record["source"] == "recorded" else "no text is kept"
         print(f"  none: {kept}")
         return
-    if not any(turn["prompt"] for turn in found["turns"]):
+    if not any(turn["prompt"] for turn in record["turns"]):
         print("  The recording keeps the replies, not the prompts.")
-    if found["text_kept"] == "cut":
+    if record["text_kept"] == "cut":
         print("  Of the last reply it keeps only the beginning.")
-    for turn in found["turns"]:
+    for turn in record["turns"]:
         step = f", {turn['step']}" if turn["step"] else ""
         attempt = f", attempt {turn['attempt']}" if (turn["attempt"] or 1) > 1 else ""
         print()
         print(printable(f"── turn {turn['turn']}{step}{attempt} ──"))
         if turn["prompt"]:
             print("asked:")
-            print(_text(turn["prompt"]))
+            print(_folded_text(turn["prompt"]))
         if turn["reply"] is None:
             print(f"no answer: {printable(turn['reason'])}")
             continue
         print("answered:")
-        print(_text(turn["reply"], turn["marks"]))
+        print(_folded_text(turn["reply"], turn["marks"]))
         number, read = turn.get("number"), turn.get("number_read")
         if number is not None and number != read:
             print(f"  (recorded as {number:g}; read anew, this text states {fixed(read) or 'no number'})")
 
 
-def _text(text, marks=()):
+def _folded_text(text, marks=()):
     """Lay out a text of several lines, harmless, indented and folded, with the marked places in brackets."""
     parts, at = [], 0
     for start, end in marks:
@@ -428,9 +428,9 @@ def _text(text, marks=()):
     lines = []
     for line in "".join(parts).split("\n"):
         lines += fold(line, max(width - 4, 20)) if width and line else [line]
-    said = "\n".join(f"    {line}".rstrip() for line in lines)
+    body = "\n".join(f"    {line}".rstrip() for line in lines)
     on, _, off = styled("|", BOLD).partition("|")
-    return said.replace(OPENS, f"{on}»").replace(CLOSES, f"«{off}")
+    return body.replace(OPENS, f"{on}»").replace(CLOSES, f"«{off}")
 
 
 def _harmless(text):
@@ -438,9 +438,9 @@ def _harmless(text):
     return "\n".join(printable(line.replace("\t", "    ")) for line in text.replace("\r\n", "\n").split("\n"))
 
 
-def _print_calls(found):
+def _print_calls(record):
     print("\nCalls")
-    if not found["calls"]:
+    if not record["calls"]:
         print("  none is recorded, so that the cost is not known")
         return
     rows = [
@@ -455,19 +455,19 @@ def _print_calls(found):
             fixed(call["cost_usd"], ".6f"),
             call["error"] or call["finish_reason"] or "",
         ]
-        for call in found["calls"]
+        for call in record["calls"]
     ]
     heads = ["turn", "try", "model", "provider", "tokens in", "tokens out", "s", "USD", "ended"]
     print(lay_out(heads, rows, width=terminal.terminal_width(), null="?", right=(0, 1, 4, 5, 6, 7)))
-    total = fixed(found["cost_usd"], ".6f", unit=" USD") or "not known (price_not_known)"
-    if found["is_simulated"]:
+    total = fixed(record["cost_usd"], ".6f", unit=" USD") or "not known (price_not_known)"
+    if record["is_simulated"]:
         total += ", simulated calls cost nothing"
     say(f"Total: {len(rows)} call{'' if len(rows) == 1 else 's'}, {total}")
 
 
-def _print_checks(found):
+def _print_checks(record):
     print("\nChecks")
-    gate, other = found["gate"], found["parse_disagreement"]
+    gate, other = record["gate"], record["parse_disagreement"]
     if not gate:
         say("the batch has not been audited: `bais check`", "  ")
     else:

@@ -36,8 +36,8 @@ def source() -> str:
     files = [ROOT / name for name in SOURCES]
     settings = {
         name: os.environ.get(name)
-        for of in (ROOT / "dbt_project.yml", *(ROOT / "models").rglob("*.yml"), *(ROOT / "profiles").glob("*.yml"))
-        for name in SETTING.findall(of.read_text(encoding="utf-8"))
+        for path in (ROOT / "dbt_project.yml", *(ROOT / "models").rglob("*.yml"), *(ROOT / "profiles").glob("*.yml"))
+        for name in SETTING.findall(path.read_text(encoding="utf-8"))
     }
     kept = sorted((name, value) for name, value in settings.items() if name not in WHERE_IT_IS_BUILT)
     return json.dumps([hash_of_files(*files), library_versions(), kept])
@@ -86,5 +86,5 @@ def _fingerprint(warehouse, of_source):
         landed.append((name, *counted[0]))
     folder = folder_of(warehouse)
     landed.append(folder[1] if folder else [])
-    derived = [of for of in warehouse.execute(DERIVED).fetchall() if ".".join(of[:2]) != RECORD]
+    derived = [row for row in warehouse.execute(DERIVED).fetchall() if ".".join(row[:2]) != RECORD]
     return hashlib.sha256(json.dumps([of_source, landed, derived]).encode()).hexdigest()

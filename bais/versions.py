@@ -21,33 +21,33 @@ MOST_NAMED = 20
 def versions(source: str | None, as_json: bool) -> None:
     """List the versions of each source."""
     with opened() as warehouse:
-        found = known_versions(warehouse)
+        rows = known_versions(warehouse)
         if source is not None:
-            found = [version | {"files": changed_files(warehouse, version)} for version in _of_source(found, source)]
+            rows = [version | {"files": changed_files(warehouse, version)} for version in _of_source(rows, source)]
     if as_json:
-        say_json(found)
+        say_json(rows)
         return
-    if not found:
+    if not rows:
         say("No version of a source is kept yet: `bais import` keeps one of each folder that it reads.")
-    for i, (named, group) in enumerate(itertools.groupby(found, OF_A_SOURCE)):
+    for i, (named, group) in enumerate(itertools.groupby(rows, OF_A_SOURCE)):
         if i:
             print()
         _say_source(*named, list(group))
 
 
-def _of_source(versions, asked):
+def _of_source(versions, name):
     """Return the versions of the source that is called so, begins so, or has a version that does."""
     ways = (
-        lambda version: version["source_name"] == asked,
-        lambda version: asked and version["source_name"].startswith(asked),
-        lambda version: asked and (version["label"] == asked or version["version_id"].startswith(asked)),
+        lambda version: version["source_name"] == name,
+        lambda version: name and version["source_name"].startswith(name),
+        lambda version: name and (version["label"] == name or version["version_id"].startswith(name)),
     )
     for is_meant in ways:
         if meant := {OF_A_SOURCE(version) for version in versions if is_meant(version)}:
             return [version for version in versions if OF_A_SOURCE(version) in meant]
     names = sorted({version["source_name"] for version in versions})
     there = ", ".join(map(printable, names)) or "none: import some recorded trials or scores first"
-    raise UserError(f"there is no source {printable(asked)}{similar(asked, names, True)}; there is {there}")
+    raise UserError(f"there is no source {printable(name)}{similar(name, names, True)}; there is {there}")
 
 
 def _say_source(study, archive, name, versions):
@@ -56,7 +56,7 @@ def _say_source(study, archive, name, versions):
         (
             version["version"],
             fixed(version["imported_at"], "%Y-%m-%d %H:%M"),
-            *(version[f"n_{of}"] for of in ("files", "new", "unchanged", "changed", "gone")),
+            *(version[f"n_{noun}"] for noun in ("files", "new", "unchanged", "changed", "gone")),
             _published(version),
             "; ".join(_said(version)),
         )
@@ -103,11 +103,11 @@ def _said(version):
 def _say_files(version):
     print()
     say(f"{version['version']}: files that are not as they were")
-    for of in version["files"][:MOST_NAMED]:
-        was = f", which was {of['was']}" if of["was"] else ""
-        before = "not there before" if of["n_lines_before"] is None else f"{of['n_lines_before']} lines before"
-        now = "not there now" if of["n_lines"] is None else f"{of['n_lines']} now"
-        counted = f"{of['n_lines']} lines in all" if of["n_lines"] == of["n_lines_before"] else f"{before}, {now}"
-        say(f"{of['change']:<8} {of['path']}{was} ({counted})", indent="  ")
+    for file in version["files"][:MOST_NAMED]:
+        was = f", which was {file['was']}" if file["was"] else ""
+        before = "not there before" if file["n_lines_before"] is None else f"{file['n_lines_before']} lines before"
+        now = "not there now" if file["n_lines"] is None else f"{file['n_lines']} now"
+        counted = f"{file['n_lines']} lines in all" if file["n_lines"] == file["n_lines_before"] else f"{before}, {now}"
+        say(f"{file['change']:<8} {file['path']}{was} ({counted})", indent="  ")
     if (left := len(version["files"]) - MOST_NAMED) > 0:
         say(f"and {left:,} more; --json lists them", indent="  ")

@@ -97,8 +97,10 @@ def not_public(warehouse) -> dict[str, str]:
     there = set(values(warehouse, "select table_name from information_schema.tables where table_schema = 'raw'"))
     if not {"trials", "batch_verdicts", "gate_acts"} <= there:
         return {}
-    found = records(warehouse, NOT_PUBLIC.format(published=query_of("stg_batch_verdicts")))
-    return {of["study"]: f"the {of['n_trials']:,} trials of {printable(of['study'])} are {_held(of)}" for of in found}
+    rows = records(warehouse, NOT_PUBLIC.format(published=query_of("stg_batch_verdicts")))
+    return {
+        row["study"]: f"the {row['n_trials']:,} trials of {printable(row['study'])} are {_held(row)}" for row in rows
+    }
 
 
 def _held(study):
@@ -121,14 +123,14 @@ def refuse_scored(warehouse, study: str | None) -> None:
         )
 
 
-def refuse_not_public(warehouse, study: str | None, known: Iterable[str]) -> None:
+def refuse_not_public(warehouse, study: str | None, names: Iterable[str]) -> None:
     """Refuse a study that was landed, but has no trials in the public tables; or any, where none is public."""
-    if study in (known := set(known)) or (study is None and known):
+    if study in (names := set(names)) or (study is None and names):
         return
     refuse_scored(warehouse, study)
     reasons = not_public(warehouse)
-    if said := [why for name, why in reasons.items() if study in (None, name)]:
-        raise UserError("; ".join(said))
+    if messages := [why for name, why in reasons.items() if study in (None, name)]:
+        raise UserError("; ".join(messages))
 
 
 def columns_of(warehouse, schema: str, name: str) -> list[dict]:
@@ -228,14 +230,14 @@ def is_text(typed: str) -> bool:
 
 
 def refuse_unknown(
-    what: str, named: str | None, known: Iterable[str], where: str = "",
+    what: str, named: str | None, names: Iterable[str], where: str = "",
     none: str = "none: import some trials first", by_part: bool = False,
 ) -> None:  # fmt: skip
     """Refuse a study, LLM, domain … that was named and is not in the warehouse, and say what there is."""
-    known = list(known)
-    if named is not None and named not in known:
-        there = ", ".join(map(printable, known)) or none
-        close = similar(named, known, by_part)
+    names = list(names)
+    if named is not None and named not in names:
+        there = ", ".join(map(printable, names)) or none
+        close = similar(named, names, by_part)
         raise UserError(f"there is no {what} {printable(named)}{where}{close}; there is {there}")
 
 
@@ -266,17 +268,17 @@ def refuse_paradigm(warehouse, domain: str | None, study: str | None, in_anchori
             )
 
 
-def llm_named(warehouse, named: str, known: Iterable[str]) -> str:
+def llm_named(warehouse, named: str, llms: Iterable[str]) -> str:
     """Return the LLM that a name or an alias means, refused where it is no id and was not asked."""
     llm = dict(warehouse.execute("select alias, llm from seeds.llm_aliases").fetchall()).get(named, named)
-    if llm not in known and "/" not in llm:
-        refuse_unknown("LLM", llm, sorted(known), none=NOTHING_YET, by_part=True)
+    if llm not in llms and "/" not in llm:
+        refuse_unknown("LLM", llm, sorted(llms), none=NOTHING_YET, by_part=True)
     return llm
 
 
-def known_llm(warehouse, named: str, known: Iterable[str], **words) -> str:
+def known_llm(warehouse, named: str, llms: Iterable[str], **words) -> str:
     """Return the LLM that a name or an alias means, or refuse it."""
     aliases = dict(warehouse.execute("select alias, llm from seeds.llm_aliases").fetchall())
     llm = aliases.get(named, named)
-    refuse_unknown("LLM", llm if llm in known else named, known, **words)
+    refuse_unknown("LLM", llm if llm in llms else named, llms, **words)
     return llm

@@ -40,12 +40,12 @@ def _decides(act: str, done: str, what: str) -> click.Command:
 
         if [bool(trial_ids), where is not None, flag is not None].count(True) != 1:
             raise click.UsageError(f"name trials, or give a condition with --where{flags}")
-        found = _named(trial_ids) if trial_ids else _where(act, where) if flag is None else _flagged(flag)
-        if not found:
+        ids = _named(trial_ids) if trial_ids else _where(act, where) if flag is None else _flagged(flag)
+        if not ids:
             raise UserError(f"no trial meets the condition: nothing is {done}")
-        by_study, batches, hanging = decide_of_trials(act, found, why, who)
-        n_left = len(found) - sum(by_study.values())
-        are = "the trial is" if len(found) == 1 else f"the {len(found):,} trials are"
+        by_study, batches, hanging = decide_of_trials(act, ids, why, who)
+        n_left = len(ids) - sum(by_study.values())
+        are = "the trial is" if len(ids) == 1 else f"the {len(ids):,} trials are"
         if not by_study:
             raise UserError(
                 f"{are} withdrawn already: nothing was done"
@@ -78,19 +78,19 @@ def reread(trial_id: str, number: float, why: str, who: str | None) -> int:
     if not isfinite(number):
         raise UserError(f"--number {number} is no number that an answer can be")
     with opened() as warehouse:
-        found = find_trial(warehouse, trial_id)
+        full_id = find_trial(warehouse, trial_id)
         ((kind, text),) = warehouse.execute(
-            "select coalesce(answer_kind, 'number'), response_text from raw.trials where trial_id = ?", [found]
+            "select coalesce(answer_kind, 'number'), response_text from raw.trials where trial_id = ?", [full_id]
         ).fetchall()
     if kind != "number" or text is None:
         what = "no text is kept of it" if kind == "number" else f"its answer is a {kind} and no number"
-        raise UserError(f"trial {found} cannot be reread: {what}")
-    _, batches, hanging = decide_of_trials("reread", [found], why, who, number)
-    say(f"reread: trial {found} says {number:.15g}. `bais build` derives the tables anew.")
+        raise UserError(f"trial {full_id} cannot be reread: {what}")
+    _, batches, hanging = decide_of_trials("reread", [full_id], why, who, number)
+    say(f"reread: trial {full_id} says {number:.15g}. `bais build` derives the tables anew.")
     if not _has_digits(text, number):
         say(
-            f"Its text has no {number:.15g} in digits: `bais trial {found}` shows the text, and `bais restore {found}` "
-            "takes this back."
+            f"Its text has no {number:.15g} in digits: `bais trial {full_id}` shows the text, and `bais "
+            f"restore {full_id}` takes this back."
         )
     for anchors in hanging:
         say(str(anchors))
@@ -117,9 +117,9 @@ def _audit_again(batches):
     return FAILED if any(verdict.verdict == "failed" for verdict in verdicts) else 0
 
 
-def _named(asked):
+def _named(trial_ids):
     with opened() as warehouse:
-        return sorted({find_trial(warehouse, trial_id) for trial_id in asked})
+        return sorted({find_trial(warehouse, trial_id) for trial_id in trial_ids})
 
 
 def _flagged(reason):
@@ -131,8 +131,8 @@ def _flagged(reason):
             f"select trial_id, unnest(string_split(flag_reasons, '; ')) as reason from "
             f"({query_of('stg_flagged_trials')}) anti join ({query_of('stg_withdrawn_trials')}) using (trial_id)"
         ).fetchall()
-    refuse_unknown("flag", reason, sorted({of for _, of in rows}), " of the last audits")
-    return sorted(trial_id for trial_id, of in rows if of == reason)
+    refuse_unknown("flag", reason, sorted({flag for _, flag in rows}), " of the last audits")
+    return sorted(trial_id for trial_id, flag in rows if flag == reason)
 
 
 def _where(act, condition):
@@ -153,8 +153,8 @@ def _where(act, condition):
             )
         there = warehouse.sql(source)
         try:
-            found = meeting(there, [IS_A_STUDY, condition]).project("trial_id").order("trial_id")
-            return [trial_id for (trial_id,) in interruptible(warehouse, found.fetchall)]
+            relation = meeting(there, [IS_A_STUDY, condition]).project("trial_id").order("trial_id")
+            return [trial_id for (trial_id,) in interruptible(warehouse, relation.fetchall)]
         except duckdb.Error as error:
             raise UserError(explain_condition(error)) from None
 

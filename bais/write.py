@@ -48,8 +48,8 @@ def report(out: Path | None, study: str | None) -> None:
             text = page(tables | {"studies": studies}, versions, elsewhere, on_no_page)
             _replace(path, text)
             written.append(f"{printable(path)}: {size_of(len(text.encode()))}, {_said(studies)}")
-    for said in reversed(written):
-        print(said)
+    for line in reversed(written):
+        print(line)
 
 
 def _pages(out, studies):
@@ -59,8 +59,8 @@ def _pages(out, studies):
     pages = [(out, first)]
     for row in studies:
         if row not in first:
-            of = row["study"] or f"document-{row['documents'][0]}"
-            beside = out.with_stem(f"{out.stem}-{_in_a_file_name(of)}")
+            name = row["study"] or f"document-{row['documents'][0]}"
+            beside = out.with_stem(f"{out.stem}-{_in_a_file_name(name)}")
             taken = [path for path, _ in pages if path.stem == beside.stem or path.stem.startswith(f"{beside.stem}~")]
             pages.append((beside.with_stem(f"{beside.stem}~{len(taken) + 1}") if taken else beside, [row]))
     return pages
@@ -112,7 +112,7 @@ def _tables_of_page(study):
     tables["studies"] = [
         row
         | {
-            "documents": [document for document, of in documents.items() if of == row["study"]],
+            "documents": [document for document, owner in documents.items() if owner == row["study"]],
             "is_about_anchors": not row["is_scored"] and row["study"] not in others,
         }
         for row in tables["studies"]
@@ -121,8 +121,8 @@ def _tables_of_page(study):
     if study is None:
         tables["studies"] += [
             {"study": None, "is_simulated": False, "documents": [document], "is_about_anchors": False}
-            for document, of in documents.items()
-            if of is None
+            for document, owner in documents.items()
+            if owner is None
         ]
     return tables
 
@@ -132,23 +132,23 @@ def _said_of_biases(warehouse, tables, public):
     from bais.biases import on_a_page
     from bais.people import sentences_on_people
 
-    said, shown = [], []
+    summaries, shown = [], []
     if "outcome_contrasts" in public:
         for study in dict.fromkeys(row["study"] for row in tables["paradigms"]):
             of_study = on_a_page(warehouse, study)
-            said += of_study[0]
+            summaries += of_study[0]
             shown += of_study[1]
-    people = [{"study": study, "sentence": said_} for study, said_ in sentences_on_people(warehouse).items()]
-    return {"said_of_biases": said, "biases": shown, "said_of_people": people}
+    people = [{"study": study, "sentence": sentence} for study, sentence in sentences_on_people(warehouse).items()]
+    return {"said_of_biases": summaries, "biases": shown, "said_of_people": people}
 
 
 def _documents(tables):
     """Return where the claims of a document that are about no study have their place: with a study, or alone."""
-    of = {}
+    studies_by_document = {}
     for row in tables["claims"]:
-        of.setdefault(row["document"], set()).add(row["study"])
+        studies_by_document.setdefault(row["document"], set()).add(row["study"])
     there = {row["study"] for row in tables["studies"]}
-    about = {document: studies - {None} for document, studies in of.items() if None in studies}
+    about = {document: studies - {None} for document, studies in studies_by_document.items() if None in studies}
     return {
         document: next(iter(studies)) if len(studies) == 1 and studies <= there else None
         for document, studies in about.items()
@@ -191,16 +191,16 @@ def paper(study: str, llm: str | None, out: Path | None, prompt: bool, facts: bo
     writer = _writer(llm) if llm else None
     if out:
         texts.refuse_existing(out, "--out")
-    known = _facts_of_paper(study)
+    content = _facts_of_paper(study)
     if prompt:
-        return texts.hand_over(paper_prompt(known), out, "the prompt")
+        return texts.hand_over(paper_prompt(content), out, "the prompt")
     if facts:
-        return texts.hand_over(json.dumps(known, indent=2, ensure_ascii=False) + "\n", out, "the facts")
-    text, problem = ask_once(writer, paper_prompt(known)) if writer else (template_paper(known), None)
+        return texts.hand_over(json.dumps(content, indent=2, ensure_ascii=False) + "\n", out, "the facts")
+    text, problem = ask_once(writer, paper_prompt(content)) if writer else (template_paper(content), None)
     if problem:
         complain(f"the paper was not written ({printable(problem)})")
         return texts.LLM_SILENT
-    if problems := check_paper(text, known):
+    if problems := check_paper(text, content):
         wanted = out or Path(f"paper-{_in_a_file_name(study)}.md")
         return texts.refuse("the paper", text, problems, wanted)
     return texts.hand_over(text, out, "the paper", "PAPER")
@@ -216,11 +216,11 @@ def _facts_of_paper(study):
         none = "none: land some trials, then run `bais build`"
         refuse_unknown("study", study, studies, " in this warehouse", none)
         given = {"study": study, "fewest_llms": FEWEST_LLMS}
-        asked = [row["paradigm"] for row in records(warehouse, OTHER_PARADIGMS, {"study": study})]
-        if asked:
+        paradigms = [row["paradigm"] for row in records(warehouse, OTHER_PARADIGMS, {"study": study})]
+        if paradigms:
             raise UserError(
                 f"a paper is written on anchoring alone, and study {printable(study)} asks about "
-                f"{', '.join(map(printable, asked))}: `bais recommend --paradigm {printable(asked[0])} --study "
+                f"{', '.join(map(printable, paradigms))}: `bais recommend --paradigm {printable(paradigms[0])} --study "
                 f"{printable(study)}` says what was found"
             )
         return facts_of(studies[study], {name: records(warehouse, query, given) for name, query in PAPER.items()})
@@ -257,10 +257,12 @@ def docs(out: Path | None) -> None:
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
         )  # fmt: skip
         with working("writing dbt's documentation"):
-            said = [line.strip() for line in process.communicate()[0].splitlines() if line.strip()]
+            lines = [line.strip() for line in process.communicate()[0].splitlines() if line.strip()]
         page = Path(target) / "static_index.html"
         if process.returncode or not page.exists():
-            raise UserError(f"dbt could not write its documentation: {printable((said or ['no reason given'])[-1])}", 1)
+            raise UserError(
+                f"dbt could not write its documentation: {printable((lines or ['no reason given'])[-1])}", 1
+            )
         with texts.writing(out / page.name):
             shutil.copyfile(page, out / page.name)
     print(printable(out / page.name))

@@ -207,8 +207,8 @@ def by_what_is_wrong(claims):
     ------
     str, list of dict
     """
-    for place, of in groupby(in_order(claims), key=_place):
-        yield WRONG[place], list(of)
+    for place, group in groupby(in_order(claims), key=_place):
+        yield WRONG[place], list(group)
 
 
 def summed_up(claims):
@@ -224,7 +224,7 @@ def summed_up(claims):
     list of str
         On numbers, then on sentences; each quantity is counted once.
     """
-    said = []
+    summary = []
     values, sentences = (
         [claim for claim in distinct(claims) if claim["kind"] == kind] for kind in ("value", "sentence")
     )
@@ -236,20 +236,20 @@ def summed_up(claims):
         again = [claim for claim in values if claim["recomputes"] == "yes"]
         n = len(again)
         given = f": the paper's own method gives {'it' if n == 1 else 'them'} from {_sources(again)}" if n else ""
-        said.append(f"{whole}, {n:,} {RECOMPUTES['yes'][n != 1]}{given}.")
+        summary.append(f"{whole}, {n:,} {RECOMPUTES['yes'][n != 1]}{given}.")
         if judged := [claim for claim in values if claim["holds"] != "not_applicable"]:
             labels = HOLDS | IN_FULL["value"]
             if any(claim["holds"] == "weaker" and claim["unit"] == "stars" for claim in judged):
                 labels["weaker"] = FEWER_STARS
             counted = _counts(judged, "holds", labels, _what_is_contradicted(judged))
-            said.append(f"Of the {len(judged):,} that are about LLMs, {listed(counted)}.")
+            summary.append(f"Of the {len(judged):,} that are about LLMs, {listed(counted)}.")
     if sentences:
         labels = HOLDS | IN_FULL["sentence"]
         if any(claim["holds"] == "holds" and claim["recommended_low"] is None for claim in sentences):
             labels["holds"] = IN_FULL["value"]["holds"]
         counted = _counts(sentences, "holds", labels, _how_surely_contradicted(sentences))
-        said.append(f"Of {len(sentences):,} printed {KINDS['sentence'][len(sentences) > 1]}, {listed(counted)}.")
-    return said
+        summary.append(f"Of {len(sentences):,} printed {KINDS['sentence'][len(sentences) > 1]}, {listed(counted)}.")
+    return summary
 
 
 def of_tables(claims):
@@ -265,25 +265,25 @@ def of_tables(claims):
     list of str
         A sentence per such document that has tables; each place in them counts, also where it repeats another.
     """
-    said = []
+    sentences = []
     for document in sorted({claim["document"] for claim in claims}):
-        of = [claim for claim in claims if claim["document"] == document]
-        in_tables = [claim for claim in of if claim["kind"] == "value" and TABLE.fullmatch(claim["location"])]
-        if not in_tables or any(claim["rests_on"] in ("trials", "scores") for claim in of):
+        its_claims = [claim for claim in claims if claim["document"] == document]
+        in_tables = [claim for claim in its_claims if claim["kind"] == "value" and TABLE.fullmatch(claim["location"])]
+        if not in_tables or any(claim["rests_on"] in ("trials", "scores") for claim in its_claims):
             continue
         n = Counter(claim["recomputes"] for claim in in_tables)
         yes, no, none = (f"{n[code]:,} {RECOMPUTES[code][n[code] != 1]}" for code in ("yes", "no", "not_derivable"))
-        said.append(
+        sentences.append(
             f"Of the {len(in_tables):,} numbers in the tables of document {document}, {n['yes'] + n['no']:,} follow "
             f"from other numbers that it prints: {yes} and {no}. It publishes no data: the other {none}."
         )
-    return said
+    return sentences
 
 
 def _sources(values):
     """Say what these numbers are had from."""
     rest_on = {claim["rests_on"] for claim in values}
-    return listed([said for one, said in SOURCES.items() if one in rest_on], "or")
+    return listed([words for one, words in SOURCES.items() if one in rest_on], "or")
 
 
 def _how_surely_contradicted(sentences):

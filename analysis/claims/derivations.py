@@ -126,13 +126,13 @@ def derived_claims(claims, looked_up):
         inputs, or from a printed bound such as p < .05. The message names it.
     """
     claims = {_key(claim): claim for claim in claims}
-    found = {(_key(row), row["of_version"]): row for row in looked_up}
+    lookups = {(_key(row), row["of_version"]): row for row in looked_up}
     order = _in_order(claims)
     rows = {}
     for version in VERSIONS:
         for key in order:
             claim = claims[key]
-            row = dict.fromkeys(COLUMNS) | {name: found.get((key, version), {}).get(name) for name in LOOKED_UP}
+            row = dict.fromkeys(COLUMNS) | {name: lookups.get((key, version), {}).get(name) for name in LOOKED_UP}
             row |= {"claim_id": claim["claim_id"], "part": claim["part"], "of_version": version}
             if claim["derivation"]:
                 inputs = _inputs(claim)
@@ -150,32 +150,32 @@ def _recompute(row, claim, printed, inputs):
         counts = DERIVATIONS[claim["derivation"]].takes_counts
         intervals = [
             printed_interval(
-                of["published_value"],
-                of["decimals"],
-                is_exact=of["decimals"] == 0 and (counts or of["unit"] in COUNTED_UNITS),
+                operand["published_value"],
+                operand["decimals"],
+                is_exact=operand["decimals"] == 0 and (counts or operand["unit"] in COUNTED_UNITS),
             )
-            for of in printed
+            for operand in printed
         ]
         low, high = derive_range(claim["derivation"], intervals)
         if not math.isnan(low):
-            value = _known(claim["derivation"], [of["published_value"] for of in printed])
+            value = _known(claim["derivation"], [operand["published_value"] for operand in printed])
             row |= {"recomputed_value": value, "recomputed_low": low, "recomputed_high": high}
     else:
-        values = [of["recomputed_value"] for of in inputs]
+        values = [operand["recomputed_value"] for operand in inputs]
         row["recomputed_value"] = _known(claim["derivation"], values, claim["input_decimals"])
 
 
 def _recommend(row, claim, printed, inputs):
     if row["recommended_value"] is not None or claim["recommended_quantity"]:
         return
-    value = _known(claim["derivation"], [of["recommended_value"] for of in inputs])
+    value = _known(claim["derivation"], [operand["recommended_value"] for operand in inputs])
     if value is None:
         return
     row["recommended_value"] = value
-    llms = {of["llm"] for of in printed}
-    fewest = min((of["n_llms"] for of in inputs if of["n_llms"] is not None), default=None)
+    llms = {operand["llm"] for operand in printed}
+    fewest = min((operand["n_llms"] for operand in inputs if operand["n_llms"] is not None), default=None)
     row["n_llms"] = fewest if None in llms or fewest is None else len(llms)  # inputs of one LLM each are of them all
-    intervals = [(of["recommended_low"], of["recommended_high"]) for of in inputs]
+    intervals = [(operand["recommended_low"], operand["recommended_high"]) for operand in inputs]
     if not any(bound is None for interval in intervals for bound in interval):
         low, high = derive_range(claim["derivation"], intervals)
         if not math.isnan(low):
@@ -185,8 +185,8 @@ def _recommend(row, claim, printed, inputs):
 def _recommend_from_print(row, claim, printed):
     if not printed:
         return
-    row["recommended_value"] = _known(claim["derivation"], [of["published_value"] for of in printed])
-    row["n_llms"] = len({of["llm"] for of in printed if of["llm"]}) or None
+    row["recommended_value"] = _known(claim["derivation"], [operand["published_value"] for operand in printed])
+    row["n_llms"] = len({operand["llm"] for operand in printed if operand["llm"]}) or None
 
 
 def _known(derivation, values, decimals=None):
@@ -378,7 +378,7 @@ def _signed_root(counts, *, correction=0.0):
     return math.copysign(math.sqrt(n / margins) * max(abs(off) - correction * n, 0.0), off)
 
 
-def _of_table(correction, of=lambda statistic: statistic):
+def _of_table(correction, transform=lambda statistic: statistic):
     """Return the derivation of a number that rises or falls with chi squared, with its inputs a, b, c and d."""
 
     def root(counts):
@@ -388,9 +388,9 @@ def _of_table(correction, of=lambda statistic: statistic):
         ends = _monotone(root, 1, -1, -1, 1)(intervals)
         if np.isnan(ends).any():
             return UNKNOWN
-        return sorted(of(magnitude**2) for magnitude in _magnitudes(*ends))
+        return sorted(transform(magnitude**2) for magnitude in _magnitudes(*ends))
 
-    return Derivation(lambda counts: of(root(counts) ** 2), bounds, n_inputs=4, takes_counts=True)
+    return Derivation(lambda counts: transform(root(counts) ** 2), bounds, n_inputs=4, takes_counts=True)
 
 
 def _of_shares(table):
@@ -415,8 +415,8 @@ def _of_shares(table):
     return Derivation(value, bounds, n_inputs=4)
 
 
-def _rising(value, *directions, **of):
-    return Derivation(value, _monotone(value, *(directions or (1,))), **of)
+def _rising(value, *directions, **fields):
+    return Derivation(value, _monotone(value, *(directions or (1,))), **fields)
 
 
 DERIVATIONS = {

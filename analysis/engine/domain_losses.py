@@ -93,10 +93,12 @@ class DomainLosses:
         df = None
         if len(self._units) > len(self.vignettes):
             self._enters = ~np.isnan(means).any(axis=-1)
-            df, n_of_items = (self._sums(of, 0) for of in (n_trials - 1, n_baseline - 1))
+            df, n_of_items = (self._sums(counts, 0) for counts in (n_trials - 1, n_baseline - 1))
             n_trials, n_of_unit = self._sums(n_trials, 0), self._of_vignettes(n_of_unit)
-            means, distances, slopes = (self._sums(of, 1) for of in (means, distances, slopes))
-            variances, distance_variances, noise = (self._sums(of, 2) for of in (variances, distance_variances, noise))
+            means, distances, slopes = (self._sums(array, 1) for array in (means, distances, slopes))
+            variances, distance_variances, noise = (
+                self._sums(array, 2) for array in (variances, distance_variances, noise)
+            )
             n_baseline = n_of_items + 1
         else:
             self._enters = None

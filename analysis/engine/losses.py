@@ -116,9 +116,9 @@ def folding_excess(value, error):
     Leone, Nelson & Nottingham (1961), The folded normal distribution, Technometrics 3(4), 543-550.
     """
     value, error = np.abs(np.asarray(value, float)), np.asarray(error, float)
-    known = np.where(error > 0, error, 1.0)
-    shift = value / known
-    excess = known * (np.sqrt(2 / np.pi) * np.exp(-(shift**2) / 2) - 2 * shift * special.ndtr(-shift))
+    scale = np.where(error > 0, error, 1.0)
+    shift = value / scale
+    excess = scale * (np.sqrt(2 / np.pi) * np.exp(-(shift**2) / 2) - 2 * shift * special.ndtr(-shift))
     return np.where(error > 0, excess, 0.0)
 
 

@@ -204,8 +204,8 @@ class _Llm:
     def of(cls, covariance, is_asked):
         variances, vectors = np.zeros(len(is_asked)), np.zeros(covariance.shape)
         places = np.flatnonzero(is_asked)
-        found, columns = np.linalg.eigh(covariance[np.ix_(places, places)])
-        variances[: len(places)], vectors[places, : len(places)] = np.maximum(found, 0), columns
+        eigenvalues, columns = np.linalg.eigh(covariance[np.ix_(places, places)])
+        variances[: len(places)], vectors[places, : len(places)] = np.maximum(eigenvalues, 0), columns
         return cls(variances, vectors)
 
     def solved(self, values, tau_w, tau_u):

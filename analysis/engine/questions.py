@@ -162,7 +162,7 @@ def questions_on_goals(answers, paradigms):
     ------
     Question
     """
-    declared = {(of.study, of.paradigm, of.measure): of for of in paradigms.dropna(subset="goals").itertuples()}
+    declared = {(row.study, row.paradigm, row.measure): row for row in paradigms.dropna(subset="goals").itertuples()}
     for names, of_measure in answers.groupby(["study", "paradigm", "measure"], sort=True):
         stated = declared[names]
         named = {goal["goal"]: goal for goal in json.loads(stated.goals)}

@@ -31,14 +31,14 @@ def decide(gain_low, gain_high, *, margin):
     return "no_evidence"
 
 
-def decide_from_gains(values, asked, *, level, margin):
+def decide_from_gains(values, asked_bounds, *, level, margin):
     """Decide from the gains of LLMs: the one place where an interval becomes a decision.
 
     Parameters
     ----------
     values : numpy.ndarray, shape (n LLMs,)
         The gain of each LLM.
-    asked : tuple of float
+    asked_bounds : tuple of float
         Lower and upper bound of the mean gain of the LLMs that were asked, as of `Gains.asked_bounds`.
     level : float
         One-sided, as of `one_sided`.
@@ -56,14 +56,19 @@ def decide_from_gains(values, asked, *, level, margin):
     n_llms, gain = len(values), values.mean()
     enough = n_llms >= FEWEST_LLMS
     has_variance = n_llms > 1 and np.ptp(values) > ZERO * max(1.0, np.abs(values).max())
-    columns = {"gain": gain, "gain_asked_low": asked[0], "gain_asked_high": asked[1], "decision": "no_evidence"}
+    columns = {
+        "gain": gain,
+        "gain_asked_low": asked_bounds[0],
+        "gain_asked_high": asked_bounds[1],
+        "decision": "no_evidence",
+    }
     if has_variance:
         columns |= dict(zip(("gain_low", "gain_high"), t_bounds(values, level=level), strict=True))
         if enough:
             columns["decision"] = decide(columns["gain_low"], columns["gain_high"], margin=margin)
     few = [] if enough else ["one_llm" if n_llms == 1 else "too_few_llms"]
     codes = few + (["zero_variance"] if n_llms > 1 and not has_variance else [])
-    word = decide(*asked, margin=margin)
+    word = decide(*asked_bounds, margin=margin)
     beyond = {"equivalent": np.abs(values), "use": -values, "avoid": values}.get(word, np.zeros(1)) > margin
     codes += ["llms_differ"] if beyond.any() else []
     columns["decision_asked"] = "no_evidence" if word == "equivalent" and beyond.any() else word

@@ -128,7 +128,7 @@ def anova_rows(of_samples):
                 tests = [{"reason": reason}] * 3 if reason else type_two(part, "technique", "temperature", block)
                 for term, test in zip(TERMS, tests, strict=True):
                     if pair is None or term == TERMS[2]:
-                        yield _row(sample, term, method, part, test, pair)
+                        yield _anova_row(sample, term, method, part, test, pair)
         yield from _over_llms(sample, cells, reason)
 
 
@@ -148,10 +148,10 @@ def _over_llms(sample, cells, reason):
         tests = repeated_measures(complete.to_numpy().reshape(len(complete), a, b, -1).mean(axis=3))
     part = cells[cells["llm"].isin(complete.index)]
     for term, test in zip(TERMS, tests, strict=True):
-        yield _row(sample, term, "anova_repeated_measures", part, test, None)
+        yield _anova_row(sample, term, "anova_repeated_measures", part, test, None)
 
 
-def _row(sample, term, method, cells, test, pair):
+def _anova_row(sample, term, method, cells, test, pair):
     test = {name: value for name, value in test.items() if name != "sum_of_squares"}
     technique_a, technique_b = pair or (None, None)
     return {

@@ -41,8 +41,8 @@ def resampled_counts(counts, n_resamples, rng):
     """
     counts = np.asarray(counts, dtype=np.int64)
     n, k = counts.sum(), len(counts)
-    found = np.empty((k, 1 + n_resamples))
-    found[:, 0] = counts
+    resamples = np.empty((k, 1 + n_resamples))
+    resamples[:, 0] = counts
     if n <= FEW_PER_RESPONSE * k:
         # a few trials of each response: to draw them one by one and count is the same, and faster
         kind = np.min_scalar_type(int(n))
@@ -51,11 +51,11 @@ def resampled_counts(counts, n_resamples, rng):
         for response, n_up_to in enumerate(counts.cumsum()[:-1].astype(kind)):
             before = counted
             counted = np.less(drawn, n_up_to, out=is_below).view(np.uint8).sum(axis=0, dtype=kind)
-            found[response, 1:] = counted - before
-        found[-1, 1:] = n - counted
+            resamples[response, 1:] = counted - before
+        resamples[-1, 1:] = n - counted
     else:
-        found[:, 1:] = rng.multinomial(n, counts / n, size=n_resamples).T
-    return found.T
+        resamples[:, 1:] = rng.multinomial(n, counts / n, size=n_resamples).T
+    return resamples.T
 
 
 def weighted_median(values, counts):
@@ -294,10 +294,10 @@ class DomainDraws:
     def percents(self, technique, anchor_direction, llm=None):
         """Return percent of baseline of every trial of a technique: values, counts, and how many LLMs they are of."""
         cells = [
-            (100 * values / self.baselines[of, vignette][0], counts, of)
-            for (of, vignette, of_technique, direction), (values, counts) in self._anchored.items()
-            if of_technique == technique and anchor_direction in (direction, "both") and llm in (None, of)
-            and (of, vignette) in self.baselines
+            (100 * values / self.baselines[cell_llm, vignette][0], counts, cell_llm)
+            for (cell_llm, vignette, of_technique, direction), (values, counts) in self._anchored.items()
+            if of_technique == technique and anchor_direction in (direction, "both") and llm in (None, cell_llm)
+            and (cell_llm, vignette) in self.baselines
         ]  # fmt: skip
         if not cells:
             return np.array([]), np.array([], dtype=np.int64), 0
@@ -307,7 +307,7 @@ class DomainDraws:
     def _cell_statistics(self, technique, baseline_is_known):
         """By direction, and by LLM and vignette: arrays (1 + n_resamples,) by metric, and the number of trials."""
         if technique not in self._known:
-            found = {is_known: {direction: {} for direction in DIRECTIONS} for is_known in (False, True)}
+            cell_statistics = {is_known: {direction: {} for direction in DIRECTIONS} for is_known in (False, True)}
             for llm in self.llms:
                 for vignette in self.vignettes:
                     sides = {}
@@ -317,11 +317,11 @@ class DomainDraws:
                             sides[direction] = Resampled(cell[0], resampled_counts(cell[1], self.n_resamples, rng))
                     sides = with_both(sides)
                     baseline = self.baselines.get((llm, vignette))
-                    known = None if baseline is None else baseline[:1]
-                    for is_known, divisor in ((False, baseline), (True, known)):
+                    fixed_baseline = None if baseline is None else baseline[:1]
+                    for is_known, divisor in ((False, baseline), (True, fixed_baseline)):
                         for direction, statistics in _by_direction(sides, divisor).items():
-                            found[is_known][direction][llm, vignette] = statistics
-            self._known[technique] = found
+                            cell_statistics[is_known][direction][llm, vignette] = statistics
+            self._known[technique] = cell_statistics
         return self._known[technique][baseline_is_known]
 
     def statistic(self, technique, metric, anchor_direction="both", weighting="llm", *, baseline_is_known=False):
@@ -381,12 +381,12 @@ class DomainDraws:
 
     def _cells_with(self, technique, metric, direction, baseline_is_known):
         """Vignette, place of the LLM, metric and number of trials of each cell that has the metric."""
-        found = self._cell_statistics(technique, baseline_is_known)
+        statistics = self._cell_statistics(technique, baseline_is_known)
         if metric in SPREADS:
-            low, high = (_with_metric(found[side], SPREADS[metric]) for side in ("low", "high"))
+            low, high = (_with_metric(statistics[side], SPREADS[metric]) for side in ("low", "high"))
             cells = {key: (high[key][0] - low[key][0], high[key][1] + low[key][1]) for key in high.keys() & low.keys()}
         else:
-            cells = _with_metric(found[direction], metric)
+            cells = _with_metric(statistics[direction], metric)
         return [(vignette, self._place[llm], *cell) for (llm, vignette), cell in sorted(cells.items())]
 
     def _combined(self, cells, weighting):
@@ -431,12 +431,12 @@ def _with_metric(cells, metric):
 
 def _by_direction(sides, baseline):
     """Metrics and number of trials of each direction that was asked, and of both."""
-    known = {side: (_statistics(cell, baseline), cell.n_trials) for side, cell in sides.items() if side != "both"}
+    metrics = {side: (_statistics(cell, baseline), cell.n_trials) for side, cell in sides.items() if side != "both"}
     if "both" in sides:
-        known["both"] = (_of_both(known["low"], known["high"], sides["both"], baseline), sides["both"].n_trials)
-    elif known:
-        known["both"] = next(iter(known.values()))
-    return known
+        metrics["both"] = (_of_both(metrics["low"], metrics["high"], sides["both"], baseline), sides["both"].n_trials)
+    elif metrics:
+        metrics["both"] = next(iter(metrics.values()))
+    return metrics
 
 
 def _statistics(cell, baseline):
@@ -456,5 +456,5 @@ def _statistics(cell, baseline):
 def _of_both(low, high, both, baseline):
     """Every metric of both directions together, as they were asked: means of means, but not of medians."""
     (of_low, n_low), (of_high, n_high) = low, high
-    found = {metric: (n_low * of_low[metric] + n_high * of_high[metric]) / both.n_trials for metric in of_low}
-    return found if baseline is None else found | {"median_percent_of_baseline": 100 * both.median / baseline}
+    metrics = {metric: (n_low * of_low[metric] + n_high * of_high[metric]) / both.n_trials for metric in of_low}
+    return metrics if baseline is None else metrics | {"median_percent_of_baseline": 100 * both.median / baseline}

@@ -168,7 +168,7 @@ def contrasts(responses, techniques, *, seed, specifications=SPECIFICATIONS):
             for metric, directions in METRICS.items():
                 for direction in directions:
                     for compare in (over_trials, over_llms):
-                        tested = [_row(compare, domain, a, b, metric, direction, seed) for a, b in of_family]
+                        tested = [_contrast_row(compare, domain, a, b, metric, direction, seed) for a, b in of_family]
                         tested = [{"family": family, **row} for row in tested if row]
                         rows += _adjusted(tested)
     return rows
@@ -396,7 +396,7 @@ def sign_flip_p(differences, *, seed):
     return float((n_as_large + 1) / (DRAWS + 1))
 
 
-def _row(compare, domain, a, b, metric, direction, seed):
+def _contrast_row(compare, domain, a, b, metric, direction, seed):
     comparison = compare(domain, a, b, metric, direction)
     if comparison is None:
         return None

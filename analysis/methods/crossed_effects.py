@@ -138,7 +138,7 @@ def crossed_contrast(arm, arm_b=None, *, pairing="item", weighting="llm", confid
     means = [one.means[llms][:, items] for one in arms]
     weights = [cell_weights(n, weighting) for n in counts]
     estimates = [float((weight * mean).sum()) for weight, mean in zip(weights, means, strict=True)]
-    centred = [weight * (mean - of) for weight, mean, of in zip(weights, means, estimates, strict=True)]
+    centred = [weight * (mean - centre) for weight, mean, centre in zip(weights, means, estimates, strict=True)]
     scores, estimate = centred[0] - sum(centred[1:]), estimates[0] - sum(estimates[1:])
     groups, is_balanced = design(counts)
     # bounds of rounding: scores are weighted, so that their sums are as large as the means are
@@ -147,10 +147,11 @@ def crossed_contrast(arm, arm_b=None, *, pairing="item", weighting="llm", confid
     lacks = {"over_llms": {"one_llm": one_llm}, "over_items": {"one_item": one_item}}
     lacks["both"] = lacks["over_llms"] | lacks["over_items"]
     n_cells = np.count_nonzero(sum(counts))
-    found = crossed_errors(scores, groups, n_cells, is_balanced=is_balanced)
-    rest = float(found.pop("rest")[0])
+    errors = crossed_errors(scores, groups, n_cells, is_balanced=is_balanced)
+    rest = float(errors.pop("rest")[0])
     levels = {
-        name: level_of(estimate, *found[name], scale=scale, confidence=confidence, lacks=lacks[name]) for name in found
+        name: level_of(estimate, *errors[name], scale=scale, confidence=confidence, lacks=lacks[name])
+        for name in errors
     }
     n_trials = int(sum(n.sum() for n in counts))
     return Crossed(estimate, *scores.shape, n_trials, BALANCED if is_balanced else UNBALANCED, **levels, rest=rest)
@@ -295,7 +296,7 @@ def spread_of_items(values):
     """
     values = np.asarray(values, float)
     has = ~np.isnan(values)
-    values, has = (of[has.any(axis=1)][:, has.any(axis=0)] for of in (values, has))
+    values, has = (array[has.any(axis=1)][:, has.any(axis=0)] for array in (values, has))
     (llm, item), flat = np.nonzero(has), values[has]
     n_llms, n_items = values.shape
     reason = first_reason(one_llm=n_llms < 2, one_item=n_items < 2)
@@ -363,7 +364,7 @@ def signed_contrasts(arm, arm_b=None, *, pairing="item"):
     n_items = [np.count_nonzero(n, axis=-1) for n in counts]
     of_arms = [_over_items(n, one) for n, one in zip(counts, (arm, arm_b), strict=True)]
     (mean, _, _), (mean_b, _, _) = of_arms
-    variances, dfs = (np.array(parts) for parts in zip(*(of[1:] for of in of_arms), strict=True))
+    variances, dfs = (np.array(parts) for parts in zip(*(arm_parts[1:] for arm_parts in of_arms), strict=True))
     with np.errstate(divide="ignore", invalid="ignore"):
         variance = variances.sum(axis=0)
         df = np.where(variance > 0, variance**2 / np.where(variances > 0, variances**2 / dfs, 0.0).sum(axis=0), np.nan)
@@ -376,14 +377,14 @@ def signed_contrasts(arm, arm_b=None, *, pairing="item"):
     return SignedContrasts(mean - mean_b, variance, df, sum(n.sum(axis=-1) for n in counts))
 
 
-def signed_bounds(arms, asked, *, pairing="item", least=-np.inf, most=np.inf):
+def signed_bounds(arms, asked_counts, *, pairing="item", least=-np.inf, most=np.inf):
     """Say how small and how large contrasts of single LLMs could be, had every trial been answered.
 
     Parameters
     ----------
     arms : list of Arm
         One or two, of shape (..., n items): what was answered.
-    asked : list of array_like
+    asked_counts : list of array_like
         For each of them, of the same shape, the trials that were put, answered or not.
     pairing : {'item', 'between'}
         Under `item`, items enter that were put in both arms.
@@ -400,13 +401,13 @@ def signed_bounds(arms, asked, *, pairing="item", least=-np.inf, most=np.inf):
     ----------
     Manski (1990), Nonparametric bounds on treatment effects, American Economic Review 80(2), 319-323.
     """
-    counts = entering([np.asarray(of, float) for of in asked], pairing)
+    counts = entering([np.asarray(array, float) for array in asked_counts], pairing)
     ends = []
     for n, one in zip(counts, arms, strict=True):
         has, missing = n > 0, n - np.where(n > 0, one.n, 0.0)
         with np.errstate(divide="ignore", invalid="ignore"):
             sums = (one.total + np.where(missing > 0, missing * end, 0.0) for end in (least, most))
-            ends.append([np.where(has, of / n, 0.0).sum(axis=-1) / has.sum(axis=-1) for of in sums])
+            ends.append([np.where(has, total / n, 0.0).sum(axis=-1) / has.sum(axis=-1) for total in sums])
     (low, high), *others = ends
     return low - sum(high_b for _, high_b in others), high - sum(low_b for low_b, _ in others)
 

@@ -64,16 +64,16 @@ def equivalence_tests(responses, techniques, *, margin_pp, specifications=SPECIF
         for a, b in pairs(domain.techniques, techniques):
             for level, compare in (("trial", over_trials), ("llm", over_llms)):
                 comparison = compare(domain, a, b, "percent_of_baseline")
-                rows.append(_row(domain, a, b, "percent_of_baseline", level, comparison, margin_pp))
+                rows.append(_equivalence_row(domain, a, b, "percent_of_baseline", level, comparison, margin_pp))
         spread = over_trials(domain, CONTROL, None, "spread_pp")
         with_baseline = spread and _with_baseline(domain, spread, responses)
         of_llms = over_llms(domain, CONTROL, None, "spread_pp")
         for level, comparison in (("trial", spread), ("trial", with_baseline), ("llm", of_llms)):
-            rows.append(_row(domain, CONTROL, None, "spread_pp", level, comparison, margin_pp))
+            rows.append(_equivalence_row(domain, CONTROL, None, "spread_pp", level, comparison, margin_pp))
     return [row for row in rows if row]
 
 
-def _row(domain, a, b, metric, level, comparison, margin):
+def _equivalence_row(domain, a, b, metric, level, comparison, margin):
     if comparison is None:
         return None
     speaks_for = "; these_llms_only" if level == "trial" and comparison.n_llms < FEWEST_LLMS else ""

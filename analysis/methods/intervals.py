@@ -182,8 +182,8 @@ def _of_trials_alone(draws, alpha):
                     keys = {"technique": technique, "anchor_direction": direction, "llm": llm}
                     keys |= {"metric": "percent_of_baseline", "weighting": "trial"}
                     keys |= {"n_trials": counts.sum(), "n_llms": n_llms}
-                    found = bootstrap_limit(values, counts, alpha=alpha)
-                    yield _row(keys, "trial_unstratified", PROCEDURES["trial_unstratified"], found)
+                    interval = bootstrap_limit(values, counts, alpha=alpha)
+                    yield _interval_row(keys, "trial_unstratified", PROCEDURES["trial_unstratified"], interval)
 
 
 def bootstrap_limit(values, counts, *, alpha):
@@ -225,15 +225,15 @@ def _over_llms(draws, statistic, keys, methods, alpha):
     of_trials = percentile_interval(drawn, alpha=alpha) if {"trial", *FIXED} & {*methods} else None
     for method in methods:
         if method == "headline":
-            found = cr2_interval(statistic.values[:, 0], statistic.weights, confidence=1 - 2 * alpha)
-            found = _within_range(found, keys["metric"])
+            interval = cr2_interval(statistic.values[:, 0], statistic.weights, confidence=1 - 2 * alpha)
+            interval = _within_range(interval, keys["metric"])
         elif method == "cluster" and n_llms < FEWEST_LLMS:
-            found = Interval(float(drawn[0]), None, None, reason="too_few_llms")
+            interval = Interval(float(drawn[0]), None, None, reason="too_few_llms")
         elif method == "cluster":
-            found = percentile_interval(statistic.over_drawn_llms(*draws.picks(statistic.has_it)), alpha=alpha)
+            interval = percentile_interval(statistic.over_drawn_llms(*draws.picks(statistic.has_it)), alpha=alpha)
         else:
-            found = of_trials
-        yield _row(keys, method, PROCEDURES[method], found)
+            interval = of_trials
+        yield _interval_row(keys, method, PROCEDURES[method], interval)
 
 
 def _of_llms(draws, statistic, keys, methods, alpha, weightings):
@@ -257,7 +257,9 @@ def _without_baseline(draws, keys, methods):
     if keys["metric"] != answered and answers.has_it[place]:
         keys = keys | {"n_trials": answers.n_trials[place]}
         nothing = Interval(None, None, None, reason="no_baseline")
-        yield from (_row(keys, method, PROCEDURES[method], nothing) for method in methods if method != "cluster")
+        yield from (
+            _interval_row(keys, method, PROCEDURES[method], nothing) for method in methods if method != "cluster"
+        )
 
 
 def _of_change(draws, technique, alpha):
@@ -274,17 +276,17 @@ def _of_change(draws, technique, alpha):
             *(one.over_drawn_llms(*draws.picks(both)) if of_llms else one.over_llms() for one in (spread, reference))
         )
         if abs(reference.over_llms()[0]) < SMALLEST_SPREAD_PP:
-            found = Interval(None, None, None, reason="no_spread_to_change")
+            interval = Interval(None, None, None, reason="no_spread_to_change")
         elif method == "headline":
             numerators, denominators = (
                 (one.values[:, 0] * one.weights)[both] * both.sum() for one in (spread, reference)
             )
-            found = _as_change(fieller_interval(numerators, denominators, confidence=1 - 2 * alpha), denominators)
+            interval = _as_change(fieller_interval(numerators, denominators, confidence=1 - 2 * alpha), denominators)
         elif of_llms and both.sum() < FEWEST_LLMS:
-            found = Interval(float(change[0]), None, None, reason="too_few_llms")
+            interval = Interval(float(change[0]), None, None, reason="too_few_llms")
         else:
-            found = percentile_interval(change, alpha=alpha)
-        row = _row(keys | over_llms, method, PROCEDURES[CHANGE if method == "headline" else method], found)
+            interval = percentile_interval(change, alpha=alpha)
+        row = _interval_row(keys | over_llms, method, PROCEDURES[CHANGE if method == "headline" else method], interval)
         yield _with_enough_baseline(draws, row, np.array(draws.llms)[both])
     spread, reference = (draws.statistic(name, "spread_pp", weighting="own") for name in (technique, CONTROL))
     for place in np.flatnonzero(both):
@@ -301,8 +303,8 @@ def _of_llm(draws, values, keys, methods, alpha):
     methods = [method for method in methods if method != "cluster"]
     n_smallest = max(2, draws.smallest_cell(keys["llm"], keys["technique"]))
     alphas = [expanded_level(alpha, n_smallest) if method == "headline" else alpha for method in methods]
-    for method, found in zip(methods, percentile_intervals(values, alphas=alphas), strict=True):
-        row = _row(keys, method, PROCEDURES["llm" if method == "headline" else method], found)
+    for method, interval in zip(methods, percentile_intervals(values, alphas=alphas), strict=True):
+        row = _interval_row(keys, method, PROCEDURES["llm" if method == "headline" else method], interval)
         yield _with_enough_baseline(draws, row, [keys["llm"]])
 
 
@@ -321,11 +323,11 @@ def _as_deviation(row):
     return row | shifted | {"metric": "deviation_pp"}
 
 
-def _within_range(found, metric):
-    if found.low is None or metric not in RANGES:
-        return found
+def _within_range(interval, metric):
+    if interval.low is None or metric not in RANGES:
+        return interval
     least, most = RANGES[metric]
-    return Interval(found.estimate, max(found.low, least), min(found.high, most), found.df)
+    return Interval(interval.estimate, max(interval.low, least), min(interval.high, most), interval.df)
 
 
 def _as_change(ratio, denominators):
@@ -339,9 +341,9 @@ def _as_change(ratio, denominators):
     return Interval(sign * (ratio.estimate - 1), *bounds, ratio.df, ratio.reason)
 
 
-def _row(keys, method, procedure, found):
+def _interval_row(keys, method, procedure, interval):
     if procedure in (PROCEDURES["headline"], PROCEDURES[CHANGE]):
         keys = keys | {"n_resamples": None, "seed": None}
-    if found.reason == "zero_variance" and keys["n_trials"] == 1:
-        found = replace(found, reason="one_trial")
-    return keys | {"method": method, "procedure": procedure, **vars(found)}
+    if interval.reason == "zero_variance" and keys["n_trials"] == 1:
+        interval = replace(interval, reason="one_trial")
+    return keys | {"method": method, "procedure": procedure, **vars(interval)}

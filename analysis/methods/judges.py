@@ -54,22 +54,22 @@ def judge_rows(judgements):
         counts, _ = label_counts(labels.to_numpy(object))
         if len(judges) > 1:
             for statistic, compute in OVER_COUNTS.items():
-                yield keys | _row(statistic, compute(counts), len(judges))
+                yield keys | _judge_row(statistic, compute(counts), len(judges))
         for judge, judge_b in combinations(judges, 2):
             of_both = [labels[name].to_numpy(object) for name in (judge, judge_b)]
-            yield keys | _row("cohen_kappa", cohen_kappa(*of_both), 2) | {"judge": judge, "judge_b": judge_b}
+            yield keys | _judge_row("cohen_kappa", cohen_kappa(*of_both), 2) | {"judge": judge, "judge_b": judge_b}
         if correct.notna().any():
-            found = accuracy(labels.to_numpy(object), correct.to_numpy(object))
-            yield keys | _row("accuracy", found, len(judges))
+            agreement = accuracy(labels.to_numpy(object), correct.to_numpy(object))
+            yield keys | _judge_row("accuracy", agreement, len(judges))
             for judge in judges:
-                found = accuracy(labels[judge].to_numpy(object), correct.to_numpy(object))
-                yield keys | _row("accuracy", found, 1) | {"judge": judge}
+                agreement = accuracy(labels[judge].to_numpy(object), correct.to_numpy(object))
+                yield keys | _judge_row("accuracy", agreement, 1) | {"judge": judge}
         for judge, of_judge in rows.groupby("judge", sort=True):
             if of_judge["repeat"].nunique() > 1:
                 repeated = of_judge.pivot(index="text", columns="repeat", values="label").astype(object)
                 counts, _ = label_counts(repeated.where(repeated.notna(), None).to_numpy(object))
-                yield keys | _row("retest", share_agreeing(counts), 1) | {"judge": judge}
+                yield keys | _judge_row("retest", share_agreeing(counts), 1) | {"judge": judge}
 
 
-def _row(statistic, found, n_judges):
-    return found.row(statistic) | {"n_judges": n_judges, "n_labels": found.n_labels}
+def _judge_row(statistic, agreement, n_judges):
+    return agreement.row(statistic) | {"n_judges": n_judges, "n_labels": agreement.n_labels}

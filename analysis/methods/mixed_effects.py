@@ -102,16 +102,22 @@ def samples(responses, techniques):
         Accepted trials over the pooled baseline; and, where the study has such baselines, the recorded trials over the
         baselines at temperature 1 and 0, as document A has them.
     """
-    ranked, found = set(techniques), []
+    ranked, parts = set(techniques), []
     for row_set, scope in (("accepted", "pooled"), ("as_recorded", "t=1"), ("as_recorded", "t=0")):
         frame = compared(responses, row_set=row_set, baseline_scope=scope) if len(responses) else responses
         frame = frame[frame["technique"].isin(ranked)]
         for (study, domain), trials in frame.groupby(["study", "domain"], sort=True):
-            known = trials[np.isfinite(trials["percent_of_baseline"])]
-            if len(known) or scope == "pooled":
+            finite_trials = trials[np.isfinite(trials["percent_of_baseline"])]
+            if len(finite_trials) or scope == "pooled":
                 keys = {"study": study, "domain": domain, "row_set": row_set, "baseline_scope": scope}
-                found.append(Sample(keys, known, sorted((known if len(known) else trials)["technique"].unique())))
-    return found
+                parts.append(
+                    Sample(
+                        keys,
+                        finite_trials,
+                        sorted((finite_trials if len(finite_trials) else trials)["technique"].unique()),
+                    )
+                )
+    return parts
 
 
 def cells_of(trials, by):

@@ -200,8 +200,8 @@ def _over_trials(domain, a, b, printed=None):
             "method": "t_test_two_groups",
             "reason": reason,
         }
-        found = None if reason else t_test_power(effect * root, df)
-        yield {**shared, "quantity": "power", "effect": effect, "power": found}
+        power_value = None if reason else t_test_power(effect * root, df)
+        yield {**shared, "quantity": "power", "effect": effect, "power": power_value}
         if design == "observed":
             detectable = None if reason else detectable_shift(df) / root
             yield {**shared, "quantity": "effect", "effect": detectable, "power": POWER}
@@ -218,7 +218,7 @@ def _over_llms(domain, a, b, margin):
     comparison = over_llms(domain, a, b, METRIC)
     if comparison is None:
         return []
-    n_llms, known = comparison.n_llms, not comparison.reason
+    n_llms, is_known = comparison.n_llms, not comparison.reason
     shared = {
         "level": "llm",
         "n_trials": comparison.n_trials,
@@ -235,7 +235,7 @@ def _over_llms(domain, a, b, margin):
         "needed_llms": {"effect": margin, "power": POWER},
         "half_width": {},
     }
-    if known:
+    if is_known:
         deviation = comparison.error * math.sqrt(n_llms)
         solved["power"]["power"] = t_test_power(margin / comparison.error, comparison.df)
         solved["effect"]["effect"] = detectable_shift(comparison.df) * comparison.error
@@ -244,7 +244,7 @@ def _over_llms(domain, a, b, margin):
         solved["half_width"]["half_width"] = (high - low) / 2
     rows = [{"design": "observed", "quantity": quantity, **shared, **row} for quantity, row in solved.items()]
     variances = {}
-    if known:
+    if is_known:
         within = _within_variance(domain, a, b)
         if within is None:
             variances = {"reason": "one_trial"}
@@ -254,7 +254,7 @@ def _over_llms(domain, a, b, margin):
     for target in TARGET_HALF_WIDTHS_PP:
         wanted = {"design": "wanted", **shared, "target_half_width_pp": target, "half_width": target}
         of_llms, of_trials = {"quantity": "needed_llms"}, {"quantity": "needed_trials", **variances}
-        if known:
+        if is_known:
             n = needed_llms_for_half_width(target, deviation)
             of_llms |= _needed("needed_llms", n, n_trials, "target_too_small")
         if "between_variance" in variances:

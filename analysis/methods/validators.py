@@ -32,18 +32,18 @@ def validator_rows(verdicts):
     ----------
     Those of `analysis.methods.agreement`.
     """
-    said = verdicts.assign(label=verdicts["is_negation"].map({True: "negation", False: "none"}))
-    labels = said.pivot(index="falsification_id", columns="validator", values="label").astype(object)
+    labelled_verdicts = verdicts.assign(label=verdicts["is_negation"].map({True: "negation", False: "none"}))
+    labels = labelled_verdicts.pivot(index="falsification_id", columns="validator", values="label").astype(object)
     labels = labels.where(labels.notna(), None).sort_index(axis="columns")
     if labels.shape[1] < 2:
         return
     counts, _ = label_counts(labels.to_numpy(object))
     for statistic, compute in OVER_COUNTS.items():
-        yield _row(statistic, compute(counts), labels.shape[1])
+        yield _validator_row(statistic, compute(counts), labels.shape[1])
     for validator, validator_b in combinations(labels.columns, 2):
-        found = cohen_kappa(labels[validator].to_numpy(object), labels[validator_b].to_numpy(object))
-        yield _row("cohen_kappa", found, 2) | {"validator": validator, "validator_b": validator_b}
+        kappa = cohen_kappa(labels[validator].to_numpy(object), labels[validator_b].to_numpy(object))
+        yield _validator_row("cohen_kappa", kappa, 2) | {"validator": validator, "validator_b": validator_b}
 
 
-def _row(statistic, found, n_validators):
-    return found.row(statistic) | {"n_validators": n_validators, "n_verdicts": found.n_labels}
+def _validator_row(statistic, agreement, n_validators):
+    return agreement.row(statistic) | {"n_validators": n_validators, "n_verdicts": agreement.n_labels}

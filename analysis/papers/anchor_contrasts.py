@@ -72,12 +72,12 @@ def contrasts(values):
 
 
 def _in_both_regimes(rows):
-    found = []
+    questions = []
     for (question,), of_question in _grouped(rows, ("question",)).items():
         different, standard = ([row for row in of_question if row["anchor_regime"] == regime] for regime in REGIMES)
         if different and standard:
-            found.append((question, different, standard))
-    return found
+            questions.append((question, different, standard))
+    return questions
 
 
 def _contrast(comparison, study, one, other, shared, n_comparisons):
@@ -88,15 +88,16 @@ def _contrast(comparison, study, one, other, shared, n_comparisons):
         if why is None:
             difference = np.mean([row["value"] for row in rows]) - np.mean([row["value"] for row in others])
             differences.setdefault(question, []).append(difference)
-    found = Interval(None, None, None, reason=why)
+    interval = Interval(None, None, None, reason=why)
     if why is None:
-        found = interval_over_questions([np.mean(of) for of in differences.values()], confidence=CONFIDENCE)
+        interval = interval_over_questions([np.mean(values) for values in differences.values()], confidence=CONFIDENCE)
     return {
         **dict(zip(STUDY, study, strict=True)), **dict(zip(LLM, one, strict=True)),
         "scoring_set_b": other[0], "llm_b": other[1], "comparison": comparison,
-        "estimate": found.estimate, "low": found.low, "high": found.high, "df": found.df, "confidence": CONFIDENCE,
+        "estimate": interval.estimate, "low": interval.low, "high": interval.high, "df": interval.df,
+        "confidence": CONFIDENCE,
         "n_questions": len({question for question, *_ in shared}), "n_comparisons": n_comparisons,
-        "method": "paired t over questions", "reason": found.reason,
+        "method": "paired t over questions", "reason": interval.reason,
     }  # fmt: skip
 
 
@@ -181,15 +182,15 @@ def rank_correlation(x, y):
     Spearman (1904), The proof and measurement of association between two things, American Journal of Psychology 15.
     """
     ranks = [mid_ranks(values) - (len(x) + 1) / 2 for values in (x, y)]
-    first, second = (of / np.sqrt(of @ of) for of in ranks)
-    found = float(np.clip(first @ second, -1, 1))
+    first, second = (vector / np.sqrt(vector @ vector) for vector in ranks)
+    correlation = float(np.clip(first @ second, -1, 1))
     if len(x) > MOST_ENUMERATED:
         with np.errstate(divide="ignore"):
-            statistic = found * np.sqrt((len(x) - 2) / np.float64(1 - found**2))
-        return {"rank_correlation": found, "p_rank": two_sided_p(statistic, len(x) - 2), "least_p_rank": None}
+            statistic = correlation * np.sqrt((len(x) - 2) / np.float64(1 - correlation**2))
+        return {"rank_correlation": correlation, "p_rank": two_sided_p(statistic, len(x) - 2), "least_p_rank": None}
     distances = np.abs(second[_orders(len(x))] @ first)
-    p_value, least = (float((distances >= of - 1e-12).mean()) for of in (abs(found), distances.max()))
-    return {"rank_correlation": found, "p_rank": p_value, "least_p_rank": least}
+    p_value, least = (float((distances >= limit - 1e-12).mean()) for limit in (abs(correlation), distances.max()))
+    return {"rank_correlation": correlation, "p_rank": p_value, "least_p_rank": least}
 
 
 @lru_cache(maxsize=2)
@@ -199,7 +200,7 @@ def _orders(n):
 
 def _grouped(rows, names):
     """Return the rows by what they have in these columns, in the order in which that first comes."""
-    found = {}
+    groups = {}
     for row in rows:
-        found.setdefault(tuple(row[name] for name in names), []).append(row)
-    return found
+        groups.setdefault(tuple(row[name] for name in names), []).append(row)
+    return groups

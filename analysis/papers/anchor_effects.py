@@ -205,11 +205,11 @@ def _cell(rows, rule):
         return Cell(anchor, n_targets, None, {}, "not_recoverable")
     if not np.array_equal(rows["target"], TARGETS) or n_targets < len(TARGETS):
         return Cell(anchor, n_targets, None, {}, "missing_targets")
-    known = {}
+    attributions = {}
     for kind, column in RULES[rule].attributions.items():
         values = rows[column].to_numpy(float)
-        known[kind] = values if np.isfinite(values).all() else None
-    return Cell(anchor, n_targets, scores, known)
+        attributions[kind] = values if np.isfinite(values).all() else None
+    return Cell(anchor, n_targets, scores, attributions)
 
 
 def _expectations(direction, by_rule):
@@ -316,12 +316,12 @@ def _means(values):
             if row["value"] is None:
                 why = why or row["reason"]
         if why is None:
-            found = interval_over_questions([np.mean(of_question) for of_question in questions.values()])
+            interval = interval_over_questions([np.mean(of_question) for of_question in questions.values()])
         else:
-            found = Interval(None, None, None, reason=why)
+            interval = Interval(None, None, None, reason=why)
         yield {
             **dict(zip(OF_LLM, key, strict=True)),
-            "estimate": found.estimate, "low": found.low, "high": found.high, "df": found.df,
+            "estimate": interval.estimate, "low": interval.low, "high": interval.high, "df": interval.df,
             "confidence": CONFIDENCE, "n_questions": len(questions), "n_variations": len(of_llm),
-            "method": "t over questions", "reason": found.reason,
+            "method": "t over questions", "reason": interval.reason,
         }  # fmt: skip

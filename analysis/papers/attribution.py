@@ -316,11 +316,11 @@ def _weighted_marginals(values, by_size):
     worth = np.asarray(values, float)
     coalitions = np.arange(len(worth))
     weights = np.array([by_size[min(size, len(by_size) - 1)] for size in map(int.bit_count, coalitions.tolist())])
-    found = []
+    marginals = []
     for player in range(len(by_size)):
         without = coalitions[coalitions & 1 << player == 0]
-        found.append(np.tensordot(weights[without], worth[without | 1 << player] - worth[without], axes=1))
-    return np.array(found)
+        marginals.append(np.tensordot(weights[without], worth[without | 1 << player] - worth[without], axes=1))
+    return np.array(marginals)
 
 
 def weight_of(p_value):

@@ -86,40 +86,40 @@ def judging_of(texts, *, confidence=CONFIDENCE_OF_INDEPENDENCE):
     """
     labelled = texts[texts["label"].notna()]
     originals = labelled[labelled["role"] == "original"].set_index("judged")
-    known = originals[originals["correct"].notna()]
-    labels = sorted({*labelled["label"], *known["correct"]})
-    if known.empty:
+    known_originals = originals[originals["correct"].notna()]
+    labels = sorted({*labelled["label"], *known_originals["correct"]})
+    if known_originals.empty:
         return Judging(labels, reason="no_known_label")
     place = {label: number for number, label in enumerate(labels)}
-    true, said = known["correct"].map(place), known["label"].map(place)
+    true, given_labels = known_originals["correct"].map(place), known_originals["label"].map(place)
     counts = np.zeros((len(labels), len(labels)))
-    np.add.at(counts, (true.to_numpy(), said.to_numpy()), 1)
+    np.add.at(counts, (true.to_numpy(), given_labels.to_numpy()), 1)
     if not counts.sum(axis=1).all():
-        return Judging(labels, true=true, said=said, reason="label_never_known")
+        return Judging(labels, true=true, said=given_labels, reason="label_never_known")
     confusion = counts / counts.sum(axis=1, keepdims=True)
     again = labelled[labelled["role"] == "identity"].set_index("judged")["label"].map(place)
-    pairs = known.index.intersection(again.index)
-    found = {"labels": labels, "confusion": confusion, "true": true, "said": said, "n_pairs": len(pairs)}
+    pairs = known_originals.index.intersection(again.index)
+    fields = {"labels": labels, "confusion": confusion, "true": true, "said": given_labels, "n_pairs": len(pairs)}
     if np.linalg.svd(confusion, compute_uv=False)[-1] < SINGULAR:
-        return Judging(**found, reason="judges_cannot_tell")
+        return Judging(**fields, reason="judges_cannot_tell")
     if not len(pairs):
-        return Judging(**found, reason="no_identity_pair")
-    differs = (said[pairs] != again[pairs]).to_numpy(float)
+        return Judging(**fields, reason="no_identity_pair")
+    differs = (given_labels[pairs] != again[pairs]).to_numpy(float)
     by_chance = 1 - (confusion**2).sum(axis=1)
     expected = by_chance[true[pairs]]
     difference = differs.mean() - expected.mean()
     # what one text adds: as a pair, and as one of those that the confusion is known from
-    influence = pd.Series(0.0, index=known.index)
+    influence = pd.Series(0.0, index=known_originals.index)
     influence[pairs] += (differs - expected - difference) / len(pairs)
     shares = np.bincount(true[pairs], minlength=len(labels)) / len(pairs)
-    influence += _of_confusion(true, said, confusion, 2 * shares[:, None] * confusion)
+    influence += _of_confusion(true, given_labels, confusion, 2 * shares[:, None] * confusion)
     error = np.sqrt((influence**2).sum())
     low, high = t_bounds(difference, error, max(len(pairs) - 1, 1), confidence)
     reason = first_reason(
         errors_not_independent=low > 0 or high < 0,
         too_few_identity_pairs=max(-low, high) > LARGEST_DEVIATION * expected.mean(),
     )
-    return Judging(**found, disagreement=float(differs.mean()), expected=float(expected.mean()), reason=reason)
+    return Judging(**fields, disagreement=float(differs.mean()), expected=float(expected.mean()), reason=reason)
 
 
 def framing_rows(framings, texts, *, confidence=CONFIDENCE):
@@ -152,23 +152,23 @@ def framing_rows(framings, texts, *, confidence=CONFIDENCE):
             keys = {"study": study, "paradigm": paradigm, "technique": technique}
             for llm in (None, *sorted(rows["llm"].unique())):
                 chosen = rows if llm is None else rows[rows["llm"] == llm]
-                yield keys | {"llm": llm} | _row(chosen, judging, llm is None, confidence)
+                yield keys | {"llm": llm} | _framing_row(chosen, judging, llm is None, confidence)
 
 
-def _row(rows, judging, is_of_all, confidence):
+def _framing_row(rows, judging, is_of_all, confidence):
     cells = _Cells(rows)
     level = "both" if is_of_all else "over_items"
     few = is_of_all and len(cells.llms) < FEWEST_LLMS
     changed = (rows["source_label"] != rows["answer_label"]).to_numpy(float)
-    found = crossed_contrast(cells.arm(changed), confidence=confidence)
-    plain = getattr(found, level)
+    contrast = crossed_contrast(cells.arm(changed), confidence=confidence)
+    plain = getattr(contrast, level)
     row = {
-        "phi": found.estimate,
+        "phi": contrast.estimate,
         "identity_disagreement": judging.disagreement,
         "identity_disagreement_expected": judging.expected,
         "confidence": confidence,
-        "n_items": found.n_items,
-        "n_llms": found.n_llms,
+        "n_items": contrast.n_items,
+        "n_llms": contrast.n_llms,
         "n_known_texts": len(judging.true),
         "n_identity_pairs": judging.n_pairs,
     }
@@ -228,17 +228,17 @@ def _corrected(cells, rows, judging, level, confidence):
     np.add.at(scores, (slice(None), items.get_indexer(cells.items)), weights * (arm.means - estimate))
     scores[:, items.get_indexer(of_texts.index)] += of_texts.to_numpy() / len(cells.llms)
     has_each_item_once = len(items) == len(cells.items)
-    found = crossed_errors(
+    errors = crossed_errors(
         scores, [np.arange(len(items))], np.count_nonzero(arm.n),
         is_balanced=has_each_item_once and design([arm.n])[1],
     )  # fmt: skip
     lacks = {"one_llm": level == "both" and len(scores) < 2, "one_item": len(cells.items) < 2}
-    return level_of(estimate, *found[level], scale=1.0, confidence=confidence, lacks=lacks)
+    return level_of(estimate, *errors[level], scale=1.0, confidence=confidence, lacks=lacks)
 
 
-def _of_confusion(true, said, confusion, slopes):
+def _of_confusion(true, given_labels, confusion, slopes):
     """Return what each text of known label adds to a function of the confusion that has these slopes."""
     share = 1 / np.bincount(true, minlength=len(confusion))
     mean = (confusion * slopes).sum(axis=1)
-    moved = (slopes[true, said] - mean[true]) * share[true]
+    moved = (slopes[true, given_labels] - mean[true]) * share[true]
     return pd.Series(moved, index=true.index)

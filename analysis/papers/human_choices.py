@@ -74,8 +74,8 @@ def chi_square(n_summary, k_summary, n_original, k_original, *, yates):
     table = np.array([[k_summary, n_summary - k_summary], [k_original, n_original - k_original]])
     if not (table.sum(axis=0).all() and table.sum(axis=1).all()):
         return math.nan, math.nan
-    found = stats.chi2_contingency(table, correction=yates)
-    return float(found.statistic), float(found.pvalue)
+    test = stats.chi2_contingency(table, correction=yates)
+    return float(test.statistic), float(test.pvalue)
 
 
 def gee_effect(choices, *, confidence=CONFIDENCE):
@@ -249,10 +249,10 @@ def human_choice_effects(choices, *, confidence=CONFIDENCE):
         ):
             row = {**keys, **own, "outcome": outcome, "method": method, "estimand": estimand, "confidence": confidence}
             try:
-                found = estimate_of(rows, confidence=confidence)
+                effect = estimate_of(rows, confidence=confidence)
                 n_effects = 1 + rows["product"].nunique()
-                needed = participants_needed(found["estimate"], found["std_error"], row["n_participants"], n_effects)
-                row |= {**found, "participants_needed": needed, "reason": None if needed else "no_effect_to_show"}
+                needed = participants_needed(effect["estimate"], effect["std_error"], row["n_participants"], n_effects)
+                row |= {**effect, "participants_needed": needed, "reason": None if needed else "no_effect_to_show"}
             except NotFittedError as error:
                 row["reason"] = error.reason
             yield row

@@ -71,16 +71,18 @@ def answers(study, prefix, units):
     for domain in study.domains:
         rows = sorted(study.rows("answer_counts", domain=domain), key=lambda row: (row["vignette"], row["llm"]))
         several = len({row["vignette"] for row in rows}) > 1
-        groups = [(of, list(found)) for of, found in groupby(rows, lambda row: (row["vignette"], row["llm"]))]
+        groups = [(key, list(members)) for key, members in groupby(rows, lambda row: (row["vignette"], row["llm"]))]
         panels, n_left_out = [], 0
-        for (vignette, llm), found in groups:
-            n_dots = sum(min(n, most) for n in _answers_in_rows(found))
+        for (vignette, llm), cell_rows in groups:
+            n_dots = sum(min(n, most) for n in _answers_in_rows(cell_rows))
             if n_dots > room:
                 n_left_out += 1
                 continue
             room -= n_dots
             number = f"{prefix}-{len(made) + 1}-{len(panels) + 1}"
-            panels.append(_panel(study, number, domain, vignette, llm, found, units(domain), several, n_texts, most))
+            panels.append(
+                _panel(study, number, domain, vignette, llm, cell_rows, units(domain), several, n_texts, most)
+            )
         if groups:
             made.append(
                 Answers(f"{prefix}-{len(made) + 1}", domain, units(domain), panels, n_left_out, _table(study, domain))
@@ -102,9 +104,9 @@ def _dots_that_fit(study):
 
 def _texts_that_fit(study):
     """Return how many texts of a dot the page has room for."""
-    found = study.rows("answer_texts")
+    rows = study.rows("answer_texts")
     for n_texts in (3, 2, 1):
-        if sum(len(text) for row in found for text in row["texts"][:n_texts]) <= MOST_OF_TEXTS:
+        if sum(len(text) for row in rows for text in row["texts"][:n_texts]) <= MOST_OF_TEXTS:
             return n_texts
     return 0
 
@@ -113,9 +115,9 @@ def _panel(study, number, domain, vignette, llm, rows, unit, several, n_texts, m
     cells = {}
     for row in rows:
         cells.setdefault((row["technique"], row["anchor_direction"]), {})[row["response"]] = row["n_trials"]
-    of = {"domain": domain, "vignette": vignette, "llm": llm}
+    place = {"domain": domain, "vignette": vignette, "llm": llm}
     anchors = {}
-    for row in study.rows("anchors", **of):
+    for row in study.rows("anchors", **place):
         anchors.setdefault(row["anchor_direction"], []).append(row["anchor_value"])
     losses = {row["technique"]: row for row in study.rows("technique_rankings", domain=domain, llm=llm)}
     techniques = sorted(
@@ -124,11 +126,11 @@ def _panel(study, number, domain, vignette, llm, rows, unit, several, n_texts, m
     )
     texts = {
         (row["technique"], row["anchor_direction"], row["response"]): row["texts"][:n_texts]
-        for row in study.rows("answer_texts", **of)
+        for row in study.rows("answer_texts", **place)
     }
-    lost = {row["technique"]: row["n_asked"] - row["n_answered"] for row in study.rows("asked_of_llms", **of)}
+    lost = {row["technique"]: row["n_asked"] - row["n_answered"] for row in study.rows("asked_of_llms", **place)}
     scale = _Scale.of(cells, [value for values in anchors.values() for value in values])
-    drawing, kept = _drawing(study, of, cells, techniques, anchors, losses, lost, scale, unit, texts, most)
+    drawing, kept = _drawing(study, place, cells, techniques, anchors, losses, lost, scale, unit, texts, most)
     name = study.llm(llm)
     command = " ".join(
         f"--{option} {shlex.quote(clean(value))}"
@@ -166,8 +168,8 @@ class _Scale:
             if below + n > total * 0.01 and below < total * 0.99:
                 middle.append(value)
             below += n
-        known = [*middle, *anchors]
-        low, high = min(known), max(known)
+        values = [*middle, *anchors]
+        low, high = min(values), max(values)
         low = min(low, 0.0) if low >= 0 and low < high / 2 else low
         return cls(low, high if high > low else low + (abs(low) or 1.0))
 
@@ -182,12 +184,12 @@ class _Scale:
         """Return three to six round values."""
         rough = (self.high - self.low) / 4
         power = 10 ** math.floor(math.log10(rough))
-        step = next(power * of for of in (1, 2, 2.5, 5, 10) if power * of >= rough * 0.999)
+        step = next(power * factor for factor in (1, 2, 2.5, 5, 10) if power * factor >= rough * 0.999)
         first = math.ceil(self.low / step - 1e-9)
         return [round(i * step, 10) for i in range(first, math.floor(self.high / step + 1e-9) + 1)]
 
 
-def _drawing(study, of, cells, techniques, anchors, losses, lost, scale, unit, texts, most):
+def _drawing(study, place, cells, techniques, anchors, losses, lost, scale, unit, texts, most):
     """Draw one panel; return it with the texts of its dots, by the place of the dot among all dots."""
     parts, kept, n_dots, y = [], {}, 0, TOP
     unanchored = cells.get((NO_TECHNIQUE, UNANCHORED))
@@ -202,14 +204,14 @@ def _drawing(study, of, cells, techniques, anchors, losses, lost, scale, unit, t
             beside = f"mean {own:,.4g}"
         parts.append(
             Markup('<line x1="{}" y1="{}" x2="{}" y2="{}" class="row"/>').format(LEFT, y, RIGHT, y)
-            + _text(LEFT, y + 13, name, "name")
-            + _text(RIGHT, y + 13, beside, "soft", "end")
+            + _svg_text(LEFT, y + 13, name, "name")
+            + _svg_text(RIGHT, y + 13, beside, "soft", "end")
         )
         y += NAME
         for direction in directions:
             counts = cells[technique, direction]
-            marks, found = _dots(counts, scale, y + ROW / 2, unit, most)
-            for value in found:
+            marks, values = _dots(counts, scale, y + ROW / 2, unit, most)
+            for value in values:
                 if text := texts.get((technique, direction, value)):
                     kept[n_dots] = [clean(each) if "\n" not in each else _one_line(each) for each in text]
                 n_dots += 1
@@ -225,7 +227,7 @@ def _drawing(study, of, cells, techniques, anchors, losses, lost, scale, unit, t
                 + Markup("</g>")
             )
             y += ROW
-    return _framed(parts, y, study, of, own, anchors, scale, unit, unanchored), kept
+    return _framed(parts, y, study, place, own, anchors, scale, unit, unanchored), kept
 
 
 def _called(study, technique):
@@ -238,12 +240,12 @@ def _one_line(text):
 
 def _beside(row, n_lost):
     """Say how far off an anchor moves the average answer, and how many trials gave none."""
-    said = []
+    remarks = []
     if row and row["displacement"] is not None:
-        said.append(f"{row['displacement']:.0f} % off")
+        remarks.append(f"{row['displacement']:.0f} % off")
     if n_lost:
-        said.append(f"{n_lost:,} unanswered")
-    return ", ".join(said)
+        remarks.append(f"{n_lost:,} unanswered")
+    return ", ".join(remarks)
 
 
 def _dots(counts, scale, y, unit, most):
@@ -253,9 +255,9 @@ def _dots(counts, scale, y, unit, most):
     for low, high, n in _grouped(counts, scale, most):
         radius = max(SMALLEST, LARGEST * math.sqrt(n / total) if largest < total else LARGEST)
         what = _short(low) if low == high else f"{_short(low)} to {_short(high)}"
-        said = f"{what} {unit}: {n:,} of {total:,}"
+        title = f"{what} {unit}: {n:,} of {total:,}"
         if scale.is_beyond(low):
-            said += ", beyond the axis"
+            title += ", beyond the axis"
         picked = (
             Markup(' data-key="response={}"').format(repr(low))
             if low == high
@@ -263,7 +265,7 @@ def _dots(counts, scale, y, unit, most):
         )
         parts.append(
             Markup('<circle cx="{:.1f}" cy="{:.1f}" r="{:.1f}" data-n="{}"{}><title>{}</title></circle>').format(
-                scale((low + high) / 2), y, radius, n, picked, said
+                scale((low + high) / 2), y, radius, n, picked, title
             )
         )
         values.append(low if low == high else None)
@@ -272,13 +274,13 @@ def _dots(counts, scale, y, unit, most):
 
 def _grouped(counts, scale, most):
     """Return the answers of a row with their counts; neighbours together where there are too many."""
-    found = sorted(counts.items())
-    if len(found) <= most:
-        return [(value, value, n) for value, n in found]
+    pairs = sorted(counts.items())
+    if len(pairs) <= most:
+        return [(value, value, n) for value, n in pairs]
     width = (scale.high - scale.low) / most
     made = []
-    for _, of in groupby(found, lambda pair: math.floor((min(max(pair[0], scale.low), scale.high)) / width)):
-        group = list(of)
+    for _, members in groupby(pairs, lambda pair: math.floor((min(max(pair[0], scale.low), scale.high)) / width)):
+        group = list(members)
         made.append((group[0][0], group[-1][0], sum(n for _, n in group)))
     return made
 
@@ -301,7 +303,7 @@ def _quartiles(counts):
     return ends
 
 
-def _framed(parts, bottom, study, of, own, anchors, scale, unit, unanchored):
+def _framed(parts, bottom, study, place, own, anchors, scale, unit, unanchored):
     """Put the axis, the anchors and the LLM's own answer around the rows."""
     back = []
     if unanchored:
@@ -320,8 +322,8 @@ def _framed(parts, bottom, study, of, own, anchors, scale, unit, unanchored):
         at = scale(tick)
         back.append(Markup('<line x1="{0:.1f}" y1="{1}" x2="{0:.1f}" y2="{2}" class="tick"/>').format(at, TOP, bottom))
         anchor = "start" if at < LEFT + 14 else "end" if at > RIGHT - 14 else "middle"
-        back.append(_text(at, bottom + 14, _short(tick), "soft", anchor))
-    back.append(_text((LEFT + RIGHT) / 2, bottom + 29, unit, "soft", "middle"))
+        back.append(_svg_text(at, bottom + 14, _short(tick), "soft", anchor))
+    back.append(_svg_text((LEFT + RIGHT) / 2, bottom + 29, unit, "soft", "middle"))
     for direction, values in anchors.items():
         for value in values:
             at = scale(value)
@@ -334,14 +336,14 @@ def _framed(parts, bottom, study, of, own, anchors, scale, unit, unanchored):
         low, high = spans[end]
         value = _short(low) if low == high else f"{_short(low)}\N{EN DASH}{_short(high)}"
         back.append(
-            _text(
+            _svg_text(
                 LEFT if end == "low" else RIGHT, 12, f"{end} anchor ▼ {value}", end, "start" if end == "low" else "end"
             )
         )
     height = bottom + BOTTOM
     named = ", ".join(f"{end} anchor {_short(spans[end][0])}" for end in shown)
     label = (
-        f"{study.llm(of['llm'])}: answers in {unit} by technique; {named}; mean answer without an anchor "
+        f"{study.llm(place['llm'])}: answers in {unit} by technique; {named}; mean answer without an anchor "
         f"{'unknown' if own is None else f'{own:,.4g}'}. Arrow keys go from answer to answer."
     )
     stamp = Markup("")
@@ -355,7 +357,7 @@ def _framed(parts, bottom, study, of, own, anchors, scale, unit, unanchored):
         ).format(label, WIDTH, height, WIDTH, height)
         + Markup("").join(back)
         + Markup('<g data-table="{}" data-key="{}" data-of="sum(n_trials)">').format(
-            COUNTS, key_text({"study": study.name, **of, **PICKED})
+            COUNTS, key_text({"study": study.name, **place, **PICKED})
         )
         + Markup("").join(parts)
         + Markup("</g>")
@@ -364,7 +366,7 @@ def _framed(parts, bottom, study, of, own, anchors, scale, unit, unanchored):
     )
 
 
-def _text(x, y, words, kind, anchor="start"):
+def _svg_text(x, y, words, kind, anchor="start"):
     return Markup('<text x="{:.1f}" y="{}" class="{}" text-anchor="{}">{}</text>').format(
         x, y, kind, anchor, clean(words)
     )
@@ -378,18 +380,21 @@ def _short(value):
 
 def _table(study, domain):
     """Make the table of a domain: how many trials of each LLM and technique were answered, of how many asked."""
-    asked = {}
+    by_llm = {}
     for row in study.rows("asked_of_llms", domain=domain):
-        of = asked.setdefault(row["llm"], {}).setdefault(row["technique"], {"n_answered": 0, "n_asked": 0})
-        for column in of:
-            of[column] += row[column]
-    techniques = [name for name in study.techniques if any(name in of for of in asked.values())]
+        totals = by_llm.setdefault(row["llm"], {}).setdefault(row["technique"], {"n_answered": 0, "n_asked": 0})
+        for column in totals:
+            totals[column] += row[column]
+    techniques = [name for name in study.techniques if any(name in by_technique for by_technique in by_llm.values())]
 
-    def cell(of, technique):
-        if technique not in of:
+    def cell(by_technique, technique):
+        if technique not in by_technique:
             return "not asked"
-        said = (Number(n, f"sum({column})", 0, key={"technique": technique}) for column, n in of[technique].items())
-        return Markup("{} of {}").format(*said)
+        numbers = (
+            Number(n, f"sum({column})", 0, key={"technique": technique})
+            for column, n in by_technique[technique].items()
+        )
+        return Markup("{} of {}").format(*numbers)
 
     return Table(
         f"{clean(domain).capitalize()}: trials that were answered, of those asked, with and without an anchor.",
@@ -397,8 +402,8 @@ def _table(study, domain):
         {"study": study.name, "domain": domain},
         ["LLM", *(_called(study, name) for name in techniques)],
         [
-            Row({"llm": llm}, [study.llm(llm), *(cell(asked[llm], name) for name in techniques)])
-            for llm in sorted(asked, key=lambda llm: study.llm(llm).lower())
+            Row({"llm": llm}, [study.llm(llm), *(cell(by_llm[llm], name) for name in techniques)])
+            for llm in sorted(by_llm, key=lambda llm: study.llm(llm).lower())
         ],
         [],
         study.is_simulated,

@@ -42,8 +42,8 @@ def _batches(study):
         )
 
     columns = {
-        "batch": _text("batch_id"),
-        "source": _text("source"),
+        "batch": _text_column("batch_id"),
+        "source": _text_column("source"),
         "loaded": lambda row: moment(row["loaded_at"]),
         "trials": _number("n_trials"),
         "verdict": lambda row: clean((row["verdict"] or "not audited").replace("_", " ")),
@@ -62,7 +62,7 @@ def _batches(study):
 def _checks(study):
     columns = {
         "check": _words("check_name"),
-        "vignette": _text("vignette"),
+        "vignette": _text_column("vignette"),
         "result": lambda row: "failed" if row["level"] == "fail" else "warning",
         "observed": _number("observed_value", digits=4, reason="nothing_observed"),
         "at most": _number("threshold", digits=4, reason="no_threshold"),
@@ -78,7 +78,7 @@ def _flags(study):
     sentences = {row["reason"]: row["sentence"] for row in study.tables["flag_reasons"]}
     columns = {
         "reason": _words("reason"),
-        "severity": _text("severity"),
+        "severity": _text_column("severity"),
         "trials": _number("n_trials", "count(distinct trial_id)"),
         "what it means": lambda row: clean(sentences.get(row["reason"], "")),
     }
@@ -90,14 +90,14 @@ def _flags(study):
 
 
 def _lines(study):
-    columns = {"reason": _text("reason"), "lines": _number("n_lines", "count(*)")}
+    columns = {"reason": _text_column("reason"), "lines": _number("n_lines", "count(*)")}
     caption = "Lines that could not be read as trials, by reason"
     return _table(study, caption, "raw.quarantined_lines", study.rows("quarantined_lines"), ["reason"], columns)
 
 
 def _disagreements(study):
-    found = study.rows("disagreements")
-    shown = found[:MOST_DISAGREEMENTS]
+    rows = study.rows("disagreements")
+    shown = rows[:MOST_DISAGREEMENTS]
     columns = {
         "trial": lambda row: Markup("<code>{}</code>").format(clean(row["trial_id"])),
         "of": lambda row: (
@@ -114,7 +114,7 @@ def _disagreements(study):
     caption = (
         "Trials whose text states another number than was recorded; the texts are answers of LLMs, quoted as they came"
     )
-    if len(found) > len(shown):
+    if len(rows) > len(shown):
         caption += f" (the first {len(shown)})"
     return _table(study, caption, "marts.parse_disagreements", shown, ["trial_id"], columns)
 
@@ -131,7 +131,7 @@ def provenance_tables(study):
     list of Table
     """
     sources = {
-        "vignette": _text("vignette"),
+        "vignette": _text_column("vignette"),
         "domain": lambda row: clean(row["domain"] or MISSING),
         "source": lambda row: "simulated: no LLM was asked" if row["source"] == "simulated" else clean(row["source"]),
         "trials": _number("n_trials", "count(*)"),
@@ -185,7 +185,7 @@ def rows_table(tables):
     ).format(body)
 
 
-def _text(column):
+def _text_column(column):
     return lambda row: clean(row[column])
 
 

@@ -38,34 +38,39 @@ def sections_on_biases(study, prefix):
     -------
     list of Section
     """
-    found = [_section(study, said, f"{prefix}-bias-{i + 1}") for i, said in enumerate(study.rows("said_of_biases"))]
+    sections = [
+        _section(study, summary, f"{prefix}-bias-{i + 1}") for i, summary in enumerate(study.rows("said_of_biases"))
+    ]
     if altered := _altered(study):
         people = [clean(row["sentence"]) for row in study.tables["said_of_people"]]
         title = "How often texts and facts come out altered"
-        found.append(Section(f"{prefix}-altered", title, "", people, altered))
-    return found
+        sections.append(Section(f"{prefix}-altered", title, "", people, altered))
+    return sections
 
 
-def _section(study, said, id_):
-    rows = study.rows("biases", paradigm=said["paradigm"])
+def _section(study, summary, id_):
+    rows = study.rows("biases", paradigm=summary["paradigm"])
     return Section(
         id_,
-        clean(said["paradigm"]),
-        clean(said["headline"][:1].upper() + said["headline"][1:]),
-        [clean(sentence) for sentence in said["sentences"]],
-        [*([_figure_of_goals(study, said)] if said["goals"] else []), *([_figure(study, said, rows)] if rows else [])],
-        [clean(note) for note in said["notes"]],
-        f"bais recommend --paradigm {clean(said['paradigm'])} --study {study.name}",
+        clean(summary["paradigm"]),
+        clean(summary["headline"][:1].upper() + summary["headline"][1:]),
+        [clean(sentence) for sentence in summary["sentences"]],
+        [
+            *([_figure_of_goals(study, summary)] if summary["goals"] else []),
+            *([_figure(study, summary, rows)] if rows else []),
+        ],
+        [clean(note) for note in summary["notes"]],
+        f"bais recommend --paradigm {clean(summary['paradigm'])} --study {study.name}",
     )
 
 
-def _figure_of_goals(study, said):
+def _figure_of_goals(study, summary):
     """Make the figure of what each technique gains by each goal of a paradigm that names goals, with their table."""
     panels, made = [], []
-    for (domain, goal), of_goal in groupby(said["goals"], key=lambda row: (row["domain"], row["goal"])):
+    for (domain, goal), of_goal in groupby(summary["goals"], key=lambda row: (row["domain"], row["goal"])):
         values, pairs = [], []
         rows = [row for row in of_goal if row["gain"] is not None]
-        low, high = around([row[of] for row in rows for of in ("gain", "gain_low", "gain_high")], 0)
+        low, high = around([row[column] for row in rows for column in ("gain", "gain_low", "gain_high")], 0)
         for row in rows:
             text = fixed(row["gain"], 1, "+")
             values.append(
@@ -82,10 +87,10 @@ def _figure_of_goals(study, said):
                     key,
                     [
                         row["name"], clean(domain), clean(goal), DECISIONS[row["decision"]],
-                        *(Number(row[of], of) for of in ("loss", "loss_control")),
-                        *(Number(row[of], of, is_signed=True, reason=row["reason"])
-                          for of in ("gain", "gain_low", "gain_high")),
-                        *(Number(row[of], of, 0) for of in ("n_llms", "n_trials")),
+                        *(Number(row[column], column) for column in ("loss", "loss_control")),
+                        *(Number(row[column], column, is_signed=True, reason=row["reason"])
+                          for column in ("gain", "gain_low", "gain_high")),
+                        *(Number(row[column], column, 0) for column in ("n_llms", "n_trials")),
                     ],
                 )
             )  # fmt: skip
@@ -93,31 +98,31 @@ def _figure_of_goals(study, said):
             title = f"{clean(domain)}, by {clean(goal)} ({rows[0]['unit']})"
             label = told(title, "gain on the control, and its 95 % interval", pairs)
             panels.append((title, draw_panel(study, "forest", values, label, "gain", room_for_text(low, high, 0.2))))
-    measured = {row["goal"]: row["measures"] for row in said["goals"]}
+    measured = {row["goal"]: row["measures"] for row in summary["goals"]}
     meanings = listed(f"{clean(goal)}: {clean(text)}" for goal, text in measured.items())
     caption = Markup(
         "How much smaller each technique makes what the paradigm names as goals, in percent of the answers that they "
         "are held against. {}. Dashed: no difference."
     ).format(f"{meanings[:1].upper()}{meanings[1:]}")
-    shared = {"study": study.name, "paradigm": clean(said["paradigm"]), "comparison": "control", "llm": None}
+    shared = {"study": study.name, "paradigm": clean(summary["paradigm"]), "comparison": "control", "llm": None}
     heads = [
         "technique", "domain", "goal", "decision", "loss", "loss of the control", "gain", "from", "to", "LLMs",
         "trials",
     ]  # fmt: skip
     table = tabled(study, "What each technique gains by each goal", DECIDED, shared, heads, made)
-    title = f"{clean(said['paradigm'])}: what techniques gain"
-    return Figure(f"goals-{clean(said['paradigm'])}", title, caption, panels, [table])
+    title = f"{clean(summary['paradigm'])}: what techniques gain"
+    return Figure(f"goals-{clean(summary['paradigm'])}", title, caption, panels, [table])
 
 
-def _figure(study, said, rows):
+def _figure(study, summary, rows):
     panels, tables = [], []
-    of_llms = study.rows("biases_of_each_llm", paradigm=said["paradigm"])
-    shown = [(of, list(rows)) for of, rows in groupby(rows, key=lambda row: row["of"])]
-    for of, of_panel in shown[:MOST_PANELS]:
-        panels.append((clean(of), _panel(study, of, of_panel, of_llms)))
+    of_llms = study.rows("biases_of_each_llm", paradigm=summary["paradigm"])
+    shown = [(contrast, list(rows)) for contrast, rows in groupby(rows, key=lambda row: row["of"])]
+    for heading, of_panel in shown[:MOST_PANELS]:
+        panels.append((clean(heading), _panel(study, heading, of_panel, of_llms)))
     for measure, of_measure in groupby(rows, key=lambda row: (row["measure"], row["instrument"])):
         tables.append(_table(study, " by ".join(filter(None, measure)), list(of_measure)))
-    noun = said["noun"]
+    noun = summary["noun"]
     caption = Markup(
         "How far the first arm lies from the second (or an only arm from what is taken off), with a plain prompt and "
         "with each technique. Dashed: no difference. ◆ is the mean over {}s, with its value; the line is its 95 % "
@@ -129,12 +134,12 @@ def _figure(study, said, rows):
         FEWEST_LLMS,
         f" {len(shown) - MOST_PANELS} more comparisons are in the tables." if len(shown) > MOST_PANELS else "",
     )
-    found = [f"{listed(map(clean, said[word]))} {verb}" for word, verb in FOUND.items() if said[word]]
-    title = f"{clean(said['paradigm'])}: {'; '.join(found) or 'no technique is shown to make it better or worse'}"
-    return Figure(f"biases-{clean(said['paradigm'])}", title, caption, panels, tables)
+    findings = [f"{listed(map(clean, summary[word]))} {verb}" for word, verb in FOUND.items() if summary[word]]
+    title = f"{clean(summary['paradigm'])}: {'; '.join(findings) or 'no technique is shown to make it better or worse'}"
+    return Figure(f"biases-{clean(summary['paradigm'])}", title, caption, panels, tables)
 
 
-def _panel(study, of, rows, of_llms):
+def _panel(study, heading, rows, of_llms):
     values, pairs, ends = [], [], []
     base = rows[0]["relative_to"]
     unit = (
@@ -143,7 +148,9 @@ def _panel(study, of, rows, of_llms):
     for row in rows:
         scale = 100 if row["is_share"] else 1
         name = row["name"]
-        estimate, low, high = (None if row[of] is None else scale * row[of] for of in ("value", "low", "high"))
+        estimate, low, high = (
+            None if row[column] is None else scale * row[column] for column in ("value", "low", "high")
+        )
         text = fixed(estimate, 1 if row["is_share"] else 2, "+")
         values.append(
             {
@@ -151,15 +158,19 @@ def _panel(study, of, rows, of_llms):
                 "is_hollow": row["n_llms"] < FEWEST_LLMS, "reference": None if values else 0,
             }
         )  # fmt: skip
-        asked = [scale * each["value"] for each in of_llms if all(each[of] == row[of] for of in (*PLACE, "technique"))]
-        values += [{"name": name, "llm": value} for value in asked]
-        ends += [estimate, low, high, *asked]
+        llm_values = [
+            scale * each["value"]
+            for each in of_llms
+            if all(each[column] == row[column] for column in (*PLACE, "technique"))
+        ]
+        values += [{"name": name, "llm": value} for value in llm_values]
+        ends += [estimate, low, high, *llm_values]
         pairs.append((name, text if low is None else f"{text}, {fixed(low)} to {fixed(high)}"))
     low, high = around(ends, 0)
     for value in values:
         if "text" in value:
             value["end"] = high
-    label = told(of, f"difference in {unit}, and its 95 % interval", pairs)
+    label = told(heading, f"difference in {unit}, and its 95 % interval", pairs)
     return draw_panel(study, "forest", values, label, f"difference ({unit})", room_for_text(low, high, 0.2))
 
 
@@ -170,22 +181,22 @@ def _table(study, measure, rows):
     key = shared | ({"llm": first["llm"], **one_llm} if first["llm"] else {"is_headline": True})
     made = []
     for row in rows:
-        of = {name: row[name] for name in ("arm", "arm_b", "technique")}
-        place = shared | of | {"llm": row["llm"], "comparison": "control"}
+        contrast = {name: row[name] for name in ("arm", "arm_b", "technique")}
+        place = shared | contrast | {"llm": row["llm"], "comparison": "control"}
         scale, digits = (100, 1) if row["is_share"] else (1, 3)
         first_missing = next((column for column in ("value", "low") if row[column] is None), None)
 
         def number(column, table=None, key=None, row=row, scale=scale, digits=digits, name=None, first=first_missing):
-            said = row["reason"] if column == first else SAID_ABOVE
+            reason = row["reason"] if column == first else SAID_ABOVE
             return Number(
-                row[name or column], column, digits, scale, True, reason=said, table=table, key=key or {}
+                row[name or column], column, digits, scale, True, reason=reason, table=table, key=key or {}
             )  # fmt: skip
 
         gains = ("gain_asked_low", "gain_asked_high") if row["llm"] else ("gain_low", "gain_high")
         foretold = {name: place[name] for name in place if name != "comparison"} | {"control": row["control"]}
         made.append(
             Row(
-                of,
+                contrast,
                 [
                     row["name"],
                     f"{row['arm']} less {row['arm_b']}" if row["arm_b"] else row["arm"],
@@ -243,7 +254,9 @@ def _rates(study, alteration, rows):
         for row in of_llm:
             technique = study.technique(row["technique"])
             name = f"{row['period']}: {technique}" if several else technique  # a long name is cut at its end
-            rate, low, high = (None if row[of] is None else 100 * row[of] for of in ("rate", "rate_low", "rate_high"))
+            rate, low, high = (
+                None if row[column] is None else 100 * row[column] for column in ("rate", "rate_low", "rate_high")
+            )
             values.append({"name": name, "value": rate, "low": low, "high": high, "text": fixed(rate), "end": 100})
             pairs.append((name, f"{fixed(rate)} %"))
             key = {name: row[name] for name in ("llm", "technique", "period")}
@@ -253,8 +266,8 @@ def _rates(study, alteration, rows):
                     [
                         study.llm(llm), technique, PERIODS[row["period"]],
                         *(
-                            Number(row[of], of, 1, 100, unit="%", reason=row["reason"])
-                            for of in ("rate", "rate_low", "rate_high")
+                            Number(row[column], column, 1, 100, unit="%", reason=row["reason"])
+                            for column in ("rate", "rate_low", "rate_high")
                         ),
                     ],
                 )
@@ -271,7 +284,7 @@ def _rates(study, alteration, rows):
         made,
     )
     plain = [row for row in rows if row["technique"] == NO_TECHNIQUE and row["rate"] is not None]
-    least, most = (of((row["rate"] for row in plain), default=None) for of in (min, max))
+    least, most = (extreme((row["rate"] for row in plain), default=None) for extreme in (min, max))
     range_ = f"{100 * least:.0f} to {100 * most:.0f} % of cases" if plain else "no case could be counted"
     title = f"{words.split(':')[0].capitalize()}: with a plain prompt, {range_}, by LLM"
     caption = Markup(

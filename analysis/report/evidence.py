@@ -60,17 +60,17 @@ def _forest(study, goal):
         rows.sort(key=lambda row: (-row["gain"], row["technique"]))
         if rows:
             of_llms = study.rows("of_each_llm", domain=domain, goal=goal)
-            shown[domain] = [(row, [of for of in of_llms if _is_of(of, row)]) for row in rows]
+            shown[domain] = [(row, [llm_row for llm_row in of_llms if _is_of(llm_row, row)]) for row in rows]
     ends = [
         value
         for rows in shown.values()
-        for row, of in rows
-        for value in (*_drawn(row).values(), *(each["gain"] for each in of))
+        for row, rows_by_llm in rows
+        for value in (*_drawn(row).values(), *(each["gain"] for each in rows_by_llm))
         if value is not None
     ]
     for domain, rows in shown.items():
-        values, said = [], []
-        for row, of in rows:
+        values, pairs = [], []
+        for row, llm_rows in rows:
             name, drawn = study.technique(row["technique"]), _drawn(row)
             text = f"{fixed(row['gain'], sign='+')} ({row['n_gained']} of {row['n_llms']})"
             values.append(
@@ -79,13 +79,13 @@ def _forest(study, goal):
                     "reference": None if values else 0,
                 }
             )  # fmt: skip
-            values += [{"name": name, "llm": each["gain"]} for each in of if each["gain"] is not None]
-            said.append((name, f"{text}, {fixed(drawn['low'])} to {fixed(drawn['high'])}"))
+            values += [{"name": name, "llm": each["gain"]} for each in llm_rows if each["gain"] is not None]
+            pairs.append((name, f"{text}, {fixed(drawn['low'])} to {fixed(drawn['high'])}"))
         low, high = around(ends, 0)
         for row in values:
             if "text" in row:
                 row["end"] = high
-        label = told(domain, f"gain in {goal}, LLMs that gained, and the interval for all techniques at once", said)
+        label = told(domain, f"gain in {goal}, LLMs that gained, and the interval for all techniques at once", pairs)
         panels.append(
             (domain, draw_panel(study, "forest", values, label, f"gain ({unit})", room_for_text(low, high, 0.42)))
         )
@@ -101,9 +101,9 @@ def _forest(study, goal):
         (domain, [study.technique(row["technique"]) for row, _ in rows if row["decision"] == "use"])
         for domain, rows in shown.items()
     ]
-    found = "; ".join(f"{listed(names)} ({domain})" for domain, names in helps if names)
+    helpers = "; ".join(f"{listed(names)} ({domain})" for domain, names in helps if names)
     none = "no technique is shown to help LLMs like those asked"
-    title = f"By {goal}, {f'these are shown to help: {found}' if found else none}"
+    title = f"By {goal}, {f'these are shown to help: {helpers}' if helpers else none}"
     return Figure(f"gains-{goal}", title, caption, panels, [], named("inference.decisions"))
 
 
@@ -272,8 +272,8 @@ def asymmetry_figure(study):
     """Percent of baseline under low and under high anchors."""
     panels, tables = [], []
     for domain in study.domains:
-        found = study.rows("intervals", domain=domain, method="trial")
-        by = {(row["technique"], row["anchor_direction"]): row for row in found}
+        rows = study.rows("intervals", domain=domain, method="trial")
+        by = {(row["technique"], row["anchor_direction"]): row for row in rows}
         names = [
             row["technique"]
             for row in study.in_order(study.rows("intervals", domain=domain, method="trial", anchor_direction="both"))
@@ -599,21 +599,21 @@ def chances_figure(study):
     short = {"displacement": "displ.", "gap": "gap", "error": "error"}
     chances = {"p_best": "best", "p_worst": "worst", "p_worse_than_control": "worse than control"}
     for domain in study.domains:
-        found = [row for row in study.held_against(domain, "control") if row["p_best"] is not None]
-        by = {(row["technique"], row["goal"]): row for row in found}
-        names = list(dict.fromkeys(row["technique"] for row in study.in_order(found)))
+        rows = [row for row in study.held_against(domain, "control") if row["p_best"] is not None]
+        by = {(row["technique"], row["goal"]): row for row in rows}
+        names = list(dict.fromkeys(row["technique"] for row in study.in_order(rows)))
         if not names:
             continue
         values = [
             {
                 "name": study.technique(name),
-                "column": f"{word}, {said}",
+                "column": f"{word}, {abbreviation}",
                 "text": _percent(by[name, goal][column]),
                 "colour": f"var(--{_shade(by[name, goal][column])})",
             }
             for column, word in chances.items()
             if column != "p_worse_than_control"
-            for goal, said in short.items()
+            for goal, abbreviation in short.items()
             for name in names
             if (name, goal) in by
         ]
@@ -672,9 +672,9 @@ def specifications_figure(study):
     """What each technique gains with one thing changed, and which decisions that changes."""
     panels, tables = [], []
     for domain in study.domains:
-        found = study.in_order(study.rows("specifications", domain=domain))
-        found = [row for goal in GOALS for row in found if row["goal"] == goal]
-        leading = [row for row in found if row["goal"] == "displacement" and row["gain"] is not None]
+        rows = study.in_order(study.rows("specifications", domain=domain))
+        rows = [row for goal in GOALS for row in rows if row["goal"] == goal]
+        leading = [row for row in rows if row["goal"] == "displacement" and row["gain"] is not None]
         if not leading:
             continue
         values = [
@@ -729,7 +729,7 @@ def specifications_figure(study):
                             _carriers(study, row),
                         ],
                     )
-                    for row in found
+                    for row in rows
                 ],
             )
         )  # fmt: skip
@@ -754,12 +754,12 @@ def _carriers(study, row):
 
 def _printed_percents(study, domain):
     """Return the claims that print a technique's percent of baseline, the first for each technique."""
-    found = {}
+    by_technique = {}
     for claim in study.rows("claims", domain=domain, quantity="percent_of_baseline", kind="value"):
         is_whole = (claim["llm"], claim["excluded_llm"], claim["anchor_direction"]) == (None, None, "both")
         if is_whole and claim["comparison"] == "=" and claim["temperature_scope"] in (None, "pooled"):
-            found.setdefault(claim["technique"], claim)
-    return found
+            by_technique.setdefault(claim["technique"], claim)
+    return by_technique
 
 
 def _printed(claim):
@@ -779,24 +779,24 @@ def attrition_figure(study):
         losses = {
             row["technique"]: row["displacement"] for row in study.rows("technique_rankings", domain=domain, llm=None)
         }
-        asked = study.in_order(study.rows("attrition", domain=domain))
-        if not asked:
+        rows = study.in_order(study.rows("attrition", domain=domain))
+        if not rows:
             continue
         in_domain = {"domain": domain, "paradigm": "anchoring"}
-        for said in changes_after_seeing(study, sum(row["n_asked"] for row in asked), **in_domain):
-            changes.append(Markup(" {}: {}").format(clean(domain), said))
+        for sentence in changes_after_seeing(study, sum(row["n_asked"] for row in rows), **in_domain):
+            changes.append(Markup(" {}: {}").format(clean(domain), sentence))
         values = []
-        for row in asked:
-            of = bounds.get(row["technique"], {})
+        for row in rows:
+            limits = bounds.get(row["technique"], {})
             observed = losses.get(row["technique"])
-            if observed is not None and of.get("displacement_least") is not None:
+            if observed is not None and limits.get("displacement_least") is not None:
                 share = row["n_answered"] / row["n_asked"]
                 values.append(
                     {
                         "name": study.technique(row["technique"]),
                         "value": observed,
-                        "low": of["displacement_least"],
-                        "high": of["displacement_most"],
+                        "low": limits["displacement_least"],
+                        "high": limits["displacement_most"],
                         "text": f"{_percent(share)} %",
                         "reference": None if values else losses.get(NO_TECHNIQUE),
                     }
@@ -845,7 +845,7 @@ def attrition_figure(study):
                             *(_bound(study, domain, row["technique"], bounds, end) for end in ("least", "most")),
                         ],
                     )
-                    for row in asked
+                    for row in rows
                 ],
             )
         )  # fmt: skip
@@ -887,8 +887,8 @@ def _shade(share):
 
 def _beside(rows, *columns):
     """Put the text of all rows in one column, beyond the longest mark and the reference; return where."""
-    known = [row.get(column) for row in rows for column in (*columns, "reference")]
-    end = max((value for value in known if value is not None), default=0)
+    values = [row.get(column) for row in rows for column in (*columns, "reference")]
+    end = max((value for value in values if value is not None), default=0)
     for row in rows:
         row["end"] = end
     return end

@@ -79,8 +79,8 @@ def ledger(study, dots):
     once = distinct(claims)
     shared = _shared(once)
     recomputes, holds = (
-        [code for code in said if any(claim[column] == code for claim in claims)]
-        for column, said in (("recomputes", RECOMPUTES), ("holds", HOLDS))
+        [code for code in labels if any(claim[column] == code for claim in claims)]
+        for column, labels in (("recomputes", RECOMPUTES), ("holds", HOLDS))
     )
     of_both = [("recomputes", code) for code in recomputes] + [("holds", code) for code in holds]
     kinds = [(document, kind) for document in sorted({claim["document"] for claim in once}) for kind in KINDS]
@@ -95,15 +95,15 @@ def ledger(study, dots):
                 [
                     document,
                     KINDS[kind][1],
-                    Number(len(of), "count(*)", 0),
+                    Number(len(group), "count(*)", 0),
                     *(
-                        Number(sum(claim[column] == code for claim in of), "count(*)", 0, key={column: code})
+                        Number(sum(claim[column] == code for claim in group), "count(*)", 0, key={column: code})
                         for column, code in of_both
                     ),
                 ],
             )
             for document, kind in kinds
-            if (of := [claim for claim in once if (claim["document"], claim["kind"]) == (document, kind)])
+            if (group := [claim for claim in once if (claim["document"], claim["kind"]) == (document, kind)])
         ],
         groups=[
             ("", 3),
@@ -203,34 +203,36 @@ def _claim(claim, first, shared, dots):
 
 def _status(column, claim):
     code = claim[column]
-    said = IN_A_CELL.get(code) or code.replace("_", " ")
-    return Markup('<td class="status {}">{} {}</td>').format(code or "", SIGNS[code], said)
+    words = IN_A_CELL.get(code) or code.replace("_", " ")
+    return Markup('<td class="status {}">{} {}</td>').format(code or "", SIGNS[code], words)
 
 
 def _details(claim, first, shared, dots):
-    said = [("claim", Markup("<code>{}</code>").format(clean(claim["claim_id"])))]
+    entries = [("claim", Markup("<code>{}</code>").format(clean(claim["claim_id"])))]
     if claim["reason"]:
-        said.append(("why", clean(" ".join(claim["reason"].split()))))
+        entries.append(("why", clean(" ".join(claim["reason"].split()))))
     if claim["n_places"] > 1:
-        said.append(("printed in", Markup("{} places").format(Number(claim["n_places"], "n_places", 0))))
-    if claim["newest_recomputes"] and any(claim[f"newest_{of}"] != claim[of] for of in ("recomputes", "holds")):
-        newest = [_labels(of)[claim[f"newest_{of}"]][0] for of in ("recomputes", "holds")]
-        said.append(("on the newest version", ", ".join(newest)))
+        entries.append(("printed in", Markup("{} places").format(Number(claim["n_places"], "n_places", 0))))
+    if claim["newest_recomputes"] and any(
+        claim[f"newest_{column}"] != claim[column] for column in ("recomputes", "holds")
+    ):
+        newest = [_labels(column)[claim[f"newest_{column}"]][0] for column in ("recomputes", "holds")]
+        entries.append(("on the newest version", ", ".join(newest)))
     if claim["n_trials"] is not None:
-        said.append(("trials", Number(claim["n_trials"], "n_trials", 0)))
+        entries.append(("trials", Number(claim["n_trials"], "n_trials", 0)))
     own = [name for name in SPECIFICATION if claim.get(name) is not None and (name, claim[name]) not in shared]
-    said.append(("specification", _specified([(name, claim[name]) for name in own]) if own else "as said above"))
+    entries.append(("specification", _specified([(name, claim[name]) for name in own]) if own else "as said above"))
     query = claim["query"]
     behind = f"{claim['rests_on'] or 'trials'} behind it"
     if query and first is not claim:
-        of = Markup('as of <a href="#{}">this claim</a>').format(quote(address(first)))
+        source = Markup('as of <a href="#{}">this claim</a>').format(quote(address(first)))
     else:
-        of = Markup("<pre>{}</pre>").format(_as_text(clean_lines(query))) if query else NO_TRIALS
+        source = Markup("<pre>{}</pre>").format(_as_text(clean_lines(query))) if query else NO_TRIALS
         if query and claim["domain"] in dots:
-            of += Markup('<a href="#{}">as dots</a>').format(dots[claim["domain"]])
-    said.append((behind, of))
+            source += Markup('<a href="#{}">as dots</a>').format(dots[claim["domain"]])
+    entries.append((behind, source))
     return Markup("<dl>{}</dl>").format(
-        Markup("").join(Markup("<dt>{}</dt><dd>{}</dd>").format(name, value) for name, value in said)
+        Markup("").join(Markup("<dt>{}</dt><dd>{}</dd>").format(name, value) for name, value in entries)
     )
 
 

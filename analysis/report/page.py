@@ -84,17 +84,17 @@ def _on_top(studies):
     answering = [
         study
         for study in studies
-        if study["answers"] or any(of.headline for of in study["sections"]) or study["name"] is None
+        if study["answers"] or any(section.headline for section in study["sections"]) or study["name"] is None
     ]
     return [study for study in answering if not study["is_simulated"]] or answering
 
 
 def _question(studies, has_goals):
     """Return the question that a page answers."""
-    sections = [of for study in studies for of in study["sections"]]
+    sections = [section for study in studies for section in study["sections"]]
     if not has_goals and studies and all(study["name"] is None for study in studies):
         return "Which of the printed numbers can be had again, and which of them hold?"
-    if not has_goals and any(of.is_of_scores for of in sections):
+    if not has_goals and any(section.is_of_scores for section in sections):
         return "How far does an anchor move the answers that an LLM holds likely?"
     if not has_goals and sections:
         return "How large is each bias, and which technique makes it smaller?"
@@ -103,16 +103,22 @@ def _question(studies, has_goals):
 
 def _llms(studies):
     """Return the ids of the LLMs that have a card or a drawing, with how they are called."""
-    called = {panel.llm: panel.llm_name for study in studies for of in study["drawn"] for panel in of.panels} | {
-        llm: name for study in studies for llm, name in study["llms"].items()
-    }
+    called = {
+        panel.llm: panel.llm_name for study in studies for drawing in study["drawn"] for panel in drawing.panels
+    } | {llm: name for study in studies for llm, name in study["llms"].items()}
     return sorted(called.items(), key=lambda pair: pair[1].lower())
 
 
 def _texts(studies):
     """Write the texts of the dots as JSON that can stand in HTML."""
-    found = {panel.id: panel.texts for study in studies for of in study["drawn"] for panel in of.panels if panel.texts}
-    text = json.dumps(found, sort_keys=True, ensure_ascii=True, separators=(",", ":"))
+    texts = {
+        panel.id: panel.texts
+        for study in studies
+        for drawing in study["drawn"]
+        for panel in drawing.panels
+        if panel.texts
+    }
+    text = json.dumps(texts, sort_keys=True, ensure_ascii=True, separators=(",", ":"))
     return Markup(text.translate({ord(c): f"\\u{ord(c):04x}" for c in "<>&"}))
 
 
@@ -121,12 +127,12 @@ def _claims_elsewhere(tables, on_no_page):
     counted = Counter(row["study"] for row in tables["claims"] if row["study"] in on_no_page)
     return [
         (study and clean(study), Number(n, "count(*)", 0, table="seeds.published_claims", key={"study": study}))
-        for study, n in sorted(counted.items(), key=lambda of: (of[0] is None, of))
+        for study, n in sorted(counted.items(), key=lambda item: (item[0] is None, item))
     ]
 
 
 def _study(study, i):
-    found = [answer(study, domain) for domain in study.domains]
+    domain_answers = [answer(study, domain) for domain in study.domains]
     sections = sections_on_scores(study, f"study-{i + 1}") + sections_on_biases(study, f"study-{i + 1}")
     drawn = answers(study, f"answers-{i + 1}", lambda domain: unit_of(study, domain))
     return {
@@ -136,13 +142,13 @@ def _study(study, i):
         "id": f"study-{i + 1}",
         "is_simulated": study.is_simulated,
         "counts": counts(study),
-        "in_short": in_short(study, found) if found else None,
-        "answers": found,
+        "in_short": in_short(study, domain_answers) if domain_answers else None,
+        "answers": domain_answers,
         "drawn": drawn,
         "llms": {row["llm"]: study.llm(row["llm"]) for row in study.rows("of_each_llm")},
         "unanswered": _unanswered(study),
         "figures": figures(study),
-        "ledger": ledger(study, {of.domain: of.id for of in drawn}),
+        "ledger": ledger(study, {drawing.domain: drawing.id for drawing in drawn}),
         "techniques": _techniques(study),
         "gate": gate_tables(study),
         "provenance": provenance_tables(study),
@@ -158,8 +164,8 @@ def title_of(study, documents, is_simulated):
 
 def _unanswered(study):
     """Return the paradigms that were asked and of which there is nothing to compare."""
-    said = {row["paradigm"] for row in study.rows("said_of_biases")}
-    return [clean(name) for name in study.paradigms if name not in said]
+    compared_paradigms = {row["paradigm"] for row in study.rows("said_of_biases")}
+    return [clean(name) for name in study.paradigms if name not in compared_paradigms]
 
 
 def _techniques(study):

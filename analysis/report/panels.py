@@ -54,7 +54,7 @@ def fixed(value, digits=1, sign=""):
 
 def around(values, reference):
     """Return the domain of an axis that holds all values and the reference, with some air."""
-    known = [value for value in values if value is not None] + [reference]
-    low, high = min(known), max(known)
+    numbers = [value for value in values if value is not None] + [reference]
+    low, high = min(numbers), max(numbers)
     air = (high - low) * 0.04 or 5
     return [round(low - air, 6), round(high + air, 6)]

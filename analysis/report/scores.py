@@ -47,7 +47,7 @@ def _moves(study):
         }
         for i, row in enumerate(rows)
     ]  # fmt: skip
-    low, high = around([value[of] for value in values for of in ("value", "low", "high")], 0)
+    low, high = around([value[column] for value in values for column in ("value", "low", "high")], 0)
     for value in values:
         value["end"] = high
     pairs = [(value["name"], f"{value['text']}, {fixed(value['low'])} to {fixed(value['high'])}") for value in values]
@@ -64,7 +64,10 @@ def _moves(study):
                 {name: row[name] for name in ("scoring_set", "llm")},
                 [
                     study.llm(row["llm"]),
-                    *(Number(row[of], of, is_signed=True, reason=row["reason"]) for of in ("estimate", "low", "high")),
+                    *(
+                        Number(row[column], column, is_signed=True, reason=row["reason"])
+                        for column in ("estimate", "low", "high")
+                    ),
                     Number(row["n_questions"], "n_questions", 0),
                 ],
             )
@@ -84,24 +87,27 @@ def _moves(study):
 def _expectations(study):
     """The expected answer of each LLM to each question under both anchors."""
     panels, made = [], []
-    found = [row for row in study.rows("expectations") if row["soft_ev"] is not None]
+    rows = [row for row in study.rows("expectations") if row["soft_ev"] is not None]
     n_raised = n_pairs = 0
-    for (llm, _), of_llm in groupby(found, key=lambda row: (row["llm"], row["scoring_set"])):
+    for (llm, _), of_llm in groupby(rows, key=lambda row: (row["llm"], row["scoring_set"])):
         values = []
         for variation, sides in groupby(of_llm, key=lambda row: row["variation"]):
-            of = {row["anchor_direction"]: row for row in sides}
+            by_side = {row["anchor_direction"]: row for row in sides}
             made += [
                 Row(
                     {name: row[name] for name in ("scoring_set", "llm", "variation", "anchor_direction")},
                     [
                         study.llm(llm), variation, side, Number(row["anchor"], "anchor", 0),
-                        *(Number(row[of], of, 1, reason=row["reason"]) for of in ("soft_ev", "band_low", "band_high")),
+                        *(
+                            Number(row[column], column, 1, reason=row["reason"])
+                            for column in ("soft_ev", "band_low", "band_high")
+                        ),
                     ],
                 )
-                for side, row in of.items()
+                for side, row in by_side.items()
             ]  # fmt: skip
-            if {"low", "high"} <= set(of):
-                low, high = (of[side]["soft_ev"] for side in ("low", "high"))
+            if {"low", "high"} <= set(by_side):
+                low, high = (by_side[side]["soft_ev"] for side in ("low", "high"))
                 values.append({"name": variation, "low": low, "high": high, "text": fixed(high - low, sign="+")})
                 n_raised += high > low
                 n_pairs += 1
@@ -140,7 +146,9 @@ def _sensitivities(study):
         }
         for row in rows
     ]  # fmt: skip
-    label = told("All LLMs", "sensitivity score", ((f"{of['name']} {of['column']}", of["text"]) for of in values))
+    label = told(
+        "All LLMs", "sensitivity score", ((f"{cell['name']} {cell['column']}", cell["text"]) for cell in values)
+    )
     panel = draw_panel(study, "cells", values, label) if values else None
     table = tabled(
         study,

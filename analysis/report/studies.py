@@ -68,10 +68,10 @@ class Study:
     def techniques(self):
         """All techniques: none first, then those that are ranked."""
         seeded = {row["technique"]: row["is_ranked"] for row in self.tables["techniques"]}
-        found = {row["technique"] for row in self.rows("technique_rankings")} | {
+        names = {row["technique"] for row in self.rows("technique_rankings")} | {
             row["technique"] for row in self.rows("attrition")
         }
-        return sorted(found, key=lambda name: (name != NO_TECHNIQUE, not seeded.get(name, False), name))
+        return sorted(names, key=lambda name: (name != NO_TECHNIQUE, not seeded.get(name, False), name))
 
     @property
     def ranked(self):

@@ -77,7 +77,7 @@ class Table:
             named(self.source),
             _where(self.key),
             heads,
-            Markup("").join(map(_row, self.rows)),
+            Markup("").join(map(_table_row, self.rows)),
         )
 
 
@@ -96,7 +96,7 @@ def named(source):
     return Markup(", ").join(Markup("<code>{}</code>").format(name) for name in dict.fromkeys(TABLE.findall(source)))
 
 
-def _row(row):
+def _table_row(row):
     first, *rest = row.cells
     return Markup('<tr data-key="{}"><th scope="row">{}</th>{}</tr>\n').format(
         key_text(row.key), _shown(first), Markup("").join(map(_cell, rest))
@@ -116,8 +116,8 @@ def _shown(cell):
 def _where(key):
     if not key:
         return ""
-    said = [
+    conditions = [
         name if value is True else f"{name} is null" if value is None else f"{name} = {clean(value)!r}"
         for name, value in key.items()
     ]
-    return Markup(" where <code>{}</code>").format(" and ".join(said))
+    return Markup(" where <code>{}</code>").format(" and ".join(conditions))

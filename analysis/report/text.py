@@ -85,7 +85,7 @@ def answer(study, domain):
         [
             (
                 f"{goal.capitalize()} ({'primary' if goal == LEADING else 'secondary'})",
-                of.measures,
+                definition.measures,
                 [
                     (
                         f"Of {whose}",
@@ -97,7 +97,7 @@ def answer(study, domain):
                     for column, whose in OF_WHOM.items()
                 ],
             )
-            for goal, of in GOALS.items()
+            for goal, definition in GOALS.items()
         ],
         [table for table in _tables(study, domain, rows) if table.rows],
     )
@@ -110,18 +110,18 @@ def _names(study, rows):
 def _decided(rows, goal, column):
     """Return the rows of one goal by what is decided."""
     of_goal = [row for row in rows if row["goal"] == goal]
-    found = {word: [row for row in of_goal if row[column] == word] for word in SIGNS}
-    return {word: of for word, of in found.items() if of}
+    by_word = {word: [row for row in of_goal if row[column] == word] for word in SIGNS}
+    return {word: subset for word, subset in by_word.items() if subset}
 
 
 def _said(study, rows, goal, column):
     """Say what is decided of which techniques; strongly only of LLMs like those asked."""
-    said = []
-    for word, of in _decided(rows, goal, column).items():
+    phrases = []
+    for word, decided_rows in _decided(rows, goal, column).items():
         is_strong = column == "decision" and word in ("use", "avoid")
         text = Markup("<strong>{}</strong>" if is_strong else "{}")
-        said.append(text.format(Markup(SPOKEN[word]).format(_names(study, of))))
-    return Markup("; ").join(said) or "nothing"
+        phrases.append(text.format(Markup(SPOKEN[word]).format(_names(study, decided_rows))))
+    return Markup("; ").join(phrases) or "nothing"
 
 
 def _card(study, domain, goal):
@@ -200,8 +200,8 @@ def _of(row, column, digits=0, unit=""):
 
 def _sentences(study, domain, rows):
     if not any(row["n_llms"] for row in rows):
-        found = [*study.rows("technique_rankings", domain=domain, llm=None), *rows]
-        codes = sorted({code for row in found for code in (row["reason"] or "").split("; ")} - {"", "not_ranked"})
+        all_rows = [*study.rows("technique_rankings", domain=domain, llm=None), *rows]
+        codes = sorted({code for row in all_rows for code in (row["reason"] or "").split("; ")} - {"", "not_ranked"})
         why = reason_text("; ".join(codes)) if codes else "no trial had a low or a high anchor"
         yield Markup("Nothing can be compared here: {}.").format(why)
         return
@@ -237,17 +237,17 @@ def _changes(study, domain, rows):
     leading = [row for row in rows if row["goal"] == LEADING and row["n_llms"]]
     column = "decision_asked" if all(row["n_llms"] < FEWEST_LLMS for row in leading) else "decision"
     for row in leading:
-        of = {name: row[name] for name in ("technique", "control")}
+        pair = {name: row[name] for name in ("technique", "control")}
         other = {}
-        for change in study.rows("switches", domain=domain, **of):
+        for change in study.rows("switches", domain=domain, **pair):
             if change[column] != row[column]:
                 value = study.llm(change["excluded_llm"]) if change["excluded_llm"] else change["value"]
                 other.setdefault(change[column], []).append(clean(counted_otherwise(change["switch"], value)))
-        said = [f"{DECISIONS[word]} {listed(ways, 'or')}" for word, ways in sorted(other.items())]
+        phrases = [f"{DECISIONS[word]} {listed(ways, 'or')}" for word, ways in sorted(other.items())]
         yield Markup("<strong>{}</strong>, now {}: {}.").format(
             study.technique(row["technique"]),
             DECISIONS[row[column]],
-            "; ".join(said) if said else "the same whichever one thing is counted otherwise",
+            "; ".join(phrases) if phrases else "the same whichever one thing is counted otherwise",
         )
 
 
@@ -278,13 +278,13 @@ def _other_goals(study, rows, column):
     by = {}
     for row in rows:
         by.setdefault(row["technique"], {}).setdefault(row[column], []).append((row["goal"], row))
-    for of in by.values():
-        if {"use", "avoid"} <= set(of):
-            good, bad = ([goal for goal, _ in of[word]] for word in ("use", "avoid"))
+    for by_decision in by.values():
+        if {"use", "avoid"} <= set(by_decision):
+            good, bad = ([goal for goal, _ in by_decision[word]] for word in ("use", "avoid"))
             yield Markup(
                 "<strong>The goals contradict each other on {}</strong>: of {}, use it by {}, avoid it by {}. Which "
                 "matters more is for you to say."
-            ).format(_names(study, [of["use"][0][1]]), OF_WHOM[column], listed(good), listed(bad))
+            ).format(_names(study, [by_decision["use"][0][1]]), OF_WHOM[column], listed(good), listed(bad))
 
 
 def _first_places(study, domain):
@@ -311,12 +311,13 @@ def _controls(study, domain):
             ).format(study.technique(row["technique"]), study.technique(own))
     placebo = [row for row in study.held_against(domain, "placebo") if row["goal"] == LEADING]
     for control in sorted({row["control"] for row in placebo}):
-        of = [row for row in placebo if row["control"] == control]
-        said = [
-            Markup("of {}: {}").format(whose, _said(study, of, LEADING, column)) for column, whose in OF_WHOM.items()
+        comparisons = [row for row in placebo if row["control"] == control]
+        phrases = [
+            Markup("of {}: {}").format(whose, _said(study, comparisons, LEADING, column))
+            for column, whose in OF_WHOM.items()
         ]
         yield Markup("Against {}, a placebo of neutral turns, by displacement, {}. {}.").format(
-            study.technique(control), said[0], said[1][:1].upper() + said[1][1:]
+            study.technique(control), phrases[0], phrases[1][:1].upper() + phrases[1][1:]
         )
 
 
@@ -351,13 +352,13 @@ def _limits(study, domain, rows):
 
 def _with_code(study, rows, code, against=""):
     """Name the techniques whose rows have a code, with the goals unless they are all."""
-    found = {}
+    goals_by_name = {}
     for row in rows:
         if code in (row["certainty"], *(row["reason"] or "").split("; ")):
-            found.setdefault(study.technique(row["technique"]), []).append(row["goal"])
+            goals_by_name.setdefault(study.technique(row["technique"]), []).append(row["goal"])
     return [
         Markup("{}{}{}").format(name, against, "" if len(goals) == len(GOALS) else f" ({', '.join(goals)})")
-        for name, goals in found.items()
+        for name, goals in goals_by_name.items()
     ]
 
 
@@ -365,20 +366,20 @@ def _cautions(study, domain):
     over_llms = study.rows("technique_rankings", domain=domain, llm=None)
     if any(row["not_identified"] for row in over_llms):
         bounds = [row for row in study.rows("attrition_bounds", domain=domain) if row["technique"] in study.ranked]
-        said = Markup("")
+        remark = Markup("")
         if any(row["n_missing"] for row in bounds):
             worst = max(bounds, key=lambda row: (row["n_missing"] / max(row["n_asked"], 1), row["technique"]))
             key = {"study": study.name, "domain": domain, "llm": None, "technique": worst["technique"]}
-            asked, lost = (
+            n_asked, lost = (
                 Number(worst[column], column, 0, table="marts.attrition_bounds", key=key)
                 for column in ("n_asked", "n_missing")
             )
-            said = Markup(" {} trials of {} have no valid answer, of {} that were asked.").format(
-                lost, study.technique(worst["technique"]), asked
+            remark = Markup(" {} trials of {} have no valid answer, of {} that were asked.").format(
+                lost, study.technique(worst["technique"]), n_asked
             )
         yield Markup(
             "The order by displacement is not identified: had everybody answered, it could be another one.{}"
-        ).format(said)
+        ).format(remark)
     beside = {row["technique"] for row in over_llms} - {NO_TECHNIQUE, "sacd_initial"}
     for row in study.tables["techniques"]:
         if row["technique"] in beside and not row["is_ranked"]:
@@ -433,8 +434,8 @@ def _bounds(row, *columns):
 
 
 def _share(row, count, *more):
-    n, of = (Number(row[name], name, 0, reason=row["reason"]) for name in (count, "n_llms"))
-    return Markup("{} of {}").format(n, of) + Markup("").join(more)
+    n, total = (Number(row[name], name, 0, reason=row["reason"]) for name in (count, "n_llms"))
+    return Markup("{} of {}").format(n, total) + Markup("").join(more)
 
 
 def _percentage(row, column, digits=1):
@@ -539,16 +540,16 @@ def in_short(study, answers):
     """
     words = ("use", "avoid", "equivalent")
     rows = []
-    for of in answers:
-        held = study.held_against(of.domain, "control")
+    for domain_answer in answers:
+        held = study.held_against(domain_answer.domain, "control")
         for goal in GOALS:
             decided = [_decided(held, goal, column) for column in OF_WHOM]
             n_llms = max((row["n_llms"] for row in held if row["goal"] == goal), default=None)
             rows.append(
                 Row(
-                    {"domain": of.domain, "goal": goal},
+                    {"domain": domain_answer.domain, "goal": goal},
                     [
-                        f"{of.domain}, {goal}",
+                        f"{domain_answer.domain}, {goal}",
                         *(_names(study, by[word]) if word in by else MISSING for by in decided for word in words),
                         Number(n_llms, "max(n_llms)", 0, reason="nothing_to_rank"),
                     ],
@@ -599,8 +600,8 @@ def changes_after_seeing(study, n_asked, **where):
         key |= {"change": change} if why is None else {"change": change, "why": why}
         return Number(value, "sum(n_trials)", 0, table="marts.post_hoc_changes", key=key)
 
-    found = changes_counted(study.rows("post_hoc_changes", **where), n_asked)
-    return list(changes_said(found, shown, clean, form=Markup))
+    changes = changes_counted(study.rows("post_hoc_changes", **where), n_asked)
+    return list(changes_said(changes, shown, clean, form=Markup))
 
 
 def counts(study):
@@ -617,9 +618,9 @@ def counts(study):
     key = {"study": study.name}
     if scored := study.rows("scored"):
         n_questions, n_variations, n_llms = (
-            Number(scored[0][f"n_{of}s"], f"count(distinct {of})", 0, table="marts.anchor_effects",
+            Number(scored[0][f"n_{noun}s"], f"count(distinct {noun})", 0, table="marts.anchor_effects",
                    key=key | {"evidence_from": "scores"})
-            for of in ("question", "variation", "llm")
+            for noun in ("question", "variation", "llm")
         )  # fmt: skip
         return Markup(
             "{} {} under {} {} of anchors, {} {}. Nobody answered: how likely each answer is was read off the LLM."
@@ -630,7 +631,7 @@ def counts(study):
     if not study.name:
         return Markup("")
     row = next(iter(study.rows("counts")), {"n_asked": None, "n_answered": None, "n_llms": None})
-    asked, answered, llms = (
+    n_asked, answered, llms = (
         Number(row[name], column, 0, table="marts.attrition", key=key, reason="no_published_batch")
         for name, column in (
             ("n_asked", "sum(n_asked)"),
@@ -638,7 +639,7 @@ def counts(study):
             ("n_llms", "count(distinct llm) filter (where role is null)"),
         )
     )
-    said = Markup("{} trials in published batches, {} of them answered, {} {}.").format(
-        asked, answered, llms, counted(row["n_llms"], "LLM")
+    sentence = Markup("{} trials in published batches, {} of them answered, {} {}.").format(
+        n_asked, answered, llms, counted(row["n_llms"], "LLM")
     )
-    return Markup(" ").join([said, *changes_after_seeing(study, row["n_asked"] or 0)])
+    return Markup(" ").join([sentence, *changes_after_seeing(study, row["n_asked"] or 0)])

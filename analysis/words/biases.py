@@ -100,23 +100,23 @@ def headline(biases, decisions, leading, noun):
     alone = [bias for bias in told if bias["technique"] == NO_TECHNIQUE and bias["value"] is not None]
     alone, _ = without_mirrors(alone)
     if not alone:
-        by = f" by {' or '.join(of['measure'] for of in leading)}" if leading else ""
+        by = f" by {' or '.join(measure['measure'] for measure in leading)}" if leading else ""
         return f"no {noun} has answers without a technique that can be compared{by}."
     # of what is measured without a value to hold it against, no mean is a bias
     held = [bias for bias in alone if is_held_against_best(bias)]
     sure = [bias for bias in held if bias["low"] is not None]
     shown = [bias for bias in sure if _is_shown(bias)]
     clearest = max(sure or held or alone, key=_clearness)
-    said = [f"{_size(clearest)} ({_rests_on(clearest, noun)})"]
+    statements = [f"{_size(clearest)} ({_rests_on(clearest, noun)})"]
     if len(held) > 1 and sure:
-        said.append(f"The data show a bias in {len(shown)} of {len(held)} comparisons; this one is the clearest")
+        statements.append(f"The data show a bias in {len(shown)} of {len(held)} comparisons; this one is the clearest")
     elif sure:
-        said.append("This is a bias" if shown else "The data cannot tell this from no bias")
+        statements.append("This is a bias" if shown else "The data cannot tell this from no bias")
     elif held:
-        said.append(f"How sure that is cannot be said: {_unsure(clearest, noun)}")
+        statements.append(f"How sure that is cannot be said: {_unsure(clearest, noun)}")
     if clearest["llm"]:
-        said.append(f"Only one {noun} was asked, {clearest['llm']}: this says nothing of others")
-    return f"{'. '.join([*said, _helpers(decisions) if leading else DESCRIBED])}."
+        statements.append(f"Only one {noun} was asked, {clearest['llm']}: this says nothing of others")
+    return f"{'. '.join([*statements, _helpers(decisions) if leading else DESCRIBED])}."
 
 
 def _clearness(bias):
@@ -165,9 +165,9 @@ def decided_by_leading(decisions):
     """
     use, avoid = (
         {
-            of["name"]
-            for of in decisions
-            if of["is_leading"] and of["decision_asked" if of["llm"] else "decision"] == word
+            decision["name"]
+            for decision in decisions
+            if decision["is_leading"] and decision["decision_asked" if decision["llm"] else "decision"] == word
         }
         for word in ("use", "avoid")
     )
@@ -176,18 +176,20 @@ def decided_by_leading(decisions):
 
 def _helpers(decisions):
     """Say what to use and to avoid by the leading measure."""
-    decisions = [of for of in decisions if of["is_leading"]]
+    decisions = [decision for decision in decisions if decision["is_leading"]]
     decided = decided_by_leading(decisions)
-    said = [f"{word} {', '.join(decided[word])}" for word in ("use", "avoid") if decided[word]]
-    said += (
+    phrases = [f"{word} {', '.join(decided[word])}" for word in ("use", "avoid") if decided[word]]
+    phrases += (
         [f"{', '.join(decided['either'])} helps in one comparison and harms in another"] if decided["either"] else []
     )
-    turned = {of["name"] for of in decisions if "bias_reversed" in codes_of(of)}.difference(*decided.values())
-    said += [f"{name} turns the bias round, and is not recommended" for name in sorted(turned)]
+    turned = {decision["name"] for decision in decisions if "bias_reversed" in codes_of(decision)}.difference(
+        *decided.values()
+    )
+    phrases += [f"{name} turns the bias round, and is not recommended" for name in sorted(turned)]
     if not decisions:
         return "No technique was asked"
-    found = "; ".join(said) or "no technique is shown to make it better or worse"
-    return found[0].upper() + found[1:]
+    text = "; ".join(phrases) or "no technique is shown to make it better or worse"
+    return text[0].upper() + text[1:]
 
 
 def _sentence(bias, noun):
@@ -196,15 +198,15 @@ def _sentence(bias, noun):
         who = (bias["llm"]) if bias["llm"] else f"no {noun}"
         has = "has no answers" if bias["llm"] else "has answers"
         return f"{named(bias)}: {who} {has} without a technique{where} that can be compared."
-    said = f"{named(bias)}: {_size(bias)}"
+    statement = f"{named(bias)}: {_size(bias)}"
     if bias["low"] is None:
-        return f"{said}. How sure that is cannot be said: {_unsure(bias, noun)}."
+        return f"{statement}. How sure that is cannot be said: {_unsure(bias, noun)}."
     of_what = " of the difference" if bias["arm_b"] is not None else ""
-    said = f"{said} (95 % interval{of_what} {_bounds(bias)})"
+    statement = f"{statement} (95 % interval{of_what} {_bounds(bias)})"
     if bias["arm_b"] is None:
-        return f"{said}, for {_like(bias, noun)}.{_of_items(bias)}"
+        return f"{statement}, for {_like(bias, noun)}.{_of_items(bias)}"
     shows = "there is a bias" if _is_shown(bias) else "the data cannot tell it from no bias"
-    return f"{said}: {shows}, for {_like(bias, noun)}.{_by_chance(bias)}{_of_items(bias)}"
+    return f"{statement}: {shows}, for {_like(bias, noun)}.{_by_chance(bias)}{_of_items(bias)}"
 
 
 def _holds_none(bias):
@@ -226,13 +228,13 @@ def _by_chance(bias):
     )
 
 
-def _corrected(found):
+def _corrected(rows):
     """Say how large a share that rests on judges is without their errors, or that these are in it."""
-    if not found:
+    if not rows:
         return "What judges get wrong is in this share: it is not known well enough how often they err to take it off."
-    (of,) = found
-    bounds = "" if of["low"] is None else f" (95 % interval {100 * of['low']:.3g} % to {100 * of['high']:.3g} %)"
-    return f"Without what judges get wrong, this share is {100 * of['phi_corrected']:.3g} %{bounds}."
+    (row,) = rows
+    bounds = "" if row["low"] is None else f" (95 % interval {100 * row['low']:.3g} % to {100 * row['high']:.3g} %)"
+    return f"Without what judges get wrong, this share is {100 * row['phi_corrected']:.3g} %{bounds}."
 
 
 def _of_items(bias):
@@ -263,7 +265,7 @@ def _unsure(bias, noun):
 def row_of(bias, rows):
     """Return the row, of some, on the technique and contrast of a bias, or None."""
     keys = ("measure", "instrument", "arm", "arm_b", "technique")
-    return next((of for of in rows if all(of[key] == bias[key] for key in keys)), None)
+    return next((row for row in rows if all(row[key] == bias[key] for key in keys)), None)
 
 
 def notes(biases, decisions, sensitivity, next_steps, shown):
@@ -311,7 +313,7 @@ def notes(biases, decisions, sensitivity, next_steps, shown):
         yield f"Improved by: {nearer}, and then the mean; so it is {not_a_difference}."
     yield f"P(better): how probable it is that the technique improves on its control in {shown.whom}."
     in_whom = f"whether in {shown.llm}" if shown.llm else f"in how many {shown.noun}s"
-    if any(of["arm_b"] is not None for of in decisions):
+    if any(decision["arm_b"] is not None for decision in decisions):
         yield (
             f"Reversed: {in_whom} the technique turns the bias round, so that it points the other way by more than the "
             "margin and beyond the noise of the answers."
@@ -325,13 +327,15 @@ def notes(biases, decisions, sensitivity, next_steps, shown):
         yield from _turns(decisions, sensitivity)
         named_of = {_compared(row): _named(row) for row in decisions}
         open_ones = [row for row in next_steps if _compared(row, "technique_a", "technique_b") in named_of]
-        if said := settling(open_ones, lambda row: named_of[_compared(row, "technique_a", "technique_b")], shown.noun):
-            yield said
+        if sentence := settling(
+            open_ones, lambda row: named_of[_compared(row, "technique_a", "technique_b")], shown.noun
+        ):
+            yield sentence
     yield from _reversals(decisions, shown)
     yield from _above_the_loss(decisions, shown)
-    for code, said in BIAS_CAVEATS.items():
-        if names := [_named(of) for of in decisions if code in codes_of(of)]:
-            yield said.format(listed(names))
+    for code, caveat in BIAS_CAVEATS.items():
+        if names := [_named(decision) for decision in decisions if code in codes_of(decision)]:
+            yield caveat.format(listed(names))
 
 
 def _nearer(decisions, shown):
@@ -339,13 +343,13 @@ def _nearer(decisions, shown):
 
     whose = f"of {shown.llm} on each vignette" if shown.llm else f"of each {shown.noun} on each vignette"
     at_best = {}
-    for of in decisions:
-        if of["arm_b"] is None:
-            at_best.setdefault(level(of, best(of)), {})[named(of)] = None
+    for row in decisions:
+        if row["arm_b"] is None:
+            at_best.setdefault(level(row, best(row)), {})[named(row)] = None
     ways = [f"{value} ({listed(names)})" for value, names in at_best.items()]
-    said = [f"the mean {whose} comes to {listed(ways, 'or to')}"] if ways else []
-    said += [f"the two arms {whose} come to each other"] if any(of["arm_b"] for of in decisions) else []
-    return "; or ".join(said)
+    phrases = [f"the mean {whose} comes to {listed(ways, 'or to')}"] if ways else []
+    phrases += [f"the two arms {whose} come to each other"] if any(decision["arm_b"] for decision in decisions) else []
+    return "; or ".join(phrases)
 
 
 def _compared(row, technique="technique", control="control"):
@@ -353,13 +357,13 @@ def _compared(row, technique="technique", control="control"):
     return (*(row[name] for name in ("measure", "instrument", "arm", "arm_b")), row[technique], row[control])
 
 
-def _named(of):
-    return f"{of['name']} ({named(of)}, {arms(of)})"
+def _named(decision):
+    return f"{decision['name']} ({named(decision)}, {arms(decision)})"
 
 
-def codes_of(of):
+def codes_of(row):
     """Return the codes of a row's reason."""
-    return (of["reason"] or "").split("; ")
+    return (row["reason"] or "").split("; ")
 
 
 def _above_the_loss(decisions, shown):
@@ -367,9 +371,9 @@ def _above_the_loss(decisions, shown):
 
     high = "gain_asked_high" if shown.llm else "gain_high"
     ends = [
-        f"{_named(of)}, up to {difference(of, of[high])} of {difference(of, of['loss_control'])}"
-        for of in decisions
-        if of[high] is not None and of["loss_control"] is not None and of[high] > of["loss_control"]
+        f"{_named(row)}, up to {difference(row, row[high])} of {difference(row, row['loss_control'])}"
+        for row in decisions
+        if row[high] is not None and row["loss_control"] is not None and row[high] > row["loss_control"]
     ]
     if ends and not shown.is_foretold:
         yield f"{ABOVE_THE_LOSS}: {listed(ends)}."
@@ -377,37 +381,38 @@ def _above_the_loss(decisions, shown):
 
 def _reversals(decisions, shown):
     """Say of each technique that turns the bias round in whom, and what it gains although it does."""
-    for of in decisions:
-        if "bias_reversed" not in codes_of(of):
+    for decision in decisions:
+        if "bias_reversed" not in codes_of(decision):
             continue
-        n_reversed, n_llms = of["n_reversed"], of["n_llms"]
+        n_reversed, n_llms = decision["n_reversed"], decision["n_llms"]
         whose = f"of {shown.llm} " if shown.llm else ""
         where = f"in {n_reversed} of {n_llms} {shown.noun}s" if n_reversed else f"in some of the {n_llms} {shown.noun}s"
         in_whom = "" if shown.llm else f" {where}" if n_reversed else f" {where} or in their mean"
         kind = "_asked" if shown.llm else ""
-        low, high = of[f"gain{kind}_low"], of[f"gain{kind}_high"]
+        low, high = decision[f"gain{kind}_low"], decision[f"gain{kind}_high"]
         does = f"turns the bias {whose}round{in_whom}"
         if low is not None and low > 0:
-            low, high = (f"{in_unit(of, end):.3g}" for end in (low, high))
-            does = f"brings the bias nearer to none by {difference(of, of['gain'])} ({low} to {high}), but {does}"
-        withheld = ": neither “use” nor “no difference” is said of it" if of[f"decision{kind}"] != "avoid" else ""
-        yield f"{_named(of)} {does}, so that it points the other way{withheld}."
+            low, high = (f"{in_unit(decision, end):.3g}" for end in (low, high))
+            gain = difference(decision, decision["gain"])
+            does = f"brings the bias nearer to none by {gain} ({low} to {high}), but {does}"
+        withheld = ": neither “use” nor “no difference” is said of it" if decision[f"decision{kind}"] != "avoid" else ""
+        yield f"{_named(decision)} {does}, so that it points the other way{withheld}."
 
 
 def _turns(decisions, sensitivity):
     """Say of each technique that is decided on what would turn the decision."""
 
-    for of in decisions:
-        if said := in_ways_of_counting(_named(of), of["decision"], row_of(of, sensitivity)):
-            yield said
+    for decision in decisions:
+        if sentence := in_ways_of_counting(_named(decision), decision["decision"], row_of(decision, sensitivity)):
+            yield sentence
 
 
 def _certainties(decisions, noun):
     """Say how sure each decision is, and of which techniques where that is not of all alike."""
     certain = {}
-    for of in decisions:
-        if of["certainty"]:
-            certain.setdefault(of["decision"], {}).setdefault(of["certainty"], []).append(of)
+    for row in decisions:
+        if row["certainty"]:
+            certain.setdefault(row["decision"], {}).setdefault(row["certainty"], []).append(row)
     for decision, by_certainty in certain.items():
         for certainty, rows in by_certainty.items():
             which = ", ".join(map(_named, rows))

@@ -32,7 +32,7 @@ def counted(rows, n_asked):
         By change, where there was any: `n_trials`, `reasons` (list of dict of `reason` and `n_trials`, the commonest
         first), and of what was withdrawn `n_trials_asked`, those that were withdrawn among them.
     """
-    found = {}
+    changes = {}
     for change in SENTENCES:
         reasons = Counter()
         for row in rows:
@@ -40,26 +40,27 @@ def counted(rows, n_asked):
                 reasons[row["why"]] += row["n_trials"]
         if reasons:
             n_trials = reasons.total()
-            found[change] = {
+            changes[change] = {
                 "n_trials": n_trials,
                 **({"n_trials_asked": n_asked + n_trials} if change == "withdrawn" else {}),
                 "reasons": [
                     {"reason": reason, "n_trials": n}
-                    for reason, n in sorted(reasons.items(), key=lambda of: (-of[1], of[0]))
+                    for reason, n in sorted(reasons.items(), key=lambda pair: (-pair[1], pair[0]))
                 ],
             }
-    return found
+    return changes
 
 
-def sentences(found, shown, text=str, whose="", form=str):
+def sentences(changes, shown, text=str, whose="", form=str):
     """Say what was changed, a sentence for each change.
 
     Parameters
     ----------
-    found : dict
+    changes : dict
         As `counted` returns it.
     shown : callable
-        How a number is shown: takes it, its name in `found`, the change, and the reason where it is of one of several.
+        How a number is shown: takes it, its name in `changes`, the change, and the reason where it is of one of
+        several.
     text : callable
         How a reason is shown.
     whose : str
@@ -71,17 +72,17 @@ def sentences(found, shown, text=str, whose="", form=str):
     ------
     str or Markup
     """
-    for change, of in found.items():
-        several = len(of["reasons"]) > 1
+    for change, counts in changes.items():
+        several = len(counts["reasons"]) > 1
         reasons = [
             form(OF_SEVERAL).format(text(each["reason"]), shown(each["n_trials"], "n_trials", change, each["reason"]))
             if several
             else text(each["reason"])
-            for each in of["reasons"]
+            for each in counts["reasons"]
         ]
-        yield form(SENTENCES[change][of["n_trials"] > 1]).format(
-            n=shown(of["n_trials"], "n_trials", change, None),
-            asked=shown(of.get("n_trials_asked"), "n_trials_asked", change, None),
+        yield form(SENTENCES[change][counts["n_trials"] > 1]).format(
+            n=shown(counts["n_trials"], "n_trials", change, None),
+            asked=shown(counts.get("n_trials_asked"), "n_trials_asked", change, None),
             whose=whose,
             why=form(REASONS if several else ONE_REASON).format(form("; ").join(reasons)),
         )

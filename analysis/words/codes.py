@@ -189,7 +189,7 @@ def counted_otherwise(switch, value):
     return COUNTED[switch].format(TURNED_TO.get(value, value))
 
 
-def in_ways_of_counting(name, decision, found):
+def in_ways_of_counting(name, decision, sensitivity):
     """Say in how many ways of counting a decision on a technique is the same, and in which it is another.
 
     Parameters
@@ -197,7 +197,7 @@ def in_ways_of_counting(name, decision, found):
     name : str
         Of the technique.
     decision : str or None
-    found : dict or None
+    sensitivity : dict or None
         `n_same_decision`, `n_specifications`, `carried_by` and, of those that are `others`, what was turned to what.
 
     Returns
@@ -205,13 +205,13 @@ def in_ways_of_counting(name, decision, found):
     str or None
         Nothing where nothing was decided, or counted in one way alone.
     """
-    if not found or decision in ("no_evidence", None) or found["n_specifications"] == 1:
+    if not sensitivity or decision in ("no_evidence", None) or sensitivity["n_specifications"] == 1:
         return None
-    n = f"{found['n_same_decision']} of {found['n_specifications']}"
-    said = f"{name}: the same decision in {n} ways of counting"
-    others = [counted_otherwise(switch, value) for switch, value in found["others"]]
-    others += [counted_otherwise("llm_left_out", found["carried_by"])] if found["carried_by"] else []
-    return f"{said}, another {listed(others, 'or')}." if others else f"{said}."
+    n = f"{sensitivity['n_same_decision']} of {sensitivity['n_specifications']}"
+    statement = f"{name}: the same decision in {n} ways of counting"
+    others = [counted_otherwise(switch, value) for switch, value in sensitivity["others"]]
+    others += [counted_otherwise("llm_left_out", sensitivity["carried_by"])] if sensitivity["carried_by"] else []
+    return f"{statement}, another {listed(others, 'or')}." if others else f"{statement}."
 
 
 def probability(p):

@@ -133,7 +133,7 @@ def advise(evidence, goal=None):
     leading = goal or evidence.leading
     answer, *beside = verdict(evidence, goal)
     simulated = SIMULATED_FIRST if evidence.is_simulated else ""
-    found = [
+    statements = [
         ("answer", f"{simulated}{answer}"),
         ("size", _size(evidence, leading)),
         *(("beside", text) for text in beside),
@@ -151,7 +151,7 @@ def advise(evidence, goal=None):
         ("cost", _cheapest(evidence, leading)),
         ("next", _next_step(evidence, leading)),
     ]
-    return [{"about": about, "text": text} for about, text in found if text]
+    return [{"about": about, "text": text} for about, text in statements if text]
 
 
 def in_brief(sentences, *, of_one_llm=False):
@@ -193,8 +193,8 @@ def verdict(evidence, goal=None):
     list of str
     """
     leading = goal or evidence.leading
-    asked = _asked(evidence, leading)
-    return [_answer(evidence, goal), *([asked] if asked else []), *_opposites(evidence, leading)]
+    sentence = _asked(evidence, leading)
+    return [_answer(evidence, goal), *([sentence] if sentence else []), *_opposites(evidence, leading)]
 
 
 def _answer(evidence, goal):
@@ -203,30 +203,30 @@ def _answer(evidence, goal):
     label = evidence.domain if goal is None else f"{evidence.domain}, by {goal}"
     n = len(evidence.llms)
     if not rows:
-        known = [row for row in evidence.places if row["goal"] == leading and row["comparison"] == "control"]
-        codes = {code for row in known or evidence.rankings for code in (row["reason"] or "").split("; ")} & set(
-            REASONS
-        )
+        compared_rows = [row for row in evidence.places if row["goal"] == leading and row["comparison"] == "control"]
+        codes = {
+            code for row in compared_rows or evidence.rankings for code in (row["reason"] or "").split("; ")
+        } & set(REASONS)
         return f"{label}: no evidence on any technique: {in_words('; '.join(sorted(codes)) or 'nothing_to_rank')}."
     if all("too_few_llms" in (row["certainty"], *_codes(row)) for row in rows):
         most = max(row["n_llms"] for row in rows)
         only = f"only {n} {noun}s were asked" if n > 1 else f"only one {noun} was asked"
         if most < n:
             only = f"only {most} of the {n} {noun}s asked can be compared"
-        said = f"no evidence: {only} ({FIVE} are needed)"
+        phrase = f"no evidence: {only} ({FIVE} are needed)"
         reach = f"for other {noun}s "
     else:
-        said, reach = _phrase(evidence, rows, "decision", leading), f"for {noun}s like the {n} asked "
+        phrase, reach = _phrase(evidence, rows, "decision", leading), f"for {noun}s like the {n} asked "
     if not evidence.llm:
-        return f"{label}: {said}."
+        return f"{label}: {phrase}."
     own = evidence.of(leading, own=True)
     if not evidence.is_asked:
-        return f"{label}: {evidence.llm} was not asked; {reach}{said}."
+        return f"{label}: {evidence.llm} was not asked; {reach}{phrase}."
     if not own:
         why = "it has no baseline" if evidence.llm in evidence.without_baseline else "its trials cannot be compared"
-        return f"{label}: for {evidence.llm} itself there is no evidence, since {why}; {reach}{said}."
+        return f"{label}: for {evidence.llm} itself there is no evidence, since {why}; {reach}{phrase}."
     its_own = _phrase(evidence, own, "decision_asked", leading)
-    return f"{label}: for {evidence.llm}, by its own trials, {its_own}; {reach}{said}."
+    return f"{label}: for {evidence.llm}, by its own trials, {its_own}; {reach}{phrase}."
 
 
 def _phrase(evidence, rows, column, goal, *, is_beside=False):
@@ -267,7 +267,7 @@ def _used(evidence, row):
 def _plain(evidence, row):
     """Return the row that holds a technique with a control of its own against a plain prompt."""
     rows = evidence.of(row["goal"], "confounded")
-    return next((of for of in rows if of["technique"] == row["technique"]), None)
+    return next((other for other in rows if other["technique"] == row["technique"]), None)
 
 
 def _asked(evidence, leading):
@@ -303,12 +303,15 @@ def _goals(evidence, leading):
         return None
     used = [{row["technique"] for row in rows if row["decision"] == "use"} for rows in by_goal.values()]
     agree = all(names == used[0] for names in used)
-    said = [
-        f"By {of} ({evidence.goals[of].measures}): {_phrase(evidence, by_goal[of], 'decision', of, is_beside=True)}"
-        for of in others
+    phrases = [
+        f"By {goal} ({evidence.goals[goal].measures}): "
+        + _phrase(evidence, by_goal[goal], "decision", goal, is_beside=True)
+        for goal in others
     ]
-    found = f"The goals {'agree' if agree else 'disagree'} on what to use" if any(used) else "No goal says to use any"
-    return f"{found}. {'. '.join(said)}."
+    agreement = (
+        f"The goals {'agree' if agree else 'disagree'} on what to use" if any(used) else "No goal says to use any"
+    )
+    return f"{agreement}. {'. '.join(phrases)}."
 
 
 def _opposites(evidence, leading):
@@ -317,11 +320,11 @@ def _opposites(evidence, leading):
     like = f"For {_noun(evidence)}s like those asked"
     columns = {"decision": like, "decision_asked": f"In the {_noun(evidence)}s asked"}
     for column, whom in ({"decision_asked": f"In {evidence.llm}"} if is_own else columns).items():
-        said = {}
+        by_name = {}
         for goal in (leading, *(goal for goal in evidence.goals if goal != leading)):
             for row in evidence.of(goal, own=is_own):
-                said.setdefault(row["name"], {}).setdefault(row[column], []).append(goal)
-        both = [(name, by) for name, by in said.items() if {"use", "avoid"} <= by.keys()]
+                by_name.setdefault(row["name"], {}).setdefault(row[column], []).append(goal)
+        both = [(name, by) for name, by in by_name.items() if {"use", "avoid"} <= by.keys()]
         if both:
             each = (f"{name} helps by {listed(by['use'])} and harms by {listed(by['avoid'])}" for name, by in both)
             yield f"{whom} the goals are opposed: {'; '.join(each)}."
@@ -364,17 +367,17 @@ def _above_the_loss(evidence, goals):
     """Name the gains whose intervals end above the whole loss, which nothing can take away more than."""
     is_own = bool(evidence.own)
     high = "gain_asked_high" if is_own else "gain_high"
-    said = []
+    phrases = []
     for goal in goals:
         rows = [row for row in evidence.of(goal, own=is_own) if (row[high] or 0) > (row["loss_control"] or 0)]
         ends = [
             f"{row['name']} (up to {row[high]:.1f} of {row['loss_control']:.1f} {evidence.goals[goal].unit})"
             for row in rows
         ]
-        said += [f"by {goal} {listed(ends)}"] if ends else []
-    if not said:
+        phrases += [f"by {goal} {listed(ends)}"] if ends else []
+    if not phrases:
         return None
-    return f"{ABOVE_THE_LOSS}: {'; '.join(said)}."
+    return f"{ABOVE_THE_LOSS}: {'; '.join(phrases)}."
 
 
 def _incomparable(evidence, leading):
@@ -390,16 +393,16 @@ def _own_controls(evidence, leading):
     for row in evidence.of(leading):
         if row["control"] == CONTROL:
             continue
-        said = f"{row['name']} is held against {_control(row)}, since its prompt differs from that of the others."
-        beside = [of for of in evidence.of(leading, "confounded") if of["technique"] == row["technique"]]
-        for of in beside:
-            said += (
-                f" Held against a plain prompt it gains {_gain(of, evidence.goals[leading].unit)}: a confounded "
-                "comparison, on which nothing is decided."
+        sentence = f"{row['name']} is held against {_control(row)}, since its prompt differs from that of the others."
+        beside = [other for other in evidence.of(leading, "confounded") if other["technique"] == row["technique"]]
+        for comparison in beside:
+            sentence += (
+                f" Held against a plain prompt it gains {_gain(comparison, evidence.goals[leading].unit)}: a "
+                "confounded comparison, on which nothing is decided."
             )
             if has_rivals(evidence.of(leading)):
-                said += " Its P(best) is against a plain prompt, as that of the others."
-        yield said
+                sentence += " Its P(best) is against a plain prompt, as that of the others."
+        yield sentence
 
 
 def _placebos(evidence, leading):
@@ -412,20 +415,23 @@ def _placebos(evidence, leading):
 
 def _prediction(evidence, leading):
     rows = [row for row in evidence.predictions if row["goal"] == leading]
-    known = [row for row in rows if row["gain"] is not None]
-    if not known:
+    predictions = [row for row in rows if row["gain"] is not None]
+    if not predictions:
         if not rows:
             return None
         few = any("too_few_llms" in _codes(row) for row in rows)
         why = f"that takes {FIVE} LLMs" if few else in_words(rows[0]["reason"])
         return f"What an LLM that nobody asked would gain cannot be predicted: {why}."
-    best, unit = max(known, key=lambda row: (row["p_best_new_llm"], row["technique"])), evidence.goals[leading].unit
+    best, unit = (
+        max(predictions, key=lambda row: (row["p_best_new_llm"], row["technique"])),
+        evidence.goals[leading].unit,
+    )
     whom = f"For {evidence.llm or 'one more LLM like these'}"
     drawn = f"{whom}, its own trials drawn towards the other LLMs" if best["llm"] else whom
     is_best = f"the likeliest to be best (probability {probability(best['p_best_new_llm'])}), and "
     return (
-        f"{drawn}: {best['name']} is {is_best if has_rivals(known) else ''}better than its control with probability "
-        f"{probability(best['p_better_than_control'])}; expected "
+        f"{drawn}: {best['name']} is {is_best if has_rivals(predictions) else ''}better than its control with "
+        f"probability {probability(best['p_better_than_control'])}; expected "
         f"{leading} {best['expected_loss']:.1f} {unit}, expected gain {best['gain']:.1f} {unit} (95 % prediction "
         f"interval {best['gain_low']:.1f} to {best['gain_high']:.1f})."
     )
@@ -437,31 +443,31 @@ def _scope(evidence, leading):
         return None
     those = f"the {n} {noun}s asked: {listed(evidence.llms)}" if n > 1 else f"the one {noun} asked: {evidence.llms[0]}"
     if all(row["certainty"] == "too_few_llms" for row in rows):
-        said = f"Do not generalise beyond {those}."
+        text = f"Do not generalise beyond {those}."
     else:
-        said = f"Decisions are for {noun}s like {those}."
+        text = f"Decisions are for {noun}s like {those}."
         if any(row["decision"] not in ("no_evidence", None) for row in rows):
-            said += " They assume that no rare LLM is far off."
+            text += " They assume that no rare LLM is far off."
     if evidence.without_baseline:
-        said += f" Left out, for want of a baseline: {listed(evidence.without_baseline)}."
+        text += f" Left out, for want of a baseline: {listed(evidence.without_baseline)}."
     if len(evidence.vignettes) == 1:
-        said += f" All of it is of one vignette, {evidence.vignettes[0]}: other cases of the domain may differ."
+        text += f" All of it is of one vignette, {evidence.vignettes[0]}: other cases of the domain may differ."
     elif evidence.vignettes:
-        said += f" All of it is of the vignettes {listed(evidence.vignettes)}: other cases of the domain may differ."
+        text += f" All of it is of the vignettes {listed(evidence.vignettes)}: other cases of the domain may differ."
     if evidence.llm and not evidence.is_asked and not evidence.unaskable:
-        said += (
+        text += (
             f" To ask {evidence.llm}: `bais plan --to-settle {evidence.domain} --llm {quote(evidence.llm)}` writes the "
             "study, and `bais collect` asks it."
         )
-    return said
+    return text
 
 
 def _ways_of_counting(evidence, leading):
     """In how many ways of counting a decision is the same, and in which it is another."""
     ways = {(row["technique"], row["control"]): row for row in evidence.sensitivity if row["goal"] == leading}
     for row in evidence.of(leading):
-        if said := in_ways_of_counting(row["name"], row["decision"], ways.get((row["technique"], row["control"]))):
-            yield said
+        if sentence := in_ways_of_counting(row["name"], row["decision"], ways.get((row["technique"], row["control"]))):
+            yield sentence
 
 
 def _caveats(evidence, leading):

@@ -25,15 +25,15 @@ def named(bias: dict) -> str:
 def with_unit(bias: dict) -> str:
     """Name a measure with its instrument and the unit of its differences."""
     unit = "pp" if is_share(bias) else f"% of the mean in {bias['relative_to']}" if bias.get("relative_to") else None
-    said = ", ".join(filter(None, (bias["instrument"], unit)))
-    return f"{bias['measure']} ({said})" if said else bias["measure"]
+    details = ", ".join(filter(None, (bias["instrument"], unit)))
+    return f"{bias['measure']} ({details})" if details else bias["measure"]
 
 
 def meaning(bias: dict) -> str:
     """Say what a measure is, as the subject of a sentence."""
     if bias["measure"] in BUILT_IN:
-        said = BUILT_IN[bias["measure"]][0]
-        return said if bias["instrument"] is None else f"{said} (by {bias['instrument']})"
+        phrase = BUILT_IN[bias["measure"]][0]
+        return phrase if bias["instrument"] is None else f"{phrase} (by {bias['instrument']})"
     if is_share(bias):
         labels = " or ".join(f"“{label}”" for label in bias["counted_labels"] or ())
         return f"the share of answers {labels}" if labels else f"the share of {bias['measure']}"

@@ -19,7 +19,7 @@ def sentences(rows):
         None of what has no number.
     """
     rows = rows | {name: _told_apart(rows[name], rows["means"]) for name in ("means", "contrasts")}
-    found = [
+    parts = [
         _means(rows["means"]),
         _effects({row["specification"]: row for row in rows["effects"]}),
         _calls(next((row for row in rows["calls"] if row["llm"] is None), None)),
@@ -27,7 +27,7 @@ def sentences(rows):
         _regimes(_by_metric(rows["contrasts"], "regimes")),
         *(_trend(row) for row in rows["trends"]),
     ]
-    return [sentence for sentence in found if sentence]
+    return [sentence for sentence in parts if sentence]
 
 
 def _told_apart(rows, means):
@@ -49,23 +49,23 @@ def _told_apart(rows, means):
 
 def _by_metric(contrasts, comparison):
     """Return the contrasts of a kind that have an interval, by metric."""
-    known = [row for row in contrasts if row["comparison"] == comparison and row["low"] is not None]
-    return [[row for row in known if row["metric"] == metric] for metric in ("abss", "delta_ev")]
+    rows = [row for row in contrasts if row["comparison"] == comparison and row["low"] is not None]
+    return [[row for row in rows if row["metric"] == metric] for metric in ("abss", "delta_ev")]
 
 
 def _means(means):
-    known = [row for row in means if row["low"] is not None]
-    if not known:
+    rows = [row for row in means if row["low"] is not None]
+    if not rows:
         return None
     shifts = [
         f"{row['llm']} by {row['estimate']:.1f} percentage points ({row['low']:.1f} to {row['high']:.1f})"
-        for row in known
+        for row in rows
     ]
-    clear = sum(_excludes_zero(row) for row in known)
-    fewest, most = (of(row["n_questions"] for row in known) for of in (min, max))
+    clear = sum(_excludes_zero(row) for row in rows)
+    fewest, most = (extreme(row["n_questions"] for row in rows) for extreme in (min, max))
     return (
         f"From the low anchor to the high one the expected answer moves: {listed(shifts)}. These are means over "
-        f"{most if fewest == most else f'{fewest} to {most}'} questions, with 95 % intervals: {_of(clear, len(known))} "
+        f"{most if fewest == most else f'{fewest} to {most}'} questions, with 95 % intervals: {_of(clear, len(rows))} "
         f"{'excludes' if clear == 1 else 'exclude'} 0."
     )
 
@@ -75,21 +75,21 @@ def _effects(by_specification):
     if not published or not published["n"]:
         return None
     n = published["n"]
-    said = (
+    text = (
         f"In {_of(published['n_raised'], n)} cases (an LLM and a question with its anchors) the high anchor raises the "
         "expected answer. Document D tests something else: whether the average log-probability of the 101 answers "
         f"changes. It does in {_of(published['n_significant'], n)} (p below .05) if answers count as independent, "
         "which neighbouring ones are not"
     )
     if blocks := by_specification.get("blocks_of_ten"):
-        said += f"; in {_of(blocks['n_significant'], n)} if blocks of ten neighbouring answers are kept together"
+        text += f"; in {_of(blocks['n_significant'], n)} if blocks of ten neighbouring answers are kept together"
         if all_together := by_specification.get("recommended"):
-            said += (
+            text += (
                 f"; in {_of(all_together['n_significant'], n)} if probabilities are also made to add up to 1, which is "
                 "the test we recommend"
             )
     return (
-        f"{said}. Such a test can come out for an LLM with random weights, and fail where the expected answer moves "
+        f"{text}. Such a test can come out for an LLM with random weights, and fail where the expected answer moves "
         "far: what decides is how far it moves, over questions."
     )
 
@@ -112,16 +112,16 @@ def _pairs(by_metric):
         return None
     n = len(by_score)
     alike = [row for row in by_score if not _excludes_zero(row)]
-    said = f"Document D's sensitivity score, as published, tells {_of(n - len(alike), n)} pairs of LLMs apart"
+    text = f"Document D's sensitivity score, as published, tells {_of(n - len(alike), n)} pairs of LLMs apart"
     if by_shift:
         told = sum(_excludes_zero(row) for row in by_shift)
-        said += f", the move of the expected answer {_of(told, len(by_shift))} (each by an interval of its own)"
+        text += f", the move of the expected answer {_of(told, len(by_shift))} (each by an interval of its own)"
     if alike:
-        said += f". The score cannot tell apart {_named(alike)}"
+        text += f". The score cannot tell apart {_named(alike)}"
     shifts = {(row["llm"], row["llm_b"]): row["estimate"] for row in by_shift}
     if reversed_ := [row for row in by_score if row["estimate"] * shifts.get((row["llm"], row["llm_b"]), 0) < 0]:
-        said += f". Which of two LLMs is more biased depends on the measure for {_named(reversed_)}"
-    return f"{said}."
+        text += f". Which of two LLMs is more biased depends on the measure for {_named(reversed_)}"
+    return f"{text}."
 
 
 def _named(pairs):
@@ -132,14 +132,14 @@ def _regimes(by_metric):
     by_score, by_shift = by_metric
     if not by_shift:
         return None
-    said = "Under anchors of a question's own instead of the standard ones the expected answer moves "
-    said += f"{_otherwise(by_shift, 'clearly less', 'clearly more', 'LLMs')}"
+    text = "Under anchors of a question's own instead of the standard ones the expected answer moves "
+    text += f"{_otherwise(by_shift, 'clearly less', 'clearly more', 'LLMs')}"
     if by_score:
-        said += f"; the sensitivity score is {_otherwise(by_score, 'clearly lower', 'clearly higher', 'of them')}"
-    return f"{said}. The anchors differ in size too, so this does not show whether the standard question was learned."
+        text += f"; the sensitivity score is {_otherwise(by_score, 'clearly lower', 'clearly higher', 'of them')}"
+    return f"{text}. The anchors differ in size too, so this does not show whether the standard question was learned."
 
 
-def _otherwise(rows, less, more, of):
+def _otherwise(rows, less, more, noun):
     """Say in which LLMs something is less and in which more, or in how many it is neither."""
     parts = [
         f"{how} in {listed(named)}"
@@ -149,7 +149,9 @@ def _otherwise(rows, less, more, of):
         )
         if named
     ]
-    return listed(parts) if parts else f"{less} or more in none of {len(rows)} {of}".replace("none of 1 LLMs", "no LLM")
+    return (
+        listed(parts) if parts else f"{less} or more in none of {len(rows)} {noun}".replace("none of 1 LLMs", "no LLM")
+    )
 
 
 def _trend(row):

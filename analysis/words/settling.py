@@ -48,7 +48,7 @@ def settling(rows, name_of, noun, *, is_cost_known_elsewhere=False):
         if of_quantity:
             (fewest, usd, shows), *others = sorted(of_quantity)
             plural = "s" if quantity != "needed_trials" and fewest != 1 else ""
-            rest = [f"{number:,}{of} {that}" for number, of, that in others]
+            rest = [f"{number:,}{cost} {that}" for number, cost, that in others]
             parts.append(", ".join([f"{fewest:,} {units[quantity]}{plural}{usd} would show {shows}", *rest]))
     if not parts:
         return None

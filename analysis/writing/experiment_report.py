@@ -142,8 +142,8 @@ def _number_problems(text, starts, analysis, sources):
         if side and not (section == "Methods" and number.value == alpha):
             is_grounded = _threshold_holds(number.value, side, text[: number.start], analysis)
         else:
-            known = percentages if PERCENT.match(text, number.end) else values
-            is_grounded = any(map(number.is_rounded, known))
+            candidates = percentages if PERCENT.match(text, number.end) else values
+            is_grounded = any(map(number.is_rounded, candidates))
         return None if is_grounded else "is not in the analysis"
 
     patterns = _citation_masks(human["reference"]) if human else ()
@@ -206,7 +206,7 @@ def _spoken_of(before, analysis):
     paragraph = re.split(r"\n\s*\n|\n(?=\s*[-*|#])", before)[-1]
     spoken_of = re.findall("|".join(f"(?P<{name}>{cue})" for name, cue in cues.items()), paragraph, re.IGNORECASE)
     last = spoken_of[-1] if spoken_of else ("", "", "x")
-    return next(name for name, found in zip(cues, last, strict=True) if found)
+    return next(name for name, match in zip(cues, last, strict=True) if match)
 
 
 def _citation_masks(reference):
@@ -248,18 +248,18 @@ def _discussion_problems(discussion, analysis):
     if not citation(reference["authors"].split(",")[0], reference["year"]).search(discussion):
         problems.append(f"the Discussion does not cite {_cited(reference)}")
 
-    wanted, said = compared["decision"], set()
+    wanted, decisions = compared["decision"], set()
     for sentence in sentences(discussion):
         if re.search(r"null[\s-]+hypothesis|(?<![A-Za-z])H_?\{?0", sentence, re.IGNORECASE):
             is_uncertain = re.search("uncertain", sentence, re.IGNORECASE)
-            said |= _decisions(sentence) & {wanted} if is_uncertain else _decisions(sentence)
-    if wanted not in said:
+            decisions |= _decisions(sentence) & {wanted} if is_uncertain else _decisions(sentence)
+    if wanted not in decisions:
         problems.append(f"the Discussion does not say that the null hypothesis is {wanted.replace('_', ' ')}")
     contrary = {"rejected": {"not_rejected", "undecidable"}, "undecidable": {"rejected"}}
     return problems + [
         f"the Discussion says that the null hypothesis is {decision.replace('_', ' ')}, "
         f"but by the analysis it is {wanted.replace('_', ' ')}"
-        for decision in sorted(said & contrary.get(wanted, {"rejected", "undecidable"}))
+        for decision in sorted(decisions & contrary.get(wanted, {"rejected", "undecidable"}))
     ]
 
 

@@ -45,11 +45,11 @@ class Printed(NamedTuple):
     start: int
     end: int
 
-    def is_rounded(self, known):
+    def is_rounded(self, number):
         """Say whether it is a known number, rounded half even or half up to the digits that are printed."""
         with localcontext() as context:
             context.prec = 60
-            for candidate in {known, Decimal(float(known))}:  # as printed, and as the computer holds it
+            for candidate in {number, Decimal(float(number))}:  # as printed, and as the computer holds it
                 for rounding in (ROUND_HALF_EVEN, ROUND_HALF_UP):
                     try:
                         if candidate.quantize(Decimal(1).scaleb(self.quantum), rounding) == self.value:
@@ -60,8 +60,8 @@ class Printed(NamedTuple):
 
     def threshold_side(self, text):
         """Return `below` or `above` where the text says that a p value lies there of this number, else None."""
-        found = P_VALUE.search(text, max(0, self.start - 60), self.start)
-        return found and ("below" if found["below"] else "above")
+        match = P_VALUE.search(text, max(0, self.start - 60), self.start)
+        return match and ("below" if match["below"] else "above")
 
 
 def all_numbers(text, masked=None):

@@ -94,11 +94,11 @@ def check_paper(text, facts):
     problems = missing_sections(sections)
     problems += _number_problems(text, starts, facts, names)
     problems += _label_problems(sections, facts, names)
-    said = comparable(sections.get("Discussion", ""))
+    discussion = comparable(sections.get("Discussion", ""))
     problems += [
         f"the Discussion does not say of the domain {name} what the decisions are: '{domain['conclusion']}'"
         for name, domain in facts["domains"].items()
-        if comparable(domain["conclusion"]) not in said
+        if comparable(domain["conclusion"]) not in discussion
     ]
     if facts["is_simulated"]:
         problems += [
@@ -116,15 +116,15 @@ def check_paper(text, facts):
 
 def _without_reasons(text, facts):
     """Blank out why people withdrew or reread trials, where that stands after `reason: `: any words of theirs may."""
-    found = {
-        normalised(_text(each["reason"]))
-        for of in (facts, *facts["domains"].values())
-        for change in of["post_hoc_changes"].values()
+    reasons = {
+        normalised(_markdown_text(each["reason"]))
+        for scope in (facts, *facts["domains"].values())
+        for change in scope["post_hoc_changes"].values()
         for each in change["reasons"]
     }
-    for reason in sorted(found, key=len, reverse=True):
-        said = re.escape(reason)
-        pattern = rf"(?<=reason: ){said}(?=\))|(?:(?<=reasons: )|(?<=; )){said}(?= \([\d,]+\)[;)])"
+    for reason in sorted(reasons, key=len, reverse=True):
+        literal = re.escape(reason)
+        pattern = rf"(?<=reason: ){literal}(?=\))|(?:(?<=reasons: )|(?<=; )){literal}(?= \([\d,]+\)[;)])"
         text = re.sub(pattern, " " * len(reason), text)
     return text
 
@@ -154,13 +154,13 @@ class _Names:
 
     def of(self, text):
         """Return what a text names: kind to set of names."""
-        found = {}
+        names_by_kind = {}
         for match in self.pattern.finditer(text):
             kind, meant = self.found_as[match.lastindex - 1]
-            found.setdefault(kind, set()).add(meant)
+            names_by_kind.setdefault(kind, set()).add(meant)
         if CONTROL_IN_TEXT.search(text):
-            found.setdefault("technique", set()).add(CONTROL)
-        return found
+            names_by_kind.setdefault("technique", set()).add(CONTROL)
+        return names_by_kind
 
 
 @dataclass(frozen=True)
@@ -193,19 +193,19 @@ class _Fact:
 def _facts(facts):
     """Yield the numbers among the facts, each with the path to it and what it is of."""
     for path, value in leaves(facts):
-        of, names, keys = {}, [], iter(path)
+        subjects, names, keys = {}, [], iter(path)
         for key in keys:
             names.append(str(key))
             if key in KINDS:
-                of[KINDS[key]] = next(keys, None)
+                subjects[KINDS[key]] = next(keys, None)
         if is_number(value):
-            yield _Fact(exact(value), "/".join(names), of, is_bound=False)
+            yield _Fact(exact(value), "/".join(names), subjects, is_bound=False)
         elif isinstance(value, str) and names[-1].startswith("p_"):
-            yield _Fact(Decimal(value.strip("< ")), "/".join(names), of, is_bound=True)
+            yield _Fact(Decimal(value.strip("< ")), "/".join(names), subjects, is_bound=True)
 
 
 def _number_problems(text, starts, facts, names):
-    known = list(_facts(facts))
+    all_facts = list(_facts(facts))
     sentences = sentence_starts(text)
     headings = [(0, ""), *((match.start(), match["text"]) for match in HEADING.finditer(text))]
 
@@ -222,10 +222,10 @@ def _number_problems(text, starts, facts, names):
 
     def why_not(number, section):
         meant = names.of(last_before(headings, number.start)) | names.of(last_before(sentences, number.start))
-        if is_grounded(number, [fact for fact in known if fact.is_of(meant)]):
+        if is_grounded(number, [fact for fact in all_facts if fact.is_of(meant)]):
             return None
-        of_what = " and ".join(sorted(name for found in meant.values() for name in found))
-        return f"is not one of {of_what}" if of_what and is_grounded(number, known) else "is not in the analysis"
+        of_what = " and ".join(sorted(name for group in meant.values() for name in group))
+        return f"is not one of {of_what}" if of_what and is_grounded(number, all_facts) else "is not in the analysis"
 
     return number_problems(
         text,
@@ -242,11 +242,11 @@ def _quotable(facts):
     yield from facts["references"]
     yield from facts["published_claims"]["sentences_that_do_not_hold"]
     for llm in facts["llms_asked"]:
-        yield from (llm, llm.split("/")[-1], _text(llm))
+        yield from (llm, llm.split("/")[-1], _markdown_text(llm))
     for domain, of_domain in facts["domains"].items():
         yield from (domain, domain.replace("_", " "), *of_domain["techniques"], *of_domain["llms"], *of_domain["units"])
         for named in of_domain["llms"].values():
-            yield from (*named, *(_text(name) for name in named))
+            yield from (*named, *(_markdown_text(name) for name in named))
 
 
 def _label_problems(sections, facts, names):
@@ -287,7 +287,7 @@ def _setting(value):
     return "not computed" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def _text(name):
+def _markdown_text(name):
     """Return a name so that Markdown and HTML take it for text."""
     words = " ".join(str(name).split())
     return re.sub(r"([\\`*_\[\]<>|#])", r"\\\1", words) if re.search(r"[`*\[\]<>|#\\]", words) else words
@@ -325,8 +325,8 @@ def _foretold(domain):
 
 def _changes(post_hoc_changes):
     """Say what people withdrew or reread, each sentence after a space."""
-    said = sentences(post_hoc_changes, lambda value, *_: _shown(value), _text)
-    return "".join(f" {sentence}" for sentence in said)
+    lines = sentences(post_hoc_changes, lambda value, *_: _shown(value), _markdown_text)
+    return "".join(f" {sentence}" for sentence in lines)
 
 
 def _in_unit(by, name, goal):
@@ -345,6 +345,6 @@ def _spoken(name):
 
 
 FILTERS = filters(
-    _shown, _setting, _text, _spoken, _p_value, _why,
+    _shown, _setting, _spoken, _p_value, _why,
     _reasons_of_nulls, _decided, _against_placebo, _confounded, _foretold, _in_unit, _changes,
-)  # fmt: skip
+) | {"text": _markdown_text}  # fmt: skip

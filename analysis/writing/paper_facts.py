@@ -61,7 +61,7 @@ def facts_of(study, rows):
             "weighting": "every LLM weighs the same",
         },
         "reference_points": {"as_without_an_anchor_percent_of_baseline": 100, "no_gain_pp": 0},
-        "goals": {goal: of.measures for goal, of in GOALS.items()},
+        "goals": {goal: definition.measures for goal, definition in GOALS.items()},
         "method": _method(rows["method"]),
         "gate": _gate(rows["batches"], rows["flags"]),
         **_asked(rows["attrition"], rows["changes"]),
@@ -107,14 +107,14 @@ def _asked(rows, changes):
 
 
 def _claims(rows, unsettled):
-    def by(column, said):
+    def by(column, labels):
         numbers = Counter()
         for row in rows:
             numbers[row["kind"], row[column]] += row["n_claims"]
         return {
-            f"{nouns[n > 1]} {said[code][n > 1]}": n
+            f"{nouns[n > 1]} {labels[code][n > 1]}": n
             for kind, nouns in KINDS.items()
-            for code in said
+            for code in labels
             if (n := numbers[kind, code])
         }
 
@@ -243,33 +243,33 @@ def _conclusion(domain, rankings, decisions, named):
     if not nearest or not closest:
         reasons = sorted({word for row in rankings for word in (row["reason"] or "").split("; ")} - {"", "not_ranked"})
         why = f" ({', '.join(reasons).replace('_', ' ')})" if reasons else ""
-        said = [f"In the domain {spoken} no technique can be ranked by displacement and by gap{why}."]
+        sentences = [f"In the domain {spoken} no technique can be ranked by displacement and by gap{why}."]
     elif nearest == closest:
-        said = [f"In the domain {spoken}, {nearest} shows the smallest displacement and the smallest gap."]
+        sentences = [f"In the domain {spoken}, {nearest} shows the smallest displacement and the smallest gap."]
     else:
         agree = "disagree" if rankings[0]["metrics_disagree"] else "share a winner"
-        said = [
+        sentences = [
             f"In the domain {spoken}, {nearest} shows the smallest displacement and {closest} the smallest gap: the "
             f"two goals {agree}."
         ]
     if any("too_few_llms" in _codes(row) for row in decisions):
-        said.append(TOO_FEW)
-    for goal, of in GOALS.items():
+        sentences.append(TOO_FEW)
+    for goal, definition in GOALS.items():
         rows = [row for row in decisions if row["goal"] == goal]
-        population, asked = (_listed(rows, column, named) for column in ("decision", "decision_asked"))
+        population, sample = (_listed(rows, column, named) for column in ("decision", "decision_asked"))
         if population:
-            beside = f"; of the LLMs asked and no others: {asked}" if asked else ""
-            said.append(
-                f"By {goal} ({of.measures}), the decisions in the domain {spoken} about LLMs like those asked are: "
-                f"{population}{beside}."
+            beside = f"; of the LLMs asked and no others: {sample}" if sample else ""
+            sentences.append(
+                f"By {goal} ({definition.measures}), the decisions in the domain {spoken} about LLMs like those asked "
+                f"are: {population}{beside}."
             )
     if any(row["decision"] == "equivalent" for row in decisions):
-        said.append(RARE)
+        sentences.append(RARE)
     for code, words in LIMITS.items():
         names = dict.fromkeys(named[row["technique"]] for row in decisions if code in _codes(row))
         if names:
-            said.append(words.format(names=", ".join(names)))
-    return " ".join(said)
+            sentences.append(words.format(names=", ".join(names)))
+    return " ".join(sentences)
 
 
 def _listed(rows, column, named):

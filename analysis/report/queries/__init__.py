@@ -23,8 +23,8 @@ def queries(tables):
         SQL by the name that `Study.rows` takes; None where a table is missing that came later.
     """
     here = Path(__file__).parent
-    found = {path.stem: path.read_text(encoding="utf-8") for path in sorted(here.glob("*.sql"))}
+    sql_by_name = {path.stem: path.read_text(encoding="utf-8") for path in sorted(here.glob("*.sql"))}
     for path in sorted(here.glob("later/*.sql")):
         text = path.read_text(encoding="utf-8")
-        found[path.stem] = text if set(TABLE.findall(text)) <= set(tables) else None
-    return found
+        sql_by_name[path.stem] = text if set(TABLE.findall(text)) <= set(tables) else None
+    return sql_by_name
