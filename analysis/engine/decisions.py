@@ -307,6 +307,7 @@ def _flags(pair, gains):
         "no_variance_to_correct" if gains.uncorrected else None,
         "baseline_below_10" if gains.refused else None,
         "baseline_near_0" if gains.near_zero else None,
+        "item_baseline_below_10" if gains.lacks_items else None,
         "baseline_below_30" if gains.thin else None,
         "confounded_prompt" if pair.is_confounded else None,
         "own_control" if pair.kind == "control" and pair.control != CONTROL else None,

@@ -44,8 +44,8 @@ class DomainLosses:
     def of_answers(cls, answers, base, goals):
         """Return those of a paradigm whose goals are in percent of the mean answer in one of its arms.
 
-        Items are averaged within their vignette: each in percent of its own answers in that arm, where an LLM has
-        answered it in all arms that the goals name.
+        Items are averaged within their vignette, each in percent of its own answers in that arm: those that an LLM has
+        answered in all arms that the goals name, under every technique.
 
         Parameters
         ----------
@@ -90,23 +90,56 @@ class DomainLosses:
         self._seen = (n_trials, means, distances)
         noise = np.broadcast_to((variance / self._baseline**2)[..., None], shape[:3])
         n_baseline = np.broadcast_to(n_of_unit[..., None], shape[:3])
-        df = None
+        df, self._enters = None, None
+        self.items_left_out = np.zeros((len(self.llms), len(self.vignettes)), bool)
         if len(self._units) > len(self.vignettes):
-            self._enters = ~np.isnan(means).any(axis=-1)
-            df, n_of_items = (self._sums(counts, 0) for counts in (n_trials - 1, n_baseline - 1))
-            n_trials, n_of_unit = self._sums(n_trials, 0), self._of_vignettes(n_of_unit)
-            means, distances, slopes = (self._sums(array, 1) for array in (means, distances, slopes))
-            variances, distance_variances, noise = (
-                self._sums(array, 2) for array in (variances, distance_variances, noise)
+            self._choose_items(means, n_of_unit, noise[..., :1])
+            variances, distance_variances = (
+                self._with_single_answers(of_means, n_trials) for of_means in (variances, distance_variances)
             )
-            n_baseline = n_of_items + 1
-        else:
-            self._enters = None
+            df, n_baseline = (self._sums(n, 0) for n in (n_trials - 1, n_baseline - 1))
+            n_trials, n_baseline = self._sums(n_trials, 0), n_baseline + 1
+            means, distances, slopes = (self._sums(values, 1) for values in (means, distances, slopes))
+            variances, distance_variances, noise = (
+                self._sums(values, 2) for values in (variances, distance_variances, noise)
+            )
+            n_of_unit = self._least_of_vignettes(n_of_unit)
         self.n_baseline = n_of_unit
         self.moments = Moments(means, variances, n_trials, distances, distance_variances, slopes, noise, n_baseline, df)
         self.knows_attrition = missing is not None
         self._missing = self._ranges(missing, shape) if self.knows_attrition else None
         self._known, self._incomplete, self._signed_bounds = {}, "missing_direction", None
+
+    def _choose_items(self, means, n_baseline, noise):
+        """Choose the items that enter: those that an LLM answered in all arms under every technique it was asked with.
+
+        So that what is compared is of the same items. An item of which too few answers say what it is in percent of,
+        or which may as well be 0, is left out where others of its vignette are not.
+        """
+        complete = ~np.isnan(means).any(axis=-1)
+        was_asked = (self._of_vignettes(complete.astype(float)) > 0)[:, self._vignette_of]
+        common = (complete | ~was_asked).all(axis=-1) & complete.any(axis=-1)
+        quantile = special.stdtrit(np.maximum(n_baseline - 1, 1), 0.975)
+        is_known = (n_baseline >= FEWEST_BASELINE) & (np.nan_to_num(noise[..., 0]) * quantile**2 < 1)
+        has_known = self._of_vignettes((common & is_known).astype(float)) > 0
+        is_left_out = common & ~is_known & has_known[:, self._vignette_of]
+        self._enters = complete & (common & ~is_left_out)[..., None]
+        self.items_left_out = self._of_vignettes(is_left_out.astype(float)) > 0
+
+    def _with_single_answers(self, variances, n_trials):
+        """Give the mean of a single answer the variance that answers to the other items of its vignette have."""
+        several = self._enters[..., None] & (n_trials > 1)
+        squares = self._of_vignettes(np.where(several, variances * n_trials * (n_trials - 1), 0.0))
+        df = self._of_vignettes(np.where(several, n_trials - 1, 0.0))
+        pooled = np.where(df > 0, squares / np.maximum(df, 1), np.nan)[:, self._vignette_of]
+        return np.where(n_trials == 1, pooled, variances)
+
+    def _least_of_vignettes(self, n):
+        """Return the fewest of what is of units, by vignette, among those that enter; 0 where none does."""
+        enters = self._enters.any(axis=-1)
+        least = np.full((n.shape[0], len(self.vignettes)), np.inf)
+        np.minimum.at(least, (slice(None), self._vignette_of), np.where(enters, n, np.inf))
+        return np.where(np.isinf(least), 0.0, least)
 
     def _of_vignettes(self, values):
         """Add up what is of units, in axis 1, by vignette."""
@@ -152,8 +185,8 @@ class DomainLosses:
     def _items(self, technique):
         """Which items of LLMs enter, and what they come to in each arm."""
         place = self.techniques.index(technique)
-        enters = (self.n_baseline >= FEWEST_BASELINE) & ~self.near_zero
-        enters = self._enters[..., place] & enters[:, self._vignette_of]
+        is_usable = (self.n_baseline >= FEWEST_BASELINE) & ~self.near_zero
+        enters = self._enters[..., place] & is_usable[:, self._vignette_of]
         return enters, *(values[..., place, :] for values in self._seen[1:])
 
     def signed(self, goal):
@@ -181,6 +214,7 @@ class DomainLosses:
         made.n_baseline = moments.n_baseline[..., 0]
         made.knows_attrition, made._known, made._incomplete = False, {}, "missing_direction"
         made._signed_bounds = None
+        made.items_left_out = np.zeros(made.n_baseline.shape, bool)
         return made
 
     @classmethod
@@ -241,13 +275,16 @@ class DomainLosses:
         return ~np.isnan(self.moments.percent[..., places, :]).any(axis=(-1, -2))
 
     @property
+    def baseline_variance(self):
+        """Return the variance of the logarithm of a mean baseline, shape (n LLMs, n vignettes)."""
+        variance = self.moments.baseline_variance
+        return np.fmax.reduce(variance, axis=-1) if variance.size else np.zeros(self.n_baseline.shape)
+
+    @property
     def near_zero(self):
         """Return where the 95 % interval of a baseline holds 0, shape (n LLMs, n vignettes)."""
-        variance = (
-            self.moments.baseline_variance[..., 0] if self.moments.percent.size else np.zeros(self.n_baseline.shape)
-        )
         quantile = special.stdtrit(np.maximum(self.n_baseline - 1, 1), 0.975)
-        return np.nan_to_num(variance) * quantile**2 >= 1
+        return np.nan_to_num(self.baseline_variance) * quantile**2 >= 1
 
     def n_trials(self, technique):
         """Return the trials of a technique in the arms by LLM, shape (n LLMs,)."""

@@ -25,6 +25,8 @@ class Gains:
     refused, near_zero, thin : bool
         Whether an LLM or vignette is left out for too few baseline answers, or for a baseline that these do not tell
         from 0, of which there is no percentage (Fieller 1954); and whether one that enters has few.
+    lacks_items : bool
+        Whether items are left out for too few answers that say what they are in percent of.
     uncorrected : bool
         Whether a loss that enters could not be corrected.
     knows_attrition : bool
@@ -45,6 +47,7 @@ class Gains:
         self.near_zero = bool((has_both & enough & domain.near_zero).any())
         self.used = has_both & enough & ~domain.near_zero
         self.thin = bool((self.used & (domain.n_baseline < FEW_BASELINE)).any())
+        self.lacks_items = bool((self.used & domain.items_left_out).any())
         self._rows = np.flatnonzero(self.used.any(axis=1))
         self.llms = [domain.llms[row] for row in self._rows]
         self.weights = (self.used / np.maximum(self.used.sum(axis=1, keepdims=True), 1))[self._rows]
@@ -77,7 +80,7 @@ class Gains:
         loss = self._domain.by_goal(self.goal)
         variance = np.nan_to_num(loss.variance)
         slopes = [np.nan_to_num(loss.slope[..., gains._c] - loss.slope[..., gains._k]) for gains in (self, other)]
-        shared = slopes[0] * slopes[1] * np.nan_to_num(self._domain.moments.baseline_variance[..., 0])
+        shared = slopes[0] * slopes[1] * np.nan_to_num(self._domain.baseline_variance)
         if self._c == other._c:
             shared = shared + variance[..., self._c]
         if self._k == other._k:

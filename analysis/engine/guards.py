@@ -126,7 +126,7 @@ def stood(row, gains, basis, among=None):
         Why, and what limits the decision.
     """
     row = row | _over_items(row, basis, among)
-    if not basis.guards:
+    if not {REVERSED, MOVED, JUDGED} & {*basis.guards}:
         return row, []
     first, n_reversed = _change_of_bias(row, gains, basis, among)
     changed = taken_back(row, first)
@@ -149,7 +149,7 @@ def cannot_stand(row, gains, basis):
     -------
     dict of str to str
     """
-    if not basis.guards:
+    if not {REVERSED, MOVED, JUDGED} & {*basis.guards}:
         return {}
     codes = [JUDGED] if JUDGED in basis.guards else []
     codes.append(_change_of_bias(row, gains, basis, None)[0])
@@ -163,7 +163,9 @@ def _change_of_bias(row, gains, basis, among):
     is_reversed = n_reversed > 0 or gains.p_none_reversed(margin=margin) < one_sided()
     if basis.items and row["llm"] is None:
         is_reversed = is_reversed or _is_turned(row, basis.items, among)
-    return REVERSED if is_reversed else MOVED if (gains.moved() > margin).any() else None, n_reversed
+    if is_reversed and REVERSED in basis.guards:
+        return REVERSED, n_reversed
+    return MOVED if MOVED in basis.guards and (gains.moved() > margin).any() else None, n_reversed
 
 
 def taken_back(row, code):

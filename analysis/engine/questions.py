@@ -183,7 +183,7 @@ def questions_on_goals(answers, paradigms):
 
 
 def _basis_of_goal(losses, goal):
-    guards = tuple({"reversed": REVERSED, "moved": MOVED}[name] for name in goal.get("guards") or ())
+    guards = (ALONE, *({"reversed": REVERSED, "moved": MOVED}[name] for name in goal.get("guards") or ()))
     items = ItemLosses(losses, goal["goal"]) if losses.has_items else None
     return Basis(losses, goal["goal"], float(goal["margin"]), guards, items, len(losses.arms))
 

@@ -102,7 +102,7 @@ def test_items_are_averaged_within_a_vignette_each_in_percent_of_its_own_base():
     assert domain.by_goal("pull").loss.tolist() == [[[pytest.approx((150 + 10) / 2)]]]
     assert domain.by_goal("low").loss.tolist() == [[[pytest.approx((50 + 10) / 2)]]]
     assert domain.of_items("low", "no_technique").tolist() == [[pytest.approx(50), pytest.approx(10)]]
-    assert domain.n_baseline.tolist() == [[20]]
+    assert domain.n_baseline.tolist() == [[10]], "of the item that has fewest"
 
 
 def test_opposite_items_cancel_and_an_item_that_lacks_an_arm_does_not_enter():
@@ -114,6 +114,65 @@ def test_opposite_items_cancel_and_an_item_that_lacks_an_arm_does_not_enter():
     domain = DomainLosses.of_answers(pd.concat([up, down, half]), "none", {"pull": MIDDLE["pull"]})
     assert domain.by_goal("pull").loss[0, 0, 0] == pytest.approx(0)
     assert np.isnan(domain.of_items("pull", "no_technique")[0]).tolist() == [False, True, False]
+
+
+def items_of(*cells, technique="no_technique"):
+    """Answers to items without noise: of each its name, how many are in the base, and percent under low and high."""
+    frames = []
+    for item, n_baseline, low, high in cells:
+        base = answers_of({("no_technique", "none"): [100.0] * n_baseline}, item=item) if n_baseline else None
+        arms = {(technique, "low"): low, (technique, "high"): high}
+        frames += [base, answers_of({arm: values for arm, values in arms.items() if values}, item=item)]
+    return pd.concat([frame for frame in frames if frame is not None])
+
+
+def test_a_technique_and_its_control_are_compared_on_the_items_that_both_have():
+    plain = items_of(("easy", 10, [90.0], [110.0]), ("hard", 10, [50.0], [150.0]))
+    helps = items_of(("easy", 0, [90.0], [110.0]), ("hard", 0, [50.0], []), technique="sacd")
+    domain = DomainLosses.of_answers(pd.concat([plain, helps]), "none", {"pull": MIDDLE["pull"]})
+    gains = domain.compared("pull", "sacd", "no_technique")
+    assert (gains.loss_control.tolist(), gains.loss.tolist()) == ([20.0], [20.0]), "hard is not in the control either"
+
+
+def test_an_item_with_fewer_than_ten_answers_in_the_base_is_left_out_and_said_to_be():
+    rows = pd.concat(
+        [
+            items_of(("known", 10, [90.0], [110.0]), ("thin", 9, [50.0], [150.0])),
+            items_of(("known", 0, [95.0], [105.0]), ("thin", 0, [50.0], [150.0]), technique="sacd"),
+        ],
+        ignore_index=True,
+    )
+    domain = DomainLosses.of_answers(rows, "none", {"pull": MIDDLE["pull"]})
+    gains = domain.compared("pull", "sacd", "no_technique")
+    assert (gains.loss_control.tolist(), gains.lacks_items, gains.refused) == ([20.0], True, False)
+    of_thin = DomainLosses.of_answers(rows[rows["item"] == "thin"], "none", {"pull": MIDDLE["pull"]})
+    assert of_thin.compared("pull", "sacd", "no_technique").refused
+    both_thin = rows.drop(rows[(rows["item"] == "known") & (rows["arm"] == "none")].index[:1])
+    refused = DomainLosses.of_answers(both_thin, "none", {"pull": MIDDLE["pull"]})
+    assert refused.compared("pull", "sacd", "no_technique").refused, "where no item has ten, the vignette has none"
+
+
+def test_a_single_answer_to_an_item_has_the_noise_of_the_other_items():
+    rows = items_of(("a", 10, [80.0, 100.0], [110.0, 130.0]), ("b", 10, [90.0], [120.0, 140.0]))
+    domain = DomainLosses.of_answers(rows, "none", {"pull": MIDDLE["pull"]})
+    # low: of a 200 over 2 answers, of b the same variance over 1; high: 200 over 2 answers, twice; two items
+    assert domain.by_goal("pull").variance[0, 0, 0] == pytest.approx((100 + 200 + 100 + 100) / 4)
+    alone = items_of(("a", 10, [80.0], [110.0]), ("b", 10, [90.0], [120.0]))
+    unknown = DomainLosses.of_answers(alone, "none", {"pull": MIDDLE["pull"]}).by_goal("pull")
+    assert np.isnan(unknown.variance[0, 0, 0])
+    assert unknown.loss[0, 0, 0] == pytest.approx(30)
+
+
+def test_the_noise_of_the_base_is_known_whichever_technique_an_llm_lacks():
+    rng = np.random.default_rng(5)
+    rows = study_of(rng, 3, n_llms=2)
+    with_first = pd.concat([rows, rows[rows["technique"] == "sacd"].assign(technique="aaa")])
+    lacking = with_first[~((with_first["llm"] == "l0") & (with_first["technique"] == "aaa"))]
+    of_all, of_some = (
+        DomainLosses.of_answers(frame, "none", {"pull": MIDDLE["pull"]}).compared("pull", "sacd", "no_technique")
+        for frame in (with_first, lacking)
+    )
+    np.testing.assert_allclose(of_some.variances, of_all.variances)
 
 
 def study_of(rng, n_items, n_llms=6, cut=0.5):
