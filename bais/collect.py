@@ -89,7 +89,7 @@ def _say_plan(planned):
     anchors = [f"{kind} {ends['low']:g} and {ends['high']:g}" for kind, ends in grid["anchors"].items()]
     temperatures = ["the endpoint's own" if t is None else f"{t:g}" for t in grid["temperatures"]]
     arms = [
-        f"{name}: {', '.join(paradigm['arms'])}"
+        f"{name}: {', '.join(_told_arm(arm, paradigm['anchors']) for arm in paradigm['arms'])}"
         + (f" with {paradigm['n_items']:,} items" if paradigm["n_items"] else "")
         for name, paradigm in grid["paradigms"].items()
     ]
@@ -108,6 +108,11 @@ def _say_plan(planned):
     print()
     told = [
         *([("paradigms", "; ".join(arms))] if arms else []),
+        *(
+            ("goals", f"{', '.join(paradigm['goals'])} ({paradigm['leading_goal']} leads)")
+            for paradigm in grid["paradigms"].values()
+            if "goals" in paradigm
+        ),
         ("LLMs", ", ".join(grid["llms"])),
         ("vignettes", ", ".join(grid["vignettes"])),
         ("techniques", ", ".join(grid["techniques"])),
@@ -165,6 +170,11 @@ def _told_of_judges(judges):
     """Write who judges which texts, and how often."""
     times = "once" if judges["repeats"] == 1 else f"{judges['repeats']} times"
     return f"{', '.join(judges['llms'])}: {judges['paradigm']} of {', '.join(judges['roles'])}, {times} each"
+
+
+def _told_arm(arm, anchors):
+    """Name an arm, with its anchor if it has one."""
+    return f"{arm} ({anchors[arm]})" if arm in anchors else arm
 
 
 def _from_to(ends, has_fraction=False, to=" to "):

@@ -65,7 +65,16 @@ def plan_of(study) -> dict:
             "vignettes": list(design.vignettes),
             "techniques": list(design.techniques),
             "paradigms": {
-                name: {"arms": paradigm.arms, "n_items": len(paradigm.all_items)}
+                name: {
+                    "arms": paradigm.arms,
+                    "n_items": len(paradigm.all_items),
+                    **(
+                        {"anchors": {arm: str(anchor) for arm, anchor in paradigm.anchors.items()}}
+                        if paradigm.anchors
+                        else {}
+                    ),
+                    **({"goals": [*paradigm.goals], "leading_goal": paradigm.leading_goal} if paradigm.goals else {}),
+                }
                 for name, paradigm in design.paradigms.items()
             },
             "anchors": study.anchors.model_dump(exclude_none=True) if study.anchors else {},

@@ -109,6 +109,16 @@ class ArmAnchor(Part):
             raise ValueError("`of` and `times` go together, as in {of: none, times: 0.5}")
         return self
 
+    def __str__(self):
+        if self.words:
+            return f"“{self.words}”"
+        if self.between:
+            return self.text(None)
+        if self.value is not None:
+            return as_number(self.value)
+        ends = self.times if isinstance(self.times, list) else [self.times]
+        return f"{' to '.join(f'{end:g}' for end in ends)} times {self.of}"
+
     @property
     def hangs_on_answers(self) -> bool:
         """Whether its value is known only when another arm was answered."""

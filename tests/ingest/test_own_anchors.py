@@ -12,6 +12,7 @@ from ingest.ask.collector import collect
 from ingest.ask.plan import plan_of
 from ingest.ask.spool import COLLECTED, records_of, spool_folder
 from ingest.gate.audit import audit
+from ingest.gate.mended import hanging
 from ingest.paradigms.paradigm import ArmAnchor, Paradigm, paradigm_text
 from ingest.prompts import shipped
 from ingest.studies.design import Design
@@ -378,3 +379,26 @@ def test_show_prints_the_shipped_paradigm_as_it_is_written(capsys):
     assert capsys.readouterr().out == paradigm_text("anchoring")
     assert main(["show", "framing", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["paradigm"] == "framing"
+
+
+def test_an_answer_in_the_base_names_the_anchors_that_hang_on_it(warehouse, tmp_path):
+    path = tmp_path / "rents.yaml"
+    path.write_text(yaml.safe_dump(STUDY | {"paradigm": PARADIGM}, sort_keys=False), encoding="utf-8")
+    assert main(["collect", str(path)]) == 0
+    with contextlib.closing(connect(warehouse)) as raw:
+        of_first = "select trial_id from raw.trials where arm = '{}' and llm_recorded = 'sim/first' limit 1"
+        ((base,),), ((low,),) = (raw.execute(of_first.format(arm)).fetchall() for arm in ("none", "low"))
+        (anchors,) = hanging(raw, [base])
+        assert hanging(raw, [low]) == []
+    assert (anchors.llm, anchors.vignette, anchors.n_trials, len(anchors.anchors)) == ("sim/first", "rent", 30, 3)
+
+
+def test_a_plan_says_what_each_anchor_is_and_which_goal_leads(tmp_path, capsys):
+    path = tmp_path / "rents.yaml"
+    arms = ARMS | {"middle": {"anchor": "a fair sum"}, "high": {"anchor": {"of": "none", "times": [1.5, 2.5]}}}
+    paradigm = PARADIGM | {"arms": arms}
+    path.write_text(yaml.safe_dump(STUDY | {"paradigm": paradigm}, sort_keys=False), encoding="utf-8")
+    assert main(["plan", str(path)]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "rents: none, low (0.5 times none), middle (“a fair sum”), high (1.5 to 2.5 times none)" in said
+    assert "goals pull, off (pull leads)" in said
