@@ -249,6 +249,7 @@ def _print_decisions(evidence, goal):
 def _print_evidence(evidence, goals):
     """Print the decisions by each goal, what is predicted of one LLM, and what it all rests on."""
     from analysis.words.codes import has_rivals
+    from analysis.words.domains import notes
 
     for goal in goals:
         _print_decisions(evidence, goal)
@@ -268,7 +269,7 @@ def _print_evidence(evidence, goals):
         "USD per\n1,000",
     ]
     _show(heads, list(_sizes(evidence, goals, bool(best))), range(1, len(heads)))
-    for note in _notes(evidence, goals):
+    for note in notes(evidence, goals):
         say(note)
 
 
@@ -329,48 +330,9 @@ def _sizes(evidence, goals, has_rivals):
         yield [row["name"], *losses, *places, f"{row['n_trials']:,}", "unknown" if usd is None else f"{usd:,.2f}"]
 
 
-def _holds_for(n_comparisons):
-    return f"holds for all {n_comparisons} techniques at once" if n_comparisons > 1 else "is of one technique"
-
-
 def _unit(evidence, goal):
     return evidence.goals[goal].unit
 
 
 def _head(evidence, goal):
     return HEADS.get(goal, f"{goal}\n({_unit(evidence, goal)})")
-
-
-def _notes(evidence, goals):
-    from analysis.words.codes import has_rivals, in_words
-
-    rows = [row for row in evidence.places if row["comparison"] == "control" and row["goal"] == goals[0]]
-    measured = "; ".join(f"{goal}: {evidence.goals[goal].measures}" for goal in goals)
-    base = f"answer in {evidence.base} without a technique" if evidence.base else "unanchored answer"
-    yield f"Losses are in percent of the {base}, means over vignettes, then LLMs. {measured}."
-    if any(row["n_comparisons"] for row in rows):
-        first = max(rows, key=lambda row: row["n_comparisons"] or 0)
-        whose = f"its interval is of {evidence.llm}'s own trials and" if evidence.own else "its 95 % interval"
-        best = (
-            "P(best): of the smallest loss, on average over LLMs (where one more LLM is foretold, in that LLM); for a "
-            "plain prompt, that no technique gains. "
-        ) * has_rivals(evidence.of(goals[0]))
-        yield (
-            "gain: loss of the control less that of the technique, without what noise adds to either; "
-            f"{whose} {_holds_for(first['n_comparisons'])}; no difference: within "
-            f"{first['margin']:g} {_unit(evidence, goals[0])}. {best}P(worse): of losing on its control, on average. "
-            "Probabilities are from one model of all techniques, in which LLMs differ alike on each. Trials compared: "
-            "its own and its control's. A name after vs is what a technique is held against "
-            "instead of a plain prompt."
-        )
-    decides = any(row["certainty"] != "too_few_llms" for row in rows)
-    if decides and len(goals) > 1:
-        yield (
-            f"Chance of any false use or avoid, if no rare LLM is far off: up to 5 % by {goals[0]}, which decides; up "
-            f"to {5 * len(goals)} % over all goals."
-        )
-    reasons = {cost["reason"] for cost in evidence.costs.values()} - {None}
-    yield from (f"Cost unknown: {in_words(reason)}." for reason in sorted(reasons))
-    if evidence.costs and not reasons:
-        paid = "simulated calls cost nothing; " if evidence.is_simulated else ""
-        yield f"Cost: {paid}mean over LLMs, of all domains of the study."

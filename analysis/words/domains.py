@@ -154,6 +154,54 @@ def advise(evidence, goal=None):
     return [{"about": about, "text": text} for about, text in statements if text]
 
 
+def notes(evidence, goals):
+    """Say below the tables of the evidence what their columns mean, and what they rest on.
+
+    Parameters
+    ----------
+    evidence : Evidence
+    goals : tuple of str
+        Those that are shown, the leading one first.
+
+    Yields
+    ------
+    str
+    """
+    rows = [row for row in evidence.places if row["comparison"] == "control" and row["goal"] == goals[0]]
+    measured = "; ".join(f"{goal}: {evidence.goals[goal].measures}" for goal in goals)
+    base = f"answer in {evidence.base} without a technique" if evidence.base else "unanchored answer"
+    items = "items and " if evidence.base else ""
+    yield f"Losses are in percent of the {base}, means over {items}vignettes, then LLMs. {measured}."
+    if any(row["n_comparisons"] for row in rows):
+        first = max(rows, key=lambda row: row["n_comparisons"] or 0)
+        whose = f"its interval is of {evidence.llm}'s own trials and" if evidence.own else "its 95 % interval"
+        n = first["n_comparisons"]
+        holds = f"holds for all {n} techniques at once" if n > 1 else "is of the one technique asked"
+        best = (
+            "P(best): of the smallest loss, on average over LLMs (where one more LLM is foretold, in that LLM); for a "
+            "plain prompt, that no technique gains. "
+        ) * has_rivals(evidence.of(goals[0]))
+        yield (
+            "gain: loss of the control less that of the technique, without what noise adds to either; "
+            f"{whose} {holds}; no difference: within {first['margin']:g} "
+            f"{evidence.goals[goals[0]].unit}. {best}P(worse): of losing on its control, on average. "
+            "Probabilities are from one model of all techniques, in which LLMs differ alike on each. Trials compared: "
+            "its own and its control's. A name after vs is what a technique is held against "
+            "instead of a plain prompt."
+        )
+    decides = any(row["certainty"] != "too_few_llms" for row in rows)
+    if decides and len(goals) > 1:
+        yield (
+            f"Chance of any false use or avoid, if no rare LLM is far off: up to 5 % by {goals[0]}, which decides; up "
+            f"to {5 * len(goals)} % over all goals."
+        )
+    reasons = {cost["reason"] for cost in evidence.costs.values()} - {None}
+    yield from (f"Cost unknown: {in_words(reason)}." for reason in sorted(reasons))
+    if evidence.costs and not reasons:
+        paid = "simulated calls cost nothing; " if evidence.is_simulated else ""
+        yield f"Cost: {paid}mean over LLMs, of all domains of the study."
+
+
 def in_brief(sentences, *, of_one_llm=False):
     """Choose what is said before the evidence is shown: the answer, and what most limits it, each sentence whole.
 
