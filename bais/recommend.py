@@ -254,7 +254,7 @@ def _print_evidence(evidence, goals):
     for goal in goals:
         _print_decisions(evidence, goal)
     predicted = [row for row in evidence.predictions if row["goal"] == goals[0] and row["gain"] is not None]
-    predicted.sort(key=lambda row: (-row["p_best_new_llm"], row["technique"]))
+    predicted.sort(key=lambda row: (-(row["p_best_new_llm"] or 0), row["technique"]))
     foretold = predicted[0]["llm"] or evidence.llm or "one more LLM" if predicted else ""
     best = ["P(best)"] * has_rivals(predicted)
     heads = [f"by {goals[0]},\n{foretold}", "expected\nloss", "expected gain", "P(better)", *best]

@@ -471,7 +471,7 @@ def _prediction(evidence, leading):
         why = f"that takes {FIVE} LLMs" if few else in_words(rows[0]["reason"])
         return f"What an LLM that nobody asked would gain cannot be predicted: {why}."
     best, unit = (
-        max(predictions, key=lambda row: (row["p_best_new_llm"], row["technique"])),
+        max(predictions, key=lambda row: (row["p_best_new_llm"] or 0, row["technique"])),
         evidence.goals[leading].unit,
     )
     whom = f"For {evidence.llm or 'one more LLM like these'}"

@@ -68,11 +68,7 @@ def plan_of(study) -> dict:
                 name: {
                     "arms": paradigm.arms,
                     "n_items": len(paradigm.all_items),
-                    **(
-                        {"anchors": {arm: str(anchor) for arm, anchor in paradigm.anchors.items()}}
-                        if paradigm.anchors
-                        else {}
-                    ),
+                    "anchors": {arm: str(anchor) for arm, anchor in paradigm.anchors.items()},
                     **({"goals": [*paradigm.goals], "leading_goal": paradigm.leading_goal} if paradigm.goals else {}),
                 }
                 for name, paradigm in design.paradigms.items()

@@ -39,6 +39,7 @@ WORDS_OF_UNITS = (
     "thousand", "thousands", "million", "millions", "billions", "percent", "points", "scores", "pints", "quarts",
 )  # fmt: skip
 NEARLY_A_UNIT = 0.82
+FEWEST_IN_BASE = 10  # answers that something can be in per cent of, as `analysis.methods.small_samples` has it
 WORD = re.compile(r"[^\W\d_]+")
 EXPECTED = (
     "a study is a mapping with the keys study, llms, vignettes, techniques and anchors; one of a bias other than "
@@ -268,7 +269,20 @@ class ParadigmStudy(Study):
             for name, measure in paradigm.measures.items()
             if measure.source == "judgement" and not self.judges
         ]
-        return super().cautions + unjudged + [caution for paradigm in self.paradigm for caution in paradigm.cautions]
+        n_base = self.stopping_rule.minimum * len(self.temperatures)
+        thin = [
+            f"The arm {paradigm.relative_to} of {paradigm.paradigm} is answered {n_base} times for each LLM, vignette "
+            f"and item, and below {FEWEST_IN_BASE} nothing is decided in per cent of it: raise `minimum` under "
+            "`stopping_rule`."
+            for paradigm in self.paradigm
+            if paradigm.relative_to and n_base < FEWEST_IN_BASE
+        ]
+        return (
+            super().cautions
+            + unjudged
+            + thin
+            + [caution for paradigm in self.paradigm for caution in paradigm.cautions]
+        )
 
     @property
     def judged_paradigms(self) -> list[Paradigm]:

@@ -7,6 +7,7 @@ import json
 import pytest
 import yaml
 
+from analysis.methods.small_samples import FEWEST_BASELINE
 from bais.main import main
 from ingest.ask.collector import collect
 from ingest.ask.plan import plan_of
@@ -16,7 +17,7 @@ from ingest.gate.mended import hanging
 from ingest.paradigms.paradigm import ArmAnchor, Paradigm, paradigm_text
 from ingest.prompts import shipped
 from ingest.studies.design import Design
-from ingest.studies.study import load_study, parse_study
+from ingest.studies.study import FEWEST_IN_BASE, load_study, parse_study
 from ingest.warehouse import UserError, connect
 
 RENT = {
@@ -164,6 +165,13 @@ def test_arms_that_come_to_the_same_anchor_are_not_asked():
     )
     arms = ARMS | {"high": {"anchor": {"of": "none", "times": [1.1, 1.2]}}}
     assert Design(study({"arms": arms})).anchors_from({place: 1.0}) == {}, "1 to 1 is no range"
+
+
+def test_a_base_that_is_answered_too_seldom_is_told_before_anything_is_asked():
+    said = " ".join(study(stopping_rule={"minimum": 4}, temperatures=[0, 1]).cautions)
+    assert "The arm none of rents is answered 8 times for each LLM, vignette and item" in said
+    assert FEWEST_IN_BASE == FEWEST_BASELINE
+    assert "answered" not in " ".join(study(stopping_rule={"minimum": 5}, temperatures=[0, 1]).cautions)
 
 
 def test_two_arms_with_the_same_number_in_other_words_are_asked():
