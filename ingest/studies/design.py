@@ -490,7 +490,9 @@ class Design:
         if "arms" not in record:
             return record["rule"] == self.rule(vignette)
         hashes = self.prompt_hashes(vignette, NO_TECHNIQUE, False, self.base_of(vignette))
-        is_of_words = record["prompt_version"] in hashes and record["paradigm"] == self.paradigm_of(vignette).paradigm
+        is_of_words = (
+            record.get("prompt_version") in hashes and record.get("paradigm") == self.paradigm_of(vignette).paradigm
+        )
         return is_of_words and record["rule"].get(arm) == self.rule(vignette).get(arm)
 
     def arms_to_decide(self, vignette: str) -> set[str]:
