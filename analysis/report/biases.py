@@ -99,7 +99,7 @@ def _figure_of_goals(study, summary):
             label = told(title, "gain on the control, and its 95 % interval", pairs)
             panels.append((title, draw_panel(study, "forest", values, label, "gain", room_for_text(low, high, 0.2))))
     measured = {row["goal"]: row["measures"] for row in summary["goals"]}
-    meanings = listed(f"{clean(goal)}: {clean(text)}" for goal, text in measured.items())
+    meanings = "; ".join(f"{clean(goal)}: {clean(text)}" for goal, text in measured.items())
     caption = Markup(
         "How much smaller each technique makes what the paradigm names as goals, in percent of the answers that they "
         "are held against. {}. Dashed: no difference."
