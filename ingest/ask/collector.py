@@ -402,7 +402,8 @@ class Collector:
                 summaries = cell_summaries(self.path, design, self.study.stopping_rule.minimum)
                 means = mean_baselines(summaries, baselines)
                 doubts = doubts_of_baselines(baseline_offences(self.path, design, self.study.stopping_rule.minimum))
-            derived = design.anchors_from({place: mean for place, (mean, _) in means.items()})
+            decided = {} if self.new_anchors else values_of(records)
+            derived = design.anchors_from({place: mean for place, (mean, _) in means.items()}, decided)
             for place in missing:
                 if place in doubts and design.hangs_on_answers(place[1]):
                     self.outcome.doubts.append(doubts[place])
@@ -411,12 +412,7 @@ class Collector:
                     self.outcome.no_anchors.append(_named(place))
                     continue
                 before = values_of(records).get(place, {})
-                is_kept = before.keys() if not self.new_anchors else ()
-                new = {
-                    arm: value
-                    for arm, value in derived[place].items()
-                    if arm not in is_kept and before.get(arm) != value
-                }
+                new = {arm: value for arm, value in derived[place].items() if before.get(arm) != value}
                 if new:
                     record = self._write_anchors(place, new, derived[place], means.get(place))
                     records.setdefault(place, {}).update(dict.fromkeys(anchors_in(record), record))

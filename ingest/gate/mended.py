@@ -24,7 +24,7 @@ costs as (
 )
 
 select
-    study, llm_recorded as llm, vignette, any_value(anchor_baseline) as baseline,
+    study, llm_recorded as llm, vignette, nullif(of_item, '') as item, any_value(anchor_baseline) as baseline,
     list(distinct anchor_value order by anchor_value) as anchors,
     count(*) as n_trials, coalesce(sum(n_calls), 0)::bigint as n_calls, sum(cost_usd) as cost_usd,
     coalesce(bool_and(is_known), false) as is_known
@@ -45,6 +45,7 @@ class Hanging:
     study: str
     llm: str
     vignette: str
+    item: str | None
     baseline: float
     anchors: list[float]
     n_trials: int
@@ -56,9 +57,11 @@ class Hanging:
         cost = f"{self.cost_usd:,.4f} USD" if self.is_known else "an unknown price"
         anchors = [f"{anchor:.15g}" for anchor in self.anchors]
         old = f"study = {quoted(self.study)} and llm = {quoted(self.llm)} and anchor_value in ({', '.join(anchors)})"
+        old += f" and item = {quoted(self.item)}" if self.item else ""
+        item = f" with item {self.item}" if self.item else ""
         return (
-            f"the anchors {' and '.join(anchors)} of {self.llm} on {self.vignette} were derived from a baseline of "
-            f"{self.baseline:.6g}, which this changes: {self.n_trials:,} trials hang on them, and asking them again "
+            f"the anchors {' and '.join(anchors)} of {self.llm} on {self.vignette}{item} were derived from a baseline "
+            f"of {self.baseline:.6g}, which this changes: {self.n_trials:,} trials hang on them, and asking them again "
             f"takes about {self.n_calls:,} calls and {cost}. `bais collect STUDY --new-anchors` asks again with other "
             f'anchors, where the baseline gives others, and `bais withdraw --where "{old}"` takes out what was asked '
             "with these."

@@ -149,8 +149,12 @@ class ArmAnchor(Part):
         return " to ".join(map(as_number, self._ends(number)))
 
     def _ends(self, number):
-        """Return the ends of a range of multiples, as they are told, given its middle."""
-        return sorted(round_half_up(number, end / self._middle(self.times)) for end in self.times)
+        """Return the ends of a range of multiples, as they are told, given its middle.
+
+        What the way from the middle back to the mean answer leaves in the tenth decimal decides no half.
+        """
+        base = number / self._middle(self.times)
+        return sorted(round_half_up(round(base * end, 9)) for end in self.times)
 
     def is_told(self, number: float) -> bool:
         """Tell whether something stands in the place of a number: a range whose ends are told alike is none."""

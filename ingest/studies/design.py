@@ -10,6 +10,7 @@ import json
 import math
 import random
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple
 
 from ingest.paradigms.items import Item
@@ -341,14 +342,20 @@ class Design:
         random.Random(json.dumps(seed if rule.same_across_arms else [*seed, cell.arm])).shuffle(order)
         return tuple(option for option in order if option in options)
 
-    def anchors_from(self, baselines: dict[tuple, float]) -> dict[tuple, dict[str, float]]:
-        """Derive anchors by the study's rule, by direction or arm, leaving out those that come to the same value."""
+    def anchors_from(
+        self, baselines: dict[tuple, float], decided: Mapping[tuple, dict[str, float]] = MappingProxyType({})
+    ) -> dict[tuple, dict[str, float]]:
+        """Derive anchors by the study's rule, by direction or arm, leaving out those that come to the same value.
+
+        In a paradigm, arms whose anchors are decided keep these.
+        """
         anchors = {}
         if self.paradigms:
             for place in self.anchor_places():
                 if baseline := baselines.get(place):
                     of_arms = self.paradigm_of(place[1]).anchors.items()
                     numbers = {arm: anchor.number(baseline) for arm, anchor in of_arms if anchor.hangs_on_answers}
+                    numbers |= decided.get(place, {})
                     if self._are_told_apart(place[1], numbers):
                         anchors[place] = numbers
             return anchors

@@ -91,6 +91,7 @@ def test_the_anchor_is_said_between_case_and_question_in_the_arms_that_have_one(
         ({"of": "none", "times": [0.8, 1.2]}, "32 to 48", 40),
         ({"of": "none", "times": [0.5, 1]}, "20 to 40", 30),
         ({"of": "none", "times": [0.51, 0.61]}, "20 to 24", pytest.approx(22.4)),
+        ({"of": "none", "times": [0.1125, 0.3375]}, "5 to 14", 9),  # 4.5 and 13.5, rounded up
     ],
 )
 def test_an_anchor_is_a_number_a_range_or_words(anchor, said, number):
@@ -252,6 +253,20 @@ def test_an_arm_that_is_added_leaves_the_anchors_of_the_others(warehouse):
     ((new, n),) = asked_after(path, 40).items()
     assert (new[0], n) == ("extreme", 10)
     assert not before.keys() & {new}
+
+
+def test_an_arm_that_would_be_told_what_another_one_was_told_is_not_asked(warehouse):
+    arms = {"none": None, "low": ARMS["low"]}
+    goals = {"pull": {"contrasts": [["low", "none"]]}}
+    assert collect(study({"arms": arms, "goals": goals}, llms=LLMS[:1])).n_done == 20
+    path = spool_folder("rents") / COLLECTED
+    ((low, base),) = [
+        (record["arms"]["low"], record["baseline"]) for record in records_of(path) if record["kind"] == "anchor"
+    ]
+    more = {"arms": arms | {"middle": {"anchor": {"of": "none", "times": (low + 0.3) / base}}}}
+    more["goals"] = {"pull": {"contrasts": [["middle", "low"]]}}
+    outcome = collect(study(more, llms=LLMS[:1]))
+    assert (outcome.n_done, outcome.no_anchors) == (0, ["sim/first on rent"])
 
 
 def test_another_name_or_other_words_have_anchors_of_their_own(warehouse):
