@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 from analysis.engine.answers import answer_rows
 from analysis.engine.domain_losses import DomainLosses
 from analysis.engine.guards import ItemLosses
-from analysis.engine.losses import GOALS, NONE, Goal
+from analysis.engine.losses import GOALS, LEADING, NONE, Goal
 from analysis.engine.questions import questions_on_goals
 from analysis.methods.crossed_effects import Arm, crossed_contrast
+from analysis.words import codes
 from tests.analysis.test_losses import rows_of
 
 MIDDLE = {"spread": Goal(contrasts=(("low", "middle"), ("high", "middle"))), "pull": Goal(contrasts=(("high", "low"),))}
@@ -239,3 +240,8 @@ def test_a_guard_that_the_file_names_takes_back_what_turns_a_bias_round():
     assert (plain["decision"], guarded["decision"]) == ("use", "no_evidence")
     assert "bias_reversed" in guarded["reason"]
     assert guarded["n_reversed"] == 6
+
+
+def test_the_goals_of_the_shipped_file_have_words_and_the_same_one_leads():
+    assert list(codes.GOALS) == list(GOALS)
+    assert codes.LEADING == LEADING == next(iter(GOALS))
