@@ -98,7 +98,7 @@ where study = $study and paradigm = $paradigm and domain = $domain
 """
 GOALS_STATED = """
 select relative_to, goals from staging.stg_paradigms
-where study = $study and paradigm = $paradigm and goals is not null
+where study = coalesce($study, study) and paradigm = $paradigm and goals is not null
 """
 
 
@@ -134,10 +134,10 @@ def evidence_on(warehouse, study: str, domain: str, llm: str | None, is_asked: b
     )  # fmt: skip
 
 
-def goals_of(warehouse, study: str, paradigm: str) -> tuple[str | None, dict[str, codes.Goal]]:
+def goals_of(warehouse, study: str | None, paradigm: str) -> tuple[str | None, dict[str, codes.Goal]]:
     """Return the arm that the goals of a paradigm are in per cent of, and what they measure, the leading one first.
 
-    A paradigm without goals has none, and anchoring those that it always has.
+    A paradigm without goals has none, and anchoring those that it always has. Without a study, that of any counts.
     """
     if paradigm == ANCHORING:
         return None, codes.GOALS

@@ -47,10 +47,6 @@ order by
     bool_or(bool_or(source = 'simulated')) over (partition by study), sum(count(*)) over (partition by study) desc,
     study, llm, domain
 """
-HAS_GOALS = """
-select count(*) > 0 from staging.stg_paradigms
-where paradigm = $paradigm and study = coalesce($study, study) and goals is not null
-"""
 
 
 @click.command()
@@ -81,8 +77,7 @@ def recommend(
 
     paradigm = paradigm or ANCHORING
     with marts() as warehouse:
-        of_paradigm = {"paradigm": paradigm, "study": study}
-        has_goals = paradigm == ANCHORING or values(warehouse, HAS_GOALS, of_paradigm)[0]
+        _, has_goals = goals_of(warehouse, study, paradigm)
         if has_goals and measure:
             raise UserError(f"--measure goes with a --paradigm without goals; in {paradigm}, --goal says what matters")
         if not has_goals:

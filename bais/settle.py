@@ -16,11 +16,9 @@ from bais.warehouse import (
     refuse_unknown,
     values,
 )
-from ingest.paradigms.paradigm import multiples_of_anchoring
 from ingest.warehouse import UserError, printable
 
 GOALS = tuple(codes.GOALS)
-ANCHORS = multiples_of_anchoring()
 
 # The largest study first, those of LLMs before simulated ones.
 ASKED = f"""
@@ -197,6 +195,7 @@ def _content(warehouse, place, definition, techniques, way):
     """Return the study as it was asked, of the domain's vignettes, and of what is ranked and its controls."""
     import json
 
+    from ingest.paradigms.paradigm import multiples_of_anchoring
     from ingest.prompts import shipped
 
     names = {name for row in techniques for name in (row["technique"], row["control"])} | {"no_technique"}
@@ -218,14 +217,18 @@ def _content(warehouse, place, definition, techniques, way):
                 f"bais{asks} or one of your own in a study of its own, as docs/studies.md says"
             )
     keys = {"study": place["study"], "domain": place["domain"]}
-    rules = {v: _anchors(records(warehouse, MULTIPLES, keys | {"vignette": v})) for v in place["vignettes"]}
+    multiples = dict(multiples_of_anchoring())
+    rules = {
+        vignette: _anchors(records(warehouse, MULTIPLES, keys | {"vignette": vignette}), multiples)
+        for vignette in place["vignettes"]
+    }
     temperatures = [t for t in place["temperatures"] if t is not None] + [None] * place["has_none"]
     per_cell = way["n_trials_per_cell"] if way and way["n_trials_per_cell"] else 30 * len(temperatures)
     return {
         "study": f"{place['study']}-{place['domain']}",
         "vignettes": [{"vignette": vignette, "anchors": rules[vignette]} for vignette in place["vignettes"]],
         "techniques": [name for name in shipped("techniques") if name in names],
-        "anchors": {"proportional": ANCHORS},
+        "anchors": {"proportional": multiples},
         "temperatures": temperatures,
         "stopping_rule": {"minimum": max(1, round(per_cell / len(temperatures)))},
     }
@@ -242,13 +245,14 @@ def _short(entry, key, entries):
     return {key: entry[key], **anchors} if anchors else entry[key]
 
 
-def _anchors(rows):
+def _anchors(rows, multiples):
+    """Return the rule that gave the anchors of these rows or, where they do not tell it, that of the multiples."""
     by_direction = {row["anchor_direction"]: row for row in rows}
     if len(by_direction) == 2 and all(row["is_fixed"] for row in rows):
-        return {"fixed": {side: by_direction[side]["anchor_value"] for side in ANCHORS}}
-    factors = {side: by_direction[side]["factor"] if side in by_direction else None for side in ANCHORS}
+        return {"fixed": {side: by_direction[side]["anchor_value"] for side in multiples}}
+    factors = {side: by_direction[side]["factor"] if side in by_direction else None for side in multiples}
     if None in factors.values() or not 0 < factors["low"] < factors["high"]:
-        factors = ANCHORS
+        factors = multiples
     return {"proportional": dict(factors)}
 
 

@@ -176,7 +176,7 @@ def notes(evidence, goals):
         first = max(rows, key=lambda row: row["n_comparisons"] or 0)
         whose = f"its interval is of {evidence.llm}'s own trials and" if evidence.own else "its 95 % interval"
         n = first["n_comparisons"]
-        holds = f"holds for all {n} techniques at once" if n > 1 else "is of the one technique asked"
+        holds = f"holds for all {n} techniques at once" if n > 1 else "is for the one technique asked"
         best = (
             "P(best): of the smallest loss, on average over LLMs (where one more LLM is foretold, in that LLM); for a "
             "plain prompt, that no technique gains. "
@@ -357,7 +357,9 @@ def _goals(evidence, leading):
         for goal in others
     ]
     agreement = (
-        f"The goals {'agree' if agree else 'disagree'} on what to use" if any(used) else "No goal says to use any"
+        f"The goals {'agree' if agree else 'disagree'} on what to use"
+        if any(used)
+        else "No goal says to use any technique"
     )
     return f"{agreement}. {'. '.join(phrases)}."
 
@@ -552,8 +554,9 @@ def _next_step(evidence, leading):
         _noun(evidence),
         is_cost_known_elsewhere="USD" in (evidence.study_file or ""),
     )
-    whose = "For the others: " if sentence and evidence.own else ""
-    return sentence and whose + " ".join(filter(None, [sentence, evidence.study_file]))
+    if sentence and evidence.own:
+        sentence = f"For the others, {sentence[0].lower()}{sentence[1:]}"
+    return sentence and " ".join(filter(None, [sentence, evidence.study_file]))
 
 
 def _gain(row, unit):

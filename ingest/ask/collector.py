@@ -402,8 +402,9 @@ class Collector:
                 summaries = cell_summaries(self.path, design, self.study.stopping_rule.minimum)
                 means = mean_baselines(summaries, baselines)
                 doubts = doubts_of_baselines(baseline_offences(self.path, design, self.study.stopping_rule.minimum))
-            decided = {} if self.new_anchors else values_of(records)
-            derived = design.anchors_from({place: mean for place, (mean, _) in means.items()}, decided)
+            before = values_of(records)
+            baselines = {place: mean for place, (mean, _) in means.items()}
+            derived = design.anchors_from(baselines, {} if self.new_anchors else before)
             for place in missing:
                 if place in doubts and design.hangs_on_answers(place[1]):
                     self.outcome.doubts.append(doubts[place])
@@ -411,8 +412,8 @@ class Collector:
                 if place not in derived:
                     self.outcome.no_anchors.append(_named(place))
                     continue
-                before = values_of(records).get(place, {})
-                new = {arm: value for arm, value in derived[place].items() if before.get(arm) != value}
+                kept = before.get(place, {})
+                new = {arm: value for arm, value in derived[place].items() if kept.get(arm) != value}
                 if new:
                     record = self._write_anchors(place, new, derived[place], means.get(place))
                     records.setdefault(place, {}).update(dict.fromkeys(anchors_in(record), record))

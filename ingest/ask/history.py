@@ -5,6 +5,7 @@ import contextlib
 import difflib
 import json
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import NamedTuple
 
 from ingest.ask.collector import mean_baselines
@@ -15,7 +16,7 @@ from ingest.ask.spool import COLLECTED, State, read_state, spool_folder, stated_
 from ingest.land.load import landed_ids
 from ingest.paradigms.paradigm import AS_WRITTEN, NO_TECHNIQUE
 from ingest.prompts import template_of
-from ingest.studies.design import Cell, Design, anchors_in, values_of
+from ingest.studies.design import Cell, Design, anchors_in, place_of, values_of
 from ingest.warehouse import UserError, printable
 
 MOST_DIFFERENCES = 5
@@ -229,7 +230,7 @@ class _Places:
     """What a study names now, and what its answers were given to, by kind."""
 
     def __init__(self, design, state, rows, anchors):
-        self.design, self.state, self.anchors = design, state, anchors
+        self.design, self.state, self.anchors, self.is_derived = design, state, anchors, False
         study, judges = design.study, design.judges
         self.llms = {False: [llm.llm for llm in study.llms], True: [llm.llm for llm in judges.llms] if judges else []}
         self.temperatures = {False: study.temperatures, True: [judges.temperature] if judges else []}
@@ -282,17 +283,22 @@ class _Places:
     def _decided(self, cell):
         """Return the anchors that the rule of today gave: more than one where a baseline was mended in between."""
         direction = cell.arm or cell.anchor_direction
-        if self.design.hangs_on_answers(cell.vignette, cell.arm) and direction not in self.anchors.get(cell.place, {}):
-            derived = derived_anchors(self.design)
+        hangs = self.design.hangs_on_answers(cell.vignette, cell.arm)
+        if hangs and not self.is_derived and direction not in self.anchors.get(cell.place, {}):
+            derived, self.is_derived = derived_anchors(self.design), True
             places = {**derived, **self.anchors}
             self.anchors = {place: derived.get(place, {}) | self.anchors.get(place, {}) for place in places}
-        earlier = (
-            anchors_in(anchor).get(direction)
-            for anchor in self.state.anchors
-            if (anchor["llm"], anchor["vignette"], anchor.get("item")) == (cell.llm, cell.vignette, cell.item)
-            and self.design.is_of_today(anchor, direction)
-        )
-        return {self.design.anchor_value(cell, self.anchors), *earlier}
+        return {self.design.anchor_value(cell, self.anchors), *self._earlier.get((cell.place, direction), ())}
+
+    @cached_property
+    def _earlier(self):
+        """What was decided by the rule of today, by place and direction or arm, whenever that was."""
+        earlier = collections.defaultdict(set)
+        for record in self.state.anchors:
+            for direction, value in anchors_in(record).items():
+                if record["vignette"] in self.design.vignettes and self.design.is_of_today(record, direction):
+                    earlier[place_of(record), direction].add(value)
+        return earlier
 
     def _techniques(self, vignette, is_anchored):
         study = self.design.study

@@ -25,6 +25,7 @@ from ingest.texts.files import (
     Share,
     found_wrong,
     parse_checked,
+    refuse_turned_range,
     text_of,
 )
 from ingest.texts.yaml_text import read_yaml
@@ -77,15 +78,12 @@ def _as_anchor(given):
 def _factor(given):
     """Refuse what is no factor above 0, and no pair of them."""
     factors = given if isinstance(given, list) else [given]
-    if (
-        len(factors) > 2
-        or not factors
-        or any(isinstance(of, bool) or not isinstance(of, int | float) for of in factors)
-    ):
+    are_numbers = all(isinstance(factor, int | float) and not isinstance(factor, bool) for factor in factors)
+    if len(factors) not in (1, 2) or not are_numbers:
         raise ValueError("should be a factor such as 0.5, or the two ends of a range such as [0.8, 1.2]")
     if min(factors) <= 0:
         raise ValueError(f"should be above 0, not {min(factors):g}")
-    return _two_rising(given) if isinstance(given, list) and len(given) == 2 else factors[0]
+    return _two_rising(factors) if len(factors) == 2 else factors[0]
 
 
 class ArmAnchor(Part):
@@ -279,9 +277,7 @@ class ParadigmVignette(Part):
 
     @model_validator(mode="after")
     def _has_a_range(self):
-        if None not in (self.valid_min, self.valid_max) and self.valid_min > self.valid_max:
-            raise ValueError("should have valid_min at or below valid_max")
-        return self
+        return refuse_turned_range(self)
 
 
 class Simulated(Part):

@@ -116,7 +116,10 @@ class Design:
         self.paradigms = {paradigm.paradigm: paradigm for paradigm in getattr(study, "paradigm", ())}
         self.items = {item.item: item for paradigm in self.paradigms.values() for item in paradigm.all_items}
         self.judges = getattr(study, "judges", None)
-        self._versions = {}
+        self._paradigm_of_item = {
+            item.item: paradigm for paradigm in self.paradigms.values() for item in paradigm.all_items
+        }
+        self._versions, self._rules = {}, {}
         self._older = collections.defaultdict(list)
         self._asked = ()
         self._names = {}
@@ -388,13 +391,11 @@ class Design:
     def _are_told_apart(self, vignette, numbers):
         """Tell whether the two prompts of each contrast say something else, with these anchors."""
         paradigm = self.paradigm_of(vignette)
-        plain = shipped("techniques")[NO_TECHNIQUE]
 
         def words(arm):
             anchor = paradigm.anchors.get(arm)
-            number = numbers.get(arm, anchor and anchor.number() if not (anchor and anchor.hangs_on_answers) else None)
-            template = paradigm.version(self.vignettes[vignette], plain, arm)[0]
-            return template, anchor and anchor.text(number)
+            template, _ = self.version(vignette, NO_TECHNIQUE, False, arm)
+            return template, anchor and anchor.text(numbers[arm] if anchor.hangs_on_answers else anchor.number())
 
         are_told = all(paradigm.anchors[arm].is_told(number) for arm, number in numbers.items())
         return are_told and all(len(pair) < 2 or words(pair[0]) != words(pair[1]) for pair in paradigm.contrasts)
@@ -404,12 +405,11 @@ class Design:
         paradigm = self.paradigm_of(cell.vignette) if cell.vignette in self.vignettes else None
         if paradigm is None or cell.arm not in paradigm.arms or cell.temperature not in self.study.temperatures:
             return False
-        if cell.llm not in {llm.llm for llm in self.study.llms}:
+        of_item = self._paradigm_of_item.get(cell.item) if paradigm.all_items else cell.item or paradigm
+        if of_item is not paradigm or all(llm.llm != cell.llm for llm in self.study.llms):
             return False
-        items = [item.item for item in paradigm.all_items] or [None]
         is_base = cell.arm == paradigm.relative_to
-        techniques = [*([NO_TECHNIQUE] if is_base else []), *self.techniques_for(paradigm)]
-        if cell.item not in items or cell.technique not in techniques:
+        if cell.technique not in [*([NO_TECHNIQUE] if is_base else []), *self.techniques_for(paradigm)]:
             return False
         return paradigm.asks(cell.arm, self._technique(cell.technique)) and (
             cell.anchor_value == self.anchor_value(cell, anchors)
@@ -486,7 +486,7 @@ class Design:
         """Return of each place that the study asks the last record on each direction or arm, by the rule of today."""
         places, records = {*self.anchor_places()}, collections.defaultdict(dict)
         for record in decided:
-            place = (record["llm"], record["vignette"], *([record["item"]] if "item" in record else []))
+            place = place_of(record)
             if place in places and record["vignette_version"] == self.vignettes[place[1]]["version"]:
                 records[place] |= {arm: record for arm in anchors_in(record) if self.is_of_today(record, arm)}
         return {place: by_arm for place, by_arm in records.items() if by_arm}
@@ -511,7 +511,10 @@ class Design:
     def rule(self, vignette: str) -> dict:
         """Return the rule that gives the anchors of a vignette: in a paradigm, by arm."""
         if paradigm := self.paradigm_of(vignette):
-            return {arm: anchor.model_dump(exclude_none=True) for arm, anchor in paradigm.anchors.items()}
+            if vignette not in self._rules:
+                anchors = paradigm.anchors.items()
+                self._rules[vignette] = {arm: anchor.model_dump(exclude_none=True) for arm, anchor in anchors}
+            return self._rules[vignette]
         rule = self.vignettes[vignette].get("anchors") or self.study.anchors.model_dump(exclude_none=True)
         return {name: values for name, values in rule.items() if values}
 
@@ -533,6 +536,11 @@ class Design:
 def anchors_in(record: dict) -> dict[str, float]:
     """Return the anchors of a record of what was decided, by direction or arm."""
     return record["arms"] if "arms" in record else {"low": record["low"], "high": record["high"]}
+
+
+def place_of(record: dict) -> tuple:
+    """Return of which place a record says what was decided, as of `Cell.place`."""
+    return (record["llm"], record["vignette"], *([record["item"]] if "item" in record else []))
 
 
 def values_of(decided: Mapping[tuple, dict]) -> dict[tuple, dict[str, float]]:

@@ -20,6 +20,7 @@ from ingest.texts.files import (
     Part,
     Positive,
     Share,
+    refuse_turned_range,
 )
 
 
@@ -105,9 +106,7 @@ class Vignette(Part):
         ):  # fmt: skip
             if missing := sorted(placeholders(getattr(self, part) or "") - {*self.words, *numbers}):
                 raise ValueError(f"{part} says {{{missing[0]}}}, which is not among the words")
-        if None not in (self.valid_min, self.valid_max) and self.valid_min > self.valid_max:
-            raise ValueError("should have valid_min at or below valid_max")
-        return self
+        return refuse_turned_range(self)
 
 
 class Rounds(Part):

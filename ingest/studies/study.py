@@ -272,8 +272,8 @@ class ParadigmStudy(Study):
         n_base = self.stopping_rule.minimum * len(self.temperatures)
         thin = [
             f"The arm {paradigm.relative_to} of {paradigm.paradigm} is answered {n_base} times for each LLM, vignette "
-            f"and item, and below {FEWEST_IN_BASE} nothing is decided in per cent of it: raise `minimum` under "
-            "`stopping_rule`."
+            f"and item, and with fewer than {FEWEST_IN_BASE} nothing is decided in per cent of their mean: raise "
+            "`minimum` under `stopping_rule`."
             for paradigm in self.paradigm
             if paradigm.relative_to and n_base < FEWEST_IN_BASE
         ]

@@ -28,6 +28,13 @@ class Part(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
+def refuse_turned_range(vignette: "Part") -> "Part":
+    """Return a vignette, refused where no answer could lie in its valid range."""
+    if None not in (vignette.valid_min, vignette.valid_max) and vignette.valid_min > vignette.valid_max:
+        raise ValueError("should have valid_min at or below valid_max")
+    return vignette
+
+
 class Mistake(ValueError):
     """What is wrong, in a sentence that begins with its key, and where below what is checked the key stands."""
 

@@ -1,5 +1,5 @@
--- One row per trial of a paradigm other than anchoring measure and instrument; judgements and what the gate
--- quarantined stay out.
+-- One row per trial of a paradigm that a study names, measure and instrument; judgements and what the gate quarantined
+-- stay out.
 with outcomes as (
     select * from {{ ref('int_outcomes_measured') }}
     where not is_quarantined
