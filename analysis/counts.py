@@ -8,6 +8,9 @@ import numpy as np
 ANCHORING = "anchoring"  # the paradigm
 CONTROL = "no_technique"
 QUESTION = "study paradigm domain goal measure instrument arm arm_b"  # columns that tell a question
+ANSWERED = "paradigm = 'anchoring' and n_trials > 0"  # rows of `marts.counts`, and what answers to anchors are called
+RESPONSES = """study, llm, domain, vignette, technique, arm as anchor_direction, anchor_value, temperature, row_set,
+    response_source, value as response, n_trials"""
 SMALLEST_SPREAD_PP = 1  # below it there is no spread to change
 CELL = ["study", "domain", "vignette", "llm", "technique", "anchor_direction", "temperature"]
 
@@ -83,13 +86,31 @@ class Summary:
         return cls(int(n), float(mean), float(squares / (n - 1)) if n > 1 else float("nan"))
 
 
+def responses_to_anchors(counts, condition="true"):
+    """Return the answers to anchors, as the methods of document A take them.
+
+    Parameters
+    ----------
+    counts : duckdb.DuckDBPyRelation
+        `marts.counts`.
+    condition : str
+        In SQL, of rows of `marts.counts`.
+
+    Returns
+    -------
+    duckdb.DuckDBPyRelation
+        Columns `RESPONSES`, with a row for each distinct answer.
+    """
+    return counts.filter(f"{ANSWERED} and {condition}").project(RESPONSES)
+
+
 def compared(responses, *, row_set="accepted", baseline_scope="pooled", response_source=None):
     """Anchored responses beside the baseline of their LLM and vignette, as percent of it.
 
     Parameters
     ----------
     responses : pandas.DataFrame
-        Rows of `marts.response_counts`.
+        As of `responses_to_anchors`.
     row_set, response_source : str
         Which of its rows enter; a source need be named only where there are several.
     baseline_scope : {'pooled', 'matched', 't=0', 't=0.7', 't=1', ...}

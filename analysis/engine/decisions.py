@@ -67,7 +67,7 @@ def decisions(question, pairs, *, n_draws, seed):
     basis, keys = question.basis, question.keys | {"seed": seed, "n_draws": n_draws}
     gains, n_by_kind = compared(basis, pairs)
     model = Model(gains, partial(stream, seed, keys["study"], *question.stream), n_draws)
-    is_alone = ALONE in basis.guards and sum(pair.kind == "control" for pair in pairs) == 1
+    is_alone = sum(pair.kind == "control" for pair in pairs) == 1
     readings = [
         _by_llm(other, pairs) for specification, other in question.others() if specification["switch"] == READING
     ]

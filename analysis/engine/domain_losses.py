@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 from scipy import special
 
-from analysis.counts import CONTROL, baseline_rows, selected
+from analysis.counts import CONTROL
 from analysis.engine.gains import Gains
 from analysis.engine.losses import GOALS, NONE, SAME, SIDES, Moments, by_arm, distance_bounds, folded, losses
 from analysis.methods.small_samples import FEWEST_BASELINE
@@ -13,14 +13,19 @@ from analysis.methods.small_samples import FEWEST_BASELINE
 class DomainLosses:
     """Everything about one study and domain that its losses and gains are made of.
 
+    Items are averaged within their vignette, each in percent of its own answers in the base: those that an LLM has
+    answered in all arms that the goals name, under every technique.
+
     Parameters
     ----------
-    responses : pandas.DataFrame
-        Rows of `marts.response_counts` of one study, domain and response source.
-    row_set, baseline_scope : str
-        As in `analysis.counts.compared`; the scope is not `matched`.
-    missing : pandas.DataFrame, optional
-        `llm, vignette, technique, anchor_direction, n_missing, valid_min, valid_max`: trials without an answer.
+    counts : pandas.DataFrame
+        Rows of `marts.counts` of one study, paradigm, domain, row set and response source.
+    base : str
+        The arm that all is in percent of, without a technique.
+    goals : dict of str to Goal
+        Their contrasts name the base as `NONE`.
+    temperature : float, optional
+        At which the base was asked; of all temperatures by default.
 
     Attributes
     ----------
@@ -29,43 +34,17 @@ class DomainLosses:
     moments : Moments
         Arrays of shape (n LLMs, n vignettes, n techniques, n arms), without the last axis for what is of the baseline.
     knows_attrition : bool
-        Whether `missing` was given.
+        Whether it is known which answers are missing.
     """
 
-    def __init__(self, responses, *, row_set="accepted", baseline_scope="pooled", missing=None):
-        rows = selected(responses, row_set=row_set)
-        as_arm = {"anchor_direction": "arm"}
-        unanchored = baseline_rows(rows, baseline_scope)
-        rows = rows.rename(columns=as_arm)
-        missing = None if missing is None else missing.rename(columns=as_arm)
-        self._take(rows[rows["arm"].isin(SIDES)], unanchored, SIDES, GOALS, missing)
-
-    @classmethod
-    def of_answers(cls, answers, base, goals):
-        """Return those of a paradigm whose goals are in percent of the mean answer in one of its arms.
-
-        Items are averaged within their vignette, each in percent of its own answers in that arm: those that an LLM has
-        answered in all arms that the goals name, under every technique.
-
-        Parameters
-        ----------
-        answers : pandas.DataFrame
-            Rows of `int_answers_counted` of one study, paradigm, domain and row set.
-        base : str
-            The arm, without a technique.
-        goals : dict of str to Goal
-            Their contrasts name it as `NONE`.
-        """
-        named = {arm for goal in goals.values() for arm in [*sum(goal.contrasts, ()), *goal.distance_of]}
-        arms = tuple(sorted(named - {NONE}))
-        rows = answers.rename(columns={"value": "response"})
-        is_answered, is_under = rows["response"].notna(), rows["arm"].isin(arms)
-        unanchored = rows[is_answered & (rows["arm"] == base) & (rows["technique"] == CONTROL)]
-        missing = rows[is_under & ~is_answered].rename(columns={"n_trials": "n_missing"})
-        made = cls.__new__(cls)
-        made._take(rows[is_under & is_answered], unanchored, arms, goals, missing)
-        made._incomplete = "missing_arm"
-        return made
+    def __init__(self, counts, base=NONE, goals=GOALS, *, temperature=None):
+        named = {arm for goal in goals.values() for arm in [*sum(goal.contrasts, ()), *goal.distance_of]} - {NONE}
+        arms = SIDES if named == set(SIDES) else tuple(sorted(named))
+        is_answered, is_under = counts["n_trials"] > 0, counts["arm"].isin(arms)
+        is_base = is_answered & (counts["arm"] == base) & (counts["technique"] == CONTROL)
+        if temperature is not None:
+            is_base &= counts["temperature"] == temperature
+        self._take(counts[is_under & is_answered], counts[is_base], arms, goals, counts[is_under & ~is_answered])
 
     def _take(self, rows, unanchored, arms, goals, missing):
         """Take answers in arms, those without an anchor or technique, and how many were not given."""
@@ -78,12 +57,12 @@ class DomainLosses:
         unanchored = unanchored[unanchored["llm"].isin(self.llms) & _units(unanchored).isin(self._units)]
         shape = (len(self.llms), len(self._units))
         place = self._places(unanchored, "llm", "unit")
-        n_of_unit, baseline, variance = _means(place, shape, unanchored["response"], unanchored["n_trials"])
+        n_of_unit, baseline, variance = _means(place, shape, unanchored["value"], unanchored["n_trials"])
         self._baseline = np.where(baseline == 0, np.nan, baseline)
         shape = (*shape, len(self.techniques), len(arms))
         place = self._places(rows, "llm", "unit", "technique", "arm")
         of_base = np.broadcast_to(self._baseline[..., None, None], shape)[place]
-        percent = 100 * rows["response"].to_numpy(float) / of_base
+        percent = 100 * rows["value"].to_numpy(float) / of_base
         n_trials, means, variances = _means(place, shape, percent, rows["n_trials"])
         _, distances, distance_variances = _means(place, shape, np.abs(percent - 100), rows["n_trials"])
         _, slopes, _ = _means(place, shape, -np.sign(percent - 100) * percent, rows["n_trials"])
@@ -106,9 +85,9 @@ class DomainLosses:
             n_of_unit = self._least_of_vignettes(n_of_unit)
         self.n_baseline = n_of_unit
         self.moments = Moments(means, variances, n_trials, distances, distance_variances, slopes, noise, n_baseline, df)
-        self.knows_attrition = missing is not None
-        self._missing = self._ranges(missing, shape) if self.knows_attrition else None
-        self._known, self._incomplete, self._signed_bounds = {}, "missing_direction", None
+        self.knows_attrition, self._missing = True, self._ranges(missing, shape)
+        self._incomplete = "missing_direction" if arms == SIDES else "missing_arm"
+        self._known, self._signed_bounds = {}, None
 
     def _choose_items(self, means, n_baseline, noise):
         """Choose the items that enter: those that an LLM answered in all arms under every technique it was asked with.
@@ -311,7 +290,7 @@ class DomainLosses:
         rows = missing[is_here & missing["technique"].isin(self.techniques) & missing["arm"].isin(self.arms)]
         n, least, most = np.zeros(shape), np.full(shape, -np.inf), np.full(shape, np.inf)
         place = self._places(rows, "llm", "unit", "technique", "arm")
-        np.add.at(n, place, rows["n_missing"].to_numpy(float))
+        np.add.at(n, place, rows["n_asked"].to_numpy(float))
         baseline = np.broadcast_to(self._baseline[..., None, None], shape)[place]
         ends = (("valid_min", -np.inf), ("valid_max", np.inf))
         ends = [100 * rows[name].astype(float).fillna(end).to_numpy() / baseline for name, end in ends]
@@ -342,8 +321,6 @@ class DomainLosses:
 
 def _units(rows):
     """Return what has a baseline of its own: vignettes, or where they have items vignettes and items."""
-    if "item" not in rows.columns:
-        return rows["vignette"]
     return rows["vignette"] + "\0" + rows["item"].fillna("")
 
 

@@ -48,7 +48,7 @@ def by_measure(counts, paradigms, contrasts):
     Parameters
     ----------
     counts : pandas.DataFrame
-        Rows of `marts.item_counts`.
+        Rows of `marts.counts`.
     paradigms : pandas.DataFrame
         Columns `DECLARED`: missing answers of a share are bounded by 0 and 1; `better, reference, answer_kind` are
         asked for where an `arm_b` is
@@ -123,7 +123,7 @@ class Grid:
             units.get_indexer(pd.MultiIndex.from_arrays([rows["vignette"], rows["item"].fillna("")])),
         )
         for number, name in enumerate(COUNTS):
-            filled[(number, *place)] = rows[name]
+            np.add.at(filled[number], place, rows[name])
         return filled
 
     def arm(self, name):

@@ -42,6 +42,13 @@ with open(Path(__file__).resolve().parents[2] / "ingest/paradigms/anchoring.yaml
 SIDES = tuple(arm for arm in _ANCHORING["arms"] if arm != _ANCHORING["relative_to"])
 GOALS = {name: Goal.stated(goal, _ANCHORING["relative_to"]) for name, goal in _ANCHORING["goals"].items()}
 LEADING = next(name for name, goal in _ANCHORING["goals"].items() if goal.get("leads"))
+# what a paradigm states whose file is bais's own, for studies that name none
+SHIPPED = {
+    _ANCHORING["paradigm"]: (
+        _ANCHORING["relative_to"],
+        {name: {"goal": name} | goal for name, goal in _ANCHORING["goals"].items()},
+    )
+}
 
 
 @dataclass(frozen=True)

@@ -12,11 +12,10 @@ from functools import cache, partial
 import numpy as np
 import pandas as pd
 
-from analysis.counts import ANCHORING
 from analysis.engine.domain_losses import DomainLosses
 from analysis.engine.grid import RECOMMENDED, by_measure, or_none
-from analysis.engine.guards import ALONE, JUDGED, MOVED, REVERSED, ItemContrasts, ItemLosses
-from analysis.engine.losses import GOALS, LEADING, Goal
+from analysis.engine.guards import JUDGED, MOVED, REVERSED, ItemContrasts, ItemLosses
+from analysis.engine.losses import SHIPPED, Goal
 from analysis.engine.measures import best_value
 from analysis.methods.crossed_effects import Arm, signed_bounds, signed_contrasts
 
@@ -84,115 +83,88 @@ class Question:
     others: Callable
 
 
-def questions(responses, answers, counts, paradigms, contrasts, missing=None, *, margin, response_source):
-    """Yield all questions: those of `questions_on_anchors`, of `questions_on_goals` and of `questions_on_contrasts`."""
-    yield from questions_on_anchors(responses, missing, margin=margin, response_source=response_source)
-    yield from questions_on_goals(answers, paradigms)
+def questions(counts, paradigms, contrasts, *, margin, response_source):
+    """Yield all questions: those of `questions_on_goals` and of `questions_on_contrasts`."""
+    yield from questions_on_goals(counts, paradigms, margin=margin, response_source=response_source)
     yield from questions_on_contrasts(counts, paradigms, contrasts)
 
 
-def questions_on_anchors(responses, missing=None, *, margin, response_source):
-    """Yield the questions on each domain of each study that was asked with anchors, one by goal.
+def questions_on_goals(counts, paradigms, *, margin, response_source):
+    """Yield the questions on the goals that paradigms name, by domain: each in percent of the answers in one arm.
 
     Parameters
     ----------
-    responses : pandas.DataFrame
-        Rows of `marts.response_counts`, of all row sets and response sources.
-    missing : pandas.DataFrame, optional
-        `study, domain, llm, vignette, technique, anchor_direction, n_missing, valid_min, valid_max`: trials without an
-        answer; without it nothing is said of those.
+    counts : pandas.DataFrame
+        Rows of `marts.counts`, of all row sets and response sources.
+    paradigms : pandas.DataFrame
+        `study, paradigm, measure, relative_to, goals`, the last as JSON; of those without goals nothing is asked here.
+        A paradigm that is bais's own is as its file says, unless a study states it.
     margin : float
-        In percentage points.
+        Of a goal that names none, in percentage points.
     response_source : str
-        The recommended one.
+        The recommended one, where there are several.
 
     Yields
     ------
     Question
     """
-    for (study, domain), rows in responses.groupby(["study", "domain"], observed=True, sort=True):
-        here = None if missing is None else missing[(missing["study"] == study) & (missing["domain"] == domain)]
+    stated = {
+        (row.study, row.paradigm, row.measure): (row.relative_to, {goal["goal"]: goal for goal in json.loads(row.goals)})
+        for row in paradigms.dropna(subset="goals").itertuples()
+    }
+    by_domain = counts.groupby(["study", "paradigm", "measure", "domain"], dropna=False, sort=True, observed=True)
+    for names, rows in by_domain:
+        study, paradigm, measure, domain = map(or_none, names)
+        base, goals = stated.get((study, paradigm, measure)) or SHIPPED.get(paradigm, (None, {}))
+        if not goals:
+            continue
         specification, *others = _specifications(rows, response_source)
-        losses = _losses_of(rows, specification, here)
-        of_others = cache(partial(_losses_of_each, rows, others))
-        keys = {"study": study, "paradigm": ANCHORING, "domain": domain}
-        for goal in GOALS:
+        made = partial(_losses_of, rows, base, {name: Goal.stated(goal, base) for name, goal in goals.items()})
+        losses = made(specification)
+        of_others = cache(partial(_losses_of_each, made, others))
+        keys = {"study": study, "paradigm": paradigm, "domain": domain} | ({"measure": measure} if measure else {})
+        place = (domain,) if paradigm in SHIPPED else (paradigm, domain)
+        for name, goal in goals.items() if losses.llms else ():
+            basis = partial(_basis_of_goal, goal, margin)
             yield Question(
-                keys | {"goal": goal}, domain, (domain, goal), goal == LEADING, specification,
-                Basis(losses, goal, margin), partial(_bases, of_others, goal, margin),
+                keys | {"goal": name}, domain, (*place, name), bool(goal.get("leads")), specification, basis(losses),
+                partial(_bases, of_others, basis),
             )  # fmt: skip
 
 
 def _specifications(rows, response_source):
-    """Return the specifications of anchoring that these rows allow."""
-    recommended = {"response_source": response_source, "row_set": RECOMMENDED["row_set"], "baseline_scope": POOLED}
+    """Return the specifications that these rows allow."""
+    readings = sorted(rows["response_source"].dropna().unique())
+    reading = response_source if readings else None
+    recommended = {"response_source": reading, "row_set": RECOMMENDED["row_set"], "baseline_scope": POOLED}
     temperatures = sorted(rows["temperature"].dropna().astype(float).unique())
-    switched = [(READING, {"response_source": name}) for name in sorted(rows["response_source"].unique())]
+    switched = [(READING, {"response_source": name}) for name in readings]
     switched += [("row_set", {"row_set": name}) for name in sorted(rows["row_set"].unique())]
     switched += [("baseline", {"baseline_scope": f"t={temperature:g}"}) for temperature in temperatures]
     others = [(switch, changed) for switch, changed in switched if not changed.items() <= recommended.items()]
     return [{"switch": switch, **recommended, **changed} for switch, changed in [(AS_RECOMMENDED, {}), *others]]
 
 
-def _losses_of(rows, specification, missing=None):
-    of_source = rows[rows["response_source"] == specification["response_source"]]
-    options = {name: specification[name] for name in ("row_set", "baseline_scope")}
-    return DomainLosses(of_source, **options, missing=missing)
+def _losses_of(rows, base, goals, specification):
+    is_read = (rows["response_source"] == specification["response_source"]) | rows["response_source"].isna()
+    temperature = specification["baseline_scope"].partition("=")[2]
+    chosen = rows[is_read & (rows["row_set"] == specification["row_set"])]
+    return DomainLosses(chosen, base, goals, temperature=float(temperature) if temperature else None)
 
 
-def _losses_of_each(rows, specifications):
-    return [(specification, _losses_of(rows, specification)) for specification in specifications]
+def _losses_of_each(made, specifications):
+    return [(specification, made(specification)) for specification in specifications]
 
 
-def _bases(of_others, goal, margin):
-    return [(specification, Basis(losses, goal, margin)) for specification, losses in of_others()]
+def _bases(of_others, basis):
+    return [(specification, basis(losses)) for specification, losses in of_others()]
 
 
-def questions_on_goals(answers, paradigms):
-    """Yield the questions on the goals that paradigms name, by domain: each in percent of the answers in one arm.
-
-    Parameters
-    ----------
-    answers : pandas.DataFrame
-        Rows of `int_answers_counted`.
-    paradigms : pandas.DataFrame
-        `study, paradigm, measure, relative_to, goals`, the last as JSON; of those without goals nothing is asked here.
-
-    Yields
-    ------
-    Question
-    """
-    declared = {(row.study, row.paradigm, row.measure): row for row in paradigms.dropna(subset="goals").itertuples()}
-    for names, of_measure in answers.groupby(["study", "paradigm", "measure"], sort=True):
-        stated = declared[names]
-        named = {goal["goal"]: goal for goal in json.loads(stated.goals)}
-        goals = {name: Goal.stated(goal, stated.relative_to) for name, goal in named.items()}
-        for domain, rows in of_measure.groupby("domain", sort=True):
-            keys = dict(zip(("study", "paradigm", "measure"), names, strict=True)) | {"domain": domain}
-            of_row_sets = {
-                row_set: DomainLosses.of_answers(of_row_set, stated.relative_to, goals)
-                for row_set, of_row_set in rows.groupby("row_set", sort=True)
-            }
-            losses = of_row_sets.pop(RECOMMENDED["row_set"], None)
-            for name, goal in named.items() if losses and losses.llms else ():
-                yield Question(
-                    keys | {"goal": name}, domain, (keys["paradigm"], domain, name), goal["leads"],
-                    {"switch": AS_RECOMMENDED, "row_set": RECOMMENDED["row_set"]}, _basis_of_goal(losses, goal),
-                    partial(_goals_of_row_sets, of_row_sets, goal),
-                )  # fmt: skip
-
-
-def _basis_of_goal(losses, goal):
-    guards = (ALONE, *({"reversed": REVERSED, "moved": MOVED}[name] for name in goal.get("guards") or ()))
+def _basis_of_goal(goal, margin, losses):
+    guards = tuple({"reversed": REVERSED, "moved": MOVED}[name] for name in goal.get("guards") or ())
     items = ItemLosses(losses, goal["goal"]) if losses.has_items else None
-    return Basis(losses, goal["goal"], float(goal["margin"]), guards, items, len(losses.arms))
-
-
-def _goals_of_row_sets(of_row_sets, goal):
-    return [
-        ({"switch": "row_set", "row_set": row_set}, _basis_of_goal(losses, goal))
-        for row_set, losses in of_row_sets.items()
-    ]
+    stated = goal.get("margin")
+    return Basis(losses, goal["goal"], margin if stated is None else float(stated), guards, items, len(losses.arms))
 
 
 def questions_on_contrasts(counts, paradigms, contrasts):
@@ -282,7 +254,7 @@ def basis_of_contrast(grid, contrast):
     losses = DomainLosses.of_contrasts(grid.llms, grid.vignettes, grid.techniques, BIAS, signed, bounds)
     margin = 0.0 if pd.isna(contrast.margin) else float(contrast.margin)
     judged = (JUDGED,) if contrast.measured_from == "judgement" else ()
-    return Basis(losses, BIAS, margin, (REVERSED, MOVED, ALONE, *judged), ItemContrasts(grid, arms, pairing), len(arms))
+    return Basis(losses, BIAS, margin, (REVERSED, MOVED, *judged), ItemContrasts(grid, arms, pairing), len(arms))
 
 
 def _stacked(by_vignette):

@@ -3,6 +3,7 @@
 
 def model(dbt, session):
     """Read the counts, compare in the studies that changed, and return the table."""
+    from analysis.counts import responses_to_anchors
     from analysis.kept import kept_by_study
     from analysis.methods.contrasts import COLUMNS, contrasts_of_readings
 
@@ -13,7 +14,7 @@ def model(dbt, session):
         dbt.this,
         contrasts_of_readings,
         COLUMNS,
-        by_study={"responses": dbt.ref("response_counts"), "texts": dbt.ref("int_texts_kept")},
+        by_study={"responses": responses_to_anchors(dbt.ref("counts")), "texts": dbt.ref("int_texts_kept")},
         shared={"techniques": dbt.ref("int_techniques_defined")},
         settings={"response_source": response_source, "seed": int(seed)},
     )

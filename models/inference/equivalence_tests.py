@@ -3,6 +3,7 @@
 
 def model(dbt, session):
     """Read the counts, test in the studies that changed, and return the table."""
+    from analysis.counts import responses_to_anchors
     from analysis.kept import kept_by_study
     from analysis.methods.equivalence import COLUMNS, equivalence_tests
 
@@ -13,7 +14,7 @@ def model(dbt, session):
         dbt.this,
         equivalence_tests,
         COLUMNS,
-        by_study={"responses": dbt.ref("response_counts").filter(f"response_source = '{response_source}'")},
+        by_study={"responses": responses_to_anchors(dbt.ref("counts"), f"response_source = '{response_source}'")},
         shared={"techniques": dbt.ref("int_techniques_defined")},
         settings={"margin_pp": float(margin_pp)},
     )

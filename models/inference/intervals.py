@@ -3,6 +3,7 @@
 
 def model(dbt, session):
     """Read the counts, draw for the studies that changed, and return the table."""
+    from analysis.counts import responses_to_anchors
     from analysis.kept import kept_by_study
     from analysis.methods.intervals import COLUMNS, intervals
 
@@ -17,7 +18,7 @@ def model(dbt, session):
         dbt.this,
         rows_of,
         COLUMNS,
-        by_study={"responses": dbt.ref("response_counts").filter(f"response_source = '{response_source}'")},
+        by_study={"responses": responses_to_anchors(dbt.ref("counts"), f"response_source = '{response_source}'")},
         shared={"claims": dbt.ref("published_claims").project("study").distinct()},
         settings={"n_resamples": int(resamples), "seed": int(seed)},
     )

@@ -20,9 +20,7 @@ def model(dbt, session):
         rows_of,
         COLUMNS,
         by_study={
-            "responses": dbt.ref("response_counts").filter(f"response_source = '{response_source}'"),
-            "answers": dbt.ref("int_answers_counted"),
-            "counts": dbt.ref("item_counts"),
+            "counts": dbt.ref("counts"),
             "paradigms": dbt.ref("stg_paradigms").project(DECLARED),
             "contrasts": dbt.ref("stg_paradigm_contrasts").project(PAIRS),
         },

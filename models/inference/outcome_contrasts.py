@@ -13,7 +13,7 @@ def model(dbt, session):
         contrast_rows,
         COLUMNS,
         by_study={
-            "counts": dbt.ref("item_counts"),
+            "counts": dbt.ref("counts"),
             "paradigms": dbt.ref("stg_paradigms").project(DECLARED),
             "contrasts": dbt.ref("stg_paradigm_contrasts").project(PAIRS),
         },

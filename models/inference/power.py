@@ -3,18 +3,19 @@
 
 def model(dbt, session):
     """Read the counts and the costs, compute the studies that changed, and return the table."""
+    from analysis.counts import responses_to_anchors
     from analysis.engine.grid import DECLARED, PAIRS
     from analysis.engine.questions import questions
     from analysis.engine.settling import to_settle_rows
     from analysis.kept import kept_by_study
     from analysis.methods.power import COLUMNS, power
 
-    def rows_of(techniques, costs, prices, controls, claims, **asked):
+    def rows_of(responses, techniques, costs, prices, controls, claims, **asked):
         published = {
             (row.study, row.domain, frozenset((row.technique, row.technique_b))): row.published_value
             for row in claims.itertuples()
         }
-        observed = power(asked["responses"], techniques, costs, margin_pp=asked["margin"], published=published)
+        observed = power(responses, techniques, costs, margin_pp=asked["margin"], published=published)
         ranked = set(techniques.loc[techniques["is_ranked"], "technique"])
         return [*observed, *to_settle_rows(questions(**asked), ranked, controls, costs, prices)]
 
@@ -27,9 +28,8 @@ def model(dbt, session):
         rows_of,
         COLUMNS,
         by_study={
-            "responses": dbt.ref("response_counts").filter(f"response_source = '{response_source}'"),
-            "answers": dbt.ref("int_answers_counted"),
-            "counts": dbt.ref("item_counts"),
+            "responses": responses_to_anchors(dbt.ref("counts"), f"response_source = '{response_source}'"),
+            "counts": dbt.ref("counts"),
             "paradigms": dbt.ref("stg_paradigms").project(DECLARED),
             "contrasts": dbt.ref("stg_paradigm_contrasts").project(PAIRS),
         },

@@ -3,10 +3,11 @@
 
 def model(dbt, session):
     """Read the counts, measure in the studies that changed, and return the table."""
+    from analysis.counts import responses_to_anchors
     from analysis.kept import kept_by_study
     from analysis.papers.people import EFFECTS, effects_on_llms
 
-    anchored = "row_set = 'accepted' and technique = 'no_technique' and anchor_direction in ('low', 'high')"
+    anchored = "row_set = 'accepted' and technique = 'no_technique' and arm in ('low', 'high')"
     response_source = dbt.config.meta_get("response_source")
     return kept_by_study(
         session,
@@ -14,8 +15,8 @@ def model(dbt, session):
         effects_on_llms,
         EFFECTS,
         by_study={
-            "responses": dbt.ref("response_counts").filter(f"{anchored} and response_source = '{response_source}'"),
-            "counts": dbt.ref("item_counts").filter("row_set = 'accepted' and technique = 'no_technique'"),
+            "responses": responses_to_anchors(dbt.ref("counts"), f"{anchored} and response_source = '{response_source}'"),
+            "counts": dbt.ref("counts").filter("row_set = 'accepted' and technique = 'no_technique'"),
             "paradigms": dbt.ref("stg_paradigms").filter("is_share").project("study, paradigm, measure, pairing"),
             "contrasts": dbt.ref("stg_paradigm_contrasts").project("study, paradigm, arm, arm_b"),
         },

@@ -55,6 +55,8 @@ valued as (
         asked.item,
         asked.technique,
         asked.arm,
+        asked.anchor_value,
+        asked.temperature,
         asked.is_quarantined,
         asked.is_flagged,
         case

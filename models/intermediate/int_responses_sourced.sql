@@ -1,5 +1,5 @@
 -- One row per study, llm, vignette, technique, anchor, temperature, row set, response source, completeness and distinct
--- response: all that any statistic needs to know of the trials. A SACD trial counts twice: its last answer as `sacd`,
+-- response (null = no valid one): all that any statistic needs to know of the trials. A SACD trial counts twice: its last answer as `sacd`,
 -- its first as `sacd_initial`. `as_recorded` holds every number that was recorded, under both response sources,
 -- `accepted` the answered trials that the gate did not quarantine, `without_suspects` those of them that it did not
 -- flag at all. Only the text of a recorded archive can say another number than was recorded.
@@ -71,6 +71,13 @@ answers as (
         last_response is not null as has_all_answers
     from in_row_sets
     where technique = 'sacd'
+),
+
+valid as (
+    select *, case when row_set = 'as_recorded' or is_accepted then response end as valid_response from answers
+    where
+        (row_set = 'as_recorded' or not is_quarantined)
+        and (row_set != 'without_suspects' or not is_flagged)
 )
 
 select
@@ -85,11 +92,11 @@ select
     row_set,
     response_source,
     has_all_answers,
-    response,
+    valid_response as response,
     sum(n_trials)::bigint as n_trials
-from answers
-where
-    response is not null
-    and (row_set = 'as_recorded' or is_accepted)
-    and (row_set != 'without_suspects' or not is_flagged)
-group by all
+from valid
+where technique != 'sacd_initial' or valid_response is not null
+{{ group_by([
+    'study', 'domain', 'vignette', 'llm', 'technique', 'anchor_direction', 'anchor_value', 'temperature', 'row_set',
+    'response_source', 'has_all_answers', 'valid_response',
+]) }}

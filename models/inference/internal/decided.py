@@ -22,10 +22,7 @@ def model(dbt, session):
         rows_of,
         ANSWERS,
         by_study={
-            "responses": dbt.ref("response_counts"),
-            "missing": dbt.ref("int_answers_missing"),
-            "answers": dbt.ref("int_answers_counted"),
-            "counts": dbt.ref("item_counts"),
+            "counts": dbt.ref("counts"),
             "paradigms": dbt.ref("stg_paradigms").project(DECLARED),
             "contrasts": dbt.ref("stg_paradigm_contrasts").project(PAIRS),
         },

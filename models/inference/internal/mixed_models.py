@@ -3,6 +3,7 @@
 
 def model(dbt, session):
     """Read the counts, fit the studies that changed, and return the table."""
+    from analysis.counts import responses_to_anchors
     from analysis.kept import kept_by_study
     from analysis.methods.anova import anova_rows
     from analysis.methods.mixed_effects import MIXED_MODELS, mixed_model_rows, samples
@@ -19,6 +20,6 @@ def model(dbt, session):
         dbt.this,
         rows_of,
         MIXED_MODELS,
-        by_study={"responses": dbt.ref("response_counts").filter(f"response_source = '{response_source}'")},
+        by_study={"responses": responses_to_anchors(dbt.ref("counts"), f"response_source = '{response_source}'")},
         shared={"techniques": dbt.ref("int_techniques_defined")},
     )

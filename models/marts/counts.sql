@@ -1,0 +1,62 @@
+-- One row per study, paradigm, measure, instrument, llm, vignette, item, technique, arm, anchor value, temperature, row
+-- set, response source and distinct value: how many trials gave it. A null value is that of the trials without one or,
+-- where values are measured of texts, of all trials, of which the sums are kept.
+{% set keys = [
+    'study', 'paradigm', 'measure', 'instrument', 'llm', 'vignette', 'item', 'technique', 'arm', 'anchor_value',
+    'temperature', 'row_set', 'response_source',
+] %}
+with responses as (
+    select
+        *,
+        'anchoring' as paradigm,
+        null::varchar as measure,
+        null::varchar as instrument,
+        null::varchar as item,
+        anchor_direction as arm,
+        response as number,
+        response as value
+    from {{ ref('int_responses_sourced') }}
+),
+
+paradigms as (
+    select study, paradigm, measure, measured_from from {{ ref('stg_paradigms') }}
+),
+
+outcomes as (
+    select
+        outcomes.*,
+        null::varchar as response_source,
+        1::bigint as n_trials,
+        value as number,
+        case when measured_from != 'measurement' then value end as single_value,
+        {{ a_row_each(["'accepted'", "'without_suspects'"]) }} as row_set
+    from {{ ref('int_outcomes_measured') }} as outcomes
+    inner join paradigms using (study, paradigm, measure)
+    where not is_quarantined
+),
+
+counted as (
+    select {{ keys | join(', ') }}, number, value, n_trials from responses
+    union all
+    select {{ keys | join(', ') }}, number, single_value as value, n_trials from outcomes
+    where row_set = 'accepted' or not is_flagged
+),
+
+vignettes as (
+    select study, vignette, domain, valid_min, valid_max from {{ ref('int_vignettes_defined') }}
+)
+
+select
+    {{ keys | join(',\n    ') }},
+    value,
+    domain,
+    valid_min,
+    valid_max,
+    sum(n_trials)::bigint as n_asked,
+    coalesce(sum(n_trials) filter (where number is not null), 0)::bigint as n_trials,
+    -- in an order, so that a sum has the same last digit in each build
+    coalesce({{ sum_in_order('n_trials * number', 'number') }}, 0) as sum_of_values,
+    coalesce({{ sum_in_order('n_trials * power(number, 2)', 'number') }}, 0) as sum_of_squares
+from counted
+left join vignettes using (study, vignette)
+group by all
