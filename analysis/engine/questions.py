@@ -109,8 +109,9 @@ def questions_on_goals(counts, paradigms, *, margin, response_source):
     Question
     """
     stated = {
-        (row.study, row.paradigm, row.measure): (row.relative_to, {goal["goal"]: goal for goal in json.loads(row.goals)})
+        (row.study, row.paradigm, row.measure): (row.relative_to, {goal["goal"]: goal for goal in goals})
         for row in paradigms.dropna(subset="goals").itertuples()
+        for goals in [json.loads(row.goals)]
     }
     by_domain = counts.groupby(["study", "paradigm", "measure", "domain"], dropna=False, sort=True, observed=True)
     for names, rows in by_domain:

@@ -7,16 +7,17 @@ def model(dbt, session):
     from analysis.kept import kept_by_study
     from analysis.papers.people import EFFECTS, effects_on_llms
 
-    anchored = "row_set = 'accepted' and technique = 'no_technique' and arm in ('low', 'high')"
     response_source = dbt.config.meta_get("response_source")
+    plain = "row_set = 'accepted' and technique = 'no_technique'"
+    anchored = f"{plain} and arm in ('low', 'high') and response_source = '{response_source}'"
     return kept_by_study(
         session,
         dbt.this,
         effects_on_llms,
         EFFECTS,
         by_study={
-            "responses": responses_to_anchors(dbt.ref("counts"), f"{anchored} and response_source = '{response_source}'"),
-            "counts": dbt.ref("counts").filter("row_set = 'accepted' and technique = 'no_technique'"),
+            "responses": responses_to_anchors(dbt.ref("counts"), anchored),
+            "counts": dbt.ref("counts").filter(plain),
             "paradigms": dbt.ref("stg_paradigms").filter("is_share").project("study, paradigm, measure, pairing"),
             "contrasts": dbt.ref("stg_paradigm_contrasts").project("study, paradigm, arm, arm_b"),
         },

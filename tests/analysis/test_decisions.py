@@ -11,9 +11,10 @@ from analysis.engine.answers import ANSWERS, answer_rows
 from analysis.engine.comparisons import comparisons
 from analysis.engine.decisions import COLUMNS
 from analysis.engine.places import PREDICTIONS
-from analysis.engine.questions import questions_on_anchors
+from analysis.engine.questions import questions_on_goals
 from analysis.engine.rule import decide, share_bound
 from analysis.tables import table
+from tests.tools.counts import NOTHING_STATED, counts_of
 
 CONTROLS = pd.DataFrame(
     [
@@ -41,7 +42,7 @@ NONE = {"no_technique": (50, 190)}
 
 
 def rows_of(llms, *, domain="d", source="reparsed", n_baseline=30, noise=(-2, 0, 2)):
-    """Rows of response_counts: of each LLM the mean answers under a low and a high anchor of each technique."""
+    """Answers to anchors: of each LLM the mean answers under a low and a high anchor of each technique."""
     found = []
     for llm, techniques in llms.items():
         cells = {("no_technique", "none"): (100, n_baseline)}
@@ -67,7 +68,7 @@ def decided(
     rows, *, other=None, missing=MISSING, ranked=("premortem", "sacd", "random_control"), margin=5.0, controls=CONTROLS
 ):
     both = pd.concat([rows, rows[:0] if other is None else other])
-    questions = questions_on_anchors(both, missing, margin=margin, response_source="reparsed")
+    questions = questions_on_goals(counts_of(both, missing), NOTHING_STATED, margin=margin, response_source="reparsed")
     found = answer_rows(questions, set(ranked), controls, n_draws=2000, seed=1)
     frame = table(found, ANSWERS).to_pandas()
     places, predictions = (frame[frame["part"] == part] for part in ("decisions", "predictions"))
@@ -132,7 +133,7 @@ def test_llms_that_differ_are_never_said_to_make_no_difference():
     )
     assert (first["decision_asked"], first["reason"]) == ("no_evidence", "too_few_llms; llms_differ")
     assert (second["decision_asked"], second["reason"]) == ("use", "one_llm")
-    assert (third["decision_asked"], third["reason"]) == ("use", "llms_differ")
+    assert (third["decision_asked"], third["reason"]) == ("use", "llms_differ; one_technique")
     near = one(decided(rows_of(gaining(2, -1.5)))[0], technique="premortem", control="no_technique")
     assert (near["decision_asked"], near["reason"]) == ("equivalent", "too_few_llms")
 
@@ -237,7 +238,7 @@ def test_answers_that_are_missing_and_readings_that_differ_are_said():
     assert "attrition_could_reverse" in row["reason"]
     some = missing.assign(n_missing=8, valid_max=400).iloc[:1]
     row = one(decided(rows, missing=some)[0], technique="premortem", control="no_technique")
-    assert (row["decision"], row["reason"]) == ("use", "attrition_could_change")
+    assert (row["decision"], row["reason"]) == ("use", "attrition_could_change; one_technique")
     few = missing.assign(n_missing=1, valid_max=200)
     assert "attrition" not in str(
         one(decided(rows, missing=few)[0], technique="premortem", control="no_technique")["reason"]

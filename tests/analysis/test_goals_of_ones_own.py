@@ -6,8 +6,6 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from analysis.engine.answers import answer_rows
 from analysis.engine.domain_losses import DomainLosses
@@ -16,63 +14,27 @@ from analysis.engine.losses import GOALS, LEADING, NONE, Goal
 from analysis.engine.questions import questions_on_goals
 from analysis.methods.crossed_effects import Arm, crossed_contrast
 from analysis.words import codes
-from tests.analysis.test_losses import rows_of
 
 MIDDLE = {"spread": Goal(contrasts=(("low", "middle"), ("high", "middle"))), "pull": Goal(contrasts=(("high", "low"),))}
 GIVEN = {
     "valid_min": 0.0, "valid_max": 500.0, "study": "s", "paradigm": "p", "measure": "response", "domain": "d",
-    "row_set": "accepted", "llm": "a", "vignette": "v", "item": None,
+    "row_set": "accepted", "llm": "a", "vignette": "v", "item": None, "response_source": None, "temperature": None,
 }  # fmt: skip
 SPREAD = {"goal": "spread", "contrasts": [["low", "middle"], ["high", "middle"]], "margin": 5, "leads": True}
 STATED = [SPREAD, {"goal": "pull", "contrasts": [["high", "low"]], "margin": 5, "leads": False}]
 
 
 def answers_of(by_condition, **more):
-    """Rows of int_answers_counted: answers (None where there is none) by technique and arm."""
+    """Rows of `marts.counts`: answers (None where there is none) by technique and arm."""
     return pd.DataFrame(
         [
-            GIVEN | {"technique": technique, "arm": arm, "value": answer, "n_trials": 1} | more
+            GIVEN
+            | {"technique": technique, "arm": arm, "value": answer, "n_asked": 1, "n_trials": int(answer is not None)}
+            | more
             for (technique, arm), values in by_condition.items()
             for answer in values
         ]
     ).astype({"value": float})
-
-
-def as_answers(responses):
-    renamed = responses.rename(columns={"anchor_direction": "arm", "response": "value"})
-    return renamed.assign(item=None, valid_min=0.0, valid_max=500.0)
-
-
-@settings(max_examples=30, deadline=None)
-@given(st.integers(0, 10_000))
-def test_anchoring_as_a_paradigm_of_ones_own_has_the_losses_of_anchoring(seed):
-    rng = np.random.default_rng(seed)
-    frames = []
-    for llm in ("a", "b"):
-        for vignette in ("v", "w"):
-            cells = {
-                technique: [rng.normal(100, 30, rng.integers(2, 6)) for _ in range(2)]
-                for technique in ("no_technique", "sacd")
-            }
-            baseline = rng.normal(100, 10, rng.integers(10, 14))
-            frames.append(rows_of(cells, llm=llm, vignette=vignette, baseline=baseline))
-    responses = pd.concat(frames)
-    missing = pd.DataFrame(
-        [("a", "v", "sacd", "high", 3, 0.0, 500.0)],
-        columns=["llm", "vignette", "technique", "anchor_direction", "n_missing", "valid_min", "valid_max"],
-    )
-    unanswered = answers_of({("sacd", "high"): [None] * 3}, llm="a", vignette="v", domain="d")
-    anchoring = DomainLosses(responses, missing=missing)
-    own = DomainLosses.of_answers(pd.concat([as_answers(responses), unanswered]), "none", GOALS)
-    for goal in GOALS:
-        for one, other in zip(vars(anchoring.by_goal(goal)).values(), vars(own.by_goal(goal)).values(), strict=True):
-            # arms are in another order, and a sum in another order may have another last digit
-            np.testing.assert_allclose(one, other, rtol=1e-12)
-        for one, other in zip(anchoring.attrition_bounds(goal), own.attrition_bounds(goal), strict=True):
-            np.testing.assert_allclose(one, other, rtol=1e-12)
-        one, other = (of.compared(goal, "sacd", "no_technique") for of in (anchoring, own))
-        for name in ("values", "variances", "loss", "loss_control"):
-            np.testing.assert_allclose(getattr(one, name), getattr(other, name), rtol=1e-9)
 
 
 def test_three_arms_worked_by_hand():
@@ -85,7 +47,7 @@ def test_three_arms_worked_by_hand():
             ("no_technique", "high"): [90, 110],
         }
     )
-    domain = DomainLosses.of_answers(rows, "none", MIDDLE)
+    domain = DomainLosses(rows, "none", MIDDLE)
     assert domain.arms == ("high", "low", "middle")
     assert domain.by_goal("spread").loss[0, 0, 0] == pytest.approx((40 + 80) / 2)
     assert domain.by_goal("pull").loss[0, 0, 0] == pytest.approx(40)
@@ -99,7 +61,7 @@ def test_items_are_averaged_within_a_vignette_each_in_percent_of_its_own_base():
     hard = answers_of({("no_technique", "none"): [1000.0] * 10, ("no_technique", "low"): [900.0, 900.0],
                        ("no_technique", "high"): [1000.0, 1000.0]}, item="hard")  # fmt: skip
     goals = {"pull": MIDDLE["pull"], "low": Goal(contrasts=(("low", NONE),))}
-    domain = DomainLosses.of_answers(pd.concat([easy, hard]), "none", goals)
+    domain = DomainLosses(pd.concat([easy, hard]), "none", goals)
     assert domain.by_goal("pull").loss.tolist() == [[[pytest.approx((150 + 10) / 2)]]]
     assert domain.by_goal("low").loss.tolist() == [[[pytest.approx((50 + 10) / 2)]]]
     assert domain.of_items("low", "no_technique").tolist() == [[pytest.approx(50), pytest.approx(10)]]
@@ -112,7 +74,7 @@ def test_opposite_items_cancel_and_an_item_that_lacks_an_arm_does_not_enter():
     down = answers_of({("no_technique", "none"): [100.0] * 10, ("no_technique", "low"): [120.0, 120.0],
                        ("no_technique", "high"): [90.0, 90.0]}, item="down")  # fmt: skip
     half = answers_of({("no_technique", "none"): [100.0] * 10, ("no_technique", "low"): [0.0]}, item="half")
-    domain = DomainLosses.of_answers(pd.concat([up, down, half]), "none", {"pull": MIDDLE["pull"]})
+    domain = DomainLosses(pd.concat([up, down, half]), "none", {"pull": MIDDLE["pull"]})
     assert domain.by_goal("pull").loss[0, 0, 0] == pytest.approx(0)
     assert np.isnan(domain.of_items("pull", "no_technique")[0]).tolist() == [False, True, False]
 
@@ -130,7 +92,7 @@ def items_of(*cells, technique="no_technique"):
 def test_a_technique_and_its_control_are_compared_on_the_items_that_both_have():
     plain = items_of(("easy", 10, [90.0], [110.0]), ("hard", 10, [50.0], [150.0]))
     helps = items_of(("easy", 0, [90.0], [110.0]), ("hard", 0, [50.0], []), technique="sacd")
-    domain = DomainLosses.of_answers(pd.concat([plain, helps]), "none", {"pull": MIDDLE["pull"]})
+    domain = DomainLosses(pd.concat([plain, helps]), "none", {"pull": MIDDLE["pull"]})
     gains = domain.compared("pull", "sacd", "no_technique")
     assert (gains.loss_control.tolist(), gains.loss.tolist()) == ([20.0], [20.0]), "hard is not in the control either"
 
@@ -143,23 +105,23 @@ def test_an_item_with_fewer_than_ten_answers_in_the_base_is_left_out_and_said_to
         ],
         ignore_index=True,
     )
-    domain = DomainLosses.of_answers(rows, "none", {"pull": MIDDLE["pull"]})
+    domain = DomainLosses(rows, "none", {"pull": MIDDLE["pull"]})
     gains = domain.compared("pull", "sacd", "no_technique")
     assert (gains.loss_control.tolist(), gains.lacks_items, gains.refused) == ([20.0], True, False)
-    of_thin = DomainLosses.of_answers(rows[rows["item"] == "thin"], "none", {"pull": MIDDLE["pull"]})
+    of_thin = DomainLosses(rows[rows["item"] == "thin"], "none", {"pull": MIDDLE["pull"]})
     assert of_thin.compared("pull", "sacd", "no_technique").refused
     both_thin = rows.drop(rows[(rows["item"] == "known") & (rows["arm"] == "none")].index[:1])
-    refused = DomainLosses.of_answers(both_thin, "none", {"pull": MIDDLE["pull"]})
+    refused = DomainLosses(both_thin, "none", {"pull": MIDDLE["pull"]})
     assert refused.compared("pull", "sacd", "no_technique").refused, "where no item has ten, the vignette has none"
 
 
 def test_a_single_answer_to_an_item_has_the_noise_of_the_other_items():
     rows = items_of(("a", 10, [80.0, 100.0], [110.0, 130.0]), ("b", 10, [90.0], [120.0, 140.0]))
-    domain = DomainLosses.of_answers(rows, "none", {"pull": MIDDLE["pull"]})
+    domain = DomainLosses(rows, "none", {"pull": MIDDLE["pull"]})
     # low: of a 200 over 2 answers, of b the same variance over 1; high: 200 over 2 answers, twice; two items
     assert domain.by_goal("pull").variance[0, 0, 0] == pytest.approx((100 + 200 + 100 + 100) / 4)
     alone = items_of(("a", 10, [80.0], [110.0]), ("b", 10, [90.0], [120.0]))
-    unknown = DomainLosses.of_answers(alone, "none", {"pull": MIDDLE["pull"]}).by_goal("pull")
+    unknown = DomainLosses(alone, "none", {"pull": MIDDLE["pull"]}).by_goal("pull")
     assert np.isnan(unknown.variance[0, 0, 0])
     assert unknown.loss[0, 0, 0] == pytest.approx(30)
 
@@ -170,7 +132,7 @@ def test_the_noise_of_the_base_is_known_whichever_technique_an_llm_lacks():
     with_first = pd.concat([rows, rows[rows["technique"] == "sacd"].assign(technique="aaa")])
     lacking = with_first[~((with_first["llm"] == "l0") & (with_first["technique"] == "aaa"))]
     of_all, of_some = (
-        DomainLosses.of_answers(frame, "none", {"pull": MIDDLE["pull"]}).compared("pull", "sacd", "no_technique")
+        DomainLosses(frame, "none", {"pull": MIDDLE["pull"]}).compared("pull", "sacd", "no_technique")
         for frame in (with_first, lacking)
     )
     np.testing.assert_allclose(of_some.variances, of_all.variances)
@@ -203,7 +165,7 @@ CONTROLS = pd.DataFrame(
 
 
 def decided(rows, of_paradigm):
-    asked = questions_on_goals(rows, of_paradigm)
+    asked = questions_on_goals(rows, of_paradigm, margin=5.0, response_source="reparsed")
     found = answer_rows(asked, {"sacd"}, CONTROLS, n_draws=200, seed=1)
     return [row for row in found if row["part"] == "decisions" and row["technique"] == "sacd" and row["llm"] is None]
 
@@ -222,7 +184,7 @@ def test_goals_are_decided_by_domain_and_the_one_that_leads_is_primary():
 
 def test_with_items_a_decision_is_about_other_items_too():
     rows = study_of(np.random.default_rng(2), 4)
-    losses = DomainLosses.of_answers(rows, "none", {"pull": MIDDLE["pull"]})
+    losses = DomainLosses(rows, "none", {"pull": MIDDLE["pull"]})
     gains = ItemLosses(losses, "pull").gain("sacd", "no_technique")
     assert gains.shape == (6, 4)
     means = losses.compared("pull", "sacd", "no_technique")

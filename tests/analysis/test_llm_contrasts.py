@@ -10,8 +10,9 @@ from statsmodels.stats.multitest import multipletests
 
 from analysis.engine.llm_contrasts import COLUMNS, differences, holm, llm_contrasts, ranks
 from analysis.engine.losses import GOALS, Moments, losses
-from analysis.engine.questions import questions_on_anchors
+from analysis.engine.questions import questions_on_goals
 from analysis.tables import table
+from tests.tools.counts import NOTHING_STATED, counts_of
 
 
 def cell(llm, direction, answers, *, technique="no_technique", vignette="v"):
@@ -42,7 +43,7 @@ def responses_of(llms, n_baseline=10):
 
 
 def made(responses, ranked=()):
-    asked = questions_on_anchors(responses, margin=5.0, response_source="recorded")
+    asked = questions_on_goals(counts_of(responses), NOTHING_STATED, margin=5.0, response_source="recorded")
     found = table(llm_contrasts(asked, ranked), COLUMNS).to_pandas()
     return found.set_index(["goal", "llm_a", "llm_b"]).sort_index()
 
@@ -110,7 +111,9 @@ def test_ranked_techniques_have_rows_and_others_have_none():
     rows = responses_of({"a": ANCHORED, "b": STEADY})
     anchored = rows[rows["anchor_direction"] != "none"]
     others = [anchored.assign(technique=name) for name in ("sacd", "outside_view")]
-    asked = questions_on_anchors(pd.concat([rows, *others]), margin=5.0, response_source="recorded")
+    asked = questions_on_goals(
+        counts_of(pd.concat([rows, *others])), NOTHING_STATED, margin=5.0, response_source="recorded"
+    )
     found = table(llm_contrasts(asked, {"sacd"}), COLUMNS).to_pandas()
     assert set(found["technique"]) == {"no_technique", "sacd"}
     assert set(found["goal"]) == set(GOALS)

@@ -9,13 +9,14 @@ from scipy import integrate, stats
 
 from analysis.engine.domain_losses import DomainLosses
 from analysis.engine.losses import COMPATIBLE, GOALS, Goal, Moments, bias_bounds, folding_excess, losses
+from tests.tools.counts import counts_of
 
 # of the control and of a technique, with a baseline of 100: answers under a low and under a high anchor
 CONTROL, TECHNIQUE = ([60, 80], [140, 180]), ([90, 100], [110, 130])
 
 
 def rows_of(cells, *, llm="a", vignette="v", baseline=(90, 110) * 5):
-    """Rows of response_counts of one LLM and vignette: unanchored answers, and those of each technique by direction."""
+    """Answers of one LLM and vignette to anchors: unanchored answers, and those of each technique by direction."""
     answers = {("no_technique", "none"): baseline}
     for technique, sides in cells.items():
         answers |= {(technique, side): said for side, said in zip(("low", "high"), sides, strict=True)}
@@ -40,7 +41,7 @@ def loss(domain, goal, technique, of="loss"):
 
 
 def test_losses_worked_by_hand():
-    domain = DomainLosses(both())
+    domain = DomainLosses(counts_of(both()))
     # means 70 and 160 of 100; single answers are 40, 20, 40 and 80 away
     assert loss(domain, "displacement", "no_technique") == pytest.approx((30 + 60) / 2)
     assert loss(domain, "gap", "no_technique") == pytest.approx(90)
@@ -77,24 +78,24 @@ def test_a_goal_of_ones_own_is_a_list_of_contrasts_and_an_arm_in_two_of_them_cou
 def test_what_overshoots_does_not_make_up_for_what_undershoots():
     rows = [both(), rows_of({"no_technique": CONTROL, "sacd": ([85, 85], [85, 85])}, llm="b")]
     rows.append(rows_of({"no_technique": CONTROL, "sacd": ([115, 115], [115, 115])}, llm="c"))
-    gains = DomainLosses(pd.concat(rows)).compared("displacement", "sacd", "no_technique", among=["b", "c"])
+    gains = DomainLosses(counts_of(pd.concat(rows))).compared("displacement", "sacd", "no_technique", among=["b", "c"])
     assert gains.loss == pytest.approx([15, 15])
     assert gains.loss_control - gains.loss == pytest.approx([30, 30])
 
 
 def test_the_noise_of_a_gain_is_that_of_its_trials_and_of_the_shared_baseline():
-    gains = DomainLosses(both()).compared("gap", "sacd", "no_technique")
+    gains = DomainLosses(counts_of(both())).compared("gap", "sacd", "no_technique")
     # variances of means of two answers: 100 and 400 of the control, 25 and 100 of the technique
     relative = 10 * 100 / 9 / 10 / 100**2
     assert gains.variances == pytest.approx([100 + 400 + 25 + 100 + (90 - 25) ** 2 * relative])
-    displacement = DomainLosses(both()).compared("displacement", "sacd", "no_technique")
+    displacement = DomainLosses(counts_of(both())).compared("displacement", "sacd", "no_technique")
     # slopes by the logarithm of the baseline: (70 - 160) / 2 of the control, (95 - 120) / 2 of the technique
     assert displacement.variances == pytest.approx([(100 + 400 + 25 + 100) / 4 + (-45 + 12.5) ** 2 * relative])
 
 
 def test_techniques_with_one_control_share_its_noise():
     rows = rows_of({"no_technique": CONTROL, "sacd": TECHNIQUE, "premortem": CONTROL})
-    domain = DomainLosses(rows)
+    domain = DomainLosses(counts_of(rows))
     first, second = (domain.compared("gap", name, "no_technique") for name in ("sacd", "premortem"))
     relative = 10 * 100 / 9 / 10 / 100**2
     assert first.covariances(second) == pytest.approx([100 + 400 + (90 - 25) * 0 * relative])
@@ -103,19 +104,19 @@ def test_techniques_with_one_control_share_its_noise():
 
 def test_vignettes_of_an_llm_weigh_the_same_whatever_their_trials():
     other = rows_of({"no_technique": CONTROL, "sacd": ([100, 100] * 4, [100, 100] * 4)}, vignette="w")
-    gains = DomainLosses(pd.concat([both(), other])).compared("displacement", "sacd", "no_technique")
+    gains = DomainLosses(counts_of(pd.concat([both(), other]))).compared("displacement", "sacd", "no_technique")
     assert gains.loss == pytest.approx([(12.5 + 0) / 2])
     assert gains.loss_control == pytest.approx([45])
 
 
 def test_two_conditions_are_compared_where_both_were_asked():
     other = rows_of({"no_technique": ([10, 20], [300, 310])}, vignette="w")
-    with_other = DomainLosses(pd.concat([both(), other])).compared("gap", "sacd", "no_technique")
+    with_other = DomainLosses(counts_of(pd.concat([both(), other]))).compared("gap", "sacd", "no_technique")
     assert (with_other.loss_control, with_other.n_trials) == (pytest.approx([90]), 8)
 
 
 def test_a_condition_without_a_direction_has_no_loss():
-    domain = DomainLosses(rows_of({"no_technique": CONTROL, "sacd": ([90, 95], [])}))
+    domain = DomainLosses(counts_of(rows_of({"no_technique": CONTROL, "sacd": ([90, 95], [])})))
     assert np.isnan(loss(domain, "displacement", "sacd"))
     assert domain.why_not("sacd") == "missing_direction"
     assert domain.compared("error", "sacd", "no_technique").llms == []
@@ -123,11 +124,11 @@ def test_a_condition_without_a_direction_has_no_loss():
 
 def test_a_baseline_of_fewer_than_ten_answers_is_left_out_of_gains():
     rows = pd.concat([both(), both(llm="b", baseline=(100,) * 9), both(llm="c", baseline=(100,) * 29)])
-    domain = DomainLosses(rows)
+    domain = DomainLosses(counts_of(rows))
     gains = domain.compared("gap", "sacd", "no_technique")
     assert (gains.llms, gains.refused, gains.thin) == (["a", "c"], True, True)
     assert not np.isnan(domain.by_goal("gap").loss).any()
-    many = DomainLosses(both(baseline=(90, 110) * 15)).compared("gap", "sacd", "no_technique")
+    many = DomainLosses(counts_of(both(baseline=(90, 110) * 15))).compared("gap", "sacd", "no_technique")
     assert (many.refused, many.thin) == (False, False)
 
 
@@ -138,21 +139,23 @@ def test_a_baseline_of_fewer_than_ten_answers_is_left_out_of_gains():
 )
 def test_a_baseline_that_is_not_told_from_0_is_left_out_of_gains(answers, is_near):
     rows = pd.concat([both(), both(llm="b", baseline=answers * 5)])
-    gains = DomainLosses(rows).compared("gap", "sacd", "no_technique")
+    gains = DomainLosses(counts_of(rows)).compared("gap", "sacd", "no_technique")
     assert (gains.llms, gains.near_zero, gains.refused) == (["a"] if is_near else ["a", "b"], is_near, False)
-    assert not DomainLosses(both()).compared("gap", "sacd", "no_technique").near_zero
+    assert not DomainLosses(counts_of(both())).compared("gap", "sacd", "no_technique").near_zero
     below = both(baseline=(-90, -110) * 5)
-    assert DomainLosses(below.assign(response=-below["response"].abs())).compared(
+    assert DomainLosses(counts_of(below.assign(response=-below["response"].abs()))).compared(
         "gap", "sacd", "no_technique"
     ).llms == ["a"]
 
 
 def test_what_has_no_standard_error_is_not_corrected_and_says_so():
     steady = {"no_technique": ([80] * 3, [120] * 3), "sacd": ([95] * 3, [105] * 3)}
-    gains = DomainLosses(rows_of(steady, baseline=(100,) * 10)).compared("displacement", "sacd", "no_technique")
+    gains = DomainLosses(counts_of(rows_of(steady, baseline=(100,) * 10))).compared(
+        "displacement", "sacd", "no_technique"
+    )
     assert (gains.values, gains.uncorrected) == (pytest.approx([15]), True)
     assert gains.asked_bounds(level=0.025) == pytest.approx((15, 15))
-    assert not DomainLosses(both()).compared("displacement", "sacd", "no_technique").uncorrected
+    assert not DomainLosses(counts_of(both())).compared("displacement", "sacd", "no_technique").uncorrected
 
 
 answers = st.lists(st.integers(1, 400), min_size=1, max_size=6)
@@ -165,7 +168,7 @@ sides = st.tuples(answers, answers)
     baseline=st.lists(st.integers(1, 400), min_size=1),
 )
 def test_a_gap_is_at_most_twice_a_displacement_and_that_at_most_the_error(cells, baseline):
-    domain = DomainLosses(rows_of(cells, baseline=baseline))
+    domain = DomainLosses(counts_of(rows_of(cells, baseline=baseline)))
     displacement, gap, error = (domain.by_goal(goal).loss for goal in GOALS)
     assert (gap <= 2 * displacement + 1e-6).all()
     assert (displacement <= error + 1e-6).all()
@@ -176,7 +179,7 @@ def test_a_gap_is_at_most_twice_a_displacement_and_that_at_most_the_error(cells,
 def test_the_unit_of_the_answers_changes_nothing(cells, unit):
     rows = rows_of(cells)
     gains = [
-        DomainLosses(rows.assign(response=rows["response"] * factor)).compared("gap", "sacd", "no_technique")
+        DomainLosses(counts_of(rows.assign(response=rows["response"] * factor))).compared("gap", "sacd", "no_technique")
         for factor in (1, unit)
     ]
     assert gains[1].values == pytest.approx(gains[0].values, rel=1e-6, abs=1e-6)
@@ -228,7 +231,7 @@ def test_answers_that_are_missing_could_have_been_at_either_end():
             }
         ]
     )
-    domain = DomainLosses(both(), missing=missing)
+    domain = DomainLosses(counts_of(both(), missing))
     # two of four answers under the high anchor: their mean lies between (240 + 0) / 4 and (240 + 800) / 4
     least, most = (bound[0, 0, 1] for bound in domain.attrition_bounds("displacement"))
     assert (least, most) == pytest.approx(((5 + 0) / 2, (5 + 160) / 2))
@@ -239,7 +242,9 @@ def test_answers_that_are_missing_could_have_been_at_either_end():
     least, most = (bound[0, 0, 1] for bound in domain.attrition_bounds("error"))
     # 10 and 30 away as they were answered, 0 to 300 the others
     assert (least, most) == pytest.approx(((5 + 10) / 2, (5 + (40 + 600) / 4) / 2))
-    unbounded = DomainLosses(both(), missing=missing.assign(valid_max=np.nan)).compared("gap", "sacd", "no_technique")
+    unbounded = DomainLosses(counts_of(both(), missing.assign(valid_max=np.nan))).compared(
+        "gap", "sacd", "no_technique"
+    )
     assert unbounded.attrition_bounds()[0] == [-np.inf]
 
 
@@ -249,7 +254,9 @@ def test_bounds_of_an_llm_that_answers_far_from_its_baseline_are_those_of_a_t_in
         name: tuple(rng.normal(mean, 5, 30) for mean in means)
         for name, means in (("no_technique", (40, 190)), ("sacd", (60, 150)))
     }
-    gains = DomainLosses(rows_of(cells, baseline=(100,) * 30)).compared("displacement", "sacd", "no_technique")
+    gains = DomainLosses(counts_of(rows_of(cells, baseline=(100,) * 30))).compared(
+        "displacement", "sacd", "no_technique"
+    )
     samples = [side for sides in cells.values() for side in sides]
     parts = np.array([np.var(sample, ddof=1) / 30 / 4 for sample in samples])
     df = parts.sum() ** 2 / (parts**2 / 29).sum()

@@ -18,7 +18,7 @@ CONTROLS = pd.DataFrame(
 
 
 def counts(cells):
-    """Rows of `marts.item_counts` from (llm, technique, arm, item, n, n that count)."""
+    """Rows of `marts.counts` from (llm, technique, arm, item, n, n that count)."""
     names = ["llm", "technique", "arm", "item", "n_trials", "sum_of_values"]
     rows = pd.DataFrame(cells, columns=names).assign(**KEYS, instrument=None, vignette="v", row_set="accepted")
     return rows.assign(n_asked=rows["n_trials"], sum_of_squares=rows["sum_of_values"])

@@ -7,8 +7,9 @@ import pytest
 from scipy import stats
 
 from analysis.engine.answers import ANSWERS, answer_rows
-from analysis.engine.questions import questions_on_anchors
+from analysis.engine.questions import questions_on_goals
 from analysis.tables import table
+from tests.tools.counts import NOTHING_STATED, counts_of
 
 NAMES = ["llm", "technique", "anchor_direction", "response", "n_trials"]
 CONTROLS = pd.DataFrame(
@@ -32,7 +33,7 @@ def responses(gains, **same):
 
 def found(frame, missing=()):
     missing = pd.DataFrame(missing, columns=MISSING)
-    questions = questions_on_anchors(frame, missing, margin=5.0, response_source="recorded")
+    questions = questions_on_goals(counts_of(frame, missing), NOTHING_STATED, margin=5.0, response_source="recorded")
     rows = answer_rows(questions, {"sacd"}, CONTROLS, n_draws=10, seed=1)
     of = table(rows, ANSWERS).to_pandas().astype(object)
     of = of.where(of.notna(), None)

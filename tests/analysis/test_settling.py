@@ -9,12 +9,13 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from analysis.engine.questions import questions_on_anchors
+from analysis.engine.questions import questions_on_goals
 from analysis.engine.rule import decide_from_gains
 from analysis.engine.settling import Uncertainty, needed_llms, needed_more, to_settle_rows, uncertainty
 from analysis.methods.crossed_effects import BALANCED, Arm, crossed_contrast
 from analysis.methods.power import COLUMNS
 from analysis.tables import table
+from tests.tools.counts import NOTHING_STATED, counts_of
 
 Gained = namedtuple("Gained", "values llms variances")
 NAMES = ["llm", "technique", "anchor_direction", "response", "n_trials"]
@@ -50,7 +51,7 @@ def responses(gains, noise=0.0):
 
 
 def found(frame, costs=COSTS, goal="displacement"):
-    questions = questions_on_anchors(frame, margin=5.0, response_source="recorded")
+    questions = questions_on_goals(counts_of(frame), NOTHING_STATED, margin=5.0, response_source="recorded")
     rows = table(to_settle_rows(questions, {"sacd"}, CONTROLS, costs, PRICES), COLUMNS).to_pylist()
     return {row["quantity"]: row for row in rows if row["goal"] == goal}
 
