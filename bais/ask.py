@@ -50,7 +50,7 @@ QUESTIONS = {
         "marts.technique_costs",
     ),
     "What was answered?": (
-        "marts.trials", "marts.response_counts", "marts.item_counts", "marts.baselines", "marts.anchored_conditions",
+        "marts.trials", "marts.counts", "marts.baselines", "marts.anchored_conditions",
         "marts.losses", "marts.outcomes", "inference.outcome_contrasts",
     ),
     "How sure?": ("inference.intervals", "inference.contrasts", "inference.llm_contrasts", "inference.power"),

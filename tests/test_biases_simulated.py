@@ -77,7 +77,7 @@ def biases(warehouse_in, tmp_path_factory):
         "+multiverse",
         "+power",
         "+trials",
-        "+item_counts",
+        "+counts",
         "+outcomes",
         "+llm_contrasts",
     )
@@ -174,7 +174,7 @@ def test_judges_are_found_as_often_right_as_they_were_told_to_be(biases):
 
 
 def test_judges_are_no_llms_under_study(biases):
-    tables = ("marts.item_counts", "inference.outcome_contrasts", "marts.technique_costs")
+    tables = ("marts.counts", "inference.outcome_contrasts", "marts.technique_costs")
     for table in tables:
         assert not {llm for (llm,) in biases.query(f"select distinct llm from {table}")} & ACCURACIES.keys(), table
     asked = biases.query(

@@ -51,7 +51,7 @@ def test_each_model_is_made_once_by_spark_or_by_duckdb(new_warehouse):
     parts = [new_warehouse.dbt(*listing, "--selector", name).split() for name in (BEFORE, SELECTOR, AFTER)]
     there = [path.stem for path in (ROOT / "models").rglob("*.*") if path.suffix in (".sql", ".py")]
     assert sorted(itertools.chain(*parts)) == sorted(there)
-    assert {"stg_trials", "int_trials_treated", "response_counts", "technique_costs"} <= set(parts[1])
+    assert {"stg_trials", "int_trials_treated", "counts", "technique_costs"} <= set(parts[1])
 
 
 def test_a_unit_test_names_the_value_of_each_var_that_its_model_asks_for():

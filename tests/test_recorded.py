@@ -173,8 +173,7 @@ def test_an_llm_without_a_baseline_has_null_percentages_with_the_reason(recorded
 def test_accepted_is_what_was_recorded_less_what_is_out_of_range_or_quarantined(recorded):
     sizes = dict(
         recorded.query(
-            "select row_set, sum(n_trials)::bigint from marts.response_counts "
-            "where response_source = 'recorded' group by all"
+            "select row_set, sum(n_trials)::bigint from marts.counts where response_source = 'recorded' group by all"
         )
     )
     # loan 1, salary four times 2; one outside-view trial of an older prompt
@@ -268,16 +267,16 @@ def test_a_cut_text_can_refuse_but_replaces_no_number(recorded):
 def test_what_papers_counted_is_the_same_under_both_readings(recorded):
     of_source = [
         recorded.query(
-            "select * exclude (response_source) from marts.response_counts "
+            "select * exclude (response_source) from marts.counts "
             f"where row_set = 'as_recorded' and response_source = '{source}' order by all"
         )
         for source in ("recorded", "reparsed")
     ]
     assert of_source[0] == of_source[1]
     differ = recorded.query(
-        "select distinct domain from (select * exclude (response_source) from marts.response_counts "
+        "select distinct domain from (select * exclude (response_source) from marts.counts "
         "where row_set = 'accepted' and response_source = 'recorded' except select * exclude (response_source) "
-        "from marts.response_counts where row_set = 'accepted' and response_source = 'reparsed') order by all"
+        "from marts.counts where row_set = 'accepted' and response_source = 'reparsed') order by all"
     )
     assert differ == [("judicial",), ("loan",), ("salary",)]
 

@@ -20,7 +20,7 @@ MARTS = [
     "losses",
     "technique_effects",
     "technique_rankings",
-    "response_counts",
+    "counts",
     "attrition",
     "drift",
     "technique_costs",

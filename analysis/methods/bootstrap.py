@@ -205,7 +205,7 @@ class DomainDraws:
     Parameters
     ----------
     responses : pandas.DataFrame
-        Rows of `marts.response_counts` of one study, domain and response source.
+        As of `analysis.counts.responses_to_anchors`, of one study, domain and response source.
     n_resamples, seed : int
         Each cell has its own stream, named after it: one more LLM or technique leaves the draws of the others alone.
     row_set, baseline_scope : str

@@ -145,7 +145,7 @@ def contrasts(responses, techniques, *, seed, specifications=SPECIFICATIONS):
     Parameters
     ----------
     responses : pandas.DataFrame
-        Rows of `marts.response_counts`.
+        As of `analysis.counts.responses_to_anchors`.
     techniques : pandas.DataFrame
         `technique`, `is_ranked`.
     seed : int
@@ -183,7 +183,7 @@ def contrasts_of_readings(responses, techniques, texts, *, response_source, seed
     Parameters
     ----------
     responses : pandas.DataFrame
-        Rows of `marts.response_counts` of all response sources.
+        As of `analysis.counts.responses_to_anchors` of all response sources.
     techniques : pandas.DataFrame
         `technique`, `is_ranked`.
     texts : pandas.DataFrame
@@ -253,7 +253,7 @@ def domains(responses, specifications=SPECIFICATIONS):
     Parameters
     ----------
     responses : pandas.DataFrame
-        Rows of `marts.response_counts`.
+        As of `analysis.counts.responses_to_anchors`.
     specifications : iterable of (row_set, baseline_scope)
 
     Yields

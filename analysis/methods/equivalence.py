@@ -36,7 +36,7 @@ def equivalence_tests(responses, techniques, *, margin_pp, specifications=SPECIF
     Parameters
     ----------
     responses : pandas.DataFrame
-        Rows of `marts.response_counts`.
+        As of `analysis.counts.responses_to_anchors`.
     techniques : pandas.DataFrame
         `technique`, `is_ranked`.
     margin_pp : float

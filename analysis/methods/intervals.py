@@ -52,7 +52,7 @@ def intervals(responses, *, n_resamples, seed, published=(), confidence=CONFIDEN
     Parameters
     ----------
     responses : pandas.DataFrame
-        Rows of `marts.response_counts`, of one response source.
+        As of `analysis.counts.responses_to_anchors`, of one response source.
     n_resamples, seed : int
     published : collection of str
         Studies whose intervals were published: they have percent of baseline also as document A did it

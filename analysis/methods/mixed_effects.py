@@ -92,7 +92,7 @@ def samples(responses, techniques):
     Parameters
     ----------
     responses : pandas.DataFrame
-        Rows of `marts.response_counts`.
+        As of `analysis.counts.responses_to_anchors`.
     techniques : iterable of str
         The ranked ones.
 

@@ -53,7 +53,7 @@ def power(responses, techniques, costs, *, margin_pp, published=None, specificat
     Parameters
     ----------
     responses : pandas.DataFrame
-        Rows of `marts.response_counts`.
+        As of `analysis.counts.responses_to_anchors`.
     techniques : pandas.DataFrame
         `technique`, `is_ranked`.
     costs : pandas.DataFrame

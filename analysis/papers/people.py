@@ -29,9 +29,10 @@ def effects_on_llms(responses, counts, paradigms, contrasts):
     Parameters
     ----------
     responses : pandas.DataFrame
-        Rows of `marts.response_counts`: accepted, with a low or a high anchor and no technique, of one response source.
+        As of `analysis.counts.responses_to_anchors`: accepted, with a low or a high anchor and no technique, of one
+        response source.
     counts : pandas.DataFrame
-        Rows of `marts.item_counts`: accepted, with no technique.
+        Rows of `marts.counts`: accepted, with no technique.
     paradigms, contrasts : pandas.DataFrame
         As of `analysis.engine.grid.by_measure`; those of shares alone.
 

@@ -15,12 +15,12 @@ from analysis.report.studies import NO_TECHNIQUE
 from analysis.report.tables import Row, Table
 from analysis.report.values import Number, clean, key_text
 
-COUNTS = "marts.response_counts"
-PICKED = {"row_set": "accepted", "response_source": "reparsed"}
+COUNTS = "marts.counts"
+PICKED = {"paradigm": "anchoring", "row_set": "accepted", "response_source": "reparsed"}
 MOST_DOTS, MOST_IN_A_ROW, MOST_OF_TEXTS = 2200, (60, 30, 20, 14, 10, 7, 5), 25_000
 WIDTH, LEFT, RIGHT, TOP, ROW, NAME, BOTTOM = 340, 8, 332, 34, 15, 19, 34
 LARGEST, SMALLEST = 7.0, 1.4
-ROW_OF = ("domain", "vignette", "llm", "technique", "anchor_direction")
+ROW_OF = ("domain", "vignette", "llm", "technique", "arm")
 UNANCHORED, ENDS = "none", ("low", "high")
 UNDER = {UNANCHORED: "without an anchor", "low": "under a low anchor", "high": "under a high anchor"}
 
@@ -92,7 +92,7 @@ def answers(study, prefix, units):
 
 def _answers_in_rows(rows):
     """Return how many different answers each row of a drawing has."""
-    return Counter((row["technique"], row["anchor_direction"]) for row in rows).values()
+    return Counter((row["technique"], row["arm"]) for row in rows).values()
 
 
 def _dots_that_fit(study):
@@ -114,11 +114,11 @@ def _texts_that_fit(study):
 def _panel(study, number, domain, vignette, llm, rows, unit, several, n_texts, most):
     cells = {}
     for row in rows:
-        cells.setdefault((row["technique"], row["anchor_direction"]), {})[row["response"]] = row["n_trials"]
+        cells.setdefault((row["technique"], row["arm"]), {})[row["value"]] = row["n_trials"]
     place = {"domain": domain, "vignette": vignette, "llm": llm}
     anchors = {}
     for row in study.rows("anchors", **place):
-        anchors.setdefault(row["anchor_direction"], []).append(row["anchor_value"])
+        anchors.setdefault(row["arm"], []).append(row["anchor_value"])
     losses = {row["technique"]: row for row in study.rows("technique_rankings", domain=domain, llm=llm)}
     techniques = sorted(
         {technique for technique, _ in cells},
@@ -218,7 +218,7 @@ def _drawing(study, place, cells, techniques, anchors, losses, lost, scale, unit
             parts.append(
                 Markup('<g class="{}" data-key="{}" data-said="{}" data-option="{}">').format(
                     direction,
-                    key_text({"technique": technique, "anchor_direction": direction}),
+                    key_text({"technique": technique, "arm": direction}),
                     f"{name}, {UNDER[direction]}" if directions != [UNANCHORED] else name,
                     f"--technique {shlex.quote(clean(technique))} --direction {direction}",
                 )
@@ -259,9 +259,9 @@ def _dots(counts, scale, y, unit, most):
         if scale.is_beyond(low):
             title += ", beyond the axis"
         picked = (
-            Markup(' data-key="response={}"').format(repr(low))
+            Markup(' data-key="value={}"').format(repr(low))
             if low == high
-            else Markup(' data-column="sum(n_trials) filter (where response between {} and {})"').format(low, high)
+            else Markup(' data-column="sum(n_trials) filter (where value between {} and {})"').format(low, high)
         )
         parts.append(
             Markup('<circle cx="{:.1f}" cy="{:.1f}" r="{:.1f}" data-n="{}"{}><title>{}</title></circle>').format(

@@ -81,7 +81,7 @@ for (const panel of document.querySelectorAll(".panel[data-command]")) {
       opened.append(quoted);
     }
     if (!found.length) opened.append(made("p", "No text of it was recorded, or there was no room for it."));
-    const response = circle.dataset.key?.slice("response=".length);
+    const response = circle.dataset.key?.slice("value=".length);
     const [all, where] = panel.dataset.command.split(/ --where /);
     const rest = response ? ` --where ${where.replace("RESPONSE", response)}` : "";
     opened.append(made("p", "Its trials:"), made("code", `${all} ${row.dataset.option}${rest}`));

@@ -6,44 +6,66 @@
     'temperature', 'row_set', 'response_source',
 ] %}
 with responses as (
-    select
-        *,
-        'anchoring' as paradigm,
-        null::varchar as measure,
-        null::varchar as instrument,
-        null::varchar as item,
-        anchor_direction as arm,
-        response as number,
-        response as value
-    from {{ ref('int_responses_sourced') }}
+    select * from {{ ref('int_responses_sourced') }}
+),
+
+outcomes as (
+    select * from {{ ref('int_outcomes_measured') }}
+    where not is_quarantined
 ),
 
 paradigms as (
     select study, paradigm, measure, measured_from from {{ ref('stg_paradigms') }}
 ),
 
-outcomes as (
-    select
-        outcomes.*,
-        null::varchar as response_source,
-        1::bigint as n_trials,
-        value as number,
-        case when measured_from != 'measurement' then value end as single_value,
-        {{ a_row_each(["'accepted'", "'without_suspects'"]) }} as row_set
-    from {{ ref('int_outcomes_measured') }} as outcomes
-    inner join paradigms using (study, paradigm, measure)
-    where not is_quarantined
+vignettes as (
+    select study, vignette, domain, valid_min, valid_max from {{ ref('int_vignettes_defined') }}
+),
+
+in_row_sets as (
+    select *, {{ a_row_each(["'accepted'", "'without_suspects'"]) }} as row_set from outcomes
 ),
 
 counted as (
-    select {{ keys | join(', ') }}, number, value, n_trials from responses
+    select
+        study,
+        'anchoring' as paradigm,
+        null as measure,
+        null as instrument,
+        llm,
+        vignette,
+        null as item,
+        technique,
+        anchor_direction as arm,
+        anchor_value,
+        temperature,
+        row_set,
+        response_source,
+        response as number,
+        response as value,
+        n_trials
+    from responses
     union all
-    select {{ keys | join(', ') }}, number, single_value as value, n_trials from outcomes
+    select
+        study,
+        paradigm,
+        measure,
+        instrument,
+        llm,
+        vignette,
+        item,
+        technique,
+        arm,
+        anchor_value,
+        temperature,
+        row_set,
+        null as response_source,
+        value as number,
+        case when measured_from != 'measurement' then value end as value,
+        1 as n_trials
+    from in_row_sets
+    inner join paradigms using (study, paradigm, measure)
     where row_set = 'accepted' or not is_flagged
-),
-
-vignettes as (
-    select study, vignette, domain, valid_min, valid_max from {{ ref('int_vignettes_defined') }}
 )
 
 select

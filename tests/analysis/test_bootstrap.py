@@ -29,7 +29,7 @@ counted = st.lists(st.tuples(st.integers(-50, 50), st.integers(0, 9)), min_size=
 
 
 def responses_of(cells):
-    """Rows of `response_counts` from {(llm, vignette, technique, anchor direction): {response: number of trials}}."""
+    """Answers to anchors from {(llm, vignette, technique, anchor direction): {response: number of trials}}."""
     rows = [
         ("s", "d", vignette, llm, technique, direction, 0.7, 1.0, "accepted", "recorded", float(response), n)
         for (llm, vignette, technique, direction), counts in cells.items()

@@ -12,7 +12,7 @@ from scipy import special, stats
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.weightstats import CompareMeans, DescrStatsW
 
-from analysis.counts import compared
+from analysis.counts import ANSWERED, RESPONSES, compared
 from analysis.methods.contrasts import (
     COLUMNS,
     contrasts,
@@ -420,7 +420,7 @@ def test_the_recorded_archive_has_the_d_of_document_a_where_it_used_trials(recor
     for a, b, printed in (("premortem", "devils_advocate", 0.71), ("random_control", "devils_advocate", 0.39)):
         assert round(of(rows, technique_a=a, technique_b=b, level="trial")["cohens_d"], 2) == printed
     assert of(rows, technique_a="sacd", technique_b="premortem", level="trial")["p_value"] > 0.1
-    responses_ = recorded.frame("select * from marts.response_counts where domain = 'judicial'")
+    responses_ = recorded.frame(f"select {RESPONSES} from marts.counts where {ANSWERED} and domain = 'judicial'")
     a, b = (
         compared(responses_, row_set="accepted", response_source="recorded").query(
             "technique == @name and percent_of_baseline.notna()", engine="python"

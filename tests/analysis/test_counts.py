@@ -16,7 +16,7 @@ counted = st.lists(st.tuples(st.floats(-1e6, 1e6), st.integers(1, 40)), min_size
 
 
 def responses_of(*rows):
-    """Rows of `response_counts` from (llm, technique, anchor direction, temperature, response, number of trials)."""
+    """Answers to anchors from (llm, technique, anchor direction, temperature, response, number of trials)."""
     return pd.DataFrame(
         [
             ("s", "d", "v", llm, technique, direction, temperature, 1.0, "accepted", "recorded", float(response), n)

@@ -33,7 +33,7 @@ PERCENTAGES = ["percent_of_baseline", "deviation_pp", "madb_percent", "spread_pp
 
 
 def responses_of(cells, *, study="s"):
-    """Rows of `response_counts` from {(llm, vignette, technique, anchor direction): {response: number of trials}}."""
+    """Answers to anchors from {(llm, vignette, technique, anchor direction): {response: number of trials}}."""
     rows = [
         (study, "d", vignette, llm, technique, direction, 0.7, 1.0, "accepted", "recorded", float(response), n)
         for (llm, vignette, technique, direction), counts in cells.items()

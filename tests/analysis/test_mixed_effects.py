@@ -255,7 +255,7 @@ def test_a_design_without_full_rank_says_so():
 
 
 def responses(rows, baseline=100.0):
-    """Rows of marts.response_counts whose percent of baseline is that of `rows`."""
+    """Answers to anchors whose percent of baseline is that of `rows`."""
     pairs = rows[["llm", "vignette"]].drop_duplicates()
     baselines = pairs.assign(technique="no_technique", anchor_direction="none", percent_of_baseline=100.0, n_trials=2)
     every = pd.concat([rows, baselines], ignore_index=True) if baseline else rows

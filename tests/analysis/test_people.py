@@ -19,7 +19,7 @@ NORMAL = stats.norm.ppf(0.975)
 
 
 def anchored(*rows):
-    """Rows of response_counts from (direction, anchor, answer, how often)."""
+    """Answers to anchors from (direction, anchor, answer, how often)."""
     names = ["anchor_direction", "anchor_value", "response", "n_trials"]
     return pd.DataFrame(rows, columns=names).assign(**ANCHORED)
 

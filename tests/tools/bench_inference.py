@@ -64,7 +64,7 @@ def python_part(warehouse, counts=None):
     nodes = nodes_of(warehouse)
     relations = {name: f"{warehouse.path.stem}.{node['schema']}.{name}" for name, node in nodes.items()}
     if counts:
-        relations["response_counts"] = f"read_parquet('{counts}')"
+        relations["counts"] = f"read_parquet('{counts}')"
     models = {
         name: (node["original_file_path"], node["config"]["meta"])
         for name, node in sorted(nodes.items())
@@ -81,7 +81,7 @@ def run_models(path, models, relations):
     with duckdb.connect() as connection:  # in which the models find no rows to keep
         connection.execute(f"attach '{path}' as {path.stem} (read_only)")
         ((n_trials, n_distinct),) = connection.sql(
-            f"select sum(n_trials)::bigint, count(*) from {relations['response_counts']}"
+            f"select sum(n_trials)::bigint, count(*) from {relations['counts']}"
             " where row_set = 'as_recorded' and response_source = 'recorded'"
         ).fetchall()
         seconds = {}
@@ -114,7 +114,7 @@ def grow(bench, warehouse, grown):
     shutil.copy(warehouse.path, grown.path)
     nodes, counts, n_trials = nodes_of(warehouse), grown.folder / "counts.parquet", bench.scaled(10_000_000)
     compiled = {}
-    for node in (nodes["int_responses_sourced"], nodes["response_counts"]):
+    for node in (nodes["int_responses_sourced"], nodes["counts"]):
         path = warehouse.target / "compiled" / node["package_name"] / node["original_file_path"]
         compiled[f"{node['schema']}.{node['name']}"] = path.read_text()
     took = alone(count_trials, grown.path, compiled, n_trials, counts)
@@ -135,7 +135,7 @@ def grow(bench, warehouse, grown):
         details=f"a scan of the response alone {took['scan_one']:.2f} s, GROUP BY one integer {took['count_id']:.2f} s",
     )  # fmt: skip
     bench.record(
-        f"what makes marts.response_counts, {n_trials:,} trials", "a scan of what it reads",
+        f"what makes marts.counts, {n_trials:,} trials", "a scan of what it reads",
         took["models"] / took["scan_read"], seconds=took["models"],
     )  # fmt: skip
 
@@ -180,7 +180,7 @@ def count_trials(path, compiled, n_trials, counts):
             connection, "main.out", "select key_id, response, count(*) as n_trials from trials group by all"
         )
         seconds["models"] = sum(fastest(connection, relation, sql) for relation, sql in compiled.items())
-        connection.execute(f"copy marts.response_counts to '{counts}'")
+        connection.execute(f"copy marts.counts to '{counts}'")
     return seconds
 
 

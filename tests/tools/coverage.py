@@ -21,7 +21,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import ndtr
 
-from analysis.counts import Summary, selected
+from analysis.counts import ANSWERED, RESPONSES, Summary, selected
 from analysis.methods.bootstrap import DIRECTIONS, DomainDraws, Resampled, Statistic, _by_direction, with_both
 from analysis.methods.intervals import METHODS, _of_llms, _over_llms
 from analysis.methods.small_samples import FEWEST_LLMS
@@ -116,7 +116,7 @@ DESIGNS = dict(DECLARED)
 
 
 def recorded_designs(responses, techniques=tuple(DECLARED)):
-    """Variance components of each technique, from `marts.response_counts` of one study and domain.
+    """Variance components of each technique, from the answers to anchors of one study and domain.
 
     Covariance over LLMs is that of their means less what their trials bring into it: with b and p_i an LLM's baseline
     and % of it, v_b and v_i the variances of its means, 100² v_i / b² on the diagonal, p_i p_j v_b / b² in every pair
@@ -215,7 +215,7 @@ def counted_trials(chances, n_baseline, n_trials, rng):
 
 
 def as_responses(counts, technique):
-    """Lay counts (3, n_llms, months) out as rows of `marts.response_counts`."""
+    """Lay counts (3, n_llms, months) out as answers to anchors."""
     cell, llm, month = np.nonzero(counts)
     names = np.array([f"llm {i:02}" for i in range(counts.shape[1])])
     return pd.DataFrame(
@@ -346,7 +346,8 @@ def designs_of(warehouse):
     try:
         with duckdb.connect(str(warehouse), read_only=True) as connection:
             responses = connection.execute(
-                "select * from marts.response_counts where study = ? and domain = ? and response_source = 'recorded'",
+                f"select {RESPONSES} from marts.counts where {ANSWERED} and study = ? and domain = ? "
+                "and response_source = 'recorded'",
                 [STUDY, DOMAIN],
             ).df()
     except duckdb.Error:

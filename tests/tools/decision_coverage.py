@@ -29,8 +29,8 @@ from analysis.methods.small_samples import CONFIDENCE, FEWEST_LLMS
 
 ROOT = Path(__file__).resolve().parents[2]
 JUDICIAL = """
-select * from marts.response_counts
-where study = 'voder-bais' and domain = 'judicial' and response_source = 'reparsed'
+select * from marts.counts
+where study = 'voder-bais' and domain = 'judicial' and response_source = 'reparsed' and row_set = 'accepted'
 """
 RANKED = ("devils_advocate", "premortem", "random_control", "sacd")
 N_TECHNIQUES = 4

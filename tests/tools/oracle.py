@@ -12,6 +12,7 @@ import duckdb
 import numpy as np
 import pandas as pd
 
+from analysis.counts import ANSWERED, RESPONSES
 from analysis.methods.mixed_effects import FITS, METHODS, fit_sample, samples
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -30,7 +31,8 @@ def main():
         print(f"nothing was compared: there is no warehouse at {warehouse} (make run builds it)", file=sys.stderr)
         return 2
     with closing(duckdb.connect(str(warehouse), read_only=True)) as connection:
-        counts = connection.sql("select * from marts.response_counts where response_source = 'reparsed'").df()
+        answers = f"select {RESPONSES} from marts.counts where {ANSWERED} and response_source = 'reparsed'"
+        counts = connection.sql(answers).df()
         ranked = connection.sql("select technique from seeds.techniques where is_ranked").df()["technique"]
     chosen = [s for s in samples(counts, ranked) if s.trials["llm"].nunique() > len(s.techniques)]
     if not chosen:

@@ -28,7 +28,7 @@ RELATIONS = (
     "seeds.techniques", "seeds.llms", "seeds.flag_reasons", "seeds.published_claims",
     "marts.claim_trials", "marts.claim_checks", "marts.trials", "marts.attrition", "marts.post_hoc_changes",
     "marts.attrition_bounds", "marts.technique_rankings", "marts.technique_effects", "marts.baselines",
-    "marts.response_counts", "marts.parse_disagreements",
+    "marts.counts", "marts.parse_disagreements",
     "inference.decisions", "inference.predictions", "inference.multiverse", "inference.intervals",
 )  # fmt: skip
 TECHNIQUES = {
@@ -135,17 +135,16 @@ def _add_study(made, study, llms, said, domain, source):
         )  # fmt: skip
         for response in (24.0, 36.0 + i):
             made.add(
-                "marts.response_counts", **of, vignette="v", llm=llm, technique="no_technique",
-                anchor_direction="none", row_set="accepted", response_source="reparsed", response=response,
-                n_trials=15,
+                "marts.counts", **of, paradigm="anchoring", vignette="v", llm=llm, technique="no_technique",
+                arm="none", row_set="accepted", response_source="reparsed", value=response, n_trials=15,
             )  # fmt: skip
         for technique in ("no_technique", "sacd"):
             for direction, anchor in (("low", 15), ("high", 45)):
                 for response in (24.0, anchor + i):
                     made.add(
-                        "marts.response_counts", **of, vignette="v", llm=llm, technique=technique,
-                        anchor_direction=direction, anchor_value=anchor, row_set="accepted",
-                        response_source="reparsed", response=response, n_trials=7,
+                        "marts.counts", **of, paradigm="anchoring", vignette="v", llm=llm, technique=technique,
+                        arm=direction, anchor_value=anchor, row_set="accepted",
+                        response_source="reparsed", value=response, n_trials=7,
                     )  # fmt: skip
     for change, why, n_trials in (("withdrawn", said, 4), ("withdrawn", "typed twice", 1), ("reread", said, 1)):
         made.add("marts.post_hoc_changes", **of, llm=llms[0], change=change, why=why, n_trials=n_trials)

@@ -1,4 +1,4 @@
-"""Say how many rows `response_counts` has as trials grow: `python tests/tools/scale.py`, the tables of docs/scale.md.
+"""Say how many rows `counts` has as trials grow: `python tests/tools/scale.py`, the tables of docs/scale.md.
 
 A cell is an LLM, a vignette, a technique, an anchor and a temperature. Trials fall into the cells evenly. The answers
 of a cell are drawn from a normal distribution and rounded, as people and LLMs round; its SD is so many of the steps to
@@ -29,7 +29,7 @@ def distinct_answers(n_trials: float, n_steps: float) -> float:
 
 
 def rows(n_trials: int, n_llms: int, n_vignettes: int, n_steps: int) -> float:
-    """Return how many rows `response_counts` is expected to have."""
+    """Return how many rows `counts` is expected to have."""
     n_cells = n_llms * n_vignettes * TECHNIQUES_AND_ANCHORS * TEMPERATURES
     return COPIES * n_cells * distinct_answers(n_trials / n_cells, n_steps)
 

@@ -7,9 +7,14 @@ with studies as (
     having bool_or(number_recorded is not null and response_text is not null and status_recorded is null)
 ),
 
+counts as (
+    select * from {{ ref('counts') }}
+    where paradigm = 'anchoring' and n_trials > 0
+),
+
 rows_by_source as (
     select {{ all_but(['response_source']) }}, count(*) as n_sources
-    from {{ ref('response_counts') }}
+    from counts
     group by all
 ),
 
@@ -22,7 +27,7 @@ without_twin as (
 
 of_one_source as (
     select study, row_set, count(distinct response_source) as n_sources
-    from {{ ref('response_counts') }}
+    from counts
     group by all
     having count(distinct response_source) != 2
 )
