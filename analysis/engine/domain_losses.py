@@ -59,6 +59,8 @@ class DomainLosses:
         place = self._places(unanchored, "llm", "unit")
         n_of_unit, baseline, variance = _means(place, shape, unanchored["value"], unanchored["n_trials"])
         self._baseline = np.where(baseline == 0, np.nan, baseline)
+        of_base = np.abs(100 * unanchored["value"].to_numpy(float) / self._baseline[place] - 100)
+        _, base_distance, _ = _means(place, shape, of_base, unanchored["n_trials"])
         shape = (*shape, len(self.techniques), len(arms))
         place = self._places(rows, "llm", "unit", "technique", "arm")
         of_base = np.broadcast_to(self._baseline[..., None, None], shape)[place]
@@ -68,7 +70,9 @@ class DomainLosses:
         _, slopes, _ = _means(place, shape, -np.sign(percent - 100) * percent, rows["n_trials"])
         self._seen = (n_trials, means, distances)
         noise = np.broadcast_to((variance / self._baseline**2)[..., None], shape[:3])
-        n_baseline = np.broadcast_to(n_of_unit[..., None], shape[:3])
+        n_baseline, self._base_distance = (
+            np.broadcast_to(values[..., None], shape[:3]) for values in (n_of_unit, base_distance)
+        )
         df, self._enters = None, None
         self.items_left_out = np.zeros((len(self.llms), len(self.vignettes)), bool)
         if len(self._units) > len(self.vignettes):
@@ -82,11 +86,14 @@ class DomainLosses:
             variances, distance_variances, noise = (
                 self._sums(values, 2) for values in (variances, distance_variances, noise)
             )
+            self._base_distance = self._sums(self._base_distance, 1)
             n_of_unit = self._least_of_vignettes(n_of_unit)
         self.n_baseline = n_of_unit
         self.moments = Moments(means, variances, n_trials, distances, distance_variances, slopes, noise, n_baseline, df)
         self.knows_attrition, self._missing = True, self._ranges(missing, shape)
-        self._incomplete = "missing_direction" if arms == SIDES else "missing_arm"
+        self.n_missing = self._of_vignettes(self._missing[0].sum(axis=-1))
+        self.n_asked = self._of_vignettes(self._seen[0].sum(axis=-1)) + self.n_missing
+        self.incomplete = "missing_direction" if arms == SIDES else "missing_arm"
         self._known, self._signed_bounds = {}, None
 
     def _choose_items(self, means, n_baseline, noise):
@@ -169,15 +176,31 @@ class DomainLosses:
         return enters, *(values[..., place, :] for values in self._seen[1:])
 
     def signed(self, goal):
-        """Return the contrast of a goal that is one, as it points, of shape (n LLMs, n vignettes, n techniques)."""
+        """Return the contrast of a goal that is one, as it points, of shape (n LLMs, n vignettes, n techniques).
+
+        None of a goal that is several contrasts, or a distance.
+        """
         if goal in self.goals:
-            return self._contrast(self.moments.percent, goal)
+            return self._contrast(self.moments.percent, goal) if len(self.goals[goal].contrasts) == 1 else None
         return self.moments.percent[..., 0]  # of contrasts alone
 
     def _contrast(self, percent, goal):
         ((a, b),) = self.goals[goal].contrasts
         of_arms = by_arm(percent, 100.0, self.arms)
         return of_arms[a] - of_arms[b]
+
+    def base_loss(self, goal):
+        """Return how far the answers in the base are from their mean, of a goal that is a distance; else None.
+
+        In the shape of `by_goal`.
+        """
+        is_distance = goal in self.goals and self.goals[goal].distance_of
+        return self._base_distance if is_distance else None
+
+    @property
+    def has_base(self):
+        """Whether losses are in percent of the answers in one arm."""
+        return bool(self.goals)
 
     @property
     def has_items(self):
@@ -191,13 +214,13 @@ class DomainLosses:
         made.llms, made.vignettes, made.techniques, made.moments = llms, vignettes, techniques, moments
         made.arms, made.goals, made._enters = SIDES, GOALS, None
         made.n_baseline = moments.n_baseline[..., 0]
-        made.knows_attrition, made._known, made._incomplete = False, {}, "missing_direction"
+        made.knows_attrition, made._known, made.incomplete = False, {}, "missing_direction"
         made._signed_bounds = None
         made.items_left_out = np.zeros(made.n_baseline.shape, bool)
         return made
 
     @classmethod
-    def of_contrasts(cls, llms, vignettes, techniques, goal, contrasts, bounds=None):
+    def of_contrasts(cls, llms, vignettes, techniques, goal, contrasts, bounds=None, n_put=None):
         """Return those of signed contrasts of arms, which have no baseline: the loss is their absolute value.
 
         Noise adds to an absolute value here as it does to that of an anchor, and is taken off in the same way.
@@ -212,6 +235,8 @@ class DomainLosses:
             some other value than 0, `signed` is the distance from that.
         bounds : tuple of numpy.ndarray, optional
             As of `analysis.methods.crossed_effects.signed_bounds`: without them it is not known what is missing.
+        n_put : tuple of numpy.ndarray, optional
+            How many trials were asked, and how many of these have no answer.
         """
         signed, variance = np.asarray(contrasts.signed, float), np.asarray(contrasts.variance, float)
         none, n_trials = np.zeros(signed.shape), np.asarray(contrasts.n, float)[..., None]
@@ -221,7 +246,8 @@ class DomainLosses:
         moments = Moments(*sides, n_trials, not_known, not_known, not_known, none, np.full(signed.shape, np.inf))
         made = cls.of_moments(llms, vignettes, techniques, moments)
         made._known = {goal: folded(*sides, none[..., None], none[..., None], variance, per_df)}
-        made._incomplete, made.goals = "missing_arm", {}
+        made.incomplete, made.goals = "missing_arm", {}
+        made.n_asked, made.n_missing = (None, None) if n_put is None else n_put
         made.knows_attrition, made._signed_bounds = bounds is not None, bounds
         return made
 
@@ -277,7 +303,7 @@ class DomainLosses:
         has_sides = (self.moments.n[:, :, self.techniques.index(technique)] > 0).all(axis=-1)
         if self.has(technique).any():
             return None
-        return "no_baseline" if has_sides.any() else self._incomplete
+        return "no_baseline" if has_sides.any() else self.incomplete
 
     def _places(self, rows, *keys):
         names = {"llm": self.llms, "unit": self._units, "technique": self.techniques, "arm": self.arms}
@@ -306,7 +332,8 @@ class DomainLosses:
         share = n / np.maximum(n_answered + n, 1)
 
         def mixed(seen, missed):
-            of_units = np.where(share > 0, (1 - share) * seen + share * np.where(share > 0, missed, 0.0), seen)
+            answered = np.where(share < 1, (1 - share) * seen, 0.0)
+            of_units = np.where(share > 0, answered + share * np.where(share > 0, missed, 0.0), seen)
             return self._sums(of_units, 1) if self.has_items else of_units
 
         if arms := self.goals[goal].distance_of:

@@ -252,7 +252,11 @@ def basis_of_contrast(grid, contrast):
         for items in grid.of_vignette
     ]
     bounds = [_stacked(end) for end in zip(*bounds, strict=True)]
-    losses = DomainLosses.of_contrasts(grid.llms, grid.vignettes, grid.techniques, BIAS, signed, bounds)
+    n_put = [
+        _stacked([sum(part[..., items].sum(axis=-1) for part in parts) for items in grid.of_vignette])
+        for parts in (put, [n - one.n for n, one in zip(put, arms, strict=True)])
+    ]
+    losses = DomainLosses.of_contrasts(grid.llms, grid.vignettes, grid.techniques, BIAS, signed, bounds, n_put)
     margin = 0.0 if pd.isna(contrast.margin) else float(contrast.margin)
     judged = (JUDGED,) if contrast.measured_from == "judgement" else ()
     return Basis(losses, BIAS, margin, (REVERSED, MOVED, *judged), ItemContrasts(grid, arms, pairing), len(arms))

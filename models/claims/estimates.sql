@@ -9,7 +9,12 @@ llms as (
 ),
 
 llm_baselines as (
-    select * exclude (n_trials) from {{ ref('int_baselines_summarised') }}
+    select
+        study, domain, llm, vignette, row_set, temperature_scope, baseline,
+        sd as sd_response,
+        coalesce(sd, 0) * sqrt((n_trials - 1) / n_trials) as sd_population
+    from {{ ref('conditions') }}
+    where paradigm = 'anchoring' and is_baseline and n_trials > 0
 ),
 
 responses as (
@@ -78,11 +83,13 @@ rankings as (
         {% for column, value in recommended_specification().items() -%}
             '{{ value }}' as {{ column }},
         {% endfor -%}
-        {{ numbers([
-            'rank_by_displacement', 'rank_by_gap', 'rank_by_error', 'rank_by_displacement_with_no_technique',
-        ]) }}
-    from {{ ref('technique_rankings') }}
+        {{ numbers({
+            'rank_by_{goal}': 'rank',
+            'rank_by_displacement_with_no_technique': "case when goal = 'displacement' then rank_with_no_technique end",
+        }) }}
+    from {{ ref('effects') }}
     semi join asked using (study)
+    where paradigm = 'anchoring' and vignette is null
 ),
 
 stopping_rules as (

@@ -15,7 +15,7 @@ outcomes as (
 ),
 
 paradigms as (
-    select study, paradigm, measure, measured_from from {{ ref('stg_paradigms') }}
+    select study, paradigm, measure, measured_from, relative_to from {{ ref('stg_paradigms') }}
 ),
 
 vignettes as (
@@ -41,6 +41,7 @@ counted as (
         temperature,
         row_set,
         response_source,
+        'none' as relative_to,
         response as number,
         response as value,
         n_trials
@@ -60,6 +61,7 @@ counted as (
         temperature,
         row_set,
         null as response_source,
+        relative_to,
         value as number,
         case when measured_from != 'measurement' then value end as value,
         1 as n_trials
@@ -71,6 +73,7 @@ counted as (
 select
     {{ keys | join(',\n    ') }},
     value,
+    relative_to,
     domain,
     valid_min,
     valid_max,

@@ -6,9 +6,11 @@ with trials as (
 ),
 
 baselines as (
-    select study, vignette, llm, baseline from {{ ref('baselines') }}
-    where temperature_scope = 'pooled'
+    select study, paradigm, vignette, item, llm, any_value(baseline) as baseline
+    from {{ ref('conditions') }}
+    where is_baseline and row_set = 'accepted' and temperature_scope = 'pooled'
+    group by all
 )
 
 select {{ declared_columns() }} from trials
-left join baselines using (study, vignette, llm)
+left join baselines on {{ same_in('trials', 'baselines', ['study', 'paradigm', 'vignette', 'item', 'llm']) }}

@@ -6,8 +6,10 @@ with trials as (
 ),
 
 baselines as (
-    select study, vignette, llm, baseline from {{ ref('baselines') }}
-    where temperature_scope = 'pooled'
+    select study, paradigm, vignette, item, llm, any_value(baseline) as baseline
+    from {{ ref('conditions') }}
+    where is_baseline and row_set = 'accepted' and temperature_scope = 'pooled'
+    group by all
 ),
 
 compared as (
@@ -22,7 +24,7 @@ compared as (
         baselines.baseline,
         {{ percent_of_baseline('trials.response', 'baselines.baseline') }} as percent_of_baseline
     from trials
-    left join baselines using (study, vignette, llm)
+    left join baselines on {{ same_in('trials', 'baselines', ['study', 'paradigm', 'vignette', 'item', 'llm']) }}
 )
 
 select {{ declared_columns() }} from compared

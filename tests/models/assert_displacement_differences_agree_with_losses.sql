@@ -5,9 +5,10 @@ with differences as (
 ),
 
 losses as (
-    select study, domain, technique, llm, avg(loss) as loss from {{ ref('losses') }}
+    select study, domain, technique, llm, avg(loss) as loss from {{ ref('effects') }}
     where
-        metric = 'displacement' and loss is not null and not contains(coalesce(reason, ''), 'baseline_below_10')
+        paradigm = 'anchoring' and goal = 'displacement' and vignette is not null and loss is not null
+        and not contains(coalesce(reason, ''), 'baseline_below_10')
     group by all
 ),
 

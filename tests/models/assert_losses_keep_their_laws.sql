@@ -5,10 +5,11 @@ with losses as (
         llm,
         vignette,
         technique,
-        any_value(loss) filter (where metric = 'displacement') as displacement,
-        any_value(loss) filter (where metric = 'gap') as gap,
-        any_value(loss) filter (where metric = 'error') as error
-    from {{ ref('losses') }}
+        any_value(loss) filter (where goal = 'displacement') as displacement,
+        any_value(loss) filter (where goal = 'gap') as gap,
+        any_value(loss) filter (where goal = 'error') as error
+    from {{ ref('effects') }}
+    where paradigm = 'anchoring' and vignette is not null
     group by all
 )
 

@@ -1,9 +1,10 @@
--- One LLM's percent of baseline under one anchor is the same number in anchored_conditions, in technique_effects and
+-- One LLM's percent of baseline under one anchor is the same number in conditions, in technique_effects and
 -- as the average over the trials in marts.trials that count.
 with conditions as (
-    select study, llm, vignette, technique, anchor_direction, percent_of_baseline as of_conditions
-    from {{ ref('anchored_conditions') }}
-    where temperature_scope = 'pooled'
+    select study, llm, vignette, technique, arm as anchor_direction, percent_of_baseline as of_conditions
+    from {{ ref('conditions') }}
+    where
+        paradigm = 'anchoring' and row_set = 'accepted' and temperature_scope = 'pooled' and n_trials > 0
 ),
 
 effects as (

@@ -10,7 +10,7 @@ with studies as (
 ),
 
 {% for table in [
-    'intervals', 'technique_rankings', 'decisions', 'contrasts', 'equivalence_tests', 'mixed_effects',
+    'intervals', 'effects', 'decisions', 'contrasts', 'equivalence_tests', 'mixed_effects',
     'variance_components', 'random_effects', 'model_tests', 'power',
 ] -%}
     {{ table }} as (
@@ -67,19 +67,13 @@ probabilities as (
 placed as (
     select
         probabilities.*,
-        case probabilities.goal
-            {% for goal in ['displacement', 'gap', 'error'] -%}
-                when '{{ goal }}' then rankings.rank_by_{{ goal }}
-            {% endfor -%}
-        end as place,
-        rankings.rank_by_displacement_with_no_technique
+        effects.rank as place,
+        effects.rank_with_no_technique
     from probabilities
-    left join technique_rankings as rankings
+    left join effects
         on
-            probabilities.study = rankings.study
-            and probabilities.domain = rankings.domain
-            and probabilities.llm is not distinct from rankings.llm
-            and probabilities.technique = rankings.technique
+            {{ same_in('probabilities', 'effects', question_keys() + ['llm', 'technique']) }}
+            and effects.vignette is null
 ),
 
 of_ranked as (
@@ -121,7 +115,7 @@ goal_bests as (
         {{ of_place }}, technique,
         {{ numbers({
             'nothing_beats_no_technique_by_displacement': (
-                'rank_by_displacement_with_no_technique = 1',
+                'rank_with_no_technique = 1',
                 'case when p_best is not null then (p_best >= level)::integer end',
                 'case when p_best is not null then (p_best > 1 - level)::integer end',
             ),

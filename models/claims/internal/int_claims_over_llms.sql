@@ -11,8 +11,10 @@ techniques as (
 ),
 
 losses as (
-    select study, vignette, technique, llm from {{ ref('losses') }}
-    where metric = 'displacement' and loss is not null and not contains(coalesce(reason, ''), 'baseline_below_10')
+    select study, vignette, technique, llm from {{ ref('effects') }}
+    where
+        paradigm = 'anchoring' and goal = 'displacement' and vignette is not null and loss is not null
+        and not contains(coalesce(reason, ''), 'baseline_below_10')
 ),
 
 effects as (

@@ -1,0 +1,27 @@
+"""One row per study, question, llm, vignette and technique: how large the loss is."""
+
+
+def model(dbt, session):
+    """Read the counts, take the losses of the studies that changed, and return the table."""
+    from analysis.engine.effects import LOSSES, loss_rows
+    from analysis.engine.grid import DECLARED, PAIRS
+    from analysis.engine.questions import questions
+    from analysis.kept import kept_by_study
+
+    def rows_of(**asked):
+        return loss_rows(questions(**asked))
+
+    response_source = dbt.config.meta_get("response_source")
+    margin_pp = dbt.config.meta_get("equivalence_margin_pp")
+    return kept_by_study(
+        session,
+        dbt.this,
+        rows_of,
+        LOSSES,
+        by_study={
+            "counts": dbt.ref("counts"),
+            "paradigms": dbt.ref("stg_paradigms").project(DECLARED),
+            "contrasts": dbt.ref("stg_paradigm_contrasts").project(PAIRS),
+        },
+        settings={"margin": float(margin_pp), "response_source": response_source},
+    )
