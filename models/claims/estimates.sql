@@ -10,7 +10,8 @@ llms as (
 
 llm_baselines as (
     select
-        study, domain, llm, vignette, row_set, temperature_scope, baseline,
+        study, domain, llm, vignette, row_set, temperature_scope,
+        mean as baseline,
         sd as sd_response,
         coalesce(sd, 0) * sqrt((n_trials - 1) / n_trials) as sd_population
     from {{ ref('conditions') }}
@@ -85,7 +86,7 @@ rankings as (
         {% endfor -%}
         {{ numbers({
             'rank_by_{goal}': 'rank',
-            'rank_by_displacement_with_no_technique': "case when goal = 'displacement' then rank_with_no_technique end",
+            'rank_by_{goal}_with_no_technique': 'rank_with_no_technique',
         }) }}
     from {{ ref('effects') }}
     semi join asked using (study)

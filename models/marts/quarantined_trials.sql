@@ -10,7 +10,12 @@ baselines as (
     from {{ ref('conditions') }}
     where is_baseline and row_set = 'accepted' and temperature_scope = 'pooled'
     group by all
+),
+
+compared as (
+    select trials.*, baselines.baseline
+    from trials
+    left join baselines on {{ same_in('trials', 'baselines', ['study', 'paradigm', 'vignette', 'item', 'llm']) }}
 )
 
-select {{ declared_columns() }} from trials
-left join baselines on {{ same_in('trials', 'baselines', ['study', 'paradigm', 'vignette', 'item', 'llm']) }}
+select {{ declared_columns() }} from compared
