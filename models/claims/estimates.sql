@@ -1,11 +1,11 @@
 -- noqa: disable=LT02
 -- One row per quantity, its keys and its specification: every number that a claim can be compared with, in one column.
-with asked as (
-    select * from {{ ref('int_claim_specifications') }}
+with llms as (
+    select * from {{ ref('llms') }}
 ),
 
-llms as (
-    select llm, provider from {{ ref('llms') }}
+shares_below_baseline as (
+    select * from {{ ref('int_shares_below_baseline') }}
 ),
 
 llm_baselines as (
@@ -46,10 +46,6 @@ over_llms as (
     from {{ ref('int_claims_over_llms') }}
 ),
 
-shares_below_baseline as (
-    select * from {{ ref('int_shares_below_baseline') }}
-),
-
 -- over fewer LLMs than an interval over LLMs needs, that of their trials
 intervals as (
     select * from {{ ref('intervals') }}
@@ -82,14 +78,11 @@ rankings as (
             'rank_by_displacement', 'rank_by_gap', 'rank_by_error', 'rank_by_displacement_with_no_technique',
         ]) }}
     from {{ ref('technique_rankings') }}
-    semi join asked using (study)
+    semi join {{ ref('int_claim_specifications') }} using (study)
 ),
 
 stopping_rules as (
-    select
-        *,
-        'final' as non_null,
-        {{ numbers(['n_cells_topped_up_without_cause', 'n_cells_qualified_not_topped_up']) }}
+    select *, 'final' as non_null, {{ numbers(['n_cells_topped_up_without_cause', 'n_cells_qualified_not_topped_up']) }}
     from {{ ref('int_stopping_rules_checked') }}
 ),
 
@@ -118,9 +111,7 @@ distributions as (
 ),
 
 cell_means_repeated as (
-    select
-        *,
-        {{ numbers(['percent_of_baseline_low', 'percent_of_baseline_high', 'percent_of_baseline_cohens_d']) }}
+    select *, {{ numbers(['percent_of_baseline_low', 'percent_of_baseline_high', 'percent_of_baseline_cohens_d']) }}
     from {{ ref('int_cell_means_repeated') }}
 ),
 
@@ -294,13 +285,7 @@ headlines as (
             ),
         }) }}
     from places
-    left join gains
-        on
-            places.study = gains.study
-            and places.domain = gains.domain
-            and places.technique = gains.technique
-            and places.llm is not distinct from gains.llm
-            and places.metric = gains.metric
+    left join gains on {{ same_in('places', 'gains', ['study', 'domain', 'technique', 'llm', 'metric']) }}
     union all
     select
         study, domain, 'no_technique' as technique, llm, anchor_direction, max(n_llms) as n_llms,
@@ -335,11 +320,7 @@ from single as estimates
 left join bounds
     on
         estimates.number.quantity = bounds.number.quantity
-        and estimates.study = bounds.study
-        and estimates.domain = bounds.domain
-        and estimates.technique = bounds.technique
-        and estimates.llm is not distinct from bounds.llm
-        and estimates.anchor_direction = bounds.anchor_direction
+        and {{ same_in('estimates', 'bounds', ['study', 'domain', 'technique', 'llm', 'anchor_direction']) }}
         and estimates.temperature_scope = 'pooled'
         and estimates.excluded_llm is null
         and estimates.method is null

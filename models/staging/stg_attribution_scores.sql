@@ -1,10 +1,6 @@
 -- One row per score that was landed: the log-probability of a target under an anchor, and what it is a score of.
 -- `record_id` is what versions of a source call the variation of a scoring; who asks the same `prompt` of the same LLM
 -- should get the same score.
-with source as (
-    select * from {{ source('raw', 'attribution_scores') }}
-)
-
 select
     concat_ws('/', scoring, variation, anchor, target) as score_id,
     concat_ws('/', scoring, variation) as record_id,
@@ -29,4 +25,4 @@ select
     null::double as shapley_anchor,
     'scores' as evidence_from,
     error
-from source
+from {{ source('raw', 'attribution_scores') }}

@@ -1,9 +1,5 @@
 -- One row per batch: what one load brought of one study and vignette, and what the study said of that vignette, with
 -- the versions of its words.
-with source as (
-    select * from {{ source('raw', 'batches') }}
-)
-
 select
     batch_id,
     study,
@@ -24,4 +20,4 @@ select
     loaded_at,
     ordinal,
     version_id
-from source
+from {{ source('raw', 'batches') }}

@@ -1,9 +1,5 @@
 -- One row per study, paradigm and measure that it has now: how answers of the study become values, and which are
 -- better; of a share, values are 1 and 0 (`int_outcomes_measured`). What was stated last counts.
-with source as (
-    select * from {{ source('raw', 'paradigms') }}
-)
-
 select
     study,
     paradigm,
@@ -22,5 +18,5 @@ select
     text_field,
     relative_to,
     goals
-from source
+from {{ source('raw', 'paradigms') }}
 qualify rank() over (partition by study, paradigm order by ordinal desc) = 1
