@@ -1,11 +1,11 @@
 -- noqa: disable=LT02
 -- One row per quantity, its keys and its specification: every number that a claim can be compared with, in one column.
-with llms as (
-    select * from {{ ref('llms') }}
+with asked as (
+    select * from {{ ref('int_claim_specifications') }}
 ),
 
-shares_below_baseline as (
-    select * from {{ ref('int_shares_below_baseline') }}
+llms as (
+    select llm, provider from {{ ref('llms') }}
 ),
 
 llm_baselines as (
@@ -46,6 +46,10 @@ over_llms as (
     from {{ ref('int_claims_over_llms') }}
 ),
 
+shares_below_baseline as (
+    select * from {{ ref('int_shares_below_baseline') }}
+),
+
 -- over fewer LLMs than an interval over LLMs needs, that of their trials
 intervals as (
     select * from {{ ref('intervals') }}
@@ -78,7 +82,7 @@ rankings as (
             'rank_by_displacement', 'rank_by_gap', 'rank_by_error', 'rank_by_displacement_with_no_technique',
         ]) }}
     from {{ ref('technique_rankings') }}
-    semi join {{ ref('int_claim_specifications') }} using (study)
+    semi join asked using (study)
 ),
 
 stopping_rules as (
