@@ -7,8 +7,8 @@
         when contains({{ text }}, {{ marker }})
             then nullif(
                 trim(
-                    regexp_replace(split_part({{ text }}, {{ marker }}, -1), '^[*_]{2,3}(\s|$)', ''),
-                    ' ' || chr(9) || chr(10) || chr(13)
+                    both ' ' || chr(9) || chr(10) || chr(13)
+                    from regexp_replace(split_part({{ text }}, {{ marker }}, -1), '^[*_]{2,3}([\t\n\f\r ]|\z)', '')
                 ),
                 ''
             )

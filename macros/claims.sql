@@ -38,20 +38,12 @@
 {%- endmacro %}
 
 
-{# The papers' metrics, in whose means errors cancel, and the goal that a claim about either is held against as recommended. #}
-{% macro goals_of_the_papers() %}
-    {{ return({
-        'deviation': 'displacement',
-        'susceptibility': 'gap',
-    }) }}
-{% endmacro %}
-
-
-{# The quantity that is recommended in place of another: by a goal where it is by one of the papers' metrics. #}
+{# The quantity that is recommended in place of another: by a goal where it is by one of the papers' metrics, in whose
+   means errors cancel. #}
 {% macro recommended_in_place_of(quantity) -%}
     case
         when {{ quantity }} = 'metrics_disagree' then 'goals_disagree'
-        {%- for name, goal in goals_of_the_papers().items() %}
+        {%- for name, goal in [('deviation', 'displacement'), ('susceptibility', 'gap')] %}
             when regexp_matches({{ quantity }}, '_by_{{ name }}(_with_no_technique)?$')
                 then replace({{ quantity }}, '_by_{{ name }}', '_by_{{ goal }}')
         {%- endfor %}

@@ -35,22 +35,6 @@
 {%- endmacro %}
 
 
-{# An aggregate over a window, of the rows alone that meet a condition. #}
-{% macro of_those(aggregate, value, condition) -%}
-    {%- if target.type == 'spark' -%}
-    {{ aggregate }}(case when {{ condition }} then {{ 1 if value == '*' else value }} end)
-    {%- else -%}
-    {{ aggregate }}({{ value }}) filter (where {{ condition }})
-    {%- endif -%}
-{%- endmacro %}
-
-
-{# What comes last in an order where it is null. #}
-{% macro ascending(column) -%}
-    {{ column }}{{ ' nulls last' if target.type == 'spark' }}
-{%- endmacro %}
-
-
 {# A sum in the order of the values, so that it has the same last digit each time; Spark cannot promise that. #}
 {% macro sum_in_order(value, by) -%}
     sum({{ value }}{{ ' order by ' ~ by if target.type != 'spark' }})
@@ -91,20 +75,12 @@
 
 {# A row for each of several values. #}
 {% macro a_row_each(values) -%}
-    {%- if target.type == 'spark' -%} explode(array({{ values | join(', ') }})) {%- else -%} unnest([{{ values | join(', ') }}]) {%- endif -%}
+    {{ 'explode(array(' ~ values | join(', ') ~ '))' if target.type == 'spark' else 'unnest([' ~ values | join(', ') ~ '])' }}
 {%- endmacro %}
 
 
 {# The day of a time, in UTC: a session on Spark is in UTC. #}
-{% macro day_of(time) -%}
-    {%- if target.type == 'spark' -%} {{ time }}::date {%- else -%} ({{ time }} at time zone 'UTC')::date {%- endif -%}
-{%- endmacro %}
-
-
-{# In a regular expression, the end of a word of ASCII. #}
-{% macro word_ends() -%}
-    {{ '(?![0-9A-Za-z_])' if target.type == 'spark' else '\\b' }}
-{%- endmacro %}
+{% macro day_of(time) -%} {{ time if target.type == 'spark' else '(' ~ time ~ " at time zone 'UTC')" }}::date {%- endmacro %}
 
 
 {# A member of a JSON object as JSON, and the last one of a list that is a member. #}
@@ -133,31 +109,9 @@
 {%- endmacro %}
 
 
-{# A text without spaces around it. DuckDB means each space of Unicode by that, Spark alone the one of ASCII. #}
+{# A text without spaces around it: all of Unicode, which DuckDB alone means by default. #}
 {% macro trimmed(text) -%}
-    {%- if target.type == 'spark' -%}
     trim(both '{{ ' \u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000' }}' from {{ text }})
-    {%- else -%}
-    trim({{ text }})
-    {%- endif -%}
-{%- endmacro %}
-
-
-{# The answer in a reply (macros/answer_in.sql), without spaces around it. #}
-{% macro trimmed_answer(text, marker) -%}
-    {%- if target.type == 'spark' -%}
-    {%- set emphasis = '^[*_]{2,3}([\\t\\n\\f\\r ]|\\z)' -%}
-    case
-        when {{ marker }} is null then {{ trimmed(text) }}
-        when contains({{ text }}, {{ marker }})
-            then {{ trimmed(
-                "nullif(trim(both ' ' || chr(9) || chr(10) || chr(13) from "
-                ~ "regexp_replace(split_part(" ~ text ~ ", " ~ marker ~ ", -1), '" ~ emphasis ~ "', '')), '')"
-            ) }}
-    end
-    {%- else -%}
-    trim({{ answer_in(text, marker) }})
-    {%- endif -%}
 {%- endmacro %}
 
 
@@ -166,11 +120,8 @@
     {{ 'bais_read_response(' ~ text ~ ', ' ~ unit ~ ')' if target.type == 'spark' else read_response(text, unit) }}
 {%- endmacro %}
 {% macro label_reading(text, labels, reading, options) -%}
-    {%- if target.type == 'spark' -%}
-    bais_read_label({{ text }}, {{ labels }}, {{ reading }}, {{ options }})
-    {%- else -%}
-    {{ read_label(text, labels, reading, options) }}
-    {%- endif -%}
+    {{ 'bais_read_label(' ~ [text, labels, reading, options] | join(', ') ~ ')' if target.type == 'spark'
+        else read_label(text, labels, reading, options) }}
 {%- endmacro %}
 
 
@@ -189,22 +140,8 @@
 
 {# Structs that hold one row each, as rows. #}
 {% macro rows_of(structs) -%}
-    {%- if target.type == 'spark' -%}
-    inline(array({{ structs | join(', ') }}))
-    {%- else -%}
-    unnest([{{ structs | join(', ') }}], recursive := true)
-    {%- endif -%}
-{%- endmacro %}
-
-
-{# The type of texts, and whether a number is neither infinite nor none. #}
-{% macro text_type() -%} {{ 'string' if target.type == 'spark' else 'varchar' }} {%- endmacro %}
-{% macro is_finite(number) -%}
-    {%- if target.type == 'spark' -%}
-    (not isnan({{ number }}) and abs({{ number }}) < cast('inf' as double))
-    {%- else -%}
-    isfinite({{ number }})
-    {%- endif -%}
+    {%- set rows = structs | join(', ') -%}
+    {{ 'inline(array(' ~ rows ~ '))' if target.type == 'spark' else 'unnest([' ~ rows ~ '], recursive := true)' }}
 {%- endmacro %}
 
 

@@ -1,5 +1,5 @@
 {# What holds of columns, in one query for each table: a test for each would take many times as long. No two rows share what
-   `unique` names together, nulls counting as equal. #}
+   `unique` names together, nulls counting as equal; where that is one column, it is not null. #}
 {% test columns_are(model, unique=[], not_null=[], finite=[], within={}, one_of={}, null_only_with_reason=[]) %}
 {{ config(fail_calc='coalesce(sum(n_rows), 0)') }}
 {% set rules = [] %}
@@ -7,14 +7,15 @@
 {% for column in unique %}
     {% do row.update({column: column}) %}
 {% endfor %}
-{% for column in not_null %}
+{% set key = unique if unique | length == 1 else [] %}
+{% for column in not_null + (key | reject("in", not_null) | list) %}
     {% do rules.append((column, 'is null', column ~ ' is null')) %}
 {% endfor %}
 {% for column in finite %}
-    {% do rules.append((column, 'is no finite number', 'not ' ~ is_finite(column ~ '::double'))) %}
+    {% do rules.append((column, 'is no finite number', 'not ' ~ is_finite(column))) %}
 {% endfor %}
 {% for column, bounds in within.items() %}
-    {% set broken = ['not ' ~ is_finite(column ~ '::double')] %}
+    {% set broken = ['not ' ~ is_finite(column)] %}
     {% set said = [] %}
     {% if not bounds or bounds.keys() | reject('in', ('at_least', 'at_most')) | list %}
         {{ exceptions.raise_compiler_error(model ~ ', within, ' ~ column ~ ': give at_least or at_most or both, and nothing else') }}
@@ -43,7 +44,7 @@
     {% do structs.append(struct_of({
         'offence': dbt.string_literal(dbt.escape_single_quotes(column ~ ' ' ~ words)),
         'n_rows': 'count(*) filter (where ' ~ broken ~ ')',
-        'example': 'any_value(' ~ struct_of(dict(row, **{column: column})) ~ ') filter (where ' ~ broken ~ ')::' ~ text_type(),
+        'example': 'any_value(' ~ struct_of(dict(row, **{column: column})) ~ ') filter (where ' ~ broken ~ ')::string',
     })) %}
 {% endfor %}
 {% if structs %}
@@ -60,9 +61,15 @@ where n_rows > 0
 select
     '{{ unique | join(', ') }} is there more than once' as offence,
     count(*) as n_rows,
-    {{ struct_of(row) }}::{{ text_type() }} as example
+    {{ struct_of(row) }}::string as example
 from {{ model }}
 group by {{ unique | join(', ') }}
 having count(*) > 1
 {% endif %}
 {% endtest %}
+
+
+{# Whether a number is neither infinite nor none. #}
+{% macro is_finite(number) -%}
+    (not isnan({{ number }}::double) and abs({{ number }}::double) < 'inf'::double)
+{%- endmacro %}

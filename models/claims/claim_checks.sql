@@ -5,10 +5,6 @@ with versions as (
     select document, study, label as version, cited_study from {{ ref('int_studies_cited') }}
 ),
 
-claims as (
-    select * from {{ ref('published_claims') }}
-),
-
 derived as (
     select * from {{ ref('int_claims_derived') }}
 ),
@@ -33,7 +29,7 @@ compared as (
         greatest(
             derived.recommended_high - derived.recommended_value, derived.recommended_value - derived.recommended_low
         ) as reach
-    from claims
+    from {{ ref('published_claims') }} as claims
     inner join derived on claims.claim_id = derived.claim_id and claims.part is not distinct from derived.part
     inner join described on claims.claim_id = described.claim_id and claims.part is not distinct from described.part
     left join studies on claims.study = studies.study
@@ -253,26 +249,22 @@ reasoned as (
     from explained
 ),
 
-newest as (
-    select
-        claim_id, part, recomputed_value as newest_value, recomputes as newest_recomputes, holds as newest_holds
-    from reasoned
-    where of_version = 'newest'
-),
-
 beside_newest as (
     select
         reasoned.*,
         versions.version,
-        {% for column in ['newest_value', 'newest_recomputes', 'newest_holds'] -%}
-            case when versions.cited_study is not null then newest.{{ column }} end as {{ column }}
-            {{- ',' if not loop.last }}
+        {% for name, column in {
+            'newest_value': 'recomputed_value', 'newest_recomputes': 'recomputes', 'newest_holds': 'holds',
+        }.items() -%}
+            case
+                when versions.cited_study is not null
+                    then any_value(reasoned.{{ column }}) filter (where reasoned.of_version = 'newest') over one_claim
+            end as {{ name }}{{ ',' if not loop.last }}
         {% endfor %}
     from reasoned
-    inner join newest
-        on reasoned.claim_id = newest.claim_id and reasoned.part is not distinct from newest.part
     left join versions on reasoned.document = versions.document and reasoned.study = versions.study
-    where reasoned.of_version = 'cited'
+    window one_claim as (partition by reasoned.claim_id, reasoned.part)
+    qualify reasoned.of_version = 'cited'
 )
 
 select {{ declared_columns() }} from beside_newest

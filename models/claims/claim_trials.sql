@@ -1,11 +1,7 @@
 -- One row per published claim and part that rests on trials or on scores: the SQL that lists them, its own or those of
 -- the claims that it is derived from.
 {% set ranked = 'technique in (select technique from seeds.techniques where is_ranked)' %}
-with studies as (
-    select document, study, cited_study from {{ ref('int_studies_cited') }}
-),
-
-scored as (
+with scored as (
     select distinct study from {{ ref('stg_attribution_scores') }}
 ),
 
@@ -23,7 +19,7 @@ claims as (
         )
         or (technique is null and method is not null) as compares_techniques
     from {{ ref('published_claims') }} as claims
-    left join studies using (document, study)
+    left join {{ ref('int_studies_cited') }} as studies using (document, study)
     left join scored using (study)
 ),
 

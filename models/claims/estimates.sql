@@ -94,10 +94,7 @@ rankings as (
 ),
 
 stopping_rules as (
-    select
-        *,
-        'final' as non_null,
-        {{ numbers(['n_cells_topped_up_without_cause', 'n_cells_qualified_not_topped_up']) }}
+    select *, 'final' as non_null, {{ numbers(['n_cells_topped_up_without_cause', 'n_cells_qualified_not_topped_up']) }}
     from {{ ref('int_stopping_rules_checked') }}
 ),
 
@@ -126,9 +123,7 @@ distributions as (
 ),
 
 cell_means_repeated as (
-    select
-        *,
-        {{ numbers(['percent_of_baseline_low', 'percent_of_baseline_high', 'percent_of_baseline_cohens_d']) }}
+    select *, {{ numbers(['percent_of_baseline_low', 'percent_of_baseline_high', 'percent_of_baseline_cohens_d']) }}
     from {{ ref('int_cell_means_repeated') }}
 ),
 
@@ -302,13 +297,7 @@ headlines as (
             ),
         }) }}
     from places
-    left join gains
-        on
-            places.study = gains.study
-            and places.domain = gains.domain
-            and places.technique = gains.technique
-            and places.llm is not distinct from gains.llm
-            and places.metric = gains.metric
+    left join gains on {{ same_in('places', 'gains', ['study', 'domain', 'technique', 'llm', 'metric']) }}
     union all
     select
         study, domain, 'no_technique' as technique, llm, anchor_direction, max(n_llms) as n_llms,
@@ -343,11 +332,7 @@ from single as estimates
 left join bounds
     on
         estimates.number.quantity = bounds.number.quantity
-        and estimates.study = bounds.study
-        and estimates.domain = bounds.domain
-        and estimates.technique = bounds.technique
-        and estimates.llm is not distinct from bounds.llm
-        and estimates.anchor_direction = bounds.anchor_direction
+        and {{ same_in('estimates', 'bounds', ['study', 'domain', 'technique', 'llm', 'anchor_direction']) }}
         and estimates.temperature_scope = 'pooled'
         and estimates.excluded_llm is null
         and estimates.method is null

@@ -1,11 +1,6 @@
 -- One row per study, llm, vignette, technique, anchor direction, temperature and day in UTC (null: not recorded): the
 -- answers of that day, and those of all other days about the mean of the day, so that large ones lose no digits.
-with trials as (
-    select * from {{ ref('int_trials_directed') }}
-    where response is not null and not is_quarantined
-),
-
-days as (
+with days as (
     select
         study,
         llm,
@@ -20,21 +15,13 @@ days as (
         var_pop(response) * count(*) as squares,
         min(response) as least,
         max(response) as most
-    from trials
+    from {{ ref('int_trials_directed') }}
+    where response is not null and not is_quarantined
     group by all
 )
 
 select
-    days.study,
-    days.llm,
-    days.domain,
-    days.vignette,
-    days.technique,
-    days.anchor_direction,
-    days.temperature,
-    days.day,
-    days.n_trials,
-    days.mean_response,
+    {{ all_but(['squares', 'least', 'most'], of='days') }},
     coalesce(sum(others.n_trials), 0) as n_others,
     sum(others.n_trials * (others.mean_response - days.mean_response)) as sum_others,
     sum(others.squares + others.n_trials * power(others.mean_response - days.mean_response, 2)) as squares_others,

@@ -1,19 +1,19 @@
 -- One row per version of a source and entry that it holds: the trial that the entry is in it, and the batch by whose
 -- verdict it is published. A version has what the versions before it have, but for what it says itself.
-with versions as (
+with trials as (
+    select * from {{ source('raw', 'trials') }}
+),
+
+batches as (
+    select * from {{ source('raw', 'batches') }}
+),
+
+versions as (
     select version_id, study, archive, source_name, is_older, ordinal from {{ source('raw', 'source_versions') }}
 ),
 
 entries as (
     select * from {{ ref('stg_version_entries') }}
-),
-
-trials as (
-    select trial_id, batch_id, source_file from {{ source('raw', 'trials') }}
-),
-
-batches as (
-    select batch_id, version_id from {{ source('raw', 'batches') }}
 ),
 
 reach as (

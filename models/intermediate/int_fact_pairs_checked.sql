@@ -5,7 +5,7 @@ with replies as (
         *,
         row_number() over (
             partition by study, paradigm, llm, vignette, technique, temperature, item
-            order by {{ ascending('asked_at') }}, trial_id
+            order by asked_at nulls last, trial_id
         ) as repetition
     from {{ ref('int_facts_checked') }}
     where has_reply and is_true is not null and not is_quarantined

@@ -8,19 +8,6 @@ with paradigms as (
     where measure in ('is_correct', 'strict_correct')
 ),
 
-trials as (
-    select * from {{ ref('int_trials_identified') }}
-    where role is null
-),
-
-items as (
-    select * from {{ ref('stg_items') }}
-),
-
-cutoffs as (
-    select llm, cutoff from {{ ref('knowledge_cutoffs') }}
-),
-
 said as (
     select
         trials.*,
@@ -32,10 +19,11 @@ said as (
         coalesce(
             lower(trials.response_label), nullif(regexp_extract(lower_text, '{{ tagged }}', 1), '')
         ) as label,
-        nullif(regexp_extract(label, '^(true|false){{ word_ends() }}', 1), '') as verdict
-    from trials
+        nullif(regexp_extract(label, '^(true|false)(?:[^0-9A-Za-z_]|$)', 1), '') as verdict
+    from {{ ref('int_trials_identified') }} as trials
     inner join paradigms on trials.study = paradigms.study and trials.paradigm = paradigms.paradigm
-    left join items on trials.study = items.study and trials.item = items.item
+    left join {{ ref('stg_items') }} as items on trials.study = items.study and trials.item = items.item
+    where trials.role is null
 )
 
 select
@@ -66,4 +54,4 @@ select
         when is_right is null then 'no_correct_answer_known'
     end as reason
 from said
-left join cutoffs on said.llm = cutoffs.llm
+left join {{ ref('knowledge_cutoffs') }} as cutoffs on said.llm = cutoffs.llm

@@ -1,29 +1,14 @@
 -- One row per falsified text: how many people validated it, and whether it can be asked about. Two people at least have
 -- to say that it is a negation, and nobody that it is none.
 {% set fewest_validators = 2 %}
-with falsifications as (
-    select * from {{ ref('stg_falsifications') }}
-),
-
-verdicts as (
-    select * from {{ ref('stg_falsification_verdicts') }}
-),
-
-counted as (
-    select
-        falsification_id,
-        count(*) as n_validators,
-        count(*) filter (where is_negation) as n_negations
-    from verdicts
+with counted as (
+    select falsification_id, count(*) as n_validators, count(*) filter (where is_negation) as n_negations
+    from {{ ref('stg_falsification_verdicts') }}
     group by all
 )
 
 select
-    falsifications.falsification_id,
-    falsifications.article_id,
-    falsifications.falsified_description,
-    falsifications.made_by,
-    falsifications.ordinal,
+    falsifications.*,
     coalesce(counted.n_validators, 0) as n_validators,
     coalesce(counted.n_negations, 0) as n_negations,
     case
@@ -31,5 +16,5 @@ select
         when counted.n_negations < counted.n_validators then 'no_negation'
         when counted.n_validators < {{ fewest_validators }} then 'too_few_validators'
     end as reason
-from falsifications
+from {{ ref('stg_falsifications') }} as falsifications
 left join counted using (falsification_id)

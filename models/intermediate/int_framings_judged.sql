@@ -1,11 +1,7 @@
 -- One row per trial of a paradigm that is measured by judgements: the label of the text that it was given, that of its
 -- answer, and whether they differ. Of equal answers to one item one is judged, for all of them.
-with declared as (
-    select * from {{ ref('stg_paradigms') }}
-),
-
-versions as (
-    select * from {{ ref('int_versions_cited') }}
+with landed as (
+    select * from {{ ref('stg_trials') }}
 ),
 
 trials as (
@@ -13,16 +9,12 @@ trials as (
     where role is null
 ),
 
-landed as (
-    select trial_id, item, response_text from {{ ref('stg_trials') }}
-),
-
 texts as (
     select * from {{ ref('int_texts_judged') }}
 ),
 
 judged_paradigms as (
-    select distinct study, paradigm from declared
+    select distinct study, paradigm from {{ ref('stg_paradigms') }}
     where measured_from = 'judgement'
 ),
 
@@ -32,15 +24,11 @@ paradigms as (
     union all
     select distinct versions.cited_study as study, judged_paradigms.paradigm
     from judged_paradigms
-    inner join versions on judged_paradigms.study = versions.study
+    inner join {{ ref('int_versions_cited') }} as versions on judged_paradigms.study = versions.study
 ),
 
 originals as (
-    select
-        study,
-        judged as item,
-        label
-    from texts
+    select study, judged as item, label from texts
     where role = 'original'
 ),
 

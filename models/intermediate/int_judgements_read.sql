@@ -1,25 +1,16 @@
 -- One row per judgement that counts: which judge gave which label to which text, in which role, for which time; and the
 -- label that is correct where the text is an item of which that is known.
-with judgements as (
-    select * from {{ ref('int_trials_identified') }}
-    where role is not null and not is_quarantined
-),
-
-landed_items as (
+with landed_items as (
     select study, item, correct from {{ ref('stg_items') }}
-),
-
-versions as (
-    select distinct study, cited_study from {{ ref('int_versions_cited') }}
 ),
 
 -- a version that claims are about is a study of its own, of the same items
 items as (
     select study, item, correct from landed_items
     union all
-    select versions.cited_study as study, landed_items.item, landed_items.correct
+    select distinct versions.cited_study as study, landed_items.item, landed_items.correct
     from landed_items
-    inner join versions using (study)
+    inner join {{ ref('int_versions_cited') }} as versions using (study)
 )
 
 select
@@ -34,5 +25,6 @@ select
     coalesce(judgements.repeat, 0) as repeat,
     judgements.response_label as label,
     items.correct
-from judgements
+from {{ ref('int_trials_identified') }} as judgements
 left join items on judgements.study = items.study and judgements.judged = items.item
+where judgements.role is not null and not judgements.is_quarantined

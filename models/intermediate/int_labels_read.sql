@@ -1,16 +1,7 @@
 -- One row per study, distinct reply, options that were shown and reading that was meant when it was asked: the label
 -- or the option that it names. All are read as the paradigm says now.
-with trials as (
-    select * from {{ ref('stg_trials') }}
-    where answer_kind in ('choice', 'label') and response_text is not null
-),
-
-paradigms as (
-    select
-        study,
-        paradigm,
-        {{ some_value('labels') }} as labels,
-        {{ some_value('answer_reading') }} as reading_stated
+with paradigms as (
+    select study, paradigm, {{ some_value('labels') }} as labels, {{ some_value('answer_reading') }} as reading_stated
     from {{ ref('stg_paradigms') }}
     group by all
 ),
@@ -26,8 +17,9 @@ replies as (
         coalesce(paradigms.reading_stated, trials.answer_reading) as way_to_read,
         case trials.answer_kind when 'label' then paradigms.labels end as labels,
         case trials.answer_kind when 'choice' then trials.options_shown end as options
-    from trials
+    from {{ ref('stg_trials') }} as trials
     left join paradigms using (study, paradigm)
+    where trials.answer_kind in ('choice', 'label') and trials.response_text is not null
 ),
 
 readings as (
@@ -35,12 +27,7 @@ readings as (
 )
 
 select
-    study,
-    paradigm,
-    response_text,
-    answer_kind,
-    options_shown,
-    answer_reading,
+    {{ all_but(['way_to_read', 'labels', 'options', 'reading']) }},
     reading['label'] as label_read,
     reading['status'] as status_read,
     reading['reason'] as reason_read

@@ -1,22 +1,12 @@
 -- One row per article: the falsified text that is its counterpart, and why the two cannot be asked about. Of several
 -- texts the one counts that is farthest on its way, and of these the one that came first.
-with news as (
-    select * from {{ ref('stg_news') }}
-),
-
-falsifications as (
+with counterparts as (
     select
         *,
         case reason when 'no_negation' then 3 when 'not_validated' then 2 when 'too_few_validators' then 1 else 0 end
-            as n_steps_left
-    from {{ ref('int_falsifications_validated') }}
-),
-
-counterparts as (
-    select
-        *,
+            as n_steps_left,
         count(*) over (partition by article_id) as n_falsifications
-    from falsifications
+    from {{ ref('int_falsifications_validated') }}
     qualify row_number() over (partition by article_id order by n_steps_left, ordinal, falsification_id) = 1
 )
 
@@ -30,5 +20,5 @@ select
         when counterparts.falsification_id is null then 'not_falsified'
         else counterparts.reason
     end as reason
-from news
+from {{ ref('stg_news') }} as news
 left join counterparts using (article_id)

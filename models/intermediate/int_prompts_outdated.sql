@@ -1,10 +1,6 @@
 -- One row per published batch and technique whose trials are older than what the tables count: of a study's vignette,
 -- and of its technique, that is the highest version with published trials. What names no version has the first.
-with batches as (
-    select batch_id, vignette_version, technique_versions from {{ ref('stg_batches') }}
-),
-
-published as (
+with published as (
     select batch_id from {{ ref('stg_batch_verdicts') }}
     where is_published
 ),
@@ -22,24 +18,17 @@ versions as (
         coalesce(batches.technique_versions[asked.technique], 1) as technique_version,
         max(vignette_version) over (partition by asked.study, asked.vignette) as highest_of_vignette
     from asked
-    left join batches using (batch_id)
+    left join {{ ref('stg_batches') }} as batches using (batch_id)
 ),
 
 highest as (
     select
         *,
         -- a technique of an outdated vignette says nothing of what is asked now
-        {{ of_those('max', 'technique_version', 'vignette_version = highest_of_vignette') }}
+        max(case when vignette_version = highest_of_vignette then technique_version end)
             over (partition by study, technique) as highest_of_technique
     from versions
 )
 
-select
-    batch_id,
-    technique,
-    vignette_version,
-    highest_of_vignette,
-    technique_version,
-    highest_of_technique
-from highest
+select batch_id, technique, vignette_version, highest_of_vignette, technique_version, highest_of_technique from highest
 where vignette_version < highest_of_vignette or technique_version < highest_of_technique

@@ -17,17 +17,13 @@ with seeded as (
     from {{ ref('techniques') }}
 ),
 
-batches as (
-    select study, definition, ordinal from {{ ref('stg_batches') }}
-    where definition is not null
-),
-
 defined as (
     select
         study,
         ordinal,
         unnest(from_json(definition -> '$.techniques', '[{"technique": "varchar", "ranked": "boolean"}]')) as said
-    from batches
+    from {{ ref('stg_batches') }}
+    where definition is not null
 ),
 
 said_last as (

@@ -6,13 +6,7 @@ with judgements as (
 ),
 
 votes as (
-    select
-        study,
-        role,
-        judged,
-        label,
-        count(*) as n_judges
-    from judgements
+    select study, role, judged, label, count(*) as n_judges from judgements
     where label is not null
     group by all
 ),
@@ -23,22 +17,12 @@ foremost as (
 ),
 
 labels as (
-    select
-        study,
-        role,
-        judged,
-        case when count(*) = 1 then any_value(label) end as label
-    from foremost
+    select study, role, judged, case when count(*) = 1 then any_value(label) end as label from foremost
     group by all
 ),
 
 texts as (
-    select
-        study,
-        role,
-        judged,
-        {{ some_value('correct') }} as correct
-    from judgements
+    select study, role, judged, {{ some_value('correct') }} as correct from judgements
     group by all
 )
 

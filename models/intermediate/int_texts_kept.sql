@@ -4,19 +4,9 @@ with trials as (
     where not is_quarantined
 )
 
-select
-    study,
-    domain,
-    technique,
-    bool_or(text_kept != 'none') as has_text
-from trials
+select study, domain, technique, bool_or(text_kept != 'none') as has_text from trials
 group by all
 union all
-select
-    study,
-    domain,
-    'sacd_initial' as technique,
-    bool_or(source != 'recorded') as has_text
-from trials
+select study, domain, 'sacd_initial' as technique, bool_or(source != 'recorded') as has_text from trials
 where technique = 'sacd'
 group by all

@@ -6,13 +6,13 @@
     on_schema_change='append_new_columns',
     pre_hook="{% if is_incremental() %}delete from {{ this }} where reader_version != '{{ reader_version() }}'{% endif %}",
 ) }}
-with trials as (
-    select * from {{ ref('stg_trials') }}
-    where answer_kind = 'number'
+with vignettes as (
+    select * from {{ ref('int_vignettes_defined') }}
 ),
 
-vignettes as (
-    select study, vignette, response_unit from {{ ref('int_vignettes_defined') }}
+trials as (
+    select * from {{ ref('stg_trials') }}
+    where answer_kind = 'number'
 ),
 
 said as (

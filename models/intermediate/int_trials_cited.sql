@@ -6,16 +6,12 @@ with cited as (
     where version_id is not null
 ),
 
-let_through as (
-    select batch_id from {{ ref('stg_batch_verdicts') }}
-    where has_passed
-),
-
 held as (
     select cited.*, entries.trial_id, entries.batch_id
     from {{ ref('int_entries_held') }} as entries
     inner join cited using (version_id)
-    semi join let_through on entries.batch_id = let_through.batch_id
+    semi join {{ ref('stg_batch_verdicts') }} as verdicts
+        on entries.batch_id = verdicts.batch_id and verdicts.has_passed
     anti join {{ ref('stg_withdrawn_trials') }} as withdrawn on entries.trial_id = withdrawn.trial_id
 ),
 
@@ -32,10 +28,5 @@ differing as (
     where held.trial_id is null or published.trial_id is null
 )
 
-select
-    cited_study,
-    trial_id || '@' || label as cited_trial_id,
-    trial_id,
-    batch_id
-from held
+select cited_study, trial_id || '@' || label as cited_trial_id, trial_id, batch_id from held
 semi join differing using (cited_study)

@@ -12,14 +12,6 @@ with trials as (
     from {{ ref('stg_trials') }}
 ),
 
-aliases as (
-    select alias, llm from {{ ref('llm_aliases') }}
-),
-
-vignettes as (
-    select * from {{ ref('int_vignettes_defined') }}
-),
-
 texts as (
     select * from {{ ref('int_texts_read') }}
 ),
@@ -30,10 +22,6 @@ labels as (
 
 cells as (
     select * from {{ ref('int_cells_scaled') }}
-),
-
-rereadings as (
-    select trial_id, response from {{ ref('stg_reread_trials') }}
 ),
 
 joined as (
@@ -47,8 +35,8 @@ joined as (
         trials.source != 'recorded' as is_read,
         case when trials.answer_kind = 'text' and trials.response_text is not null then 'answered' end as status_of_text
     from trials
-    left join aliases on trials.llm_recorded = aliases.alias
-    left join vignettes on trials.study = vignettes.study and trials.vignette = vignettes.vignette
+    left join {{ ref('llm_aliases') }} as aliases on trials.llm_recorded = aliases.alias
+    left join {{ ref('int_vignettes_defined') }} as vignettes using (study, vignette)
 ),
 
 told as (
@@ -80,7 +68,7 @@ told as (
             and joined.vignette = cells.vignette
             and joined.llm_recorded = cells.llm_recorded
             and joined.item is not distinct from cells.item
-    left join rereadings on joined.trial_id = rereadings.trial_id
+    left join {{ ref('stg_reread_trials') }} as rereadings on joined.trial_id = rereadings.trial_id
 )
 
 select

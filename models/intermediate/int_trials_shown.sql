@@ -2,45 +2,15 @@
 -- its flags; and one more, in a study of its own, per trial of a version that claims are about where the study itself
 -- has gone on.
 {% set response_source = var('response_source') %}
-with published as (
-    select
-        trial_id,
-        batch_id,
-        trial_id as called,
-        study
-    from {{ ref('int_trials_published') }}
-),
-
-cited as (
-    select
-        trial_id,
-        batch_id,
-        cited_trial_id as called,
-        cited_study as study
-    from {{ ref('int_trials_cited') }}
-),
-
-flags as (
-    select * from {{ ref('stg_flagged_trials') }}
-),
-
-left_out as (
-    select trial_id, why from {{ ref('stg_left_out_trials') }}
-),
-
-readings as (
-    select * from {{ ref('int_trials_read') }}
-),
-
-counting as (
-    select * from published
+with counting as (
+    select trial_id, batch_id, trial_id as called, study from {{ ref('int_trials_published') }}
     union all
-    select * from cited
+    select trial_id, batch_id, cited_trial_id as called, cited_study as study from {{ ref('int_trials_cited') }}
 ),
 
 trials as (
     select {{ all_with({'batch_id': 'counting.batch_id', 'study': 'counting.study'}, of='readings') }}, counting.called
-    from readings
+    from {{ ref('int_trials_read') }} as readings
     inner join counting using (trial_id)
 )
 
@@ -64,5 +34,5 @@ select
         else status
     end as reason
 from trials
-left join flags using (trial_id, batch_id)
-left join left_out on trials.trial_id = left_out.trial_id
+left join {{ ref('stg_flagged_trials') }} as flags using (trial_id, batch_id)
+left join {{ ref('stg_left_out_trials') }} as left_out on trials.trial_id = left_out.trial_id

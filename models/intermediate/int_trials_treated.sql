@@ -1,21 +1,15 @@
 -- One row per trial of a published batch, of any paradigm, with the direction of its anchor: as recorded, else against
 -- the LLM's own baseline, else (an LLM without a baseline) against its other anchors, else unknown.
-with trials as (
+with baselines as (
+    select * from {{ ref('int_baselines_read') }}
+),
+
+trials as (
     select * from {{ ref('int_trials_shown') }}
 ),
 
-baselines as (
-    select study, vignette, llm, baseline from {{ ref('int_baselines_read') }}
-),
-
 anchors as (
-    select
-        study,
-        vignette,
-        llm,
-        min(anchor_value) as lowest,
-        max(anchor_value) as highest
-    from trials
+    select study, vignette, llm, min(anchor_value) as lowest, max(anchor_value) as highest from trials
     where not is_quarantined
     group by all
 )

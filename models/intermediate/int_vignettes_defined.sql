@@ -2,13 +2,9 @@
 -- vignettes are (its last word counts); for recorded ones a seed does.
 with stated as (
     select * from {{ ref('int_vignettes_stated') }}
-),
-
-recorded as (
-    select * from {{ ref('vignettes') }}
 )
 
-select study, vignette, domain, response_unit, valid_min, valid_max from recorded
+select study, vignette, domain, response_unit, valid_min, valid_max from {{ ref('vignettes') }}
 anti join stated using (study, vignette)
 union all
 select study, vignette, domain, response_unit, valid_min, valid_max from stated

@@ -24,21 +24,9 @@ banded as (
 )
 
 select
-    study,
-    llm,
-    domain,
-    vignette,
-    technique,
-    anchor_direction,
-    temperature,
-    day,
-    n_trials,
-    mean_response,
-    low,
-    high,
-    is_outside,
+    * exclude (n_others, sum_others, squares_others, are_others_equal, mean_others, half_width),
     count(low) over of_llm as n_days_of_llm,
-    {{ of_those('count', '*', 'is_outside') }} over of_llm as n_outside_of_llm,
+    count(case when is_outside then 1 end) over of_llm as n_outside_of_llm,
     {{ reasons([
         ("day is null", "no_time"),
         ("day is not null and n_others = 0", "one_day"),

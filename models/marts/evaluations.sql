@@ -15,10 +15,7 @@ calls as (
 ),
 
 lines as (
-    select
-        trial_id,
-        line -> '$.result' as result
-    from {{ ref('stg_trials') }}
+    select trial_id, line -> '$.result' as result from {{ ref('stg_trials') }}
     where source = 'recorded' and json_exists(line, '$.params.prosecutorRecommendationMonths')
 ),
 
@@ -31,9 +28,7 @@ measures as (
 ),
 
 answers as (
-    select
-        trials.trial_id,
-        string_agg(calls.response_text, ' ' order by calls.turn) as text
+    select trials.trial_id, string_agg(calls.response_text, ' ' order by calls.turn) as text
     from trials
     inner join batches using (batch_id)
     left join calls using (trial_id)
@@ -48,11 +43,7 @@ judged as (
     from answers
     cross join measures
     union all
-    select
-        lines.trial_id,
-        measures.measure,
-        lines.result ->> ('$.' || measures.key) as evaluation
-    from lines
+    select lines.trial_id, measures.measure, lines.result ->> ('$.' || measures.key) as evaluation from lines
     cross join measures
 ),
 
@@ -73,10 +64,7 @@ valued as (
 with_reasons as (
     select
         * replace (
-            case
-                when status != 'answered' then reason
-                when value is null then 'no_evaluation'
-            end as reason
+            case when status != 'answered' then reason when value is null then 'no_evaluation' end as reason
         )
     from valued
 )

@@ -3,50 +3,28 @@
 {% set measures = [
     'authentic_accuracy', 'falsified_accuracy', 'strict_accuracy', 'informedness', 'yes_rate', 'd_prime', 'criterion',
 ] %}
-with fact_checks as (
+with measured as (
     select * from {{ ref('fact_checks') }}
-    where period in ('pre', 'post')
+    unpivot include nulls (value for measure in ({{ measures | join(', ') }}))
 ),
 
-measured as (
+compared as (
     select
         study,
         paradigm,
         llm,
         technique,
-        period,
         invalid_replies,
-        unnest([
-            {% for measure in measures %}
-            struct_pack(measure := '{{ measure }}', value := {{ measure }}){{ ',' if not loop.last }}
-            {% endfor %}
-        ]) as of_measure
-    from fact_checks
-),
-
-compared as (
-    select
-        measured.study,
-        measured.paradigm,
-        measured.llm,
-        measured.technique,
-        measured.invalid_replies,
-        measured.of_measure.measure,
-        max(measured.of_measure.value) filter (where measured.period = 'pre') as pre,
-        max(measured.of_measure.value) filter (where measured.period = 'post') as post
+        measure,
+        max(value) filter (where period = 'pre') as pre,
+        max(value) filter (where period = 'post') as post
     from measured
+    where period in ('pre', 'post')
     group by all
 )
 
 select
-    study,
-    paradigm,
-    llm,
-    technique,
-    invalid_replies,
-    measure,
-    pre,
-    post,
+    *,
     pre - post as gap,
     abs(pre - post) as gap_absolute,
     {{ reasons([("pre is null", "nothing_before_cutoff"), ("post is null", "nothing_after_cutoff")]) }} as reason

@@ -1,25 +1,10 @@
 -- One row per study, llm, technique, period of the items against the knowledge of the LLM (or `all`) and what becomes
 -- of invalid replies: how well true statements are told from false ones, of pairs of which both were asked. A
 -- difference that is 0 but for the last bits is 0.
-with pairs as (
-    select
-        *,
-        unnest([period, 'all']) as of_period
+with used as (
+    select *, unnest([period, 'all']) as of_period, is_complete and (is_valid or invalid_replies = 'wrong') as is_used
     from {{ ref('int_fact_pairs_checked') }}
-),
-
-specified as (
-    select
-        *,
-        unnest(['wrong', 'excluded']) as invalid_replies
-    from pairs
-),
-
-used as (
-    select
-        *,
-        is_complete and (is_valid or invalid_replies = 'wrong') as is_used
-    from specified
+    cross join (values ('wrong'), ('excluded')) as counted_as (invalid_replies)
 ),
 
 counted as (

@@ -1,12 +1,7 @@
 -- One row per study, llm (null = all) and technique: how often an answer has another framing than its source (phi), had
 -- the answers of which it is not known kept it (phi_min) or changed it (phi_max), and with the errors of the judges
 -- taken off.
-with framings as (
-    select * from {{ ref('int_framings_judged') }}
-    where not is_quarantined
-),
-
-corrected as (
+with corrected as (
     select * from {{ ref('framings_corrected') }}
 ),
 
@@ -22,7 +17,8 @@ of_items as (
         -- neither a text nor an answer without a label says whether the framing changed
         count(is_changed) as n_labelled,
         count(*) filter (where is_changed) as n_changed
-    from framings
+    from {{ ref('int_framings_judged') }}
+    where not is_quarantined
     group by all
 ),
 
@@ -60,33 +56,13 @@ summed as (
 )
 
 select
-    summed.study,
-    summed.paradigm,
-    summed.llm,
-    summed.technique,
-    summed.phi,
-    corrected.phi_low,
-    corrected.phi_high,
-    summed.phi_min,
-    summed.phi_max,
-    corrected.phi_corrected,
-    corrected.phi_corrected_low,
-    corrected.phi_corrected_high,
-    corrected.identity_disagreement,
-    corrected.identity_disagreement_expected,
-    corrected.confidence,
-    summed.n_trials,
-    summed.n_labelled,
-    summed.n_changed,
-    coalesce(corrected.n_items, 0) as n_items,
-    summed.n_llms,
-    coalesce(corrected.n_known_texts, 0) as n_known_texts,
-    coalesce(corrected.n_identity_pairs, 0) as n_identity_pairs,
-    case when summed.phi is null then 'no_label' else corrected.reason end as reason
+    summed.*,
+    corrected.* exclude (study, paradigm, technique, llm, phi, n_llms) replace (
+        coalesce(corrected.n_items, 0) as n_items,
+        coalesce(corrected.n_known_texts, 0) as n_known_texts,
+        coalesce(corrected.n_identity_pairs, 0) as n_identity_pairs,
+        case when summed.phi is null then 'no_label' else corrected.reason end as reason
+    )
 from summed
 left join corrected
-    on
-        summed.study = corrected.study
-        and summed.paradigm = corrected.paradigm
-        and summed.technique = corrected.technique
-        and summed.llm is not distinct from corrected.llm
+    on {{ same_in('summed', 'corrected', ['study', 'paradigm', 'technique', 'llm']) }}

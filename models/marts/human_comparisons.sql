@@ -3,12 +3,12 @@
 -- technique, beside what they do to people; accepted trials, all temperatures pooled. Of the measures that are known
 -- of people one leads: the anchoring index, then the difference of shares, the log odds and, with a caution, a d. Of
 -- several effects on people, that of the same vignette leads, then the one with the narrowest interval.
-with of_llms as (
-    select * from {{ ref('int_effects_on_llms') }}
+with people as (
+    select * from {{ ref('int_human_effects_derived') }}
 ),
 
-people as (
-    select * from {{ ref('int_human_effects_derived') }}
+of_llms as (
+    select * from {{ ref('int_effects_on_llms') }}
 ),
 
 of_all_llms as (
@@ -46,9 +46,7 @@ compared as (
             when 'rank_transformed_d' then 4
             else 5
         end as place,
-        case
-            when measured.measure in ('d', 'rank_transformed_d') then 'divides_by_how_much_answers_vary'
-        end as caution,
+        case when measure in ('d', 'rank_transformed_d') then 'divides_by_how_much_answers_vary' end as caution,
         people.human_effect,
         people.question as human_question,
         coalesce(people.vignette = measured.vignette, false) as is_same_vignette,
@@ -63,7 +61,7 @@ compared as (
         people.source,
         people.doi
     from of_biases as measured
-    left join people on measured.paradigm = people.paradigm and measured.measure = people.measure
+    left join people using (paradigm, measure)
 ),
 
 led as (
@@ -74,15 +72,9 @@ led as (
             order by
                 human_estimate is null, llm_estimate is null, place, not is_same_vignette, human_high - human_low,
                 human_effect
-        ) = 1 as leads
-    from compared
-),
-
-with_reasons as (
-    select
-        *,
+        ) = 1 as leads,
         nullif(concat_ws('; ', why_null, case when human_effect is null then 'no_human_effect' end), '') as reason
-    from led
+    from compared
 )
 
-select {{ declared_columns() }} from with_reasons
+select {{ declared_columns() }} from led

@@ -1,8 +1,4 @@
 -- One row per domain and month: how many articles were published, and how far they are on their way to LLMs.
-with news as (
-    select * from {{ ref('news') }}
-)
-
 select
     domain,
     date_trunc('month', published_at at time zone 'UTC')::date as month,
@@ -11,5 +7,5 @@ select
     count(falsification_id) as n_falsified,
     count(*) filter (where is_ready) as n_ready,
     count(*) filter (where is_asked) as n_asked
-from news
+from {{ ref('news') }}
 group by all

@@ -9,22 +9,11 @@ changes as (
     union all
     select trial_id, 'reread' as change, why from {{ ref('stg_reread_trials') }}
     anti join withdrawn using (trial_id)
-),
-
-trials as (
-    select trial_id, study, llm, domain, paradigm from {{ ref('int_trials_read') }}
-    semi join {{ ref('int_trials_admitted') }} using (trial_id)
-    anti join {{ ref('stg_left_out_trials') }} using (trial_id)
 )
 
-select
-    trials.study,
-    trials.llm,
-    trials.domain,
-    trials.paradigm,
-    changes.change,
-    changes.why,
-    count(*) as n_trials
-from changes
-inner join trials using (trial_id)
+select study, llm, domain, paradigm, change, why, count(*) as n_trials
+from {{ ref('int_trials_read') }}
+inner join changes using (trial_id)
+semi join {{ ref('int_trials_admitted') }} using (trial_id)
+anti join {{ ref('stg_left_out_trials') }} using (trial_id)
 group by all

@@ -1,10 +1,5 @@
 -- One row per study, paradigm and item whose framing LLMs changed: which texts change most, to show to people first.
-with framings as (
-    select * from {{ ref('int_framings_judged') }}
-    where is_counted and is_changed is not null
-),
-
-of_items as (
+with of_items as (
     select
         study,
         paradigm,
@@ -14,19 +9,13 @@ of_items as (
         count(*) filter (where is_changed) as n_changed,
         count(*) filter (where answer_label = 'Positive' and is_changed) as n_to_positive,
         count(distinct llm) as n_llms
-    from framings
+    from {{ ref('int_framings_judged') }}
+    where is_counted and is_changed is not null
     group by study, paradigm, item
 )
 
 select
-    study,
-    paradigm,
-    item,
-    source_label,
-    n_labelled,
-    n_changed,
-    n_to_positive,
-    n_llms,
+    *,
     n_changed / n_labelled as share_changed,
     n_to_positive / n_labelled as share_to_positive,
     share_low(n_changed, n_labelled) as share_changed_low,

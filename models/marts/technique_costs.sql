@@ -6,14 +6,6 @@ with trials as (
     where role is null
 ),
 
-asked as (
-    select trial_id, error, tokens_in, tokens_out, latency_s, cost_usd from {{ ref('stg_calls') }}
-),
-
-prices as (
-    select llm, usd_per_million_tokens_in, usd_per_million_tokens_out from {{ ref('prices') }}
-),
-
 -- what neither the endpoint nor a price told when it was asked is priced by the list as it is now
 priced as (
     select
@@ -29,9 +21,9 @@ priced as (
                 + asked.tokens_out * prices.usd_per_million_tokens_out
             ) / 1e6
         ) as cost_usd
-    from asked
+    from {{ ref('stg_calls') }} as asked
     inner join trials on asked.trial_id = trials.trial_id
-    left join prices on trials.llm = prices.llm
+    left join {{ ref('prices') }} as prices on trials.llm = prices.llm
 ),
 
 calls as (

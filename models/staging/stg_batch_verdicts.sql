@@ -1,11 +1,7 @@
 -- One row per audited batch: its last verdict, what a person decided, whether that lets its trials through, and whether
 -- they are published: those of an older version are not. A rejection is of what was rejected: it holds until somebody
 -- accepts, also in another batch that says the same of the vignette.
-with verdicts as (
-    select * from {{ source('raw', 'batch_verdicts') }}
-),
-
-acts as (
+with acts as (
     select * from {{ source('raw', 'gate_acts') }}
     where object = 'batch'
 ),
@@ -27,7 +23,7 @@ last_verdicts as (
         arg_max(verdict_id, ordinal) as verdict_id,
         arg_max(verdict, ordinal) as verdict,
         max(ordinal) as ordinal
-    from verdicts
+    from {{ source('raw', 'batch_verdicts') }}
     group by batch_id
 ),
 
@@ -39,11 +35,7 @@ alike as (
 ),
 
 last_acts as (
-    select
-        alike.batch_id,
-        arg_max(acts.act, acts.ordinal) as act,
-        max(acts.ordinal) as ordinal
-    from acts
+    select alike.batch_id, arg_max(acts.act, acts.ordinal) as act, max(acts.ordinal) as ordinal from acts
     inner join alike using (object_id)
     group by alike.batch_id
 )

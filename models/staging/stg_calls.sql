@@ -1,8 +1,4 @@
 -- One row per call, failed ones too.
-with source as (
-    select * from {{ source('raw', 'calls') }}
-)
-
 select
     call_id,
     trial_id,
@@ -19,4 +15,4 @@ select
     tokens_out,
     latency_s,
     cost_usd
-from source
+from {{ source('raw', 'calls') }}

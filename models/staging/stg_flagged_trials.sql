@@ -1,13 +1,5 @@
 -- One row per batch and trial that the last verdict of the batch flags and nobody released since: how bad, and why.
-with flags as (
-    select * from {{ source('raw', 'flagged_trials') }}
-),
-
-last_verdicts as (
-    select verdict_id from {{ ref('stg_batch_verdicts') }}
-),
-
-releases as (
+with releases as (
     select object_id as trial_id, max(ordinal) as ordinal from {{ source('raw', 'gate_acts') }}
     where object = 'trial' and act = 'release'
     group by all
@@ -18,8 +10,8 @@ select
     flags.batch_id,
     bool_or(flags.severity = 'quarantined') as is_quarantined,
     string_agg(distinct flags.reason, '; ' order by flags.reason) as flag_reasons
-from flags
-semi join last_verdicts using (verdict_id)
+from {{ source('raw', 'flagged_trials') }} as flags
+semi join {{ ref('stg_batch_verdicts') }} using (verdict_id)
 left join releases using (trial_id)
 where releases.ordinal is null or releases.ordinal < flags.ordinal
 group by all

@@ -11,12 +11,5 @@ with source as (
     from {{ source('raw', 'measurements') }}
 )
 
-select
-    study,
-    trial_id,
-    measure,
-    instrument,
-    value,
-    reason
-from source
+select study, trial_id, measure, instrument, value, reason from source
 where place = 1

@@ -5,12 +5,6 @@ with source as (
     qualify rank() over (partition by study, paradigm order by ordinal desc) = 1
 )
 
-select
-    study,
-    paradigm,
-    position,
-    arm,
-    arm_b
-from source
+select study, paradigm, position, arm, arm_b from source
 -- a pair that an older study names twice stands here once
 qualify row_number() over (partition by study, paradigm, arm, arm_b order by position) = 1

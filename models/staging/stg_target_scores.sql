@@ -1,8 +1,4 @@
 -- One row per scoring, prompt, target and rule: the log-probability of an answer that nobody gave.
-with source as (
-    select * from {{ source('raw', 'target_scores') }}
-)
-
 select
     study,
     scoring,
@@ -16,4 +12,4 @@ select
     chat_template_hash,
     log_probability,
     bos_log_probability
-from source
+from {{ source('raw', 'target_scores') }}

@@ -44,7 +44,7 @@ select
     response_recorded as number_recorded,
     first_response as first_response_recorded,
     iterations,
-    nullif({{ trimmed_answer('kept_text', 'answer_after') }}, '') as response_text,
+    nullif({{ trimmed(answer_in('kept_text', 'answer_after')) }}, '') as response_text,
     case
         when kept_text is null then 'none'
         when last_turn is not null and length(kept_text) >= 500 then 'cut'

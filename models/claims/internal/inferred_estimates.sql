@@ -94,9 +94,7 @@ goal_places as (
 ),
 
 goal_gains as (
-    select
-        {{ of_place }}, technique,
-        {{ numbers({'gain_by_{goal}': ('gain', 'low_gain', 'high_gain')}) }}
+    select {{ of_place }}, technique, {{ numbers({'gain_by_{goal}': ('gain', 'low_gain', 'high_gain')}) }}
     from probabilities
     where control = 'no_technique'
 ),

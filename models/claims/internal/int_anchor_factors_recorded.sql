@@ -1,15 +1,7 @@
 -- One row per study, domain, anchor direction and row set: what its anchors were, in baselines of the LLM that was
--- asked, as whoever asked could know them: the mean of the valid numbers that were recorded.
-with trials as (
-    select * from {{ ref('int_trials_claimed') }}
-    where anchor_direction in ('low', 'high')
-),
-
-baselines as (
-    select study, vignette, llm, baseline from {{ ref('int_baselines_read') }}
-),
-
-by_llm as (
+-- asked, as whoever asked could know them: the mean of the valid numbers that were recorded. Of the medians of LLMs it
+-- has the smallest and the largest.
+with by_llm as (
     select
         study,
         domain,
@@ -19,9 +11,9 @@ by_llm as (
         row_set,
         count(*) as n_trials,
         median(anchor_value / baseline) as anchor_factor
-    from trials
-    inner join baselines using (study, vignette, llm)
-    where anchor_value is not null
+    from {{ ref('int_trials_claimed') }}
+    inner join {{ ref('int_baselines_read') }} using (study, vignette, llm)
+    where anchor_direction in ('low', 'high') and anchor_value is not null
     group by all
 )
 

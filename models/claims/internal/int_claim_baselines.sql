@@ -2,13 +2,9 @@
 -- temperature): what its responses are compared with.
 with specifications as (
     {{ specifications_asked(ref('int_claim_specifications')) }}
-),
-
-baselines as (
-    select * from {{ ref('int_baselines_scoped') }}
 )
 
 select specification, baseline_pooling, llm, at_temperature, n_trials, baseline
 from specifications
-inner join baselines using (study, domain, row_set, baseline_scope)
+inner join {{ ref('int_baselines_scoped') }} using (study, domain, row_set, baseline_scope)
 where not {{ is_left_out('llm', 'excluded_llm') }}

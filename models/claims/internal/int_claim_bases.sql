@@ -1,10 +1,7 @@
 -- One row per claim and claim that it rests on (itself, where it is derived from nothing else), with its place among
 -- these: the position of the input, then of that one's input, and so on.
 with recursive claims as (
-    select
-        {{ claim_key() }} as claim_key,
-        inputs
-    from {{ ref('published_claims') }}
+    select {{ claim_key() }} as claim_key, inputs from {{ ref('published_claims') }}
 ),
 
 inputs as (
@@ -18,12 +15,7 @@ inputs as (
 
 -- a claim that derives from itself stops the build (`int_claims_derived`); here it must not go round for ever
 rests_on as (
-    select
-        claim_key,
-        claim_key as basis_key,
-        []::bigint[] as place,
-        [claim_key] as on_the_way
-    from claims
+    select claim_key, claim_key as basis_key, []::bigint[] as place, [claim_key] as on_the_way from claims
     union all
     select
         rests_on.claim_key,

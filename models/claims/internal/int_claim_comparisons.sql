@@ -1,17 +1,15 @@
 -- noqa: disable=LT02,RF03
 -- One row per quantity, specification that a claim asks for, technique (null = all that are ranked), second technique
--- and llm (null = all): what the sentences of a paper compare, under its own specification.
-{% set specification_but_temperature %}
-    study, domain, row_set, baseline_scope, weighting, direction_weighting, baseline_pooling, estimator, non_null,
-    excluded_llm
-{%- endset %}
-{% set keys = specification_but_temperature ~ ', temperature_scope' %}
-with effects as (
-    select * from {{ ref('int_claim_effects') }}
-),
-
-techniques as (
-    select technique, is_ranked from {{ ref('techniques') }}
+-- and llm (null = all): what the sentences of a paper compare, under its own specification: the gain against no
+-- technique, low against high anchors, one metric against another, LLMs under two techniques, the order of the
+-- techniques at each temperature.
+{% set keys_but_temperature = [
+    'study', 'domain', 'row_set', 'baseline_scope', 'weighting', 'direction_weighting', 'baseline_pooling', 'estimator',
+    'non_null', 'excluded_llm',
+] %}
+{% set keys = (keys_but_temperature + ['temperature_scope']) | join(', ') %}
+with techniques as (
+    select * from {{ ref('techniques') }}
 ),
 
 sided as (
@@ -21,7 +19,7 @@ sided as (
         abs(any_value(spread_pp) filter (where technique = 'no_technique') over one_direction) as spread_of_none,
         abs(any_value(deviation_pp) filter (where anchor_direction = 'low') over one_technique) as low_distance,
         abs(any_value(deviation_pp) filter (where anchor_direction = 'high') over one_technique) as high_distance
-    from effects
+    from {{ ref('int_claim_effects') }}
     window
         one_direction as (partition by {{ keys }}, llm, anchor_direction),
         one_technique as (partition by {{ keys }}, llm, technique)
@@ -82,11 +80,7 @@ of_pairs as (
         {{ numbers({'between_llm_sd_ratio': 'of_one.sd / nullif(of_other.sd, 0)'}) }}
     from between_llms as of_one
     inner join between_llms as of_other
-        on
-            of_one.technique != of_other.technique
-            {% for key in keys.split(',') -%}
-                and of_one.{{ key | trim }} is not distinct from of_other.{{ key | trim }}
-            {% endfor %}
+        on of_one.technique != of_other.technique and {{ same_in('of_one', 'of_other', keys.split(', ')) }}
 ),
 
 orders as (
@@ -101,21 +95,11 @@ orders as (
 -- at how many temperatures the techniques stand in another order than over all
 of_orders as (
     select
-        {% for key in keys.split(',') -%}
-            pooled.{{ key | trim }},
-        {% endfor -%}
-        pooled.llm,
-        pooled.anchor_direction,
-        any_value(pooled.n_trials) as n_trials,
+        pooled.* exclude (techniques),
         {{ numbers({'n_temperatures_ranked_otherwise': 'count_if(pooled.techniques != of_temperature.techniques)'}) }}
     from orders as pooled
     inner join orders as of_temperature
-        on
-            pooled.llm is not distinct from of_temperature.llm
-            and pooled.anchor_direction = of_temperature.anchor_direction
-            {% for key in specification_but_temperature.split(',') -%}
-                and pooled.{{ key | trim }} is not distinct from of_temperature.{{ key | trim }}
-            {% endfor %}
+        on {{ same_in('pooled', 'of_temperature', keys_but_temperature + ['llm', 'anchor_direction']) }}
     where pooled.temperature_scope = 'pooled' and of_temperature.temperature_scope != 'pooled'
     group by all
 ),

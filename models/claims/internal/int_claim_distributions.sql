@@ -8,11 +8,12 @@
     'madb_percent', 'percent_within_10_percent', 'percent_below_baseline',
 ] %}
 with techniques as (
-    select technique, is_ranked from {{ ref('techniques') }}
+    select * from {{ ref('techniques') }}
 ),
 
--- a trial has a percent of its own only in a mean of ratios, and directions that weigh the same have no distribution
 responses as (
+    -- a trial has a percent of its own only in a mean of ratios, and directions that weigh the same have no
+    -- distribution
     select *, percent_of_baseline as percent from {{ ref('int_claim_responses') }}
     where estimator = 'mean_of_ratios' and direction_weighting = 'trial' and percent_of_baseline is not null
 ),

@@ -4,7 +4,7 @@
 {% set keys = specification_keys() %}
 {% set means = ['mean_response', 'percent_of_baseline', 'deviation'] %}
 with techniques as (
-    select technique, is_ranked from {{ ref('techniques') }}
+    select * from {{ ref('techniques') }}
 ),
 
 responses as (
@@ -12,12 +12,8 @@ responses as (
     where estimator != 'repeated_cell_means'
 ),
 
-baselines as (
-    select * from {{ ref('int_claim_baselines') }}
-),
-
 mean_baselines as (
-    select specification, llm, avg(baseline) as mean_baseline from baselines
+    select specification, llm, avg(baseline) as mean_baseline from {{ ref('int_claim_baselines') }}
     group by grouping sets ((specification, llm), (specification))
 ),
 

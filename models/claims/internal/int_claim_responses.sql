@@ -6,10 +6,6 @@ with specifications as (
     {{ specifications_asked(ref('int_claim_specifications')) }}
 ),
 
-baselines as (
-    select * from {{ ref('int_claim_baselines') }}
-),
-
 counted as (
     select * exclude (llm, anchor_direction), llm as of_llm, anchor_direction as of_direction
     from {{ ref('int_responses_counted') }}
@@ -23,7 +19,7 @@ references_ as (
         case when baseline_pooling = 'llm' then llm end as llm,
         at_temperature,
         sum(n_trials * baseline) / sum(n_trials) as baseline
-    from baselines
+    from {{ ref('int_claim_baselines') }}
     group by all
 ),
 

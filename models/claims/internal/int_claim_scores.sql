@@ -6,16 +6,12 @@ with landed as (
     select distinct scoring, batch_id from {{ ref('stg_attribution_scores') }}
 ),
 
-batches as (
-    select batch_id, ordinal from {{ ref('stg_batches') }}
-),
-
 -- of an LLM that several sources hold, the source that was imported first
 recorded as (
     select expectations.study, expectations.llm, arg_min(expectations.scoring_set, batches.ordinal) as scoring_set
     from {{ ref('soft_expectations') }} as expectations
     inner join landed using (scoring)
-    inner join batches using (batch_id)
+    inner join {{ ref('stg_batches') }} as batches using (batch_id)
     group by all
 ),
 
@@ -77,25 +73,7 @@ together as (
     union all by name
     select {{ keys }}, {{ numbers({'{metric}_mean': ('estimate', 'low', 'high')}) }} from means
     union all by name
-    select
-        {{ keys }}, llm_b, {{ numbers({'{metric}_{contrast}': ('estimate', 'low', 'high')}) }}
-    from contrasts
-),
-
-unnested as (
-    select *, unnest(numbers) as number from together
+    select {{ keys }}, llm_b, {{ numbers({'{metric}_{contrast}': ('estimate', 'low', 'high')}) }} from contrasts
 )
 
-select
-    unnested.number.quantity,
-    unnested.study,
-    unnested.llm,
-    unnested.llm_b,
-    unnested.variation,
-    unnested.anchor_direction,
-    unnested.method,
-    unnested.number.value,
-    unnested.number.low,
-    unnested.number.high,
-    1 as n_llms
-from unnested
+select * exclude (numbers), unnest(numbers, recursive := true), 1 as n_llms from together  -- noqa: AL03

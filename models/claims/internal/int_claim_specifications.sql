@@ -2,16 +2,10 @@
 -- One row per claim and part that is looked up, purpose (published, recommended) and version of the source (cited,
 -- newest): the estimate it is compared with. The cited version is a study of its own where the study has gone on.
 {% set columns = 'claim_id, part, purpose, of_version, ' ~ estimate_keys() | join(', ') %}
-with studies as (
-    select document, study, cited_study from {{ ref('int_studies_cited') }}
-),
-
-claims as (
-    select
-        claims.* replace (coalesce(studies.cited_study, claims.study) as study),
-        'cited' as of_version
+with claims as (
+    select claims.* replace (coalesce(studies.cited_study, claims.study) as study), 'cited' as of_version
     from {{ ref('published_claims') }} as claims
-    left join studies using (document, study)
+    left join {{ ref('int_studies_cited') }} as studies using (document, study)
     union all
     select *, 'newest' as of_version from {{ ref('published_claims') }}
 ),

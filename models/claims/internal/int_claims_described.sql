@@ -4,15 +4,16 @@
 {% set printed = estimate_keys() + [
     'published_value', 'decimals', 'unit', 'comparison', 'kind', 'derivation', 'inputs_are',
 ] %}
-with claims as (
-    select
-        *,
-        {{ claim_key() }} as claim_key
-    from {{ ref('published_claims') }}
+with techniques as (
+    select * from {{ ref('techniques') }}
 ),
 
-bases as (
-    select * from {{ ref('int_claim_bases') }}
+cited as (
+    select * from {{ ref('int_studies_cited') }}
+),
+
+claims as (
+    select *, {{ claim_key() }} as claim_key from {{ ref('published_claims') }}
 ),
 
 quantities as (
@@ -25,14 +26,6 @@ scored as (
 
 controls as (
     select * from {{ ref('controls') }}
-),
-
-techniques as (
-    select * from {{ ref('techniques') }}
-),
-
-cited as (
-    select document, study, cited_study from {{ ref('int_studies_cited') }}
 ),
 
 margins as (
@@ -65,7 +58,7 @@ basis_claims as (
                 coalesce(basis.{{ column }}::varchar, ''){{ ',' if not loop.last }}
             {% endfor %}
         ) as signature
-    from bases
+    from {{ ref('int_claim_bases') }} as bases
     inner join claims as basis on bases.basis_key = basis.claim_key
     inner join claims on bases.claim_key = claims.claim_key
     left join quantities on basis.quantity = quantities.quantity
@@ -122,7 +115,8 @@ own_controls as (
 
 -- a technique that is neither ranked nor what others are held against is unranked for its prompts
 unranked as (
-    select technique, regexp_extract(description, 'unranked because (.*)', 1) as because from techniques
+    select technique, regexp_extract(description, 'unranked because (.*)', 1) as because
+    from techniques
     anti join controls on techniques.technique = controls.control
     where not is_ranked
 ),

@@ -1,13 +1,14 @@
 -- noqa: disable=LT02,RF03
 -- One row per quantity, study, domain, technique and second technique (null where it is of one, or of all): a mean over
--- LLMs, each LLM one observation of the recommended specification, with the bounds of its interval.
+-- LLMs, each LLM one observation of the recommended specification, with Student's t interval; of two standard
+-- deviations the ratio, with the interval of Pitman and Morgan.
 {% set of_pair = 'study, domain, technique, technique_b' %}
-with studies as (
-    select distinct study from {{ ref('int_claim_specifications') }}
+with techniques as (
+    select * from {{ ref('techniques') }}
 ),
 
-techniques as (
-    select technique, is_ranked from {{ ref('techniques') }}
+studies as (
+    select distinct study from {{ ref('int_claim_specifications') }}
 ),
 
 losses as (
@@ -217,6 +218,5 @@ found as (
     select * from orders_told
 )
 
-select
-    quantity, {{ of_pair }}, round(value, 9) as value, round(low, 9) as low, round(high, 9) as high, n_trials, n_llms
+select quantity, {{ of_pair }}, round(value, 9) as value, round(low, 9) as low, round(high, 9) as high, n_trials, n_llms
 from found

@@ -1,4 +1,7 @@
-"""One row per study, domain, technique, LLM and anchor direction: the answers below its own baseline."""
+"""One row per study, domain, technique, LLM and anchor direction: the accepted answers below its own baseline.
+
+With an exact interval, which a mean of answers that do not vary lacks.
+"""
 
 
 def model(dbt, session):

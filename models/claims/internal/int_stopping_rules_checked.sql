@@ -1,8 +1,4 @@
 -- One row per study and domain with a stopping rule, method (what a cell is) and row set: how many cells went by it.
-with cells as (
-    select * from {{ ref('int_cells_topped_up') }}
-)
-
 select
     study,
     domain,
@@ -13,5 +9,5 @@ select
     count(*) filter (where is_topped_up) as n_cells_topped_up,
     count(*) filter (where is_topped_up and not has_qualified) as n_cells_topped_up_without_cause,
     count(*) filter (where has_qualified and not is_topped_up) as n_cells_qualified_not_topped_up
-from cells
+from {{ ref('int_cells_topped_up') }}
 group by all

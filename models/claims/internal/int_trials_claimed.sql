@@ -1,11 +1,7 @@
 -- One row per trial with a number, and row set that it is in, of the studies that claims are about.
-with studies as (
-    select distinct study from {{ ref('int_claim_specifications') }}
-),
-
-trials as (
+with trials as (
     select *, unnest(['as_recorded', 'accepted']) as row_set from {{ ref('int_trials_directed') }}
-    semi join studies using (study)
+    semi join {{ ref('int_claim_specifications') }} using (study)
 ),
 
 numbered as (
