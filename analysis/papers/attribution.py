@@ -5,13 +5,9 @@ Everything here starts from log-probabilities of a fixed set of targets, the ans
 
 from functools import lru_cache
 from itertools import product
-from math import factorial
 
 import numpy as np
-from scipy import special
-
-from analysis.methods.small_samples import CONFIDENCE, Interval
-from analysis.methods.t_and_f_tests import t_bounds
+from scipy import special, stats
 
 TARGETS = np.arange(101)
 DRAWS = 100
@@ -160,10 +156,7 @@ def paired_t(differences):
         NaN where the differences do not vary.
     """
     d = np.asarray(differences, float)
-    if not np.ptp(d) > 1e-12 * np.abs(d).max():
-        return np.nan, np.nan
-    statistic = d.mean() / np.sqrt(d.var(ddof=1) / len(d))
-    return float(statistic), float(2 * special.stdtr(len(d) - 1, -abs(statistic)))
+    return tuple(stats.ttest_1samp(d, 0)) if np.ptp(d) > 1e-12 * np.abs(d).max() else (np.nan, np.nan)
 
 
 def wilcoxon_pratt(differences):
@@ -182,23 +175,10 @@ def wilcoxon_pratt(differences):
     ----------
     Pratt (1959), Remarks on zeros and ties in the Wilcoxon signed rank procedures, JASA 54, 655-667.
     """
-    d = np.asarray(differences, float)
-    if not d.any():
+    if not np.any(differences):
         return np.nan, np.nan
-    ranks = mid_ranks(np.abs(d))
-    positive, negative = ranks[d > 0].sum(), ranks[d < 0].sum()
-    n, n_zero = len(d), int((d == 0).sum())
-    mean = (n * (n + 1) - n_zero * (n_zero + 1)) / 4
-    _, ties = np.unique(ranks[d != 0], return_counts=True)
-    variance = n * (n + 1) * (2 * n + 1) - n_zero * (n_zero + 1) * (2 * n_zero + 1) - (ties**3 - ties).sum() / 2
-    z = (positive - mean) / np.sqrt(variance / 24)
-    return float(min(positive, negative)), float(2 * special.ndtr(-abs(z)))
-
-
-def mid_ranks(values):
-    """Return the rank of each value, from 1; equal values share the mean of their ranks."""
-    _, place, alike = np.unique(np.asarray(values, float), return_inverse=True, return_counts=True)
-    return (alike.cumsum() - (alike - 1) / 2)[place]
+    test = stats.wilcoxon(differences, zero_method="pratt", method="asymptotic")
+    return test.statistic, test.pvalue
 
 
 def drawn_flips_p(differences):
@@ -261,66 +241,6 @@ def block_flips_p(differences, size):
 @lru_cache(maxsize=4)
 def _all_flips(n):
     return np.array(list(product((-1.0, 1.0), repeat=n)))
-
-
-def shapley(values):
-    """Shapley values of the players of a game.
-
-    Parameters
-    ----------
-    values : array_like, shape (2**n, ...)
-        Worth of each coalition; bit i of the index says whether player i is in it.
-
-    Returns
-    -------
-    numpy.ndarray, shape (n, ...)
-        In the unit of `values`. They add up to the worth of all players less that of none.
-
-    References
-    ----------
-    Shapley (1953), A value for n-person games, Contributions to the Theory of Games II.
-    """
-    n = _n_players(values)
-    by_size = [factorial(size) * factorial(n - size - 1) / factorial(n) for size in range(n)]
-    return _weighted_marginals(values, by_size)
-
-
-def banzhaf(values):
-    """Banzhaf values of the players of a game: plain means over coalitions, which need not add up to anything.
-
-    Parameters
-    ----------
-    values : array_like, shape (2**n, ...)
-        As for `shapley`.
-
-    Returns
-    -------
-    numpy.ndarray, shape (n, ...)
-
-    References
-    ----------
-    Banzhaf (1965), Weighted voting doesn't work, Rutgers Law Review 19, 317-343.
-    """
-    n = _n_players(values)
-    return _weighted_marginals(values, [1 / 2 ** (n - 1)] * n)
-
-
-def _n_players(values):
-    n = max(len(values), 1).bit_length() - 1
-    if n < 1 or len(values) != 2**n:
-        raise ValueError(f"need the worth of 2, 4, 8, ... coalitions, got {len(values)}")
-    return n
-
-
-def _weighted_marginals(values, by_size):
-    worth = np.asarray(values, float)
-    coalitions = np.arange(len(worth))
-    weights = np.array([by_size[min(size, len(by_size) - 1)] for size in map(int.bit_count, coalitions.tolist())])
-    marginals = []
-    for player in range(len(by_size)):
-        without = coalitions[coalitions & 1 << player == 0]
-        marginals.append(np.tensordot(weights[without], worth[without | 1 << player] - worth[without], axes=1))
-    return np.array(marginals)
 
 
 def weight_of(p_value):
@@ -391,30 +311,3 @@ def sensitivity_score(delta_ev, delta_attribution, p_behaviour, p_attribution, p
         "abss": robustness * (behaviour * of_behaviour + attribution * of_attribution)
         + CONCORDANCE_BONUS * concordance,
     }
-
-
-def interval_over_questions(values, *, confidence=CONFIDENCE):
-    """Student's t interval of a mean over questions, which are a sample of questions as targets are not.
-
-    Parameters
-    ----------
-    values : array_like, shape (n,)
-        One number per question, in any unit.
-    confidence : float in (0, 1)
-
-    Returns
-    -------
-    Interval
-        With n - 1 degrees of freedom; without bounds for fewer than two questions (`one_question`) or where all are
-        equal (`zero_variance`), and without an estimate for none (`no_questions`).
-    """
-    y = np.asarray(values, float)
-    if not len(y):
-        return Interval(None, None, None, reason="no_questions")
-    estimate = float(y.mean())
-    if len(y) == 1:
-        return Interval(estimate, None, None, reason="one_question")
-    if np.ptp(y) <= 1e-12 * max(1.0, np.abs(y).max()):
-        return Interval(estimate, None, None, reason="zero_variance")
-    error = float(np.sqrt(y.var(ddof=1) / len(y)))
-    return Interval(estimate, *t_bounds(estimate, error, len(y) - 1, confidence), len(y) - 1)

@@ -9,22 +9,7 @@ with calls as (
 ),
 
 trials as (
-    select
-        trial_id,
-        study,
-        llm,
-        vignette,
-        technique,
-        anchor_direction,
-        anchor_value,
-        temperature,
-        response_unit,
-        valid_min,
-        valid_max,
-        status,
-        response,
-        note_read
-    from {{ ref('int_trials_directed') }}
+    select * from {{ ref('int_trials_directed') }}
     where not is_quarantined
 ),
 
@@ -75,31 +60,14 @@ places as (
     where status = 'answered'
 ),
 
-others as (
-    select
-        * exclude (token, logprob, others),
-        unnest(others) as other
-    from places
-),
-
 candidates as (
     select
         trial_id,
         llm,
         response_unit,
         place,
-        token,
-        logprob
+        unnest(list_append(others, {'token': token, 'logprob': logprob}), recursive := true)
     from places
-    union all
-    select
-        trial_id,
-        llm,
-        response_unit,
-        place,
-        other['token'] as token,
-        other['logprob'] as logprob
-    from others
 ),
 
 -- an endpoint may name a token twice
