@@ -110,13 +110,8 @@ def samples(responses, techniques):
             finite_trials = trials[np.isfinite(trials["percent_of_baseline"])]
             if len(finite_trials) or scope == "pooled":
                 keys = {"study": study, "domain": domain, "row_set": row_set, "baseline_scope": scope}
-                parts.append(
-                    Sample(
-                        keys,
-                        finite_trials,
-                        sorted((finite_trials if len(finite_trials) else trials)["technique"].unique()),
-                    )
-                )
+                tried = finite_trials if len(finite_trials) else trials
+                parts.append(Sample(keys, finite_trials, sorted(tried["technique"].unique())))
     return parts
 
 
@@ -321,38 +316,37 @@ def variance_component_rows(fits):
         (*fitted.sample.keys.values(), fitted.estimation): fitted.result for fitted in fits if fitted.fit == "intercept"
     }
     for fitted in fits:
-        result, techniques = fitted.result, fitted.sample.techniques
-        k = len(techniques)
-        components = {"llm": None, "residual": None}
-        if fitted.fit == "slopes":
-            components |= {f"{kind}:{t}": None for kind in ("slope", "effect") for t in techniques}
-        if fitted.cells["vignette"].nunique() > 1:
-            components["vignette"] = None
-        if result is not None:
-            between = result.covariances["llm"]
-            between = between if fitted.fit == "slopes" else np.full((k, k), between[0, 0])
-            vignette = float(result.covariances["vignette"][0, 0]) if "vignette" in components else 0.0
-            totals = np.diag(between) + vignette + result.residual_variance
-            components["llm"] = between.mean(), totals.mean()
-            components["residual"] = result.residual_variance, totals.mean()
-            if "vignette" in components:
-                components["vignette"] = vignette, totals.mean()
-            centred = np.eye(k) - 1 / k
-            for i, technique in enumerate(techniques if fitted.fit == "slopes" else []):
-                components[f"slope:{technique}"] = between[i, i], totals[i]
-                components[f"effect:{technique}"] = centred[i] @ between @ centred[i], totals[i]
-            base = reference[(*fitted.sample.keys.values(), fitted.estimation)]
-        for component, value in components.items():
+        base = reference[(*fitted.sample.keys.values(), fitted.estimation)]
+        has_no_base = fitted.result is not None and base is None
+        for component, (variance, total) in _variances(fitted).items():
             row = {**fitted.keys, "component": component, **fitted.notes}
-            row["reason"] = fitted.reason
-            if value is not None:
-                variance, total = max(float(value[0]), 0.0), float(value[1])
-                row |= {"variance": variance, "sd": variance**0.5, "icc": variance / total}
-                if base is None:
-                    row["reason"] = reasons(fitted.reason, "no_intercept_fit")
-                else:
-                    row["residual_reduction_percent"] = 100 * (1 - result.residual_variance / base.residual_variance)
-            yield row
+            row |= {"variance": variance, "sd": variance**0.5, "icc": variance / total}
+            if fitted.result is not None and base is not None:
+                left = fitted.result.residual_variance / base.residual_variance
+                row["residual_reduction_percent"] = 100 * (1 - left)
+            yield row | {"reason": reasons(fitted.reason, "no_intercept_fit" if has_no_base else None)}
+
+
+def _variances(fitted):
+    """Return the variance of each component beside that of a trial; NaN without a fit."""
+    result, techniques = fitted.result, fitted.sample.techniques
+    k, has_slopes = len(techniques), fitted.fit == "slopes"
+    between = np.full((k, k), np.nan if result is None else result.covariances["llm"][0, 0])
+    if has_slopes and result is not None:
+        between = result.covariances["llm"]
+    residual = np.nan if result is None else result.residual_variance
+    shared = {}
+    if fitted.cells["vignette"].nunique() > 1:
+        shared["vignette"] = np.nan if result is None else result.covariances["vignette"][0, 0]
+    totals = np.diag(between) + sum(shared.values()) + residual
+    components = {"llm": between.mean(), "residual": residual} | shared
+    variances = {component: (variance, totals.mean()) for component, variance in components.items()}
+    if has_slopes:
+        centred = np.eye(k) - 1 / k
+        for kind, covariance in (("slope", between), ("effect", centred @ between @ centred)):
+            own = zip(techniques, np.diag(covariance), totals, strict=True)
+            variances |= {f"{kind}:{technique}": of_technique for technique, *of_technique in own}
+    return {component: (max(float(variance), 0.0), float(total)) for component, (variance, total) in variances.items()}
 
 
 def random_effect_rows(fits):

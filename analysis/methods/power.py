@@ -125,8 +125,8 @@ def needed_per_group(effect, *, alpha=ALPHA, wanted=POWER):
     int or None
         At least 2; None where no number of trials that can be counted does.
     """
-    return _smallest(
-        2 * _normal_ratio(effect, alpha, wanted),
+    return smallest(
+        2 * normal_ratio(effect, alpha, wanted),
         2,
         lambda n: t_test_power(effect * math.sqrt(n / 2), 2 * n - 2, alpha=alpha) >= wanted,
     )
@@ -140,8 +140,8 @@ def needed_llms(effect, deviation, *, alpha=ALPHA, wanted=POWER):
     int or None
         At least `FEWEST_LLMS`, below which nothing is tested over LLMs.
     """
-    return _smallest(
-        _normal_ratio(effect / deviation, alpha, wanted),
+    return smallest(
+        normal_ratio(effect / deviation, alpha, wanted),
         FEWEST_LLMS,
         lambda n: t_test_power(effect / deviation * math.sqrt(n), n - 1, alpha=alpha) >= wanted,
     )
@@ -155,7 +155,7 @@ def needed_llms_for_half_width(half_width, deviation, *, alpha=ALPHA):
     int or None
         At least `FEWEST_LLMS`, below which there is no interval over LLMs.
     """
-    return _smallest(
+    return smallest(
         (special.ndtri(1 - alpha / 2) * deviation / half_width) ** 2,
         FEWEST_LLMS,
         lambda n: special.stdtrit(n - 1, 1 - alpha / 2) * deviation / math.sqrt(n) <= half_width,
@@ -299,8 +299,19 @@ def _with_cost(row, usd_of_one_trial_each):
     return row | {"cost_usd": trials * usd_of_one_trial_each}
 
 
-def _normal_ratio(effect, alpha, wanted):
-    """Square of how often the effect fits into the shift that the normal distribution asks for; t asks for more."""
+def normal_ratio(effect, alpha, wanted):
+    """Return the square of how often an effect fits into the shift that the normal distribution asks for.
+
+    Parameters
+    ----------
+    effect, alpha, wanted : float
+        The effect over the standard error of one observation, the level of the two-sided test, and its power.
+
+    Returns
+    -------
+    float
+        Of observations, a few less than the t test needs; infinite where there is no effect.
+    """
     bound = special.ndtri(1 - alpha / 2)
     shift = optimize.brentq(
         lambda shift: special.ndtr(shift - bound) + special.ndtr(-shift - bound) - wanted, 0, bound + 10, xtol=1e-14
@@ -308,8 +319,22 @@ def _normal_ratio(effect, alpha, wanted):
     return (shift / effect) ** 2 if effect else math.inf
 
 
-def _smallest(start, least, is_enough):
-    """Count up from the normal distribution's answer, which is never too large and soon enough."""
+def smallest(start, least, is_enough):
+    """Return the smallest number that is enough.
+
+    Parameters
+    ----------
+    start : float
+        The normal distribution's answer, which is never too large and soon enough: from there it is counted up.
+    least : int
+    is_enough : callable
+        Of a number.
+
+    Returns
+    -------
+    int or None
+        None where `start` could not be counted exactly.
+    """
     if start > MOST:
         return None
     n = max(least, math.floor(start))

@@ -3,7 +3,7 @@
 import numpy as np
 from scipy import special
 
-from analysis.counts import ANCHORING
+from analysis.counts import ANCHORING, Summary
 from analysis.engine.grid import Grid, by_measure, or_none
 from analysis.methods.crossed_effects import entering
 from analysis.methods.small_samples import CONFIDENCE
@@ -139,13 +139,9 @@ def _of_anchors(rows):
 
 
 def _mean_and_variance(values, counts):
-    """Mean of counted values and their variance with n - 1, exactly 0 where all are equal; NaN where there are none."""
-    if not len(values):
-        return np.nan, np.nan
-    n, mean = counts.sum(), np.average(values, weights=counts)
-    if n < 2:
-        return mean, np.nan
-    return mean, 0.0 if np.ptp(values) == 0 else counts @ (values - mean) ** 2 / (n - 1)
+    """Mean of counted values and their variance with n - 1; NaN where there are none."""
+    summary = Summary.of(values, counts) if len(values) else Summary(0, np.nan, np.nan)
+    return summary.mean, summary.variance
 
 
 def _midranks(values, counts):
