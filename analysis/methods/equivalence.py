@@ -62,36 +62,26 @@ def equivalence_tests(responses, techniques, *, margin_pp, specifications=SPECIF
     rows = []
     for domain in domains(responses, specifications):
         for a, b in pairs(domain.techniques, techniques):
-            for level, compare in (("trial", over_trials), ("llm", over_llms)):
+            for compare in (over_trials, over_llms):
                 comparison = compare(domain, a, b, "percent_of_baseline")
-                rows.append(_equivalence_row(domain, a, b, "percent_of_baseline", level, comparison, margin_pp))
+                rows.append(_equivalence_row(domain, a, b, "percent_of_baseline", comparison, margin_pp))
         spread = over_trials(domain, CONTROL, None, "spread_pp")
         with_baseline = spread and _with_baseline(domain, spread, responses)
-        of_llms = over_llms(domain, CONTROL, None, "spread_pp")
-        for level, comparison in (("trial", spread), ("trial", with_baseline), ("llm", of_llms)):
-            rows.append(_equivalence_row(domain, CONTROL, None, "spread_pp", level, comparison, margin_pp))
+        for comparison in (spread, with_baseline, over_llms(domain, CONTROL, None, "spread_pp")):
+            rows.append(_equivalence_row(domain, CONTROL, None, "spread_pp", comparison, margin_pp))
     return [row for row in rows if row]
 
 
-def _equivalence_row(domain, a, b, metric, level, comparison, margin):
+def _equivalence_row(domain, a, b, metric, comparison, margin):
     if comparison is None:
         return None
-    speaks_for = "; these_llms_only" if level == "trial" and comparison.n_llms < FEWEST_LLMS else ""
+    speaks_for = "; these_llms_only" if comparison.level == "trial" and comparison.n_llms < FEWEST_LLMS else ""
     method = {"welch_t": "tost_welch", "paired_t": "tost_paired" if b else "tost_one_sample"}
-    row = {
-        **domain.keys,
-        "technique_a": a,
-        "technique_b": b,
-        "metric": metric,
-        "level": level,
+    row = comparison.row(domain, a, b, metric) | {
         "method": method.get(comparison.method, comparison.method) + speaks_for,
-        "n_trials": comparison.n_trials,
-        "n_llms": comparison.n_llms,
         "margin_pp": margin,
         "alpha": ALPHA,
-        "difference": comparison.difference,
         "status": comparison.reason,
-        "reason": comparison.reason,
     }
     if comparison.reason:
         return row

@@ -68,19 +68,14 @@ class Fitted:
         """What every row about this fit begins with."""
         return {**self.sample.keys, "fit": self.fit, "estimation": self.estimation}
 
-    @property
-    def cells(self):
-        """The cells of the sample."""
-        return self.sample.cells
-
     @cached_property
     def notes(self):
         """What every row about this fit ends with."""
-        n_llms = self.cells["llm"].nunique()
+        n_llms = self.sample.cells["llm"].nunique()
         few = "too_few_llms" if self.result is not None and n_llms < FEWEST_LLMS else None
         return {
             "method": f"linear_mixed_model_{self.estimation.lower()}",
-            "n_trials": int(self.cells["n_trials"].sum()),
+            "n_trials": int(self.sample.cells["n_trials"].sum()),
             "n_llms": n_llms,
             "reason": reasons(self.reason, few),
         }
@@ -284,7 +279,7 @@ def _over_llms(fitted):
     """Errors over LLMs of a fit without slopes; None of the others."""
     if fitted.result is None or fitted.fit == "slopes":
         return None
-    cells, covariances = fitted.cells, fitted.result.covariances
+    cells, covariances = fitted.sample.cells, fitted.result.covariances
     design, _, terms = _design(cells, fitted.sample.techniques, fitted.fit)
     shared = [np.sqrt(covariances[term.name][0, 0]) * term.dense for term in terms if term.name != "llm"]
     return ClusterRobust(
@@ -336,7 +331,7 @@ def _variances(fitted):
         between = result.covariances["llm"]
     residual = np.nan if result is None else result.residual_variance
     shared = {}
-    if fitted.cells["vignette"].nunique() > 1:
+    if fitted.sample.cells["vignette"].nunique() > 1:
         shared["vignette"] = np.nan if result is None else result.covariances["vignette"][0, 0]
     totals = np.diag(between) + sum(shared.values()) + residual
     components = {"llm": between.mean(), "residual": residual} | shared
@@ -363,7 +358,7 @@ def random_effect_rows(fits):
         both of the technique.
     """
     for fitted in fits:
-        cells = fitted.cells
+        cells = fitted.sample.cells
         llms, techniques, means, counts = (cells[name].to_numpy() for name in ("llm", "technique", "mean", "n_trials"))
         terms = {"intercept": np.full(len(cells), True)}
         if fitted.fit == "slopes":

@@ -10,8 +10,6 @@ def model(dbt, session):
         return intervals(responses, published=set(claims["study"]), **options)
 
     response_source = dbt.config.meta_get("response_source")
-    resamples = dbt.config.meta_get("resamples")
-    seed = dbt.config.meta_get("seed")
     return kept_by_study(
         session,
         dbt.this,
@@ -19,5 +17,5 @@ def model(dbt, session):
         COLUMNS,
         by_study={"responses": dbt.ref("response_counts").filter(f"response_source = '{response_source}'")},
         shared={"claims": dbt.ref("published_claims").project("study").distinct()},
-        settings={"n_resamples": int(resamples), "seed": int(seed)},
+        settings={"n_resamples": int(dbt.config.meta_get("resamples")), "seed": int(dbt.config.meta_get("seed"))},
     )
