@@ -66,7 +66,7 @@ candidates as (
         llm,
         response_unit,
         place,
-        unnest(list_append(others, {'token': token, 'logprob': logprob}), recursive := true)
+        unnest(list_append(others, struct_pack(token := token, logprob := logprob))) as candidate
     from places
 ),
 
@@ -77,11 +77,11 @@ weighed as (
         llm,
         response_unit,
         place,
-        token,
-        nullif(regexp_extract(token, '{{ number_token }}', 1), '') as text,
-        exp(max(logprob) filter (where isfinite(logprob))) as probability
+        candidate['token'] as token,
+        nullif(regexp_extract(candidate['token'], '{{ number_token }}', 1), '') as text,
+        exp(max(candidate['logprob']) filter (where isfinite(candidate['logprob']))) as probability
     from candidates
-    where token is not null
+    where candidate['token'] is not null
     group by all
 ),
 

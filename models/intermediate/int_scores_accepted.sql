@@ -67,15 +67,28 @@ directed as (
 )
 
 select
-    directed.* exclude (
-        record_id, source_file, llm_recorded, prompt, prompt_hash, dtype, banzhaf_scene, banzhaf_comparative,
-        banzhaf_absolute, error, lowest, highest
-    ),
+    directed.study,
+    directed.scoring_set,
+    directed.scoring,
+    directed.llm,
+    directed.variation,
+    directed.question,
+    directed.evidence_from,
+    directed.anchor_regime,
     case
         when directed.anchor = directed.lowest then 'low'
         when directed.anchor = directed.highest then 'high'
         else 'between'
-    end as anchor_direction
+    end as anchor_direction,
+    directed.anchor,
+    directed.target,
+    directed.log_probability,
+    directed.banzhaf_anchor,
+    directed.shapley_anchor,
+    directed.aligned_log_probability,
+    directed.aligned_banzhaf_anchor,
+    directed.score_id,
+    directed.batch_id
 from directed
 anti join flags using (score_id, batch_id)
 anti join withdrawn using (score_id)

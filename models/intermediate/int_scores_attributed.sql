@@ -34,12 +34,14 @@ select
     rule,
     max(prompt_hash) filter (where n_fields = 4) as prompt_hash,
     max(log_probability) filter (where n_fields = 4) as log_probability,
-    max(log_probability) filter (where n_fields = 0) as log_probability_of_nothing,
     count(log_probability) as n_coalitions,
-    case when n_coalitions = 16 then sum(if(columns('has_(.*)'), 1, -1) * log_probability) / 8 end as 'banzhaf_\1',
+    {%- for field in ['scene', 'comparative', 'absolute', 'anchor'] %}
+    case when n_coalitions = 16 then sum(if(has_{{ field }}, 1, -1) * log_probability) / 8 end as banzhaf_{{ field }},
     case
         when n_coalitions = 16
-            then sum(if(columns('has_(.*)'), parts[n_fields], -parts[n_fields + 1]) * log_probability) / 12
-    end as 'shapley_\1'
+            then sum(if(has_{{ field }}, parts[n_fields], -parts[n_fields + 1]) * log_probability) / 12
+    end as shapley_{{ field }},
+    {%- endfor %}
+    max(log_probability) filter (where n_fields = 0) as log_probability_of_nothing
 from joined
 group by all
