@@ -9,6 +9,7 @@ differs from it in `specification` alone.
 from typing import NamedTuple
 
 import numpy as np
+from scipy import special
 
 from analysis.papers.anchor_contrasts import contrasts, trends
 from analysis.papers.attribution import (
@@ -22,7 +23,6 @@ from analysis.papers.attribution import (
     drawn_flips_p,
     exact_band,
     missing_mass,
-    normalised,
     paired_t,
     sensitivity_score,
     soft_expectation,
@@ -209,11 +209,11 @@ def _effect(low, high, specification):
         return row | {"reason": reason}, {"reason": reason}
     delta_ev = float(soft_expectation(high.scores) - soft_expectation(low.scores))
     row |= {"delta_ev": delta_ev, "call_behaviour": _call("B", delta_ev)}
-    row |= _tests(high.scores - low.scores, normalised(high.scores) - normalised(low.scores), chosen)
+    row |= _tests(high.scores - low.scores, special.log_softmax(high.scores) - special.log_softmax(low.scores), chosen)
     p_behaviour = row["p_permutation"] if chosen.block else row["p_t"]
     p_robust = [row["p_permutation"]] if chosen.block else [row["p_wilcoxon"], row["p_permutation"]]
+    row |= {f"stars_{test}": _stars(row[f"p_{test}"]) for test in ("wilcoxon", "permutation")}
     row["stars_behaviour"] = _stars(p_behaviour)
-    row["stars_wilcoxon"], row["stars_permutation"] = _stars(row["p_wilcoxon"]), _stars(row["p_permutation"])
     why = [
         "targets_not_independent" if chosen.block else None,
         None if np.isfinite(p_behaviour) else "zero_variance",

@@ -22,23 +22,6 @@ ROUNDING = 1e-3  # by which the probabilities of all targets may exceed 1
 STARS = ((0.01, "***"), (0.05, "**"), (0.1, "*"))
 
 
-def normalised(scores):
-    """Log-probabilities within the set of targets.
-
-    Parameters
-    ----------
-    scores : array_like, shape (..., T)
-        Log-probability of each target in nats, unnormalised: the targets are a few of all texts.
-
-    Returns
-    -------
-    numpy.ndarray, shape (..., T)
-        In nats; the exponentials add up to 1.
-    """
-    scores = np.asarray(scores, float)
-    return scores - special.logsumexp(scores, axis=-1, keepdims=True)
-
-
 def soft_expectation(scores, targets=TARGETS):
     """Mean of the targets under the distribution that their log-probabilities imply.
 
@@ -58,7 +41,7 @@ def soft_expectation(scores, targets=TARGETS):
     ----------
     Valencia-Clavijo (2025), Anchors in the Machine, section 3.2, steps 4 and 5.
     """
-    return np.exp(normalised(scores)) @ np.asarray(targets, float)
+    return special.softmax(scores, axis=-1) @ np.asarray(targets, float)
 
 
 def missing_mass(scores):
@@ -101,7 +84,7 @@ def drawn_band(scores):
     ----------
     Valencia-Clavijo (2025), section 3.2, step 5 and footnote 2.
     """
-    cumulated = np.exp(normalised(scores)).cumsum()
+    cumulated = special.softmax(scores).cumsum()
     uniform, resample = _uniform_numbers()
     first = np.append(uniform.searchsorted(cumulated[:-1] / cumulated[-1]), uniform.size)
     answers = np.repeat(TARGETS.astype(float), np.diff(first, prepend=0))
@@ -137,7 +120,7 @@ def exact_band(scores):
     """
     n_sums = DRAWS * int(TARGETS[-1]) + 1
     length = 1 << n_sums.bit_length()
-    transformed = np.fft.rfft(np.exp(normalised(scores)), length)
+    transformed = np.fft.rfft(special.softmax(scores), length)
     cumulated = np.fft.irfft(transformed**DRAWS, length)[:n_sums].clip(0).cumsum()
     low, high = cumulated.searchsorted(np.array(BAND) * cumulated[-1])
     return low / DRAWS, high / DRAWS

@@ -111,37 +111,33 @@ def _of_anchors(rows):
     has_both = (n > 0).all()
     anchor_values = rows["anchor_value"].to_numpy(float)
     anchors = [_mean_of_known(anchor_values[side], counts[side]) for side in is_side]
-    of_scales = {
-        scale: [_mean_and_variance(values[side], counts[side]) for side in is_side]
-        for scale, values in (("as_answered", answers), ("ranks", _midranks(answers, counts)))
-    }
-    variances = [variance for _, variance in of_scales["as_answered"]]
+    (low, high), variances = _means_and_variances(answers, counts, is_side)
     codes = {
         "no_low_anchor": not n[0], "no_high_anchor": not n[1], "equal_anchors": anchors[0] == anchors[1],
         "no_anchor_value": has_both and not np.isfinite(anchors).all(),
-        "one_trial": n[n > 0].min() == 1, "zero_variance": variances == [0, 0],
+        "one_trial": n[n > 0].min() == 1, "zero_variance": variances == (0, 0),
     }  # fmt: skip
     shared = {"n_trials": n.sum(), "reason": reasons(*(code for code, holds in codes.items() if holds))}
-    (low, low_variance), (high, high_variance) = of_scales["as_answered"]
-    errors = np.array([low_variance, high_variance]) / np.where(n > 0, n, np.nan)
+    errors = np.array(variances) / np.where(n > 0, n, np.nan)
     error = np.sqrt(errors.sum()) if errors.sum() > 0 else np.nan
     with np.errstate(divide="ignore", invalid="ignore"):
         df = satterthwaite_df(errors, n - 1)
     width = abs(index_between_anchors(error, *anchors)) * special.stdtrit(df, TAIL)
     index = index_between_anchors(high - low, *anchors)
     yield shared | {"measure": "anchoring_index", "estimate": index, "half_width": width}
-    for measure, scale in (("d", "as_answered"), ("rank_transformed_d", "ranks")):
-        (low, low_variance), (high, high_variance) = of_scales[scale]
-        squares = (n - 1) @ np.array([low_variance, high_variance])
+    for measure, values in (("d", answers), ("rank_transformed_d", _midranks(answers, counts))):
+        (low, high), variances = _means_and_variances(values, counts, is_side)
+        squares = (n - 1) @ np.array(variances)
         d = (high - low) / np.sqrt(squares / (n.sum() - 2)) if squares > 0 else np.nan
         half_width = NORMAL * error_of_d(d, *n) if has_both else None
         yield shared | {"measure": measure, "estimate": d, "half_width": half_width}
 
 
-def _mean_and_variance(values, counts):
-    """Mean of counted values and their variance with n - 1; NaN where there are none."""
-    summary = Summary.of(values, counts) if len(values) else Summary(0, np.nan, np.nan)
-    return summary.mean, summary.variance
+def _means_and_variances(values, counts, groups):
+    """Mean of the counted values of each group and their variance with n - 1; NaN where there are none."""
+    nothing = Summary(0, np.nan, np.nan)
+    summaries = [Summary.of(values[group], counts[group]) if group.any() else nothing for group in groups]
+    return zip(*((summary.mean, summary.variance) for summary in summaries), strict=True)
 
 
 def _midranks(values, counts):
